@@ -1,0 +1,36 @@
+# The choices of a build. Presets (CMakePresets.json) set them; the defaults suit a packager.
+option(TALLY_BUILD_TESTS "Build the tests and examples" ON)
+option(TALLY_BUILD_BENCH "Build the benchmarks" OFF)
+option(TALLY_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+set(TALLY_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# What a loader opens stands in <build>/lib beside its manifest, programs in <build>/bin.
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(tally_build_flags INTERFACE)
+target_compile_options(tally_build_flags INTERFACE
+  -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual)
+if(TALLY_SANITIZE)
+  target_compile_options(tally_build_flags INTERFACE
+    -fsanitize=${TALLY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(tally_build_flags INTERFACE -fsanitize=${TALLY_SANITIZE})
+endif()

@@ -1,0 +1,20 @@
+# tally_library(<folder> SOURCES ... DEPS ...): one static library a folder of src/, named tally_<folder>.
+function(tally_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(tally_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(tally_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(tally_${name} PUBLIC ${ARG_DEPS} PRIVATE tally_build_flags)
+endfunction()
+
+# tally_test(<name> SOURCES ... DEPS ... [LABELS ...]): a GoogleTest program run as one CTest test.
+function(tally_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT TALLY_BUILD_TESTS)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main tally_build_flags)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()

@@ -1,0 +1,58 @@
+// Errors as values: nothing in Tally throws across a library boundary of its own, and nothing at all across the C ABI.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tally {
+
+// Why something failed, in one line fit for a user: what, where, and what to do about it where that is known.
+struct Error {
+  std::string message;
+};
+
+// A value or the reason there is none.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+// Success, or the reason of a failure.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::move(error)), failed_(true) {}
+
+  bool ok() const { return !failed_; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return error_; }
+
+ private:
+  Error error_;
+  bool failed_ = false;
+};
+
+// The error with `context` and a colon in front of its message.
+Error with_context(Error error, const std::string& context);
+
+}  // namespace tally
