@@ -1,0 +1,4 @@
+// Every counter of Tally once.
+#pragma once
+
+namespace tally::catalogue {}

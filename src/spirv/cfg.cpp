@@ -1,0 +1,185 @@
+#include "spirv/cfg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tally::spirv {
+namespace {
+
+// Words of a literal of the switch's selector type: 2 for 64-bit integers.
+uint32_t selector_words(const Module& module, uint32_t selector) {
+  const std::optional<Instruction> type = module.definition(module.type_of(selector));
+  return type && type->opcode() == spv::Op::OpTypeInt && type->operand(0) > 32 ? 2 : 1;
+}
+
+Error label_error(const Instruction& instruction, uint32_t label) {
+  return Error{
+      fmt::format("SPIR-V word {}: {} is no block of this function", instruction.offset(), label)};
+}
+
+}  // namespace
+
+std::vector<uint32_t> branch_targets(const Module& module, const Instruction& terminator) {
+  switch (terminator.opcode()) {
+    case spv::Op::OpBranch:
+      return {terminator.operand(0)};
+    case spv::Op::OpBranchConditional:
+      return {terminator.operand(1), terminator.operand(2)};
+    case spv::Op::OpSwitch:
+      break;
+    default:
+      return {};
+  }
+  std::vector<uint32_t> targets = {terminator.operand(1)};
+  const uint32_t literal = selector_words(module, terminator.operand(0));
+  for (size_t at = 2 + literal; at < terminator.operand_count(); at += literal + 1) {
+    targets.push_back(terminator.operand(at));
+  }
+  return targets;
+}
+
+Result<Cfg> Cfg::build(const Module& module, const Function& function) {
+  Cfg cfg;
+  if (Status status = cfg.add_blocks(module, function); !status) return status.error();
+  if (Status status = cfg.add_successors(module); !status) return status.error();
+  cfg.add_predecessors();
+  cfg.mark_reachable();
+  return cfg;
+}
+
+Status Cfg::add_blocks(const Module& module, const Function& function) {
+  for (const BlockRange& range : module.blocks_of(function)) {
+    CfgBlock block{};
+    block.label_id = range.label_id;
+    block.begin = range.begin;
+    block.end = range.end;
+    block.terminator = module.instruction(range.end - 1).opcode();
+    block.merge_instruction = block.merge_block = block.continue_target = kNone;
+    blocks_.push_back(block);
+  }
+  by_label_.resize(blocks_.size());
+  std::iota(by_label_.begin(), by_label_.end(), 0u);
+  std::sort(by_label_.begin(), by_label_.end(),
+            [&](uint32_t a, uint32_t b) { return blocks_[a].label_id < blocks_[b].label_id; });
+  for (CfgBlock& block : blocks_) {
+    if (Status status = add_merge(module, block); !status) return status;
+  }
+  return {};
+}
+
+Status Cfg::add_merge(const Module& module, CfgBlock& block) {
+  for (uint32_t index = block.end - 1; index-- > block.begin;) {
+    const Instruction instruction = module.instruction(index);
+    if (is_line(instruction.opcode())) continue;
+    const bool loop = instruction.opcode() == spv::Op::OpLoopMerge;
+    if (!loop && instruction.opcode() != spv::Op::OpSelectionMerge) return {};
+    block.merge = loop ? MergeKind::Loop : MergeKind::Selection;
+    block.merge_instruction = index;
+    block.merge_block = block_of(instruction.operand(0));
+    if (block.merge_block == kNone) return label_error(instruction, instruction.operand(0));
+    if (!loop) return {};
+    block.continue_target = block_of(instruction.operand(1));
+    if (block.continue_target == kNone) return label_error(instruction, instruction.operand(1));
+    return {};
+  }
+  return {};
+}
+
+Status Cfg::add_successors(const Module& module) {
+  std::vector<uint32_t> seen_from(blocks_.size(), kNone);
+  for (uint32_t index = 0; index < blocks_.size(); ++index) {
+    successors_.first.push_back(static_cast<uint32_t>(successors_.targets.size()));
+    const Instruction terminator = module.instruction(blocks_[index].end - 1);
+    for (const uint32_t label : branch_targets(module, terminator)) {
+      const uint32_t target = block_of(label);
+      if (target == kNone) return label_error(terminator, label);
+      if (seen_from[target] == index) continue;
+      seen_from[target] = index;
+      successors_.targets.push_back(target);
+    }
+  }
+  successors_.first.push_back(static_cast<uint32_t>(successors_.targets.size()));
+  return {};
+}
+
+void Cfg::add_predecessors() {
+  predecessors_.first.assign(blocks_.size() + 1, 0);
+  predecessors_.targets.resize(successors_.targets.size());
+  for (const uint32_t target : successors_.targets) ++predecessors_.first[target + 1];
+  std::partial_sum(predecessors_.first.begin(), predecessors_.first.end(),
+                   predecessors_.first.begin());
+  std::vector<uint32_t> next(predecessors_.first.begin(), predecessors_.first.end());
+  for (uint32_t block = 0; block < blocks_.size(); ++block) {
+    for (const uint32_t target : successors(block)) predecessors_.targets[next[target]++] = block;
+  }
+}
+
+void Cfg::mark_reachable() {
+  if (blocks_.empty()) return;
+  std::vector<uint32_t> open = {0};
+  blocks_[0].reachable = true;
+  while (!open.empty()) {
+    const uint32_t block = open.back();
+    open.pop_back();
+    for (const uint32_t target : successors(block)) {
+      if (blocks_[target].reachable) continue;
+      blocks_[target].reachable = true;
+      open.push_back(target);
+    }
+  }
+}
+
+uint32_t Cfg::block_of(uint32_t label_id) const {
+  const auto found = std::lower_bound(
+      by_label_.begin(), by_label_.end(), label_id,
+      [&](uint32_t block, uint32_t label) { return blocks_[block].label_id < label; });
+  return found == by_label_.end() || blocks_[*found].label_id != label_id ? kNone : *found;
+}
+
+CallGraph CallGraph::build(const Module& module) {
+  CallGraph graph;
+  graph.module_ = &module;
+  for (const Function& function : module.functions()) {
+    std::vector<uint32_t> callees;
+    for (uint32_t index = function.begin; index < function.end; ++index) {
+      const Instruction instruction = module.instruction(index);
+      if (instruction.opcode() != spv::Op::OpFunctionCall) continue;
+      const uint32_t callee = module.function_index(instruction.operand(0));
+      if (callee != kNone) callees.push_back(callee);
+    }
+    std::sort(callees.begin(), callees.end());
+    callees.erase(std::unique(callees.begin(), callees.end()), callees.end());
+    graph.first_.push_back(static_cast<uint32_t>(graph.callees_.size()));
+    graph.callees_.insert(graph.callees_.end(), callees.begin(), callees.end());
+  }
+  graph.first_.push_back(static_cast<uint32_t>(graph.callees_.size()));
+  return graph;
+}
+
+std::span<const uint32_t> CallGraph::callees(uint32_t function) const {
+  return std::span(callees_).subspan(first_[function], first_[function + 1] - first_[function]);
+}
+
+std::vector<uint32_t> CallGraph::reachable_from(uint32_t function_id) const {
+  const uint32_t start = module_->function_index(function_id);
+  if (start == kNone) return {};
+  std::vector<bool> seen(module_->functions().size(), false);
+  std::vector<uint32_t> open = {start};
+  std::vector<uint32_t> reached;
+  seen[start] = true;
+  while (!open.empty()) {
+    const uint32_t function = open.back();
+    open.pop_back();
+    reached.push_back(function);
+    for (const uint32_t callee : callees(function)) {
+      if (!seen[callee]) open.push_back(callee);
+      seen[callee] = true;
+    }
+  }
+  std::sort(reached.begin(), reached.end());
+  return reached;
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,126 @@
+// A SPIR-V module as it was read: its words, where each instruction stands, and what is defined
+// where. It never changes; what shall change goes through an editor that writes a new module. Its
+// words are those that were parsed, bit for bit, with unknown opcodes and enumerants in their
+// place.
+//
+// What parse() has checked holds for every Module: each instruction lies within the words and is no
+// shorter than its opcode allows; every result id is below bound() and defined once; functions are
+// closed, not nested, and made of blocks that begin with OpLabel and end with a terminator. Nothing
+// else is checked: it is no validator. Memory is at most a small multiple of the words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "spirv/instruction.h"
+
+namespace tally::spirv {
+
+inline constexpr uint32_t kNone = ~0u;
+inline constexpr uint32_t kHeaderWords = 5;
+
+constexpr uint32_t make_version(uint32_t major, uint32_t minor) { return major << 16 | minor << 8; }
+
+struct EntryPoint {
+  spv::ExecutionModel model;
+  uint32_t function_id;
+  std::string name;
+  std::vector<uint32_t> interface;  // ids of the variables it names
+  uint32_t instruction;             // index of its OpEntryPoint
+};
+
+// Instructions [begin, end): OpFunction to OpFunctionEnd, both included. Blocks lie in the module's
+// list of blocks.
+struct Function {
+  uint32_t id;
+  uint32_t type_id;  // of its result
+  uint32_t function_type_id;
+  uint32_t begin, end;
+  uint32_t first_block, block_count;
+};
+
+// Instructions [begin, end): OpLabel to terminator, both included.
+struct BlockRange {
+  uint32_t label_id;
+  uint32_t begin, end;
+};
+
+class Module {
+ public:
+  static Result<Module> parse(std::span<const uint32_t> words);
+
+  std::span<const uint32_t> words() const { return words_; }
+  uint32_t version() const { return words_[1]; }  // as make_version() makes it
+  uint32_t bound() const { return words_[3]; }
+
+  size_t instruction_count() const { return offsets_.size() - 1; }
+  Instruction instruction(size_t index) const;
+  // First word of an instruction; of one past the last, the end of the module.
+  uint32_t word_offset(size_t index) const { return offsets_[index]; }
+
+  // Index of the instruction that defines an id, or kNone. Any number may be asked for.
+  uint32_t definition_index(uint32_t id) const {
+    return id < definitions_.size() ? definitions_[id] : kNone;
+  }
+  std::optional<Instruction> definition(uint32_t id) const;
+  // The opcode that defines an id, OpNop if none does.
+  spv::Op opcode_of(uint32_t id) const;
+  // The type id of the instruction that defines an id, 0 if it has none.
+  uint32_t type_of(uint32_t id) const;
+
+  std::span<const EntryPoint> entry_points() const { return entry_points_; }
+  const EntryPoint* find_entry_point(spv::ExecutionModel model, std::string_view name) const;
+
+  // In module order.
+  std::span<const Function> functions() const { return functions_; }
+  std::span<const BlockRange> blocks() const { return blocks_; }
+  std::span<const BlockRange> blocks_of(const Function& function) const {
+    return blocks().subspan(function.first_block, function.block_count);
+  }
+  // Index into functions(), or kNone.
+  uint32_t function_index(uint32_t function_id) const;
+
+  // OpName's text, empty if the id has none.
+  std::string name_of(uint32_t id) const;
+  // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
+  // whose target is `id`, in module order. Decoration groups are followed by nobody: today's
+  // compilers do not write them.
+  std::span<const uint32_t> decorations_of(uint32_t id) const;
+  // The first operand after the decoration of an OpDecorate of `id` (0 if it has none), or nothing.
+  std::optional<uint32_t> decoration(uint32_t id, spv::Decoration decoration) const;
+  std::optional<uint32_t> member_decoration(uint32_t struct_id, uint32_t member,
+                                            spv::Decoration decoration) const;
+
+  bool has_capability(spv::Capability capability) const;
+  bool has_extension(std::string_view name) const;
+  // The id of an imported instruction set, 0 if it is not imported.
+  uint32_t ext_inst_import(std::string_view name) const;
+
+ private:
+  friend class ModuleParser;
+  // An id and the index of an instruction about it.
+  struct About {
+    uint32_t id;
+    uint32_t instruction;
+  };
+
+  std::vector<uint32_t> words_;
+  std::vector<uint32_t> offsets_;      // of each instruction, and the end
+  std::vector<uint32_t> definitions_;  // by id
+  std::vector<EntryPoint> entry_points_;
+  std::vector<Function> functions_;
+  std::vector<BlockRange> blocks_;
+  std::vector<About> names_;                  // sorted by id
+  std::vector<uint32_t> decoration_targets_;  // sorted, beside decorations_
+  std::vector<uint32_t> decorations_;
+  std::vector<uint32_t> capabilities_;
+  std::vector<uint32_t> extensions_;  // instruction indices
+  std::vector<uint32_t> imports_;     // instruction indices
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,33 @@
+// Builds a Module from words that may be anything. One pass splits them into instructions and finds
+// definitions, functions and blocks; the tables that are looked up by id are sorted at the end.
+// Private to module.cpp.
+#pragma once
+
+#include "spirv/module.h"
+
+namespace tally::spirv {
+
+class ModuleParser {
+ public:
+  explicit ModuleParser(std::span<const uint32_t> words) : input_(words) {}
+  Result<Module> parse();
+
+ private:
+  Status header();
+  Status split();
+  Status define(const Instruction& instruction);
+  Status structure(const Instruction& instruction);
+  Status inside_function(const Instruction& instruction);
+  void collect(const Instruction& instruction);
+  void sort_tables();
+  Error error_at(uint32_t offset, std::string_view what) const;
+  uint32_t index() const { return static_cast<uint32_t>(module_.offsets_.size() - 1); }
+
+  std::span<const uint32_t> input_;
+  Module module_;
+  bool in_function_ = false;
+  bool in_block_ = false;
+  std::vector<Module::About> decorations_;
+};
+
+}  // namespace tally::spirv
