@@ -1,0 +1,73 @@
+// The block-count pass: makes a module count how often its blocks are executed, exactly.
+//
+// Executions are those of the module as it was given, by non-helper invocations. What the shader
+// computes is unchanged. The counts go to a record (probe/record.h) whose address the code reads at
+// run time, so that the words depend on the module and the options alone, and drivers' caches hit.
+//
+// One invocation's count of one block is exact up to 2^32-1 in Counting::Private.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <spirv/unified1/spirv.hpp11>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "spirv/pass/counter_plan.h"
+
+namespace tally::spirv {
+
+// Where the code finds the record's address word.
+struct AddressSource {
+  enum class Kind { PushConstant, UniformBuffer };
+  Kind kind = Kind::PushConstant;
+  uint32_t push_constant_offset = 0;  // a multiple of 8, beyond the application's ranges
+  uint32_t set = 0, binding = 0;      // a uniform buffer that begins with the word
+};
+
+// On which blocks counters stand.
+enum class Placement {
+  Every,    // on every block
+  Minimal,  // on as few as flow conservation allows; the host derives the others
+};
+
+// How a counted block counts.
+enum class Counting {
+  Lane,      // an atomic by every lane
+  Subgroup,  // an atomic by one lane for the subgroup
+  Private,   // in private variables, added to memory once, when the invocation ends
+};
+
+struct BlockCountOptions {
+  spv::ExecutionModel stage = spv::ExecutionModel::GLCompute;
+  std::string entry_point = "main";
+  AddressSource address;
+  Placement placement = Placement::Minimal;
+  Counting counting = Counting::Private;
+  bool int64 = false;                // the device has shaderInt64
+  bool int64_atomics = false;        // ... and shaderBufferInt64Atomics
+  bool subgroup_operations = false;  // this stage of the device has basic, vote, ballot, arithmetic
+  uint32_t max_shards_log2 = 0;      // 0: code for records of one shard only
+  bool count_subgroups = false;      // also the subgroups that executed each block
+  bool entry_count_known = false;    // the host passes the number of invocations to derive()
+  // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
+  bool alpha_to_coverage = false;
+  bool identity = false;  // parse and write back, change nothing
+  // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains something.
+  uint32_t spirv_version_limit = 0x00010300;
+};
+
+struct BlockCountResult {
+  std::vector<uint32_t> words;
+  CounterPlan plan;
+  // SpecId of a 32-bit constant, default 0: probe::StageCounters::first_counter.
+  std::optional<uint32_t> first_counter_spec_id;
+};
+
+// An error says, for the user, why the module cannot be instrumented; it then runs as it is.
+Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
+                                          const BlockCountOptions& options);
+
+}  // namespace tally::spirv
