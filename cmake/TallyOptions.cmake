@@ -28,7 +28,7 @@ endif()
 
 add_library(tally_build_flags INTERFACE)
 target_compile_options(tally_build_flags INTERFACE
-  -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual)
+  -Wall -Wextra -Wno-missing-field-initializers -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual)
 if(TALLY_SANITIZE)
   target_compile_options(tally_build_flags INTERFACE
     -fsanitize=${TALLY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

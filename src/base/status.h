@@ -1,4 +1,5 @@
-// Errors as values: nothing in Tally throws across a library boundary of its own, and nothing at all across the C ABI.
+// Errors as values: nothing in Tally throws across a library boundary of its own, and nothing at
+// all across the C ABI.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace tally {
 
-// Why something failed, in one line fit for a user: what, where, and what to do about it where that is known.
+// Why something failed, in one line fit for a user: what, where, and what to do about it where that
+// is known.
 struct Error {
   std::string message;
 };

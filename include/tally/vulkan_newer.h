@@ -1,0 +1,94 @@
+/* What Tally uses of Vulkan extensions that are younger than the headers of Debian 12 (1.3.239).
+ * Every block steps aside where the installed vulkan_core.h declares the extension itself. C and
+ * C++. */
+#ifndef TALLY_VULKAN_NEWER_H
+#define TALLY_VULKAN_NEWER_H
+
+#include <vulkan/vulkan_core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef VK_KHR_maintenance5
+#define VK_KHR_maintenance5 1
+#define VK_KHR_MAINTENANCE_5_EXTENSION_NAME "VK_KHR_maintenance5"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR ((VkStructureType)1000470000)
+#define VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR ((VkStructureType)1000470005)
+
+typedef VkFlags64 VkPipelineCreateFlags2KHR;
+
+typedef struct VkPhysicalDeviceMaintenance5FeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 maintenance5;
+} VkPhysicalDeviceMaintenance5FeaturesKHR;
+
+/* Extends VkGraphicsPipelineCreateInfo, VkComputePipelineCreateInfo,
+ * VkRayTracingPipelineCreateInfoKHR; replaces their flags. */
+typedef struct VkPipelineCreateFlags2CreateInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkPipelineCreateFlags2KHR flags;
+} VkPipelineCreateFlags2CreateInfoKHR;
+#endif /* VK_KHR_maintenance5 */
+
+#ifndef VK_KHR_maintenance6
+#define VK_KHR_maintenance6 1
+#define VK_KHR_MAINTENANCE_6_EXTENSION_NAME "VK_KHR_maintenance6"
+#define VK_STRUCTURE_TYPE_PUSH_CONSTANTS_INFO_KHR ((VkStructureType)1000545004)
+
+typedef struct VkPushConstantsInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkPipelineLayout layout;
+  VkShaderStageFlags stageFlags;
+  uint32_t offset;
+  uint32_t size;
+  const void* pValues;
+} VkPushConstantsInfoKHR;
+
+typedef void(VKAPI_PTR* PFN_vkCmdPushConstants2KHR)(
+    VkCommandBuffer commandBuffer, const VkPushConstantsInfoKHR* pPushConstantsInfo);
+#endif /* VK_KHR_maintenance6 */
+
+#ifndef VK_EXT_layer_settings
+#define VK_EXT_layer_settings 1
+#define VK_EXT_LAYER_SETTINGS_SPEC_VERSION 2
+#define VK_EXT_LAYER_SETTINGS_EXTENSION_NAME "VK_EXT_layer_settings"
+#define VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT ((VkStructureType)1000496000)
+
+typedef enum VkLayerSettingTypeEXT {
+  VK_LAYER_SETTING_TYPE_BOOL32_EXT = 0,
+  VK_LAYER_SETTING_TYPE_INT32_EXT = 1,
+  VK_LAYER_SETTING_TYPE_INT64_EXT = 2,
+  VK_LAYER_SETTING_TYPE_UINT32_EXT = 3,
+  VK_LAYER_SETTING_TYPE_UINT64_EXT = 4,
+  VK_LAYER_SETTING_TYPE_FLOAT32_EXT = 5,
+  VK_LAYER_SETTING_TYPE_FLOAT64_EXT = 6,
+  VK_LAYER_SETTING_TYPE_STRING_EXT = 7,
+  VK_LAYER_SETTING_TYPE_MAX_ENUM_EXT = 0x7FFFFFFF
+} VkLayerSettingTypeEXT;
+
+typedef struct VkLayerSettingEXT {
+  const char* pLayerName;
+  const char* pSettingName;
+  VkLayerSettingTypeEXT type;
+  uint32_t valueCount;
+  const void* pValues;
+} VkLayerSettingEXT;
+
+/* Extends VkInstanceCreateInfo. */
+typedef struct VkLayerSettingsCreateInfoEXT {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t settingCount;
+  const VkLayerSettingEXT* pSettings;
+} VkLayerSettingsCreateInfoEXT;
+#endif /* VK_EXT_layer_settings */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TALLY_VULKAN_NEWER_H */

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/settings.h"
+
+namespace tally {
+namespace {
+
+TEST(Settings, file_lines_of_another_layer_are_ignored) {
+  const auto values = parse_settings_file(
+      "# a comment\n"
+      "khronos_validation.log_file = other\n"
+      "tally_counters.log_file = mine # not a comment\r\n"
+      "  tally_counters.Path=\"with spaces \"\n"
+      "tally_counters_x.log_file = foreign\n"
+      "tally_counters. = nameless\n"
+      "nonsense\n",
+      "tally_counters");
+  EXPECT_EQ(values.at("log_file"), "mine # not a comment");
+  EXPECT_EQ(values.at("path"), "with spaces ");
+  EXPECT_EQ(values.count("log_file_x"), 0u);
+  EXPECT_EQ(values.size(), 2u);
+}
+
+TEST(Settings, environment_wins_over_program_and_program_over_file) {
+  char folder[] = "/tmp/tally-settings-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/vk_layer_settings.txt";
+  std::ofstream(path) << "tally_x.a = file\ntally_x.b = file\ntally_x.c = file\n";
+  setenv("VK_LAYER_SETTINGS_PATH", folder, 1);
+  setenv("TALLY_A", "environment", 1);
+  const Settings settings = Settings::load("tally_x", {{"a", "program"}, {"b", "program"}});
+  unsetenv("TALLY_A");
+  unsetenv("VK_LAYER_SETTINGS_PATH");
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(settings.text("a", ""), "environment");
+  EXPECT_EQ(settings.text("b", ""), "program");
+  EXPECT_EQ(settings.text("c", ""), "file");
+  EXPECT_EQ(settings.text("d", "default"), "default");
+}
+
+TEST(Settings, values_that_do_not_parse_give_the_default) {
+  const Settings settings = Settings::load(
+      "tally_x", {{"flag", "perhaps"}, {"number", "12x"}, {"big", "70"}, {"yes", "ON"}});
+  EXPECT_TRUE(settings.flag("flag", true));
+  EXPECT_FALSE(settings.flag("flag", false));
+  EXPECT_TRUE(settings.flag("yes", false));
+  EXPECT_EQ(settings.number("number", 3, 0, 100), 3u);
+  EXPECT_EQ(settings.number("big", 5, 0, 64), 5u);
+  EXPECT_EQ(settings.number("big", 5, 0, 70), 70u);
+}
+
+TEST(Log, goes_to_the_named_file_and_keeps_its_level) {
+  char path[] = "/tmp/tally-log-XXXXXX";
+  const int descriptor = mkstemp(path);
+  ASSERT_GE(descriptor, 0);
+  close(descriptor);
+  configure_log("unit", LogLevel::Warning, path);
+  log(LogLevel::Warning, "number {}", 7);
+  log(LogLevel::Info, "too chatty");
+  log_once(LogLevel::Error, "again");
+  log_once(LogLevel::Error, "again");
+  configure_log("unit", LogLevel::Warning, "");
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, "unit: warning: number 7\nunit: error: again\n");
+  std::filesystem::remove(path);
+}
+
+TEST(Hash, is_the_same_on_every_machine_and_differs_for_near_inputs) {
+  const std::array<uint32_t, 3> words{1, 2, 3};
+  EXPECT_EQ(hash_words(words), hash_bytes(std::as_bytes(std::span(words))));
+  EXPECT_EQ(to_string(Hash128{0x1234, 0xabcdef}), "00000000000012340000000000abcdef");
+  std::set<Hash128> seen{hash_words({})};
+  std::vector<uint32_t> buffer(64, 0);
+  for (size_t length = 1; length <= buffer.size(); ++length) {
+    EXPECT_TRUE(seen.insert(hash_words(std::span(buffer).first(length))).second) << length;
+  }
+  for (size_t bit = 0; bit < 64 * 32; ++bit) {
+    buffer[bit / 32] = 1u << (bit % 32);
+    EXPECT_TRUE(seen.insert(hash_words(buffer)).second) << bit;
+    buffer[bit / 32] = 0;
+  }
+}
+
+TEST(Bytes, a_read_past_the_end_fails_and_stays_failed) {
+  ByteWriter writer;
+  writer.put(uint32_t{7});
+  writer.put_text("abc");
+  ByteReader good(writer.bytes());
+  EXPECT_EQ(good.get<uint32_t>(), 7u);
+  EXPECT_EQ(good.get_text(), "abc");
+  EXPECT_FALSE(good.failed());
+  EXPECT_EQ(good.remaining(), 0u);
+  EXPECT_EQ(good.get<uint8_t>(), 0u);
+  EXPECT_TRUE(good.failed());
+
+  ByteReader cut(writer.bytes().first(9));
+  EXPECT_EQ(cut.get<uint32_t>(), 7u);
+  EXPECT_EQ(cut.get_text(), "");
+  EXPECT_TRUE(cut.failed());
+  EXPECT_EQ(cut.get<uint8_t>(), 0u);
+}
+
+}  // namespace
+}  // namespace tally

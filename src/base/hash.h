@@ -1,0 +1,42 @@
+// A 128-bit content hash for telling shaders and pipelines apart. Not cryptographic. Stable: the
+// same bytes give the same value on every machine and in every version, because captures store it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace tally {
+
+struct Hash128 {
+  uint64_t high = 0;
+  uint64_t low = 0;
+
+  friend bool operator==(const Hash128&, const Hash128&) = default;
+  friend auto operator<=>(const Hash128&, const Hash128&) = default;
+};
+
+Hash128 hash_bytes(std::span<const std::byte> bytes);
+Hash128 hash_words(std::span<const uint32_t> words);
+
+// 32 lower-case hexadecimal digits.
+std::string to_string(const Hash128& hash);
+
+// Mixes one more value into a running 64-bit hash; for keys of hash tables, not for storing.
+constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) {
+  uint64_t x = seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+}  // namespace tally
+
+template <>
+struct std::hash<tally::Hash128> {
+  size_t operator()(const tally::Hash128& value) const noexcept {
+    return static_cast<size_t>(tally::hash_combine(value.high, value.low));
+  }
+};

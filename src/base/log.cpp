@@ -1,0 +1,99 @@
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <unordered_set>
+
+namespace tally {
+namespace {
+
+constexpr size_t kMaxKeys = 4096;
+
+struct LogState {
+  std::mutex mutex;
+  std::string name = "tally";
+  int descriptor = STDERR_FILENO;
+  std::unordered_set<std::string> seen;
+};
+
+std::atomic<LogLevel> g_level{LogLevel::Warning};
+
+// Leaked on purpose: a thread may still log while the process runs its static destructors.
+LogState& state() {
+  static LogState* instance = new LogState;
+  return *instance;
+}
+
+const char* level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::Error:
+      return "error";
+    case LogLevel::Warning:
+      return "warning";
+    case LogLevel::Info:
+      return "info";
+    case LogLevel::Debug:
+      return "debug";
+  }
+  return "message";
+}
+
+// One write call a line, so that lines of several processes in one file do not mix.
+void write_line(int descriptor, const std::string& line) {
+  size_t done = 0;
+  while (done < line.size()) {
+    const ssize_t written = ::write(descriptor, line.data() + done, line.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    done += static_cast<size_t>(written);
+  }
+}
+
+}  // namespace
+
+void configure_log(std::string_view name, LogLevel level, const std::string& file) {
+  g_level.store(level, std::memory_order_relaxed);
+  LogState& log_state = state();
+  const std::lock_guard lock(log_state.mutex);
+  log_state.name = name;
+  if (log_state.descriptor != STDERR_FILENO) ::close(log_state.descriptor);
+  log_state.descriptor = STDERR_FILENO;
+  if (file.empty()) return;
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    write_line(STDERR_FILENO, fmt::format("{}: error: cannot open the log file {}: {}\n", name,
+                                          file, std::strerror(errno)));
+    return;
+  }
+  log_state.descriptor = descriptor;
+}
+
+LogLevel parse_log_level(std::string_view text, LogLevel fallback) {
+  for (LogLevel level : {LogLevel::Error, LogLevel::Warning, LogLevel::Info, LogLevel::Debug}) {
+    if (text == level_name(level)) return level;
+  }
+  return fallback;
+}
+
+bool log_enabled(LogLevel level) { return level <= g_level.load(std::memory_order_relaxed); }
+
+void write_log(LogLevel level, std::string_view message) {
+  LogState& log_state = state();
+  const std::lock_guard lock(log_state.mutex);
+  write_line(log_state.descriptor,
+             fmt::format("{}: {}: {}\n", log_state.name, level_name(level), message));
+}
+
+bool first_time(std::string_view key) {
+  LogState& log_state = state();
+  const std::lock_guard lock(log_state.mutex);
+  if (log_state.seen.size() >= kMaxKeys) return false;
+  return log_state.seen.emplace(key).second;
+}
+
+}  // namespace tally

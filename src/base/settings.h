@@ -1,0 +1,40 @@
+// The settings of one library: key -> text, gathered from four places. The environment
+// (TALLY_<KEY>, upper case) wins over the program's own values (for a layer:
+// VK_EXT_layer_settings), those win over vk_layer_settings.txt, that over the default. Immutable
+// once loaded. A value that does not parse is reported in the log and the default is used.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace tally {
+
+class Settings {
+ public:
+  using Values = std::map<std::string, std::string, std::less<>>;
+
+  Settings() = default;
+
+  // `prefix` is what stands before the key in the file, without the dot ("tally_counters").
+  // `program` holds the values that the program gave through an API, by bare key.
+  static Settings load(std::string_view prefix, Values program);
+
+  std::string text(std::string_view key, std::string_view fallback) const;
+  // true/false, on/off, yes/no, 1/0
+  bool flag(std::string_view key, bool fallback) const;
+  uint64_t number(std::string_view key, uint64_t fallback, uint64_t minimum,
+                  uint64_t maximum) const;
+
+ private:
+  const std::string* find(std::string_view key) const;
+
+  Values values_;
+};
+
+// The "key = value" lines of a vk_layer_settings.txt whose key starts with "<prefix>.", by bare
+// key. A value may stand in double quotes; # begins a comment at the start of a line.
+Settings::Values parse_settings_file(std::string_view text, std::string_view prefix);
+
+}  // namespace tally

@@ -1,0 +1,41 @@
+#include "vk/dispatch.h"
+
+namespace tally::vk {
+namespace {
+
+// The loader's struct is meant to be written, although it hangs in a const chain.
+template <typename Info>
+Info* loader_info(const void* chain, VkStructureType type, VkLayerFunction function) {
+  for (auto* node = static_cast<const VkBaseInStructure*>(chain); node; node = node->pNext) {
+    auto* info = reinterpret_cast<const Info*>(node);
+    if (node->sType == type && info->function == function) return const_cast<Info*>(info);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+NextInstance take_next_instance(const VkInstanceCreateInfo& create_info) {
+  auto* link = loader_info<VkLayerInstanceCreateInfo>(
+      create_info.pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO, VK_LAYER_LINK_INFO);
+  if (!link || !link->u.pLayerInfo) return {};
+  const NextInstance next{link->u.pLayerInfo->pfnNextGetInstanceProcAddr,
+                          link->u.pLayerInfo->pfnNextGetPhysicalDeviceProcAddr};
+  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+  return next;
+}
+
+NextDevice take_next_device(const VkDeviceCreateInfo& create_info) {
+  auto* link = loader_info<VkLayerDeviceCreateInfo>(
+      create_info.pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO, VK_LAYER_LINK_INFO);
+  if (!link || !link->u.pLayerInfo) return {};
+  NextDevice next{link->u.pLayerInfo->pfnNextGetInstanceProcAddr,
+                  link->u.pLayerInfo->pfnNextGetDeviceProcAddr, nullptr};
+  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+  auto* callback = loader_info<VkLayerDeviceCreateInfo>(
+      create_info.pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO, VK_LOADER_DATA_CALLBACK);
+  if (callback) next.set_device_loader_data = callback->u.pfnSetDeviceLoaderData;
+  return next;
+}
+
+}  // namespace tally::vk

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
+
+#include "vk/boundary.h"
+#include "vk/chain.h"
+#include "vk/dispatch.h"
+#include "vk/handle_map.h"
+#include "vk/hooks.h"
+#include "vk/layer.h"
+
+namespace tally::vk {
+namespace {
+
+constexpr auto kUnknownType = static_cast<VkStructureType>(1999999000);
+
+struct UnknownStruct {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t payload[6];
+};
+
+TEST(ChainCopy, edits_leave_the_original_alone) {
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM ours{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+  const UnknownStruct unknown{kUnknownType, &ours, {1, 2, 3, 4, 5, 6}};
+  const VkPhysicalDeviceVulkan12Features core{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+      .pNext = const_cast<UnknownStruct*>(&unknown)};
+  ChainCopy copy(&core);
+  EXPECT_TRUE(copy.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM));
+  EXPECT_FALSE(copy.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM));
+  auto* edited = copy.find<VkPhysicalDeviceVulkan12Features>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  ASSERT_NE(edited, nullptr);
+  edited->bufferDeviceAddress = VK_TRUE;
+
+  EXPECT_EQ(core.bufferDeviceAddress, VK_FALSE);
+  EXPECT_EQ(unknown.pNext, &ours);
+  const auto* carried = find_in_chain<UnknownStruct>(copy.head(), kUnknownType);
+  ASSERT_NE(carried, nullptr);
+  EXPECT_EQ(carried->pNext, nullptr);
+  EXPECT_EQ(std::memcmp(carried->payload, unknown.payload, sizeof unknown.payload), 0);
+}
+
+TEST(ChainCopy, unknown_struct_at_the_very_end_of_mapped_memory_is_copied) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto* memory = static_cast<char*>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
+  auto* last = reinterpret_cast<UnknownStruct*>(memory + page - sizeof(UnknownStruct));
+  *last = {kUnknownType, nullptr, {9, 8, 7, 6, 5, 4}};
+  ChainCopy copy(last);
+  const auto* carried = copy.find<UnknownStruct>(kUnknownType);
+  ASSERT_NE(carried, nullptr);
+  EXPECT_EQ(std::memcmp(carried->payload, last->payload, sizeof last->payload), 0);
+  munmap(memory, 2 * page);
+}
+
+TEST(ChainCopy, added_struct_stands_in_front) {
+  const VkPhysicalDeviceVulkan12Features core{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  ChainCopy copy(&core);
+  const auto* added = copy.add(VkPhysicalDeviceVulkan13Features{
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .maintenance4 = VK_TRUE});
+  EXPECT_EQ(copy.head(), added);
+  EXPECT_NE(copy.find<VkPhysicalDeviceVulkan12Features>(
+                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES),
+            nullptr);
+}
+
+TEST(UnlinkedStructs, are_away_while_it_lives_and_back_in_place_after) {
+  VkPhysicalDeviceVulkan13Features last{.sType =
+                                            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM second{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, &last, VK_FALSE};
+  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM first{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, &second,
+      VK_FALSE};
+  VkPhysicalDeviceFeatures2 head{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                 .pNext = &first};
+  {
+    const UnlinkedStructs away(&head, {first.sType, second.sType});
+    EXPECT_EQ(head.pNext, &last);
+  }
+  EXPECT_EQ(head.pNext, &first);
+  EXPECT_EQ(first.pNext, &second);
+  EXPECT_EQ(second.pNext, &last);
+}
+
+TEST(Hooks, are_found_by_exact_name) {
+  const auto function = reinterpret_cast<void (*)()>(0x10);
+  const std::array hooks{hook("vkA", function), hook("vkB", function, 3), hook("vkBC", function)};
+  EXPECT_TRUE(hooks_are_sorted(hooks));
+  ASSERT_NE(find_hook(hooks, "vkB"), nullptr);
+  EXPECT_EQ(find_hook(hooks, "vkB")->condition, 3u);
+  EXPECT_EQ(find_hook(hooks, "vkBCD"), nullptr);
+  EXPECT_EQ(find_hook(hooks, ""), nullptr);
+}
+
+TEST(HandleMap, lookup_of_an_unknown_handle_creates_nothing) {
+  HandleMap<VkPipeline, int> map;
+  const auto handle = reinterpret_cast<VkPipeline>(0x1234);
+  EXPECT_EQ(map.find(handle), 0);
+  EXPECT_TRUE(map.values().empty());
+  map.insert(handle, 5);
+  map.insert(handle, 6);
+  EXPECT_EQ(map.find(handle), 6);
+  EXPECT_EQ(map.take(handle), 6);
+  EXPECT_EQ(map.take(handle), 0);
+}
+
+TEST(ApiSettings, only_this_layers_values_are_taken) {
+  const VkBool32 on = VK_TRUE;
+  const char* texts[] = {"a", "b"};
+  const std::array settings{
+      VkLayerSettingEXT{"VK_LAYER_TALLY_counters", "flag", VK_LAYER_SETTING_TYPE_BOOL32_EXT, 1,
+                        &on},
+      VkLayerSettingEXT{"VK_LAYER_OTHER", "flag2", VK_LAYER_SETTING_TYPE_BOOL32_EXT, 1, &on},
+      VkLayerSettingEXT{"VK_LAYER_TALLY_counters", "list", VK_LAYER_SETTING_TYPE_STRING_EXT, 2,
+                        texts}};
+  const VkLayerSettingsCreateInfoEXT info{VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, nullptr,
+                                          3, settings.data()};
+  const VkInstanceCreateInfo create{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                    .pNext = &info};
+  const Settings::Values values = api_settings(create, "VK_LAYER_TALLY_counters");
+  EXPECT_EQ(values, (Settings::Values{{"flag", "1"}, {"list", "a,b"}}));
+}
+
+TEST(WriteArray, reports_incomplete_and_what_was_written) {
+  const std::array source{1, 2, 3};
+  uint32_t count = 0;
+  EXPECT_EQ(write_array<int>(source, &count, nullptr), VK_SUCCESS);
+  EXPECT_EQ(count, 3u);
+  int target[3]{};
+  count = 2;
+  EXPECT_EQ(write_array<int>(source, &count, target), VK_INCOMPLETE);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(target[2], 0);
+  count = 9;
+  EXPECT_EQ(write_array<int>(source, &count, target), VK_SUCCESS);
+  EXPECT_EQ(count, 3u);
+}
+
+TEST(Boundary, exceptions_become_results) {
+  EXPECT_EQ(guarded([]() -> VkResult { throw std::bad_alloc(); }), VK_ERROR_OUT_OF_HOST_MEMORY);
+  VkResult noted = VK_SUCCESS;
+  guarded_void([] { throw std::bad_alloc(); }, [&](VkResult result) { noted = result; });
+  EXPECT_EQ(noted, VK_ERROR_OUT_OF_HOST_MEMORY);
+}
+
+}  // namespace
+}  // namespace tally::vk
