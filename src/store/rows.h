@@ -1,0 +1,258 @@
+// The rows of a capture as plain structs, one for each table, shared by the writer and the reader.
+// docs/capture-format.md says what each table means. `id` 0 means "none yet": the writer gives the
+// ids. Times called *_ns on the host are CLOCK_MONOTONIC; gpu_* times are of the device's timestamp
+// clock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tally::store {
+
+using RowId = int64_t;
+
+struct CaptureRow {
+  std::string tool_version;
+  std::vector<std::string> command_line;
+  std::string working_directory;
+  int64_t start_unix_ns = 0;
+  int64_t start_monotonic_ns = 0;
+  std::optional<int64_t> end_monotonic_ns;  // none: the writer died
+  std::optional<int64_t> exit_status;       // of the application, as a shell sees it
+  std::string frame_range;                  // as the user gave it, "" = all
+  std::string shader_pattern;               // as the user gave it, "" = all
+};
+
+enum class Ending { Running, Closed, CutOff, Refused };
+
+struct ProcessRow {
+  RowId id = 0;
+  int64_t pid = 0;
+  int64_t parent_pid = 0;
+  std::string executable;
+  std::vector<std::string> command_line;
+  std::string application;  // VkApplicationInfo
+  std::string engine;
+  int64_t start_ns = 0;
+  std::optional<int64_t> end_ns;
+  Ending ending = Ending::Running;
+};
+
+struct DeviceRow {
+  RowId id = 0;
+  RowId process = 0;
+  std::string name;
+  std::string type;  // "cpu", "discrete", "integrated", "virtual", "other"
+  uint32_t vendor_id = 0;
+  uint32_t device_id = 0;
+  uint32_t api_version = 0;
+  std::string driver_name;
+  std::string driver_info;
+  uint32_t driver_version = 0;
+  std::string uuid;
+  double timestamp_period_ns = 0;
+  bool per_block = false;
+  std::string not_captured;  // why nothing of this device is in the capture, "" = captured
+};
+
+struct QueueRow {
+  RowId id = 0;
+  RowId device = 0;
+  uint32_t family = 0;
+  uint32_t position = 0;
+  uint32_t flags = 0;  // VkQueueFlags
+  uint32_t timestamp_bits = 0;
+  std::string name;
+};
+
+// Metrics are interned: two devices that offer the same name and description share the row.
+struct MetricRow {
+  RowId id = 0;
+  std::string name;
+  std::string description;
+};
+
+// The SPIR-V of a shader module, once for each content.
+struct ModuleRow {
+  RowId id = 0;
+  std::string hash;  // Hash128::hex() of the words
+  std::string name;
+  std::vector<uint32_t> spirv;
+};
+
+// One entry point of a module in one stage, on one device.
+struct ShaderRow {
+  RowId id = 0;
+  RowId device = 0;
+  std::optional<RowId> module;  // none: created from an identifier or a binary
+  uint32_t stage = 0;           // one VkShaderStageFlagBits
+  std::string entry_point;
+  std::string not_instrumented;  // why, "" = instrumented as far as is known
+};
+
+struct PipelineRow {
+  RowId id = 0;
+  RowId device = 0;
+  std::string hash;  // of stages, entry points, modules and specialization: the same in every run
+  std::string bind_point;  // "graphics", "compute", "ray tracing"
+  std::string name;
+  std::string not_instrumented;
+  std::vector<RowId> shaders;
+};
+
+struct ObjectRow {
+  RowId id = 0;
+  RowId device = 0;
+  std::string type;  // "VkCommandBuffer", "VkRenderPass", "VkFramebuffer" ...
+  uint64_t handle = 0;
+  std::string name;
+};
+
+// A debug-utils label, interned by its path: equal nestings of equal names share the row.
+struct LabelRow {
+  RowId id = 0;
+  std::optional<RowId> parent;
+  std::string name;
+};
+
+enum class CallKind { Draw, Dispatch, TraceRays, Generated };
+
+// A Vulkan command with its parameters, interned.
+struct CallRow {
+  RowId id = 0;
+  CallKind kind = CallKind::Draw;
+  std::string name;        // "vkCmdDrawIndexed"
+  std::string parameters;  // a JSON object, {"indexCount":36,"instanceCount":1}
+};
+
+enum class FrameEnd { Present, Submit, Open };
+
+struct FrameRow {
+  RowId id = 0;
+  RowId device = 0;
+  int64_t number = 0;
+  FrameEnd ended_by = FrameEnd::Open;
+  int64_t begin_ns = 0;
+  std::optional<int64_t> end_ns;
+  int64_t blocks_dropped = 0;    // commands of this frame whose block details were dropped
+  int64_t commands_dropped = 0;  // commands of this frame that are missing altogether
+};
+
+struct SubmissionRow {
+  RowId id = 0;
+  RowId frame = 0;
+  RowId queue = 0;
+  int64_t number = 0;  // counts up over the device
+  int64_t time_ns = 0;
+  std::optional<RowId> label;  // the queue's debug label
+};
+
+// One execution of a command buffer's recording.
+struct ExecutionRow {
+  RowId id = 0;
+  RowId submission = 0;
+  int64_t position = 0;         // among the executions of the submission, in submission order
+  std::optional<RowId> parent;  // of a secondary: the primary's execution
+  std::optional<int64_t>
+      parent_command;        // of a secondary: it ran before the primary's command of this position
+  RowId command_buffer = 0;  // an object
+  int64_t recording =
+      0;             // equal numbers are the same recording, submitted again (within the device)
+  int64_t runs = 1;  // its values are the sum of so many executions that could not be told apart
+};
+
+enum class PassKind { RenderPass, Rendering };
+
+struct PassRow {
+  RowId id = 0;
+  RowId execution = 0;
+  int64_t position = 0;  // in its execution
+  PassKind kind = PassKind::RenderPass;
+  std::string name;  // of the render pass, the framebuffer or the label around it, the best that
+                     // was known; may be ""
+  std::optional<RowId> render_pass;
+  std::optional<RowId> framebuffer;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t layers = 0;
+  uint32_t view_mask = 0;
+  std::string attachments;  // a JSON array of {"format":..,"samples":..,"load":..,"store":..}
+  std::optional<RowId> label;
+  std::optional<int64_t> gpu_begin_ns;
+  std::optional<int64_t> gpu_time_ns;
+};
+
+struct CommandRow {
+  RowId id = 0;
+  RowId execution = 0;
+  int64_t position = 0;  // among the action commands of the command buffer
+  RowId call = 0;
+  std::optional<RowId> pipeline;
+  std::optional<RowId> pass;
+  uint32_t subpass = 0;
+  std::optional<RowId> label;
+  bool has_blocks = false;  // block_count and block_other are complete for this command
+  std::optional<int64_t> gpu_begin_ns;
+  std::optional<int64_t> gpu_time_ns;
+};
+
+// The sum over the blocks of one stage. Zeros are left out, but for the metric at position 0 of the
+// device, which is there for every measured stage.
+struct CommandMetricRow {
+  RowId command = 0;
+  uint32_t sub = 0;  // resultSubIndex
+  uint32_t stage = 0;
+  RowId metric = 0;
+  uint64_t value = 0;
+};
+
+// What one execution of a block costs in a metric. Zeros are left out.
+struct BlockCostRow {
+  RowId shader = 0;
+  uint32_t block = 0;
+  RowId metric = 0;
+  uint64_t per_execution = 0;
+};
+
+// How often a command executed a block. Zeros are left out.
+struct BlockCountRow {
+  RowId command = 0;
+  uint32_t sub = 0;
+  uint32_t stage = 0;
+  uint32_t block = 0;
+  uint64_t executions = 0;
+};
+
+// A block's value of a metric, where it is not executions x block_cost.
+struct BlockOtherRow {
+  RowId command = 0;
+  uint32_t sub = 0;
+  uint32_t stage = 0;
+  uint32_t block = 0;
+  RowId metric = 0;
+  uint64_t value = 0;
+};
+
+enum class Severity { Info, Warning, Error };
+
+struct MessageRow {
+  RowId id = 0;
+  std::optional<RowId> process;  // none: of tally itself
+  int64_t time_ns = 0;
+  Severity severity = Severity::Info;
+  std::string text;
+  int64_t count = 1;
+};
+
+// The words that the file holds for the enumerations above, and back (none: not one of them).
+const char* word(Ending value);
+const char* word(CallKind value);
+const char* word(FrameEnd value);
+const char* word(PassKind value);
+const char* word(Severity value);
+template <typename Enum>
+std::optional<Enum> from_word(const std::string& text);
+
+}  // namespace tally::store

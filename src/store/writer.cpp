@@ -1,0 +1,342 @@
+#include "store/writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "store/schema.h"
+#include "store/sqlite.h"
+
+namespace tally::store {
+namespace {
+
+// A batch bounds how much a dying writer loses, and is large enough that commits do not matter.
+constexpr int kRowsPerBatch = 50'000;
+
+int64_t stored(uint64_t value) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(std::min(value, kMost));
+}
+
+std::string json_array(const std::vector<std::string>& texts) {
+  return nlohmann::json(texts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Removes a capture, or nothing at all: a file that is not one of ours is somebody's work.
+Status make_room(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  if (!S_ISREG(info.st_mode)) return Error{path + ": is not a regular file"};
+  if (info.st_size > 0) {
+    unsigned char header[72] = {};
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool read = file >= 0 && ::read(file, header, sizeof header) == sizeof header;
+    if (file >= 0) ::close(file);
+    const uint32_t id = uint32_t{header[68]} << 24 | uint32_t{header[69]} << 16 |
+                        uint32_t{header[70]} << 8 | uint32_t{header[71]};
+    if (!read || id != static_cast<uint32_t>(kCaptureApplicationId)) {
+      return Error{path + ": exists and is not a Tally capture; it is left as it is"};
+    }
+  }
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((path + suffix).c_str());
+  return {};
+}
+
+}  // namespace
+
+struct Writer::State {
+  Database database;
+  std::string path;
+  Status status;
+  int rows_in_batch = 0;
+  bool in_batch = false;
+  std::map<std::string, Statement, std::less<>> statements;
+  std::map<std::pair<std::string, std::string>, RowId> metrics;
+  std::map<std::string, RowId> modules;
+  std::map<std::pair<RowId, std::string>, RowId> labels;
+  std::map<std::pair<std::string, std::string>, RowId> calls;
+
+  State(Database opened, std::string file) : database(std::move(opened)), path(std::move(file)) {}
+
+  void note(const Status& result) {
+    if (!result && status.ok()) status = with_context(result.error(), path);
+  }
+
+  void begin_batch() {
+    if (in_batch || !status.ok()) return;
+    note(database.execute("BEGIN"));
+    in_batch = true;
+  }
+
+  void end_batch() {
+    if (in_batch && status.ok()) note(database.execute("COMMIT"));
+    in_batch = false;
+    rows_in_batch = 0;
+  }
+
+  Statement* statement(std::string_view sql) {
+    const auto found = statements.find(sql);
+    if (found != statements.end()) return &found->second;
+    Result<Statement> made = database.prepare(sql);
+    if (!made) {
+      note(made.error());
+      return nullptr;
+    }
+    return &statements.emplace(std::string(sql), std::move(*made)).first->second;
+  }
+
+  template <typename... Values>
+  void run(std::string_view sql, const Values&... values) {
+    if (!status.ok()) return;
+    begin_batch();
+    Statement* prepared = statement(sql);
+    if (!prepared) return;
+    (prepared->bind(values), ...);
+    note(prepared->run());
+    if (++rows_in_batch >= kRowsPerBatch) end_batch();
+  }
+
+  template <typename... Values>
+  RowId insert(std::string_view sql, const Values&... values) {
+    run(sql, values...);
+    return status.ok() ? database.last_row_id() : 0;
+  }
+
+  // The id that `known` holds for `key`, or of the row that `make` inserts.
+  template <typename Map, typename Make>
+  RowId intern(Map& known, typename Map::key_type key, Make make) {
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    const RowId id = make();
+    known.emplace(std::move(key), id);
+    return id;
+  }
+};
+
+Writer::Writer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Writer::Writer(Writer&&) noexcept = default;
+Writer& Writer::operator=(Writer&&) noexcept = default;
+
+Writer::~Writer() {
+  if (state_) state_->end_batch();
+}
+
+Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture) {
+  if (Status room = make_room(path); !room) return room.error();
+  Result<Database> opened = Database::open(path, Database::Mode::Create);
+  if (!opened) return with_context(opened.error(), path);
+  auto state = std::make_unique<State>(std::move(*opened), path);
+  const std::string pragmas = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
+                                          kCaptureApplicationId, kCaptureVersion);
+  // The schema goes in before WAL mode, in one transaction: a file that has the identity has all
+  // tables.
+  state->note(state->database.execute("BEGIN"));
+  state->note(state->database.execute(pragmas.c_str()));
+  state->note(state->database.execute(schema_sql()));
+  state->note(state->database.execute("COMMIT"));
+  state->note(state->database.execute("PRAGMA journal_mode = WAL"));
+  state->note(state->database.execute("PRAGMA synchronous = NORMAL"));
+  state->run("INSERT INTO capture VALUES (1, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)",
+             capture.tool_version, json_array(capture.command_line), capture.working_directory,
+             capture.start_unix_ns, capture.start_monotonic_ns, capture.frame_range,
+             capture.shader_pattern);
+  state->end_batch();
+  if (!state->status) return state->status.error();
+  return Writer(std::move(state));
+}
+
+RowId Writer::add(const ProcessRow& row) {
+  return state_->insert("INSERT INTO process VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row.pid,
+                        row.parent_pid, row.executable, json_array(row.command_line),
+                        row.application, row.engine, row.start_ns, row.end_ns,
+                        std::string_view(word(row.ending)));
+}
+
+RowId Writer::add(const DeviceRow& row) {
+  return state_->insert("INSERT INTO device VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        row.process, row.name, row.type, int64_t{row.vendor_id},
+                        int64_t{row.device_id}, int64_t{row.api_version}, row.driver_name,
+                        row.driver_info, int64_t{row.driver_version}, row.uuid,
+                        row.timestamp_period_ns, int64_t{row.per_block}, row.not_captured);
+}
+
+RowId Writer::add(const QueueRow& row) {
+  return state_->insert("INSERT INTO queue VALUES (NULL, ?, ?, ?, ?, ?, ?)", row.device,
+                        int64_t{row.family}, int64_t{row.position}, int64_t{row.flags},
+                        int64_t{row.timestamp_bits}, row.name);
+}
+
+RowId Writer::add(const MetricRow& row) {
+  return state_->intern(state_->metrics, {row.name, row.description}, [&] {
+    return state_->insert("INSERT INTO metric VALUES (NULL, ?, ?)", row.name, row.description);
+  });
+}
+
+RowId Writer::add(const ModuleRow& row) {
+  return state_->intern(state_->modules, row.hash, [&] {
+    return state_->insert("INSERT INTO module VALUES (NULL, ?, ?, ?)", row.hash, row.name,
+                          std::as_bytes(std::span(row.spirv)));
+  });
+}
+
+RowId Writer::add(const ShaderRow& row) {
+  return state_->insert("INSERT INTO shader VALUES (NULL, ?, ?, ?, ?, ?)", row.device, row.module,
+                        int64_t{row.stage}, row.entry_point, row.not_instrumented);
+}
+
+RowId Writer::add(const PipelineRow& row) {
+  const RowId id = state_->insert("INSERT INTO pipeline VALUES (NULL, ?, ?, ?, ?, ?)", row.device,
+                                  row.hash, row.bind_point, row.name, row.not_instrumented);
+  int64_t position = 0;
+  for (const RowId shader : row.shaders) {
+    state_->run("INSERT INTO pipeline_shader VALUES (?, ?, ?)", id, position++, shader);
+  }
+  return id;
+}
+
+RowId Writer::add(const ObjectRow& row) {
+  return state_->insert("INSERT INTO object VALUES (NULL, ?, ?, ?, ?)", row.device, row.type,
+                        static_cast<int64_t>(row.handle), row.name);
+}
+
+RowId Writer::add(const LabelRow& row) {
+  return state_->intern(state_->labels, {row.parent.value_or(0), row.name}, [&] {
+    return state_->insert("INSERT INTO label VALUES (NULL, ?, ?)", row.parent, row.name);
+  });
+}
+
+RowId Writer::add(const CallRow& row) {
+  return state_->intern(state_->calls, {row.name, row.parameters}, [&] {
+    return state_->insert("INSERT INTO call VALUES (NULL, ?, ?, ?)",
+                          std::string_view(word(row.kind)), row.name, row.parameters);
+  });
+}
+
+RowId Writer::add(const FrameRow& row) {
+  return state_->insert("INSERT INTO frame VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row.device,
+                        row.number, std::string_view(word(row.ended_by)), row.begin_ns, row.end_ns,
+                        row.blocks_dropped, row.commands_dropped);
+}
+
+RowId Writer::add(const SubmissionRow& row) {
+  return state_->insert("INSERT INTO submission VALUES (NULL, ?, ?, ?, ?, ?)", row.frame, row.queue,
+                        row.number, row.time_ns, row.label);
+}
+
+RowId Writer::add(const ExecutionRow& row) {
+  return state_->insert("INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row.submission,
+                        row.position, row.parent, row.parent_command, row.command_buffer,
+                        row.recording, row.runs);
+}
+
+RowId Writer::add(const PassRow& row) {
+  return state_->insert("INSERT INTO pass VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        row.execution, row.position, std::string_view(word(row.kind)), row.name,
+                        row.render_pass, row.framebuffer, int64_t{row.width}, int64_t{row.height},
+                        int64_t{row.layers}, int64_t{row.view_mask}, row.attachments, row.label,
+                        row.gpu_begin_ns, row.gpu_time_ns);
+}
+
+RowId Writer::add(const CommandRow& row) {
+  return state_->insert("INSERT INTO command VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        row.execution, row.position, row.call, row.pipeline, row.pass,
+                        int64_t{row.subpass}, row.label, int64_t{row.has_blocks}, row.gpu_begin_ns,
+                        row.gpu_time_ns);
+}
+
+RowId Writer::add(const MessageRow& row) {
+  return state_->insert("INSERT INTO message VALUES (NULL, ?, ?, ?, ?, ?)", row.process,
+                        row.time_ns, std::string_view(word(row.severity)), row.text, row.count);
+}
+
+void Writer::add(const CommandMetricRow& row) {
+  state_->run("INSERT OR REPLACE INTO command_metric VALUES (?, ?, ?, ?, ?)", row.command,
+              int64_t{row.sub}, int64_t{row.stage}, row.metric, stored(row.value));
+}
+
+void Writer::add(const BlockCostRow& row) {
+  state_->run("INSERT OR IGNORE INTO block_cost VALUES (?, ?, ?, ?)", row.shader,
+              int64_t{row.block}, row.metric, stored(row.per_execution));
+}
+
+void Writer::add(const BlockCountRow& row) {
+  state_->run("INSERT OR REPLACE INTO block_count VALUES (?, ?, ?, ?, ?)", row.command,
+              int64_t{row.sub}, int64_t{row.stage}, int64_t{row.block}, stored(row.executions));
+}
+
+void Writer::add(const BlockOtherRow& row) {
+  state_->run("INSERT OR REPLACE INTO block_other VALUES (?, ?, ?, ?, ?, ?)", row.command,
+              int64_t{row.sub}, int64_t{row.stage}, int64_t{row.block}, row.metric,
+              stored(row.value));
+}
+
+void Writer::add_device_metric(RowId device, uint32_t position, RowId metric) {
+  state_->run("INSERT OR REPLACE INTO device_metric VALUES (?, ?, ?)", device, int64_t{position},
+              metric);
+}
+
+void Writer::set_module_name(RowId module, const std::string& name) {
+  state_->run("UPDATE module SET name = ? WHERE id = ?", name, module);
+}
+
+void Writer::set_pipeline_name(RowId pipeline, const std::string& name) {
+  state_->run("UPDATE pipeline SET name = ? WHERE id = ?", name, pipeline);
+}
+
+void Writer::set_object_name(RowId object, const std::string& name) {
+  state_->run("UPDATE object SET name = ? WHERE id = ?", name, object);
+}
+
+void Writer::set_queue_name(RowId queue, const std::string& name) {
+  state_->run("UPDATE queue SET name = ? WHERE id = ?", name, queue);
+}
+
+void Writer::set_shader_not_instrumented(RowId shader, const std::string& reason) {
+  state_->run("UPDATE shader SET not_instrumented = ? WHERE id = ?", reason, shader);
+}
+
+void Writer::end_process(RowId process, int64_t end_ns, Ending ending) {
+  state_->run("UPDATE process SET end_ns = ?, ending = ? WHERE id = ?", end_ns,
+              std::string_view(word(ending)), process);
+}
+
+void Writer::end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by) {
+  state_->run("UPDATE frame SET end_ns = ?, ended_by = ? WHERE id = ?", end_ns,
+              std::string_view(word(ended_by)), frame);
+}
+
+void Writer::add_dropped(RowId frame, int64_t blocks, int64_t commands) {
+  state_->run(
+      "UPDATE frame SET blocks_dropped = blocks_dropped + ?, commands_dropped = commands_dropped + "
+      "? WHERE id = ?",
+      blocks, commands, frame);
+}
+
+void Writer::commit() { state_->end_batch(); }
+
+const Status& Writer::status() const { return state_->status; }
+
+Status Writer::finish(int64_t end_monotonic_ns, std::optional<int64_t> exit_status) {
+  state_->run("UPDATE capture SET end_monotonic_ns = ?, exit_status = ?", end_monotonic_ns,
+              exit_status);
+  state_->end_batch();
+  state_->statements.clear();
+  // Somebody may be reading: then the capture stays in WAL mode, as readable as before.
+  if (state_->status.ok() && !state_->database.execute("PRAGMA journal_mode = DELETE")) {
+    state_->note(state_->database.execute("PRAGMA wal_checkpoint(PASSIVE)"));
+  }
+  if (state_->status.ok()) state_->note(state_->database.close());
+  Status result = state_->status;
+  if (result.ok()) state_->status = Error{state_->path + ": is finished"};
+  return result;
+}
+
+}  // namespace tally::store
