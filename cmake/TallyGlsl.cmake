@@ -1,0 +1,39 @@
+# tally_glsl(<target> FILES <file>... [DEBUG | LINES] [ENV <glslang target environment>])
+#
+# Compiles GLSL to SPIR-V at build time. For shaders/blur.comp, sources of <target> may
+#   #include "blur.comp.h"        which defines   const uint32_t blur_comp[] = {...};
+# LINES keeps OpLine and OpSource; DEBUG writes NonSemantic.Shader.DebugInfo.100 with the source text.
+find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)
+
+function(tally_glsl target)
+  cmake_parse_arguments(ARG "DEBUG;LINES" "ENV" "FILES" ${ARGN})
+  set(flags --target-env vulkan1.1)
+  if(ARG_ENV)
+    set(flags --target-env ${ARG_ENV})
+  endif()
+  if(ARG_DEBUG)
+    list(APPEND flags -gVS)
+  elseif(ARG_LINES)
+    list(APPEND flags -g)
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_glsl)
+  file(MAKE_DIRECTORY ${folder})
+  foreach(file IN LISTS ARG_FILES)
+    cmake_path(GET file FILENAME name)
+    string(REPLACE "." "_" variable ${name})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    # Relative to the checkout, so that the name in the debug information is the same on every machine.
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
+    add_custom_command(
+      OUTPUT ${folder}/${name}.h
+      COMMAND ${GLSLANG_VALIDATOR} -V --quiet ${flags} --depfile ${folder}/${name}.d
+              --vn ${variable} -o ${folder}/${name}.h ${relative}
+      DEPENDS ${file}
+      DEPFILE ${folder}/${name}.d
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+      COMMENT "GLSL ${name}"
+      VERBATIM)
+    target_sources(${target} PRIVATE ${folder}/${name}.h)
+  endforeach()
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()

@@ -1,0 +1,27 @@
+// Vulkan results in tests: anything but success is an exception, which GoogleTest reports as the
+// test's failure.
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace tally::test {
+
+// A Vulkan call that a test relies on did not succeed.
+class VulkanError : public std::runtime_error {
+ public:
+  VulkanError(VkResult result, const std::string& message)
+      : std::runtime_error(message), result_(result) {}
+  VkResult result() const { return result_; }
+
+ private:
+  VkResult result_;
+};
+
+// Throws VulkanError unless `result` is VK_SUCCESS.
+void check(VkResult result, std::source_location where = std::source_location::current());
+
+}  // namespace tally::test

@@ -1,0 +1,74 @@
+// Buffers and images with memory of their own.
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "support/context.h"
+
+namespace tally::test {
+
+using DeviceMemory = Handle<VkDeviceMemory, vkFreeMemory>;
+
+// A host-visible, coherent, mapped buffer; its address is 0 unless usage holds
+// SHADER_DEVICE_ADDRESS.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Context& context, VkDeviceSize size,
+         VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+
+  operator VkBuffer() const { return buffer_; }
+  VkDeviceSize size() const { return size_; }
+  VkDeviceAddress address() const { return address_; }
+  template <typename T>
+  std::span<T> as() const {
+    return {static_cast<T*>(data_), static_cast<size_t>(size_ / sizeof(T))};
+  }
+  void clear() { std::memset(data_, 0, size_); }
+
+ private:
+  Handle<VkBuffer, vkDestroyBuffer> buffer_;
+  DeviceMemory memory_;
+  VkDeviceSize size_ = 0;
+  VkDeviceAddress address_ = 0;
+  void* data_ = nullptr;
+};
+
+struct ImageInfo {
+  VkExtent2D extent = {64, 64};
+  VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+  VkImageUsageFlags usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+  VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;
+  uint32_t layers = 1;  // more than one: a 2D array view
+};
+
+// A 2D image with one view of the whole of it, in layout UNDEFINED.
+class Image {
+ public:
+  Image() = default;
+  Image(const Context& context, const ImageInfo& info);
+
+  operator VkImage() const { return image_; }
+  VkImageView view() const { return view_; }
+  const ImageInfo& info() const { return info_; }
+  VkImageAspectFlags aspect() const;
+
+ private:
+  Handle<VkImage, vkDestroyImage> image_;
+  DeviceMemory memory_;
+  ImageView view_;
+  ImageInfo info_;
+};
+
+// Everything before happens before, and is visible to, everything after, host reads included.
+void full_barrier(VkCommandBuffer commands);
+void change_layout(VkCommandBuffer commands, const Image& image, VkImageLayout from,
+                   VkImageLayout to);
+
+// The bytes of a single-sampled colour image of 4 bytes a texel, all layers one after another.
+// The image must be in layout TRANSFER_SRC_OPTIMAL.
+std::vector<uint32_t> read_texels(Context& context, const Image& image);
+
+}  // namespace tally::test

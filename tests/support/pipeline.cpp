@@ -1,0 +1,183 @@
+#include "support/pipeline.h"
+
+namespace tally::test {
+namespace {
+
+// The shader modules of a pipeline's stages and the create infos that point to them.
+struct StageInfos {
+  StageInfos(const Context& context, std::span<const Stage> stages) {
+    for (const Stage& stage : stages) {
+      modules.push_back(make_shader_module(context, stage.code));
+      VkPipelineShaderStageCreateInfo info = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+      info.stage = stage.stage;
+      info.module = modules.back();
+      info.pName = stage.entry;
+      info.pSpecializationInfo = stage.specialization;
+      infos.push_back(info);
+    }
+  }
+  std::vector<ShaderModule> modules;
+  std::vector<VkPipelineShaderStageCreateInfo> infos;
+};
+
+// The fixed-function state that GraphicsPipelineInfo asks for.
+struct FixedState {
+  explicit FixedState(const GraphicsPipelineInfo& info) {
+    assembly.topology = info.topology;
+    tessellation.patchControlPoints = info.patch_control_points;
+    viewport.viewportCount = viewport.scissorCount = 1;
+    raster.rasterizerDiscardEnable = info.rasterizer_discard;
+    raster.lineWidth = 1;
+    multisample.rasterizationSamples = info.samples;
+    multisample.sampleShadingEnable = info.min_sample_shading > 0;
+    multisample.minSampleShading = info.min_sample_shading;
+    depth.depthTestEnable = info.depth_test;
+    depth.depthWriteEnable = info.depth_write;
+    depth.depthCompareOp = info.depth_compare;
+    blend_attachment.colorWriteMask = 0xf;
+    blend_attachment.blendEnable = info.additive_blend;
+    blend_attachment.srcColorBlendFactor = blend_attachment.dstColorBlendFactor =
+        VK_BLEND_FACTOR_ONE;
+    blend_attachment.srcAlphaBlendFactor = blend_attachment.dstAlphaBlendFactor =
+        VK_BLEND_FACTOR_ONE;
+    if (info.color_format != VK_FORMAT_UNDEFINED) {
+      blend.attachmentCount = 1;
+      blend.pAttachments = &blend_attachment;
+      rendering.colorAttachmentCount = 1;
+      rendering.pColorAttachmentFormats = &info.color_format;
+    }
+    dynamic.dynamicStateCount = 2;
+    dynamic.pDynamicStates = kDynamicStates;
+    rendering.pNext = info.next;
+    rendering.viewMask = info.view_mask;
+    rendering.depthAttachmentFormat = info.depth_format;
+  }
+
+  static constexpr VkDynamicState kDynamicStates[] = {VK_DYNAMIC_STATE_VIEWPORT,
+                                                      VK_DYNAMIC_STATE_SCISSOR};
+  VkPipelineVertexInputStateCreateInfo vertex_input = {
+      VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+  VkPipelineInputAssemblyStateCreateInfo assembly = {
+      VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO};
+  VkPipelineTessellationStateCreateInfo tessellation = {
+      VK_STRUCTURE_TYPE_PIPELINE_TESSELLATION_STATE_CREATE_INFO};
+  VkPipelineViewportStateCreateInfo viewport = {
+      VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO};
+  VkPipelineRasterizationStateCreateInfo raster = {
+      VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO};
+  VkPipelineMultisampleStateCreateInfo multisample = {
+      VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO};
+  VkPipelineDepthStencilStateCreateInfo depth = {
+      VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO};
+  VkPipelineColorBlendAttachmentState blend_attachment = {};
+  VkPipelineColorBlendStateCreateInfo blend = {
+      VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO};
+  VkPipelineDynamicStateCreateInfo dynamic = {VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO};
+  VkPipelineRenderingCreateInfo rendering = {VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO};
+};
+
+}  // namespace
+
+ShaderModule make_shader_module(const Context& context, std::span<const uint32_t> code) {
+  VkShaderModuleCreateInfo info = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  info.codeSize = code.size_bytes();
+  info.pCode = code.data();
+  VkShaderModule handle = VK_NULL_HANDLE;
+  check(vkCreateShaderModule(context.device(), &info, nullptr, &handle));
+  return {context.device(), handle};
+}
+
+PipelineLayout make_pipeline_layout(const Context& context,
+                                    std::span<const VkDescriptorSetLayout> sets,
+                                    uint32_t push_bytes, VkShaderStageFlags push_stages) {
+  const VkPushConstantRange range = {push_stages, 0, push_bytes};
+  VkPipelineLayoutCreateInfo info = {VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  info.setLayoutCount = static_cast<uint32_t>(sets.size());
+  info.pSetLayouts = sets.data();
+  info.pushConstantRangeCount = push_bytes ? 1 : 0;
+  info.pPushConstantRanges = &range;
+  VkPipelineLayout handle = VK_NULL_HANDLE;
+  check(vkCreatePipelineLayout(context.device(), &info, nullptr, &handle));
+  return {context.device(), handle};
+}
+
+StorageSet::StorageSet(const Context& context, std::span<const VkBuffer> buffers) {
+  const auto count = static_cast<uint32_t>(buffers.size());
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (uint32_t i = 0; i < count; ++i) {
+    bindings.push_back({i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_ALL, nullptr});
+  }
+  VkDescriptorSetLayoutCreateInfo layout = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  layout.bindingCount = count;
+  layout.pBindings = bindings.data();
+  VkDescriptorSetLayout layout_handle = VK_NULL_HANDLE;
+  check(vkCreateDescriptorSetLayout(context.device(), &layout, nullptr, &layout_handle));
+  layout_ = {context.device(), layout_handle};
+
+  const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count};
+  VkDescriptorPoolCreateInfo pool = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  pool.maxSets = 1;
+  pool.poolSizeCount = 1;
+  pool.pPoolSizes = &size;
+  VkDescriptorPool pool_handle = VK_NULL_HANDLE;
+  check(vkCreateDescriptorPool(context.device(), &pool, nullptr, &pool_handle));
+  pool_ = {context.device(), pool_handle};
+
+  VkDescriptorSetAllocateInfo allocate = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+  allocate.descriptorPool = pool_handle;
+  allocate.descriptorSetCount = 1;
+  allocate.pSetLayouts = layout_.address();
+  check(vkAllocateDescriptorSets(context.device(), &allocate, &set_));
+  for (uint32_t i = 0; i < count; ++i) {
+    const VkDescriptorBufferInfo buffer = {buffers[i], 0, VK_WHOLE_SIZE};
+    VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = set_;
+    write.dstBinding = i;
+    write.descriptorCount = 1;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = &buffer;
+    vkUpdateDescriptorSets(context.device(), 1, &write, 0, nullptr);
+  }
+}
+
+void StorageSet::bind(VkCommandBuffer commands, VkPipelineLayout layout,
+                      VkPipelineBindPoint point) const {
+  vkCmdBindDescriptorSets(commands, point, layout, 0, 1, &set_, 0, nullptr);
+}
+
+Pipeline make_compute_pipeline(const Context& context, const ComputePipelineInfo& info) {
+  const StageInfos stages(context, {&info.shader, 1});
+  VkComputePipelineCreateInfo create = {VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, info.next};
+  create.flags = info.flags;
+  create.stage = stages.infos[0];
+  create.layout = info.layout;
+  VkPipeline handle = VK_NULL_HANDLE;
+  check(vkCreateComputePipelines(context.device(), info.cache, 1, &create, nullptr, &handle));
+  return {context.device(), handle};
+}
+
+Pipeline make_graphics_pipeline(const Context& context, const GraphicsPipelineInfo& info) {
+  const StageInfos stages(context, info.stages);
+  const FixedState state(info);
+  VkGraphicsPipelineCreateInfo create = {VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO};
+  create.pNext = info.render_pass ? info.next : &state.rendering;
+  create.flags = info.flags;
+  create.stageCount = static_cast<uint32_t>(stages.infos.size());
+  create.pStages = stages.infos.data();
+  create.pVertexInputState = &state.vertex_input;
+  create.pInputAssemblyState = &state.assembly;
+  create.pTessellationState = info.patch_control_points ? &state.tessellation : nullptr;
+  create.pViewportState = &state.viewport;
+  create.pRasterizationState = &state.raster;
+  create.pMultisampleState = &state.multisample;
+  create.pDepthStencilState = &state.depth;
+  create.pColorBlendState = &state.blend;
+  create.pDynamicState = &state.dynamic;
+  create.layout = info.layout;
+  create.renderPass = info.render_pass;
+  VkPipeline handle = VK_NULL_HANDLE;
+  check(vkCreateGraphicsPipelines(context.device(), info.cache, 1, &create, nullptr, &handle));
+  return {context.device(), handle};
+}
+
+}  // namespace tally::test

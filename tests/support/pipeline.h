@@ -1,0 +1,77 @@
+// Pipelines in few words: everything has the default that most tests want.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "support/memory.h"
+
+namespace tally::test {
+
+struct Stage {
+  VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  std::span<const uint32_t> code;
+  const char* entry = "main";
+  const VkSpecializationInfo* specialization = nullptr;
+};
+
+ShaderModule make_shader_module(const Context& context, std::span<const uint32_t> code);
+
+// A layout of the given sets with one push-constant range of `push_bytes` for `push_stages` (none
+// for 0 bytes).
+PipelineLayout make_pipeline_layout(const Context& context,
+                                    std::span<const VkDescriptorSetLayout> sets = {},
+                                    uint32_t push_bytes = 0,
+                                    VkShaderStageFlags push_stages = VK_SHADER_STAGE_ALL);
+
+// One descriptor set whose binding i is the i-th storage buffer, visible to all stages.
+class StorageSet {
+ public:
+  StorageSet(const Context& context, std::span<const VkBuffer> buffers);
+  StorageSet(const Context& context, std::initializer_list<VkBuffer> buffers)
+      : StorageSet(context, std::span(buffers.begin(), buffers.size())) {}
+  VkDescriptorSetLayout layout() const { return layout_; }
+  VkDescriptorSet set() const { return set_; }
+  void bind(VkCommandBuffer commands, VkPipelineLayout layout,
+            VkPipelineBindPoint point = VK_PIPELINE_BIND_POINT_COMPUTE) const;
+
+ private:
+  SetLayout layout_;
+  DescriptorPool pool_;
+  VkDescriptorSet set_ = VK_NULL_HANDLE;
+};
+
+struct ComputePipelineInfo {
+  Stage shader;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkPipelineCache cache = VK_NULL_HANDLE;
+  VkPipelineCreateFlags flags = 0;
+  const void* next = nullptr;  // pNext of the create info
+};
+Pipeline make_compute_pipeline(const Context& context, const ComputePipelineInfo& info);
+
+// Viewport and scissor are dynamic (begin_rendering and begin_render_pass set them), there is no
+// vertex input, nothing is culled. Without a render pass it is a pipeline for dynamic rendering.
+struct GraphicsPipelineInfo {
+  std::vector<Stage> stages;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkFormat color_format = VK_FORMAT_R8G8B8A8_UNORM;  // UNDEFINED: no colour attachment
+  VkFormat depth_format = VK_FORMAT_UNDEFINED;
+  VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;
+  float min_sample_shading = 0;  // above 0: sample shading is on
+  VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+  uint32_t patch_control_points = 0;
+  bool depth_test = false;
+  bool depth_write = false;
+  VkCompareOp depth_compare = VK_COMPARE_OP_LESS;
+  bool additive_blend = false;
+  bool rasterizer_discard = false;
+  uint32_t view_mask = 0;
+  VkRenderPass render_pass = VK_NULL_HANDLE;
+  VkPipelineCache cache = VK_NULL_HANDLE;
+  VkPipelineCreateFlags flags = 0;
+  const void* next = nullptr;  // pNext of the create info
+};
+Pipeline make_graphics_pipeline(const Context& context, const GraphicsPipelineInfo& info);
+
+}  // namespace tally::test
