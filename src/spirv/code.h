@@ -55,7 +55,7 @@ class Code {
   };
   uint32_t phi(uint32_t type, std::initializer_list<Incoming> incoming);
 
-  void label(uint32_t id) { emit_label(id); }
+  void label(uint32_t id);
   void branch(uint32_t target);
   void branch_if(uint32_t condition, uint32_t if_true, uint32_t if_false);
   void selection_merge(uint32_t merge);
@@ -77,9 +77,7 @@ class Code {
     return after;
   }
 
-  void append(const Code& other) {
-    words_.insert(words_.end(), other.words_.begin(), other.words_.end());
-  }
+  void append(const Code& other);
   // Words of instructions as they are, e.g. of the module that is edited.
   void append(std::span<const uint32_t> words) {
     words_.insert(words_.end(), words.begin(), words.end());
@@ -92,8 +90,6 @@ class Code {
   std::optional<uint32_t> last_label() const { return last_label_; }
 
  private:
-  void emit_label(uint32_t id);
-
   IdSource* ids_;
   std::vector<uint32_t> words_;
   std::optional<uint32_t> last_label_;

@@ -9,15 +9,19 @@
 // - Instruction indices are always those of the original module, which must outlive the editor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "spirv/code.h"
+#include "spirv/declarations.h"
+#include "spirv/layout.h"
 #include "spirv/module.h"
 
 namespace tally::spirv {
@@ -106,40 +110,54 @@ class Editor {
   void replace_word(uint32_t instruction, uint32_t word, uint32_t value);
   void append_function(const Code& code);
 
-  // Right after OpLabel, or after the last OpPhi and OpVariable of the block: where code may first
-  // stand.
-  uint32_t first_insertion(const BlockRange& block) const;
-  // Before the merge instruction if there is one, else before the terminator.
-  uint32_t last_insertion(const BlockRange& block) const;
-
-  std::vector<uint32_t> write() const;
+  // The words of the edited module. Fails if an instruction would become longer than SPIR-V allows.
+  Result<std::vector<uint32_t>> write() const;
 
  private:
-  // The sections of a module that edits add to, each at its end.
-  enum class Section : uint8_t {
-    Capability,
-    Extension,
-    Import,
-    EntryPoint,
-    ExecutionMode,
-    Name,
-    Decoration,
-    Global,
-    Count
-  };
-
-  struct Insertion {
-    uint32_t instruction;  // before this one
+  // Words of the arena that stand before an instruction of the original, or in its place.
+  struct Change {
+    uint32_t instruction;
     uint32_t first_word, word_count;
+    bool replaces;
   };
   struct WordEdit {
     uint32_t offset, value;
   };
+  struct Listing {
+    uint32_t entry_instruction;
+    uint32_t variable;
+  };
+
+  // Finds what is declared so, or declares it.
+  uint32_t declare(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
+  uint32_t declare_new(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
+  std::vector<uint32_t>& section(Section which) { return sections_[static_cast<size_t>(which)]; }
+  std::optional<spv::StorageClass> storage_class(uint32_t variable) const;
+  std::vector<uint32_t> entry_point_words(const EntryPoint& entry) const;
+  bool is_removed(uint32_t instruction) const;
+  // All edits but those of single words, in the order of the new module; their words are added to
+  // `arena`.
+  std::vector<Change> changes(std::vector<uint32_t>& arena) const;
 
   const Module* module_;
   IdSource ids_;
   uint32_t version_;
-  std::vector<uint32_t> sections_[static_cast<size_t>(Section::Count)];
+  SectionEnds ends_;
+  Declarations declarations_;
+  std::array<std::vector<uint32_t>, kSectionCount> sections_;
+  std::vector<spv::Capability> added_capabilities_;
+  std::vector<std::string> added_extensions_;
+  std::vector<std::pair<std::string, uint32_t>> added_imports_;
+  std::vector<std::pair<uint32_t, spv::StorageClass>> added_variables_;
+  std::vector<Listing> listings_;
+  uint32_t next_spec_id_;
+
+  std::vector<uint32_t> arena_;
+  std::vector<Change> changes_;
+  std::vector<WordEdit> word_edits_;
 };
+
+// The global variables that a function or what it calls names, ascending by id.
+std::vector<uint32_t> referenced_variables(const Module& module, uint32_t function_id);
 
 }  // namespace tally::spirv

@@ -88,6 +88,15 @@ std::optional<uint32_t> Module::member_decoration(uint32_t struct_id, uint32_t m
   return std::nullopt;
 }
 
+bool Module::has_spec_id(uint32_t spec_id) const {
+  return std::ranges::any_of(decorations_, [&](uint32_t index) {
+    const Instruction found = instruction(index);
+    return found.opcode() == spv::Op::OpDecorate &&
+           found.operand(1) == static_cast<uint32_t>(spv::Decoration::SpecId) &&
+           found.operand(2) == spec_id;
+  });
+}
+
 bool Module::has_capability(spv::Capability capability) const {
   return std::find(capabilities_.begin(), capabilities_.end(), static_cast<uint32_t>(capability)) !=
          capabilities_.end();

@@ -91,10 +91,15 @@ class Module {
   // whose target is `id`, in module order. Decoration groups are followed by nobody: today's
   // compilers do not write them.
   std::span<const uint32_t> decorations_of(uint32_t id) const;
+  // All of these, ordered by target.
+  std::span<const uint32_t> decorations() const { return decorations_; }
   // The first operand after the decoration of an OpDecorate of `id` (0 if it has none), or nothing.
   std::optional<uint32_t> decoration(uint32_t id, spv::Decoration decoration) const;
   std::optional<uint32_t> member_decoration(uint32_t struct_id, uint32_t member,
                                             spv::Decoration decoration) const;
+
+  // Whether a specialization constant has this SpecId.
+  bool has_spec_id(uint32_t spec_id) const;
 
   bool has_capability(spv::Capability capability) const;
   bool has_extension(std::string_view name) const;

@@ -1,0 +1,397 @@
+#include "spirv/editor.h"
+
+#include <algorithm>
+
+#include "spirv/cfg.h"
+#include "spirv/newer_enums.h"
+
+namespace tally::spirv {
+namespace {
+
+constexpr uint32_t kVersion14 = make_version(1, 4);
+constexpr size_t kMaxWords = 0xffff;
+
+// A SpecId that applications hardly use: what the pipeline's creator specializes must not meet
+// ours.
+constexpr uint32_t kFirstSpecId = 0x74616c79;
+
+std::vector<uint32_t> string_words(std::string_view text) {
+  std::vector<uint32_t> words(text.size() / 4 + 1, 0);
+  for (size_t at = 0; at < text.size(); ++at) {
+    words[at / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(text[at])) << (at % 4 * 8);
+  }
+  return words;
+}
+
+template <typename... Parts>
+std::vector<uint32_t> joined(std::initializer_list<uint32_t> first, const Parts&... parts) {
+  std::vector<uint32_t> words(first);
+  (words.insert(words.end(), parts.begin(), parts.end()), ...);
+  return words;
+}
+
+std::span<const uint32_t> as_span(std::initializer_list<uint32_t> list) {
+  return {list.begin(), list.size()};
+}
+
+bool is_input_or_output(spv::StorageClass storage) {
+  return storage == spv::StorageClass::Input || storage == spv::StorageClass::Output;
+}
+
+bool is_global_variable(const Module& module, uint32_t id) {
+  const uint32_t index = module.definition_index(id);
+  if (index == kNone) return false;
+  if (!module.functions().empty() && index >= module.functions().front().begin) return false;
+  const spv::Op opcode = module.opcode_of(id);
+  return opcode == spv::Op::OpVariable || opcode == newer::OpUntypedVariableKHR;
+}
+
+}  // namespace
+
+std::vector<uint32_t> referenced_variables(const Module& module, uint32_t function_id) {
+  std::vector<uint32_t> variables;
+  for (const uint32_t function : CallGraph::build(module).reachable_from(function_id)) {
+    const Function& range = module.functions()[function];
+    const std::span<const uint32_t> words =
+        module.words().subspan(module.word_offset(range.begin),
+                               module.word_offset(range.end) - module.word_offset(range.begin));
+    // Which words are ids is not asked: a literal that looks like a variable lists one too many,
+    // which is allowed.
+    for (const uint32_t word : words) {
+      if (is_global_variable(module, word)) variables.push_back(word);
+    }
+  }
+  std::sort(variables.begin(), variables.end());
+  variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
+  return variables;
+}
+
+Editor::Editor(const Module& module)
+    : module_(&module),
+      ids_{module.bound()},
+      version_(module.version()),
+      ends_(section_ends(module)),
+      declarations_(module),
+      next_spec_id_(kFirstSpecId) {}
+
+// --- the module as a whole
+
+void Editor::raise_version(uint32_t version) {
+  if (version <= version_) return;
+  version_ = version;
+}
+
+void Editor::add_capability(spv::Capability capability) {
+  if (module_->has_capability(capability)) return;
+  if (std::ranges::find(added_capabilities_, capability) != added_capabilities_.end()) return;
+  added_capabilities_.push_back(capability);
+  append_instruction(section(Section::Capability), spv::Op::OpCapability,
+                     as_span({static_cast<uint32_t>(capability)}));
+}
+
+void Editor::add_extension(std::string_view name, uint32_t core_since) {
+  if (core_since != 0 && version_ >= core_since) return;
+  if (module_->has_extension(name)) return;
+  if (std::ranges::find(added_extensions_, name) != added_extensions_.end()) return;
+  added_extensions_.emplace_back(name);
+  append_instruction(section(Section::Extension), spv::Op::OpExtension, string_words(name));
+}
+
+uint32_t Editor::import_ext_inst(std::string_view name) {
+  if (const uint32_t id = module_->ext_inst_import(name); id != 0) return id;
+  for (const auto& [known, id] : added_imports_) {
+    if (known == name) return id;
+  }
+  const uint32_t id = new_id();
+  added_imports_.emplace_back(name, id);
+  append_instruction(section(Section::Import), spv::Op::OpExtInstImport,
+                     joined({id}, string_words(name)));
+  return id;
+}
+
+void Editor::set_memory_model(spv::AddressingModel addressing, spv::MemoryModel memory) {
+  for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::EntryPoint)]; ++index) {
+    if (module_->instruction(index).opcode() != spv::Op::OpMemoryModel) continue;
+    replace_word(index, 1, static_cast<uint32_t>(addressing));
+    replace_word(index, 2, static_cast<uint32_t>(memory));
+  }
+}
+
+// --- entry points
+
+void Editor::add_to_interface(const EntryPoint& entry, uint32_t variable) {
+  listings_.push_back({entry.instruction, variable});
+}
+
+void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode,
+                                std::initializer_list<uint32_t> operands) {
+  append_instruction(section(Section::ExecutionMode), spv::Op::OpExecutionMode,
+                     joined({function, static_cast<uint32_t>(mode)}, operands));
+}
+
+void Editor::remove_entry_point(const EntryPoint& entry) {
+  remove(entry.instruction);
+  for (const EntryPoint& other : module_->entry_points()) {
+    // Modes belong to the function; another entry point of the same one still needs them.
+    if (other.function_id == entry.function_id && !is_removed(other.instruction)) return;
+  }
+  for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::ExecutionMode)]; ++index) {
+    const Instruction instruction = module_->instruction(index);
+    const bool is_mode = instruction.opcode() == spv::Op::OpExecutionMode ||
+                         instruction.opcode() == spv::Op::OpExecutionModeId;
+    if (is_mode && instruction.operand(0) == entry.function_id) remove(index);
+  }
+}
+
+// --- names and decorations
+
+void Editor::name(uint32_t id, std::string_view text) {
+  append_instruction(section(Section::Name), spv::Op::OpName, joined({id}, string_words(text)));
+}
+
+void Editor::member_name(uint32_t id, uint32_t member, std::string_view text) {
+  append_instruction(section(Section::Name), spv::Op::OpMemberName,
+                     joined({id, member}, string_words(text)));
+}
+
+void Editor::decorate(uint32_t id, spv::Decoration decoration,
+                      std::initializer_list<uint32_t> operands) {
+  append_instruction(section(Section::Decoration), spv::Op::OpDecorate,
+                     joined({id, static_cast<uint32_t>(decoration)}, operands));
+}
+
+void Editor::decorate_member(uint32_t id, uint32_t member, spv::Decoration decoration,
+                             std::initializer_list<uint32_t> operands) {
+  append_instruction(section(Section::Decoration), spv::Op::OpMemberDecorate,
+                     joined({id, member, static_cast<uint32_t>(decoration)}, operands));
+}
+
+// --- types and constants
+
+uint32_t Editor::declare_new(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands) {
+  const uint32_t id = new_id();
+  std::vector<uint32_t> words;
+  if (type != 0) words.push_back(type);
+  words.push_back(id);
+  words.insert(words.end(), operands.begin(), operands.end());
+  append_instruction(section(Section::Global), opcode, words);
+  return id;
+}
+
+uint32_t Editor::declare(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands) {
+  if (const uint32_t id = declarations_.find(opcode, type, operands); id != 0) return id;
+  const uint32_t id = declare_new(opcode, type, operands);
+  declarations_.add(id, opcode, type, operands);
+  return id;
+}
+
+uint32_t Editor::type_void() { return declare(spv::Op::OpTypeVoid, 0, {}); }
+uint32_t Editor::type_bool() { return declare(spv::Op::OpTypeBool, 0, {}); }
+
+uint32_t Editor::type_int(uint32_t width, bool is_signed) {
+  return declare(spv::Op::OpTypeInt, 0, as_span({width, is_signed ? 1u : 0u}));
+}
+
+uint32_t Editor::type_float(uint32_t width) {
+  return declare(spv::Op::OpTypeFloat, 0, as_span({width}));
+}
+
+uint32_t Editor::type_vector(uint32_t component, uint32_t count) {
+  return declare(spv::Op::OpTypeVector, 0, as_span({component, count}));
+}
+
+uint32_t Editor::type_pointer(spv::StorageClass storage, uint32_t pointee) {
+  return declare(spv::Op::OpTypePointer, 0, as_span({static_cast<uint32_t>(storage), pointee}));
+}
+
+uint32_t Editor::type_function(uint32_t result, std::initializer_list<uint32_t> parameters) {
+  return declare(spv::Op::OpTypeFunction, 0, joined({result}, parameters));
+}
+
+uint32_t Editor::new_struct(std::initializer_list<uint32_t> members) {
+  return declare_new(spv::Op::OpTypeStruct, 0, as_span(members));
+}
+
+uint32_t Editor::new_array(uint32_t element, uint32_t length) {
+  return declare_new(spv::Op::OpTypeArray, 0, as_span({element, length}));
+}
+
+uint32_t Editor::new_runtime_array(uint32_t element) {
+  return declare_new(spv::Op::OpTypeRuntimeArray, 0, as_span({element}));
+}
+
+uint32_t Editor::constant(uint32_t type, std::span<const uint32_t> words) {
+  return declare(spv::Op::OpConstant, type, words);
+}
+
+uint32_t Editor::constant_u32(uint32_t value) { return constant(type_int(32), as_span({value})); }
+
+uint32_t Editor::constant_u64(uint64_t value) {
+  return constant(type_int(64),
+                  as_span({static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)}));
+}
+
+uint32_t Editor::constant_bool(bool value) {
+  return declare(value ? spv::Op::OpConstantTrue : spv::Op::OpConstantFalse, type_bool(), {});
+}
+
+uint32_t Editor::constant_null(uint32_t type) { return declare(spv::Op::OpConstantNull, type, {}); }
+
+uint32_t Editor::constant_composite(uint32_t type, std::initializer_list<uint32_t> parts) {
+  return declare(spv::Op::OpConstantComposite, type, as_span(parts));
+}
+
+Editor::SpecConstant Editor::new_spec_constant_u32(uint32_t value,
+                                                   std::optional<uint32_t> spec_id) {
+  if (!spec_id) {
+    while (module_->has_spec_id(next_spec_id_)) ++next_spec_id_;
+    spec_id = next_spec_id_++;
+  }
+  const uint32_t id = declare_new(spv::Op::OpSpecConstant, type_int(32), as_span({value}));
+  decorate(id, spv::Decoration::SpecId, {*spec_id});
+  return {id, *spec_id};
+}
+
+// --- variables
+
+uint32_t Editor::new_global_variable(uint32_t pointer_type, spv::StorageClass storage,
+                                     uint32_t initializer) {
+  std::vector<uint32_t> operands = {static_cast<uint32_t>(storage)};
+  if (initializer != 0) operands.push_back(initializer);
+  const uint32_t id = declare_new(spv::Op::OpVariable, pointer_type, operands);
+  added_variables_.emplace_back(id, storage);
+  return id;
+}
+
+std::optional<uint32_t> Editor::builtin_variable(spv::BuiltIn builtin) const {
+  for (const uint32_t index : module_->decorations()) {
+    const Instruction decoration = module_->instruction(index);
+    if (decoration.opcode() == spv::Op::OpDecorate &&
+        decoration.operand(1) == static_cast<uint32_t>(spv::Decoration::BuiltIn) &&
+        decoration.operand(2) == static_cast<uint32_t>(builtin) &&
+        is_global_variable(*module_, decoration.operand(0))) {
+      return decoration.operand(0);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<spv::StorageClass> Editor::storage_class(uint32_t variable) const {
+  for (const auto& [id, storage] : added_variables_) {
+    if (id == variable) return storage;
+  }
+  if (!is_global_variable(*module_, variable)) return std::nullopt;
+  return static_cast<spv::StorageClass>(module_->definition(variable)->operand(0));
+}
+
+// --- code
+
+void Editor::insert_before(uint32_t instruction, const Code& code) {
+  if (code.empty()) return;
+  changes_.push_back({instruction, static_cast<uint32_t>(arena_.size()),
+                      static_cast<uint32_t>(code.words().size()), false});
+  arena_.insert(arena_.end(), code.words().begin(), code.words().end());
+}
+
+void Editor::remove(uint32_t instruction) { changes_.push_back({instruction, 0, 0, true}); }
+
+bool Editor::is_removed(uint32_t instruction) const {
+  return std::ranges::any_of(changes_, [=](const Change& change) {
+    return change.replaces && change.instruction == instruction;
+  });
+}
+
+void Editor::replace(uint32_t instruction, const Code& code) {
+  insert_before(instruction, code);
+  remove(instruction);
+}
+
+void Editor::replace_word(uint32_t instruction, uint32_t word, uint32_t value) {
+  word_edits_.push_back({module_->word_offset(instruction) + word, value});
+}
+
+void Editor::append_function(const Code& code) {
+  std::vector<uint32_t>& functions = section(Section::Function);
+  functions.insert(functions.end(), code.words().begin(), code.words().end());
+}
+
+// --- writing
+
+std::vector<uint32_t> Editor::entry_point_words(const EntryPoint& entry) const {
+  std::vector<uint32_t> added;
+  if (version_ >= kVersion14 && module_->version() < kVersion14) {
+    added = referenced_variables(*module_, entry.function_id);
+  }
+  for (const Listing& listing : listings_) {
+    if (listing.entry_instruction == entry.instruction) added.push_back(listing.variable);
+  }
+  const Instruction original = module_->instruction(entry.instruction);
+  std::vector<uint32_t> words(original.words().begin(), original.words().end());
+  std::vector<uint32_t> listed = entry.interface;
+  for (const uint32_t variable : added) {
+    const std::optional<spv::StorageClass> storage = storage_class(variable);
+    if (!storage || (version_ < kVersion14 && !is_input_or_output(*storage))) continue;
+    if (std::ranges::find(listed, variable) != listed.end()) continue;
+    listed.push_back(variable);
+    words.push_back(variable);
+  }
+  if (words.size() <= kMaxWords) {
+    words[0] = static_cast<uint32_t>(words.size()) << spv::WordCountShift |
+               static_cast<uint32_t>(spv::Op::OpEntryPoint);
+  }
+  return words;
+}
+
+std::vector<Editor::Change> Editor::changes(std::vector<uint32_t>& arena) const {
+  std::vector<Change> all;
+  const auto add = [&](uint32_t instruction, bool replaces, std::span<const uint32_t> words) {
+    all.push_back({instruction, static_cast<uint32_t>(arena.size()),
+                   static_cast<uint32_t>(words.size()), replaces});
+    arena.insert(arena.end(), words.begin(), words.end());
+  };
+  for (size_t index = 0; index < kSectionCount; ++index) add(ends_[index], false, sections_[index]);
+  all.insert(all.end(), changes_.begin(), changes_.end());
+  for (const EntryPoint& entry : module_->entry_points()) {
+    const std::vector<uint32_t> words = entry_point_words(entry);
+    const bool grew = words.size() > module_->instruction(entry.instruction).word_count();
+    if (grew && !is_removed(entry.instruction)) add(entry.instruction, true, words);
+  }
+  // What stands before an instruction precedes what replaces it.
+  std::ranges::stable_sort(
+      all, {}, [](const Change& change) { return std::pair(change.instruction, change.replaces); });
+  return all;
+}
+
+Result<std::vector<uint32_t>> Editor::write() const {
+  for (const EntryPoint& entry : module_->entry_points()) {
+    if (entry_point_words(entry).size() > kMaxWords) {
+      return Error{"SPIR-V: an entry point would list too many variables"};
+    }
+  }
+  std::vector<uint32_t> arena = arena_;
+  const std::vector<Change> ordered = changes(arena);
+
+  const std::span<const uint32_t> original = module_->words();
+  std::vector<uint32_t> patched(original.begin(), original.end());
+  patched[1] = version_;
+  patched[3] = ids_.next;
+  for (const WordEdit& edit : word_edits_) patched[edit.offset] = edit.value;
+
+  std::vector<uint32_t> words;
+  words.reserve(original.size() + arena.size());
+  uint32_t copied = 0;  // words of the original that are dealt with
+  for (const Change& change : ordered) {
+    const uint32_t begin = module_->word_offset(change.instruction);
+    if (begin > copied) {
+      words.insert(words.end(), patched.begin() + copied, patched.begin() + begin);
+      copied = begin;
+    }
+    const auto first = arena.begin() + change.first_word;
+    words.insert(words.end(), first, first + change.word_count);
+    if (change.replaces) copied = std::max(copied, module_->word_offset(change.instruction + 1));
+  }
+  words.insert(words.end(), patched.begin() + copied, patched.end());
+  return words;
+}
+
+}  // namespace tally::spirv
