@@ -1,0 +1,198 @@
+#include "base/system_lock.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace tally {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long a waiter sleeps where it cannot be woken: the holder has bound its socket but does not
+// listen yet, or holds so many waiters already that it takes no more.
+constexpr int kRetryMilliseconds = 5;
+constexpr int kMostWaitersWoken = 128;
+
+struct Address {
+  sockaddr_un name{};
+  socklen_t size = 0;
+};
+
+Address abstract_address(const std::string& text) {
+  Address address;
+  address.name.sun_family = AF_UNIX;
+  const size_t length = std::min(text.size(), sizeof address.name.sun_path - 1);
+  std::memcpy(address.name.sun_path + 1, text.data(), length);  // a leading zero byte: abstract
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  return address;
+}
+
+const sockaddr* generic(const Address& address) {
+  return reinterpret_cast<const sockaddr*>(&address.name);
+}
+
+// A socket that we opened, told from a descriptor of the application that has got the same number
+// since: programs that turn into daemons close descriptors that are not theirs.
+struct OwnedSocket {
+  int fd;
+  ino_t inode;
+};
+
+bool still_ours(const OwnedSocket& owned) {
+  struct stat now {};
+  return fstat(owned.fd, &now) == 0 && S_ISSOCK(now.st_mode) && now.st_ino == owned.inode;
+}
+
+void close_if_ours(const OwnedSocket& owned) {
+  if (still_ours(owned)) close(owned.fd);
+}
+
+// The sockets held by this process. A forked child would share them and so keep the lock alive; it
+// closes its copies.
+class HeldSockets {
+ public:
+  static HeldSockets& instance() {
+    static auto* const held =
+        new HeldSockets;  // lives until the process ends: locks may be static objects
+    return *held;
+  }
+
+  void add(int fd) {
+    struct stat now {};
+    fstat(fd, &now);
+    const std::lock_guard lock(mutex_);
+    held_.push_back({fd, now.st_ino});
+  }
+
+  // Closes the socket; false where this process does not hold it any more.
+  bool remove(int fd) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find(fd);
+    if (found == held_.end()) return false;
+    close_if_ours(*found);
+    held_.erase(found);
+    return true;
+  }
+
+  bool holds(int fd) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find(fd);
+    return found != held_.end() && still_ours(*found);
+  }
+
+ private:
+  HeldSockets() {
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().forget_in_child(); });
+  }
+
+  std::vector<OwnedSocket>::iterator find(int fd) {
+    return std::find_if(held_.begin(), held_.end(),
+                        [fd](const OwnedSocket& s) { return s.fd == fd; });
+  }
+
+  void forget_in_child() {
+    for (const OwnedSocket& owned : held_) close_if_ours(owned);
+    held_.clear();
+    mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::vector<OwnedSocket> held_;
+};
+
+int open_socket(int flags) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0); }
+
+// Milliseconds until the deadline, rounded up; -1 without one.
+int milliseconds_left(bool forever, Clock::time_point deadline) {
+  if (forever) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30));
+}
+
+// Returns when the holder may have gone, or after `most_ms`.
+void wait_for_holder(const Address& address, int most_ms) {
+  const int fd = open_socket(SOCK_NONBLOCK);
+  const bool watching = fd >= 0 && connect(fd, generic(address), address.size) == 0;
+  if (watching) {
+    pollfd entry{fd, POLLRDHUP, 0};  // POLLHUP comes unasked
+    poll(&entry, 1, most_ms);
+  } else {
+    poll(nullptr, 0, most_ms < 0 ? kRetryMilliseconds : std::min(most_ms, kRetryMilliseconds));
+  }
+  if (fd >= 0) close(fd);
+}
+
+std::string shared_name() {
+  const char* other = secure_getenv("TALLY_PROFILING_LOCK");
+  return other != nullptr && *other != '\0' ? other : "tally-profiling-lock";
+}
+
+}  // namespace
+
+SystemLock::SystemLock() : SystemLock(shared_name()) {}
+SystemLock::SystemLock(std::string name) : name_(std::move(name)) {}
+SystemLock::~SystemLock() { release(); }
+
+SystemLock::Outcome SystemLock::try_once() {
+  const Address address = abstract_address(name_);
+  const int fd = open_socket(0);
+  if (fd < 0) return Outcome::Unavailable;
+  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMostWaitersWoken) == 0) {
+    HeldSockets::instance().add(fd);
+    fd_ = fd;
+    return Outcome::Acquired;
+  }
+  const bool taken = errno == EADDRINUSE;
+  close(fd);
+  return taken ? Outcome::Busy : Outcome::Unavailable;
+}
+
+SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
+  if (held()) return Outcome::Acquired;
+  constexpr uint64_t kLongest = UINT64_C(1) << 62;  // so that the deadline cannot overflow
+  const bool forever = timeout_ns >= kLongest;
+  const auto deadline = Clock::now() + std::chrono::nanoseconds(forever ? 0 : timeout_ns);
+  while (true) {
+    const Outcome outcome = try_once();
+    if (outcome != Outcome::Busy || (!forever && Clock::now() >= deadline)) return outcome;
+    wait_for_holder(abstract_address(name_), milliseconds_left(forever, deadline));
+  }
+}
+
+void SystemLock::release() {
+  if (fd_ >= 0) HeldSockets::instance().remove(fd_);
+  fd_ = -1;
+}
+
+bool SystemLock::held() const { return fd_ >= 0 && HeldSockets::instance().holds(fd_); }
+
+std::optional<SystemLock::Holder> SystemLock::holder() const {
+  const Address address = abstract_address(name_);
+  const int fd = open_socket(SOCK_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  std::optional<Holder> found;
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (connect(fd, generic(address), address.size) == 0 &&
+      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
+    found = Holder{credentials.pid, credentials.uid};
+  }
+  close(fd);
+  return found;
+}
+
+}  // namespace tally

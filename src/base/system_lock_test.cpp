@@ -1,0 +1,247 @@
+#include "base/system_lock.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tally {
+namespace {
+
+using Outcome = SystemLock::Outcome;
+using namespace std::chrono_literals;
+
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// A name of this test's own, so that a profiler at work elsewhere on the machine does not matter.
+std::string lock_name() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  return std::string("tally-test-") + test->name() + "-" + std::to_string(getpid());
+}
+
+// A child process that holds the lock until it is killed.
+class HoldingChild {
+ public:
+  explicit HoldingChild(const std::string& name) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      SystemLock lock(name);
+      const char answer = lock.acquire(10 * kSecond) == Outcome::Acquired ? '+' : '-';
+      if (write(ready[1], &answer, 1) != 1) _exit(1);
+      while (true) pause();
+    }
+    char answer = 0;
+    EXPECT_EQ(read(ready[0], &answer, 1), 1);
+    EXPECT_EQ(answer, '+');
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~HoldingChild() { kill_it(); }
+
+  void kill_it() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// What `body` returns in a child process, as its exit status.
+int in_child(const std::function<int()>& body) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(body());
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(SystemLock, only_one_holds_it_within_a_process) {
+  SystemLock first(lock_name()), second(lock_name());
+  EXPECT_EQ(first.acquire(0), Outcome::Acquired);
+  EXPECT_EQ(first.acquire(0), Outcome::Acquired);
+  EXPECT_EQ(second.acquire(0), Outcome::Busy);
+  first.release();
+  EXPECT_FALSE(first.held());
+  EXPECT_EQ(second.acquire(0), Outcome::Acquired);
+}
+
+TEST(SystemLock, names_do_not_meet) {
+  SystemLock first(lock_name() + "a"), second(lock_name() + "b");
+  EXPECT_EQ(first.acquire(0), Outcome::Acquired);
+  EXPECT_EQ(second.acquire(0), Outcome::Acquired);
+}
+
+TEST(SystemLock, another_process_is_kept_out_and_named) {
+  HoldingChild child(lock_name());
+  SystemLock lock(lock_name());
+  EXPECT_EQ(lock.acquire(0), Outcome::Busy);
+  const auto holder = lock.holder();
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->pid, child.pid());
+  EXPECT_EQ(holder->uid, getuid());
+}
+
+TEST(SystemLock, kill_9_frees_it_at_once) {
+  HoldingChild child(lock_name());
+  SystemLock lock(lock_name());
+  EXPECT_EQ(lock.acquire(0), Outcome::Busy);
+  child.kill_it();
+  EXPECT_EQ(lock.acquire(0), Outcome::Acquired);
+}
+
+TEST(SystemLock, a_finite_timeout_ends) {
+  HoldingChild child(lock_name());
+  SystemLock lock(lock_name());
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(lock.acquire(60 * kMillisecond), Outcome::Busy);
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(waited, 60ms);
+  EXPECT_LT(waited, 5s);
+}
+
+TEST(SystemLock, waiters_are_woken_when_the_holder_dies) {
+  for (const uint64_t timeout : {60 * kSecond, SystemLock::kForever}) {
+    HoldingChild child(lock_name());
+    std::thread killer([&] {
+      std::this_thread::sleep_for(50ms);
+      child.kill_it();
+    });
+    SystemLock lock(lock_name());
+    EXPECT_EQ(lock.acquire(timeout), Outcome::Acquired);
+    killer.join();
+  }
+}
+
+TEST(SystemLock, threads_take_turns) {
+  std::atomic<int> inside = 0, turns = 0;
+  std::atomic<bool> together = false;
+  auto work = [&, name = lock_name()] {
+    for (int i = 0; i < 100; i++) {
+      SystemLock lock(name);
+      ASSERT_EQ(lock.acquire(SystemLock::kForever), Outcome::Acquired);
+      if (inside.fetch_add(1) != 0) together = true;
+      turns++;
+      inside--;
+    }
+  };
+  std::thread a(work), b(work), c(work);
+  a.join();
+  b.join();
+  c.join();
+  EXPECT_FALSE(together);
+  EXPECT_EQ(turns, 300);
+}
+
+TEST(SystemLock, processes_that_fight_never_hold_it_together) {
+  // Each winner creates a file that must not be there yet and removes it before it lets go.
+  char folder[] = "/tmp/tally-lock-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string witness = std::string(folder) + "/witness", name = lock_name();
+  std::vector<pid_t> children;
+  for (int c = 0; c < 4; c++) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      for (int i = 0; i < 100; i++) {
+        SystemLock lock(name);
+        if (lock.acquire(20 * kSecond) != Outcome::Acquired) _exit(1);
+        if (symlink("here", witness.c_str()) != 0) _exit(2);
+        if (unlink(witness.c_str()) != 0) _exit(3);
+      }
+      _exit(0);
+    }
+    children.push_back(pid);
+  }
+  for (const pid_t pid : children) {
+    int status = -1;
+    waitpid(pid, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  EXPECT_EQ(rmdir(folder), 0);
+}
+
+TEST(SystemLock, a_forked_child_does_not_hold_what_its_parent_held) {
+  SystemLock lock(lock_name());
+  ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
+  EXPECT_EQ(in_child([&] { return lock.held() ? 1 : 0; }), 0);
+  EXPECT_TRUE(lock.held());
+  // A child that outlives the release does not keep the lock.
+  const pid_t sleeper = fork();
+  if (sleeper == 0) {
+    while (true) pause();
+  }
+  lock.release();
+  SystemLock next(lock_name());
+  EXPECT_EQ(next.acquire(10 * kSecond), Outcome::Acquired);  // the child may just be starting
+  kill(sleeper, SIGKILL);
+  waitpid(sleeper, nullptr, 0);
+}
+
+TEST(SystemLock, a_child_can_take_it_for_itself) {
+  SystemLock lock(lock_name());
+  ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
+  lock.release();
+  EXPECT_EQ(in_child([&] { return lock.acquire(0) == Outcome::Acquired ? 0 : 1; }), 0);
+}
+
+TEST(SystemLock, a_descriptor_that_the_application_reused_is_left_alone) {
+  const int next_number = dup(0);
+  close(next_number);
+  SystemLock lock(lock_name());
+  ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
+  close(next_number);  // as a program does that closes everything before it becomes a daemon
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  ASSERT_EQ(pipe_ends[0], next_number);
+  EXPECT_FALSE(lock.held());
+  lock.release();
+  EXPECT_EQ(write(pipe_ends[1], "x", 1), 1);
+  char byte = 0;
+  EXPECT_EQ(read(pipe_ends[0], &byte, 1), 1);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+}
+
+TEST(SystemLock, no_descriptors_left_is_not_taken_for_busy) {
+  EXPECT_EQ(in_child([&] {
+              rlimit none{0, 0};
+              setrlimit(RLIMIT_NOFILE, &none);
+              SystemLock lock(lock_name());
+              return lock.acquire(kMillisecond) == Outcome::Unavailable ? 0 : 1;
+            }),
+            0);
+}
+
+TEST(SystemLock, another_user_is_kept_out_and_seen) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  SystemLock lock(lock_name());
+  const std::string name = lock_name();
+  ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
+  EXPECT_EQ(in_child([&] {
+              if (setuid(65534) != 0) return 1;
+              SystemLock theirs(name);
+              if (theirs.acquire(0) != Outcome::Busy) return 2;
+              const auto holder = theirs.holder();
+              return holder && holder->uid == 0 ? 0 : 3;
+            }),
+            0);
+  EXPECT_TRUE(lock.held());
+}
+
+}  // namespace
+}  // namespace tally
