@@ -1,0 +1,25 @@
+#include "spirv_input.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace tally::fuzz {
+
+SpirvInput split_input(const uint8_t* data, size_t size) {
+  SpirvInput input;
+  if (size < kChoiceBytes) return input;
+  std::memcpy(input.choices.data(), data, kChoiceBytes);
+  input.words.resize((size - kChoiceBytes) / sizeof(uint32_t));
+  if (!input.words.empty()) {
+    std::memcpy(input.words.data(), data + kChoiceBytes, input.words.size() * sizeof(uint32_t));
+  }
+  return input;
+}
+
+void report_broken(const char* what, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+  std::abort();
+}
+
+}  // namespace tally::fuzz

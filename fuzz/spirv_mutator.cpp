@@ -1,0 +1,142 @@
+#include "spirv_mutator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "spirv_input.h"
+
+namespace tally::fuzz {
+namespace {
+constexpr size_t kHeaderWords = 5;
+constexpr size_t kBoundWord = 3;
+}  // namespace
+
+SpirvMutator::SpirvMutator(std::vector<uint32_t>& words, std::span<const uint32_t> donor,
+                           uint32_t seed)
+    : words_(words), donor_(donor), instructions_(instructions_of(words)), random_(seed) {}
+
+std::vector<SpirvMutator::Range> SpirvMutator::instructions_of(std::span<const uint32_t> words) {
+  std::vector<Range> ranges;
+  for (size_t at = kHeaderWords; at < words.size();) {
+    const size_t length = words[at] >> 16;
+    if (length == 0 || length > words.size() - at) break;
+    ranges.push_back({at, at + length});
+    at += length;
+  }
+  return ranges;
+}
+
+void SpirvMutator::mutate() {
+  if (instructions_.empty()) return;
+  // Operands most often: they alone reach new shapes of valid control flow.
+  switch (pick(10)) {
+    case 0:
+      return swap_neighbours();
+    case 1:
+      return duplicate();
+    case 2:
+      return erase();
+    case 3:
+    case 4:
+      return take_from_donor();
+    case 5:
+      return change_opcode();
+    default:
+      return change_operand();
+  }
+}
+
+void SpirvMutator::change_operand() {
+  const Range range = instructions_[pick(instructions_.size())];
+  if (range.end - range.begin < 2) return;
+  uint32_t& operand = words_[range.begin + 1 + pick(range.end - range.begin - 1)];
+  switch (pick(4)) {
+    case 0:
+      operand = static_cast<uint32_t>(pick(words_[kBoundWord] + size_t{1}));
+      break;
+    case 1:
+      operand = words_[pick(words_.size())];
+      break;
+    case 2:
+      operand = static_cast<uint32_t>(pick(64));
+      break;
+    default:
+      operand ^= 1u << pick(32);
+  }
+}
+
+void SpirvMutator::swap_neighbours() {
+  if (instructions_.size() < 2) return;
+  const size_t first = pick(instructions_.size() - 1);
+  std::rotate(words_.begin() + instructions_[first].begin,
+              words_.begin() + instructions_[first].end,
+              words_.begin() + instructions_[first + 1].end);
+}
+
+void SpirvMutator::duplicate() {
+  const Range from = instructions_[pick(instructions_.size())];
+  const Range to = instructions_[pick(instructions_.size())];
+  const std::vector<uint32_t> copy(words_.begin() + from.begin, words_.begin() + from.end);
+  words_.insert(words_.begin() + to.begin, copy.begin(), copy.end());
+}
+
+void SpirvMutator::erase() {
+  const Range range = instructions_[pick(instructions_.size())];
+  words_.erase(words_.begin() + range.begin, words_.begin() + range.end);
+}
+
+void SpirvMutator::take_from_donor() {
+  const std::vector<Range> ranges = instructions_of(donor_);
+  if (ranges.empty()) return;
+  const Range from = ranges[pick(ranges.size())];
+  const Range to = instructions_[pick(instructions_.size())];
+  const auto source = donor_.subspan(from.begin, from.end - from.begin);
+  words_.insert(words_.begin() + to.begin, source.begin(), source.end());
+}
+
+void SpirvMutator::change_opcode() {
+  const Range range = instructions_[pick(instructions_.size())];
+  const Range other = instructions_[pick(instructions_.size())];
+  uint32_t& word = words_[range.begin];
+  word = (word & 0xffff0000u) | (words_[other.begin] & 0xffffu);
+}
+
+}  // namespace tally::fuzz
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+namespace {
+
+using tally::fuzz::kChoiceBytes;
+
+size_t write_back(const tally::fuzz::SpirvInput& input, uint8_t* data, size_t max_size) {
+  const size_t bytes = input.words.size() * sizeof(uint32_t);
+  if (kChoiceBytes + bytes > max_size) return 0;
+  std::memcpy(data, input.choices.data(), kChoiceBytes);
+  std::memcpy(data + kChoiceBytes, input.words.data(), bytes);
+  return kChoiceBytes + bytes;
+}
+
+}  // namespace
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
+  tally::fuzz::SpirvInput input = tally::fuzz::split_input(data, size);
+  if (input.words.empty() || seed % 8 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  if (seed % 8 == 1) input.choices[seed / 8 % kChoiceBytes] = static_cast<uint8_t>(seed >> 16);
+  const std::vector<uint32_t> donor = input.words;
+  tally::fuzz::SpirvMutator(input.words, donor, seed).mutate();
+  const size_t written = write_back(input, data, max_size);
+  return written ? written : LLVMFuzzerMutate(data, size, max_size);
+}
+
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
+                                            const uint8_t* data2, size_t size2, uint8_t* out,
+                                            size_t max_size, unsigned seed) {
+  tally::fuzz::SpirvInput input = tally::fuzz::split_input(data1, size1);
+  const tally::fuzz::SpirvInput donor = tally::fuzz::split_input(data2, size2);
+  for (unsigned i = 0; i < 1 + seed % 4; ++i) {
+    tally::fuzz::SpirvMutator(input.words, donor.words, seed + i).mutate();
+  }
+  return write_back(input, out, max_size);
+}

@@ -1,0 +1,98 @@
+// The block-count pass with every combination of options: it never crashes, a module that spirv-val
+// accepts comes out as one that it accepts, and identity changes no bit.
+#include <spirv-tools/libspirv.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "spirv/block_map.h"
+#include "spirv/pass/block_count.h"
+#include "spirv_input.h"
+
+using namespace tally::spirv;
+
+namespace {
+
+constexpr spv_target_env kEnvironment = SPV_ENV_VULKAN_1_3;
+
+// The validator's message, empty if it accepts the module.
+std::string validate(std::span<const uint32_t> words) {
+  std::string message;
+  spvtools::SpirvTools tools(kEnvironment);
+  tools.SetMessageConsumer(
+      [&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
+        if (message.empty()) message = text;
+      });
+  spvtools::ValidatorOptions options;
+  options.SetScalarBlockLayout(true);
+  if (tools.Validate(words.data(), words.size(), options)) return {};
+  return message.empty() ? "invalid" : message;
+}
+
+// Beyond every block of push constants that a module of fuzzing size can declare sensibly;
+// pipelines give an offset behind the application's ranges.
+constexpr uint32_t kFirstPushConstantOffset = 1u << 20;
+
+BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module& module) {
+  const auto& choices = input.choices;
+  BlockCountOptions options;
+  const EntryPoint& entry = module.entry_points()[choices[0] % module.entry_points().size()];
+  options.stage = entry.model;
+  options.entry_point = entry.name;
+  if (choices[1] & 1) {
+    options.address.kind = AddressSource::Kind::UniformBuffer;
+    options.address.set = 7;
+    options.address.binding = choices[1] >> 4;
+  } else {
+    options.address.push_constant_offset = kFirstPushConstantOffset + 8u * (choices[1] >> 4);
+  }
+  options.placement = choices[2] & 1 ? Placement::Every : Placement::Minimal;
+  options.counting = static_cast<Counting>((choices[2] >> 1) % 3);
+  options.int64 = choices[3] & 1;
+  options.int64_atomics = (choices[3] & 3) == 3;
+  options.subgroup_operations = choices[3] & 4;
+  options.count_subgroups = choices[3] & 8;
+  options.entry_count_known = choices[3] & 16;
+  options.alpha_to_coverage = choices[3] & 32;
+  options.identity = choices[3] >= 0xf0;
+  options.max_shards_log2 = choices[4] % 7;
+  options.spirv_version_limit = make_version(1, choices[5] % 7);
+  return options;
+}
+
+void check_plan(const CounterPlan& plan, const Module& module, const BlockCountOptions& options) {
+  const auto map = BlockMap::build(module, options.stage, options.entry_point);
+  TALLY_FUZZ_EXPECT(map.ok());
+  TALLY_FUZZ_EXPECT(plan.block_count == map->blocks().size());
+  TALLY_FUZZ_EXPECT(plan.counter_count <= plan.counters_per_shard);
+  const std::vector<uint64_t> counters(plan.counters_per_shard, 0);
+  const BlockCounts counts = plan.derive(counters, 0);
+  TALLY_FUZZ_EXPECT(counts.executions.size() == plan.block_count);
+  TALLY_FUZZ_EXPECT(std::ranges::all_of(counts.executions, [](uint64_t n) { return n == 0; }));
+  TALLY_FUZZ_EXPECT(plan.verify(counters, 0).empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const tally::fuzz::SpirvInput input = tally::fuzz::split_input(data, size);
+  const auto module = Module::parse(input.words);
+  if (!module || module->entry_points().empty()) return 0;
+  const BlockCountOptions options = options_of(input, *module);
+  const auto result = add_block_counts(input.words, options);
+  if (!result) {
+    TALLY_FUZZ_EXPECT(!result.error().message.empty());
+    return 0;
+  }
+  if (options.identity) {
+    TALLY_FUZZ_EXPECT(result->words == input.words);
+    return 0;
+  }
+  TALLY_FUZZ_EXPECT(Module::parse(result->words).ok());
+  if (!validate(input.words).empty()) return 0;
+  check_plan(result->plan, *module, options);
+  const std::string message = validate(result->words);
+  if (!message.empty()) std::fprintf(stderr, "spirv-val: %s\n", message.c_str());
+  TALLY_FUZZ_EXPECT(message.empty() && "a valid module stays valid");
+  return 0;
+}
