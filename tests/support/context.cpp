@@ -1,8 +1,7 @@
 #include "support/context.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "support/environment.h"
@@ -11,6 +10,12 @@ namespace tally::test {
 namespace {
 
 constexpr const char* kValidation = "VK_LAYER_KHRONOS_validation";
+
+void print_error(const Message& error) {
+  std::fprintf(stderr, "%s: %s\n", error.id.c_str(), error.text.c_str());
+}
+
+ErrorReport error_report = &print_error;
 
 std::vector<VkExtensionProperties> device_extensions(VkPhysicalDevice gpu) {
   uint32_t count = 0;
@@ -65,6 +70,8 @@ struct CoreFeatures {
 
 }  // namespace
 
+void set_error_report(ErrorReport report) { error_report = report; }
+
 Context::Context(const ContextOptions& options) {
   create_instance(options);
   choose_gpu();
@@ -80,7 +87,7 @@ Context::~Context() {
     destroy(instance_, messenger_, nullptr);
   }
   if (instance_) vkDestroyInstance(instance_, nullptr);
-  for (const Message& error : errors_) ADD_FAILURE() << error.id << ": " << error.text;
+  for (const Message& error : errors_) error_report(error);
 }
 
 void Context::create_instance(const ContextOptions& options) {

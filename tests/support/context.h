@@ -40,6 +40,10 @@ struct Message {
   std::vector<std::pair<VkObjectType, uint64_t>> objects;
 };
 
+// What to do with errors that nobody took; by default they go to stderr.
+using ErrorReport = void (*)(const Message&);
+void set_error_report(ErrorReport report);
+
 class Context {
  public:
   explicit Context(const ContextOptions& options = {});

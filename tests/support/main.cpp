@@ -1,15 +1,18 @@
 #include <gtest/gtest.h>
 
+#include "support/context.h"
 #include "support/environment.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// Under a sanitizer nothing is unloaded, so that reports at exit still know the names of layers and drivers, and
-// the suppressions for drivers apply.
+// Under a sanitizer nothing is unloaded, so that reports at exit still know the names of layers and
+// drivers, and the suppressions for drivers apply.
 extern "C" [[gnu::visibility("default")]] int dlclose(void*) { return 0; }
 #endif
 
 int main(int argc, char** argv) {
   tally::test::set_default_environment();
+  tally::test::set_error_report(
+      [](const tally::test::Message& error) { ADD_FAILURE() << error.id << ": " << error.text; });
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
