@@ -1,5 +1,6 @@
 # The choices of a build. Presets (CMakePresets.json) set them; the defaults suit a packager.
-option(TALLY_BUILD_TESTS "Build the tests and examples" ON)
+option(TALLY_BUILD_TESTS "Build the tests" ON)
+option(TALLY_BUILD_EXAMPLES "Build the examples" ON)
 option(TALLY_BUILD_BENCH "Build the benchmarks" OFF)
 option(TALLY_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 set(TALLY_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined or thread")
