@@ -1,3 +1,258 @@
 #include "catalogue/catalogue.h"
 
-namespace tally::catalogue {}
+#include <algorithm>
+#include <iterator>
+
+namespace tally::catalogue {
+namespace {
+
+constexpr std::string_view kExecution = "Execution";
+constexpr std::string_view kArithmetic = "Arithmetic";
+constexpr std::string_view kData = "Data movement";
+constexpr std::string_view kMemory = "Memory";
+constexpr std::string_view kTexture = "Textures and images";
+constexpr std::string_view kInterface = "Stage interface";
+constexpr std::string_view kControl = "Control and cooperation";
+constexpr std::string_view kRay = "Rays";
+constexpr std::string_view kMatrix = "Matrices";
+
+constexpr Counter block(Number number, std::string_view id, std::string_view name,
+                        std::string_view group, std::string_view description,
+                        Unit unit = Unit::Generic) {
+  return {number, id, name, group, unit, Storage::Uint64, Scope::Block, description};
+}
+
+constexpr Counter kCounters[] = {
+    block(Number::Executions, "executions", "Executions", kExecution,
+          "Times the block was executed, counted by invocation. Helper invocations do not count."),
+    block(Number::Subgroups, "subgroups", "Subgroups", kExecution,
+          "Times a subgroup executed the block with at least one invocation that is no helper."),
+
+    block(Number::Instructions, "instructions", "Instructions", kExecution,
+          "SPIR-V instructions executed, each counted once whatever its width. Labels, merges, "
+          "declarations and debug information are none."),
+
+    block(Number::Fma, "fma", "Multiply-adds", kArithmetic,
+          "Floating-point multiply-adds by component: fma and mix, and the products within dot "
+          "products, matrix products, length and normalize."),
+    block(Number::Float16, "float16", "16-bit float arithmetic", kArithmetic,
+          "Floating-point operations of at most 16 bits by component: add, subtract, multiply, "
+          "compare, min, max, round and the like."),
+    block(
+        Number::Float32, "float32", "32-bit float arithmetic", kArithmetic,
+        "Floating-point operations of 32 bits by component: add, subtract, multiply, compare, min, "
+        "max, round and the like."),
+    block(
+        Number::Float64, "float64", "64-bit float arithmetic", kArithmetic,
+        "Floating-point operations of 64 bits by component: add, subtract, multiply, compare, min, "
+        "max, round and the like."),
+    block(Number::Int8, "int8", "8-bit integer arithmetic", kArithmetic,
+          "Integer and bit operations of 8 bits by component, and the multiply-adds of integer dot "
+          "products of 8-bit components."),
+    block(Number::Int16, "int16", "16-bit integer arithmetic", kArithmetic,
+          "Integer and bit operations of 16 bits by component, comparisons included."),
+    block(Number::Int32, "int32", "32-bit integer arithmetic", kArithmetic,
+          "Integer and bit operations of 32 bits by component, comparisons included."),
+    block(Number::Int64, "int64", "64-bit integer arithmetic", kArithmetic,
+          "Integer and bit operations of 64 bits by component, comparisons included."),
+    block(Number::Division, "division", "Divisions", kArithmetic,
+          "Divisions, remainders and modulos of integers and floats, by component."),
+    block(Number::Logic, "logic", "Logic", kArithmetic,
+          "Operations on booleans and selections between two values, by component."),
+    block(Number::Conversion, "conversion", "Conversions", kArithmetic,
+          "Conversions between number types, packing and unpacking, by component. Reinterpreting "
+          "bits is data movement."),
+    block(Number::SpecialFunction, "special_function", "Special functions", kArithmetic,
+          "Trigonometry, exponentials, logarithms, powers, square roots and their inverses, by "
+          "component."),
+    block(Number::Derivative, "derivative", "Derivatives", kArithmetic,
+          "Screen-space derivatives, by component."),
+
+    block(Number::Move, "move", "Data movement", kData,
+          "Components put together, taken apart, shuffled, copied or merged by a phi. Most cost "
+          "nothing once compiled."),
+    block(Number::Address, "address", "Addressing", kData,
+          "Access chains and other ways to name a place in memory or a resource."),
+    block(Number::LocalLoads, "local_loads", "Local loads", kData,
+          "Components read from variables of a function or invocation. Most are registers once "
+          "compiled."),
+    block(Number::LocalStores, "local_stores", "Local stores", kData,
+          "Components written to variables of a function or invocation. Most are registers once "
+          "compiled."),
+
+    block(Number::BufferLoads, "buffer_loads", "Buffer loads", kMemory,
+          "Loads from storage buffers, buffer device addresses and tensors, whatever their width."),
+    block(Number::BufferBytesLoaded, "buffer_bytes_loaded", "Buffer bytes loaded", kMemory,
+          "Bytes that those loads ask for, without padding.", Unit::Bytes),
+    block(Number::BufferStores, "buffer_stores", "Buffer stores", kMemory,
+          "Stores to storage buffers, buffer device addresses and tensors, whatever their width."),
+    block(Number::BufferBytesStored, "buffer_bytes_stored", "Buffer bytes stored", kMemory,
+          "Bytes that those stores write, without padding.", Unit::Bytes),
+    block(Number::UniformLoads, "uniform_loads", "Uniform loads", kMemory,
+          "Loads from uniform buffers and push constants, whatever their width."),
+    block(Number::UniformBytesLoaded, "uniform_bytes_loaded", "Uniform bytes loaded", kMemory,
+          "Bytes that those loads ask for, without padding.", Unit::Bytes),
+    block(
+        Number::SharedLoads, "shared_loads", "Shared-memory loads", kMemory,
+        "Loads from memory that a workgroup shares, task payloads included, whatever their width."),
+    block(Number::SharedBytesLoaded, "shared_bytes_loaded", "Shared-memory bytes loaded", kMemory,
+          "Bytes that those loads ask for, without padding.", Unit::Bytes),
+    block(
+        Number::SharedStores, "shared_stores", "Shared-memory stores", kMemory,
+        "Stores to memory that a workgroup shares, task payloads included, whatever their width."),
+    block(Number::SharedBytesStored, "shared_bytes_stored", "Shared-memory bytes stored", kMemory,
+          "Bytes that those stores write, without padding.", Unit::Bytes),
+    block(Number::Atomics, "atomics", "Atomics", kMemory,
+          "Atomic operations on buffers, shared memory and images, atomic loads and stores "
+          "included."),
+
+    block(Number::TextureSamples, "texture_samples", "Texture samples", kTexture,
+          "Filtered reads of a texture, one for each instruction."),
+    block(Number::TextureGathers, "texture_gathers", "Texture gathers", kTexture,
+          "Reads of four neighbouring texels at once, one for each instruction."),
+    block(Number::TextureFetches, "texture_fetches", "Texture fetches", kTexture,
+          "Unfiltered reads of one texel through a texture, one for each instruction."),
+    block(Number::ImageLoads, "image_loads", "Image loads", kTexture,
+          "Reads of storage images, input attachments and tile images, one for each instruction."),
+    block(Number::ImageStores, "image_stores", "Image stores", kTexture,
+          "Writes of storage images, one for each instruction."),
+    block(
+        Number::ResourceQueries, "resource_queries", "Resource queries", kTexture,
+        "Questions for the size, levels, samples or level of detail of an image, or the length of "
+        "a buffer's array."),
+
+    block(
+        Number::VaryingLoads, "varying_loads", "Input loads", kInterface,
+        "Components read from the inputs of the stage, built-in ones included, and read back from "
+        "its outputs."),
+    block(Number::VaryingStores, "varying_stores", "Output stores", kInterface,
+          "Components written to the outputs of the stage, built-in ones included."),
+    block(Number::Interpolations, "interpolations", "Interpolations", kInterface,
+          "Components of inputs interpolated at a place that the shader names."),
+    block(Number::Emits, "emits", "Emitted geometry", kInterface,
+          "Vertices emitted, primitives ended, mesh outputs set, mesh tasks launched."),
+
+    block(Number::ControlFlow, "control_flow", "Control flow", kControl,
+          "Branches, switches, calls, returns, discards and other ends of an invocation."),
+    block(Number::Barriers, "barriers", "Barriers", kControl,
+          "Control and memory barriers, and the two ends of a fragment interlock."),
+    block(Number::SubgroupOperations, "subgroup_operations", "Subgroup operations", kControl,
+          "Votes and ballots, one each; shuffles, broadcasts, reductions and scans, by component."),
+
+    block(Number::RayTraversals, "ray_traversals", "Ray traversals", kRay,
+          "Rays traced, steps of a ray query, shaders called through a binding table, and "
+          "reorderings of invocations."),
+    block(Number::RayAccesses, "ray_accesses", "Ray accesses", kRay,
+          "What else is done with ray queries, hit objects, payloads and hit attributes."),
+
+    block(Number::MatrixMultiplyAdds, "matrix_multiply_adds", "Cooperative multiply-adds", kMatrix,
+          "Multiply-adds of cooperative vectors and matrices. A matrix belongs to a whole subgroup "
+          "or "
+          "workgroup: each invocation counts the whole product."),
+    block(Number::MatrixOperations, "matrix_operations", "Cooperative operations", kMatrix,
+          "All other instructions on cooperative matrices, one each: loads, stores, conversions, "
+          "reductions, arithmetic by element."),
+
+    block(Number::OtherInstructions, "other_instructions", "Other instructions", kExecution,
+          "Instructions of no other class, and those that Tally does not know."),
+};
+
+template <typename Predicate>
+const Counter* find_if(Predicate predicate) {
+  const Counter* found = std::ranges::find_if(kCounters, predicate);
+  return found == std::end(kCounters) ? nullptr : found;
+}
+
+}  // namespace
+
+std::span<const Counter> counters() { return kCounters; }
+
+std::vector<const Counter*> counters_of(Scope scope) {
+  std::vector<const Counter*> found;
+  for (const Counter& one : kCounters) {
+    if (one.scopes.has(scope)) found.push_back(&one);
+  }
+  return found;
+}
+
+const Counter& counter(Number number) {
+  return *find_if([=](const Counter& one) { return one.number == number; });
+}
+
+const Counter* find(std::string_view id) {
+  return find_if([=](const Counter& one) { return one.id == id; });
+}
+
+const Counter* find(uint32_t number) {
+  return find_if([=](const Counter& one) { return static_cast<uint32_t>(one.number) == number; });
+}
+
+std::string_view name_of(Unit unit) {
+  switch (unit) {
+    case Unit::Generic:
+      return "count";
+    case Unit::Percentage:
+      return "%";
+    case Unit::Nanoseconds:
+      return "ns";
+    case Unit::Bytes:
+      return "bytes";
+    case Unit::BytesPerSecond:
+      return "bytes/s";
+    case Unit::Kelvin:
+      return "K";
+    case Unit::Watts:
+      return "W";
+    case Unit::Volts:
+      return "V";
+    case Unit::Amps:
+      return "A";
+    case Unit::Hertz:
+      return "Hz";
+    case Unit::Cycles:
+      return "cycles";
+  }
+  return "?";
+}
+
+std::string_view name_of(Storage storage) {
+  switch (storage) {
+    case Storage::Int32:
+      return "int32";
+    case Storage::Int64:
+      return "int64";
+    case Storage::Uint32:
+      return "uint32";
+    case Storage::Uint64:
+      return "uint64";
+    case Storage::Float32:
+      return "float32";
+    case Storage::Float64:
+      return "float64";
+  }
+  return "?";
+}
+
+std::string_view name_of(Scope scope) {
+  switch (scope) {
+    case Scope::Block:
+      return "block";
+    case Scope::Region:
+      return "region";
+    case Scope::Command:
+      return "command";
+    case Scope::RenderPass:
+      return "render pass";
+    case Scope::CommandBuffer:
+      return "command buffer";
+    case Scope::Frame:
+      return "frame";
+    case Scope::Process:
+      return "process";
+    case Scope::Device:
+      return "device";
+  }
+  return "?";
+}
+
+}  // namespace tally::catalogue

@@ -1,4 +1,147 @@
-// Every counter of Tally once.
+// Every counter of Tally once: what it is called, what it counts, in which unit, and where it can
+// be had. Whatever lists counters to a user or an API (metrics of shader instrumentation, counters
+// by region, performance queries, EGL) takes them from here, in the order in which they stand here.
+//
+// A counter's number and id never change and are never used again for something else: captures,
+// scripts and applications keep them. New counters get new numbers; the order of the table is free.
 #pragma once
 
-namespace tally::catalogue {}
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tally::catalogue {
+
+// The units of VkPerformanceCounterUnitKHR, with its values.
+enum class Unit : uint8_t {
+  Generic = 0,
+  Percentage = 1,
+  Nanoseconds = 2,
+  Bytes = 3,
+  BytesPerSecond = 4,
+  Kelvin = 5,
+  Watts = 6,
+  Volts = 7,
+  Amps = 8,
+  Hertz = 9,
+  Cycles = 10,
+};
+
+// The storage types of VkPerformanceCounterStorageKHR, with its values.
+enum class Storage : uint8_t {
+  Int32 = 0,
+  Int64 = 1,
+  Uint32 = 2,
+  Uint64 = 3,
+  Float32 = 4,
+  Float64 = 5
+};
+
+// What one value of a counter is about. A counter can be had at several scopes.
+enum class Scope : uint16_t {
+  Block = 1 << 0,          // a basic block of a shader, in a command: VK_ARM_shader_instrumentation
+  Region = 1 << 1,         // a region of a framebuffer: VK_ARM_performance_counters_by_region
+  Command = 1 << 2,        // VK_PERFORMANCE_COUNTER_SCOPE_COMMAND_KHR
+  RenderPass = 1 << 3,     // ..._RENDER_PASS_KHR
+  CommandBuffer = 1 << 4,  // ..._COMMAND_BUFFER_KHR
+  Frame = 1 << 5,          // between two presentations
+  Process = 1 << 6,        // the process as a whole, at the time of reading
+  Device = 1 << 7,         // the device as a whole, at the time of reading
+};
+
+class Scopes {
+ public:
+  constexpr Scopes(Scope scope) : bits_(static_cast<uint16_t>(scope)) {}
+  constexpr bool has(Scope scope) const { return (bits_ & static_cast<uint16_t>(scope)) != 0; }
+  friend constexpr Scopes operator|(Scopes a, Scopes b) {
+    a.bits_ = static_cast<uint16_t>(a.bits_ | b.bits_);
+    return a;
+  }
+
+ private:
+  uint16_t bits_;
+};
+constexpr Scopes operator|(Scope a, Scope b) { return Scopes(a) | Scopes(b); }
+
+// Numbers of the counters, fit for VkPerformanceCounterARM::counterID. Ranges of 256 by kind.
+enum class Number : uint32_t {
+  Executions = 1,
+  Subgroups = 2,
+
+  Instructions = 256,
+  Fma,
+  Float16,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Division,
+  Logic,
+  Conversion,
+  SpecialFunction,
+  Derivative,
+  Move,
+  Address,
+  LocalLoads,
+  LocalStores,
+  BufferLoads,
+  BufferBytesLoaded,
+  BufferStores,
+  BufferBytesStored,
+  UniformLoads,
+  UniformBytesLoaded,
+  SharedLoads,
+  SharedBytesLoaded,
+  SharedStores,
+  SharedBytesStored,
+  Atomics,
+  TextureSamples,
+  TextureGathers,
+  TextureFetches,
+  ImageLoads,
+  ImageStores,
+  ResourceQueries,
+  VaryingLoads,
+  VaryingStores,
+  Interpolations,
+  Emits,
+  ControlFlow,
+  Barriers,
+  SubgroupOperations,
+  RayTraversals,
+  RayAccesses,
+  MatrixMultiplyAdds,
+  MatrixOperations,
+  OtherInstructions,
+};
+
+struct Counter {
+  Number number;
+  std::string_view id;     // lower case with underscores; for options, files and scripts
+  std::string_view name;   // for people
+  std::string_view group;  // counters of one group belong together in a list
+  Unit unit;
+  Storage storage;
+  Scopes scopes;
+  std::string_view description;  // one or two sentences, below 256 bytes
+};
+
+// All of them, in the order in which they are shown.
+std::span<const Counter> counters();
+// Those of a scope, in that order. For Scope::Block `executions` comes first.
+std::vector<const Counter*> counters_of(Scope scope);
+
+const Counter& counter(Number number);
+// By id; nullptr if there is none.
+const Counter* find(std::string_view id);
+// By number, which may come from anywhere; nullptr if there is none.
+const Counter* find(uint32_t number);
+
+std::string_view name_of(Unit unit);
+std::string_view name_of(Storage storage);
+std::string_view name_of(Scope scope);
+
+}  // namespace tally::catalogue

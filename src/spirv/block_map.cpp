@@ -14,6 +14,7 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
                              entry_point, static_cast<uint32_t>(stage))};
   }
   BlockMap map;
+  const CostModel costs(module);
   for (const uint32_t index : CallGraph::build(module).reachable_from(entry->function_id)) {
     const Function& function = module.functions()[index];
     std::string name = module.name_of(function.id);
@@ -28,7 +29,7 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
       block.word_begin = module.word_offset(range.begin);
       block.word_end = module.word_offset(range.end);
       for (uint32_t at = range.begin; at < range.end; ++at) {
-        block.mix += cost_of(module, module.instruction(at));
+        costs.add(module.instruction(at), block.mix);
       }
       map.blocks_.push_back(block);
     }

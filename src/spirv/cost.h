@@ -1,18 +1,30 @@
 // What an instruction costs, without running it: how many operations of which class, and how many
-// bytes it moves.
+// bytes it moves. A class is a counter of the catalogue; what it counts is written there.
+//
+// - Arithmetic counts by component: an add of two vec3 is three. Comparisons count by the width of
+// what
+//   is compared.
+// - Products of vectors and matrices are their multiply-adds: mat4 * vec4 is 16.
+// - Functions of GLSL.std.450 that are short sequences of other operations count as those.
+// - Memory, textures and the like count by instruction, beside the bytes; inputs, outputs and local
+//   variables by component.
+// - Sizes that are specialization constants have their default values.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "catalogue/catalogue.h"
 #include "spirv/module.h"
+#include "spirv/type_table.h"
 
 namespace tally::spirv {
 
-// The order is that of the block metrics in the catalogue, after the executions.
+// The order is that of the block counters in the catalogue, after the executions.
 enum class CostClass : uint8_t {
-  Instruction,  // every executed instruction once
+  Instruction,
   Fma,
   Float16,
   Float32,
@@ -21,28 +33,32 @@ enum class CostClass : uint8_t {
   Int16,
   Int32,
   Int64,
+  Division,
   Logic,
   Conversion,
-  Special,
-  BufferLoad,
-  BufferLoadBytes,
-  BufferStore,
-  BufferStoreBytes,
-  UniformLoad,
-  UniformLoadBytes,
-  SharedLoad,
-  SharedLoadBytes,
-  SharedStore,
-  SharedStoreBytes,
+  SpecialFunction,
+  Derivative,
+  Move,
+  Address,
   LocalLoad,
   LocalStore,
+  BufferLoad,
+  BufferBytesLoaded,
+  BufferStore,
+  BufferBytesStored,
+  UniformLoad,
+  UniformBytesLoaded,
+  SharedLoad,
+  SharedBytesLoaded,
+  SharedStore,
+  SharedBytesStored,
   Atomic,
   TextureSample,
   TextureGather,
   TextureFetch,
   ImageLoad,
   ImageStore,
-  ImageQuery,
+  ResourceQuery,
   VaryingLoad,
   VaryingStore,
   Interpolation,
@@ -50,28 +66,81 @@ enum class CostClass : uint8_t {
   ControlFlow,
   Barrier,
   Subgroup,
-  Ray,
+  RayTraversal,
+  RayAccess,
+  MatrixMultiplyAdd,
   Matrix,
-  Move,
-  Address,
   Other,
 };
 inline constexpr size_t kCostClassCount = static_cast<size_t>(CostClass::Other) + 1;
+
+catalogue::Number counter_of(CostClass cost);
+// The class that a counter of the catalogue counts; none for executions and the like.
+std::optional<CostClass> cost_class_of(catalogue::Number number);
 
 // How much of each class some piece of code costs each time it runs. Sums saturate.
 class InstructionMix {
  public:
   uint64_t operator[](CostClass cost) const { return counts_[static_cast<size_t>(cost)]; }
-  void add(CostClass cost, uint64_t count = 1);
+  void add(CostClass cost, uint64_t count = 1) {
+    uint64_t& sum = counts_[static_cast<size_t>(cost)];
+    sum = count > kMost - sum ? kMost : sum + count;
+  }
   InstructionMix& operator+=(const InstructionMix& other);
   bool operator==(const InstructionMix&) const = default;
 
  private:
+  static constexpr uint64_t kMost = ~uint64_t{0};
   std::array<uint64_t, kCostClassCount> counts_{};
 };
 
-// The cost of one instruction; all zero for what is not executed (labels, merges, declarations,
-// debug information).
+// Counts instructions of one module, which must outlive it.
+class CostModel {
+ public:
+  explicit CostModel(const Module& module);
+
+  // Adds what an instruction costs. Nothing for what is not executed.
+  void add(const Instruction& instruction, InstructionMix& mix) const;
+  InstructionMix cost_of(const Instruction& instruction) const {
+    InstructionMix mix;
+    add(instruction, mix);
+    return mix;
+  }
+
+ private:
+  const TypeShape& value_shape(const Instruction& instruction) const;
+  void add_arithmetic(const TypeShape& shape, uint64_t count, InstructionMix& mix) const;
+  void add_by_component(const Instruction& instruction, CostClass cost, InstructionMix& mix) const;
+  void add_product(const Instruction& instruction, InstructionMix& mix) const;
+  void add_integer_dot(const Instruction& instruction, InstructionMix& mix) const;
+  void add_matrix(const Instruction& instruction, InstructionMix& mix) const;
+  void add_copy(const Instruction& instruction, InstructionMix& mix) const;
+  void add_ext_inst(const Instruction& instruction, InstructionMix& mix) const;
+  void add_glsl(const Instruction& instruction, InstructionMix& mix) const;
+
+  // Memory behind a pointer, by what it is for.
+  enum class Memory : uint8_t {
+    None,
+    Local,
+    Buffer,
+    Uniform,
+    Shared,
+    Varying,
+    Descriptor,
+    Ray,
+    Tile
+  };
+  Memory memory_of(uint32_t pointer) const;
+  bool is_buffer_block(uint32_t pointer) const;
+  void add_load(Memory memory, const TypeShape& shape, InstructionMix& mix) const;
+  void add_store(Memory memory, const TypeShape& shape, InstructionMix& mix) const;
+
+  const Module* module_;
+  TypeTable types_;
+  bool has_buffer_blocks_;  // storage buffers as SPIR-V before 1.3 declared them
+};
+
+// For a single instruction; for many of them make one CostModel.
 InstructionMix cost_of(const Module& module, const Instruction& instruction);
 
 }  // namespace tally::spirv

@@ -108,11 +108,33 @@ bool Module::has_extension(std::string_view name) const {
 }
 
 uint32_t Module::ext_inst_import(std::string_view name) const {
-  for (const uint32_t index : imports_) {
-    const Instruction import = instruction(index);
-    if (import.string(0) == name) return import.result_id();
+  for (const Import& import : imports_) {
+    if (instruction(import.instruction).string(0) == name) return import.id;
   }
   return 0;
+}
+
+ExtInstSet Module::ext_inst_set(uint32_t import_id) const {
+  for (const Import& import : imports_) {
+    if (import.id == import_id) return import.set;
+  }
+  return ExtInstSet::None;
+}
+
+std::optional<uint64_t> Module::constant_value(uint32_t id) const {
+  const std::optional<Instruction> constant = definition(id);
+  if (!constant) return std::nullopt;
+  switch (constant->opcode()) {
+    case spv::Op::OpConstant:
+    case spv::Op::OpSpecConstant:
+      break;
+    case spv::Op::OpConstantNull:
+      return 0;
+    default:
+      return std::nullopt;
+  }
+  if (opcode_of(constant->type_id()) != spv::Op::OpTypeInt) return std::nullopt;
+  return constant->operand(0) | static_cast<uint64_t>(constant->operand(1)) << 32;
 }
 
 }  // namespace tally::spirv

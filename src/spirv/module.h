@@ -26,6 +26,19 @@ inline constexpr uint32_t kHeaderWords = 5;
 
 constexpr uint32_t make_version(uint32_t major, uint32_t minor) { return major << 16 | minor << 8; }
 
+// The extended instruction sets that something here has to tell apart.
+enum class ExtInstSet : uint8_t {
+  None,  // no import
+  Other,
+  Glsl450,
+  AmdShaderBallot,
+  AmdTrinaryMinMax,
+  AmdExplicitVertexParameter,
+  OpenClDebugInfo100,
+  ShaderDebugInfo100,  // NonSemantic.Shader.DebugInfo.100
+  NonSemantic,         // any other of that prefix
+};
+
 struct EntryPoint {
   spv::ExecutionModel model;
   uint32_t function_id;
@@ -105,6 +118,12 @@ class Module {
   bool has_extension(std::string_view name) const;
   // The id of an imported instruction set, 0 if it is not imported.
   uint32_t ext_inst_import(std::string_view name) const;
+  // Which set an id imports.
+  ExtInstSet ext_inst_set(uint32_t import_id) const;
+
+  // The value of an integer constant of at most 64 bits, a specialization constant's default;
+  // nothing for anything else. Zero-extended.
+  std::optional<uint64_t> constant_value(uint32_t id) const;
 
  private:
   friend class ModuleParser;
@@ -125,7 +144,12 @@ class Module {
   std::vector<uint32_t> decorations_;
   std::vector<uint32_t> capabilities_;
   std::vector<uint32_t> extensions_;  // instruction indices
-  std::vector<uint32_t> imports_;     // instruction indices
+  struct Import {
+    uint32_t id;
+    uint32_t instruction;
+    ExtInstSet set;
+  };
+  std::vector<Import> imports_;
 };
 
 }  // namespace tally::spirv

@@ -22,6 +22,19 @@ bool may_stand_between_blocks(spv::Op opcode) {
   return is_line(opcode) || opcode == spv::Op::OpExtInst || !opcode_layout(opcode).known;
 }
 
+ExtInstSet ext_inst_set_of(std::string_view name) {
+  if (name == "GLSL.std.450") return ExtInstSet::Glsl450;
+  if (name == "SPV_AMD_shader_ballot") return ExtInstSet::AmdShaderBallot;
+  if (name == "SPV_AMD_shader_trinary_minmax") return ExtInstSet::AmdTrinaryMinMax;
+  if (name == "SPV_AMD_shader_explicit_vertex_parameter") {
+    return ExtInstSet::AmdExplicitVertexParameter;
+  }
+  if (name == "OpenCL.DebugInfo.100") return ExtInstSet::OpenClDebugInfo100;
+  if (name == "NonSemantic.Shader.DebugInfo.100") return ExtInstSet::ShaderDebugInfo100;
+  if (name.starts_with("NonSemantic.")) return ExtInstSet::NonSemantic;
+  return ExtInstSet::Other;
+}
+
 }  // namespace
 
 Result<Module> ModuleParser::parse() {

@@ -1,16 +1,55 @@
-#define SPV_ENABLE_UTILITY_CODE
-#include <spirv/unified1/spirv.hpp11>
-
 #include "spirv/opcode.h"
 
-namespace tally::spirv {
+#include <algorithm>
 
-OpcodeLayout opcode_layout(spv::Op opcode) {
+#include "spirv/newer_enums.h"
+
+namespace tally::spirv {
+namespace {
+
+enum class Ids : uint8_t { NoResult, Result, TypeResult };
+
+struct Row {
+  uint16_t number;
+  std::string_view name;
   OpcodeLayout layout;
-  spv::HasResultAndType(opcode, &layout.has_result, &layout.has_type);
-  layout.known = layout.has_result;
-  layout.min_words = static_cast<uint8_t>(1 + layout.has_result + layout.has_type);
-  return layout;
+};
+
+constexpr Row row(uint16_t number, std::string_view name, Ids ids, uint8_t min_words,
+                  CostRule cost) {
+  return {number, name, {true, ids == Ids::TypeResult, ids != Ids::NoResult, min_words, cost}};
+}
+
+constexpr Row kRows[] = {
+#define OPCODE(number, name, ids, min_words, cost) \
+  row(number, "Op" #name, Ids::ids, min_words, CostRule::cost),
+#include "spirv/opcode_table.inc"
+#undef OPCODE
+};
+
+constexpr bool rows_ascend() {
+  for (size_t index = 1; index < std::size(kRows); ++index) {
+    if (kRows[index - 1].number >= kRows[index].number) return false;
+  }
+  return true;
+}
+static_assert(rows_ascend());
+static_assert(std::end(kRows)[-1].number < detail::kLayoutCount);
+
+constexpr std::array<OpcodeLayout, detail::kLayoutCount> by_number() {
+  std::array<OpcodeLayout, detail::kLayoutCount> layouts{};
+  for (const Row& one : kRows) layouts[one.number] = one.layout;
+  return layouts;
+}
+
+}  // namespace
+
+constexpr std::array<OpcodeLayout, detail::kLayoutCount> detail::kLayouts = by_number();
+
+std::string_view opcode_name(spv::Op opcode) {
+  const auto number = static_cast<uint32_t>(opcode);
+  const Row* found = std::ranges::lower_bound(kRows, number, {}, &Row::number);
+  return found != std::end(kRows) && found->number == number ? found->name : std::string_view{};
 }
 
 bool is_terminator(spv::Op opcode) {
@@ -26,14 +65,11 @@ bool is_terminator(spv::Op opcode) {
     case spv::Op::OpIgnoreIntersectionKHR:
     case spv::Op::OpTerminateRayKHR:
     case spv::Op::OpEmitMeshTasksEXT:
+    case newer::OpAbortKHR:
       return true;
     default:
       return false;
   }
-}
-
-bool is_line(spv::Op opcode) {
-  return opcode == spv::Op::OpLine || opcode == spv::Op::OpNoLine || opcode == spv::Op::OpNop;
 }
 
 }  // namespace tally::spirv

@@ -1,0 +1,107 @@
+#include "spirv/type_table.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "spirv/newer_enums.h"
+
+namespace tally::spirv {
+namespace {
+
+constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+
+uint64_t product(uint64_t a, uint64_t b) {
+  return b != 0 && a > kMost / b ? kMost : std::min(a * b, kMost);
+}
+
+TypeShape scalar(TypeShape::Kind kind, uint32_t width) {
+  TypeShape shape;
+  shape.kind = kind;
+  shape.width = static_cast<uint8_t>(std::min(width, 255u));
+  shape.bytes = (shape.width + 7u) / 8u;
+  return shape;
+}
+
+}  // namespace
+
+TypeTable::TypeTable(const Module& module) : module_(&module) {
+  const size_t count =
+      module.functions().empty() ? module.instruction_count() : module.functions().front().begin;
+  shapes_.reserve(count);
+  for (size_t index = 0; index < count; ++index) {
+    shapes_.push_back(make(module.instruction(index)));
+  }
+}
+
+const TypeShape& TypeTable::shape(uint32_t type_id) const {
+  static constexpr TypeShape kNoType;
+  const uint32_t index = module_->definition_index(type_id);
+  return index < shapes_.size() ? shapes_[index] : kNoType;
+}
+
+// Looks up only types that stand before: a type that names a later one (through a forward pointer
+// at most) sees it as none.
+TypeShape TypeTable::make(const Instruction& type) const {
+  using Kind = TypeShape::Kind;
+  const auto constant = [&](size_t operand) {
+    return module_->constant_value(type.operand(operand)).value_or(1);
+  };
+  switch (type.opcode()) {
+    case spv::Op::OpTypeBool:
+      return scalar(Kind::Bool, 32);
+    case spv::Op::OpTypeInt:
+      return scalar(Kind::Int, type.operand(0));
+    case spv::Op::OpTypeFloat:
+      return scalar(Kind::Float, type.operand(0));
+    case spv::Op::OpTypePointer:
+    case newer::OpTypeUntypedPointerKHR:
+      return scalar(Kind::Pointer, 64);
+    case spv::Op::OpTypeVector:
+      return repeated(shape(type.operand(0)), type.operand(1));
+    case newer::OpTypeVectorIdEXT:
+      return repeated(shape(type.operand(0)), constant(1));
+    case spv::Op::OpTypeMatrix: {
+      const TypeShape& column = shape(type.operand(0));
+      TypeShape matrix = repeated(column, type.operand(1));
+      matrix.rows = column.components;
+      matrix.columns = type.operand(1);
+      return matrix;
+    }
+    case spv::Op::OpTypeArray:
+      return repeated(shape(type.operand(0)), constant(1));
+    case spv::Op::OpTypeStruct:
+      return composite(type);
+    case newer::OpTypeCooperativeMatrixKHR:
+    case spv::Op::OpTypeCooperativeMatrixNV: {
+      TypeShape matrix;
+      matrix.kind = Kind::CooperativeMatrix;
+      matrix.rows = std::min(constant(2), kMost);
+      matrix.columns = std::min(constant(3), kMost);
+      return matrix;
+    }
+    default:
+      return {};
+  }
+}
+
+TypeShape TypeTable::repeated(TypeShape element, uint64_t count) const {
+  element.components = product(element.components, count);
+  element.bytes = product(element.bytes, count);
+  element.rows = element.components;
+  element.columns = 1;
+  return element;
+}
+
+TypeShape TypeTable::composite(const Instruction& type) const {
+  TypeShape all;
+  all.kind = TypeShape::Kind::Composite;
+  all.components = 0;
+  for (const uint32_t member : type.operands()) {
+    const TypeShape& one = shape(member);
+    all.components = std::min(all.components + one.components, kMost);
+    all.bytes = std::min(all.bytes + one.bytes, kMost);
+  }
+  return all;
+}
+
+}  // namespace tally::spirv
