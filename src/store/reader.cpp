@@ -379,22 +379,25 @@ Status Reader::for_each_execution(const std::function<bool(const ExecutionRow&)>
 }
 
 Status Reader::for_each_pass(const std::function<bool(const PassRow&)>& visit) const {
-  return each(database_, "SELECT * FROM pass ORDER BY id", [&](const Statement& row) {
+  const char* sql =
+      "SELECT pass.*, pass_name.name FROM pass JOIN pass_name ON pass_name.pass = pass.id "
+      "ORDER BY pass.id";
+  return each(database_, sql, [&](const Statement& row) {
     return visit({.id = row.integer(0),
                   .execution = row.integer(1),
                   .position = row.integer(2),
                   .kind = enum_of<PassKind>(row, 3),
-                  .name = row.text(4),
-                  .render_pass = row.optional_integer(5),
-                  .framebuffer = row.optional_integer(6),
-                  .width = u32(row, 7),
-                  .height = u32(row, 8),
-                  .layers = u32(row, 9),
-                  .view_mask = u32(row, 10),
-                  .attachments = row.text(11),
-                  .label = row.optional_integer(12),
-                  .gpu_begin_ns = row.optional_integer(13),
-                  .gpu_time_ns = row.optional_integer(14)});
+                  .name = row.text(14),
+                  .render_pass = row.optional_integer(4),
+                  .framebuffer = row.optional_integer(5),
+                  .width = u32(row, 6),
+                  .height = u32(row, 7),
+                  .layers = u32(row, 8),
+                  .view_mask = u32(row, 9),
+                  .attachments = row.text(10),
+                  .label = row.optional_integer(11),
+                  .gpu_begin_ns = row.optional_integer(12),
+                  .gpu_time_ns = row.optional_integer(13)});
   });
 }
 

@@ -170,8 +170,9 @@ struct PassRow {
   RowId execution = 0;
   int64_t position = 0;  // in its execution
   PassKind kind = PassKind::RenderPass;
-  std::string name;  // of the render pass, the framebuffer or the label around it, the best that
-                     // was known; may be ""
+  // Of the render pass, the framebuffer or the label around it, the first that has one; may be "".
+  // Derived when it is read: names may arrive late.
+  std::string name;
   std::optional<RowId> render_pass;
   std::optional<RowId> framebuffer;
   uint32_t width = 0;

@@ -171,7 +171,6 @@ CREATE TABLE pass (
   execution INTEGER NOT NULL REFERENCES execution,
   position INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('render pass', 'rendering')),
-  name TEXT NOT NULL,
   render_pass INTEGER REFERENCES object,
   framebuffer INTEGER REFERENCES object,
   width INTEGER NOT NULL,
@@ -245,13 +244,21 @@ CREATE TABLE message (
   count INTEGER NOT NULL
 ) STRICT;
 
+CREATE VIEW pass_name AS
+SELECT pass.id AS pass,
+       coalesce(nullif(render_pass.name, ''), nullif(framebuffer.name, ''), label.name, '') AS name
+FROM pass
+LEFT JOIN object AS render_pass ON render_pass.id = pass.render_pass
+LEFT JOIN object AS framebuffer ON framebuffer.id = pass.framebuffer
+LEFT JOIN label ON label.id = pass.label;
+
 CREATE VIEW command_list AS
 SELECT command.id AS command, frame.number AS frame, frame.id AS frame_id, frame.device AS device,
        submission.id AS submission, submission.number AS submission_number,
        execution.position AS execution_position, execution.id AS execution,
        command.position AS position, call.kind AS kind, call.name AS call, call.parameters AS parameters,
        command.pipeline AS pipeline, pipeline.hash AS pipeline_hash, pipeline.name AS pipeline_name,
-       command.pass AS pass, pass.name AS pass_name, command.subpass AS subpass, command.label AS label,
+       command.pass AS pass, pass_name.name AS pass_name, command.subpass AS subpass, command.label AS label,
        execution.runs AS runs, command.gpu_time_ns AS gpu_time_ns
 FROM command
 JOIN execution ON execution.id = command.execution
@@ -259,7 +266,7 @@ JOIN submission ON submission.id = execution.submission
 JOIN frame ON frame.id = submission.frame
 JOIN call ON call.id = command.call
 LEFT JOIN pipeline ON pipeline.id = command.pipeline
-LEFT JOIN pass ON pass.id = command.pass;
+LEFT JOIN pass_name ON pass_name.pass = command.pass;
 
 CREATE VIEW command_shader AS
 SELECT command.id AS command, shader.stage AS stage, pipeline_shader.shader AS shader

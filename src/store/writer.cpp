@@ -21,6 +21,9 @@ namespace {
 // A batch bounds how much a dying writer loses, and is large enough that commits do not matter.
 constexpr int kRowsPerBatch = 50'000;
 
+// Programs that never call twice with the same parameters must not fill the memory.
+constexpr size_t kMaxCachedCalls = 100'000;
+
 int64_t stored(uint64_t value) {
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
   return static_cast<int64_t>(std::min(value, kMost));
@@ -108,6 +111,15 @@ struct Writer::State {
   RowId insert(std::string_view sql, const Values&... values) {
     run(sql, values...);
     return status.ok() ? database.last_row_id() : 0;
+  }
+
+  RowId find_call(const CallRow& row) {
+    Statement* found = statement("SELECT id FROM call WHERE name = ? AND parameters = ?");
+    if (!status.ok() || !found) return 0;
+    found->bind(row.name).bind(row.parameters);
+    const RowId id = found->step() ? found->integer(0) : 0;
+    note(found->run());
+    return id;
   }
 
   // The id that `known` holds for `key`, or of the row that `make` inserts.
@@ -214,7 +226,10 @@ RowId Writer::add(const LabelRow& row) {
 }
 
 RowId Writer::add(const CallRow& row) {
+  if (state_->calls.size() >= kMaxCachedCalls) state_->calls.clear();
   return state_->intern(state_->calls, {row.name, row.parameters}, [&] {
+    const RowId known = state_->find_call(row);
+    if (known != 0) return known;
     return state_->insert("INSERT INTO call VALUES (NULL, ?, ?, ?)",
                           std::string_view(word(row.kind)), row.name, row.parameters);
   });
@@ -238,8 +253,8 @@ RowId Writer::add(const ExecutionRow& row) {
 }
 
 RowId Writer::add(const PassRow& row) {
-  return state_->insert("INSERT INTO pass VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        row.execution, row.position, std::string_view(word(row.kind)), row.name,
+  return state_->insert("INSERT INTO pass VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        row.execution, row.position, std::string_view(word(row.kind)),
                         row.render_pass, row.framebuffer, int64_t{row.width}, int64_t{row.height},
                         int64_t{row.layers}, int64_t{row.view_mask}, row.attachments, row.label,
                         row.gpu_begin_ns, row.gpu_time_ns);

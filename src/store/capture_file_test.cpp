@@ -1,0 +1,280 @@
+// The capture file: what is written is read, and everything else is refused in one line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "store/reader.h"
+#include "store/schema.h"
+#include "store/test_capture.h"
+#include "store/writer.h"
+
+namespace tally::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+template <typename Row>
+std::vector<Row> collect(const Reader& reader,
+                         Status (Reader::*each)(const std::function<bool(const Row&)>&) const) {
+  std::vector<Row> rows;
+  const Status status = (reader.*each)([&](const Row& row) {
+    rows.push_back(row);
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+  return rows;
+}
+
+std::string why_refused(const std::string& path) {
+  const Result<Reader> reader = Reader::open(path);
+  return reader ? "opened" : reader.error().message;
+}
+
+void overwrite(const std::string& path, std::streamoff offset, const std::string& bytes) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offset);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+class CaptureFile : public ::testing::Test {
+ protected:
+  TestDirectory directory_;
+  std::string path_ = directory_.file("capture.tally");
+};
+
+TEST_F(CaptureFile, definitions_are_read_as_they_were_written) {
+  const TestCapture ids = write_test_capture(path_);
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+
+  const CaptureRow capture = *reader->capture();
+  EXPECT_THAT(capture.command_line, ElementsAre("app", "--fast"));
+  EXPECT_EQ(capture.end_monotonic_ns, 5000);
+  EXPECT_EQ(capture.exit_status, 0);
+  EXPECT_EQ(capture.frame_range, "0-9");
+  EXPECT_EQ(capture.shader_pattern, "*blur*");
+
+  const ProcessRow process = reader->processes()->at(0);
+  EXPECT_EQ(process.pid, 42);
+  EXPECT_EQ(process.ending, Ending::Closed);
+  EXPECT_EQ(process.end_ns, 4000);
+  const DeviceRow device = reader->devices()->at(0);
+  EXPECT_EQ(device.name, "llvmpipe");
+  EXPECT_TRUE(device.per_block);
+  EXPECT_EQ(reader->queues()->at(0).timestamp_bits, 64u);
+  EXPECT_EQ(reader->device_metrics(ids.device)->at(1).name, "fma");
+  EXPECT_EQ(reader->metrics()->at(0).name, "executions");
+  EXPECT_EQ(reader->modules()->at(0).name, "blur.spv");
+  EXPECT_THAT(*reader->spirv(ids.module), ElementsAre(0x07230203, 7));
+  EXPECT_EQ(reader->shaders()->at(0).module, ids.module);
+  EXPECT_THAT(reader->pipelines()->at(0).shaders, ElementsAre(ids.shader));
+  EXPECT_EQ(reader->objects()->at(0).handle, ~0ull);
+  EXPECT_EQ(reader->labels()->at(1).parent, ids.label);
+  EXPECT_EQ(reader->messages()->at(0).severity, Severity::Warning);
+}
+
+TEST_F(CaptureFile, frames_passes_commands_and_values_are_read_as_they_were_written) {
+  const TestCapture ids = write_test_capture(path_);
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+
+  const FrameRow frame = reader->frames()->at(0);
+  EXPECT_EQ(frame.ended_by, FrameEnd::Present);
+  EXPECT_EQ(frame.end_ns, 3000);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_submission).at(0).label, ids.label);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_execution).at(0).recording, 9);
+
+  const PassRow pass = collect(*reader, &Reader::for_each_pass).at(0);
+  EXPECT_EQ(pass.width, 640u);
+  EXPECT_EQ(pass.gpu_time_ns, 20);
+  EXPECT_EQ(pass.name, "Shadow") << "an unnamed pass goes by the label around it";
+
+  const auto commands = collect(*reader, &Reader::for_each_command);
+  ASSERT_EQ(commands.size(), 2u);
+  EXPECT_EQ(commands[0].pipeline, ids.pipeline);
+  EXPECT_TRUE(commands[0].has_blocks);
+  EXPECT_EQ(commands[1].pipeline, std::nullopt);
+  EXPECT_EQ(commands[1].gpu_time_ns, 5);
+  EXPECT_EQ(reader->calls()->at(0).kind, CallKind::Draw);
+
+  EXPECT_EQ(collect(*reader, &Reader::for_each_command_metric).size(), 3u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_block_cost).at(1).per_execution, 3u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_block_count).at(0).executions, 100u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_block_other).at(0).value, 5u);
+}
+
+TEST_F(CaptureFile, the_block_view_joins_counts_costs_and_exceptions) {
+  const TestCapture ids = write_test_capture(path_);
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  Result<Statement> rows = reader->query("SELECT sum(value) FROM block_metric WHERE metric = ?");
+  ASSERT_TRUE(rows.ok());
+  rows->bind(ids.fma);
+  ASSERT_TRUE(rows->step());
+  EXPECT_EQ(rows->integer(0), 305);
+}
+
+TEST_F(CaptureFile, equal_metrics_modules_labels_and_calls_share_a_row) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok());
+  const TestCapture first = write_test_rows(*writer);
+  EXPECT_EQ(writer->add(MetricRow{.name = "fma", .description = "fused multiply-adds"}), first.fma);
+  EXPECT_NE(writer->add(MetricRow{.name = "fma", .description = "something else"}), first.fma);
+  EXPECT_EQ(writer->add(ModuleRow{.hash = "abc"}), first.module);
+  EXPECT_EQ(writer->add(LabelRow{.parent = first.label, .name = "Shadow"}), first.inner_label);
+  EXPECT_NE(writer->add(LabelRow{.name = "Shadow"}), first.inner_label);
+  EXPECT_TRUE(writer->finish(1, std::nullopt).ok());
+}
+
+TEST_F(CaptureFile, names_that_arrive_late_are_kept) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok());
+  const TestCapture ids = write_test_rows(*writer);
+  writer->set_pipeline_name(ids.pipeline, "tone map");
+  writer->set_object_name(ids.object, "main commands");
+  ASSERT_TRUE(writer->finish(1, std::nullopt).ok());
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader->pipelines()->at(0).name, "tone map");
+  EXPECT_EQ(reader->objects()->at(0).name, "main commands");
+}
+
+TEST_F(CaptureFile, values_too_large_for_sqlite_saturate) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok());
+  writer->add(CommandMetricRow{.command = 1, .stage = 1, .metric = 1, .value = ~0ull});
+  ASSERT_TRUE(writer->finish(1, std::nullopt).ok());
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(collect(*reader, &Reader::for_each_command_metric).at(0).value,
+            static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
+}
+
+TEST_F(CaptureFile, a_finished_capture_is_one_plain_file) {
+  write_test_capture(path_);
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+    ++files;
+    EXPECT_EQ(entry.path().string(), path_);
+  }
+  EXPECT_EQ(files, 1u);
+}
+
+TEST_F(CaptureFile, a_capture_whose_writer_died_is_readable) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Result<Writer> writer = Writer::create(path_, test_capture_row());
+    if (writer) {
+      write_test_rows(*writer);
+      writer->commit();
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(reader->capture()->end_monotonic_ns, std::nullopt);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
+}
+
+TEST_F(CaptureFile, a_capture_is_readable_while_it_is_written) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok());
+  write_test_rows(*writer);
+  writer->commit();
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
+  EXPECT_TRUE(writer->finish(1, 0).ok()) << "a reader does not keep the writer from finishing";
+}
+
+TEST_F(CaptureFile, missing_and_foreign_files_are_refused) {
+  EXPECT_THAT(why_refused(path_), EndsWith("No such file or directory"));
+  EXPECT_THAT(why_refused(directory_.path()), EndsWith("is not a regular file"));
+  std::ofstream(path_) << "#!/bin/sh\n";
+  EXPECT_THAT(why_refused(path_), EndsWith("is not a Tally capture"));
+  std::ofstream(path_, std::ios::trunc).close();
+  EXPECT_THAT(why_refused(path_), EndsWith("is not a Tally capture"));
+}
+
+TEST_F(CaptureFile, another_program_s_database_is_refused) {
+  write_test_capture(path_);
+  overwrite(path_, 68, std::string("\0\0\0\1", 4));
+  EXPECT_THAT(why_refused(path_), EndsWith("is an SQLite database, but not a Tally capture"));
+}
+
+TEST_F(CaptureFile, other_versions_are_refused) {
+  write_test_capture(path_);
+  overwrite(path_, 60, std::string("\0\0\0\x63", 4));
+  EXPECT_THAT(why_refused(path_), HasSubstr("is a capture of format 99, newer than"));
+  overwrite(path_, 60, std::string("\0\0\0\0", 4));
+  EXPECT_THAT(why_refused(path_), HasSubstr("is a capture of format 0, older than"));
+}
+
+TEST_F(CaptureFile, a_truncated_capture_is_refused_at_every_length) {
+  write_test_capture(path_);
+  const auto size = std::filesystem::file_size(path_);
+  for (const double part : {0.9, 0.5, 0.1, 0.0005, 0.0001}) {
+    std::filesystem::resize_file(path_, static_cast<uintmax_t>(static_cast<double>(size) * part));
+    EXPECT_THAT(why_refused(path_),
+                ::testing::AnyOf(HasSubstr("truncated"), HasSubstr("not a Tally")));
+  }
+}
+
+TEST_F(CaptureFile, a_capture_without_a_table_is_refused) {
+  write_test_capture(path_);
+  Result<Database> database = Database::open(path_, Database::Mode::Create);
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(database->execute("DROP TABLE block_other").ok());
+  ASSERT_TRUE(database->close().ok());
+  EXPECT_THAT(why_refused(path_), EndsWith("is a damaged capture: it has no table 'block_other'"));
+}
+
+TEST_F(CaptureFile, damaged_pages_give_an_error_and_no_crash) {
+  write_test_capture(path_);
+  const auto size = std::filesystem::file_size(path_);
+  overwrite(path_, 4096, std::string(size - 4096, '\xa5'));
+  const Result<Reader> reader = Reader::open(path_);
+  if (reader) {
+    const auto devices = reader->devices();
+    ASSERT_FALSE(devices.ok());
+    EXPECT_THAT(devices.error().message, HasSubstr("damaged"));
+  } else {
+    EXPECT_THAT(reader.error().message, HasSubstr("damaged"));
+  }
+}
+
+TEST_F(CaptureFile, a_foreign_file_is_never_overwritten) {
+  std::ofstream(path_) << "somebody's thesis, which is longer than the header of a database is, by "
+                          "some way, as they are";
+  const auto size = std::filesystem::file_size(path_);
+  const Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_FALSE(writer.ok());
+  EXPECT_THAT(writer.error().message, HasSubstr("is not a Tally capture"));
+  EXPECT_EQ(std::filesystem::file_size(path_), size);
+}
+
+TEST_F(CaptureFile, an_older_capture_is_replaced) {
+  write_test_capture(path_);
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  ASSERT_TRUE(writer->finish(1, 0).ok());
+  EXPECT_TRUE(Reader::open(path_)->devices()->empty());
+}
+
+TEST_F(CaptureFile, a_place_that_cannot_be_written_is_an_error) {
+  const Result<Writer> writer =
+      Writer::create(directory_.file("no/such/directory.tally"), test_capture_row());
+  EXPECT_FALSE(writer.ok());
+}
+
+}  // namespace
+}  // namespace tally::store

@@ -1,0 +1,261 @@
+#include "store/collector.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "store/clock.h"
+#include "store/ingest.h"
+#include "store/stream_codec.h"
+#include "store/unique_fd.h"
+
+namespace tally::store {
+namespace {
+
+constexpr int kBacklog = 64;
+constexpr size_t kMaxConnections = 256;
+constexpr size_t kReadBytes = size_t{256} << 10;
+constexpr int kPollMilliseconds = 100;
+constexpr auto kCommitEvery = std::chrono::milliseconds(300);
+
+struct Connection {
+  UniqueFd socket;
+  Ingest ingest;
+  stream::StreamDecoder decoder;
+
+  Connection(UniqueFd accepted, Writer& writer) : socket(std::move(accepted)), ingest(writer) {}
+};
+
+bool same_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == ::geteuid();
+}
+
+std::string temporary_directory() {
+  const char* chosen = secure_getenv("TMPDIR");
+  return chosen && *chosen ? chosen : "/tmp";
+}
+
+}  // namespace
+
+// Owns everything; the thread alone touches writer and connections, until it is joined.
+class Collector::Loop {
+ public:
+  Loop(Writer writer, std::string directory, UniqueFd listener, UniqueFd wake)
+      : writer_(std::move(writer)),
+        directory_(std::move(directory)),
+        path_(directory_ + "/capture"),
+        listener_(std::move(listener)),
+        wake_(std::move(wake)) {}
+
+  ~Loop() {
+    stop();
+    ::unlink(path_.c_str());
+    ::rmdir(directory_.c_str());
+  }
+
+  Status listen_at(const sockaddr_un& address) const {
+    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+    if (::bind(listener_.get(), generic, sizeof address) == 0 &&
+        ::listen(listener_.get(), kBacklog) == 0 && wake_) {
+      return {};
+    }
+    return Error{fmt::format("{}: {}", path_, std::strerror(errno))};
+  }
+  void start() {
+    thread_ = std::thread([this] { run(); });
+  }
+  const std::string& path() const { return path_; }
+
+  Progress progress() const {
+    return {processes_.load(), connected_.load(), frames_.load(),
+            commands_.load(),  dropped_.load(),   bytes_.load()};
+  }
+
+  void begin_ending(std::chrono::milliseconds grace) {
+    deadline_ns_ = monotonic_ns() + std::chrono::nanoseconds(grace).count();
+    signal();
+  }
+  void stop() {
+    if (!thread_.joinable()) return;
+    if (deadline_ns_ == kNever) deadline_ns_ = 0;
+    signal();
+    thread_.join();
+  }
+  Writer& writer() { return writer_; }
+
+ private:
+  static constexpr int64_t kNever = INT64_MAX;
+
+  void signal() const {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+  }
+  void run();
+  bool done();
+  void accept_one();
+  bool read_some(Connection& connection);
+  void drop(Connection& connection, const Status& status);
+  void commit_when_due(bool idle);
+  void count(const Connection& connection, uint64_t commands_before, uint64_t frames_before,
+             uint64_t dropped_before);
+
+  Writer writer_;
+  std::string directory_;
+  std::string path_;
+  UniqueFd listener_;
+  UniqueFd wake_;
+  std::thread thread_;
+  std::list<Connection> connections_;
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(kReadBytes);
+  std::chrono::steady_clock::time_point committed_ = std::chrono::steady_clock::now();
+  std::atomic<int64_t> deadline_ns_ = kNever;
+  bool cut_off_ = false;
+  std::atomic<uint64_t> processes_ = 0;
+  std::atomic<uint64_t> connected_ = 0;
+  std::atomic<uint64_t> frames_ = 0;
+  std::atomic<uint64_t> commands_ = 0;
+  std::atomic<uint64_t> dropped_ = 0;
+  std::atomic<uint64_t> bytes_ = 0;
+};
+
+void Collector::Loop::run() {
+  std::vector<pollfd> polled;
+  while (!done()) {
+    polled.assign({{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}});
+    for (const Connection& connection : connections_) {
+      polled.push_back({connection.socket.get(), POLLIN, 0});
+    }
+    const int ready = ::poll(polled.data(), polled.size(), kPollMilliseconds);
+    commit_when_due(ready == 0);
+    if (ready <= 0) continue;
+    if (polled[0].revents) {
+      uint64_t woken = 0;
+      [[maybe_unused]] const ssize_t read = ::read(wake_.get(), &woken, sizeof woken);
+    }
+    auto connection = connections_.begin();
+    for (size_t i = 2; i < polled.size(); ++i) {
+      const auto current = connection++;
+      if (polled[i].revents && !read_some(*current)) connections_.erase(current);
+    }
+    if (polled[1].revents) accept_one();
+    connected_ = connections_.size();
+  }
+}
+
+// Once the application has ended: when nobody is connected and nobody waits at the door. After the
+// grace those who still are can send nothing more; what is already in their sockets is taken.
+bool Collector::Loop::done() {
+  if (deadline_ns_ == kNever) return false;
+  if (!cut_off_ && monotonic_ns() >= deadline_ns_) {
+    cut_off_ = true;
+    for (const Connection& connection : connections_) {
+      ::shutdown(connection.socket.get(), SHUT_RD);
+    }
+  }
+  pollfd door{listener_.get(), POLLIN, 0};
+  return connections_.empty() && (cut_off_ || ::poll(&door, 1, 0) == 0);
+}
+
+void Collector::Loop::accept_one() {
+  UniqueFd accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!accepted || !same_user(accepted.get()) || connections_.size() >= kMaxConnections) return;
+  if (cut_off_) return;
+  connections_.emplace_back(std::move(accepted), writer_);
+  ++processes_;
+}
+
+// False when the connection has ended.
+bool Collector::Loop::read_some(Connection& connection) {
+  const ssize_t size = ::read(connection.socket.get(), buffer_.data(), buffer_.size());
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (size <= 0) {
+    drop(connection, {});
+    return false;
+  }
+  bytes_ += static_cast<uint64_t>(size);
+  const Ingest& ingest = connection.ingest;
+  const uint64_t commands = ingest.commands(), frames = ingest.frames(), dropped = ingest.dropped();
+  const Status status = connection.decoder.feed(
+      std::span(buffer_.data(), static_cast<size_t>(size)),
+      [&](stream::AnyMessage& message) { return connection.ingest.take(message); });
+  count(connection, commands, frames, dropped);
+  if (!status) drop(connection, status);
+  return status.ok();
+}
+
+void Collector::Loop::count(const Connection& connection, uint64_t commands_before,
+                            uint64_t frames_before, uint64_t dropped_before) {
+  commands_ += connection.ingest.commands() - commands_before;
+  frames_ += connection.ingest.frames() - frames_before;
+  dropped_ += connection.ingest.dropped() - dropped_before;
+}
+
+void Collector::Loop::drop(Connection& connection, const Status& status) {
+  const int64_t now = monotonic_ns();
+  connection.ingest.end(now, !status);
+  if (status.ok()) return;
+  writer_.add(MessageRow{.time_ns = now,
+                         .severity = Severity::Error,
+                         .text = fmt::format("the capture of process {} was ended: {}",
+                                             connection.ingest.pid(), status.error().message)});
+}
+
+void Collector::Loop::commit_when_due(bool idle) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!idle && now - committed_ < kCommitEvery) return;
+  writer_.commit();
+  committed_ = now;
+}
+
+Collector::Collector(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+Collector::~Collector() = default;
+
+Result<std::unique_ptr<Collector>> Collector::start(Writer writer, std::string directory) {
+  if (directory.empty()) directory = temporary_directory();
+  std::string place = directory + "/tally-XXXXXX";
+  if (!::mkdtemp(place.data())) {
+    return Error{fmt::format("{}: {}", place, std::strerror(errno))};
+  }
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  auto loop =
+      std::make_unique<Loop>(std::move(writer), place, std::move(listener), std::move(wake));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (loop->path().size() >= sizeof address.sun_path) {
+    return Error{
+        fmt::format("{}: too long for a socket; set TMPDIR to a shorter path", loop->path())};
+  }
+  std::memcpy(address.sun_path, loop->path().c_str(), loop->path().size());
+  if (Status listening = loop->listen_at(address); !listening) return listening.error();
+  loop->start();
+  return std::unique_ptr<Collector>(new Collector(std::move(loop)));
+}
+
+const std::string& Collector::socket_path() const { return loop_->path(); }
+Collector::Progress Collector::progress() const { return loop_->progress(); }
+
+Status Collector::finish(std::optional<int64_t> exit_status, std::chrono::milliseconds grace) {
+  loop_->begin_ending(grace);
+  loop_->stop();
+  return loop_->writer().finish(monotonic_ns(), exit_status);
+}
+
+}  // namespace tally::store

@@ -1,0 +1,47 @@
+// The receiver of `tally run`: a local socket that any number of instrumented processes of the same
+// user connect to, and the thread that decodes what they send and writes the capture file. Bounded
+// memory: it reads only as fast as it writes, and the senders wait or drop.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "store/writer.h"
+
+namespace tally::store {
+
+class Collector {
+ public:
+  struct Progress {
+    uint64_t processes = 0;
+    uint64_t connected = 0;
+    uint64_t frames = 0;
+    uint64_t commands = 0;
+    uint64_t dropped = 0;
+    uint64_t bytes = 0;
+  };
+
+  // Listens in a new directory that only this user can enter, under `directory` (default: $TMPDIR
+  // or /tmp).
+  static Result<std::unique_ptr<Collector>> start(Writer writer, std::string directory = {});
+  ~Collector();
+
+  // For the environment of the application: TALLY_CAPTURE_SOCKET.
+  const std::string& socket_path() const;
+  Progress progress() const;  // any thread
+
+  // After the application: waits up to `grace` for processes that are still connected, takes
+  // everything that arrived, cuts off the rest, and finishes the capture file.
+  Status finish(std::optional<int64_t> exit_status, std::chrono::milliseconds grace);
+
+ private:
+  class Loop;
+  explicit Collector(std::unique_ptr<Loop> loop);
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace tally::store

@@ -1,0 +1,406 @@
+#include "store/ingest.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+namespace tally::store {
+namespace {
+
+// Far more than any program defines; bounds what a hostile one can make the receiver remember.
+constexpr uint64_t kMaxDefinitions = 16'000'000;
+constexpr size_t kMaxExecutions = 1'000'000;
+
+Error unknown(const char* what, stream::Id id) {
+  return {fmt::format("the capture stream refers to {} {}, which it never defined", what, id)};
+}
+
+std::string parameters_json(const stream::Command& command) {
+  const FunctionInfo& info = function_info(command.function);
+  std::string json = "{";
+  for (size_t i = 0; i < command.parameters.size(); ++i) {
+    json += fmt::format("{}\"{}\":{}", i ? "," : "", info.parameters[i], command.parameters[i]);
+  }
+  return json + "}";
+}
+
+template <typename Map>
+const typename Map::mapped_type* find(const Map& map, const typename Map::key_type& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+Status Ingest::take(stream::AnyMessage& message) {
+  if (!greeted() && !std::holds_alternative<stream::Hello>(message)) {
+    return Error{"the capture stream does not begin with who sends it"};
+  }
+  if (closed_) return Error{"the capture stream goes on after its end"};
+  if (definitions_ > kMaxDefinitions) return Error{"the capture stream defines too much"};
+  Status status = std::visit([&](auto& body) { return on(body); }, message);
+  return status.ok() ? writer_.status() : status;
+}
+
+void Ingest::end(int64_t time_ns, bool refused) {
+  if (!greeted()) return;
+  const Ending ending = refused ? Ending::Refused : closed_ ? Ending::Closed : Ending::CutOff;
+  writer_.end_process(process_, closed_ ? closed_ns_ : time_ns, ending);
+}
+
+Status Ingest::define(Ids& ids, Id id, RowId row) {
+  ++definitions_;
+  if (id == 0 || !ids.emplace(id, row).second) {
+    return Error{fmt::format("the capture stream defines {} twice", id)};
+  }
+  return {};
+}
+
+Status Ingest::resolve(const Ids& ids, Id id, const char* what, std::optional<RowId>& row) const {
+  row.reset();
+  if (id == 0) return {};
+  const RowId* found = find(ids, id);
+  if (!found) return unknown(what, id);
+  row = *found;
+  return {};
+}
+
+Status Ingest::on(stream::Hello& hello) {
+  if (greeted()) return Error{"the capture stream begins twice"};
+  pid_ = hello.pid;
+  process_ = writer_.add(ProcessRow{.pid = hello.pid,
+                                    .parent_pid = hello.parent_pid,
+                                    .executable = std::move(hello.executable),
+                                    .command_line = std::move(hello.command_line),
+                                    .application = std::move(hello.application),
+                                    .engine = std::move(hello.engine),
+                                    .start_ns = hello.start_ns});
+  return {};
+}
+
+Status Ingest::on(stream::Goodbye& goodbye) {
+  closed_ = true;
+  closed_ns_ = goodbye.time_ns;
+  return {};
+}
+
+Status Ingest::on(stream::Device& device) {
+  ++definitions_;
+  if (device.id == 0 || devices_.contains(device.id)) return Error{"the same device twice"};
+  Device& added = devices_[device.id];
+  added.row = writer_.add(DeviceRow{.process = process_,
+                                    .name = std::move(device.name),
+                                    .type = std::move(device.type),
+                                    .vendor_id = device.vendor_id,
+                                    .device_id = device.device_id,
+                                    .api_version = device.api_version,
+                                    .driver_name = std::move(device.driver_name),
+                                    .driver_info = std::move(device.driver_info),
+                                    .driver_version = device.driver_version,
+                                    .uuid = std::move(device.uuid),
+                                    .timestamp_period_ns = device.timestamp_period_ns,
+                                    .per_block = device.per_block,
+                                    .not_captured = std::move(device.not_captured)});
+  for (const stream::Metric& metric : device.metrics) {
+    const RowId row =
+        writer_.add(MetricRow{.name = metric.name, .description = metric.description});
+    writer_.add_device_metric(added.row, static_cast<uint32_t>(added.metrics.size()), row);
+    added.metrics.push_back(row);
+  }
+  return {};
+}
+
+Status Ingest::on(stream::Queue& queue) {
+  ++definitions_;
+  const Device* device = find(devices_, queue.device);
+  if (!device) return unknown("device", queue.device);
+  if (queue.id == 0 || queues_.contains(queue.id)) return Error{"the same queue twice"};
+  const RowId row = writer_.add(QueueRow{.device = device->row,
+                                         .family = queue.family,
+                                         .position = queue.position,
+                                         .flags = queue.flags,
+                                         .timestamp_bits = queue.timestamp_bits});
+  queues_[queue.id] = {row, queue.device};
+  return {};
+}
+
+Status Ingest::on(stream::Module& module) {
+  const RowId row =
+      writer_.add(ModuleRow{.hash = std::move(module.hash), .spirv = std::move(module.words)});
+  return define(modules_, module.id, row);
+}
+
+Status Ingest::on(stream::Shader& shader) {
+  ++definitions_;
+  const Device* device = find(devices_, shader.device);
+  if (!device) return unknown("device", shader.device);
+  if (shader.id == 0 || shaders_.contains(shader.id)) return Error{"the same shader twice"};
+  std::optional<RowId> module;
+  if (Status found = resolve(modules_, shader.module, "module", module); !found) return found;
+  const RowId row = writer_.add(ShaderRow{.device = device->row,
+                                          .module = module,
+                                          .stage = shader.stage,
+                                          .entry_point = std::move(shader.entry_point),
+                                          .not_instrumented = std::move(shader.not_instrumented)});
+  shaders_[shader.id] = {row, shader.device};
+  return {};
+}
+
+Status Ingest::on(stream::Pipeline& pipeline) {
+  ++definitions_;
+  const Device* device = find(devices_, pipeline.device);
+  if (!device) return unknown("device", pipeline.device);
+  if (pipeline.id == 0 || pipelines_.contains(pipeline.id)) return Error{"the same pipeline twice"};
+  PipelineRow row{.device = device->row,
+                  .hash = std::move(pipeline.hash),
+                  .bind_point = std::move(pipeline.bind_point),
+                  .not_instrumented = std::move(pipeline.not_instrumented)};
+  for (const Id id : pipeline.shaders) {
+    const Shader* shader = find(shaders_, id);
+    if (!shader || shader->device != pipeline.device) return unknown("shader", id);
+    row.shaders.push_back(shader->row);
+  }
+  pipelines_[pipeline.id] = {writer_.add(row), pipeline.device};
+  return {};
+}
+
+Status Ingest::on(stream::Object& object) {
+  const Device* device = find(devices_, object.device);
+  if (!device) return unknown("device", object.device);
+  const RowId row = writer_.add(
+      ObjectRow{.device = device->row, .type = std::move(object.type), .handle = object.handle});
+  return define(objects_, object.id, row);
+}
+
+Status Ingest::on(stream::Name& name) {
+  switch (name.kind) {
+    case stream::Named::Module:
+      if (const RowId* row = find(modules_, name.id)) {
+        writer_.set_module_name(*row, name.name);
+        return {};
+      }
+      return unknown("module", name.id);
+    case stream::Named::Pipeline:
+      if (const Pipeline* pipeline = find(pipelines_, name.id)) {
+        writer_.set_pipeline_name(pipeline->row, name.name);
+        return {};
+      }
+      return unknown("pipeline", name.id);
+    case stream::Named::Object:
+      if (const RowId* row = find(objects_, name.id)) {
+        writer_.set_object_name(*row, name.name);
+        return {};
+      }
+      return unknown("object", name.id);
+    case stream::Named::Queue:
+      if (const Queue* queue = find(queues_, name.id)) {
+        writer_.set_queue_name(queue->row, name.name);
+        return {};
+      }
+      return unknown("queue", name.id);
+  }
+  return {};
+}
+
+Status Ingest::on(stream::Label& label) {
+  LabelRow row{.name = std::move(label.name)};
+  if (Status found = resolve(labels_, label.parent, "label", row.parent); !found) return found;
+  return define(labels_, label.id, writer_.add(row));
+}
+
+Status Ingest::on(stream::Frame& frame) {
+  ++definitions_;
+  const Device* device = find(devices_, frame.device);
+  if (!device) return unknown("device", frame.device);
+  const auto [at, fresh] = frames_.try_emplace({frame.device, frame.number}, 0);
+  if (!fresh) return Error{"the same frame twice"};
+  at->second = writer_.add(
+      FrameRow{.device = device->row, .number = frame.number, .begin_ns = frame.begin_ns});
+  return {};
+}
+
+Status Ingest::on(stream::FrameEnded& frame) {
+  const RowId* row = find(frames_, {frame.device, frame.number});
+  if (!row) return unknown("frame", static_cast<Id>(frame.number));
+  writer_.end_frame(*row, frame.end_ns, frame.by_present ? FrameEnd::Present : FrameEnd::Submit);
+  return {};
+}
+
+Status Ingest::on(stream::Submission& submission) {
+  const Queue* queue = find(queues_, submission.queue);
+  if (!queue) return unknown("queue", submission.queue);
+  const RowId* frame = find(frames_, {queue->device, submission.frame});
+  if (!frame) return unknown("frame", static_cast<Id>(submission.frame));
+  SubmissionRow row{.frame = *frame,
+                    .queue = queue->row,
+                    .number = submission.number,
+                    .time_ns = submission.time_ns};
+  if (Status found = resolve(labels_, submission.label, "label", row.label); !found) return found;
+  submission_ = writer_.add(row);
+  submission_device_ = queue->device;
+  executions_.clear();
+  return {};
+}
+
+Status Ingest::on(stream::Execution& execution) {
+  if (submission_ == 0) return Error{"an execution without its submission"};
+  if (executions_.size() >= kMaxExecutions) return Error{"too many executions in a submission"};
+  std::optional<RowId> command_buffer;
+  Status found = resolve(objects_, execution.command_buffer, "object", command_buffer);
+  if (!found || !command_buffer) return unknown("object", execution.command_buffer);
+  ExecutionRow row{.submission = submission_,
+                   .position = execution.position,
+                   .command_buffer = *command_buffer,
+                   .recording = execution.recording,
+                   .runs = execution.runs};
+  if (execution.parent) {
+    if (*execution.parent >= executions_.size()) return unknown("execution", *execution.parent);
+    row.parent = executions_[*execution.parent].row;
+    row.parent_command = execution.parent_command;
+  }
+  executions_.push_back({writer_.add(row), execution.parent, {}});
+  return {};
+}
+
+Status Ingest::on(stream::Pass& pass) {
+  if (executions_.empty()) return Error{"a pass without its execution"};
+  Execution& execution = executions_.back();
+  PassRow row{.execution = execution.row,
+              .position = pass.position,
+              .kind = pass.dynamic ? PassKind::Rendering : PassKind::RenderPass,
+              .width = pass.width,
+              .height = pass.height,
+              .layers = pass.layers,
+              .view_mask = pass.view_mask,
+              .attachments = std::move(pass.attachments)};
+  if (!nlohmann::json::accept(row.attachments)) row.attachments = "[]";
+  Status found = resolve(objects_, pass.render_pass, "object", row.render_pass);
+  if (found.ok()) found = resolve(objects_, pass.framebuffer, "object", row.framebuffer);
+  if (found.ok()) found = resolve(labels_, pass.label, "label", row.label);
+  if (!found) return found;
+  if (pass.gpu) {
+    row.gpu_begin_ns = pass.gpu->begin_ns;
+    row.gpu_time_ns = pass.gpu->time_ns;
+  }
+  execution.passes.push_back(writer_.add(row));
+  return {};
+}
+
+Status Ingest::find_pass(const stream::Command& command, std::optional<RowId>& pass) const {
+  if (command.pass_of == stream::PassOf::None) return {};
+  const Execution* owner = &executions_.back();
+  if (command.pass_of == stream::PassOf::Parent) {
+    if (!owner->parent) return Error{"a pass of a parent that is not there"};
+    owner = &executions_[*owner->parent];
+  }
+  if (command.pass >= owner->passes.size()) return unknown("pass", command.pass);
+  pass = owner->passes[command.pass];
+  return {};
+}
+
+Status Ingest::on(stream::Commands& commands) {
+  if (executions_.empty()) return Error{"commands without their execution"};
+  for (const stream::Command& command : commands.commands) {
+    if (Status added = add_command(command); !added) return added;
+  }
+  commands_ += commands.commands.size();
+  return {};
+}
+
+Status Ingest::add_command(const stream::Command& command) {
+  if (command.parameters.size() != parameter_count(command.function)) {
+    return Error{"a command with the wrong number of parameters"};
+  }
+  const FunctionInfo& info = function_info(command.function);
+  CommandRow row{.execution = executions_.back().row,
+                 .position = command.position,
+                 .call = writer_.add(CallRow{
+                     .kind = info.kind, .name = info.name, .parameters = parameters_json(command)}),
+                 .subpass = command.subpass,
+                 .has_blocks = command.has_blocks};
+  if (command.pipeline != 0) {
+    const Pipeline* pipeline = find(pipelines_, command.pipeline);
+    if (!pipeline) return unknown("pipeline", command.pipeline);
+    row.pipeline = pipeline->row;
+  }
+  if (command.gpu) {
+    row.gpu_begin_ns = command.gpu->begin_ns;
+    row.gpu_time_ns = command.gpu->time_ns;
+  }
+  Status found = find_pass(command, row.pass);
+  if (found.ok()) found = resolve(labels_, command.label, "label", row.label);
+  if (!found) return found;
+  const RowId id = writer_.add(row);
+  const Device& device = devices_.at(submission_device_);
+  for (const stream::StageValues& values : command.stages) {
+    if (Status added = add_stage(id, values, device); !added) return added;
+  }
+  return {};
+}
+
+Status Ingest::add_stage(RowId command, const stream::StageValues& values, const Device& device) {
+  if (values.totals.size() > device.metrics.size()) return Error{"more values than metrics"};
+  for (size_t i = 0; i < values.totals.size(); ++i) {
+    if (values.totals[i] == 0 && i != 0) continue;
+    writer_.add(CommandMetricRow{.command = command,
+                                 .sub = values.sub,
+                                 .stage = values.stage,
+                                 .metric = device.metrics[i],
+                                 .value = values.totals[i]});
+  }
+  for (const stream::BlockCount& count : values.blocks) {
+    writer_.add(BlockCountRow{.command = command,
+                              .sub = values.sub,
+                              .stage = values.stage,
+                              .block = count.block,
+                              .executions = count.executions});
+  }
+  for (const stream::BlockOther& other : values.others) {
+    if (other.metric >= device.metrics.size()) return unknown("metric", other.metric);
+    writer_.add(BlockOtherRow{.command = command,
+                              .sub = values.sub,
+                              .stage = values.stage,
+                              .block = other.block,
+                              .metric = device.metrics[other.metric],
+                              .value = other.value});
+  }
+  return {};
+}
+
+Status Ingest::on(stream::BlockCosts& costs) {
+  const Shader* shader = find(shaders_, costs.shader);
+  if (!shader) return unknown("shader", costs.shader);
+  const Device& device = devices_.at(shader->device);
+  if (costs.metrics == 0 || costs.metrics != device.metrics.size() ||
+      costs.costs.size() % costs.metrics != 0) {
+    return Error{"block costs that do not fit the device's metrics"};
+  }
+  for (size_t i = 0; i < costs.costs.size(); ++i) {
+    if (costs.costs[i] == 0) continue;
+    writer_.add(BlockCostRow{.shader = shader->row,
+                             .block = costs.first_block + static_cast<uint32_t>(i / costs.metrics),
+                             .metric = device.metrics[i % costs.metrics],
+                             .per_execution = costs.costs[i]});
+  }
+  return {};
+}
+
+Status Ingest::on(stream::Dropped& dropped) {
+  const RowId* row = find(frames_, {dropped.device, dropped.frame});
+  if (!row) return unknown("frame", static_cast<Id>(dropped.frame));
+  writer_.add_dropped(*row, dropped.blocks, dropped.commands);
+  dropped_ += static_cast<uint64_t>(dropped.blocks) + static_cast<uint64_t>(dropped.commands);
+  return {};
+}
+
+Status Ingest::on(stream::Message& message) {
+  writer_.add(MessageRow{.process = process_,
+                         .time_ns = message.time_ns,
+                         .severity = message.severity,
+                         .text = std::move(message.text),
+                         .count = message.count});
+  return {};
+}
+
+}  // namespace tally::store

@@ -1,0 +1,104 @@
+// One connection's messages into the capture: checks every reference and turns the sender's ids
+// into rows. The first error ends the connection; what came before it stays.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "store/stream.h"
+#include "store/writer.h"
+
+namespace tally::store {
+
+class Ingest {
+ public:
+  explicit Ingest(Writer& writer) : writer_(writer) {}
+
+  Status take(stream::AnyMessage& message);
+  // The connection is gone; `refused` when it was ended because of what it sent.
+  void end(int64_t time_ns, bool refused);
+
+  bool greeted() const { return process_ != 0; }
+  int64_t pid() const { return pid_; }
+  uint64_t commands() const { return commands_; }
+  uint64_t frames() const { return frames_.size(); }
+  uint64_t dropped() const { return dropped_; }
+
+ private:
+  using Id = stream::Id;
+  using Ids = std::unordered_map<Id, RowId>;
+
+  struct Device {
+    RowId row = 0;
+    std::vector<RowId> metrics;
+  };
+  struct Shader {
+    RowId row = 0;
+    Id device = 0;
+  };
+  struct Queue {
+    RowId row = 0;
+    Id device = 0;
+  };
+  struct Pipeline {
+    RowId row = 0;
+    Id device = 0;
+  };
+  struct Execution {
+    RowId row = 0;
+    std::optional<uint32_t> parent;
+    std::vector<RowId> passes;
+  };
+
+  Status on(stream::Hello& hello);
+  Status on(stream::Goodbye& goodbye);
+  Status on(stream::Device& device);
+  Status on(stream::Queue& queue);
+  Status on(stream::Module& module);
+  Status on(stream::Shader& shader);
+  Status on(stream::Pipeline& pipeline);
+  Status on(stream::Object& object);
+  Status on(stream::Name& name);
+  Status on(stream::Label& label);
+  Status on(stream::Frame& frame);
+  Status on(stream::FrameEnded& frame);
+  Status on(stream::Submission& submission);
+  Status on(stream::Execution& execution);
+  Status on(stream::Pass& pass);
+  Status on(stream::Commands& commands);
+  Status on(stream::BlockCosts& costs);
+  Status on(stream::Dropped& dropped);
+  Status on(stream::Message& message);
+
+  Status add_command(const stream::Command& command);
+  Status add_stage(RowId command, const stream::StageValues& values, const Device& device);
+  Status define(Ids& ids, Id id, RowId row);
+  Status resolve(const Ids& ids, Id id, const char* what, std::optional<RowId>& row) const;
+  Status find_pass(const stream::Command& command, std::optional<RowId>& pass) const;
+
+  Writer& writer_;
+  RowId process_ = 0;
+  int64_t pid_ = 0;
+  bool closed_ = false;
+  int64_t closed_ns_ = 0;
+  uint64_t definitions_ = 0;
+  uint64_t commands_ = 0;
+  uint64_t dropped_ = 0;
+  std::unordered_map<Id, Device> devices_;
+  std::unordered_map<Id, Queue> queues_;
+  std::unordered_map<Id, Shader> shaders_;
+  std::unordered_map<Id, Pipeline> pipelines_;
+  Ids modules_;
+  Ids objects_;
+  Ids labels_;
+  std::map<std::pair<Id, int64_t>, RowId> frames_;
+  RowId submission_ = 0;
+  Id submission_device_ = 0;
+  std::vector<Execution> executions_;
+};
+
+}  // namespace tally::store

@@ -1,0 +1,290 @@
+// The capture stream: what an instrumented process says to the receiver (`tally run`) over a local
+// stream socket.
+//
+// The process sends kStreamGreeting, then messages: u32 size of the rest (little-endian), u8 type,
+// fields. Fields: integers as LEB128 (signed ones zigzag), bool and enumerations one byte, double 8
+// bytes, text and arrays a count first. Every id is the sender's own, unique among its kind in the
+// connection, never 0, and is defined by a message before it is used. Metric values are in the
+// order in which the device enumerates its metrics.
+//
+// Submission, Execution, Pass and Commands are nested by order: an Execution belongs to the last
+// Submission, passes and commands to the last Execution; they are referred to by position, so
+// nothing of them has to be remembered after the next Submission.
+//
+// A change of any message raises kStreamVersion; sender and receiver must be of the same version.
+// The sender is untrusted: stream_codec.h decodes strictly and in bounded memory, ingest.h checks
+// every reference.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "store/functions.h"
+#include "store/rows.h"
+
+namespace tally::store::stream {
+
+inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
+inline constexpr uint32_t kStreamVersion = 1;
+inline constexpr size_t kGreetingBytes = kStreamMagic.size() + sizeof(uint32_t);
+
+// A shader module may be large; everything else is split by the sender.
+inline constexpr size_t kMaxModuleBytes = size_t{64} << 20;
+inline constexpr size_t kMaxMessageBytes = size_t{4} << 20;
+inline constexpr size_t kMaxTextBytes = size_t{64} << 10;
+
+using Id = uint64_t;
+
+// Each message lists its fields once, in the order of the stream; the codec visits them.
+#define TALLY_STREAM_FIELDS(...)  \
+  template <typename Archive>     \
+  void fields(Archive& archive) { \
+    archive(__VA_ARGS__);         \
+  }
+
+struct Hello {
+  int64_t pid = 0;
+  int64_t parent_pid = 0;
+  std::string executable;
+  std::vector<std::string> command_line;
+  std::string application;
+  std::string engine;
+  int64_t start_ns = 0;
+  TALLY_STREAM_FIELDS(pid, parent_pid, executable, command_line, application, engine, start_ns)
+};
+
+// The process ends its capture in order; without it the capture says "cut off".
+struct Goodbye {
+  int64_t time_ns = 0;
+  TALLY_STREAM_FIELDS(time_ns)
+};
+
+struct Metric {
+  std::string name;
+  std::string description;
+  TALLY_STREAM_FIELDS(name, description)
+};
+
+struct Device {
+  Id id = 0;
+  std::string name;
+  std::string type;
+  uint32_t vendor_id = 0;
+  uint32_t device_id = 0;
+  uint32_t api_version = 0;
+  std::string driver_name;
+  std::string driver_info;
+  uint32_t driver_version = 0;
+  std::string uuid;
+  double timestamp_period_ns = 0;
+  bool per_block = false;
+  std::string not_captured;
+  std::vector<Metric> metrics;
+  TALLY_STREAM_FIELDS(id, name, type, vendor_id, device_id, api_version, driver_name, driver_info,
+                      driver_version, uuid, timestamp_period_ns, per_block, not_captured, metrics)
+};
+
+struct Queue {
+  Id id = 0;
+  Id device = 0;
+  uint32_t family = 0;
+  uint32_t position = 0;
+  uint32_t flags = 0;
+  uint32_t timestamp_bits = 0;
+  TALLY_STREAM_FIELDS(id, device, family, position, flags, timestamp_bits)
+};
+
+struct Module {
+  Id id = 0;
+  std::string hash;
+  std::vector<uint32_t> words;
+  TALLY_STREAM_FIELDS(id, hash, words)
+};
+
+struct Shader {
+  Id id = 0;
+  Id device = 0;
+  Id module = 0;  // 0: there is no SPIR-V
+  uint32_t stage = 0;
+  std::string entry_point;
+  std::string not_instrumented;
+  TALLY_STREAM_FIELDS(id, device, module, stage, entry_point, not_instrumented)
+};
+
+struct Pipeline {
+  Id id = 0;
+  Id device = 0;
+  std::string hash;
+  std::string bind_point;
+  std::string not_instrumented;
+  std::vector<Id> shaders;
+  TALLY_STREAM_FIELDS(id, device, hash, bind_point, not_instrumented, shaders)
+};
+
+struct Object {
+  Id id = 0;
+  Id device = 0;
+  std::string type;
+  uint64_t handle = 0;
+  TALLY_STREAM_FIELDS(id, device, type, handle)
+};
+
+enum class Named : uint8_t { Module, Pipeline, Object, Queue };
+inline constexpr size_t kNamedCount = 4;
+
+// The last name of a thing counts.
+struct Name {
+  Named kind = Named::Object;
+  Id id = 0;
+  std::string name;
+  TALLY_STREAM_FIELDS(kind, id, name)
+};
+
+struct Label {
+  Id id = 0;
+  Id parent = 0;
+  std::string name;
+  TALLY_STREAM_FIELDS(id, parent, name)
+};
+
+struct Frame {
+  Id device = 0;
+  int64_t number = 0;
+  int64_t begin_ns = 0;
+  TALLY_STREAM_FIELDS(device, number, begin_ns)
+};
+
+struct FrameEnded {
+  Id device = 0;
+  int64_t number = 0;
+  int64_t end_ns = 0;
+  bool by_present = false;
+  TALLY_STREAM_FIELDS(device, number, end_ns, by_present)
+};
+
+struct Submission {
+  Id queue = 0;
+  int64_t frame = 0;  // number, of the queue's device
+  int64_t number = 0;
+  int64_t time_ns = 0;
+  Id label = 0;
+  TALLY_STREAM_FIELDS(queue, frame, number, time_ns, label)
+};
+
+struct GpuTime {
+  int64_t begin_ns = 0;
+  int64_t time_ns = 0;
+  TALLY_STREAM_FIELDS(begin_ns, time_ns)
+};
+
+struct Execution {
+  int64_t position = 0;
+  std::optional<uint32_t> parent;  // position of the primary's execution in this submission
+  int64_t parent_command = 0;
+  Id command_buffer = 0;
+  int64_t recording = 0;
+  int64_t runs = 1;
+  TALLY_STREAM_FIELDS(position, parent, parent_command, command_buffer, recording, runs)
+};
+
+struct Pass {
+  int64_t position = 0;  // counts up from 0 in the execution
+  bool dynamic = false;
+  Id render_pass = 0;
+  Id framebuffer = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t layers = 0;
+  uint32_t view_mask = 0;
+  std::string attachments;
+  Id label = 0;
+  std::optional<GpuTime> gpu;
+  TALLY_STREAM_FIELDS(position, dynamic, render_pass, framebuffer, width, height, layers, view_mask,
+                      attachments, label, gpu)
+};
+
+struct BlockCount {
+  uint32_t block = 0;
+  uint64_t executions = 0;
+  TALLY_STREAM_FIELDS(block, executions)
+};
+
+struct BlockOther {
+  uint32_t block = 0;
+  uint32_t metric = 0;
+  uint64_t value = 0;
+  TALLY_STREAM_FIELDS(block, metric, value)
+};
+
+struct StageValues {
+  uint32_t sub = 0;
+  uint32_t stage = 0;
+  std::vector<uint64_t> totals;    // one for each metric
+  std::vector<BlockCount> blocks;  // without zeros; empty when the details were dropped
+  std::vector<BlockOther> others;
+  TALLY_STREAM_FIELDS(sub, stage, totals, blocks, others)
+};
+
+// A pass of another execution is one of the parent's: a secondary that continues the primary's
+// pass.
+enum class PassOf : uint8_t { None, Own, Parent };
+inline constexpr size_t kPassOfCount = 3;
+
+struct Command {
+  int64_t position = 0;
+  Function function = Function::Draw;
+  std::vector<int64_t> parameters;  // as many as the function has
+  Id pipeline = 0;
+  PassOf pass_of = PassOf::None;
+  uint32_t pass = 0;
+  uint32_t subpass = 0;
+  Id label = 0;
+  bool has_blocks = false;
+  std::optional<GpuTime> gpu;
+  std::vector<StageValues> stages;
+  TALLY_STREAM_FIELDS(position, function, parameters, pipeline, pass_of, pass, subpass, label,
+                      has_blocks, gpu, stages)
+};
+
+struct Commands {
+  std::vector<Command> commands;
+  TALLY_STREAM_FIELDS(commands)
+};
+
+// What one execution of each block costs, sent before the first Commands that relies on it.
+struct BlockCosts {
+  Id shader = 0;
+  uint32_t first_block = 0;
+  uint32_t metrics = 0;         // values of a block
+  std::vector<uint64_t> costs;  // [block][metric]
+  TALLY_STREAM_FIELDS(shader, first_block, metrics, costs)
+};
+
+struct Dropped {
+  Id device = 0;
+  int64_t frame = 0;
+  int64_t blocks = 0;
+  int64_t commands = 0;
+  TALLY_STREAM_FIELDS(device, frame, blocks, commands)
+};
+
+struct Message {
+  Severity severity = Severity::Info;
+  int64_t time_ns = 0;
+  std::string text;
+  int64_t count = 1;
+  TALLY_STREAM_FIELDS(severity, time_ns, text, count)
+};
+
+#undef TALLY_STREAM_FIELDS
+
+// The type byte is the index.
+using AnyMessage = std::variant<Hello, Goodbye, Device, Queue, Module, Shader, Pipeline, Object,
+                                Name, Label, Frame, FrameEnded, Submission, Execution, Pass,
+                                Commands, BlockCosts, Dropped, Message>;
+
+}  // namespace tally::store::stream

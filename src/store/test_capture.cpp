@@ -1,0 +1,142 @@
+#include "store/test_capture.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+namespace tally::store {
+namespace {
+
+constexpr uint32_t kVertex = 0x1;
+constexpr uint32_t kFragment = 0x10;
+constexpr uint32_t kCompute = 0x20;
+
+void require(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  std::abort();
+}
+
+void write_definitions(Writer& writer, TestCapture& ids) {
+  ids.process = writer.add(ProcessRow{.pid = 42,
+                                      .parent_pid = 1,
+                                      .executable = "/usr/bin/app",
+                                      .command_line = {"app", "--fast"},
+                                      .application = "App",
+                                      .engine = "Engine",
+                                      .start_ns = 1000});
+  ids.device = writer.add(DeviceRow{.process = ids.process,
+                                    .name = "llvmpipe",
+                                    .type = "cpu",
+                                    .vendor_id = 0x10005,
+                                    .api_version = 1u << 22 | 3u << 12,
+                                    .driver_name = "lavapipe",
+                                    .uuid = "00",
+                                    .timestamp_period_ns = 1.0,
+                                    .per_block = true});
+  ids.queue = writer.add(QueueRow{.device = ids.device, .flags = 7, .timestamp_bits = 64});
+  ids.executions = writer.add(MetricRow{.name = "executions", .description = "times executed"});
+  ids.fma = writer.add(MetricRow{.name = "fma", .description = "fused multiply-adds"});
+  writer.add_device_metric(ids.device, 0, ids.executions);
+  writer.add_device_metric(ids.device, 1, ids.fma);
+  ids.module = writer.add(ModuleRow{.hash = "abc", .name = "blur.spv", .spirv = {0x07230203, 7}});
+  ids.shader = writer.add(ShaderRow{
+      .device = ids.device, .module = ids.module, .stage = kFragment, .entry_point = "main"});
+  ids.pipeline = writer.add(PipelineRow{.device = ids.device,
+                                        .hash = "def",
+                                        .bind_point = "graphics",
+                                        .name = "blur",
+                                        .shaders = {ids.shader}});
+  ids.object =
+      writer.add(ObjectRow{.device = ids.device, .type = "VkCommandBuffer", .handle = ~0ull});
+  ids.label = writer.add(LabelRow{.name = "Frame"});
+  ids.inner_label = writer.add(LabelRow{.parent = ids.label, .name = "Shadow"});
+}
+
+void write_values(Writer& writer, const TestCapture& ids) {
+  writer.add(
+      BlockCostRow{.shader = ids.shader, .block = 0, .metric = ids.executions, .per_execution = 1});
+  writer.add(BlockCostRow{.shader = ids.shader, .block = 0, .metric = ids.fma, .per_execution = 3});
+  writer.add(BlockCountRow{.command = ids.draw, .stage = kFragment, .block = 0, .executions = 100});
+  writer.add(BlockOtherRow{
+      .command = ids.draw, .stage = kFragment, .block = 1, .metric = ids.fma, .value = 5});
+  writer.add(CommandMetricRow{
+      .command = ids.draw, .stage = kFragment, .metric = ids.executions, .value = 100});
+  writer.add(
+      CommandMetricRow{.command = ids.draw, .stage = kFragment, .metric = ids.fma, .value = 305});
+  writer.add(CommandMetricRow{
+      .command = ids.dispatch, .stage = kCompute, .metric = ids.executions, .value = 0});
+}
+
+}  // namespace
+
+CaptureRow test_capture_row() {
+  return {.tool_version = "0.1.0",
+          .command_line = {"app", "--fast"},
+          .working_directory = "/tmp",
+          .start_unix_ns = 1'700'000'000'000'000'000,
+          .start_monotonic_ns = 500,
+          .frame_range = "0-9",
+          .shader_pattern = "*blur*"};
+}
+
+TestCapture write_test_rows(Writer& writer) {
+  TestCapture ids;
+  write_definitions(writer, ids);
+  ids.frame = writer.add(FrameRow{.device = ids.device, .number = 0, .begin_ns = 2000});
+  ids.submission = writer.add(SubmissionRow{
+      .frame = ids.frame, .queue = ids.queue, .number = 1, .time_ns = 2100, .label = ids.label});
+  ids.execution = writer.add(
+      ExecutionRow{.submission = ids.submission, .command_buffer = ids.object, .recording = 9});
+  ids.pass = writer.add(PassRow{.execution = ids.execution,
+                                .width = 640,
+                                .height = 480,
+                                .layers = 1,
+                                .attachments = "[]",
+                                .label = ids.inner_label,
+                                .gpu_begin_ns = 10,
+                                .gpu_time_ns = 20});
+  const RowId draw = writer.add(CallRow{.kind = CallKind::Draw,
+                                        .name = "vkCmdDraw",
+                                        .parameters = R"({"vertexCount":3,"instanceCount":1})"});
+  const RowId dispatch = writer.add(CallRow{
+      .kind = CallKind::Dispatch, .name = "vkCmdDispatch", .parameters = R"({"groupCountX":4})"});
+  ids.draw = writer.add(CommandRow{.execution = ids.execution,
+                                   .position = 0,
+                                   .call = draw,
+                                   .pipeline = ids.pipeline,
+                                   .pass = ids.pass,
+                                   .label = ids.inner_label,
+                                   .has_blocks = true});
+  ids.dispatch = writer.add(CommandRow{.execution = ids.execution,
+                                       .position = 1,
+                                       .call = dispatch,
+                                       .gpu_begin_ns = 40,
+                                       .gpu_time_ns = 5});
+  write_values(writer, ids);
+  writer.add(MessageRow{
+      .process = ids.process, .time_ns = 2500, .severity = Severity::Warning, .text = "careful"});
+  writer.end_frame(ids.frame, 3000, FrameEnd::Present);
+  writer.end_process(ids.process, 4000, Ending::Closed);
+  return ids;
+}
+
+TestCapture write_test_capture(const std::string& path) {
+  Result<Writer> writer = Writer::create(path, test_capture_row());
+  require(writer ? Status{} : Status{writer.error()});
+  const TestCapture ids = write_test_rows(*writer);
+  require(writer->finish(5000, 0));
+  return ids;
+}
+
+TestDirectory::TestDirectory() {
+  path_ = (std::filesystem::temp_directory_path() / "tally-test-XXXXXX").string();
+  require(::mkdtemp(path_.data()) ? Status{} : Status{Error{"no temporary directory"}});
+}
+
+TestDirectory::~TestDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace tally::store
