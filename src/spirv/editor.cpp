@@ -212,6 +212,10 @@ uint32_t Editor::new_struct(std::initializer_list<uint32_t> members) {
   return declare_new(spv::Op::OpTypeStruct, 0, as_span(members));
 }
 
+uint32_t Editor::new_struct(std::span<const uint32_t> members) {
+  return declare_new(spv::Op::OpTypeStruct, 0, members);
+}
+
 uint32_t Editor::new_array(uint32_t element, uint32_t length) {
   return declare_new(spv::Op::OpTypeArray, 0, as_span({element, length}));
 }

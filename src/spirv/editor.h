@@ -74,6 +74,7 @@ class Editor {
   uint32_t type_function(uint32_t result, std::initializer_list<uint32_t> parameters = {});
   // --- types that are always new, since decorations make them
   uint32_t new_struct(std::initializer_list<uint32_t> members);
+  uint32_t new_struct(std::span<const uint32_t> members);
   uint32_t new_array(uint32_t element, uint32_t length);
   uint32_t new_runtime_array(uint32_t element);
 

@@ -168,7 +168,8 @@ void ModuleParser::collect(const Instruction& instruction) {
       module_.extensions_.push_back(index());
       break;
     case spv::Op::OpExtInstImport:
-      module_.imports_.push_back(index());
+      module_.imports_.push_back(
+          {instruction.result_id(), index(), ext_inst_set_of(instruction.string(0))});
       break;
     case spv::Op::OpName:
       module_.names_.push_back({instruction.operand(0), index()});

@@ -65,10 +65,9 @@ bool is_terminator(spv::Op opcode) {
     case spv::Op::OpIgnoreIntersectionKHR:
     case spv::Op::OpTerminateRayKHR:
     case spv::Op::OpEmitMeshTasksEXT:
-    case newer::OpAbortKHR:
       return true;
     default:
-      return false;
+      return opcode == newer::OpAbortKHR;
   }
 }
 

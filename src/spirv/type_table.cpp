@@ -43,9 +43,6 @@ const TypeShape& TypeTable::shape(uint32_t type_id) const {
 // at most) sees it as none.
 TypeShape TypeTable::make(const Instruction& type) const {
   using Kind = TypeShape::Kind;
-  const auto constant = [&](size_t operand) {
-    return module_->constant_value(type.operand(operand)).value_or(1);
-  };
   switch (type.opcode()) {
     case spv::Op::OpTypeBool:
       return scalar(Kind::Bool, 32);
@@ -54,12 +51,9 @@ TypeShape TypeTable::make(const Instruction& type) const {
     case spv::Op::OpTypeFloat:
       return scalar(Kind::Float, type.operand(0));
     case spv::Op::OpTypePointer:
-    case newer::OpTypeUntypedPointerKHR:
       return scalar(Kind::Pointer, 64);
     case spv::Op::OpTypeVector:
       return repeated(shape(type.operand(0)), type.operand(1));
-    case newer::OpTypeVectorIdEXT:
-      return repeated(shape(type.operand(0)), constant(1));
     case spv::Op::OpTypeMatrix: {
       const TypeShape& column = shape(type.operand(0));
       TypeShape matrix = repeated(column, type.operand(1));
@@ -68,20 +62,32 @@ TypeShape TypeTable::make(const Instruction& type) const {
       return matrix;
     }
     case spv::Op::OpTypeArray:
-      return repeated(shape(type.operand(0)), constant(1));
+      return repeated(shape(type.operand(0)), constant_or_one(type.operand(1)));
     case spv::Op::OpTypeStruct:
       return composite(type);
-    case newer::OpTypeCooperativeMatrixKHR:
-    case spv::Op::OpTypeCooperativeMatrixNV: {
-      TypeShape matrix;
-      matrix.kind = Kind::CooperativeMatrix;
-      matrix.rows = std::min(constant(2), kMost);
-      matrix.columns = std::min(constant(3), kMost);
-      return matrix;
-    }
+    case spv::Op::OpTypeCooperativeMatrixNV:
+      return cooperative_matrix(type);
     default:
-      return {};
+      break;
   }
+  if (type.opcode() == newer::OpTypeUntypedPointerKHR) return scalar(Kind::Pointer, 64);
+  if (type.opcode() == newer::OpTypeVectorIdEXT) {
+    return repeated(shape(type.operand(0)), constant_or_one(type.operand(1)));
+  }
+  if (type.opcode() == newer::OpTypeCooperativeMatrixKHR) return cooperative_matrix(type);
+  return {};
+}
+
+uint64_t TypeTable::constant_or_one(uint32_t id) const {
+  return std::min(module_->constant_value(id).value_or(1), kMost);
+}
+
+TypeShape TypeTable::cooperative_matrix(const Instruction& type) const {
+  TypeShape matrix;
+  matrix.kind = TypeShape::Kind::CooperativeMatrix;
+  matrix.rows = constant_or_one(type.operand(2));
+  matrix.columns = constant_or_one(type.operand(3));
+  return matrix;
 }
 
 TypeShape TypeTable::repeated(TypeShape element, uint64_t count) const {

@@ -42,6 +42,8 @@ class TypeTable {
   TypeShape make(const Instruction& type) const;
   TypeShape repeated(TypeShape element, uint64_t count) const;
   TypeShape composite(const Instruction& type) const;
+  TypeShape cooperative_matrix(const Instruction& type) const;
+  uint64_t constant_or_one(uint32_t id) const;
 
   const Module* module_;
   std::vector<TypeShape> shapes_;  // by instruction index
