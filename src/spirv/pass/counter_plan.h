@@ -42,7 +42,7 @@ struct CounterPlan {
   uint32_t counters_per_shard = 0;  // stride of a shard, a multiple of probe::kStrideGranularity
   uint32_t counter_count = 0;       // counters in use, those of subgroups included
   uint32_t block_count = 0;
-  bool needs_entry_count = false;          // derive() and check() need the number of invocations
+  bool needs_entry_count = false;          // derive() and verify() need the number of invocations
   std::vector<Sum> derived;                // value counter_count + i
   std::vector<uint32_t> block_values;      // value of each block's executions
   std::vector<uint32_t> subgroup_counters;  // counter of each block's subgroups, or kZero; or empty
@@ -57,9 +57,6 @@ struct CounterPlan {
   // and for each block whose count came out above 2^63, as a negative difference does (any placement).
   std::vector<std::string> verify(std::span<const uint64_t> counters,
                                   uint64_t entry_count = 0) const;
-
- private:
-  std::vector<uint64_t> values(std::span<const uint64_t> counters, uint64_t entry_count) const;
 };
 
 }  // namespace tally::spirv

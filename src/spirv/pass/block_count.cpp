@@ -1,0 +1,301 @@
+#include "spirv/pass/block_count.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <memory>
+
+#include "probe/record.h"
+#include "spirv/pass/counting.h"
+#include "spirv/pass/early_tests.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Capability;
+using spv::Op;
+
+constexpr uint32_t kVersion13 = make_version(1, 3);
+constexpr uint32_t kVersion15 = make_version(1, 5);
+
+// Which segments have counters, and how the host gets from these to blocks.
+class PlanMaker {
+ public:
+  PlanMaker(const SegmentGraph& graph, const BlockCountOptions& options)
+      : graph_(graph), options_(options), flow_(graph.flow), values_(graph.segments.size()) {
+    std::ranges::fill(values_, CounterPlan::kZero);
+  }
+
+  void make() {
+    if (options_.entry_count_known) {
+      flow_.known.push_back({graph_.entry_segment, {}});
+      values_[graph_.entry_segment] = CounterPlan::kEntryCount;
+      plan_.needs_entry_count = true;
+    }
+    if (options_.placement == Placement::Minimal) {
+      place_minimally();
+    } else {
+      place_everywhere();
+    }
+    count_subgroups();
+    map_blocks();
+    plan_.counter_count = static_cast<uint32_t>(counters_.size());
+    plan_.counters_per_shard = probe::stride_for(plan_.counter_count);
+  }
+
+  const std::vector<Counter>& counters() const { return counters_; }
+  CounterPlan& plan() { return plan_; }
+
+ private:
+  void add_counter(uint32_t segment) {
+    values_[segment] = static_cast<uint32_t>(counters_.size());
+    counters_.push_back({segment, Counter::What::Executions});
+  }
+
+  void add_terms(const std::vector<uint32_t>& segments, bool negative) {
+    for (const uint32_t segment : segments) plan_.terms.push_back({values_[segment], negative});
+  }
+
+  template <typename AddTerms>
+  CounterPlan::Sum sum(AddTerms&& add) {
+    const auto begin = static_cast<uint32_t>(plan_.terms.size());
+    add();
+    return {begin, static_cast<uint32_t>(plan_.terms.size())};
+  }
+
+  void place_minimally() {
+    const FlowPlacement placement = place_minimal(flow_);
+    for (const uint32_t segment : placement.counted) add_counter(segment);
+    // Derived values stand behind all counters, those of subgroups included.
+    uint32_t next = static_cast<uint32_t>(counters_.size()) + subgroup_counter_count();
+    for (const FlowEquation& equation : placement.derived) {
+      plan_.derived.push_back(sum([&] {
+        add_terms(equation.plus, false);
+        add_terms(equation.minus, true);
+      }));
+      values_[equation.vertex] = next++;
+    }
+  }
+
+  void place_everywhere() {
+    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
+      if (graph_.segments[s].runs) add_counter(s);
+    }
+    for (const FlowBalance& balance : flow_balances(flow_)) add_balance(balance);
+    for (const FlowGraph::Known& known : flow_.known) {
+      if (!known.addends.empty()) add_balance({known.addends, {known.vertex}});
+    }
+    if (options_.entry_count_known) check_entry_count();
+  }
+
+  void add_balance(const FlowBalance& balance) {
+    CounterPlan::Balance result;
+    result.inflow = sum([&] { add_terms(balance.inflow, false); });
+    result.outflow = sum([&] { add_terms(balance.outflow, false); });
+    const auto& some = balance.outflow.empty() ? balance.inflow : balance.outflow;
+    result.block = graph_.segments[some.front()].block;
+    plan_.balances.push_back(result);
+  }
+
+  void check_entry_count() {
+    CounterPlan::Balance balance;
+    balance.inflow = sum([&] { plan_.terms.push_back({CounterPlan::kEntryCount, false}); });
+    balance.outflow = sum([&] { add_terms({graph_.entry_segment}, false); });
+    balance.block = graph_.segments[graph_.entry_segment].block;
+    plan_.balances.push_back(balance);
+  }
+
+  static bool counts_subgroups(const Segment& segment) {
+    return segment.runs && segment.begins_block;
+  }
+
+  uint32_t subgroup_counter_count() const {
+    if (!options_.count_subgroups) return 0;
+    return static_cast<uint32_t>(std::ranges::count_if(graph_.segments, counts_subgroups));
+  }
+
+  void count_subgroups() {
+    if (!options_.count_subgroups) return;
+    plan_.subgroup_counters.assign(graph_.block_count, CounterPlan::kZero);
+    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
+      if (!counts_subgroups(graph_.segments[s])) continue;
+      plan_.subgroup_counters[graph_.segments[s].block] = static_cast<uint32_t>(counters_.size());
+      counters_.push_back({s, Counter::What::Subgroups});
+    }
+  }
+
+  void map_blocks() {
+    plan_.block_count = graph_.block_count;
+    plan_.block_values.assign(graph_.block_count, CounterPlan::kZero);
+    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
+      if (!graph_.segments[s].begins_block) continue;
+      plan_.block_values[graph_.segments[s].block] = values_[s];
+    }
+  }
+
+  const SegmentGraph& graph_;
+  const BlockCountOptions& options_;
+  FlowGraph flow_;
+  std::vector<uint32_t> values_;  // by segment
+  std::vector<Counter> counters_;
+  CounterPlan plan_;
+};
+
+bool uses_vulkan_memory_model(const Module& module) {
+  return module.has_capability(Capability::VulkanMemoryModel);
+}
+
+// The addressing model must be one that we can extend. Gives the module's memory model.
+Result<spv::MemoryModel> check_memory_model(const Module& module) {
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const Instruction instruction = module.instruction(i);
+    if (instruction.opcode() != Op::OpMemoryModel) continue;
+    const auto addressing = static_cast<spv::AddressingModel>(instruction.operand(0));
+    if (addressing != spv::AddressingModel::Logical &&
+        addressing != spv::AddressingModel::PhysicalStorageBuffer64) {
+      return Error{"its addressing model is not one of Vulkan's"};
+    }
+    return static_cast<spv::MemoryModel>(instruction.operand(1));
+  }
+  return Error{"it has no memory model"};
+}
+
+void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
+  Editor& editor = context.editor;
+  for (const EntryPoint& other : context.module().entry_points()) {
+    if (other.instruction != context.entry.instruction) editor.remove_entry_point(other);
+  }
+  if (context.use_subgroups) {
+    editor.raise_version(kVersion13);
+    editor.add_capability(Capability::GroupNonUniform);
+  }
+  editor.set_memory_model(spv::AddressingModel::PhysicalStorageBuffer64, memory_model);
+  editor.add_capability(Capability::PhysicalStorageBufferAddresses);
+  editor.add_extension("SPV_KHR_physical_storage_buffer", kVersion15);
+  if (context.use_int64) {
+    editor.add_capability(Capability::Int64);
+    editor.add_capability(Capability::Int64Atomics);
+  }
+  if (!context.options.alpha_to_coverage && may_test_early(context.module(), context.entry)) {
+    editor.add_execution_mode(context.entry.function_id, spv::ExecutionMode::EarlyFragmentTests);
+  }
+}
+
+std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
+                                               std::span<const Counter> counters) {
+  Counting counting = tools.context.options.counting;
+  if (counting == Counting::Subgroup && !tools.context.use_subgroups) counting = Counting::Lane;
+  switch (counting) {
+    case Counting::Lane:
+      return make_lane_counting(tools, counters);
+    case Counting::Subgroup:
+      return make_subgroup_counting(tools, counters);
+    case Counting::Private:
+      break;
+  }
+  return make_private_counting(tools, counters);
+}
+
+// Counting code first, then what stands before the ways out, so that where both meet they are in the
+// right order.
+void insert_code(PassContext& context, std::span<const Counter> counters, Liveness& liveness,
+                 CounterCode& counting) {
+  Editor& editor = context.editor;
+  for (uint32_t counter = 0; counter < counters.size(); ++counter) {
+    Code code = editor.new_code();
+    counting.count(code, counter);
+    editor.insert_before(context.graph.segments[counters[counter].segment].insert_at, code);
+  }
+  for (const WayOut& way : context.graph.ways_out) {
+    Code code = editor.new_code();
+    counting.leave(code, way.kind);
+    if (way.kind == WayOut::Kind::Demote) liveness.demote(code);
+    editor.insert_before(way.instruction, code);
+  }
+  counting.finish();
+}
+
+bool has_demotion(const SegmentGraph& graph) {
+  return std::ranges::any_of(graph.ways_out, [](const WayOut& way) {
+    return way.kind == WayOut::Kind::Demote;
+  });
+}
+
+Status check_options(const BlockCountOptions& options, bool use_subgroups) {
+  if (options.address.kind == AddressSource::Kind::PushConstant &&
+      options.address.push_constant_offset % 8 != 0) {
+    return Error{"the push constant's offset is no multiple of 8"};
+  }
+  const bool counts_in_lanes = options.counting == Counting::Lane;
+  if (options.count_subgroups && (!use_subgroups || counts_in_lanes)) {
+    return Error{"counting subgroups needs subgroup operations, and not the counting of lanes"};
+  }
+  return {};
+}
+
+BlockCountResult unchanged(const Module& module, CounterPlan plan) {
+  return {{module.words().begin(), module.words().end()}, std::move(plan), std::nullopt};
+}
+
+Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entry,
+                                    const StageTraits& stage, const BlockCountOptions& options) {
+  const auto memory_model = check_memory_model(module);
+  if (!memory_model) return memory_model.error();
+  const auto graph = SegmentGraph::build(module, entry);
+  if (!graph) return graph.error();
+  const bool use_subgroups =
+      options.subgroup_operations &&
+      std::max(module.version(), options.spirv_version_limit) >= kVersion13;
+  if (Status status = check_options(options, use_subgroups); !status) return status.error();
+
+  PlanMaker plan(*graph, options);
+  plan.make();
+  if (plan.counters().empty()) return unchanged(module, std::move(plan.plan()));
+
+  Editor editor(module);
+  PassContext context{editor,
+                      entry,
+                      options,
+                      stage,
+                      *graph,
+                      use_subgroups,
+                      options.int64 && options.int64_atomics,
+                      uses_vulkan_memory_model(module),
+                      has_demotion(*graph)};
+  prepare_module(context, *memory_model);
+  Builtins builtins(context);
+  Liveness liveness(context, builtins);
+  auto record = RecordWriter::make(context, builtins, plan.plan().counters_per_shard);
+  if (!record) return record.error();
+  const auto counting =
+      make_counter_code({context, builtins, liveness, *record}, plan.counters());
+  insert_code(context, plan.counters(), liveness, *counting);
+  auto words = editor.write();
+  if (!words) return words.error();
+  return BlockCountResult{std::move(*words), std::move(plan.plan()),
+                          record->first_counter_spec_id()};
+}
+
+}  // namespace
+
+Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
+                                          const BlockCountOptions& options) {
+  const auto module = Module::parse(words);
+  if (!module) return module.error();
+  if (options.identity) {
+    auto copy = Editor(*module).write();
+    if (!copy) return copy.error();
+    return BlockCountResult{std::move(*copy), {}, std::nullopt};
+  }
+  const StageTraits* stage = find_stage(options.stage);
+  if (stage == nullptr) {
+    return Error{fmt::format("its stage (execution model {}) is not known", word(options.stage))};
+  }
+  const EntryPoint* entry = module->find_entry_point(options.stage, options.entry_point);
+  if (entry == nullptr) {
+    return Error{fmt::format("it has no {} entry point \"{}\"", stage->name, options.entry_point)};
+  }
+  return instrument(*module, *entry, *stage, options);
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,126 @@
+#include "spirv/pass/builtins.h"
+
+#include <algorithm>
+
+namespace tally::spirv {
+namespace {
+
+using spv::BuiltIn;
+using spv::Op;
+using spv::StorageClass;
+
+bool is_float(BuiltIn builtin) { return builtin == BuiltIn::FragCoord; }
+bool is_boolean(BuiltIn builtin) { return builtin == BuiltIn::HelperInvocation; }
+
+}  // namespace
+
+std::optional<Builtins::Input> Builtins::find(BuiltIn builtin) const {
+  const Module& module = context_.module();
+  for (const uint32_t variable : context_.entry.interface) {
+    const auto definition = module.definition(variable);
+    if (!definition || definition->opcode() != Op::OpVariable) continue;
+    if (definition->operand(0) != word(StorageClass::Input)) continue;
+    const auto pointer = module.definition(definition->type_id());
+    if (!pointer || pointer->opcode() != Op::OpTypePointer) continue;
+    const uint32_t type = pointer->operand(1);
+    if (module.decoration(variable, spv::Decoration::BuiltIn) == word(builtin)) {
+      return Input{builtin, variable, type, std::nullopt};
+    }
+    const auto block = module.definition(type);
+    if (!block || block->opcode() != Op::OpTypeStruct) continue;
+    for (uint32_t member = 0; member < block->operand_count(); ++member) {
+      if (module.member_decoration(type, member, spv::Decoration::BuiltIn) == word(builtin)) {
+        return Input{builtin, variable, block->operand(member), member};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Builtins::Input Builtins::create(BuiltIn builtin, uint32_t size) {
+  Editor& editor = context_.editor;
+  uint32_t type = is_boolean(builtin) ? editor.type_bool()
+                  : is_float(builtin) ? editor.type_float(32)
+                                      : editor.type_int(32);
+  if (size > 1) type = editor.type_vector(type, size);
+  const uint32_t variable = editor.new_global_variable(
+      editor.type_pointer(StorageClass::Input, type), StorageClass::Input);
+  editor.decorate(variable, spv::Decoration::BuiltIn, {word(builtin)});
+  // From 1.6 on a demotion changes the built-in, and who reads it says that they know.
+  if (builtin == BuiltIn::HelperInvocation && !context_.vulkan_memory_model &&
+      editor.version() >= make_version(1, 6)) {
+    editor.decorate(variable, spv::Decoration::Volatile);
+  }
+  editor.add_to_interface(context_.entry, variable);
+  return {builtin, variable, type, std::nullopt};
+}
+
+const Builtins::Input& Builtins::input(BuiltIn builtin, uint32_t size) {
+  const auto known = std::ranges::find(inputs_, builtin, &Input::builtin);
+  if (known != inputs_.end()) return *known;
+  const auto found = find(builtin);
+  inputs_.push_back(found ? *found : create(builtin, size));
+  return inputs_.back();
+}
+
+uint32_t Builtins::load(Code& code, const Input& input) {
+  Editor& editor = context_.editor;
+  uint32_t pointer = input.variable;
+  if (input.member) {
+    pointer = code.access_chain(editor.type_pointer(StorageClass::Input, input.type), pointer,
+                                {editor.constant_u32(*input.member)});
+  }
+  const bool is_volatile = input.builtin == BuiltIn::HelperInvocation &&
+                           context_.vulkan_memory_model &&
+                           editor.version() >= make_version(1, 6);
+  if (!is_volatile) return code.load(input.type, pointer);
+  return code.load(input.type, pointer, {word(spv::MemoryAccessMask::Volatile)});
+}
+
+uint32_t Builtins::number(Code& code, BuiltIn builtin, uint32_t size, uint32_t component) {
+  Editor& editor = context_.editor;
+  const Input from = input(builtin, size);
+  uint32_t value = load(code, from);
+  uint32_t type = from.type;
+  if (const auto vector = context_.module().definition(type);
+      vector && vector->opcode() == Op::OpTypeVector) {
+    type = vector->operand(0);
+    value = code.emit(Op::OpCompositeExtract, type, {value, component});
+  } else if (size > 1) {
+    type = is_float(builtin) ? editor.type_float(32) : editor.type_int(32);
+    value = code.emit(Op::OpCompositeExtract, type, {value, component});
+  }
+  const uint32_t u32 = editor.type_int(32);
+  if (is_float(builtin)) return code.emit(Op::OpConvertFToU, u32, {value});
+  return type == u32 ? value : code.emit(Op::OpBitcast, u32, {value});
+}
+
+uint32_t Builtins::is_helper(Code& code) {
+  return load(code, input(BuiltIn::HelperInvocation, 1));
+}
+
+Liveness::Liveness(PassContext& context, Builtins& builtins)
+    : context_(context), builtins_(builtins) {
+  if (!context.stage.has_helpers || !context.demotes) return;
+  Editor& editor = context.editor;
+  demoted_ = editor.new_global_variable(
+      editor.type_pointer(StorageClass::Private, editor.type_bool()), StorageClass::Private,
+      editor.constant_bool(false));
+  editor.add_to_interface(context.entry, demoted_);
+}
+
+uint32_t Liveness::is_live(Code& code) {
+  if (!context_.stage.has_helpers) return 0;
+  const uint32_t boolean = context_.editor.type_bool();
+  uint32_t helper = builtins_.is_helper(code);
+  if (demoted_ != 0) {
+    helper = code.emit(Op::OpLogicalOr, boolean, {helper, code.load(boolean, demoted_)});
+  }
+  return code.emit(Op::OpLogicalNot, boolean, {helper});
+}
+
+void Liveness::demote(Code& code) {
+  if (demoted_ != 0) code.store(demoted_, context_.editor.constant_bool(true));
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,55 @@
+// Reads built-in inputs in instrumented code: through the variable that the entry point has already,
+// since a second one of the same built-in is not allowed, else through a new one.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "spirv/pass/context.h"
+
+namespace tally::spirv {
+
+class Builtins {
+ public:
+  explicit Builtins(PassContext& context) : context_(context) {}
+
+  // A component of an unsigned integer or float built-in of `size` components, as a 32-bit number.
+  uint32_t number(Code& code, spv::BuiltIn builtin, uint32_t size, uint32_t component);
+  // HelperInvocation.
+  uint32_t is_helper(Code& code);
+
+ private:
+  struct Input {
+    spv::BuiltIn builtin;
+    uint32_t variable;
+    uint32_t type;                   // of the built-in
+    std::optional<uint32_t> member;  // of the block that the variable is
+  };
+
+  const Input& input(spv::BuiltIn builtin, uint32_t size);
+  std::optional<Input> find(spv::BuiltIn builtin) const;
+  Input create(spv::BuiltIn builtin, uint32_t size);
+  uint32_t load(Code& code, const Input& input);
+
+  PassContext& context_;
+  std::vector<Input> inputs_;
+};
+
+// Which invocations count: all but helpers, those that were demoted included. In stages without
+// helpers there is nothing to ask.
+class Liveness {
+ public:
+  Liveness(PassContext& context, Builtins& builtins);
+
+  // A boolean; 0 if all invocations count.
+  uint32_t is_live(Code& code);
+  // Code before a demotion, when everything has been counted.
+  void demote(Code& code);
+
+ private:
+  PassContext& context_;
+  Builtins& builtins_;
+  uint32_t demoted_ = 0;  // a private boolean
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,32 @@
+// What the parts of one run of the block-count pass share.
+#pragma once
+
+#include <cstdint>
+
+#include "spirv/editor.h"
+#include "spirv/pass/block_count.h"
+#include "spirv/pass/segments.h"
+#include "spirv/pass/stage_traits.h"
+
+namespace tally::spirv {
+
+template <typename Enum>
+constexpr uint32_t word(Enum value) {
+  return static_cast<uint32_t>(value);
+}
+
+struct PassContext {
+  Editor& editor;
+  const EntryPoint& entry;
+  const BlockCountOptions& options;
+  const StageTraits& stage;
+  const SegmentGraph& graph;
+  bool use_subgroups;        // the module may use subgroup operations
+  bool use_int64;            // ... and 64-bit atomics
+  bool vulkan_memory_model;  // of the module
+  bool demotes;              // some invocation may become a helper on its way
+
+  const Module& module() const { return editor.module(); }
+};
+
+}  // namespace tally::spirv

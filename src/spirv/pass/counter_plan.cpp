@@ -1,0 +1,74 @@
+#include "spirv/pass/counter_plan.h"
+
+#include <fmt/format.h>
+
+namespace tally::spirv {
+namespace {
+
+class Values {
+ public:
+  Values(const CounterPlan& plan, uint64_t entry_count) : plan_(plan), entry_count_(entry_count) {}
+
+  void push(uint64_t value) { values_.push_back(value); }
+  uint64_t of(uint32_t value) const {
+    if (value == CounterPlan::kEntryCount) return entry_count_;
+    return value < values_.size() ? values_[value] : 0;
+  }
+  uint64_t of(CounterPlan::Sum sum) const {
+    uint64_t total = 0;
+    for (uint32_t i = sum.begin; i < sum.end; ++i) {
+      const auto& term = plan_.terms[i];
+      total += term.negative ? -of(term.value) : of(term.value);
+    }
+    return total;
+  }
+
+ private:
+  const CounterPlan& plan_;
+  uint64_t entry_count_;
+  std::vector<uint64_t> values_;
+};
+
+Values evaluate(const CounterPlan& plan, std::span<const uint64_t> counters, uint64_t entry_count) {
+  Values values(plan, entry_count);
+  for (uint32_t i = 0; i < plan.counter_count; ++i) {
+    values.push(i < counters.size() ? counters[i] : 0);
+  }
+  for (const auto& sum : plan.derived) values.push(values.of(sum));
+  return values;
+}
+
+}  // namespace
+
+BlockCounts CounterPlan::derive(std::span<const uint64_t> counters, uint64_t entry_count) const {
+  const Values values = evaluate(*this, counters, entry_count);
+  BlockCounts counts;
+  counts.executions.reserve(block_count);
+  for (const uint32_t value : block_values) counts.executions.push_back(values.of(value));
+  for (const uint32_t value : subgroup_counters) counts.subgroups.push_back(values.of(value));
+  return counts;
+}
+
+std::vector<std::string> CounterPlan::verify(std::span<const uint64_t> counters,
+                                             uint64_t entry_count) const {
+  const Values values = evaluate(*this, counters, entry_count);
+  std::vector<std::string> findings;
+  for (const auto& balance : balances) {
+    const uint64_t in = values.of(balance.inflow);
+    const uint64_t out = values.of(balance.outflow);
+    if (in != out) {
+      findings.push_back(
+          fmt::format("block {}: {} flow in and {} flow out", balance.block, in, out));
+    }
+  }
+  for (uint32_t block = 0; block < block_values.size(); ++block) {
+    const uint64_t count = values.of(block_values[block]);
+    if (count >> 63) {
+      findings.push_back(
+          fmt::format("block {}: its count of {} is negative", block, static_cast<int64_t>(count)));
+    }
+  }
+  return findings;
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,66 @@
+// How a counted segment counts: one class for each way, behind one interface. The pass asks it for
+// code at each counter, and before each way out; then it adds what functions it needs.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "spirv/pass/builtins.h"
+#include "spirv/pass/context.h"
+#include "spirv/pass/record_writer.h"
+
+namespace tally::spirv {
+
+struct Counter {
+  enum class What { Executions, Subgroups };
+  uint32_t segment;  // index into the graph's segments
+  What what = What::Executions;
+};
+
+// The shared tools of one instrumented module.
+struct CountingTools {
+  PassContext& context;
+  Builtins& builtins;
+  Liveness& liveness;
+  RecordWriter& record;
+};
+
+class CounterCode {
+ public:
+  virtual ~CounterCode() = default;
+  // Where the segment of counter number `counter` begins.
+  virtual void count(Code& code, uint32_t counter) = 0;
+  // Before a way out.
+  virtual void leave(Code& code, WayOut::Kind kind) = 0;
+  // Adds its functions; called once, at the end.
+  virtual void finish() = 0;
+};
+
+std::unique_ptr<CounterCode> make_lane_counting(CountingTools tools,
+                                                std::span<const Counter> counters);
+std::unique_ptr<CounterCode> make_subgroup_counting(CountingTools tools,
+                                                    std::span<const Counter> counters);
+std::unique_ptr<CounterCode> make_private_counting(CountingTools tools,
+                                                   std::span<const Counter> counters);
+
+// Code over the lanes of a subgroup that count.
+class SubgroupCode {
+ public:
+  explicit SubgroupCode(Editor& editor);
+
+  // `live`: a boolean, or 0 if all active lanes count. Gives the ballot of those that do.
+  uint32_t ballot(Code& code, uint32_t live);
+  uint32_t bit_count(Code& code, uint32_t ballot);
+  // Whether the lane is the lowest of the ballot.
+  uint32_t is_lowest(Code& code, uint32_t ballot, uint32_t live);
+  uint32_t any(Code& code, uint32_t condition);
+  uint32_t sum(Code& code, uint32_t value);
+
+ private:
+  Editor& editor_;
+  uint32_t boolean_, u32_, uvec4_;
+  uint32_t scope_;
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,205 @@
+#include "spirv/pass/push_constant.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "spirv/cfg.h"
+#include "spirv/newer_enums.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+
+constexpr auto kPushConstant = static_cast<uint32_t>(spv::StorageClass::PushConstant);
+
+bool is_push_constant(const Module& module, uint32_t id) {
+  const auto variable = module.definition(id);
+  return variable && variable->operand(0) == kPushConstant &&
+         (variable->opcode() == Op::OpVariable ||
+          variable->opcode() == newer::OpUntypedVariableKHR);
+}
+
+// Calls visit(id) for every operand of a function's instruction that may be a whole push-constant
+// variable.
+template <typename Visit>
+void for_each_pointer(const Instruction& instruction, Visit&& visit) {
+  switch (instruction.opcode()) {
+    case Op::OpLoad:
+    case Op::OpAccessChain:
+    case Op::OpInBoundsAccessChain:
+    case Op::OpPtrAccessChain:
+    case Op::OpInBoundsPtrAccessChain:
+    case Op::OpCopyObject:
+      visit(instruction.operand(0));
+      return;
+    case Op::OpCopyMemory:
+    case Op::OpCopyMemorySized:
+      visit(instruction.operand(1));
+      return;
+    case Op::OpFunctionCall:
+      for (size_t i = 1; i < instruction.operand_count(); ++i) visit(instruction.operand(i));
+      return;
+    default:
+      return;
+  }
+}
+
+Result<uint32_t> used_variable(const Module& module, const EntryPoint& entry) {
+  std::vector<uint32_t> used;
+  for (const uint32_t f : CallGraph::build(module).reachable_from(entry.function_id)) {
+    const Function& function = module.functions()[f];
+    for (uint32_t i = function.begin; i < function.end; ++i) {
+      for_each_pointer(module.instruction(i), [&](uint32_t id) {
+        if (is_push_constant(module, id)) used.push_back(id);
+      });
+    }
+  }
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  if (used.size() > 1) return Error{"the entry point uses two push-constant blocks"};
+  return used.empty() ? 0 : used.front();
+}
+
+class BlockExtension {
+ public:
+  BlockExtension(Editor& editor, uint32_t variable)
+      : editor_(editor), module_(editor.module()), variable_(variable) {}
+
+  Result<PushConstantMember> extend(uint32_t type, uint32_t offset) {
+    const auto variable = module_.definition(variable_);
+    const auto pointer = module_.definition(variable->type_id());
+    if (variable->opcode() != Op::OpVariable || !pointer) {
+      return Error{"its push-constant block has no type"};
+    }
+    block_ = pointer->operand(1);
+    const auto block = module_.definition(block_);
+    if (!block || block->opcode() != Op::OpTypeStruct ||
+        !module_.decoration(block_, spv::Decoration::Block)) {
+      return Error{"its push constants are no block"};
+    }
+    members_.assign(block->operands().begin(), block->operands().end());
+    if (Status status = check_offsets(offset); !status) return status.error();
+    if (Status status = rewrite_uses(); !status) return status.error();
+    retype(make_block(type, offset));
+    return PushConstantMember{variable_, static_cast<uint32_t>(members_.size())};
+  }
+
+ private:
+  Status check_offsets(uint32_t offset) const {
+    for (uint32_t member = 0; member < members_.size(); ++member) {
+      const auto at = module_.member_decoration(block_, member, spv::Decoration::Offset);
+      if (at && *at >= offset) {
+        return Error{fmt::format("its push-constant block reaches beyond byte {}", offset)};
+      }
+    }
+    return {};
+  }
+
+  uint32_t make_block(uint32_t type, uint32_t offset) {
+    std::vector<uint32_t> members = members_;
+    members.push_back(type);
+    const uint32_t block = editor_.new_struct(members);
+    for (const uint32_t index : module_.decorations_of(block_)) copy_decoration(index, block);
+    editor_.decorate_member(block, static_cast<uint32_t>(members_.size()), spv::Decoration::Offset,
+                            {offset});
+    return block;
+  }
+
+  void copy_decoration(uint32_t index, uint32_t target) {
+    const auto original = module_.instruction(index).words();
+    std::vector<uint32_t> words(original.begin(), original.end());
+    words[1] = target;
+    Code code = editor_.new_code();
+    code.append(words);
+    editor_.insert_after(index, code);
+  }
+
+  // The variable, with its new type, moves behind all types; what names it among the types and
+  // variables (debug information) moves with it.
+  void retype(uint32_t block) {
+    const uint32_t first_function = module_.functions().front().begin;
+    const uint32_t definition = module_.definition_index(variable_);
+    const uint32_t pointer = editor_.type_pointer(spv::StorageClass::PushConstant, block);
+    Code moved = editor_.new_code();
+    moved.emit_as(variable_, Op::OpVariable, pointer, std::vector<uint32_t>{kPushConstant});
+    editor_.remove(definition);
+    std::vector<uint32_t> moved_ids{variable_};
+    for (uint32_t i = definition + 1; i < first_function; ++i) {
+      const Instruction instruction = module_.instruction(i);
+      if (instruction.opcode() != Op::OpExtInst) continue;
+      const auto operands = instruction.operands().subspan(std::min<size_t>(2, instruction.operand_count()));
+      if (std::ranges::find_first_of(operands, moved_ids) == operands.end()) continue;
+      moved.append(instruction.words());
+      moved_ids.push_back(instruction.result_id());
+      editor_.remove(i);
+    }
+    editor_.insert_before(first_function, moved);
+  }
+
+  Status rewrite_uses() {
+    for (const Function& function : module_.functions()) {
+      for (uint32_t i = function.begin; i < function.end; ++i) {
+        const Instruction instruction = module_.instruction(i);
+        bool names_it = false;
+        for_each_pointer(instruction, [&](uint32_t id) { names_it |= id == variable_; });
+        if (!names_it) continue;
+        if (instruction.opcode() == Op::OpLoad) {
+          rewrite_load(i, instruction);
+        } else if (!is_member_access(instruction)) {
+          return Error{"it takes the address of its push-constant block"};
+        }
+      }
+    }
+    return {};
+  }
+
+  static bool is_member_access(const Instruction& instruction) {
+    return (instruction.opcode() == Op::OpAccessChain ||
+            instruction.opcode() == Op::OpInBoundsAccessChain) &&
+           instruction.operand_count() > 1;
+  }
+
+  void rewrite_load(uint32_t index, const Instruction& load) {
+    Code code = editor_.new_code();
+    std::vector<uint32_t> values;
+    for (uint32_t member = 0; member < members_.size(); ++member) {
+      const uint32_t type = members_[member];
+      const uint32_t pointer = editor_.type_pointer(spv::StorageClass::PushConstant, type);
+      values.push_back(
+          code.load(type, code.access_chain(pointer, variable_, {editor_.constant_u32(member)})));
+    }
+    code.emit_as(load.result_id(), Op::OpCompositeConstruct, load.type_id(), values);
+    editor_.replace(index, code);
+  }
+
+  Editor& editor_;
+  const Module& module_;
+  uint32_t variable_;
+  uint32_t block_ = 0;
+  std::vector<uint32_t> members_;  // types
+};
+
+PushConstantMember new_variable(Editor& editor, const EntryPoint& entry, uint32_t type,
+                                uint32_t offset) {
+  const uint32_t block = editor.new_struct({type});
+  editor.decorate(block, spv::Decoration::Block);
+  editor.decorate_member(block, 0, spv::Decoration::Offset, {offset});
+  const uint32_t variable = editor.new_global_variable(
+      editor.type_pointer(spv::StorageClass::PushConstant, block), spv::StorageClass::PushConstant);
+  editor.add_to_interface(entry, variable);
+  return {variable, 0};
+}
+
+}  // namespace
+
+Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& entry, uint32_t type,
+                                             uint32_t offset) {
+  const auto used = used_variable(editor.module(), entry);
+  if (!used) return used.error();
+  if (*used == 0) return new_variable(editor, entry, type, offset);
+  return BlockExtension(editor, *used).extend(type, offset);
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,193 @@
+#include "spirv/pass/record_writer.h"
+
+#include "probe/record.h"
+#include "spirv/pass/push_constant.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Decoration;
+using spv::Op;
+using spv::StorageClass;
+
+}  // namespace
+
+Result<RecordWriter> RecordWriter::make(PassContext& context, Builtins& builtins, uint32_t stride) {
+  RecordWriter writer(context, builtins, stride);
+  if (Status status = writer.make_source(); !status) return status.error();
+  writer.make_counters_type();
+  writer.first_counter_ = writer.editor_.new_spec_constant_u32(0);
+  writer.make_add_function();
+  return writer;
+}
+
+RecordWriter::RecordWriter(PassContext& context, Builtins& builtins, uint32_t stride)
+    : context_(context),
+      editor_(context.editor),
+      builtins_(builtins),
+      stride_(stride),
+      boolean_(editor_.type_bool()),
+      u32_(editor_.type_int(32)),
+      uvec2_(editor_.type_vector(u32_, 2)) {}
+
+Status RecordWriter::make_source() {
+  const AddressSource& source = context_.options.address;
+  if (source.kind == AddressSource::Kind::UniformBuffer) {
+    make_uniform_buffer();
+    return {};
+  }
+  const auto member =
+      add_push_constant(editor_, context_.entry, uvec2_, source.push_constant_offset);
+  if (!member) return member.error();
+  source_ = member->variable;
+  source_member_ = member->member;
+  return {};
+}
+
+void RecordWriter::make_uniform_buffer() {
+  const uint32_t block = editor_.new_struct({uvec2_});
+  editor_.decorate(block, Decoration::Block);
+  editor_.decorate_member(block, 0, Decoration::Offset, {0});
+  source_storage_ = StorageClass::Uniform;
+  source_ = editor_.new_global_variable(editor_.type_pointer(source_storage_, block),
+                                        source_storage_);
+  editor_.decorate(source_, Decoration::DescriptorSet, {context_.options.address.set});
+  editor_.decorate(source_, Decoration::Binding, {context_.options.address.binding});
+  editor_.add_to_interface(context_.entry, source_);
+}
+
+// struct { counter c[stride]; }, behind a physical pointer; a counter is one 64-bit word or two of 32.
+void RecordWriter::make_counters_type() {
+  const uint32_t words = context_.use_int64 ? 1 : 2;
+  counter_type_ = editor_.type_int(context_.use_int64 ? 64 : 32);
+  const uint32_t array = editor_.new_array(counter_type_, editor_.constant_u32(stride_ * words));
+  editor_.decorate(array, Decoration::ArrayStride, {probe::kCounterBytes / words});
+  const uint32_t block = editor_.new_struct({array});
+  editor_.decorate(block, Decoration::Block);
+  editor_.decorate_member(block, 0, Decoration::Offset, {0});
+  counters_pointer_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
+}
+
+uint32_t RecordWriter::load_address_word(Code& code) {
+  const uint32_t pointer =
+      code.access_chain(editor_.type_pointer(source_storage_, uvec2_), source_,
+                        {editor_.constant_u32(source_member_)});
+  return code.load(uvec2_, pointer);
+}
+
+uint32_t RecordWriter::is_set(Code& code, uint32_t address_word) {
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
+  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {address_word, 1});
+  const uint32_t any = code.emit(Op::OpBitwiseOr, u32_, {low, high});
+  return code.emit(Op::OpINotEqual, boolean_, {any, editor_.constant_u32(0)});
+}
+
+uint32_t RecordWriter::shard(Code& code, uint32_t shards_log2) {
+  uint32_t sum = 0;
+  for (const ShardTerm& term : context_.stage.shard_terms) {
+    uint32_t value = builtins_.number(code, term.builtin, term.size, term.component);
+    if (term.shift != 0) {
+      value = code.emit(Op::OpShiftRightLogical, u32_, {value, editor_.constant_u32(term.shift)});
+    }
+    if (term.factor != 1) {
+      value = code.emit(Op::OpIMul, u32_, {value, editor_.constant_u32(term.factor)});
+    }
+    sum = sum == 0 ? value : code.emit(Op::OpIAdd, u32_, {sum, value});
+  }
+  const uint32_t shards =
+      code.emit(Op::OpShiftLeftLogical, u32_, {editor_.constant_u32(1), shards_log2});
+  const uint32_t mask = code.emit(Op::OpISub, u32_, {shards, editor_.constant_u32(1)});
+  return code.emit(Op::OpBitwiseAnd, u32_, {sum, mask});
+}
+
+uint32_t RecordWriter::shard_address(Code& code, uint32_t address_word) {
+  const auto constant = [&](uint32_t value) { return editor_.constant_u32(value); };
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
+  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {address_word, 1});
+  const uint32_t shards_log2 =
+      code.emit(Op::OpBitwiseAnd, u32_, {low, constant(probe::kShardsLog2Mask)});
+  const uint32_t record = code.emit(
+      Op::OpBitwiseAnd, u32_, {low, constant(~static_cast<uint32_t>(probe::kRecordAlignment - 1))});
+  uint32_t counters = code.emit(Op::OpShiftLeftLogical, u32_, {first_counter_.id, shards_log2});
+  if (context_.options.max_shards_log2 != 0) {
+    const uint32_t earlier =
+        code.emit(Op::OpIMul, u32_, {shard(code, shards_log2), constant(stride_)});
+    counters = code.emit(Op::OpIAdd, u32_, {counters, earlier});
+  }
+  const uint32_t bytes = code.emit(Op::OpShiftLeftLogical, u32_, {counters, constant(3)});
+  const uint32_t sum = code.emit(Op::OpIAdd, u32_, {record, bytes});
+  const uint32_t overflows = code.emit(Op::OpULessThan, boolean_, {sum, record});
+  const uint32_t carry = code.emit(Op::OpSelect, u32_, {overflows, constant(1), constant(0)});
+  const uint32_t sum_high = code.emit(Op::OpIAdd, u32_, {high, carry});
+  return code.emit(Op::OpCompositeConstruct, uvec2_, {sum, sum_high});
+}
+
+void RecordWriter::add(Code& code, uint32_t shard_address, uint32_t counter, uint32_t value) {
+  code.call(editor_.type_void(), add_function_, {shard_address, counter, value});
+}
+
+// void add(uvec2 shard, uint counter, uint value) { if (value != 0) shard->c[counter] += value; }
+void RecordWriter::make_add_function() {
+  static_assert(probe::kCounterBytes == 8);
+  const uint32_t none = editor_.type_void();
+  add_function_ = editor_.new_id();
+  editor_.name(add_function_, "tally.add");
+  const uint32_t type = editor_.type_function(none, {uvec2_, u32_, u32_});
+  Code code = editor_.new_code();
+  code.emit_as(add_function_, Op::OpFunction, none, std::vector<uint32_t>{0, type});
+  const uint32_t shard = code.emit(Op::OpFunctionParameter, uvec2_, {});
+  const uint32_t counter = code.emit(Op::OpFunctionParameter, u32_, {});
+  const uint32_t value = code.emit(Op::OpFunctionParameter, u32_, {});
+  code.label(code.new_id());
+  const uint32_t needed =
+      code.emit(Op::OpINotEqual, boolean_, {value, editor_.constant_u32(0)});
+  code.if_then(needed, [&] {
+    const uint32_t pointer = code.emit(Op::OpBitcast, counters_pointer_type_, {shard});
+    if (context_.use_int64) {
+      emit_add_64(code, pointer, counter, value);
+    } else {
+      emit_add_32(code, pointer, counter, value);
+    }
+  });
+  code.emit(Op::OpReturn);
+  code.emit(Op::OpFunctionEnd);
+  editor_.append_function(code);
+}
+
+uint32_t RecordWriter::emit_atomic_add(Code& code, uint32_t type, uint32_t pointer,
+                                       uint32_t value) {
+  // A device scope would need a feature of its own under the Vulkan memory model.
+  const auto scope =
+      context_.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device;
+  return code.emit(Op::OpAtomicIAdd, type,
+                   {pointer, editor_.constant_u32(word(scope)),
+                    editor_.constant_u32(word(spv::MemorySemanticsMask::MaskNone)), value});
+}
+
+void RecordWriter::emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
+  const uint32_t pointer_type =
+      editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
+  const uint32_t target =
+      code.access_chain(pointer_type, pointer, {editor_.constant_u32(0), counter});
+  const uint32_t wide = code.emit(Op::OpUConvert, counter_type_, {value});
+  emit_atomic_add(code, counter_type_, target, wide);
+}
+
+void RecordWriter::emit_add_32(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
+  const uint32_t pointer_type =
+      editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
+  const uint32_t zero = editor_.constant_u32(0);
+  const uint32_t one = editor_.constant_u32(1);
+  const uint32_t low_index = code.emit(Op::OpShiftLeftLogical, u32_, {counter, one});
+  const uint32_t low = code.access_chain(pointer_type, pointer, {zero, low_index});
+  const uint32_t old = emit_atomic_add(code, u32_, low, value);
+  const uint32_t sum = code.emit(Op::OpIAdd, u32_, {old, value});
+  const uint32_t overflows = code.emit(Op::OpULessThan, boolean_, {sum, old});
+  code.if_then(overflows, [&] {
+    const uint32_t high_index = code.emit(Op::OpBitwiseOr, u32_, {low_index, one});
+    const uint32_t high = code.access_chain(pointer_type, pointer, {zero, high_index});
+    emit_atomic_add(code, u32_, high, one);
+  });
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,32 @@
+// What the pass must know of each shader stage. A stage is added by a row of the table; nothing else
+// asks which stage it is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <spirv/unified1/spirv.hpp11>
+#include <string_view>
+
+namespace tally::spirv {
+
+// A term of the number that picks an invocation's shard: component >> shift, times factor. Different
+// subgroups that end at the same time should differ in it; one subgroup's lanes need not agree.
+struct ShardTerm {
+  spv::BuiltIn builtin;
+  uint8_t size;  // components of the built-in, 1 for a scalar
+  uint8_t component;
+  uint8_t shift;
+  uint8_t factor;
+};
+
+struct StageTraits {
+  spv::ExecutionModel model;
+  std::string_view name;
+  bool has_helpers;
+  std::span<const ShardTerm> shard_terms;
+};
+
+// Null for a stage that we do not know.
+const StageTraits* find_stage(spv::ExecutionModel model);
+
+}  // namespace tally::spirv

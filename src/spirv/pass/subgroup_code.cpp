@@ -1,0 +1,45 @@
+#include "spirv/pass/counting.h"
+
+namespace tally::spirv {
+
+using spv::GroupOperation;
+using spv::Op;
+
+SubgroupCode::SubgroupCode(Editor& editor)
+    : editor_(editor),
+      boolean_(editor.type_bool()),
+      u32_(editor.type_int(32)),
+      uvec4_(editor.type_vector(u32_, 4)),
+      scope_(editor.constant_u32(word(spv::Scope::Subgroup))) {}
+
+uint32_t SubgroupCode::ballot(Code& code, uint32_t live) {
+  editor_.add_capability(spv::Capability::GroupNonUniformBallot);
+  const uint32_t condition = live != 0 ? live : editor_.constant_bool(true);
+  return code.emit(Op::OpGroupNonUniformBallot, uvec4_, {scope_, condition});
+}
+
+uint32_t SubgroupCode::bit_count(Code& code, uint32_t ballot) {
+  return code.emit(Op::OpGroupNonUniformBallotBitCount, u32_,
+                   {scope_, word(GroupOperation::Reduce), ballot});
+}
+
+uint32_t SubgroupCode::is_lowest(Code& code, uint32_t ballot, uint32_t live) {
+  const uint32_t below =
+      code.emit(Op::OpGroupNonUniformBallotBitCount, u32_,
+                {scope_, word(GroupOperation::ExclusiveScan), ballot});
+  const uint32_t lowest = code.emit(Op::OpIEqual, boolean_, {below, editor_.constant_u32(0)});
+  return live == 0 ? lowest : code.emit(Op::OpLogicalAnd, boolean_, {lowest, live});
+}
+
+uint32_t SubgroupCode::any(Code& code, uint32_t condition) {
+  editor_.add_capability(spv::Capability::GroupNonUniformVote);
+  return code.emit(Op::OpGroupNonUniformAny, boolean_, {scope_, condition});
+}
+
+uint32_t SubgroupCode::sum(Code& code, uint32_t value) {
+  editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
+  return code.emit(Op::OpGroupNonUniformIAdd, u32_,
+                   {scope_, word(GroupOperation::Reduce), value});
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,69 @@
+// Counting::Subgroup: the lowest counting lane adds for all of its subgroup, wherever a subgroup
+// executes the segment.
+#include "spirv/pass/counting.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+
+class SubgroupCounting : public CounterCode {
+ public:
+  SubgroupCounting(CountingTools tools, std::span<const Counter> counters)
+      : tools_(tools), counters_(counters.begin(), counters.end()), subgroup_(editor()) {}
+
+  void count(Code& code, uint32_t counter) override {
+    uint32_t& function = functions_[counters_[counter].what == Counter::What::Subgroups];
+    if (function == 0) function = editor().new_id();
+    code.call(editor().type_void(), function, {editor().constant_u32(counter)});
+  }
+
+  void leave(Code&, WayOut::Kind) override {}
+
+  void finish() override {
+    if (functions_[0] != 0) make_function(functions_[0], false);
+    if (functions_[1] != 0) make_function(functions_[1], true);
+  }
+
+ private:
+  Editor& editor() const { return tools_.context.editor; }
+
+  // void count(uint counter)
+  void make_function(uint32_t function, bool of_subgroups) {
+    const uint32_t none = editor().type_void();
+    const uint32_t u32 = editor().type_int(32);
+    editor().name(function, of_subgroups ? "tally.count_subgroup" : "tally.count");
+    Code code = editor().new_code();
+    code.emit_as(function, Op::OpFunction, none,
+                 std::vector<uint32_t>{0, editor().type_function(none, {u32})});
+    const uint32_t counter = code.emit(Op::OpFunctionParameter, u32, {});
+    code.label(code.new_id());
+    const uint32_t address = tools_.record.load_address_word(code);
+    code.if_then(tools_.record.is_set(code, address), [&] {
+      const uint32_t live = tools_.liveness.is_live(code);
+      const uint32_t ballot = subgroup_.ballot(code, live);
+      const uint32_t lanes =
+          of_subgroups ? editor().constant_u32(1) : subgroup_.bit_count(code, ballot);
+      code.if_then(subgroup_.is_lowest(code, ballot, live), [&] {
+        tools_.record.add(code, tools_.record.shard_address(code, address), counter, lanes);
+      });
+    });
+    code.emit(Op::OpReturn);
+    code.emit(Op::OpFunctionEnd);
+    editor().append_function(code);
+  }
+
+  CountingTools tools_;
+  std::vector<Counter> counters_;
+  SubgroupCode subgroup_;
+  uint32_t functions_[2] = {};  // of executions, of subgroups
+};
+
+}  // namespace
+
+std::unique_ptr<CounterCode> make_subgroup_counting(CountingTools tools,
+                                                    std::span<const Counter> counters) {
+  return std::make_unique<SubgroupCounting>(tools, counters);
+}
+
+}  // namespace tally::spirv
