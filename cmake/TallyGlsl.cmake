@@ -28,6 +28,7 @@ function(tally_glsl target)
       OUTPUT ${folder}/${name}.h
       COMMAND ${GLSLANG_VALIDATOR} -V --quiet ${flags} --depfile ${folder}/${name}.d
               --vn ${variable} -o ${folder}/${name}.h ${relative}
+      COMMAND sed -i "1i #include <cstdint>" ${folder}/${name}.h
       DEPENDS ${file}
       DEPFILE ${folder}/${name}.d
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

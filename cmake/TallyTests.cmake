@@ -27,7 +27,7 @@ endfunction()
 #
 # A GoogleTest program on the harness of tests/support. CTest runs it once on each driver (all by default) as
 # <name>.<driver> with the driver's name as label, and once more on lavapipe with the Khronos validation layer below
-# as <name>.validated. LAYERS: targets of the layers it loads, built before it (tally_layer_counters ...).
+# as <name>.validated. LAYERS: targets of the layers it loads, built before it (tally_counters, tally_capture).
 # Not there without the driver: the test is skipped, and fails where TALLY_REQUIRE_DRIVERS is set (scripts/test).
 function(tally_vulkan_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;DRIVERS;LAYERS;LABELS" ${ARGN})
@@ -39,9 +39,11 @@ function(tally_vulkan_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE tally_test_support ${ARG_DEPS} tally_build_flags)
-  if(ARG_LAYERS)
-    add_dependencies(${name} ${ARG_LAYERS})
-  endif()
+  foreach(layer IN LISTS ARG_LAYERS)
+    if(TARGET ${layer})
+      add_dependencies(${name} ${layer})
+    endif()
+  endforeach()
   foreach(driver IN LISTS ARG_DRIVERS)
     add_test(NAME ${name}.${driver}
              COMMAND ${PROJECT_SOURCE_DIR}/scripts/with-driver ${driver} $<TARGET_FILE:${name}>)
