@@ -38,3 +38,6 @@ endif()
 if(TALLY_BUILD_FUZZERS)
   target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# Where the Vulkan loader looks for explicit layers, below the prefix.
+set(TALLY_INSTALL_LAYERDIR ${CMAKE_INSTALL_DATADIR}/vulkan/explicit_layer.d)

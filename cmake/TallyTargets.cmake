@@ -5,3 +5,29 @@ function(tally_library name)
   target_include_directories(tally_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tally_${name} PUBLIC ${ARG_DEPS} PRIVATE tally_build_flags)
 endfunction()
+
+# tally_layer(<name> SOURCES ... DEPS ...): the Vulkan layer libVkLayer_tally_<name>.so as target tally_<name>.
+#
+# Its manifest is made from VkLayer_tally_<name>.json.in in the current folder, twice: in the build tree beside the
+# library, and for the installation with the way from the manifests' folder to the libraries', so that an installed
+# tree may be moved. The template says @TALLY_LAYER_LIBRARY@ and @PROJECT_VERSION@.
+function(tally_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  set(target tally_${name})
+  set(manifest VkLayer_tally_${name}.json)
+  add_library(${target} MODULE ${ARG_SOURCES})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME VkLayer_tally_${name})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PRIVATE ${ARG_DEPS} tally_build_flags)
+  # Nothing but the entry points is visible to the application that the layer is loaded into.
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic)
+
+  set(library libVkLayer_tally_${name}.so)
+  set(TALLY_LAYER_LIBRARY ./${library})
+  configure_file(${manifest}.in ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${manifest} @ONLY)
+  file(RELATIVE_PATH TALLY_LAYER_LIBRARY
+    /prefix/${TALLY_INSTALL_LAYERDIR} /prefix/${CMAKE_INSTALL_LIBDIR}/${library})
+  configure_file(${manifest}.in ${CMAKE_CURRENT_BINARY_DIR}/install/${manifest} @ONLY)
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/install/${manifest} DESTINATION ${TALLY_INSTALL_LAYERDIR})
+endfunction()

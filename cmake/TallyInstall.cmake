@@ -1,0 +1,41 @@
+# What `cmake --install` puts where, beside the layers (tally_layer) and programs: headers, the CMake package, the
+# pkg-config file, and a Debian package by CPack.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tally DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+# find_package(tally) gives tally::headers.
+install(TARGETS tally_headers EXPORT tally-targets)
+set(packagedir ${CMAKE_INSTALL_LIBDIR}/cmake/tally)
+install(EXPORT tally-targets NAMESPACE tally:: DESTINATION ${packagedir})
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/tally-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/tally-config.cmake
+  INSTALL_DESTINATION ${packagedir})
+write_basic_package_version_file(
+  ${CMAKE_CURRENT_BINARY_DIR}/tally-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tally-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/tally-config-version.cmake
+        DESTINATION ${packagedir})
+
+# pkg-config finds its prefix from its own place, so that an installed tree may be moved.
+set(pkgconfigdir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH TALLY_PC_TO_PREFIX /prefix/${pkgconfigdir} /prefix)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tally.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tally.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tally.pc DESTINATION ${pkgconfigdir})
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+# A Debian package: cmake --preset package && cmake --build --preset package --target package
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME tally-gpu)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_CONTACT "Tally maintainers <maintainers@tally.invalid>")
+set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# The layers are opened by the Vulkan loader, which no library of ours links.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS libvulkan1)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS mesa-vulkan-drivers)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS vulkan-validationlayers)
+include(CPack)
