@@ -2,9 +2,107 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.h"
 #include "spirv/cfg.h"
 
 namespace tally::spirv {
+namespace {
+
+struct LineKey {
+  uint32_t file, line, end_line, source_function;
+  bool operator==(const LineKey&) const = default;
+};
+
+struct LineKeyHash {
+  size_t operator()(const LineKey& key) const {
+    const uint64_t lines = hash_combine(key.line, key.end_line);
+    return static_cast<size_t>(hash_combine(hash_combine(lines, key.file), key.source_function));
+  }
+};
+
+}  // namespace
+
+class BlockMapBuilder {
+ public:
+  explicit BlockMapBuilder(const Module& module)
+      : module_(module), costs_(module), sources_(module), cursor_(sources_) {}
+
+  void add_function(const Function& function);
+  BlockMap finish() &&;
+
+ private:
+  void add_block(const BlockRange& range);
+  void add_cost(const Instruction& instruction, Block& block);
+  InstructionMix& line_mix(const SourcePlace& place, Block& block);
+
+  const Module& module_;
+  CostModel costs_;
+  SourceInfo sources_;
+  LineCursor cursor_;
+  BlockMap map_;
+  std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;  // of the block at hand
+};
+
+void BlockMapBuilder::add_function(const Function& function) {
+  map_.functions_.push_back({function.id, sources_.function_name(function.id),
+                             static_cast<uint32_t>(map_.blocks_.size()), function.block_count});
+  // An OpLine before a block reaches into it, so every instruction passes the cursor.
+  cursor_ = LineCursor(sources_);
+  uint32_t at = function.begin;
+  while (at > 0 && is_line(module_.instruction(at - 1).opcode())) --at;
+  for (const BlockRange& range : module_.blocks_of(function)) {
+    for (; at < range.begin; ++at) cursor_.advance(module_.instruction(at));
+    add_block(range);
+    at = range.end;
+  }
+}
+
+void BlockMapBuilder::add_block(const BlockRange& range) {
+  Block block{};
+  block.function_id = map_.functions_.back().id;
+  block.function = static_cast<uint32_t>(map_.functions_.size() - 1);
+  block.label_id = range.label_id;
+  block.word_begin = module_.word_offset(range.begin);
+  block.word_end = module_.word_offset(range.end);
+  block.first_line = static_cast<uint32_t>(map_.lines_.size());
+  block_lines_.clear();
+  for (uint32_t index = range.begin; index < range.end; ++index) {
+    const Instruction instruction = module_.instruction(index);
+    cursor_.advance(instruction);
+    add_cost(instruction, block);
+  }
+  map_.blocks_.push_back(block);
+}
+
+void BlockMapBuilder::add_cost(const Instruction& instruction, Block& block) {
+  if (!is_executed(module_, instruction)) return;
+  costs_.add(instruction, block.mix);
+  const SourcePlace& place = cursor_.place();
+  if (!place.location) return;
+  if (!block.location) block.location = place.location;
+  costs_.add(instruction, line_mix(place, block));
+}
+
+InstructionMix& BlockMapBuilder::line_mix(const SourcePlace& place, Block& block) {
+  const LineKey key{place.location->file, place.location->line, place.location->end_line,
+                    place.source_function};
+  const auto [found, is_new] =
+      block_lines_.try_emplace(key, static_cast<uint32_t>(map_.lines_.size()));
+  if (is_new) {
+    map_.lines_.push_back({*place.location, {}, place.source_function});
+    ++block.line_count;
+  }
+  return map_.lines_[found->second].mix;
+}
+
+BlockMap BlockMapBuilder::finish() && {
+  map_.files_ = std::move(sources_.files());
+  map_.source_functions_ = std::move(sources_.source_functions());
+  return std::move(map_);
+}
 
 Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage,
                                  std::string_view entry_point) {
@@ -13,28 +111,11 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
     return Error{fmt::format("the module has no entry point \"{}\" of execution model {}",
                              entry_point, static_cast<uint32_t>(stage))};
   }
-  BlockMap map;
-  const CostModel costs(module);
+  BlockMapBuilder builder(module);
   for (const uint32_t index : CallGraph::build(module).reachable_from(entry->function_id)) {
-    const Function& function = module.functions()[index];
-    std::string name = module.name_of(function.id);
-    if (name.empty()) name = fmt::format("%{}", function.id);
-    map.functions_.push_back({function.id, std::move(name),
-                              static_cast<uint32_t>(map.blocks_.size()), function.block_count});
-    for (const BlockRange& range : module.blocks_of(function)) {
-      Block block{};
-      block.function_id = function.id;
-      block.function = static_cast<uint32_t>(map.functions_.size() - 1);
-      block.label_id = range.label_id;
-      block.word_begin = module.word_offset(range.begin);
-      block.word_end = module.word_offset(range.end);
-      for (uint32_t at = range.begin; at < range.end; ++at) {
-        costs.add(module.instruction(at), block.mix);
-      }
-      map.blocks_.push_back(block);
-    }
+    builder.add_function(module.functions()[index]);
   }
-  return map;
+  return std::move(builder).finish();
 }
 
 }  // namespace tally::spirv

@@ -13,25 +13,15 @@
 #include "base/status.h"
 #include "spirv/cost.h"
 #include "spirv/module.h"
+#include "spirv/source_info.h"
 
 namespace tally::spirv {
 
-struct SourceFile {
-  std::string name;
-  std::string text;  // empty where the module does not carry it
-};
-
-struct SourceLocation {
-  uint32_t file = 0;  // index into BlockMap::files()
-  uint32_t line = 0;  // from 1
-  uint32_t column = 0;
-  bool operator==(const SourceLocation&) const = default;
-};
-
-// The part of a block that came from one source location.
+// The part of a block that came from one line, or range of lines, of one function of the source.
 struct LineCost {
-  SourceLocation location;
+  SourceLocation location;  // its column is that of the first instruction
   InstructionMix mix;
+  uint32_t source_function = kNone;  // index into BlockMap::source_functions()
 };
 
 struct Block {
@@ -58,6 +48,8 @@ class BlockMap {
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }
   std::span<const SourceFile> files() const { return files_; }
+  // Names of functions as the source has them, those that were inlined everywhere included.
+  std::span<const std::string> source_functions() const { return source_functions_; }
   // The lines of a block in the order in which they first occur; instructions without a line are in
   // none.
   std::span<const LineCost> lines_of(const Block& block) const {
@@ -65,9 +57,12 @@ class BlockMap {
   }
 
  private:
+  friend class BlockMapBuilder;
+
   std::vector<Block> blocks_;
   std::vector<MappedFunction> functions_;
   std::vector<SourceFile> files_;
+  std::vector<std::string> source_functions_;
   std::vector<LineCost> lines_;
 };
 

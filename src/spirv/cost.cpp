@@ -81,24 +81,32 @@ InstructionMix cost_of(const Module& module, const Instruction& instruction) {
   return CostModel(module).cost_of(instruction);
 }
 
-CostModel::CostModel(const Module& module)
-    : module_(&module),
-      types_(module),
-      has_buffer_blocks_(std::ranges::any_of(module.decorations(), [&](uint32_t index) {
-        const Instruction decoration = module.instruction(index);
-        return decoration.opcode() == spv::Op::OpDecorate &&
-               decoration.operand(1) == static_cast<uint32_t>(spv::Decoration::BufferBlock);
-      })) {}
+bool is_executed(const Module& module, const Instruction& instruction) {
+  const CostRule rule = opcode_layout(instruction.opcode()).cost;
+  if (rule != CostRule::ExtInst) return rule != CostRule::None;
+  const ExtInstSet set = module.ext_inst_set(instruction.operand(0));
+  return set != ExtInstSet::NonSemantic && set != ExtInstSet::ShaderDebugInfo100 &&
+         set != ExtInstSet::OpenClDebugInfo100;
+}
+
+CostModel::CostModel(const Module& module) : module_(&module), types_(module) {
+  for (const uint32_t index : module.decorations()) {
+    const Instruction decoration = module.instruction(index);
+    if (decoration.opcode() == spv::Op::OpDecorate &&
+        decoration.operand(1) == static_cast<uint32_t>(spv::Decoration::BufferBlock)) {
+      buffer_blocks_.push_back(decoration.operand(0));
+    }
+  }
+}
 
 void CostModel::add(const Instruction& instruction, InstructionMix& mix) const {
-  const CostRule rule = opcode_layout(instruction.opcode()).cost;
-  if (rule == CostRule::None) return;
-  if (rule == CostRule::ExtInst) return add_ext_inst(instruction, mix);
+  if (!is_executed(*module_, instruction)) return;
   mix.add(CostClass::Instruction);
-  switch (rule) {
+  switch (opcode_layout(instruction.opcode()).cost) {
     case CostRule::None:
-    case CostRule::ExtInst:
       return;
+    case CostRule::ExtInst:
+      return add_ext_inst(instruction, mix);
     case CostRule::Arithmetic: {
       const TypeShape& shape = value_shape(instruction);
       return add_arithmetic(shape, shape.components, mix);
@@ -324,7 +332,7 @@ CostModel::Memory CostModel::memory_of(uint32_t pointer) const {
 // Follows a pointer of storage class Uniform to its variable. Bounded, because ids of a hostile
 // module may go in circles.
 bool CostModel::is_buffer_block(uint32_t pointer) const {
-  if (!has_buffer_blocks_) return false;
+  if (buffer_blocks_.empty()) return false;
   for (int step = 0; step < 64; ++step) {
     const std::optional<Instruction> source = module_->definition(pointer);
     if (!source) return false;
@@ -342,7 +350,7 @@ bool CostModel::is_buffer_block(uint32_t pointer) const {
          inner = module_->definition(pointee)) {
       pointee = inner->operand(0);
     }
-    return module_->decoration(pointee, spv::Decoration::BufferBlock).has_value();
+    return std::ranges::binary_search(buffer_blocks_, pointee);
   }
   return false;
 }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "catalogue/catalogue.h"
 #include "spirv/module.h"
@@ -94,6 +95,10 @@ class InstructionMix {
   std::array<uint64_t, kCostClassCount> counts_{};
 };
 
+// Whether an instruction does something when control reaches it. Declarations, labels, merges and
+// debug information do not.
+bool is_executed(const Module& module, const Instruction& instruction);
+
 // Counts instructions of one module, which must outlive it.
 class CostModel {
  public:
@@ -137,7 +142,8 @@ class CostModel {
 
   const Module* module_;
   TypeTable types_;
-  bool has_buffer_blocks_;  // storage buffers as SPIR-V before 1.3 declared them
+  // Structs that are storage buffers as SPIR-V before 1.3 declared them, ascending.
+  std::vector<uint32_t> buffer_blocks_;
 };
 
 // For a single instruction; for many of them make one CostModel.

@@ -129,17 +129,15 @@ void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode,
                      joined({function, static_cast<uint32_t>(mode)}, operands));
 }
 
-void Editor::remove_entry_point(const EntryPoint& entry) {
-  remove(entry.instruction);
+void Editor::keep_only(const EntryPoint& entry) {
   for (const EntryPoint& other : module_->entry_points()) {
-    // Modes belong to the function; another entry point of the same one still needs them.
-    if (other.function_id == entry.function_id && !is_removed(other.instruction)) return;
+    if (other.instruction != entry.instruction) remove(other.instruction);
   }
   for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::ExecutionMode)]; ++index) {
     const Instruction instruction = module_->instruction(index);
     const bool is_mode = instruction.opcode() == spv::Op::OpExecutionMode ||
                          instruction.opcode() == spv::Op::OpExecutionModeId;
-    if (is_mode && instruction.operand(0) == entry.function_id) remove(index);
+    if (is_mode && instruction.operand(0) != entry.function_id) remove(index);
   }
 }
 
@@ -297,12 +295,8 @@ void Editor::insert_before(uint32_t instruction, const Code& code) {
   arena_.insert(arena_.end(), code.words().begin(), code.words().end());
 }
 
-void Editor::remove(uint32_t instruction) { changes_.push_back({instruction, 0, 0, true}); }
-
-bool Editor::is_removed(uint32_t instruction) const {
-  return std::ranges::any_of(changes_, [=](const Change& change) {
-    return change.replaces && change.instruction == instruction;
-  });
+void Editor::remove(uint32_t instruction) {
+  if (removed_.insert(instruction).second) changes_.push_back({instruction, 0, 0, true});
 }
 
 void Editor::replace(uint32_t instruction, const Code& code) {
@@ -321,32 +315,47 @@ void Editor::append_function(const Code& code) {
 
 // --- writing
 
-std::vector<uint32_t> Editor::entry_point_words(const EntryPoint& entry) const {
-  std::vector<uint32_t> added;
+// The variables that an entry point has to list beyond what it lists.
+std::vector<uint32_t> Editor::unlisted_variables(const EntryPoint& entry) const {
+  std::vector<uint32_t> wanted;
   if (version_ >= kVersion14 && module_->version() < kVersion14) {
-    added = referenced_variables(*module_, entry.function_id);
+    wanted = referenced_variables(*module_, entry.function_id);
   }
   for (const Listing& listing : listings_) {
-    if (listing.entry_instruction == entry.instruction) added.push_back(listing.variable);
+    if (listing.entry_instruction == entry.instruction) wanted.push_back(listing.variable);
   }
-  const Instruction original = module_->instruction(entry.instruction);
-  std::vector<uint32_t> words(original.words().begin(), original.words().end());
-  std::vector<uint32_t> listed = entry.interface;
-  for (const uint32_t variable : added) {
+  std::unordered_set<uint32_t> listed(entry.interface.begin(), entry.interface.end());
+  std::erase_if(wanted, [&](uint32_t variable) {
     const std::optional<spv::StorageClass> storage = storage_class(variable);
-    if (!storage || (version_ < kVersion14 && !is_input_or_output(*storage))) continue;
-    if (std::ranges::find(listed, variable) != listed.end()) continue;
-    listed.push_back(variable);
-    words.push_back(variable);
-  }
-  if (words.size() <= kMaxWords) {
-    words[0] = static_cast<uint32_t>(words.size()) << spv::WordCountShift |
-               static_cast<uint32_t>(spv::Op::OpEntryPoint);
-  }
-  return words;
+    const bool belongs = storage && (version_ >= kVersion14 || is_input_or_output(*storage));
+    return !belongs || !listed.insert(variable).second;
+  });
+  return wanted;
 }
 
-std::vector<Editor::Change> Editor::changes(std::vector<uint32_t>& arena) const {
+// New OpEntryPoint instructions for those that list more than before.
+Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points() const {
+  std::vector<NewEntryPoint> changed;
+  for (const EntryPoint& entry : module_->entry_points()) {
+    if (removed_.contains(entry.instruction)) continue;
+    const std::vector<uint32_t> added = unlisted_variables(entry);
+    if (added.empty()) continue;
+    const std::span<const uint32_t> operands =
+        module_->instruction(entry.instruction).words().subspan(1);
+    if (1 + operands.size() + added.size() > kMaxWords) {
+      return Error{"SPIR-V: an entry point would list too many variables"};
+    }
+    NewEntryPoint point{entry.instruction, {}};
+    append_instruction(point.words, spv::Op::OpEntryPoint, joined({}, operands, added));
+    changed.push_back(std::move(point));
+  }
+  return changed;
+}
+
+// All edits but those of single words, in the order of the new module. What they insert is put into
+// the arena.
+std::vector<Editor::Change> Editor::changes(std::span<const NewEntryPoint> entry_points,
+                                            std::vector<uint32_t>& arena) const {
   std::vector<Change> all;
   const auto add = [&](uint32_t instruction, bool replaces, std::span<const uint32_t> words) {
     all.push_back({instruction, static_cast<uint32_t>(arena.size()),
@@ -355,31 +364,28 @@ std::vector<Editor::Change> Editor::changes(std::vector<uint32_t>& arena) const 
   };
   for (size_t index = 0; index < kSectionCount; ++index) add(ends_[index], false, sections_[index]);
   all.insert(all.end(), changes_.begin(), changes_.end());
-  for (const EntryPoint& entry : module_->entry_points()) {
-    const std::vector<uint32_t> words = entry_point_words(entry);
-    const bool grew = words.size() > module_->instruction(entry.instruction).word_count();
-    if (grew && !is_removed(entry.instruction)) add(entry.instruction, true, words);
-  }
+  for (const NewEntryPoint& point : entry_points) add(point.instruction, true, point.words);
   // What stands before an instruction precedes what replaces it.
   std::ranges::stable_sort(
       all, {}, [](const Change& change) { return std::pair(change.instruction, change.replaces); });
   return all;
 }
 
-Result<std::vector<uint32_t>> Editor::write() const {
-  for (const EntryPoint& entry : module_->entry_points()) {
-    if (entry_point_words(entry).size() > kMaxWords) {
-      return Error{"SPIR-V: an entry point would list too many variables"};
-    }
-  }
-  std::vector<uint32_t> arena = arena_;
-  const std::vector<Change> ordered = changes(arena);
+// The original with the edits of single words, and the new version and bound.
+std::vector<uint32_t> Editor::patched_original() const {
+  std::vector<uint32_t> words(module_->words().begin(), module_->words().end());
+  words[1] = version_;
+  words[3] = ids_.next;
+  for (const WordEdit& edit : word_edits_) words[edit.offset] = edit.value;
+  return words;
+}
 
-  const std::span<const uint32_t> original = module_->words();
-  std::vector<uint32_t> patched(original.begin(), original.end());
-  patched[1] = version_;
-  patched[3] = ids_.next;
-  for (const WordEdit& edit : word_edits_) patched[edit.offset] = edit.value;
+Result<std::vector<uint32_t>> Editor::write() const {
+  Result<std::vector<NewEntryPoint>> entry_points = this->entry_points();
+  if (!entry_points) return entry_points.error();
+  std::vector<uint32_t> arena = arena_;
+  const std::vector<Change> ordered = changes(*entry_points, arena);
+  const std::vector<uint32_t> original = patched_original();
 
   std::vector<uint32_t> words;
   words.reserve(original.size() + arena.size());
@@ -387,14 +393,14 @@ Result<std::vector<uint32_t>> Editor::write() const {
   for (const Change& change : ordered) {
     const uint32_t begin = module_->word_offset(change.instruction);
     if (begin > copied) {
-      words.insert(words.end(), patched.begin() + copied, patched.begin() + begin);
+      words.insert(words.end(), original.begin() + copied, original.begin() + begin);
       copied = begin;
     }
     const auto first = arena.begin() + change.first_word;
     words.insert(words.end(), first, first + change.word_count);
     if (change.replaces) copied = std::max(copied, module_->word_offset(change.instruction + 1));
   }
-  words.insert(words.end(), patched.begin() + copied, patched.end());
+  words.insert(words.end(), original.begin() + copied, original.end());
   return words;
 }
 

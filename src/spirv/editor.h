@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -53,8 +54,8 @@ class Editor {
   void add_to_interface(const EntryPoint& entry, uint32_t variable);
   void add_execution_mode(uint32_t function, spv::ExecutionMode mode,
                           std::initializer_list<uint32_t> operands = {});
-  // Takes an entry point, its execution modes included, out of the module; its functions stay.
-  void remove_entry_point(const EntryPoint& entry);
+  // Takes all other entry points and their execution modes out of the module. Their functions stay.
+  void keep_only(const EntryPoint& entry);
 
   // --- names and decorations
   void name(uint32_t id, std::string_view text);
@@ -129,16 +130,21 @@ class Editor {
     uint32_t variable;
   };
 
+  struct NewEntryPoint {
+    uint32_t instruction;
+    std::vector<uint32_t> words;
+  };
+
   // Finds what is declared so, or declares it.
   uint32_t declare(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
   uint32_t declare_new(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
   std::vector<uint32_t>& section(Section which) { return sections_[static_cast<size_t>(which)]; }
   std::optional<spv::StorageClass> storage_class(uint32_t variable) const;
-  std::vector<uint32_t> entry_point_words(const EntryPoint& entry) const;
-  bool is_removed(uint32_t instruction) const;
-  // All edits but those of single words, in the order of the new module; their words are added to
-  // `arena`.
-  std::vector<Change> changes(std::vector<uint32_t>& arena) const;
+  std::vector<uint32_t> unlisted_variables(const EntryPoint& entry) const;
+  Result<std::vector<NewEntryPoint>> entry_points() const;
+  std::vector<Change> changes(std::span<const NewEntryPoint> entry_points,
+                              std::vector<uint32_t>& arena) const;
+  std::vector<uint32_t> patched_original() const;
 
   const Module* module_;
   IdSource ids_;
@@ -155,6 +161,7 @@ class Editor {
 
   std::vector<uint32_t> arena_;
   std::vector<Change> changes_;
+  std::unordered_set<uint32_t> removed_;
   std::vector<WordEdit> word_edits_;
 };
 

@@ -7,13 +7,7 @@
 namespace tally::spirv {
 
 void CostModel::add_ext_inst(const Instruction& instruction, InstructionMix& mix) const {
-  const ExtInstSet set = module_->ext_inst_set(instruction.operand(0));
-  if (set == ExtInstSet::NonSemantic || set == ExtInstSet::ShaderDebugInfo100 ||
-      set == ExtInstSet::OpenClDebugInfo100) {
-    return;
-  }
-  mix.add(CostClass::Instruction);
-  switch (set) {
+  switch (module_->ext_inst_set(instruction.operand(0))) {
     case ExtInstSet::Glsl450:
       return add_glsl(instruction, mix);
     case ExtInstSet::AmdShaderBallot:

@@ -115,10 +115,9 @@ uint32_t Module::ext_inst_import(std::string_view name) const {
 }
 
 ExtInstSet Module::ext_inst_set(uint32_t import_id) const {
-  for (const Import& import : imports_) {
-    if (import.id == import_id) return import.set;
-  }
-  return ExtInstSet::None;
+  const uint32_t index = definition_index(import_id);
+  const auto found = std::ranges::lower_bound(imports_, index, {}, &Import::instruction);
+  return found == imports_.end() || found->instruction != index ? ExtInstSet::None : found->set;
 }
 
 std::optional<uint64_t> Module::constant_value(uint32_t id) const {

@@ -162,9 +162,7 @@ Result<spv::MemoryModel> check_memory_model(const Module& module) {
 
 void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
   Editor& editor = context.editor;
-  for (const EntryPoint& other : context.module().entry_points()) {
-    if (other.instruction != context.entry.instruction) editor.remove_entry_point(other);
-  }
+  editor.keep_only(context.entry);
   if (context.use_subgroups) {
     editor.raise_version(kVersion13);
     editor.add_capability(Capability::GroupNonUniform);
