@@ -253,7 +253,8 @@ Status Ingest::on(stream::Execution& execution) {
                    .position = execution.position,
                    .command_buffer = *command_buffer,
                    .recording = execution.recording,
-                   .runs = execution.runs};
+                   .runs = execution.runs,
+                   .overlapped = execution.overlapped};
   if (execution.parent) {
     if (*execution.parent >= executions_.size()) return unknown("execution", *execution.parent);
     row.parent = executions_[*execution.parent].row;
@@ -400,6 +401,13 @@ Status Ingest::on(stream::Message& message) {
                          .severity = message.severity,
                          .text = std::move(message.text),
                          .count = message.count});
+  return {};
+}
+
+Status Ingest::on(stream::NotInstrumented& news) {
+  const Shader* shader = find(shaders_, news.shader);
+  if (!shader) return unknown("shader", news.shader);
+  writer_.set_shader_not_instrumented(shader->row, news.reason);
   return {};
 }
 

@@ -73,6 +73,7 @@ class Ingest {
   Status on(stream::BlockCosts& costs);
   Status on(stream::Dropped& dropped);
   Status on(stream::Message& message);
+  Status on(stream::NotInstrumented& news);
 
   Status add_command(const stream::Command& command);
   Status add_stage(RowId command, const stream::StageValues& values, const Device& device);

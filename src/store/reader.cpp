@@ -374,7 +374,8 @@ Status Reader::for_each_execution(const std::function<bool(const ExecutionRow&)>
                   .parent_command = row.optional_integer(4),
                   .command_buffer = row.integer(5),
                   .recording = row.integer(6),
-                  .runs = row.integer(7)});
+                  .runs = row.integer(7),
+                  .overlapped = row.integer(8) != 0});
   });
 }
 

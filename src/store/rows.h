@@ -161,6 +161,9 @@ struct ExecutionRow {
   int64_t recording =
       0;             // equal numbers are the same recording, submitted again (within the device)
   int64_t runs = 1;  // its values are the sum of so many executions that could not be told apart
+  // Executions of the recording overlapped in time: a part of a neighbour's values may be in this
+  // one, and the other way round. Sums over them are exact.
+  bool overlapped = false;
 };
 
 enum class PassKind { RenderPass, Rendering };

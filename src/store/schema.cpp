@@ -162,7 +162,8 @@ CREATE TABLE execution (
   parent_command INTEGER,
   command_buffer INTEGER NOT NULL REFERENCES object,
   recording INTEGER NOT NULL,
-  runs INTEGER NOT NULL
+  runs INTEGER NOT NULL,
+  overlapped INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX execution_by_submission ON execution (submission);
 

@@ -188,7 +188,8 @@ struct Execution {
   Id command_buffer = 0;
   int64_t recording = 0;
   int64_t runs = 1;
-  TALLY_STREAM_FIELDS(position, parent, parent_command, command_buffer, recording, runs)
+  bool overlapped = false;
+  TALLY_STREAM_FIELDS(position, parent, parent_command, command_buffer, recording, runs, overlapped)
 };
 
 struct Pass {
@@ -280,11 +281,18 @@ struct Message {
   TALLY_STREAM_FIELDS(severity, time_ns, text, count)
 };
 
+// Replaces what the Shader message said; "" takes it back.
+struct NotInstrumented {
+  Id shader = 0;
+  std::string reason;
+  TALLY_STREAM_FIELDS(shader, reason)
+};
+
 #undef TALLY_STREAM_FIELDS
 
 // The type byte is the index.
 using AnyMessage = std::variant<Hello, Goodbye, Device, Queue, Module, Shader, Pipeline, Object,
                                 Name, Label, Frame, FrameEnded, Submission, Execution, Pass,
-                                Commands, BlockCosts, Dropped, Message>;
+                                Commands, BlockCosts, Dropped, Message, NotInstrumented>;
 
 }  // namespace tally::store::stream

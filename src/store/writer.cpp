@@ -247,9 +247,9 @@ RowId Writer::add(const SubmissionRow& row) {
 }
 
 RowId Writer::add(const ExecutionRow& row) {
-  return state_->insert("INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row.submission,
-                        row.position, row.parent, row.parent_command, row.command_buffer,
-                        row.recording, row.runs);
+  return state_->insert("INSERT INTO execution VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        row.submission, row.position, row.parent, row.parent_command,
+                        row.command_buffer, row.recording, row.runs, int64_t{row.overlapped});
 }
 
 RowId Writer::add(const PassRow& row) {
