@@ -1,0 +1,87 @@
+#include "analysis/analyzer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "analysis/block_table.h"
+#include "analysis/command_table.h"
+#include "analysis/line_table.h"
+#include "analysis/shader_table.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr size_t kOverviewPasses = 6;
+constexpr size_t kOverviewRows = 10;
+
+}  // namespace
+
+std::optional<By> by_from_name(std::string_view name) {
+  const auto found = std::find(std::begin(kByNames), std::end(kByNames), name);
+  if (found == std::end(kByNames)) return std::nullopt;
+  return static_cast<By>(found - std::begin(kByNames));
+}
+
+Analyzer::Analyzer(Model model, Progress progress)
+    : model_(std::make_unique<Model>(std::move(model))),
+      progress_(std::move(progress)),
+      codes_(std::make_unique<ShaderCodes>(*model_)) {}
+
+Result<const BlockTotals*> Analyzer::totals() {
+  if (totals_ == nullptr) {
+    auto counted = BlockTotals::count(*model_, *codes_, progress_);
+    if (!counted) return counted.error();
+    totals_ = std::make_unique<BlockTotals>(std::move(*counted));
+  }
+  return static_cast<const BlockTotals*>(totals_.get());
+}
+
+Result<Table> Analyzer::table(By by, const TableOptions& options) {
+  switch (by) {
+    case By::Draw: return make_command_table(*model_, *codes_, GroupBy::Command, options, progress_);
+    case By::Pass: return make_command_table(*model_, *codes_, GroupBy::Pass, options, progress_);
+    case By::Pipeline: return make_command_table(*model_, *codes_, GroupBy::Pipeline, options, progress_);
+    case By::Frame: return make_command_table(*model_, *codes_, GroupBy::Frame, options, progress_);
+    case By::Label: return make_command_table(*model_, *codes_, GroupBy::Label, options, progress_);
+    case By::Shader: return make_shader_table(*model_, *codes_, options, progress_);
+    case By::Line:
+    case By::Block: break;
+  }
+  const auto blocks = totals();
+  if (!blocks) return blocks.error();
+  return by == By::Line ? make_line_table(*model_, *codes_, **blocks, options)
+                        : make_block_table(*model_, *codes_, **blocks, options);
+}
+
+Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
+  TableOptions first = options, rest = options;
+  first.merge = true;
+  if (options.top == 0) first.top = kOverviewPasses, rest.top = kOverviewRows;
+  std::vector<Table> tables;
+  const std::pair<By, const TableOptions*> wanted[] = {
+      {model_->passes.empty() ? By::Draw : By::Pass, &first}, {By::Shader, &rest}, {By::Line, &rest}};
+  for (const auto& [by, by_options] : wanted) {
+    auto made = table(by, *by_options);
+    if (!made) return made.error();
+    made->notes.clear();
+    tables.push_back(std::move(*made));
+  }
+  return tables;
+}
+
+Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptions& options) {
+  const auto blocks = totals();
+  if (!blocks) return blocks.error();
+  std::vector<Table> tables;
+  for (uint32_t shader = 0; shader < model_->shaders.size(); ++shader) {
+    if (!model_->shader_selected[shader]) continue;
+    auto made = make_listing(*model_, *codes_, **blocks, shader, kind, options);
+    if (!made) return made.error();
+    tables.push_back(std::move(*made));
+  }
+  if (tables.empty()) return Error{"no shader of the capture matches '" + model_->selection.shader + "'"};
+  return tables;
+}
+
+}  // namespace tally::analysis

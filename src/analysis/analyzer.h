@@ -1,0 +1,48 @@
+// Tables of one capture, by what a row shall be. Keeps what several tables need: code and block totals.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/block_totals.h"
+#include "analysis/command_groups.h"
+#include "analysis/listing.h"
+#include "analysis/shader_code.h"
+
+namespace tally::analysis {
+
+enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label };
+
+// The names that By has for users, in its order.
+inline constexpr std::string_view kByNames[] = {"draw",  "pass",     "shader", "line",
+                                                "block", "pipeline", "frame",  "label"};
+
+std::optional<By> by_from_name(std::string_view name);
+
+class Analyzer {
+ public:
+  Analyzer(Model model, Progress progress);
+
+  const Model& model() const { return *model_; }
+
+  Result<Table> table(By by, const TableOptions& options);
+
+  // The first look at a capture: its passes (or its dispatches where it has no passes), shaders and lines.
+  Result<std::vector<Table>> overview(const TableOptions& options);
+
+  // The selected shaders from their first line to their last.
+  Result<std::vector<Table>> listings(ListingKind kind, const TableOptions& options);
+
+ private:
+  Result<const BlockTotals*> totals();
+
+  // On the heap, because codes_ and totals_ refer to it.
+  std::unique_ptr<Model> model_;
+  Progress progress_;
+  std::unique_ptr<ShaderCodes> codes_;
+  std::unique_ptr<BlockTotals> totals_;
+};
+
+}  // namespace tally::analysis

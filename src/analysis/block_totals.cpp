@@ -1,0 +1,94 @@
+#include "analysis/block_totals.h"
+
+#include <algorithm>
+
+#include "analysis/counts.h"
+
+namespace tally::analysis {
+namespace {
+
+// A file that names blocks that the shader does not have is damaged; its rows must not cost us memory.
+constexpr size_t kMostBlocksWithoutCode = 65'536;
+
+// The place of the metric that counts executions, or kNone.
+uint32_t executions_metric(const std::vector<Metric>& metrics) {
+  for (uint32_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].id == "executions") return i;
+  }
+  return kNone;
+}
+
+}  // namespace
+
+BlockTotals::BlockTotals(const Model& model, ShaderCodes& codes)
+    : model_(model), codes_(codes), shaders_(model.shaders.size()) {}
+
+bool BlockTotals::has_room(uint32_t shader, uint32_t block) {
+  auto& executions = shaders_[shader].executions;
+  if (block < executions.size()) return true;
+  const auto& code = codes_.of(shader);
+  const size_t most = code.ok() ? code->map.blocks().size() : kMostBlocksWithoutCode;
+  if (block >= most) return false;
+  executions.resize(code.ok() ? most : block + 1);
+  return true;
+}
+
+Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes, const Progress& progress) {
+  BlockTotals totals(model, codes);
+  Status status = visit_block_executions(model, progress, [&](const BlockExecutions& b) {
+    if (!totals.has_room(b.shader, b.block)) return;
+    uint64_t& sum = totals.shaders_[b.shader].executions[b.block];
+    sum = saturating_sum(sum, b.executions);
+  });
+  if (!status.ok()) return status.error();
+  for (Shader& shader : totals.shaders_) {
+    shader.values = std::make_unique<MetricMatrix>(shader.executions.size(), model.metrics.size());
+  }
+  if (status = totals.add_static_costs(); !status.ok()) return status.error();
+  status = visit_block_values(model, progress, [&](const BlockValue& b) {
+    if (b.block >= totals.block_count(b.shader)) return;
+    totals.shaders_[b.shader].values->add(b.block, b.metric, b.value);
+  });
+  if (!status.ok()) return status.error();
+  totals.count_executions_themselves();
+  return totals;
+}
+
+// A metric whose value is not executions x cost in some command has rows of its own for that command, which come on
+// top; the cost must then not be counted for the executions that these rows stand for.
+Status BlockTotals::add_static_costs() {
+  struct Excluded {
+    uint64_t executions = 0;
+  };
+  std::unordered_map<uint64_t, Excluded> excluded;  // by shader, block and metric
+  const auto key = [](uint64_t shader, uint64_t block, uint64_t metric) {
+    return shader << 44 ^ block << 16 ^ metric;
+  };
+  Status status = visit_block_values(model_, nullptr, [&](const BlockValue& b) {
+    auto& sum = excluded[key(b.shader, b.block, b.metric)].executions;
+    sum = saturating_sum(sum, b.executions);
+  });
+  if (!status.ok()) return status;
+  return model_.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
+    const uint32_t shader = model_.shader_index.find(row.shader), metric = model_.metric_index.find(row.metric);
+    if (shader == kNone || metric == kNone || row.block >= block_count(shader)) return true;
+    const auto without = excluded.find(key(shader, row.block, metric));
+    const uint64_t all = executions(shader, row.block);
+    const uint64_t counted = without == excluded.end() ? all : all - std::min(all, without->second.executions);
+    shaders_[shader].values->add(row.block, metric, saturating_product(counted, row.per_execution));
+    return true;
+  });
+}
+
+// Where the capture holds no cost of 1 for the metric that is the executions themselves.
+void BlockTotals::count_executions_themselves() {
+  const uint32_t metric = executions_metric(describe_metrics(model_));
+  if (metric == kNone) return;
+  for (Shader& shader : shaders_) {
+    for (size_t block = 0; block < shader.executions.size(); ++block) {
+      shader.values->raise(block, metric, shader.executions[block]);
+    }
+  }
+}
+
+}  // namespace tally::analysis

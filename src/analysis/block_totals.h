@@ -1,0 +1,39 @@
+// What every block of every shader cost over the selected commands.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "analysis/shader_code.h"
+#include "analysis/table_builder.h"
+
+namespace tally::analysis {
+
+class BlockTotals {
+ public:
+  static Result<BlockTotals> count(const Model& model, ShaderCodes& codes, const Progress& progress);
+
+  // Blocks that have totals: all of the code's where any was executed, else 0.
+  size_t block_count(uint32_t shader) const { return shaders_[shader].executions.size(); }
+  uint64_t executions(uint32_t shader, size_t block) const { return shaders_[shader].executions[block]; }
+  uint64_t value(uint32_t shader, size_t block, size_t metric) const {
+    return shaders_[shader].values->at(block, metric);
+  }
+
+ private:
+  struct Shader {
+    std::vector<uint64_t> executions;  // by block
+    std::unique_ptr<MetricMatrix> values;
+  };
+
+  BlockTotals(const Model& model, ShaderCodes& codes);
+  bool has_room(uint32_t shader, uint32_t block);
+  Status add_static_costs();
+  void count_executions_themselves();
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  std::vector<Shader> shaders_;
+};
+
+}  // namespace tally::analysis

@@ -1,0 +1,15 @@
+// What a row of commands says of itself: the key columns of the tables of draws, passes, pipelines, frames and labels.
+#pragma once
+
+#include "analysis/command_groups.h"
+#include "analysis/fields.h"
+
+namespace tally::analysis {
+
+// The fields are valid as long as `model` and `groups` are. A row's index is that of its group.
+std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by, bool merge);
+
+// "DrawIndexed indexCount=36 instanceCount=1": a call without its prefix and the parameters that are 0.
+std::string call_text(const store::CallRow& call);
+
+}  // namespace tally::analysis

@@ -1,0 +1,161 @@
+#include "analysis/command_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "analysis/command_fields.h"
+#include "analysis/counts.h"
+#include "analysis/notes.h"
+#include "analysis/shader_name.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr size_t kStages = 32;
+
+class CommandTable {
+ public:
+  CommandTable(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options)
+      : model_(model),
+        codes_(codes),
+        by_(by),
+        options_(options),
+        metrics_(describe_metrics(model)),
+        groups_(group_commands(model, by, options.merge)),
+        values_(groups_.groups.size(), metrics_.size()),
+        invocations_(groups_.groups.size(), kStages) {}
+
+  Result<Table> run(const Progress& progress) {
+    Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
+      values_.add(groups_.group_of_command[v.command], v.metric, v.value);
+    });
+    if (status.ok()) status = count_invocations(progress);
+    if (!status.ok()) return status.error();
+    if (by_ == GroupBy::Label) add_to_labels_around();
+    Table table = make_table();
+    if (Status finished = finish_table(table, metrics_, options_); !finished.ok()) return finished.error();
+    add_notes(model_, table);
+    return table;
+  }
+
+ private:
+  Status count_invocations(const Progress& progress) {
+    return visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
+      if (b.block != codes_.entry_block(b.shader)) return;
+      const auto stage = static_cast<size_t>(std::countr_zero(model_.shaders[b.shader].stage));
+      if (stage < kStages) invocations_.add(groups_.group_of_command[b.command], stage, b.executions);
+    });
+  }
+
+  // From the innermost labels outwards: a label inside another is the younger row.
+  void add_to_labels_around() {
+    std::vector<uint32_t> order;
+    for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
+      if (groups_.groups[g].parent != kNone) order.push_back(g);
+    }
+    std::sort(order.begin(), order.end(),
+              [this](uint32_t a, uint32_t b) { return groups_.groups[a].label > groups_.groups[b].label; });
+    for (const uint32_t g : order) {
+      const uint32_t parent = groups_.groups[g].parent;
+      for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));
+      for (size_t s = 0; s < kStages; ++s) invocations_.add(parent, s, invocations_.at(g, s));
+    }
+  }
+
+  Table make_table() const {
+    Table table;
+    name_table(table);
+    std::vector<Field> fields = command_key_fields(model_, groups_, by_, options_.merge);
+    add_counts(fields);
+    add_invocations(fields);
+    add_columns(table, fields);
+    add_metric_columns(table, metrics_);
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      if (!wanted(g)) continue;
+      table.rows.push_back(make_row(fields, g));
+      append_metrics(table.rows.back(), values_, g);
+    }
+    return table;
+  }
+
+  void name_table(Table& table) const {
+    const char* merged = options_.merge ? ", those alike together" : "";
+    switch (by_) {
+      case GroupBy::Command: table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged); break;
+      case GroupBy::Pass: table.id = "pass", table.title = fmt::format("Passes{}", merged); break;
+      case GroupBy::Pipeline: table.id = "pipeline", table.title = "Pipelines"; break;
+      case GroupBy::Frame: table.id = "frame", table.title = "Frames"; break;
+      case GroupBy::Label: table.id = "label", table.title = "Labels, each with what is inside it"; break;
+    }
+  }
+
+  // A pattern for shaders leaves only the rows that these shaders took part in.
+  bool wanted(size_t group) const {
+    if (model_.selection.shader.empty()) return true;
+    for (size_t metric = 0; metric < metrics_.size(); ++metric) {
+      if (values_.at(group, metric) != 0) return true;
+    }
+    return false;
+  }
+
+  void add_counts(std::vector<Field>& fields) const {
+    const auto group = [this](size_t g) -> const CommandGroup& { return groups_.groups[g]; };
+    fields.push_back(value_field("gpu_time", "GPU time", "between timestamps around it, with the work of counting",
+                                 [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
+                                 Unit::Nanoseconds));
+    const bool single = by_ == GroupBy::Command && !options_.merge;
+    if (!single) {
+      fields.push_back(value_field("draws", "draws", "draw commands that were executed",
+                                   [group](size_t g) { return group(g).draws; }));
+      fields.push_back(value_field("dispatches", "dispatches", "other action commands that were executed",
+                                   [group](size_t g) { return group(g).dispatches; }));
+    }
+    const bool of_one_frame = by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !options_.merge);
+    if (!of_one_frame) {
+      fields.push_back(value_field("frames", "frames", "frames that it occurs in",
+                                   [group](size_t g) { return group(g).frames; }));
+    }
+    if (by_ != GroupBy::Command && by_ != GroupBy::Pipeline) {
+      fields.push_back(value_field("passes", "passes", "render passes that were executed",
+                                   [group](size_t g) { return group(g).passes; }));
+    }
+  }
+
+  void add_invocations(std::vector<Field>& fields) const {
+    for (size_t stage = 0; stage < kStages; ++stage) {
+      if (!stage_occurs(stage)) continue;
+      const std::string name = stage_name(1u << stage);
+      std::string id = "invocations_" + name;
+      std::replace(id.begin(), id.end(), ' ', '_');
+      fields.push_back(value_field(id, name + " inv", "invocations of the " + name + " shader, helpers not counted",
+                                   [this, stage](size_t g) { return invocations_.at(g, stage); }));
+    }
+  }
+
+  bool stage_occurs(size_t stage) const {
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      if (invocations_.at(g, stage) != 0) return true;
+    }
+    return false;
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  GroupBy by_;
+  const TableOptions& options_;
+  std::vector<Metric> metrics_;
+  CommandGroups groups_;
+  MetricMatrix values_;
+  MetricMatrix invocations_;
+};
+
+}  // namespace
+
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options,
+                                 const Progress& progress) {
+  return CommandTable(model, codes, by, options).run(progress);
+}
+
+}  // namespace tally::analysis

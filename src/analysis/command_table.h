@@ -1,0 +1,13 @@
+// Tables whose rows are commands or groups of them: draws, passes, pipelines, frames, labels.
+#pragma once
+
+#include "analysis/command_groups.h"
+#include "analysis/shader_code.h"
+#include "analysis/table_builder.h"
+
+namespace tally::analysis {
+
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options,
+                                 const Progress& progress);
+
+}  // namespace tally::analysis

@@ -1,0 +1,11 @@
+// What a reader must know of the numbers of every table: what was not counted, and what is missing.
+#pragma once
+
+#include "analysis/model.h"
+#include "analysis/table.h"
+
+namespace tally::analysis {
+
+void add_notes(const Model& model, Table& table);
+
+}  // namespace tally::analysis

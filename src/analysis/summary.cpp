@@ -1,0 +1,104 @@
+#include "analysis/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/shader_name.h"
+
+namespace tally::analysis {
+namespace {
+
+std::string version_text(uint32_t version) {
+  return fmt::format("{}.{}.{}", version >> 22 & 0x7F, version >> 12 & 0x3FF, version & 0xFFF);
+}
+
+DeviceSummary device_summary(const store::DeviceRow& row) {
+  std::string driver = row.driver_name;
+  if (!row.driver_info.empty()) driver += (driver.empty() ? "" : " ") + row.driver_info;
+  return {row.name, driver, version_text(row.api_version), row.not_captured};
+}
+
+class Counter {
+ public:
+  Counter(const Model& model, Summary& summary) : model_(model), summary_(summary) {}
+
+  void run() {
+    std::map<uint32_t, uint64_t> commands_of_pipeline;
+    for (const Command& command : model_.commands) {
+      const bool draw = command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
+      (draw ? summary_.draws : summary_.dispatches) += command.runs;
+      if (command.pipeline != kNone) commands_of_pipeline[command.pipeline] += command.runs;
+    }
+    summary_.pipelines = commands_of_pipeline.size();
+    for (const auto& [pipeline, commands] : commands_of_pipeline) add_pipeline(model_.pipelines[pipeline], commands);
+    for (const auto& [shader, reason] : shaders_) {
+      if (reason.empty()) ++summary_.shaders_counted;
+    }
+    for (const auto& [key, commands] : uncounted_) summary_.uncounted.push_back({key.first, key.second, commands});
+  }
+
+ private:
+  void add_pipeline(const store::PipelineRow& pipeline, uint64_t commands) {
+    bool reason_given = false;
+    for (const store::RowId id : pipeline.shaders) {
+      const uint32_t shader = model_.shader_index.find(id);
+      if (shader == kNone) continue;
+      const store::ShaderRow& row = model_.shaders[shader];
+      const std::string reason = row.not_instrumented.empty() ? pipeline.not_instrumented : row.not_instrumented;
+      // One pipeline that counts a shader is enough to call it counted.
+      auto [place, added] = shaders_.emplace(shader, reason);
+      if (!added && reason.empty()) place->second.clear();
+      if (reason.empty()) continue;
+      reason_given = true;
+      uncounted_[{model_.shader_names[shader] + " " + stage_name(row.stage), reason}] += commands;
+    }
+    if (!reason_given && !pipeline.not_instrumented.empty()) {
+      uncounted_[{"pipeline " + (pipeline.name.empty() ? short_hash(pipeline.hash) : pipeline.name),
+                  pipeline.not_instrumented}] += commands;
+    }
+  }
+
+  const Model& model_;
+  Summary& summary_;
+  std::map<uint32_t, std::string> shaders_;  // why not counted
+  std::map<std::pair<std::string, std::string>, uint64_t> uncounted_;
+};
+
+void count_frames(const Model& model, Summary& summary) {
+  std::set<uint32_t> frames;
+  for (const Command& command : model.commands) frames.insert(command.frame);
+  for (const Pass& pass : model.passes) frames.insert(pass.frame);
+  summary.frames = frames.size();
+  for (uint32_t f = 0; f < model.frames.size(); ++f) {
+    if (!model.frame_selected(f)) continue;
+    summary.blocks_dropped += static_cast<uint64_t>(std::max<int64_t>(model.frames[f].blocks_dropped, 0));
+    summary.commands_dropped += static_cast<uint64_t>(std::max<int64_t>(model.frames[f].commands_dropped, 0));
+  }
+}
+
+}  // namespace
+
+Summary summarize(const Model& model) {
+  Summary summary;
+  summary.path = model.reader.path();
+  summary.tool_version = model.capture.tool_version;
+  summary.command_line = model.capture.command_line;
+  summary.start_unix_ns = model.capture.start_unix_ns;
+  summary.complete = model.capture.end_monotonic_ns.has_value();
+  if (summary.complete) summary.duration_ns = *model.capture.end_monotonic_ns - model.capture.start_monotonic_ns;
+  summary.exit_status = model.capture.exit_status;
+  summary.frame_range = model.capture.frame_range;
+  summary.shader_pattern = model.capture.shader_pattern;
+  summary.processes = model.processes.size();
+  for (const store::DeviceRow& row : model.devices) summary.devices.push_back(device_summary(row));
+  summary.passes = model.passes.size();
+  count_frames(model, summary);
+  Counter(model, summary).run();
+  summary.messages = model.messages;
+  return summary;
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,51 @@
+#include "analysis/table.h"
+
+#include <algorithm>
+
+namespace tally::analysis {
+namespace {
+
+// Exact where both are counts: doubles cannot tell neighbouring counts above 2^53 apart.
+bool larger(const Cell& a, const Cell& b) {
+  const auto* x = std::get_if<uint64_t>(&a);
+  const auto* y = std::get_if<uint64_t>(&b);
+  if (x != nullptr && y != nullptr) return *x > *y;
+  return number_of(a) > number_of(b);
+}
+
+bool before_in_text(const Cell& a, const Cell& b) {
+  const auto* x = std::get_if<std::string>(&a);
+  const auto* y = std::get_if<std::string>(&b);
+  if (x != nullptr && y != nullptr) return *x < *y;
+  return x != nullptr && y == nullptr;
+}
+
+}  // namespace
+
+std::optional<size_t> Table::column_index(const std::string& column_id) const {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].id == column_id) return i;
+  }
+  return std::nullopt;
+}
+
+double number_of(const Cell& cell) {
+  if (const auto* count = std::get_if<uint64_t>(&cell)) return static_cast<double>(*count);
+  if (const auto* ratio = std::get_if<double>(&cell)) return *ratio;
+  return 0;
+}
+
+void sort_rows(Table& table, size_t column) {
+  const bool number = table.columns[column].is_number();
+  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const Row& a, const Row& b) {
+    return number ? larger(a[column], b[column]) : before_in_text(a[column], b[column]);
+  });
+  table.sorted_by = table.columns[column].id;
+}
+
+void keep_top(Table& table, size_t count) {
+  table.total_rows = table.rows.size();
+  if (count != 0 && table.rows.size() > count) table.rows.resize(count);
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,43 @@
+// What every table of measurements does in the same way: metric columns, the share of the whole, which columns are
+// shown, order and number of rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/metrics.h"
+#include "analysis/table.h"
+#include "base/status.h"
+
+namespace tally::analysis {
+
+struct TableOptions {
+  std::string sort;                  // a column's id, empty: the default metric
+  std::vector<std::string> columns;  // ids, empty: the usual ones
+  size_t top = 0;                    // rows to keep, 0: all
+  bool merge = false;                // put draws or passes that are alike together
+};
+
+// Values of metrics by row: `at(row, metric)`. Sums saturate.
+class MetricMatrix {
+ public:
+  MetricMatrix(size_t rows, size_t metrics) : metrics_(metrics), values_(rows * metrics) {}
+  uint64_t at(size_t row, size_t metric) const { return values_[row * metrics_ + metric]; }
+  void add(size_t row, size_t metric, uint64_t value);
+  // Not less than it was: for values that lines of one block share.
+  void raise(size_t row, size_t metric, uint64_t value);
+  size_t metric_count() const { return metrics_; }
+
+ private:
+  size_t metrics_;
+  std::vector<uint64_t> values_;
+};
+
+void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
+void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
+
+// Sorts, adds the column "share", keeps the top rows and the wanted columns. The error names the columns there are.
+Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options);
+
+}  // namespace tally::analysis

@@ -1,0 +1,128 @@
+#include "report/header.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/display_text.h"
+#include "report/values.h"
+
+namespace tally::report {
+namespace {
+
+using analysis::Summary;
+
+constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr size_t kMostReasons = 8;
+constexpr size_t kMostMessages = 8;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string file_name(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string start_text(const Summary& s) {
+  const std::time_t seconds = s.start_unix_ns / kNanosecondsPerSecond;
+  std::tm utc{};
+  if (gmtime_r(&seconds, &utc) == nullptr) return "unknown";
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", utc);
+}
+
+std::string captured_text(const Summary& s) {
+  std::string text = start_text(s);
+  if (s.duration_ns) text += fmt::format(", {}", duration_text(static_cast<double>(*s.duration_ns)));
+  text += ", by tally " + s.tool_version;
+  if (s.exit_status && *s.exit_status != 0) text += fmt::format("; the application ended with status {}", *s.exit_status);
+  return text;
+}
+
+std::string limits_text(const Summary& s) {
+  std::string text;
+  if (!s.frame_range.empty()) text += "frames " + s.frame_range;
+  if (!s.shader_pattern.empty()) text += (text.empty() ? "" : ", ") + ("shaders '" + s.shader_pattern + "'");
+  return text;
+}
+
+class Lines {
+ public:
+  explicit Lines(size_t width) : width_(width) {}
+
+  void add(const std::string& title, const std::string& value) {
+    if (value.empty()) return;
+    text_ += shortened(fmt::format("  {}{}", left_aligned(title, 13), printable(value)), width_) + "\n";
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  size_t width_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string amounts(const Summary& s) {
+  return fmt::format("{}, {}, {}, {}", counted(s.frames, "frame"), counted(s.passes, "pass"), counted(s.draws, "draw"),
+                     counted(s.dispatches, "dispatch"));
+}
+
+std::string shaders_line(const Summary& s) {
+  std::string text = counted(s.shaders_counted, "shader") + " counted";
+  if (!s.uncounted.empty()) text += fmt::format(", {} not", with_separators(s.uncounted.size()));
+  return text;
+}
+
+std::vector<std::string> uncounted_lines(const Summary& s, size_t most) {
+  std::vector<std::string> lines;
+  for (const analysis::Uncounted& entry : s.uncounted) {
+    if (lines.size() == most) break;
+    lines.push_back(fmt::format("{}: {}", entry.what, entry.reason));
+  }
+  if (s.uncounted.size() > most) lines.push_back(fmt::format("and {} more", s.uncounted.size() - most));
+  return lines;
+}
+
+std::vector<std::string> missing_lines(const Summary& s) {
+  std::vector<std::string> lines;
+  if (!s.complete) lines.push_back("the capture was not finished: it holds what was written until then");
+  for (const analysis::DeviceSummary& device : s.devices) {
+    if (!device.not_captured.empty()) lines.push_back(fmt::format("nothing of {}: {}", device.name, device.not_captured));
+  }
+  if (s.commands_dropped != 0) {
+    lines.push_back(counted(s.commands_dropped, "command") + " not recorded: the capture could not keep up");
+  }
+  if (s.blocks_dropped != 0) {
+    lines.push_back(counted(s.blocks_dropped, "command") + " with sums only: by line and block they are missing");
+  }
+  return lines;
+}
+
+std::string capture_header(const Summary& s, size_t width) {
+  Lines lines(width);
+  lines.add("application", joined(s.command_line));
+  lines.add("captured", captured_text(s));
+  lines.add("only", limits_text(s));
+  for (const analysis::DeviceSummary& device : s.devices) {
+    lines.add("device", fmt::format("{}; {}; Vulkan {}", device.name, device.driver, device.api_version));
+  }
+  lines.add("holds", amounts(s));
+  lines.add("shaders", shaders_line(s));
+  for (const std::string& line : uncounted_lines(s, kMostReasons)) lines.add("not counted", line);
+  for (const std::string& line : missing_lines(s)) lines.add("missing", line);
+  size_t shown = 0;
+  for (const store::MessageRow& message : s.messages) {
+    if (message.severity == store::Severity::Info || shown == kMostMessages) continue;
+    ++shown;
+    lines.add(message.severity == store::Severity::Error ? "error" : "warning", message.text);
+  }
+  return printable(file_name(s.path)) + "\n\n" + lines.take();
+}
+
+}  // namespace tally::report

@@ -1,0 +1,148 @@
+#include "report/text_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "report/display_text.h"
+#include "report/values.h"
+
+namespace tally::report {
+namespace {
+
+using analysis::Column;
+using analysis::ColumnRole;
+using analysis::Table;
+
+constexpr size_t kGap = 2;
+constexpr size_t kLeastTextWidth = 24;
+constexpr size_t kLeastKeyWidth = 12;
+
+// One column that is shown: its texts, and the cells it may take.
+struct Strip {
+  const Column* column;
+  std::vector<std::string> texts;
+  size_t width;
+
+  bool can_shrink() const { return !column->is_number(); }
+  size_t least() const {
+    const size_t floor = column->role == ColumnRole::Text ? kLeastTextWidth : kLeastKeyWidth;
+    return std::min(width, std::max(floor, display_width(column->title)));
+  }
+};
+
+Strip make_strip(const Table& table, size_t index) {
+  Strip strip{&table.columns[index], {}, display_width(table.columns[index].title)};
+  for (const analysis::Row& row : table.rows) {
+    strip.texts.push_back(printable(cell_text(row[index], strip.column->unit)));
+    strip.width = std::max(strip.width, display_width(strip.texts.back()));
+  }
+  return strip;
+}
+
+size_t line_width(const std::vector<Strip>& strips) {
+  size_t width = 0;
+  for (const Strip& strip : strips) width += strip.width + kGap;
+  return width;
+}
+
+// Text first, then keys, the widest of them each time.
+void shrink(std::vector<Strip>& strips, size_t width) {
+  for (const ColumnRole role : {ColumnRole::Text, ColumnRole::Key}) {
+    for (Strip& strip : strips) {
+      const size_t have = line_width(strips);
+      if (have <= width) return;
+      if (strip.column->role != role || !strip.can_shrink()) continue;
+      const size_t excess = have - width;
+      const size_t least = strip.least();
+      strip.width = strip.width > least + excess ? strip.width - excess : least;
+    }
+  }
+}
+
+// Leaves out the last values until the line fits with every text at its least; says how many.
+size_t drop_values(std::vector<Strip>& strips, size_t width) {
+  const auto least_line = [&] {
+    size_t sum = 0;
+    for (const Strip& s : strips) sum += (s.can_shrink() ? s.least() : s.width) + kGap;
+    return sum;
+  };
+  size_t dropped = 0;
+  while (least_line() > width) {
+    const auto last = std::find_if(strips.rbegin(), strips.rend(), [](const Strip& s) {
+      return s.column->role == ColumnRole::Value;
+    });
+    if (last == strips.rend() || strips.size() == 1) break;
+    strips.erase(std::next(last).base());
+    ++dropped;
+  }
+  return dropped;
+}
+
+std::string placed(const Strip& strip, const std::string& text, bool last) {
+  if (strip.column->is_number()) return right_aligned(text, strip.width);
+  const std::string cut = shortened(text, strip.width);
+  return last ? cut : left_aligned(cut, strip.width);
+}
+
+std::string without_trailing_spaces(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+template <typename TextOf>
+std::string line_of(const std::vector<Strip>& strips, TextOf text_of) {
+  std::string line;
+  for (size_t i = 0; i < strips.size(); ++i) {
+    line += std::string(kGap, ' ') + placed(strips[i], text_of(strips[i]), i + 1 == strips.size());
+  }
+  return without_trailing_spaces(std::move(line)) + "\n";
+}
+
+std::string heading(const Table& table) {
+  std::string text = table.title;
+  if (const auto column = table.column_index(table.sorted_by)) {
+    text += ", by " + table.columns[*column].title;
+  }
+  if (table.total_rows > table.rows.size()) {
+    text += fmt::format(" (first {} of {})", with_separators(table.rows.size()),
+                        with_separators(table.total_rows));
+  }
+  return printable(text) + "\n";
+}
+
+std::vector<Strip> shown_strips(const Table& table, const TextOptions& options) {
+  std::vector<Strip> strips;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].shown || options.all_columns) strips.push_back(make_strip(table, i));
+  }
+  return strips;
+}
+
+}  // namespace
+
+std::string text_table(const Table& table, const TextOptions& options) {
+  std::vector<Strip> strips = shown_strips(table, options);
+  const size_t dropped = drop_values(strips, options.width);
+  shrink(strips, options.width);
+
+  std::string out = heading(table) + "\n";
+  if (table.rows.empty()) {
+    out += "  (nothing)\n";
+  } else {
+    out += line_of(strips, [](const Strip& s) { return s.column->title; });
+    out += line_of(strips, [](const Strip& s) { return std::string(s.width, '-'); });
+    for (size_t r = 0; r < table.rows.size(); ++r) {
+      out += line_of(strips, [r](const Strip& s) { return s.texts[r]; });
+    }
+  }
+  for (const std::string& note : table.notes) out += "  " + printable(note) + "\n";
+  if (dropped != 0) {
+    out += fmt::format("  {} left out for want of width: --columns picks, --width widens.\n",
+                       counted(dropped, "column"));
+  }
+  return out;
+}
+
+}  // namespace tally::report

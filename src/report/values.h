@@ -1,0 +1,29 @@
+// How single values are written for people. JSON carries them raw.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analysis/table.h"
+
+namespace tally::report {
+
+// 1234567 -> "1,234,567".
+std::string with_separators(uint64_t value);
+
+// 1234567 ns -> "1.235 ms"; four significant digits above the nanosecond.
+std::string duration_text(double nanoseconds);
+
+// 1536 -> "1.500 KiB"; bytes below 1 KiB exactly.
+std::string bytes_text(double bytes);
+
+// A cell in its column's unit; nothing is blank.
+std::string cell_text(const analysis::Cell& cell, analysis::Unit unit);
+
+// "count", "ns", "bytes", "percent" or "" as JSON and the documents name units.
+std::string unit_name(analysis::Unit unit);
+
+// "1 draw", "2 draws", "1,000 draws".
+std::string counted(uint64_t count, const std::string& singular);
+
+}  // namespace tally::report
