@@ -1,0 +1,105 @@
+#include "harness/instrumented.h"
+
+#include <stdexcept>
+
+namespace tally::bench {
+namespace {
+
+using spirv::Counting;
+using spirv::Placement;
+
+constexpr Technique kTechniques[] = {
+    {"naive: every block, every lane", Placement::Every, Counting::Lane, 0},
+    {"aggregated: every block, subgroup", Placement::Every, Counting::Subgroup, 0},
+    {"private: every block, one flush", Placement::Every, Counting::Private, 0},
+    {"minimal: fewest blocks, one flush", Placement::Minimal, Counting::Private, 0},
+    {"sharded: the same over 64 shards", Placement::Minimal, Counting::Private, 6},
+};
+
+spv::ExecutionModel model_of(VkShaderStageFlagBits stage) {
+  switch (stage) {
+    case VK_SHADER_STAGE_VERTEX_BIT:
+      return spv::ExecutionModel::Vertex;
+    case VK_SHADER_STAGE_FRAGMENT_BIT:
+      return spv::ExecutionModel::Fragment;
+    case VK_SHADER_STAGE_COMPUTE_BIT:
+      return spv::ExecutionModel::GLCompute;
+    default:
+      throw std::invalid_argument("a stage that no benchmark uses");
+  }
+}
+
+}  // namespace
+
+std::span<const Technique> techniques() { return kTechniques; }
+
+InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
+                                         const Technique& technique,
+                                         std::span<const ShaderSource> sources,
+                                         uint32_t push_offset)
+    : shards_log2_(technique.shards_log2) {
+  for (const ShaderSource& source : sources) {
+    spirv::BlockCountOptions options;
+    options.stage = model_of(source.stage);
+    options.address.push_constant_offset = push_offset;
+    options.placement = technique.placement;
+    options.counting = technique.counting;
+    options.int64 = capabilities.int64;
+    options.int64_atomics = capabilities.int64_atomics;
+    options.subgroup_operations = capabilities.subgroups_in(source.stage);
+    options.max_shards_log2 = technique.shards_log2;
+    auto result = spirv::add_block_counts(source.words, options);
+    if (!result) throw std::runtime_error(result.error().message);
+
+    auto shader = std::make_unique<Shader>();
+    shader->stage = source.stage;
+    shader->result = std::move(*result);
+    shader->counters = {total_stride_, shader->result.plan.counters_per_shard};
+    shader->entry = {shader->result.first_counter_spec_id.value_or(0), 0, sizeof(uint32_t)};
+    shader->specialization = {1, &shader->entry, sizeof(uint32_t), &shader->counters.first_counter};
+    total_stride_ += shader->counters.stride;
+    shaders_.push_back(std::move(shader));
+  }
+}
+
+std::vector<test::Stage> InstrumentedShaders::stages() const {
+  std::vector<test::Stage> stages;
+  for (const auto& shader : shaders_) {
+    test::Stage& stage = stages.emplace_back();
+    stage.stage = shader->stage;
+    stage.code = shader->result.words;
+    if (shader->result.first_counter_spec_id) stage.specialization = &shader->specialization;
+  }
+  return stages;
+}
+
+VkDeviceSize InstrumentedShaders::record_bytes() const {
+  return probe::record_bytes(total_stride_, shards_log2_);
+}
+
+std::vector<uint64_t> InstrumentedShaders::executions(std::span<const uint64_t> record) const {
+  std::vector<uint64_t> all;
+  for (const auto& shader : shaders_) {
+    std::vector<uint64_t> sums(shader->counters.stride);
+    if (!probe::sum_shards(record, shader->counters, shards_log2_, sums)) {
+      throw std::runtime_error("the record is too short");
+    }
+    const spirv::BlockCounts counts = shader->result.plan.derive(sums);
+    all.insert(all.end(), counts.executions.begin(), counts.executions.end());
+  }
+  return all;
+}
+
+uint32_t InstrumentedShaders::counters() const {
+  uint32_t sum = 0;
+  for (const auto& shader : shaders_) sum += shader->result.plan.counter_count;
+  return sum;
+}
+
+uint32_t InstrumentedShaders::blocks() const {
+  uint32_t sum = 0;
+  for (const auto& shader : shaders_) sum += shader->result.plan.block_count;
+  return sum;
+}
+
+}  // namespace tally::bench

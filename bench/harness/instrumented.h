@@ -1,0 +1,63 @@
+// A pipeline's shaders as the block-count pass writes them with one technique, and the record they
+// write: the pass measured without any layer.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/gpu.h"
+#include "probe/record.h"
+#include "spirv/pass/block_count.h"
+#include "support/pipeline.h"
+
+namespace tally::bench {
+
+struct Technique {
+  const char* name;
+  spirv::Placement placement;
+  spirv::Counting counting;
+  uint32_t shards_log2;
+};
+
+// From the plainest to the one that the layer uses.
+std::span<const Technique> techniques();
+
+struct ShaderSource {
+  VkShaderStageFlagBits stage;
+  std::span<const uint32_t> words;
+};
+
+class InstrumentedShaders {
+ public:
+  // `push_offset` is where the record's address word stands in the push constants.
+  InstrumentedShaders(const Capabilities& capabilities, const Technique& technique,
+                      std::span<const ShaderSource> sources, uint32_t push_offset);
+
+  // For pipeline creation; valid as long as the object.
+  std::vector<test::Stage> stages() const;
+  VkDeviceSize record_bytes() const;
+  uint64_t address_word(VkDeviceAddress record) const {
+    return probe::address_word(record, shards_log2_);
+  }
+  // Executions of all blocks, stage after stage.
+  std::vector<uint64_t> executions(std::span<const uint64_t> record) const;
+  uint32_t counters() const;
+  uint32_t blocks() const;
+
+ private:
+  struct Shader {
+    VkShaderStageFlagBits stage;
+    spirv::BlockCountResult result;
+    probe::StageCounters counters;
+    VkSpecializationMapEntry entry;
+    VkSpecializationInfo specialization;
+  };
+
+  uint32_t shards_log2_;
+  uint32_t total_stride_ = 0;
+  std::vector<std::unique_ptr<Shader>> shaders_;  // their addresses stay
+};
+
+}  // namespace tally::bench

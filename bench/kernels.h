@@ -1,0 +1,48 @@
+// The kernels whose instrumentation is measured, each at a size that suits the device.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/instrumented.h"
+#include "support/render_target.h"
+
+namespace tally::bench {
+
+// The kernels' own push constants come first; the record's address word follows.
+inline constexpr uint32_t kKernelPushBytes = 16;
+
+// One shader program and one unit of work for it, dispatched or drawn.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+
+  const std::string& name() const { return name_; }
+  std::span<const ShaderSource> sources() const { return sources_; }
+  VkPipelineLayout layout() const { return layout_; }
+
+  virtual test::Pipeline make_pipeline(const std::vector<test::Stage>& stages) const = 0;
+  // What surrounds all units of a command buffer, and one unit.
+  virtual void begin(VkCommandBuffer commands, VkPipeline pipeline) const = 0;
+  virtual void add_unit(VkCommandBuffer commands) const = 0;
+  virtual void end(VkCommandBuffer commands) const = 0;
+
+ protected:
+  Kernel(std::string name, std::vector<ShaderSource> sources)
+      : name_(std::move(name)), sources_(std::move(sources)) {}
+
+  test::PipelineLayout layout_;
+
+ private:
+  std::string name_;
+  std::vector<ShaderSource> sources_;
+};
+
+std::unique_ptr<Kernel> make_hot_loop(test::Context& context, const Capabilities& capabilities);
+std::unique_ptr<Kernel> make_memory_bound(test::Context& context, const Capabilities& capabilities);
+std::unique_ptr<Kernel> make_fragment_heavy(test::Context& context,
+                                            const Capabilities& capabilities);
+
+}  // namespace tally::bench

@@ -1,0 +1,163 @@
+// What counting blocks costs on the device: three kernels plain and with each technique of the
+// pass, without any layer. Every technique must come to the same counts, or there is no table.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+
+#include "harness/program.h"
+#include "harness/rounds.h"
+#include "harness/table.h"
+#include "kernels.h"
+
+namespace tally::bench {
+namespace {
+
+constexpr uint32_t kMaxRecords = 16;
+
+// A kernel plain or instrumented, and a command buffer with `units` of its work.
+class Variant {
+ public:
+  Variant(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
+          const Technique* technique)
+      : context_(context), kernel_(kernel), timer_(context) {
+    if (technique) {
+      shaders_.emplace(capabilities, *technique, kernel.sources(), kKernelPushBytes);
+      stride_ = shaders_->record_bytes();
+      records_ = DeviceBuffer(context, stride_ * kMaxRecords, Residence::Visible);
+      pipeline_ = kernel.make_pipeline(shaders_->stages());
+    } else {
+      std::vector<test::Stage> stages;
+      for (const ShaderSource& source : kernel.sources()) {
+        stages.push_back({source.stage, source.words});
+      }
+      pipeline_ = kernel.make_pipeline(stages);
+    }
+  }
+
+  // What measure() runs from now on. Every unit has a record of its own, as commands have.
+  void record(uint32_t units) {
+    commands_ = context_.begin_commands(0);
+    timer_.begin(commands_);
+    kernel_.begin(commands_, pipeline_);
+    for (uint32_t unit = 0; unit < units; ++unit) {
+      if (shaders_) push_record(unit % kMaxRecords);
+      kernel_.add_unit(commands_);
+    }
+    kernel_.end(commands_);
+    timer_.end(commands_);
+    test::full_barrier(commands_);
+    test::check(vkEndCommandBuffer(commands_));
+  }
+
+  // Device time and time by the clock.
+  Sample measure() {
+    const double wall = time_of([&] { context_.submit_and_wait(commands_); });
+    return {timer_.nanoseconds(), wall};
+  }
+
+  // Executions of each block in one unit.
+  std::vector<uint64_t> executions() {
+    std::ranges::fill(records_.words(), 0);
+    record(1);
+    measure();
+    return shaders_->executions(records_.words());
+  }
+
+  const InstrumentedShaders* shaders() const { return shaders_ ? &*shaders_ : nullptr; }
+
+ private:
+  void push_record(uint32_t index) {
+    const uint64_t word = shaders_->address_word(records_.address() + index * stride_);
+    vkCmdPushConstants(commands_, kernel_.layout(), VK_SHADER_STAGE_ALL, kKernelPushBytes,
+                       sizeof word, &word);
+  }
+
+  test::Context& context_;
+  const Kernel& kernel_;
+  GpuTimer timer_;
+  std::optional<InstrumentedShaders> shaders_;
+  DeviceBuffer records_;
+  VkDeviceSize stride_ = 0;
+  test::Pipeline pipeline_;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+};
+
+// As many units as the plain kernel needs for `target` nanoseconds.
+uint32_t units_for(Variant& plain, double target) {
+  plain.record(1);
+  plain.measure();
+  const double one = std::max(plain.measure()[0], 1.0);
+  return static_cast<uint32_t>(std::clamp(target / one, 1.0, 1000.0));
+}
+
+void require_equal_counts(std::vector<std::unique_ptr<Variant>>& variants) {
+  const std::vector<uint64_t> expected = variants[1]->executions();
+  for (size_t i = 2; i < variants.size(); ++i) {
+    if (variants[i]->executions() != expected) {
+      throw std::runtime_error(fmt::format("\"{}\" and \"{}\" do not count the same",
+                                           techniques()[0].name, techniques()[i - 1].name));
+    }
+  }
+}
+
+struct Options {
+  int rounds = 7;
+  double target_ms = 20;
+  std::string only;
+};
+
+void measure_kernel(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
+                    const Options& options) {
+  std::vector<std::unique_ptr<Variant>> variants;
+  variants.push_back(std::make_unique<Variant>(context, capabilities, kernel, nullptr));
+  for (const Technique& technique : techniques()) {
+    variants.push_back(std::make_unique<Variant>(context, capabilities, kernel, &technique));
+  }
+  require_equal_counts(variants);
+
+  const uint32_t units = units_for(*variants[0], options.target_ms * 1e6);
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    variants[i]->record(units);
+    candidates.push_back({i ? techniques()[i - 1].name : "plain",
+                          [variant = variants[i].get()] { return variant->measure(); }});
+  }
+  const std::vector<Measured> measured = measure_in_turn(candidates, options.rounds);
+
+  Table table({kernel.name(), "counters", "device time", "of plain", "by the clock"});
+  for (size_t i = 0; i < measured.size(); ++i) {
+    const InstrumentedShaders* shaders = variants[i]->shaders();
+    table.add({measured[i].name, shaders ? fmt::format("{}", shaders->counters()) : "-",
+               duration(measured[i].values[0].median / units),
+               with_quartiles(measured[i].ratios[0]), number(measured[i].ratios[1].median)});
+  }
+  fmt::print("{}{} blocks; {} units of work in one measurement, {} rounds\n\n", table.text(),
+             variants[1]->shaders()->blocks(), units, options.rounds);
+}
+
+void run(const Options& options) {
+  test::Context context;
+  const Capabilities capabilities(context.gpu());
+  print_device(capabilities);
+  using Make = std::unique_ptr<Kernel> (*)(test::Context&, const Capabilities&);
+  for (Make make : {make_hot_loop, make_memory_bound, make_fragment_heavy}) {
+    const std::unique_ptr<Kernel> kernel = make(context, capabilities);
+    if (kernel->name().find(options.only) == std::string::npos) continue;
+    measure_kernel(context, capabilities, *kernel, options);
+  }
+}
+
+}  // namespace
+}  // namespace tally::bench
+
+int main(int argc, char** argv) {
+  tally::bench::Options options;
+  CLI::App app("What counting blocks costs on the device, for each technique");
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_option("--target-ms", options.target_ms, "device time of one plain measurement");
+  app.add_option("--kernel", options.only, "only kernels whose name contains this");
+  CLI11_PARSE(app, argc, argv);
+  return tally::bench::run_program([&] { tally::bench::run(options); });
+}
