@@ -11,7 +11,6 @@ namespace {
 // Names longer than this are cut: many things may share one name, and memory must stay in
 // proportion to the module.
 constexpr size_t kNameLimit = 1024;
-constexpr size_t kNoLimit = ~size_t{0};
 
 // Operands of an OpExtInst: set, instruction, then the arguments.
 constexpr size_t kFirstArgument = 2;
