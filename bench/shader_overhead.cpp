@@ -92,14 +92,24 @@ uint32_t units_for(Variant& plain, double target) {
   return static_cast<uint32_t>(std::clamp(target / one, 1.0, 1000.0));
 }
 
-void require_equal_counts(std::vector<std::unique_ptr<Variant>>& variants) {
+// Every difference of a technique's counts from the naive ones, a line each.
+std::string differences(std::vector<std::unique_ptr<Variant>>& variants) {
   const std::vector<uint64_t> expected = variants[1]->executions();
+  std::string lines;
   for (size_t i = 2; i < variants.size(); ++i) {
-    if (variants[i]->executions() != expected) {
-      throw std::runtime_error(fmt::format("\"{}\" and \"{}\" do not count the same",
-                                           techniques()[0].name, techniques()[i - 1].name));
+    const std::vector<uint64_t> counts = variants[i]->executions();
+    for (size_t block = 0; block < expected.size(); ++block) {
+      if (counts[block] == expected[block]) continue;
+      lines += fmt::format("\n  block {}: {} by \"{}\", {} by \"{}\"", block, expected[block],
+                           techniques()[0].name, counts[block], techniques()[i - 1].name);
     }
   }
+  return lines;
+}
+
+void require_equal_counts(std::vector<std::unique_ptr<Variant>>& variants) {
+  const std::string lines = differences(variants);
+  if (!lines.empty()) throw std::runtime_error("techniques differ in their counts:" + lines);
 }
 
 struct Options {
