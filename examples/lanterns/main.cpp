@@ -2,34 +2,42 @@
 // frame.
 #include <png.h>
 
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "lanterns.h"
 
 namespace {
 
 struct Options {
-  int frames = 3;
+  unsigned frames = 3;
   VkExtent2D extent = {480, 270};
   std::string png;
 };
 
 Options parse(int argc, char** argv) {
   Options options;
+  const auto number = [](std::string_view text) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value == 0) {
+      throw std::invalid_argument(std::string(text) + ": a number above 0 is wanted");
+    }
+    return value;
+  };
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (i + 1 == argc) throw std::invalid_argument(name + ": a value is missing, or it is unknown");
-    const char* value = argv[i + 1];
+    const std::string_view value = argv[i + 1];
     if (name == "--frames") {
-      options.frames = std::atoi(value);
+      options.frames = number(value);
     } else if (name == "--size") {
-      if (std::sscanf(value, "%ux%u", &options.extent.width, &options.extent.height) != 2) {
-        throw std::invalid_argument("--size: WIDTHxHEIGHT");
-      }
+      const size_t cross = value.find('x');
+      if (cross == std::string_view::npos) throw std::invalid_argument("--size: WIDTHxHEIGHT");
+      options.extent = {number(value.substr(0, cross)), number(value.substr(cross + 1))};
     } else if (name == "--png") {
       options.png = value;
     } else {
@@ -54,7 +62,7 @@ void write_png(const std::string& file, VkExtent2D extent, const std::vector<uin
 void run(const Options& options) {
   tally::test::Context context;
   lanterns::Lanterns lanterns(context, options.extent);
-  for (int frame = 0; frame < options.frames; ++frame)
+  for (unsigned frame = 0; frame < options.frames; ++frame)
     lanterns.draw_frame(1.0f + 0.1f * static_cast<float>(frame));
   if (!options.png.empty()) {
     write_png(options.png, options.extent,

@@ -2,10 +2,10 @@
 
 namespace tally::test {
 
-void check(VkResult result, std::source_location where) {
+void check(VkResult result, const char* file, int line) {
   if (result == VK_SUCCESS) return;
-  throw VulkanError(result, std::string(where.file_name()) + ":" + std::to_string(where.line()) +
-                                ": VkResult " + std::to_string(result));
+  throw VulkanError(result, std::string(file) + ":" + std::to_string(line) + ": VkResult " +
+                                std::to_string(result));
 }
 
 }  // namespace tally::test

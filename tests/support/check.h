@@ -4,7 +4,6 @@
 
 #include <vulkan/vulkan.h>
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -22,6 +21,7 @@ class VulkanError : public std::runtime_error {
 };
 
 // Throws VulkanError unless `result` is VK_SUCCESS.
-void check(VkResult result, std::source_location where = std::source_location::current());
+// (std::source_location would say where as well, but clang 14 does not have it.)
+void check(VkResult result, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 }  // namespace tally::test
