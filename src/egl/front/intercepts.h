@@ -1,0 +1,122 @@
+// What each EGL function of functions.def is to Tally: its handler, run(driver, real, arguments...). `real` may be null
+// where the driver lacks the function; the handler then answers with 0 (EGL_FALSE, no handle).
+#pragma once
+
+#include <EGL/egl.h>
+
+#include <type_traits>
+
+#include "egl/driver/driver.h"
+#include "egl/front/displays.h"
+#include "egl/front/extension_string.h"
+#include "egl/front/own_error.h"
+#include "egl/gl/calls.h"
+#include "egl/gl/contexts.h"
+#include "egl/group/frames.h"
+
+namespace tally::egl::intercept {
+
+template <typename Result, typename... Arguments>
+Result forward(Result (*real)(Arguments...), std::type_identity_t<Arguments>... arguments) {
+  if (real == nullptr) return Result{};
+  return real(arguments...);
+}
+
+struct Pass {
+  static auto run(Driver&, auto real, auto... arguments) { return forward(real, arguments...); }
+};
+
+struct Initialize {
+  static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLint* major, EGLint* minor) {
+    const EGLBoolean done = forward(real, display, major, minor);
+    if (done) remember_display(driver, display);
+    return done;
+  }
+};
+
+struct Terminate {
+  static EGLBoolean run(Driver& driver, auto real, EGLDisplay display) {
+    if (t_hot.context != nullptr && t_hot.context->display() == display) settle_current_context();
+    forget_display(driver, display);
+    drop_display(driver, display);
+    return forward(real, display);
+  }
+};
+
+struct MakeCurrent {
+  static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLSurface draw,
+                        EGLSurface read, EGLContext context) {
+    const bool stays = t_hot.context != nullptr && &t_hot.context->driver() == &driver &&
+                       t_hot.context->handle() == context;
+    if (!stays) settle_current_context();
+    const EGLBoolean done = forward(real, display, draw, read, context);
+    if (done && !stays) set_current_context(driver, display, context);
+    return done;
+  }
+};
+
+struct ReleaseThread {
+  static EGLBoolean run(Driver& driver, auto real) {
+    const bool ours = t_hot.context != nullptr && &t_hot.context->driver() == &driver;
+    if (ours) settle_current_context();
+    const EGLBoolean done = forward(real);
+    if (done && ours) set_current_context(driver, EGL_NO_DISPLAY, EGL_NO_CONTEXT);
+    return done;
+  }
+};
+
+struct DestroyContext {
+  static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLContext context) {
+    if (t_hot.context != nullptr && t_hot.context->handle() == context) settle_current_context();
+    // Before the driver frees the handle: another thread may get it again at once.
+    forget_context(driver, display, context);
+    return forward(real, display, context);
+  }
+};
+
+struct DestroySurface {
+  static EGLBoolean run(Driver&, auto real, EGLDisplay display, EGLSurface surface) {
+    frames().forget(surface);
+    return forward(real, display, surface);
+  }
+};
+
+struct Swap {
+  static EGLBoolean run(Driver&, auto real, EGLDisplay display, EGLSurface surface, auto... rest) {
+    if (t_hot.context != nullptr) t_hot.context->end_frame();
+    if (!frames().active()) return forward(real, display, surface, rest...);
+    const uint64_t begin = now_ns();
+    const EGLBoolean done = forward(real, display, surface, rest...);
+    if (done) frames().swapped(surface, begin, now_ns());
+    return done;
+  }
+};
+
+// Waits for the GPU.
+struct Wait {
+  static auto run(Driver&, auto real, auto... arguments) {
+    if (!(collecting() & kCollectApi)) return forward(real, arguments...);
+    Call call(t_hot);
+    call.add(ApiCounter::SyncCalls);
+    const TimedCall timed(call, ApiCounter::SyncTime);
+    return forward(real, arguments...);
+  }
+};
+using ClientWait = Wait;
+
+struct QueryString {
+  static const char* run(Driver&, auto real, EGLDisplay display, EGLint name) {
+    const char* const text = forward(real, display, name);
+    return name == EGL_EXTENSIONS ? with_extension(text) : text;
+  }
+};
+
+struct GetError {
+  static EGLint run(Driver&, auto real) {
+    const EGLint own = take_own_error();
+    const EGLint drivers = forward(real);  // asked for in any case: it is the older one
+    return own != EGL_SUCCESS ? own : drivers;
+  }
+};
+
+}  // namespace tally::egl::intercept

@@ -1,0 +1,75 @@
+#include "egl/gl/api_counts.h"
+
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "egl/gl/hot.h"
+
+namespace tally::egl {
+namespace {
+
+// Counts outlive their thread, since their sum must not fall; the next thread that comes goes on with them.
+class Registry {
+ public:
+  static Registry& instance() {
+    static auto* const registry = new Registry;  // never destroyed: threads may outlive static objects
+    return *registry;
+  }
+
+  ApiCounts* take() try {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      free_.reserve(all_.size() + 1);  // so that give_back() cannot fail
+      return all_.emplace_back(new ApiCounts);
+    }
+    ApiCounts* const counts = free_.back();
+    free_.pop_back();
+    return counts;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  void give_back(ApiCounts* counts) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(counts);
+  }
+  ApiTotals totals() {
+    const std::lock_guard lock(mutex_);
+    ApiTotals sum{};
+    for (const ApiCounts* counts : all_) counts->add_to(sum);
+    return sum;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ApiCounts*> all_;
+  std::vector<ApiCounts*> free_;
+};
+
+// Gives a thread's counts back when it ends. GL calls that come later still (from other destructors of the thread) take
+// counts anew; those are then never given back, which only costs their memory.
+struct Lease {
+  ApiCounts* counts = nullptr;
+  ~Lease() {
+    if (counts == nullptr) return;
+    t_hot.counts = nullptr;
+    Registry::instance().give_back(counts);
+  }
+};
+thread_local Lease t_lease;
+ApiCounts g_shared;
+
+}  // namespace
+
+ApiCounts& counts_for_this_thread() {
+  if (t_hot.counts == nullptr) {
+    ApiCounts* const counts = Registry::instance().take();
+    t_lease.counts = counts;
+    t_hot.counts = counts != nullptr ? counts : &g_shared;
+  }
+  return *t_hot.counts;
+}
+
+ApiTotals api_totals() { return Registry::instance().totals(); }
+
+}  // namespace tally::egl

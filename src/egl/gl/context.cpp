@@ -1,0 +1,204 @@
+#include "egl/gl/context.h"
+
+#include <cstdio>
+#include <new>
+#include <utility>
+
+#include "egl/driver/driver.h"
+#include "egl/gl/api_counts.h"
+
+namespace tally::egl {
+namespace {
+
+std::mutex g_plan_mutex;
+std::shared_ptr<const CollectPlan> g_plan = std::make_shared<CollectPlan>();
+
+struct Version {
+  bool es = false;
+  int number = 0;  // major * 10 + minor
+};
+
+Version parse_version(const GLubyte* text) {
+  if (text == nullptr) return {};
+  const auto* version = reinterpret_cast<const char*>(text);
+  int major = 0, minor = 0;
+  // "OpenGL ES-CM 1.1", "OpenGL ES 3.2 Mesa ...", "4.5 (Core Profile) ..."
+  if (std::sscanf(version, "OpenGL ES%*[-CML] %d.%d", &major, &minor) == 2 ||
+      std::sscanf(version, "OpenGL ES %d.%d", &major, &minor) == 2) {
+    return {true, major * 10 + minor};
+  }
+  std::sscanf(version, "%d.%d", &major, &minor);
+  return {false, major * 10 + minor};
+}
+
+template <typename Action>
+void unfailing(Action action) noexcept {
+  try {
+    action();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// Guards the application's error flag and counts an error of its that shows.
+class CountingErrorGuard {
+ public:
+  CountingErrorGuard(const RawGl& gl, GLenum& stash) : guard_(gl, stash) {
+    if (guard_.raised() && (collecting() & kCollectApi)) {
+      counts_for_this_thread().add(ApiCounter::Errors, 1);
+    }
+  }
+
+ private:
+  ErrorGuard guard_;
+};
+
+}  // namespace
+
+void set_collect_plan(std::shared_ptr<const CollectPlan> plan) {
+  const std::lock_guard lock(g_plan_mutex);
+  g_plan = std::move(plan);
+}
+
+std::shared_ptr<const CollectPlan> collect_plan() {
+  const std::lock_guard lock(g_plan_mutex);
+  return g_plan;
+}
+
+GlContext::GlContext(Driver& driver, EGLDisplay display, EGLContext handle)
+    : driver_(driver),
+      display_(display),
+      handle_(handle),
+      gl_(driver.raw()),
+      queries_(gl_) {
+  const Version version = parse_version(gl_.glGetString(GL_VERSION));
+  is_es_ = version.es;
+  has_pixel_buffers_ = version.number >= (version.es ? 30 : 21);
+}
+
+void GlContext::begin_segment() noexcept {
+  segment_open_ = true;
+  unfailing([this] { start_collectors(*collect_plan()); });
+}
+
+void GlContext::start_collectors(const CollectPlan& plan) {
+  const auto choice = plan.driver_choices.find(&driver_);
+  const bool of_driver = choice != plan.driver_choices.end();
+  if (plan.queries == 0 && !of_driver) return;
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  queries_.open(plan.queries);
+  if (!of_driver) return;
+  if (!driver_segments_) {
+    driver_segments_ = std::make_unique<DriverSegments>(gl_, driver_.counters());
+    measured_.store(driver_segments_.get(), std::memory_order_release);
+  }
+  driver_segments_->open(choice->second);
+}
+
+void GlContext::end_segment() {
+  queries_.close();
+  if (driver_segments_) driver_segments_->close();
+  segment_open_ = false;
+}
+
+void GlContext::harvest(bool wait) {
+  queries_.harvest(wait);
+  if (driver_segments_) driver_segments_->harvest(wait);
+}
+
+void GlContext::end_frame() noexcept {
+  const bool errors = (collecting() & kCollectApi) && collect_plan()->errors;
+  if (!segment_open_ && !errors) return;
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  unfailing([this] {
+    end_segment();
+    harvest(false);
+  });
+}
+
+void GlContext::settle() noexcept {
+  end_frame();
+  if (!queries_.is_busy() && !(driver_segments_ && driver_segments_->is_busy())) return;
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  unfailing([this] { harvest(true); });
+}
+
+QueryKinds GlContext::try_query_kinds() {
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  return queries_.try_kinds();
+}
+
+DriverCounters GlContext::list_driver_counters() {
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  return DriverCounters::list(gl_);
+}
+
+GLenum GlContext::application_gets_error(GLenum error) {
+  if (stashed_error_ == GL_NO_ERROR) return error;
+  // GL keeps the first error until it is asked for and drops what comes meanwhile: so do we with `error`.
+  return std::exchange(stashed_error_, static_cast<GLenum>(GL_NO_ERROR));
+}
+
+void GlContext::before_query_begins(GLenum target, GLuint index) noexcept {
+  if (!queries_.is_open()) return;
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  unfailing([&] { queries_.before_application_begins(target, index); });
+}
+
+void GlContext::after_query_begins(GLenum target, GLuint index) noexcept {
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  unfailing([&] { queries_.after_application_begins(target, index); });
+}
+
+void GlContext::after_query_ends(GLenum target, GLuint index) noexcept {
+  if (!queries_.is_open()) return queries_.after_application_ends(target, index);
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  unfailing([&] { queries_.after_application_ends(target, index); });
+}
+
+void GlContext::before_monitor_begins() noexcept {
+  if (!driver_segments_) return;
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  unfailing([&] { driver_segments_->before_application_begins(); });
+}
+
+void GlContext::after_monitor_ends() noexcept {
+  if (!driver_segments_) return;
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  unfailing([&] { driver_segments_->after_application_ends(); });
+}
+
+uint64_t GlContext::patch_vertices() const {
+  GLint vertices = 0;
+  gl_.glGetIntegerv(GL_PATCH_VERTICES, &vertices);
+  return vertices > 0 ? static_cast<uint64_t>(vertices) : 0;
+}
+
+uint64_t GlContext::work_group_size() const {
+  GLint program = 0;
+  gl_.glGetIntegerv(GL_CURRENT_PROGRAM, &program);
+  if (program == 0 && gl_.glGetProgramPipelineiv != nullptr) {
+    GLint pipeline = 0;
+    gl_.glGetIntegerv(GL_PROGRAM_PIPELINE_BINDING, &pipeline);
+    if (pipeline != 0) {
+      gl_.glGetProgramPipelineiv(static_cast<GLuint>(pipeline), GL_COMPUTE_SHADER, &program);
+    }
+  }
+  if (program == 0) return 0;
+  GLint size[3] = {0, 0, 0};
+  gl_.glGetProgramiv(static_cast<GLuint>(program), GL_COMPUTE_WORK_GROUP_SIZE, size);
+  return static_cast<uint64_t>(size[0]) * static_cast<uint64_t>(size[1]) *
+         static_cast<uint64_t>(size[2]);
+}
+
+bool GlContext::is_bound(GLenum binding) const {
+  GLint name = 0;
+  gl_.glGetIntegerv(binding, &name);
+  return name != 0;
+}
+
+uint64_t GlContext::driver_total(size_t index) const {
+  const DriverSegments* const segments = measured_.load(std::memory_order_acquire);
+  return segments != nullptr ? segments->total(index) : 0;
+}
+
+}  // namespace tally::egl

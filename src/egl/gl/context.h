@@ -1,0 +1,112 @@
+// One GL context of the application, from the first time it is made current through us until it is destroyed.
+//
+// All members but the totals belong to the thread in which the context is current. What is collected in it follows the
+// plan that the profiler sets (CollectPlan): contexts look at it when they begin a segment. Out of memory loses values,
+// never a call of the application's: nothing here throws but the constructor and the two that list.
+#pragma once
+
+#include <EGL/egl.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "egl/gl/driver_segments.h"
+#include "egl/gl/gpu_queries.h"
+#include "egl/gl/hot.h"
+#include "egl/gl/raw.h"
+
+namespace tally::egl {
+
+class Driver;
+
+// What the contexts are to collect. A new plan replaces the old one whole.
+struct CollectPlan {
+  QueryKinds queries = 0;
+  std::map<const Driver*, DriverChoice> driver_choices;
+  bool errors = false;  // look for GL errors at the end of each frame
+};
+void set_collect_plan(std::shared_ptr<const CollectPlan> plan);
+std::shared_ptr<const CollectPlan> collect_plan();
+
+class GlContext {
+ public:
+  GlContext(Driver& driver, EGLDisplay display, EGLContext handle);
+
+  Driver& driver() const { return driver_; }
+  EGLDisplay display() const { return display_; }
+  EGLContext handle() const { return handle_; }
+  bool is_es() const { return is_es_; }
+
+  // The GPU is about to get work: begins a segment where there is none.
+  void before_work() noexcept {
+    if (!segment_open_ && list_mode_ == 0) begin_segment();
+  }
+  // The frame is complete: ends the segment, takes the results that are there.
+  void end_frame() noexcept;
+  // Ends the segment and waits for all results: before the context is left or destroyed, and when a value is asked for.
+  void settle() noexcept;
+
+  // What this context can measure. Changes nothing that the application can see.
+  QueryKinds try_query_kinds();
+  DriverCounters list_driver_counters();
+
+  // glGetError as the application calls it; `error` is what the driver says. Errors that we found before come first.
+  GLenum application_gets_error(GLenum error);
+
+  // Around the application's own queries (gpu_queries.h) and monitors.
+  void before_query_begins(GLenum target, GLuint index) noexcept;
+  void after_query_begins(GLenum target, GLuint index) noexcept;
+  void after_query_ends(GLenum target, GLuint index) noexcept;
+  bool hides_query(GLenum target, GLuint index) const { return queries_.hides(target, index); }
+  bool owns_query(GLuint name) const { return queries_.owns(name); }
+  void before_monitor_begins() noexcept;
+  void after_monitor_ends() noexcept;
+
+  // glNewList with GL_COMPILE or another mode; 0 when the list ends. Queries would be compiled into the list.
+  void set_list_mode(GLenum list_mode) { list_mode_ = list_mode; }
+
+  // glBegin to glEnd.
+  struct Immediate {
+    GLenum mode = 0;
+    uint64_t vertices = 0;
+  };
+  Immediate& immediate() { return immediate_; }
+
+  uint64_t patch_vertices() const;
+  // Invocations in a work group of the current compute program; 0 if there is none.
+  uint64_t work_group_size() const;
+  bool is_bound(GLenum binding) const;
+  // Whether glGetIntegerv knows the bindings of pixel buffers.
+  bool has_pixel_buffers() const { return has_pixel_buffers_; }
+
+  uint64_t query_total(QueryKind kind) const {
+    return queries_.totals()[static_cast<size_t>(kind)].load(std::memory_order_relaxed);
+  }
+  // 0 where nothing of the driver's counters has been measured here.
+  uint64_t driver_total(size_t index) const;
+
+ private:
+  void begin_segment() noexcept;
+  void start_collectors(const CollectPlan& plan);
+  void end_segment();
+  void harvest(bool wait);
+
+  Driver& driver_;
+  const EGLDisplay display_;
+  const EGLContext handle_;
+  const RawGl& gl_;
+  bool is_es_ = false;
+  bool has_pixel_buffers_ = false;
+  bool segment_open_ = false;
+  GLenum list_mode_ = 0;
+  GLenum stashed_error_ = GL_NO_ERROR;
+  Immediate immediate_;
+  GpuQueries queries_;
+  std::unique_ptr<DriverSegments> driver_segments_;  // made on first use
+  std::atomic<const DriverSegments*> measured_{nullptr};
+};
+
+}  // namespace tally::egl

@@ -1,0 +1,60 @@
+// Measures a choice of the driver's own counters in one context, between open() and close(), as GpuQueries does for GL's
+// queries. Where the application runs a monitor or performance query of its own, ours are ended before it begins and
+// stay off until it has ended.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "egl/gl/driver_counters.h"
+
+namespace tally::egl {
+
+// Which counters of which groups are wanted: by group, then counter.
+using DriverChoice = std::vector<std::vector<bool>>;
+
+class DriverSegments {
+ public:
+  DriverSegments(const RawGl& gl, std::shared_ptr<const DriverCounters> counters);
+
+  // From the context's thread, with an ErrorGuard.
+  void open(const DriverChoice& choice);
+  void close();
+  void harvest(bool wait);
+  bool is_busy() const { return !pending_.empty(); }
+  void before_application_begins();
+  void after_application_ends();
+
+  // Any thread.
+  uint64_t total(size_t index) const { return totals_[index].load(std::memory_order_relaxed); }
+
+ private:
+  struct Running {
+    const DriverCounterGroup* group;
+    GLuint handle;
+    std::vector<bool> chosen;
+  };
+
+  bool begin(const DriverCounterGroup& group, const std::vector<bool>& chosen);
+  void begin_all();
+  void end_all();
+  bool is_available(const Running& running) const;
+  void finish(const Running& running);
+  void read_amd(const Running& running);
+  void read_intel(const Running& running);
+  void add(const DriverCounter& counter, const std::byte* value);
+
+  const RawGl& gl_;
+  std::shared_ptr<const DriverCounters> counters_;
+  std::unique_ptr<std::atomic<uint64_t>[]> totals_;
+  DriverChoice choice_;
+  bool open_ = false;
+  int application_runs_ = 0;
+  std::vector<Running> running_;
+  std::deque<Running> pending_;
+};
+
+}  // namespace tally::egl

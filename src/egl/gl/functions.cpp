@@ -1,0 +1,34 @@
+#include "egl/gl/functions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tally::egl {
+namespace {
+
+constexpr std::array<std::string_view, kFnCount> kNames = {
+#define GL(function, handler) #function,
+#include "egl/gl/functions.def"
+#undef GL
+};
+
+// Indices of kNames in the order of the names: a driver's table is filled by a few thousand look-ups.
+constexpr std::array<uint16_t, kFnCount> kByName = [] {
+  std::array<uint16_t, kFnCount> order{};
+  for (size_t i = 0; i < kFnCount; i++) order[i] = static_cast<uint16_t>(i);
+  std::sort(order.begin(), order.end(), [](uint16_t a, uint16_t b) { return kNames[a] < kNames[b]; });
+  return order;
+}();
+
+}  // namespace
+
+const char* name_of(Fn function) { return kNames[static_cast<size_t>(function)].data(); }
+
+std::optional<Fn> find_function(std::string_view name) {
+  const auto found = std::lower_bound(kByName.begin(), kByName.end(), name,
+                                      [](uint16_t i, std::string_view n) { return kNames[i] < n; });
+  if (found == kByName.end() || kNames[*found] != name) return std::nullopt;
+  return static_cast<Fn>(*found);
+}
+
+}  // namespace tally::egl

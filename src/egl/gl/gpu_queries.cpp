@@ -1,0 +1,240 @@
+#include "egl/gl/gpu_queries.h"
+
+#include <algorithm>
+
+namespace tally::egl {
+namespace {
+
+constexpr size_t kMostPending = 256;  // results that may be on their way before we wait for the oldest
+
+constexpr std::array<GLenum, kQueryKindCount> kTargets = {
+    GL_TIME_ELAPSED,
+    GL_SAMPLES_PASSED,
+    GL_PRIMITIVES_GENERATED,
+    GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN,
+    GL_VERTICES_SUBMITTED,
+    GL_PRIMITIVES_SUBMITTED,
+    GL_VERTEX_SHADER_INVOCATIONS,
+    GL_TESS_CONTROL_SHADER_PATCHES,
+    GL_TESS_EVALUATION_SHADER_INVOCATIONS,
+    GL_GEOMETRY_SHADER_INVOCATIONS,
+    GL_GEOMETRY_SHADER_PRIMITIVES_EMITTED,
+    GL_FRAGMENT_SHADER_INVOCATIONS,
+    GL_COMPUTE_SHADER_INVOCATIONS,
+    GL_CLIPPING_INPUT_PRIMITIVES,
+    GL_CLIPPING_OUTPUT_PRIMITIVES,
+};
+
+GLenum target_of(QueryKind kind) { return kTargets[static_cast<size_t>(kind)]; }
+
+// The kind of ours that cannot be active together with a query of this target. We use stream 0 of the indexed targets.
+std::optional<QueryKind> rival_of(GLenum target, GLuint index) {
+  if (index != 0) return std::nullopt;
+  if (target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE) {
+    return QueryKind::SamplesPassed;  // drivers have one occlusion query at a time
+  }
+  const auto found = std::find(kTargets.begin(), kTargets.end(), target);
+  if (found == kTargets.end()) return std::nullopt;
+  return static_cast<QueryKind>(found - kTargets.begin());
+}
+
+template <typename Action>
+void for_each_kind(QueryKinds kinds, Action action) {
+  for (size_t i = 0; i < kQueryKindCount; i++) {
+    const auto kind = static_cast<QueryKind>(i);
+    if (kinds & bit_of(kind)) action(kind);
+  }
+}
+
+// With a buffer bound for query results, reading a result would write into that buffer.
+class NoQueryBuffer {
+ public:
+  explicit NoQueryBuffer(const RawGl& gl) : gl_(gl) {
+    gl_.glGetIntegerv(GL_QUERY_BUFFER_BINDING, &bound_);
+    if (bound_ != 0) gl_.glBindBuffer(GL_QUERY_BUFFER, 0);
+  }
+  ~NoQueryBuffer() {
+    if (bound_ != 0) gl_.glBindBuffer(GL_QUERY_BUFFER, static_cast<GLuint>(bound_));
+  }
+  NoQueryBuffer(const NoQueryBuffer&) = delete;
+  NoQueryBuffer& operator=(const NoQueryBuffer&) = delete;
+
+ private:
+  const RawGl& gl_;
+  GLint bound_ = 0;
+};
+
+}  // namespace
+
+GLuint GpuQueries::take_name() {
+  if (free_names_.empty()) {
+    GLuint name = 0;
+    gl_.glGenQueries(1, &name);
+    if (name == 0) return 0;
+    all_names_.push_back(name);
+    return name;
+  }
+  const GLuint name = free_names_.back();
+  free_names_.pop_back();
+  return name;
+}
+
+GLenum GpuQueries::begin_query(GLenum target, GLuint name) {
+  gl_.glBeginQuery(target, name);
+  return gl_.glGetError();
+}
+
+bool GpuQueries::can_count_time() {
+  if (!timestamps_) {
+    GLint bits = 0;
+    if (gl_.glQueryCounter != nullptr) gl_.glGetQueryiv(GL_TIMESTAMP, GL_QUERY_COUNTER_BITS, &bits);
+    timestamps_ = gl_.glGetError() == GL_NO_ERROR && bits > 0;
+  }
+  return *timestamps_;
+}
+
+QueryKinds GpuQueries::try_kinds() {
+  if (gl_.glGenQueries == nullptr || gl_.glBeginQuery == nullptr) return 0;
+  QueryKinds works = can_count_time() ? bit_of(QueryKind::GpuTime) : 0;
+  for_each_kind(~(works | failed_), [&](QueryKind kind) {
+    const GLuint name = take_name();
+    if (name == 0) return;
+    const GLenum error = begin_query(target_of(kind), name);
+    if (error == GL_NO_ERROR) gl_.glEndQuery(target_of(kind));
+    // A query that is active already is in the way: the kind itself is there.
+    if (error == GL_NO_ERROR || error == GL_INVALID_OPERATION) works |= bit_of(kind);
+    free_names_.push_back(name);
+  });
+  failed_ = ~works;
+  if (!open_ && pending_.empty()) forget_names();
+  return works;
+}
+
+// Looking leaves no trace among the application's names.
+void GpuQueries::forget_names() {
+  if (!all_names_.empty()) gl_.glDeleteQueries(static_cast<GLsizei>(all_names_.size()), all_names_.data());
+  all_names_.clear();
+  free_names_.clear();
+}
+
+void GpuQueries::begin(QueryKind kind) {
+  if (active_[static_cast<size_t>(kind)] != 0) return;
+  const bool timestamp = kind == QueryKind::GpuTime && can_count_time();
+  if (!timestamp && (blocked_ & bit_of(kind))) return;
+  const GLuint name = take_name();
+  if (name == 0) return;
+  if (timestamp) {
+    gl_.glQueryCounter(name, GL_TIMESTAMP);
+  } else if (begin_query(target_of(kind), name) != GL_NO_ERROR) {
+    failed_ |= bit_of(kind);
+    free_names_.push_back(name);
+    return;
+  }
+  active_[static_cast<size_t>(kind)] = name;
+}
+
+void GpuQueries::end(QueryKind kind) {
+  GLuint& active = active_[static_cast<size_t>(kind)];
+  if (active == 0) return;
+  if (kind == QueryKind::GpuTime && can_count_time()) {
+    const GLuint name = take_name();
+    if (name != 0) {
+      gl_.glQueryCounter(name, GL_TIMESTAMP);
+      pending_.push_back({kind, name, active});
+    } else {
+      free_names_.push_back(active);
+    }
+  } else {
+    gl_.glEndQuery(target_of(kind));
+    pending_.push_back({kind, active, 0});
+  }
+  active = 0;
+}
+
+void GpuQueries::open(QueryKinds kinds) {
+  if (open_ || gl_.glGenQueries == nullptr || gl_.glBeginQuery == nullptr) return;
+  open_ = true;
+  wanted_ = kinds & ~failed_;
+  for_each_kind(wanted_, [this](QueryKind kind) { begin(kind); });
+}
+
+void GpuQueries::close() {
+  if (!open_) return;
+  for_each_kind(wanted_, [this](QueryKind kind) { end(kind); });
+  open_ = false;
+}
+
+bool GpuQueries::is_available(GLuint name) const {
+  GLuint available = GL_FALSE;
+  gl_.glGetQueryObjectuiv(name, GL_QUERY_RESULT_AVAILABLE, &available);
+  return available != GL_FALSE;
+}
+
+uint64_t GpuQueries::result(GLuint name) const {
+  if (gl_.glGetQueryObjectui64v != nullptr) {
+    GLuint64 value = 0;
+    gl_.glGetQueryObjectui64v(name, GL_QUERY_RESULT, &value);
+    if (gl_.glGetError() == GL_NO_ERROR) return value;
+  }
+  GLuint value = 0;
+  gl_.glGetQueryObjectuiv(name, GL_QUERY_RESULT, &value);
+  return value;
+}
+
+void GpuQueries::finish(const Pending& pending) {
+  uint64_t value = result(pending.name);
+  if (pending.begin_name != 0) {
+    const uint64_t begin = result(pending.begin_name);
+    value = value > begin ? value - begin : 0;
+    free_names_.push_back(pending.begin_name);
+  }
+  free_names_.push_back(pending.name);
+  totals_[static_cast<size_t>(pending.kind)].fetch_add(value, std::memory_order_relaxed);
+}
+
+void GpuQueries::harvest(bool wait) {
+  if (pending_.empty()) return;
+  const NoQueryBuffer guard(gl_);
+  while (!pending_.empty() &&
+         (wait || pending_.size() > kMostPending || is_available(pending_.front().name))) {
+    finish(pending_.front());
+    pending_.pop_front();
+  }
+}
+
+void GpuQueries::before_application_begins(GLenum target, GLuint index) {
+  if (const auto rival = rival_of(target, index)) {
+    if (*rival != QueryKind::GpuTime || !timestamps_.value_or(false)) end(*rival);
+  }
+}
+
+void GpuQueries::after_application_begins(GLenum target, GLuint index) {
+  const auto rival = rival_of(target, index);
+  if (!rival) return;
+  GLint current = 0;  // the call may have failed
+  gl_.glGetQueryiv(target, GL_CURRENT_QUERY, &current);
+  if (current != 0) {
+    blocked_ |= bit_of(*rival);
+  } else if (open_ && (wanted_ & bit_of(*rival))) {
+    begin(*rival);
+  }
+}
+
+void GpuQueries::after_application_ends(GLenum target, GLuint index) {
+  const auto rival = rival_of(target, index);
+  if (!rival || !(blocked_ & bit_of(*rival))) return;
+  blocked_ &= ~bit_of(*rival);
+  if (open_ && (wanted_ & bit_of(*rival))) begin(*rival);
+}
+
+bool GpuQueries::hides(GLenum target, GLuint index) const {
+  const auto rival = rival_of(target, index);
+  return rival && active_[static_cast<size_t>(*rival)] != 0 &&
+         !(*rival == QueryKind::GpuTime && timestamps_.value_or(false));
+}
+
+bool GpuQueries::owns(GLuint name) const {
+  return std::find(all_names_.begin(), all_names_.end(), name) != all_names_.end();
+}
+
+}  // namespace tally::egl

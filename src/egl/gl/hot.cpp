@@ -1,0 +1,9 @@
+#include "egl/gl/hot.h"
+
+namespace tally::egl {
+
+constinit GlTable g_default_table;
+constinit thread_local HotThread t_hot TALLY_HOT_TLS;
+constinit std::atomic<uint32_t> g_collecting{0};
+
+}  // namespace tally::egl

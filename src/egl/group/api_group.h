@@ -1,0 +1,15 @@
+// What the application asks of GL (gl/api_counts.h), over all its threads and contexts.
+#pragma once
+
+#include "egl/group/group.h"
+
+namespace tally::egl {
+
+class ApiGroup final : public Group {
+ public:
+  ApiGroup();
+  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  std::vector<uint64_t> read() override;
+};
+
+}  // namespace tally::egl

@@ -1,0 +1,45 @@
+// All groups, in the order in which the extension numbers them. The fixed ones come first; those that depend on the driver
+// follow when a context or a display of the application's shows what it offers.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "egl/group/api_group.h"
+#include "egl/group/frame_group.h"
+#include "egl/group/gpu_group.h"
+#include "egl/group/process_group.h"
+
+namespace tally::egl {
+
+class GroupList {
+ public:
+  GroupList();
+
+  // Adds what has become known: asks the context that is current in the calling thread, or, where nothing has been asked
+  // yet and there is none, a context of our own on a display of the application's (made on a thread of its own, so that
+  // nothing of the calling thread changes).
+  void discover();
+
+  size_t size() const { return groups_.size(); }
+  Group& operator[](size_t index) const { return *groups_[index]; }
+
+ private:
+  struct Offer {
+    QueryKinds kinds = 0;
+    DriverCounters counters;
+  };
+
+  void add_offer(Driver& driver, Offer offer);
+  static Offer ask(GlContext& context);
+
+  ProcessGroup* process_;
+  std::unique_ptr<GpuGroup> unlisted_gpu_;  // until it has a counter
+  GpuGroup* gpu_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::set<std::tuple<const Driver*, bool>> asked_;  // drivers, and whether for OpenGL ES
+};
+
+}  // namespace tally::egl

@@ -1,0 +1,212 @@
+#include "egl/session/session.h"
+
+#include <algorithm>
+
+#include "egl/gl/contexts.h"
+#include "egl/group/frames.h"
+
+namespace tally::egl {
+
+using Kind = CounterInfo::Kind;
+
+bool Session::Choice::any() const { return count() > 0; }
+
+size_t Session::Choice::count() const {
+  return static_cast<size_t>(std::count(chosen.begin(), chosen.end(), true));
+}
+
+size_t Session::group_count() {
+  const std::lock_guard lock(mutex_);
+  groups_.discover();
+  return groups_.size();
+}
+
+std::optional<GroupDescription> Session::describe_group(EGLint group) {
+  const std::lock_guard lock(mutex_);
+  groups_.discover();
+  if (group < 0 || static_cast<size_t>(group) >= groups_.size()) return std::nullopt;
+  const Group& found = groups_[static_cast<size_t>(group)];
+  return GroupDescription{found.name(), static_cast<uint32_t>(found.counters().size()),
+                          found.max_active()};
+}
+
+std::optional<CounterInfo> Session::describe_counter(EGLint group, EGLint counter) {
+  const std::lock_guard lock(mutex_);
+  if (group < 0 || static_cast<size_t>(group) >= groups_.size()) return std::nullopt;
+  const auto& counters = groups_[static_cast<size_t>(group)].counters();
+  if (counter < 0 || static_cast<size_t>(counter) >= counters.size()) return std::nullopt;
+  return counters[static_cast<size_t>(counter)];
+}
+
+// The lock can be gone without a release: in a forked child, or where the program closed all its descriptors.
+bool Session::acquired() {
+  if (acquired_ && !lock_.held()) forget_everything();
+  return acquired_;
+}
+
+void Session::forget_everything() {
+  collect(false);
+  choices_.clear();
+  acquired_ = counting_ = false;
+}
+
+EGLint Session::acquire() {
+  const std::lock_guard lock(mutex_);
+  if (acquired()) return EGL_SUCCESS;
+  if (lock_.acquire(0) != SystemLock::Outcome::Acquired) return EGL_BAD_ACCESS;
+  acquired_ = true;
+  return EGL_SUCCESS;
+}
+
+EGLint Session::release() {
+  const std::lock_guard lock(mutex_);
+  if (!acquired()) return EGL_BAD_ACCESS;
+  settle_current_context();
+  forget_everything();
+  lock_.release();
+  return EGL_SUCCESS;
+}
+
+Session::Choice& Session::choice_of(size_t group) {
+  if (choices_.size() <= group) choices_.resize(group + 1);
+  Choice& choice = choices_[group];
+  const size_t counters = groups_[group].counters().size();
+  choice.chosen.resize(counters);
+  choice.windows.resize(counters);
+  choice.now.resize(counters);
+  return choice;
+}
+
+void Session::collect(bool on) {
+  Wants wants;
+  for (size_t g = 0; on && g < choices_.size(); g++) {
+    groups_[g].add_wants(choice_of(g).chosen, wants);
+  }
+  frames().set_active(wants.frames);
+  set_collect_plan(std::make_shared<const CollectPlan>(std::move(wants.plan)));
+  g_collecting.store(wants.collecting, std::memory_order_relaxed);
+}
+
+void Session::take_readings() {
+  for (size_t g = 0; g < choices_.size(); g++) {
+    Choice& choice = choice_of(g);
+    if (choice.any()) choice.now = groups_[g].read();
+  }
+}
+
+void Session::begin_windows() {
+  for (Choice& choice : choices_) {
+    for (size_t c = 0; c < choice.windows.size(); c++) choice.windows[c].base = choice.now[c];
+  }
+}
+
+void Session::save_windows() {
+  for (Choice& choice : choices_) {
+    for (size_t c = 0; c < choice.windows.size(); c++) {
+      Window& window = choice.windows[c];
+      window.saved += choice.now[c] - window.base;
+      window.base = choice.now[c];
+    }
+  }
+}
+
+EGLint Session::start() {
+  const std::lock_guard lock(mutex_);
+  if (!acquired()) return EGL_BAD_ACCESS;
+  if (counting_) return EGL_SUCCESS;
+  take_readings();
+  begin_windows();
+  counting_ = true;
+  collect(true);
+  return EGL_SUCCESS;
+}
+
+EGLint Session::stop() {
+  const std::lock_guard lock(mutex_);
+  if (!acquired()) return EGL_BAD_ACCESS;
+  if (!counting_) return EGL_SUCCESS;
+  settle_current_context();
+  collect(false);
+  counting_ = false;
+  take_readings();
+  save_windows();
+  return EGL_SUCCESS;
+}
+
+EGLint Session::choose(bool enable, EGLint group, std::span<const EGLint> counters) {
+  const std::lock_guard lock(mutex_);
+  if (!acquired()) return EGL_BAD_ACCESS;
+  if (group < 0 || static_cast<size_t>(group) >= groups_.size()) return EGL_BAD_PARAMETER;
+  const auto index = static_cast<size_t>(group);
+  const auto size = static_cast<EGLint>(groups_[index].counters().size());
+  if (std::any_of(counters.begin(), counters.end(), [&](EGLint c) { return c < 0 || c >= size; })) {
+    return EGL_BAD_PARAMETER;
+  }
+  if (counting_) settle_current_context();
+  Choice& choice = choice_of(index);
+  size_t active = choice.count();
+  const auto set = [&](size_t counter) {
+    if (choice.chosen[counter] == enable) return;
+    if (enable && active >= groups_[index].max_active()) return;
+    choice.chosen[counter] = enable;
+    active = enable ? active + 1 : active - 1;
+    reset(index, counter);
+  };
+  if (counters.empty()) {
+    for (EGLint c = 0; c < size; c++) set(static_cast<size_t>(c));
+  } else {
+    for (const EGLint c : counters) set(static_cast<size_t>(c));
+  }
+  if (!counting_) return EGL_SUCCESS;
+  collect(true);
+  take_readings();
+  for (size_t g = 0; g < choices_.size(); g++) {
+    for (size_t c = 0; c < choices_[g].windows.size(); c++) reset(g, c);
+  }
+  return EGL_SUCCESS;
+}
+
+uint64_t Session::value_of(size_t group, size_t counter) const {
+  const Choice& choice = choices_[group];
+  const uint64_t now = choice.now[counter];
+  if (groups_[group].counters()[counter].kind != Kind::Total) return now;
+  const Window& window = choice.windows[counter];
+  return window.saved + (counting_ ? now - window.base : 0);
+}
+
+void Session::reset(size_t group, size_t counter) {
+  Choice& choice = choices_[group];
+  choice.windows[counter] = {0, choice.now[counter]};
+  if (groups_[group].counters()[counter].kind == Kind::Extreme) groups_[group].reset_extremes();
+}
+
+EGLint Session::active_count(size_t& count) {
+  const std::lock_guard lock(mutex_);
+  if (!acquired()) return EGL_BAD_ACCESS;
+  count = 0;
+  for (const Choice& choice : choices_) count += choice.count();
+  return EGL_SUCCESS;
+}
+
+EGLint Session::read(size_t most, bool reset_counters, std::vector<Record>& records) {
+  const std::lock_guard lock(mutex_);
+  if (!acquired()) return EGL_BAD_ACCESS;
+  if (counting_) settle_current_context();
+  take_readings();
+  for (size_t g = 0; g < choices_.size(); g++) {
+    for (size_t c = 0; c < choices_[g].chosen.size(); c++) {
+      if (!choices_[g].chosen[c]) continue;
+      if (records.size() == most) return EGL_SUCCESS;
+      records.push_back({static_cast<uint32_t>(g), static_cast<uint32_t>(c), value_of(g, c)});
+      if (reset_counters) reset(g, c);
+    }
+  }
+  return EGL_SUCCESS;
+}
+
+Session& session() {
+  static auto* const one = new Session;  // never destroyed: threads may outlive static objects
+  return *one;
+}
+
+}  // namespace tally::egl

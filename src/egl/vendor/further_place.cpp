@@ -1,0 +1,8 @@
+// libEGL_tally_<n>.so.0: a further place (place.h). Built once for each, with TALLY_PLACE its number.
+#include "egl/vendor/main.h"
+
+extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(
+    uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* vendor,
+    __EGLapiImports* imports) {
+  return tally_egl_main(TALLY_PLACE, version, exports, vendor, imports);
+}

@@ -1,0 +1,93 @@
+// libEGL_tally.so.0: the way in for libEGL.
+#include "egl/vendor/main.h"
+
+#include <array>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "egl/vendor/place.h"
+
+namespace tally::egl {
+namespace {
+
+Place& place(size_t number) {
+  static auto* const all = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
+    return new std::array<Place, kMostPlaces>{Place(kNumber)...};
+  }(std::make_index_sequence<kMostPlaces>());
+  return (*all)[number];
+}
+
+// libEGL's tables hold plain functions, so each place has some of its own. Out of memory answers "no such thing".
+template <typename Result, typename Body>
+Result guarded(Result otherwise, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return otherwise;
+  }
+}
+
+template <size_t kNumber>
+EGLBoolean EGLAPIENTRY query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* count) {
+  return guarded<EGLBoolean>(EGL_FALSE,
+                             [&] { return place(kNumber).query_devices(most, devices, count); });
+}
+
+template <size_t kNumber>
+void fill(__EGLapiImports& imports) {
+  imports.getPlatformDisplay = [](EGLenum platform, void* native, const EGLAttrib* attributes) {
+    return guarded<EGLDisplay>(EGL_NO_DISPLAY, [&] {
+      return place(kNumber).get_platform_display(platform, native, attributes);
+    });
+  };
+  imports.getSupportsAPI = [](EGLenum api) {
+    return guarded<EGLBoolean>(EGL_FALSE, [&] { return place(kNumber).supports_api(api); });
+  };
+  imports.getVendorString = [](int name) {
+    return guarded<const char*>(nullptr, [&] { return place(kNumber).vendor_string(name); });
+  };
+  imports.getProcAddress = [](const char* name) {
+    return guarded<void*>(nullptr, [&] {
+      const AnyFunction found = place(kNumber).proc_address(name);
+      const bool devices = found != nullptr && std::string_view(name) == "eglQueryDevicesEXT";
+      return devices ? reinterpret_cast<void*>(&query_devices<kNumber>)
+                     : reinterpret_cast<void*>(found);
+    });
+  };
+  imports.getDispatchAddress = [](const char* name) {
+    return guarded<void*>(
+        nullptr, [&] { return reinterpret_cast<void*>(place(kNumber).dispatch_address(name)); });
+  };
+  imports.setDispatchIndex = [](const char* name, int index) {
+    place(kNumber).set_dispatch_index(name, index);
+  };
+  imports.findNativeDisplayPlatform = [](void* native) {
+    return guarded<EGLenum>(EGL_NONE,
+                            [&] { return place(kNumber).find_native_display_platform(native); });
+  };
+  // No patching of libglvnd's entry points: a driver that wrote its own jumps into them would go past us.
+}
+
+constexpr auto kFill = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
+  return std::array{&fill<kNumber>...};
+}(std::make_index_sequence<kMostPlaces>());
+
+}  // namespace
+}  // namespace tally::egl
+
+extern "C" EGLBoolean tally_egl_main(size_t number, uint32_t version, const __EGLapiExports* exports,
+                                     __EGLvendorInfo* vendor, __EGLapiImports* imports) {
+  using namespace tally::egl;
+  if (EGL_VENDOR_ABI_GET_MAJOR_VERSION(version) != EGL_VENDOR_ABI_MAJOR_VERSION) return EGL_FALSE;
+  if (number >= kMostPlaces) return EGL_FALSE;
+  const bool open = guarded(false, [&] { return place(number).open(version, exports, vendor); });
+  if (open) kFill[number](*imports);
+  return open;
+}
+
+extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(
+    uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* vendor,
+    __EGLapiImports* imports) {
+  return tally_egl_main(0, version, exports, vendor, imports);
+}

@@ -1,0 +1,15 @@
+// What the libraries of the places (place.h) share with the first, which holds all state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "egl/vendor/glvnd.h"
+
+extern "C" {
+// __egl_Main for a place.
+__attribute__((visibility("default"))) EGLBoolean tally_egl_main(size_t place, uint32_t version,
+                                                                 const __EGLapiExports* exports,
+                                                                 __EGLvendorInfo* vendor,
+                                                                 __EGLapiImports* imports);
+}
