@@ -9,12 +9,12 @@
 //   |  bits 8..63 of the record's device address     | 0 |  log2 S   |
 //   +------------------------------------------------+---+-----------+
 //
-// The address is a multiple of 256, so its low byte is free. S is the number of shards, 1 to 64; the
-// code spreads its additions over them. An address word of 0 means: write nothing.
+// The address is a multiple of 256, so its low byte is free. S is the number of shards, 1 to 64;
+// the code spreads its additions over them. An address word of 0 means: write nothing.
 //
-// The record is an array of 64-bit little-endian counters (a 32-bit device writes low word, then high
-// word: the same bytes). The instrumented stages follow each other in the order of the pipeline's
-// stages, each with its shards, each shard with the counters of the stage's CounterPlan:
+// The record is an array of 64-bit little-endian counters (a 32-bit device writes low word, then
+// high word: the same bytes). The instrumented stages follow each other in the order of the
+// pipeline's stages, each with its shards, each shard with the counters of the stage's CounterPlan:
 //
 //   stage 0                          stage 1
 //   +---------+---------+-- --------+------+------+-- -
@@ -44,8 +44,8 @@ constexpr uint32_t stride_for(uint32_t counters) {
   return (counters + kStrideGranularity - 1) / kStrideGranularity * kStrideGranularity;
 }
 
-// What the push constant or uniform buffer holds. `device_address` is a multiple of kRecordAlignment
-// (0: write nothing), `shards_log2` at most kMaxShardsLog2.
+// What the push constant or uniform buffer holds. `device_address` is a multiple of
+// kRecordAlignment (0: write nothing), `shards_log2` at most kMaxShardsLog2.
 constexpr uint64_t address_word(uint64_t device_address, uint32_t shards_log2) {
   return device_address == 0 ? 0 : device_address | shards_log2;
 }
@@ -67,8 +67,9 @@ constexpr uint64_t record_bytes(uint32_t total_stride, uint32_t shards_log2) {
   return (uint64_t{total_stride} << shards_log2) * kCounterBytes;
 }
 
-// The stage's counters, each summed over its shards: sums[c] for c < min(stage.stride, sums.size()).
-// `record` is the whole record; false, and sums untouched, if it is too short for the stage.
+// The stage's counters, each summed over its shards: sums[c] for c < min(stage.stride,
+// sums.size()). `record` is the whole record; false, and sums untouched, if it is too short for the
+// stage.
 bool sum_shards(std::span<const uint64_t> record, const StageCounters& stage, uint32_t shards_log2,
                 std::span<uint64_t> sums);
 

@@ -1,8 +1,8 @@
 #include "spirv/pass/block_count.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <memory>
 
 #include "probe/record.h"
@@ -194,8 +194,8 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
   return make_private_counting(tools, counters);
 }
 
-// Counting code first, then what stands before the ways out, so that where both meet they are in the
-// right order.
+// Counting code first, then what stands before the ways out, so that where both meet they are in
+// the right order.
 void insert_code(PassContext& context, std::span<const Counter> counters, Liveness& liveness,
                  CounterCode& counting) {
   Editor& editor = context.editor;
@@ -214,9 +214,8 @@ void insert_code(PassContext& context, std::span<const Counter> counters, Livene
 }
 
 bool has_demotion(const SegmentGraph& graph) {
-  return std::ranges::any_of(graph.ways_out, [](const WayOut& way) {
-    return way.kind == WayOut::Kind::Demote;
-  });
+  return std::ranges::any_of(graph.ways_out,
+                             [](const WayOut& way) { return way.kind == WayOut::Kind::Demote; });
 }
 
 Status check_options(const BlockCountOptions& options, bool use_subgroups) {
@@ -241,9 +240,8 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   if (!memory_model) return memory_model.error();
   const auto graph = SegmentGraph::build(module, entry);
   if (!graph) return graph.error();
-  const bool use_subgroups =
-      options.subgroup_operations &&
-      std::max(module.version(), options.spirv_version_limit) >= kVersion13;
+  const bool use_subgroups = options.subgroup_operations &&
+                             std::max(module.version(), options.spirv_version_limit) >= kVersion13;
   if (Status status = check_options(options, use_subgroups); !status) return status.error();
 
   PlanMaker plan(*graph, options);
@@ -265,8 +263,7 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   Liveness liveness(context, builtins);
   auto record = RecordWriter::make(context, builtins, plan.plan().counters_per_shard);
   if (!record) return record.error();
-  const auto counting =
-      make_counter_code({context, builtins, liveness, *record}, plan.counters());
+  const auto counting = make_counter_code({context, builtins, liveness, *record}, plan.counters());
   insert_code(context, plan.counters(), liveness, *counting);
   auto words = editor.write();
   if (!words) return words.error();

@@ -55,7 +55,8 @@ struct BlockCountOptions {
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
   bool alpha_to_coverage = false;
   bool identity = false;  // parse and write back, change nothing
-  // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains something.
+  // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains
+  // something.
   uint32_t spirv_version_limit = 0x00010300;
 };
 

@@ -71,8 +71,7 @@ uint32_t Builtins::load(Code& code, const Input& input) {
                                 {editor.constant_u32(*input.member)});
   }
   const bool is_volatile = input.builtin == BuiltIn::HelperInvocation &&
-                           context_.vulkan_memory_model &&
-                           editor.version() >= make_version(1, 6);
+                           context_.vulkan_memory_model && editor.version() >= make_version(1, 6);
   if (!is_volatile) return code.load(input.type, pointer);
   return code.load(input.type, pointer, {word(spv::MemoryAccessMask::Volatile)});
 }
@@ -95,17 +94,15 @@ uint32_t Builtins::number(Code& code, BuiltIn builtin, uint32_t size, uint32_t c
   return type == u32 ? value : code.emit(Op::OpBitcast, u32, {value});
 }
 
-uint32_t Builtins::is_helper(Code& code) {
-  return load(code, input(BuiltIn::HelperInvocation, 1));
-}
+uint32_t Builtins::is_helper(Code& code) { return load(code, input(BuiltIn::HelperInvocation, 1)); }
 
 Liveness::Liveness(PassContext& context, Builtins& builtins)
     : context_(context), builtins_(builtins) {
   if (!context.stage.has_helpers || !context.demotes) return;
   Editor& editor = context.editor;
-  demoted_ = editor.new_global_variable(
-      editor.type_pointer(StorageClass::Private, editor.type_bool()), StorageClass::Private,
-      editor.constant_bool(false));
+  demoted_ =
+      editor.new_global_variable(editor.type_pointer(StorageClass::Private, editor.type_bool()),
+                                 StorageClass::Private, editor.constant_bool(false));
   editor.add_to_interface(context.entry, demoted_);
 }
 

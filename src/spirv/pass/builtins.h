@@ -1,5 +1,5 @@
-// Reads built-in inputs in instrumented code: through the variable that the entry point has already,
-// since a second one of the same built-in is not allowed, else through a new one.
+// Reads built-in inputs in instrumented code: through the variable that the entry point has
+// already, since a second one of the same built-in is not allowed, else through a new one.
 #pragma once
 
 #include <optional>

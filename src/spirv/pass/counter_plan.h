@@ -1,9 +1,10 @@
-// What the host needs to turn the counters of an instrumented module into executions of every block.
-// A plain value: the pass makes it, the layer keeps it beside the pipeline; it refers to nothing.
+// What the host needs to turn the counters of an instrumented module into executions of every
+// block. A plain value: the pass makes it, the layer keeps it beside the pipeline; it refers to
+// nothing.
 //
-// A value is a 64-bit number: the counters first (values 0 .. counter_count-1), then what is derived
-// from earlier values, in order. All arithmetic is modulo 2^64, so a derived count is exact whenever
-// the count itself is below 2^64.
+// A value is a 64-bit number: the counters first (values 0 .. counter_count-1), then what is
+// derived from earlier values, in order. All arithmetic is modulo 2^64, so a derived count is exact
+// whenever the count itself is below 2^64.
 #pragma once
 
 #include <cstdint>
@@ -42,19 +43,20 @@ struct CounterPlan {
   uint32_t counters_per_shard = 0;  // stride of a shard, a multiple of probe::kStrideGranularity
   uint32_t counter_count = 0;       // counters in use, those of subgroups included
   uint32_t block_count = 0;
-  bool needs_entry_count = false;          // derive() and verify() need the number of invocations
-  std::vector<Sum> derived;                // value counter_count + i
-  std::vector<uint32_t> block_values;      // value of each block's executions
+  bool needs_entry_count = false;           // derive() and verify() need the number of invocations
+  std::vector<Sum> derived;                 // value counter_count + i
+  std::vector<uint32_t> block_values;       // value of each block's executions
   std::vector<uint32_t> subgroup_counters;  // counter of each block's subgroups, or kZero; or empty
-  std::vector<Balance> balances;           // flow conservation, in the placement of every block only
+  std::vector<Balance> balances;  // flow conservation, in the placement of every block only
   std::vector<Term> terms;
 
   // `counters` holds the sum over the shards of each counter (probe::sum_shards); at least
   // counter_count of them. `entry_count` is used only if needs_entry_count.
   BlockCounts derive(std::span<const uint64_t> counters, uint64_t entry_count = 0) const;
 
-  // The debug mode: one line for each place where what flows in does not flow out (placement Every),
-  // and for each block whose count came out above 2^63, as a negative difference does (any placement).
+  // The debug mode: one line for each place where what flows in does not flow out (placement
+  // Every), and for each block whose count came out above 2^63, as a negative difference does (any
+  // placement).
   std::vector<std::string> verify(std::span<const uint64_t> counters,
                                   uint64_t entry_count = 0) const;
 };

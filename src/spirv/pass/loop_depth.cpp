@@ -8,8 +8,8 @@ namespace {
 using Graph = std::vector<std::vector<uint32_t>>;
 using Vertices = std::vector<uint32_t>;
 
-// R. Tarjan: Depth-first search and linear graph algorithms. SIAM J. Comput. 1 (1972). With a stack of
-// its own instead of recursion, since a module may be made to be deep.
+// R. Tarjan: Depth-first search and linear graph algorithms. SIAM J. Comput. 1 (1972). With a stack
+// of its own instead of recursion, since a module may be made to be deep.
 class ComponentFinder {
  public:
   ComponentFinder(const Graph& successors, const std::vector<uint32_t>& region_of)
@@ -92,7 +92,8 @@ bool is_loop(const Graph& successors, const Vertices& component) {
   return std::find(next.begin(), next.end(), component[0]) != next.end();
 }
 
-// The vertex through which a loop is entered; of several (no structured program has them) the first.
+// The vertex through which a loop is entered; of several (no structured program has them) the
+// first.
 uint32_t header_of(const Graph& predecessors, const Vertices& loop, uint32_t entry) {
   for (const uint32_t v : loop) {
     if (v == entry) return v;

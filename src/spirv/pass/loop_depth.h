@@ -1,8 +1,9 @@
 // How many loops each vertex of a graph lies in.
 //
 // A loop is a strongly connected part: what cannot run twice for one entry lies in none, so a block
-// that leaves a loop for good (a break, a return) is outside it wherever it stands in the text. Nested
-// loops are what is still connected without the vertex through which the outer loop is entered.
+// that leaves a loop for good (a break, a return) is outside it wherever it stands in the text.
+// Nested loops are what is still connected without the vertex through which the outer loop is
+// entered.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 //
 // D. E. Knuth, F. R. Stevenson: Optimal measurement points for program frequency counts. BIT 13
 // (1973). Split every vertex v into an arc from in(v) to out(v), and identify out(u) with in(v) for
-// every edge u -> v. In every node of this reduced graph as much flows in as out. The arcs outside a
-// spanning tree determine those of the tree, so only the former are counted: no fewer can do. The
+// every edge u -> v. In every node of this reduced graph as much flows in as out. The arcs outside
+// a spanning tree determine those of the tree, so only the former are counted: no fewer can do. The
 // tree of greatest weight leaves the cheapest vertices to count.
 //
 // Tested by random walks over random graphs in placement_test.cpp.
@@ -14,14 +14,14 @@
 
 namespace tally::spirv {
 
-// A flow graph that is closed: ways out lead back to where they came in, so that every vertex is left
-// as often as it is entered. Several functions are several parts without edges between them.
+// A flow graph that is closed: ways out lead back to where they came in, so that every vertex is
+// left as often as it is entered. Several functions are several parts without edges between them.
 struct FlowGraph {
   struct Edge {
     uint32_t from, to;
   };
-  // The count of `vertex` is the sum of those of `addends` (vertices of other parts; the parts are not
-  // circular), or is told from outside if there are none.
+  // The count of `vertex` is the sum of those of `addends` (vertices of other parts; the parts are
+  // not circular), or is told from outside if there are none.
   struct Known {
     uint32_t vertex;
     std::vector<uint32_t> addends;
@@ -40,8 +40,9 @@ struct FlowEquation {
 };
 
 struct FlowPlacement {
-  std::vector<uint32_t> counted;      // ascending
-  std::vector<FlowEquation> derived;  // each from vertices that are counted, told, or derived before
+  std::vector<uint32_t> counted;  // ascending
+  std::vector<FlowEquation>
+      derived;  // each from vertices that are counted, told, or derived before
 };
 
 FlowPlacement place_minimal(const FlowGraph& graph);

@@ -1,10 +1,12 @@
-// Counting::Private: an invocation counts in variables of its own, which drivers keep in registers, and
-// adds them to memory once, before it ends. Where the stage has subgroup operations the lanes that end
-// together add up first, and one of them writes.
+// Counting::Private: an invocation counts in variables of its own, which drivers keep in registers,
+// and adds them to memory once, before it ends. Where the stage has subgroup operations the lanes
+// that end together add up first, and one of them writes.
 //
 // - The entry point's first segment needs no variable: it runs once in each invocation.
-// - A segment that runs at most once is one bit of a word of 32; the lanes' bits are added by a ballot.
-// - All others are 32-bit variables. Where one has come to 2^25 the sum of up to 128 lanes might not
+// - A segment that runs at most once is one bit of a word of 32; the lanes' bits are added by a
+// ballot.
+// - All others are 32-bit variables. Where one has come to 2^25 the sum of up to 128 lanes might
+// not
 //   fit into 32 bits, and each lane adds on its own.
 #include "spirv/pass/counting.h"
 
@@ -135,8 +137,7 @@ class PrivateCounting : public CounterCode {
     const uint32_t live = tools_.liveness.is_live(code);
     SubgroupCode lanes = subgroup();
     const uint32_t first = lanes.is_lowest(code, lanes.ballot(code, live), live);
-    const uint32_t result =
-        code.emit(Op::OpSelect, u32_, {first, editor().constant_u32(1), zero_});
+    const uint32_t result = code.emit(Op::OpSelect, u32_, {first, editor().constant_u32(1), zero_});
     code.emit(Op::OpReturnValue, {result});
     code.emit(Op::OpFunctionEnd);
     editor().append_function(code);
@@ -178,7 +179,8 @@ class PrivateCounting : public CounterCode {
     lanes.writes = code.emit(Op::OpLogicalOr, boolean_, {lanes.is_first, alone_and_live});
   }
 
-  // Whether some number of some lane is so large that sums might overflow; 0 if there are no numbers.
+  // Whether some number of some lane is so large that sums might overflow; 0 if there are no
+  // numbers.
   uint32_t emit_too_large(Code& code, const std::vector<uint32_t>& values) {
     uint32_t all = 0;
     for (const Slot& slot : slots_) {
@@ -234,9 +236,9 @@ class PrivateCounting : public CounterCode {
   CountingTools tools_;
   uint32_t u32_, boolean_, zero_;
   uint32_t flush_;
-  uint32_t first_lane_ = 0;           // the function, if it is needed
-  std::vector<Slot> slots_;           // by counter
-  std::vector<uint32_t> variables_;   // all
+  uint32_t first_lane_ = 0;          // the function, if it is needed
+  std::vector<Slot> slots_;          // by counter
+  std::vector<uint32_t> variables_;  // all
   uint32_t flags_ = 0;
   size_t flag_word_ = 0;  // index into variables_
 };

@@ -1,7 +1,7 @@
 #include "spirv/pass/push_constant.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <vector>
 
 #include "spirv/cfg.h"
@@ -129,7 +129,8 @@ class BlockExtension {
     for (uint32_t i = definition + 1; i < first_function; ++i) {
       const Instruction instruction = module_.instruction(i);
       if (instruction.opcode() != Op::OpExtInst) continue;
-      const auto operands = instruction.operands().subspan(std::min<size_t>(2, instruction.operand_count()));
+      const auto operands =
+          instruction.operands().subspan(std::min<size_t>(2, instruction.operand_count()));
       if (std::ranges::find_first_of(operands, moved_ids) == operands.end()) continue;
       moved.append(instruction.words());
       moved_ids.push_back(instruction.result_id());

@@ -49,14 +49,15 @@ void RecordWriter::make_uniform_buffer() {
   editor_.decorate(block, Decoration::Block);
   editor_.decorate_member(block, 0, Decoration::Offset, {0});
   source_storage_ = StorageClass::Uniform;
-  source_ = editor_.new_global_variable(editor_.type_pointer(source_storage_, block),
-                                        source_storage_);
+  source_ =
+      editor_.new_global_variable(editor_.type_pointer(source_storage_, block), source_storage_);
   editor_.decorate(source_, Decoration::DescriptorSet, {context_.options.address.set});
   editor_.decorate(source_, Decoration::Binding, {context_.options.address.binding});
   editor_.add_to_interface(context_.entry, source_);
 }
 
-// struct { counter c[stride]; }, behind a physical pointer; a counter is one 64-bit word or two of 32.
+// struct { counter c[stride]; }, behind a physical pointer; a counter is one 64-bit word or two
+// of 32.
 void RecordWriter::make_counters_type() {
   const uint32_t words = context_.use_int64 ? 1 : 2;
   counter_type_ = editor_.type_int(context_.use_int64 ? 64 : 32);
@@ -69,9 +70,8 @@ void RecordWriter::make_counters_type() {
 }
 
 uint32_t RecordWriter::load_address_word(Code& code) {
-  const uint32_t pointer =
-      code.access_chain(editor_.type_pointer(source_storage_, uvec2_), source_,
-                        {editor_.constant_u32(source_member_)});
+  const uint32_t pointer = code.access_chain(editor_.type_pointer(source_storage_, uvec2_), source_,
+                                             {editor_.constant_u32(source_member_)});
   return code.load(uvec2_, pointer);
 }
 
@@ -139,8 +139,7 @@ void RecordWriter::make_add_function() {
   const uint32_t counter = code.emit(Op::OpFunctionParameter, u32_, {});
   const uint32_t value = code.emit(Op::OpFunctionParameter, u32_, {});
   code.label(code.new_id());
-  const uint32_t needed =
-      code.emit(Op::OpINotEqual, boolean_, {value, editor_.constant_u32(0)});
+  const uint32_t needed = code.emit(Op::OpINotEqual, boolean_, {value, editor_.constant_u32(0)});
   code.if_then(needed, [&] {
     const uint32_t pointer = code.emit(Op::OpBitcast, counters_pointer_type_, {shard});
     if (context_.use_int64) {
@@ -157,8 +156,7 @@ void RecordWriter::make_add_function() {
 uint32_t RecordWriter::emit_atomic_add(Code& code, uint32_t type, uint32_t pointer,
                                        uint32_t value) {
   // A device scope would need a feature of its own under the Vulkan memory model.
-  const auto scope =
-      context_.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device;
+  const auto scope = context_.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device;
   return code.emit(Op::OpAtomicIAdd, type,
                    {pointer, editor_.constant_u32(word(scope)),
                     editor_.constant_u32(word(spv::MemorySemanticsMask::MaskNone)), value});

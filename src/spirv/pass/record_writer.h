@@ -1,8 +1,8 @@
 // How instrumented code reaches its record (probe/record.h) and adds to the record's counters.
 //
-// The address word is read where it is needed and never leaves the shader's own functions, so nothing
-// of the application's memory model changes. Pointers are made from two 32-bit words: no 64-bit
-// arithmetic is needed to find a counter.
+// The address word is read where it is needed and never leaves the shader's own functions, so
+// nothing of the application's memory model changes. Pointers are made from two 32-bit words: no
+// 64-bit arithmetic is needed to find a counter.
 #pragma once
 
 #include "base/status.h"

@@ -178,7 +178,8 @@ class Builder {
     }
     part.end_segment = static_cast<uint32_t>(graph_.segments.size());
     calls_of_.resize(part.end_segment);
-    for (const Call& call : part.calls) calls_of_[segment_at(f, call.instruction)].push_back(call.callee);
+    for (const Call& call : part.calls)
+      calls_of_[segment_at(f, call.instruction)].push_back(call.callee);
     part.return_to = part.abort_to = part.first_segment;
   }
 
@@ -224,8 +225,7 @@ class Builder {
     const Instruction instruction = module_.instruction(cut.instruction);
     const Op opcode = instruction.opcode();
     local_edge(cut.before, cut.after);
-    const bool goes_on =
-        opcode == Op::OpFunctionCall || opcode == Op::OpReportIntersectionKHR;
+    const bool goes_on = opcode == Op::OpFunctionCall || opcode == Op::OpReportIntersectionKHR;
     const bool undefined_after = leads_to_unreachable(f, cut.after);
     if (opcode == Op::OpFunctionCall && parts_[callee_of(instruction)].sites == 1) {
       Part& callee = parts_[callee_of(instruction)];
@@ -301,8 +301,8 @@ class Builder {
     }
   }
 
-  // kCertain times the chance that a vertex is reached, were all branches equally likely and loops run
-  // once.
+  // kCertain times the chance that a vertex is reached, were all branches equally likely and loops
+  // run once.
   static std::vector<uint64_t> probabilities(const std::vector<std::vector<uint32_t>>& successors) {
     const std::vector<uint32_t> order = reverse_postorder(successors);
     std::vector<uint32_t> rank(successors.size());
@@ -358,7 +358,7 @@ class Builder {
   SegmentGraph& graph_;
   std::vector<Part> parts_;  // by index into the module's functions
   std::vector<uint32_t> reachable_;
-  std::vector<uint32_t> order_;  // callers before callees
+  std::vector<uint32_t> order_;                          // callers before callees
   std::vector<std::vector<uint32_t>> calls_of_;          // by segment: callees
   std::vector<std::vector<uint32_t>> local_successors_;  // within the function, ways out left away
 };

@@ -3,8 +3,8 @@
 //
 // A block is one segment unless something in its middle may end the invocation or turn it into a
 // helper: a call of a function that may do so, a demotion, a reported intersection. Then it is cut
-// behind that, and the part before also leads out of the function. Executions of a block are those of
-// its first segment.
+// behind that, and the part before also leads out of the function. Executions of a block are those
+// of its first segment.
 //
 // What is certain never to run has no edges: blocks that nothing branches to, what stands behind a
 // demotion and nowhere else, and what ends in OpUnreachable, since to get there is undefined.
@@ -26,16 +26,16 @@ struct Segment {
   uint32_t insert_at;  // the instruction before which code that counts the segment stands
   bool begins_block = false;
   bool runs = false;
-  bool once = false;  // at most once in an invocation
+  bool once = false;        // at most once in an invocation
   uint32_t loop_depth = 0;  // within its function
 };
 
 // Where an invocation ends, or stops to count: what it counted must be added before.
 struct WayOut {
   enum class Kind {
-    End,        // it ends here
-    Demote,     // it goes on as a helper
-    MayEnd,     // it may end here, or go on
+    End,     // it ends here
+    Demote,  // it goes on as a helper
+    MayEnd,  // it may end here, or go on
   };
   uint32_t instruction;
   Kind kind;

@@ -1,5 +1,5 @@
-// What the pass must know of each shader stage. A stage is added by a row of the table; nothing else
-// asks which stage it is.
+// What the pass must know of each shader stage. A stage is added by a row of the table; nothing
+// else asks which stage it is.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace tally::spirv {
 
-// A term of the number that picks an invocation's shard: component >> shift, times factor. Different
-// subgroups that end at the same time should differ in it; one subgroup's lanes need not agree.
+// A term of the number that picks an invocation's shard: component >> shift, times factor.
+// Different subgroups that end at the same time should differ in it; one subgroup's lanes need not
+// agree.
 struct ShardTerm {
   spv::BuiltIn builtin;
   uint8_t size;  // components of the built-in, 1 for a scalar

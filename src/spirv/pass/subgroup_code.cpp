@@ -24,9 +24,8 @@ uint32_t SubgroupCode::bit_count(Code& code, uint32_t ballot) {
 }
 
 uint32_t SubgroupCode::is_lowest(Code& code, uint32_t ballot, uint32_t live) {
-  const uint32_t below =
-      code.emit(Op::OpGroupNonUniformBallotBitCount, u32_,
-                {scope_, word(GroupOperation::ExclusiveScan), ballot});
+  const uint32_t below = code.emit(Op::OpGroupNonUniformBallotBitCount, u32_,
+                                   {scope_, word(GroupOperation::ExclusiveScan), ballot});
   const uint32_t lowest = code.emit(Op::OpIEqual, boolean_, {below, editor_.constant_u32(0)});
   return live == 0 ? lowest : code.emit(Op::OpLogicalAnd, boolean_, {lowest, live});
 }
@@ -38,8 +37,7 @@ uint32_t SubgroupCode::any(Code& code, uint32_t condition) {
 
 uint32_t SubgroupCode::sum(Code& code, uint32_t value) {
   editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
-  return code.emit(Op::OpGroupNonUniformIAdd, u32_,
-                   {scope_, word(GroupOperation::Reduce), value});
+  return code.emit(Op::OpGroupNonUniformIAdd, u32_, {scope_, word(GroupOperation::Reduce), value});
 }
 
 }  // namespace tally::spirv

@@ -1,0 +1,105 @@
+// The block-count pass on a driver: what shaders compute stays the same, and all ways of counting
+// agree with numbers worked out by hand or on the host.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "confetti.vert.h"
+#include "demote.frag.h"
+#include "depth.frag.h"
+#include "discard.frag.h"
+#include "memory.frag.h"
+#include "mixed.comp.h"
+#include "pass/gpu_run.h"
+#include "support/queries.h"
+#include "terminate.frag.h"
+
+namespace tally::test {
+namespace {
+
+template <size_t N>
+std::vector<uint32_t> code_of(const uint32_t (&words)[N]) {
+  return {words, words + N};
+}
+
+// How a subgroup splits and joins again is the driver's affair; but it cannot be run by nobody.
+void expect_plausible_subgroups(const spirv::BlockCounts& counts) {
+  ASSERT_EQ(counts.subgroups.size(), counts.executions.size());
+  for (size_t block = 0; block < counts.executions.size(); ++block) {
+    EXPECT_LE(counts.subgroups[block], counts.executions[block]) << "block " << block;
+    EXPECT_GE(counts.subgroups[block] * 128, counts.executions[block]) << "block " << block;
+  }
+}
+
+// All ways compute what the plain shader does and agree with the first about every block.
+std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& program) {
+  const Outcome plain = run_program(context, program);
+  std::vector<StageCounts> expected;
+  for (const Way& way : all_ways(abilities_of(context), program.stages.back().stage)) {
+    SCOPED_TRACE(to_string(way));
+    const Outcome outcome = run_program(context, program, way);
+    EXPECT_EQ(outcome.values, plain.values);
+    EXPECT_EQ(outcome.picture, plain.picture);
+    if (expected.empty()) expected = outcome.counts;
+    for (size_t s = 0; s < expected.size(); ++s) {
+      EXPECT_THAT(outcome.counts[s].findings, testing::IsEmpty());
+      EXPECT_EQ(outcome.counts[s].blocks.executions, expected[s].blocks.executions);
+    }
+    if (way.count_subgroups) expect_plausible_subgroups(outcome.counts.back().blocks);
+  }
+  return expected;
+}
+
+TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_ways) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(mixed_comp), {3, 5}}};
+  program.values.assign(32 * 70, 0);
+  program.push = {4, 0, 0, 0, 0, 0, 0, 0};
+  program.groups[0] = 10;
+  program.groups[1] = 7;
+  program.invocations = 32 * 70;
+  const auto counts = expect_all_ways_agree(context, program);
+  EXPECT_EQ(counts[0].blocks.executions[0], 32u * 70);
+}
+
+// 600 small triangles, which cover each other, on a target with a depth buffer.
+Program confetti(std::vector<uint32_t> fragment) {
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_VERTEX_BIT, code_of(confetti_vert)},
+                    {VK_SHADER_STAGE_FRAGMENT_BIT, std::move(fragment)}};
+  program.values = {0};
+  program.push = {1, 0};
+  program.vertices = 1800;
+  program.target = {.extent = {96, 80}, .depth_format = VK_FORMAT_D32_SFLOAT};
+  program.pipeline.depth_test = true;
+  program.pipeline.depth_write = true;
+  return program;
+}
+
+void expect_fragments_agree(std::vector<uint32_t> fragment) {
+  Context context;
+  const auto counts = expect_all_ways_agree(context, confetti(std::move(fragment)));
+  EXPECT_EQ(counts[0].blocks.executions[0], 1800u);
+  EXPECT_GT(counts[1].blocks.executions[0], 1000u);
+}
+
+TEST(BlockCountGpu, killed_fragments_are_counted) { expect_fragments_agree(code_of(discard_frag)); }
+
+TEST(BlockCountGpu, demoted_fragments_count_until_they_are_helpers) {
+  expect_fragments_agree(code_of(demote_frag));
+}
+
+TEST(BlockCountGpu, terminated_fragments_are_counted) {
+  expect_fragments_agree(code_of(terminate_frag));
+}
+
+TEST(BlockCountGpu, fragments_that_write_depth_are_counted) {
+  expect_fragments_agree(code_of(depth_frag));
+}
+
+TEST(BlockCountGpu, fragments_that_write_memory_are_counted) {
+  expect_fragments_agree(code_of(memory_frag));
+}
+
+}  // namespace
+}  // namespace tally::test

@@ -1,0 +1,171 @@
+// Runs the pass over SPIR-V files: corpus_check [--env vulkan1.3] FILE_OR_FOLDER...
+//
+// Every entry point of every valid module is instrumented in every way there is. It fails if a
+// result is not valid where the original was, or if the identity option changes a byte. Modules
+// that the pass refuses are listed with the reason; modules that are not valid to begin with must
+// do no harm.
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spirv/module.h"
+#include "spirv/pass/block_count.h"
+#include "support/spirv.h"
+
+namespace {
+
+using tally::spirv::AddressSource;
+using tally::spirv::BlockCountOptions;
+using tally::spirv::Counting;
+using tally::spirv::Module;
+using tally::spirv::Placement;
+namespace fs = std::filesystem;
+
+struct Totals {
+  size_t modules = 0, invalid = 0, entry_points = 0, results = 0, refused = 0, failures = 0;
+  size_t blocks = 0, counters = 0;
+};
+
+std::vector<uint32_t> read_words(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  return words;
+}
+
+std::vector<BlockCountOptions> all_options() {
+  std::vector<BlockCountOptions> all;
+  for (const auto counting : {Counting::Lane, Counting::Subgroup, Counting::Private}) {
+    for (const auto placement : {Placement::Every, Placement::Minimal}) {
+      for (const uint32_t variant : {0u, 1u, 2u, 3u}) {
+        BlockCountOptions options;
+        options.counting = counting;
+        options.placement = placement;
+        options.subgroup_operations = variant != 3;
+        options.int64 = options.int64_atomics = variant % 2 == 0;
+        options.max_shards_log2 = variant == 0 ? 6 : 0;
+        options.count_subgroups = variant == 2 && counting != Counting::Lane;
+        options.entry_count_known = variant == 1;
+        if (variant == 2) {
+          options.address = {AddressSource::Kind::UniformBuffer, 0, 7, 0};
+        } else {
+          options.address.push_constant_offset = 248;
+        }
+        all.push_back(options);
+      }
+    }
+  }
+  return all;
+}
+
+class Check {
+ public:
+  explicit Check(spv_target_env environment) : environment_(environment) {}
+
+  void file(const fs::path& path) {
+    const auto words = read_words(path);
+    ++totals.modules;
+    const bool valid = tally::test::validate(words, environment_).empty();
+    if (!valid) ++totals.invalid;
+    const auto module = Module::parse(words);
+    if (!module) {
+      if (valid) fail(path, "cannot be read: " + module.error().message);
+      return;
+    }
+    check_identity(path, words);
+    for (const auto& entry : module->entry_points()) {
+      ++totals.entry_points;
+      for (BlockCountOptions options : all_options()) {
+        options.stage = entry.model;
+        options.entry_point = entry.name;
+        check(path, words, options, valid);
+      }
+    }
+  }
+
+  Totals totals;
+  std::map<std::string, size_t> reasons;
+
+ private:
+  void fail(const fs::path& path, const std::string& what) {
+    ++totals.failures;
+    fmt::print("FAIL {}: {}\n", path.string(), what);
+  }
+
+  void check_identity(const fs::path& path, const std::vector<uint32_t>& words) {
+    BlockCountOptions options;
+    options.identity = true;
+    const auto result = add_block_counts(words, options);
+    if (!result || result->words != words) fail(path, "identity changes it");
+  }
+
+  void check(const fs::path& path, const std::vector<uint32_t>& words,
+             const BlockCountOptions& options, bool valid) {
+    const auto result = add_block_counts(words, options);
+    if (!result) {
+      ++totals.refused;
+      ++reasons[result.error().message];
+      return;
+    }
+    ++totals.results;
+    if (options.placement == Placement::Minimal && !options.count_subgroups) {
+      totals.blocks += result->plan.block_count;
+      totals.counters += result->plan.counter_count;
+    }
+    if (!valid) return;
+    const std::string message = tally::test::validate(result->words, environment_);
+    if (message.empty()) return;
+    fail(path, fmt::format("{} counting {} placement {} int64 {}: {}", options.entry_point,
+                           static_cast<int>(options.counting), static_cast<int>(options.placement),
+                           options.int64, message));
+  }
+
+  spv_target_env environment_;
+};
+
+void add_files(const fs::path& path, std::vector<fs::path>& files) {
+  if (!fs::is_directory(path)) {
+    files.push_back(path);
+    return;
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".spv")
+      files.push_back(entry.path());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  spv_target_env environment = SPV_ENV_VULKAN_1_3;
+  std::vector<fs::path> files;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--env" && i + 1 < argc) {
+      if (!spvParseTargetEnv(argv[++i], &environment)) return 2;
+    } else {
+      add_files(argv[i], files);
+    }
+  }
+  std::ranges::sort(files);
+  Check check(environment);
+  for (const auto& file : files) check.file(file);
+  const Totals& totals = check.totals;
+  for (const auto& [reason, count] : check.reasons)
+    fmt::print("refused {} times: {}\n", count, reason);
+  fmt::print("{} modules ({} not valid), {} entry points, {} results, {} refused\n", totals.modules,
+             totals.invalid, totals.entry_points, totals.results, totals.refused);
+  if (totals.blocks != 0) {
+    fmt::print("counters per block, minimal placement: {:.3f}\n",
+               static_cast<double>(totals.counters) / static_cast<double>(totals.blocks));
+  }
+  fmt::print("{} passed, {} failed\n", totals.results - std::min(totals.results, totals.failures),
+             totals.failures);
+  return totals.failures == 0 && totals.results > 0 ? 0 : 1;
+}

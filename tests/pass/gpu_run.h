@@ -1,0 +1,73 @@
+// Runs shaders on a device, as they are or instrumented, without any layer: the record, its address
+// and the counts are handled here by hand.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spirv/pass/block_count.h"
+#include "support/pipeline.h"
+#include "support/render_target.h"
+
+namespace tally::test {
+
+// What a device lets instrumented code do.
+struct DeviceAbilities {
+  bool int64 = false;
+  bool int64_atomics = false;
+  VkShaderStageFlags subgroup_stages = 0;  // with vote, ballot and arithmetic
+  uint32_t max_push_bytes = 128;
+};
+DeviceAbilities abilities_of(const Context& context);
+
+// One way to count.
+struct Way {
+  spirv::Placement placement = spirv::Placement::Minimal;
+  spirv::Counting counting = spirv::Counting::Private;
+  uint32_t shards_log2 = 0;
+  bool uniform_buffer = false;  // the address word is in set 1, binding 0; else a push constant
+  bool narrow = false;          // no 64-bit integers
+  bool no_subgroups = false;    // no subgroup operations
+  bool count_subgroups = false;
+  bool entry_count_known = false;  // compute only
+};
+std::string to_string(const Way& way);
+// One of each kind that the device can do; the first is the plainest.
+std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage);
+
+struct ShaderStage {
+  VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  std::vector<uint32_t> code;
+  std::vector<uint32_t> specialization = {};  // pairs of constant id and value
+};
+
+// What is run: a dispatch, or one draw into a target of its own.
+struct Program {
+  std::vector<ShaderStage> stages;
+  std::vector<uint32_t> values;     // in the storage buffer of set 0, binding 0
+  std::vector<uint32_t> push = {};  // words; an even number
+  uint32_t groups[3] = {1, 1, 1};   // of a dispatch
+  uint64_t invocations = 0;         // of a dispatch; for Way::entry_count_known
+  uint32_t vertices = 3, instances = 1;
+  RenderTargetInfo target = {};
+  GraphicsPipelineInfo pipeline = {};  // stages, layout and target's formats are filled in
+};
+
+struct StageCounts {
+  VkShaderStageFlagBits stage;
+  spirv::BlockCounts blocks;
+  std::vector<std::string> findings;  // of CounterPlan::verify
+};
+struct Outcome {
+  std::vector<uint32_t> values;
+  std::vector<uint32_t> picture;
+  std::vector<StageCounts> counts;  // empty without a way
+};
+// Throws std::runtime_error where the pass refuses a stage, or what it made is not valid.
+Outcome run_program(Context& context, const Program& program,
+                    const std::optional<Way>& way = std::nullopt);
+
+spv::ExecutionModel execution_model(VkShaderStageFlagBits stage);
+
+}  // namespace tally::test
