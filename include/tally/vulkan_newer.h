@@ -52,6 +52,32 @@ typedef void(VKAPI_PTR* PFN_vkCmdPushConstants2KHR)(
     VkCommandBuffer commandBuffer, const VkPushConstantsInfoKHR* pPushConstantsInfo);
 #endif /* VK_KHR_maintenance6 */
 
+#ifndef VK_VERSION_1_4
+typedef PFN_vkCmdPushConstants2KHR PFN_vkCmdPushConstants2;
+#endif
+
+#ifndef VK_EXT_device_generated_commands
+#define VK_EXT_device_generated_commands 1
+/* Only passed through: Tally reads nothing in it. */
+typedef struct VkGeneratedCommandsInfoEXT VkGeneratedCommandsInfoEXT;
+
+typedef void(VKAPI_PTR* PFN_vkCmdExecuteGeneratedCommandsEXT)(
+    VkCommandBuffer commandBuffer, VkBool32 isPreprocessed,
+    const VkGeneratedCommandsInfoEXT* pGeneratedCommandsInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdPreprocessGeneratedCommandsEXT)(
+    VkCommandBuffer commandBuffer, const VkGeneratedCommandsInfoEXT* pGeneratedCommandsInfo,
+    VkCommandBuffer stateCommandBuffer);
+#endif /* VK_EXT_device_generated_commands */
+
+#ifndef VK_EXT_shader_object
+#define VK_EXT_shader_object 1
+VK_DEFINE_NON_DISPATCHABLE_HANDLE(VkShaderEXT)
+
+typedef void(VKAPI_PTR* PFN_vkCmdBindShadersEXT)(VkCommandBuffer commandBuffer, uint32_t stageCount,
+                                                 const VkShaderStageFlagBits* pStages,
+                                                 const VkShaderEXT* pShaders);
+#endif /* VK_EXT_shader_object */
+
 #ifndef VK_EXT_layer_settings
 #define VK_EXT_layer_settings 1
 #define VK_EXT_LAYER_SETTINGS_SPEC_VERSION 2

@@ -1,0 +1,126 @@
+// The functions below this layer that it calls. Rows are (name, suffix of older devices); see
+// vk/dispatch.h.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
+
+#include "vk/dispatch.h"
+
+namespace tally::counters {
+
+#define TALLY_COUNTERS_INSTANCE_FUNCTIONS(X)    \
+  X(DestroyInstance, "")                        \
+  X(EnumeratePhysicalDevices, "")               \
+  X(EnumerateDeviceExtensionProperties, "")     \
+  X(GetPhysicalDeviceProperties, "")            \
+  X(GetPhysicalDeviceProperties2, "KHR")        \
+  X(GetPhysicalDeviceFeatures, "")              \
+  X(GetPhysicalDeviceFeatures2, "KHR")          \
+  X(GetPhysicalDeviceMemoryProperties, "")      \
+  X(GetPhysicalDeviceQueueFamilyProperties, "") \
+  X(SubmitDebugUtilsMessageEXT, "")
+
+// Commands that do work; each takes one result index of shader instrumentation.
+#define TALLY_COUNTERS_ACTION_FUNCTIONS(X) \
+  X(CmdDispatch, "")                       \
+  X(CmdDispatchBase, "KHR")                \
+  X(CmdDispatchIndirect, "")               \
+  X(CmdDraw, "")                           \
+  X(CmdDrawIndexed, "")                    \
+  X(CmdDrawIndexedIndirect, "")            \
+  X(CmdDrawIndexedIndirectCount, "KHR")    \
+  X(CmdDrawIndexedIndirectCountAMD, "")    \
+  X(CmdDrawIndirect, "")                   \
+  X(CmdDrawIndirectByteCountEXT, "")       \
+  X(CmdDrawIndirectCount, "KHR")           \
+  X(CmdDrawIndirectCountAMD, "")           \
+  X(CmdDrawMeshTasksEXT, "")               \
+  X(CmdDrawMeshTasksIndirectCountEXT, "")  \
+  X(CmdDrawMeshTasksIndirectCountNV, "")   \
+  X(CmdDrawMeshTasksIndirectEXT, "")       \
+  X(CmdDrawMeshTasksIndirectNV, "")        \
+  X(CmdDrawMeshTasksNV, "")                \
+  X(CmdDrawMultiEXT, "")                   \
+  X(CmdDrawMultiIndexedEXT, "")            \
+  X(CmdExecuteGeneratedCommandsEXT, "")    \
+  X(CmdExecuteGeneratedCommandsNV, "")     \
+  X(CmdTraceRaysIndirect2KHR, "")          \
+  X(CmdTraceRaysIndirectKHR, "")           \
+  X(CmdTraceRaysKHR, "")                   \
+  X(CmdTraceRaysNV, "")
+
+#define TALLY_COUNTERS_DEVICE_FUNCTIONS(X) \
+  TALLY_COUNTERS_ACTION_FUNCTIONS(X)       \
+  X(AllocateCommandBuffers, "")            \
+  X(AllocateDescriptorSets, "")            \
+  X(AllocateMemory, "")                    \
+  X(BeginCommandBuffer, "")                \
+  X(BindBufferMemory, "")                  \
+  X(CmdBeginTransformFeedbackEXT, "")      \
+  X(CmdBindDescriptorSets, "")             \
+  X(CmdBindPipeline, "")                   \
+  X(CmdBindShadersEXT, "")                 \
+  X(CmdCopyBuffer, "")                     \
+  X(CmdEndTransformFeedbackEXT, "")        \
+  X(CmdExecuteCommands, "")                \
+  X(CmdFillBuffer, "")                     \
+  X(CmdPipelineBarrier, "")                \
+  X(CmdPreprocessGeneratedCommandsEXT, "") \
+  X(CmdPushConstants, "")                  \
+  X(CmdPushConstants2, "KHR")              \
+  X(CreateBuffer, "")                      \
+  X(CreateCommandPool, "")                 \
+  X(CreateComputePipelines, "")            \
+  X(CreateDescriptorPool, "")              \
+  X(CreateDescriptorSetLayout, "")         \
+  X(CreateFence, "")                       \
+  X(CreateGraphicsPipelines, "")           \
+  X(CreatePipelineLayout, "")              \
+  X(CreateRayTracingPipelinesKHR, "")      \
+  X(CreateShaderModule, "")                \
+  X(DebugMarkerSetObjectNameEXT, "")       \
+  X(DebugMarkerSetObjectTagEXT, "")        \
+  X(DestroyBuffer, "")                     \
+  X(DestroyCommandPool, "")                \
+  X(DestroyDescriptorPool, "")             \
+  X(DestroyDescriptorSetLayout, "")        \
+  X(DestroyDevice, "")                     \
+  X(DestroyFence, "")                      \
+  X(DestroyPipeline, "")                   \
+  X(DestroyPipelineLayout, "")             \
+  X(DestroyShaderModule, "")               \
+  X(DestroyDeferredOperationKHR, "")       \
+  X(DeviceWaitIdle, "")                    \
+  X(EndCommandBuffer, "")                  \
+  X(FlushMappedMemoryRanges, "")           \
+  X(FreeCommandBuffers, "")                \
+  X(FreeMemory, "")                        \
+  X(GetBufferDeviceAddress, "KHR")         \
+  X(GetBufferDeviceAddressEXT, "")         \
+  X(GetBufferMemoryRequirements, "")       \
+  X(GetDeviceQueue, "")                    \
+  X(GetFenceStatus, "")                    \
+  X(GetPrivateData, "EXT")                 \
+  X(InvalidateMappedMemoryRanges, "")      \
+  X(MapMemory, "")                         \
+  X(QueueBindSparse, "")                   \
+  X(QueuePresentKHR, "")                   \
+  X(QueueSubmit, "")                       \
+  X(QueueSubmit2, "KHR")                   \
+  X(QueueWaitIdle, "")                     \
+  X(ResetCommandBuffer, "")                \
+  X(ResetCommandPool, "")                  \
+  X(ResetFences, "")                       \
+  X(SetDebugUtilsObjectNameEXT, "")        \
+  X(SetDebugUtilsObjectTagEXT, "")         \
+  X(SetPrivateData, "EXT")                 \
+  X(UpdateDescriptorSets, "")              \
+  X(WaitForFences, "")
+
+TALLY_VK_TABLE(InstanceTable, TALLY_COUNTERS_INSTANCE_FUNCTIONS)
+TALLY_VK_TABLE(DeviceTable, TALLY_COUNTERS_DEVICE_FUNCTIONS)
+
+}  // namespace tally::counters

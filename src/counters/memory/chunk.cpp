@@ -1,0 +1,127 @@
+#include "counters/memory/chunk.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "counters/memory/memory_type.h"
+
+namespace tally::counters {
+namespace {
+
+bool is_mapped(Chunk::Use use) { return use != Chunk::Use::DeviceRecords; }
+bool has_address(Chunk::Use use) {
+  return use == Chunk::Use::HostRecords || use == Chunk::Use::DeviceRecords;
+}
+
+VkBufferUsageFlags usage_flags(Chunk::Use use) {
+  switch (use) {
+    case Chunk::Use::HostRecords:
+      return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    case Chunk::Use::DeviceRecords:
+      return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+             VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    case Chunk::Use::Staging:
+      return VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    case Chunk::Use::Words:
+      return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+  }
+  return 0;
+}
+
+std::optional<uint32_t> memory_type(Chunk::Use use, const VkPhysicalDeviceMemoryProperties& memory,
+                                    uint32_t allowed) {
+  switch (use) {
+    case Chunk::Use::HostRecords:
+    case Chunk::Use::Words:
+      return host_memory_type(memory, allowed);
+    case Chunk::Use::DeviceRecords:
+      return device_memory_type(memory, allowed);
+    case Chunk::Use::Staging:
+      return staging_memory_type(memory, allowed);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Chunk> Chunk::create(const MemoryContext& context, Use use, VkDeviceSize size,
+                                     VkResult& result) {
+  std::unique_ptr<Chunk> chunk(new Chunk(context));
+  result = chunk->initialize(use, size);
+  return result == VK_SUCCESS ? std::move(chunk) : nullptr;
+}
+
+VkResult Chunk::initialize(Use use, VkDeviceSize size) {
+  size_ = size;
+  const bool shared = context_.queue_families.size() > 1;
+  const VkBufferCreateInfo info{
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = size,
+      .usage = usage_flags(use),
+      .sharingMode = shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+      .queueFamilyIndexCount = shared ? static_cast<uint32_t>(context_.queue_families.size()) : 0,
+      .pQueueFamilyIndices = shared ? context_.queue_families.data() : nullptr,
+  };
+  VkResult result = context_.next->CreateBuffer(context_.device, &info, nullptr, &buffer_);
+  if (result != VK_SUCCESS) return result;
+  result = allocate(use);
+  if (result != VK_SUCCESS) return result;
+  if (has_address(use)) {
+    const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                            .buffer = buffer_};
+    address_ = context_.next->GetBufferDeviceAddress
+                   ? context_.next->GetBufferDeviceAddress(context_.device, &address)
+                   : context_.next->GetBufferDeviceAddressEXT(context_.device, &address);
+  }
+  if (!is_mapped(use)) return VK_SUCCESS;
+  return context_.next->MapMemory(context_.device, memory_, 0, VK_WHOLE_SIZE, 0,
+                                  reinterpret_cast<void**>(&host_));
+}
+
+VkResult Chunk::allocate(Use use) {
+  VkMemoryRequirements requirements{};
+  context_.next->GetBufferMemoryRequirements(context_.device, buffer_, &requirements);
+  const auto type = memory_type(use, context_.memory, requirements.memoryTypeBits);
+  if (!type) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  coherent_ = (context_.memory.memoryTypes[*type].propertyFlags &
+               VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+  allocated_ = requirements.size;
+  const VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+  const VkMemoryAllocateInfo info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                  .pNext = has_address(use) ? &flags : nullptr,
+                                  .allocationSize = requirements.size,
+                                  .memoryTypeIndex = *type};
+  const VkResult result = context_.next->AllocateMemory(context_.device, &info, nullptr, &memory_);
+  if (result != VK_SUCCESS) return result;
+  return context_.next->BindBufferMemory(context_.device, buffer_, memory_, 0);
+}
+
+Chunk::~Chunk() {
+  if (buffer_ != VK_NULL_HANDLE) context_.next->DestroyBuffer(context_.device, buffer_, nullptr);
+  if (memory_ != VK_NULL_HANDLE) context_.next->FreeMemory(context_.device, memory_, nullptr);
+}
+
+VkMappedMemoryRange Chunk::range(VkDeviceSize offset, VkDeviceSize size) const {
+  const VkDeviceSize atom = context_.non_coherent_atom_size;
+  const VkDeviceSize begin = offset / atom * atom;
+  const VkDeviceSize end = (offset + size + atom - 1) / atom * atom;
+  return {.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
+          .memory = memory_,
+          .offset = begin,
+          .size = end >= allocated_ ? VK_WHOLE_SIZE : end - begin};
+}
+
+void Chunk::invalidate(VkDeviceSize offset, VkDeviceSize size) const {
+  if (coherent_) return;
+  const VkMappedMemoryRange mapped = range(offset, size);
+  context_.next->InvalidateMappedMemoryRanges(context_.device, 1, &mapped);
+}
+
+void Chunk::flush(VkDeviceSize offset, VkDeviceSize size) const {
+  if (coherent_) return;
+  const VkMappedMemoryRange mapped = range(offset, size);
+  context_.next->FlushMappedMemoryRanges(context_.device, 1, &mapped);
+}
+
+}  // namespace tally::counters

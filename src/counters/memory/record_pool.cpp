@@ -1,0 +1,239 @@
+#include "counters/memory/record_pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "counters/memory/block_mask.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr uint32_t kSlabBlocks = 64;
+
+uint32_t blocks_for(VkDeviceSize bytes) {
+  return static_cast<uint32_t>((bytes + RecordPool::kBlockBytes - 1) / RecordPool::kBlockBytes);
+}
+
+}  // namespace
+
+RecordPool::RecordPool(const MemoryContext& context) : context_(context) {
+  if (on_device()) transfer_ = std::make_unique<Transfer>(context);
+}
+
+RecordPool::~RecordPool() {
+  for (const auto& slab : slabs_) {
+    if (slab->job) transfer_->finish(*slab->job);
+  }
+}
+
+// A slab of 64 blocks, or fewer where the limit cuts it; one larger request gets a slab of its own.
+VkResult RecordPool::add_slab(uint32_t wanted_blocks) {
+  VkDeviceSize bytes = std::max(wanted_blocks, kSlabBlocks) * kBlockBytes;
+  if (context_.limit != 0) {
+    const VkDeviceSize left =
+        context_.limit > total_ ? (context_.limit - total_) / kBlockBytes * kBlockBytes : 0;
+    bytes = std::min(bytes, left);
+    if (bytes < wanted_blocks * kBlockBytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  }
+  auto slab = std::make_unique<Slab>();
+  VkResult result = VK_SUCCESS;
+  slab->chunk = Chunk::create(
+      context_, on_device() ? Chunk::Use::DeviceRecords : Chunk::Use::HostRecords, bytes, result);
+  if (!slab->chunk) return result;
+  slab->blocks = block_run(0, std::min(blocks_for(bytes), kSlabBlocks));
+  slab->free = slab->blocks;
+  slab->dirty = on_device() ? slab->blocks : 0;
+  total_ += bytes;
+  slabs_.push_back(std::move(slab));
+  return on_device() ? start_zeroing(*slabs_.back()) : VK_SUCCESS;
+}
+
+RecordPage RecordPool::make_page(Slab& slab, uint32_t first, uint32_t count) {
+  const bool whole = count > kSlabBlocks;
+  slab.free &= whole ? 0 : ~block_run(first, count);
+  const VkDeviceSize offset = first * kBlockBytes;
+  return {slab.chunk.get(), offset, whole ? slab.chunk->size() : count * kBlockBytes,
+          slab.chunk->address() + offset};
+}
+
+bool RecordPool::take_run(uint32_t count, RecordPage& page) {
+  for (const auto& slab : slabs_) {
+    const uint64_t usable = slab->free & ~slab->dirty;
+    if (count > kSlabBlocks) {
+      if (usable != slab->blocks || slab->chunk->size() < count * kBlockBytes) continue;
+      page = make_page(*slab, 0, count);
+      return true;
+    }
+    const int first = find_block_run(usable, count);
+    if (first < 0 || slab->chunk->size() > kSlabBlocks * kBlockBytes) continue;
+    page = make_page(*slab, static_cast<uint32_t>(first), count);
+    return true;
+  }
+  return false;
+}
+
+VkResult RecordPool::acquire(VkDeviceSize bytes, RecordPage& page) {
+  const uint32_t count = std::max(1u, blocks_for(bytes));
+  {
+    const std::lock_guard lock(mutex_);
+    if (on_device()) return find_clean_run(count, page);
+    if (!take_run(count, page)) {
+      const VkResult result = add_slab(count);
+      if (result != VK_SUCCESS) return result;
+      take_run(count, page);
+    }
+  }
+  std::memset(page.chunk->host() + page.offset, 0, page.size);
+  page.chunk->flush(page.offset, page.size);
+  return VK_SUCCESS;
+}
+
+RecordPool::Slab* RecordPool::slab_of(const RecordPage& page) {
+  const auto found = std::find_if(slabs_.begin(), slabs_.end(), [&](const auto& slab) {
+    return slab->chunk.get() == page.chunk;
+  });
+  return found == slabs_.end() ? nullptr : found->get();
+}
+
+void RecordPool::release(const RecordPage& page) {
+  const std::lock_guard lock(mutex_);
+  Slab* slab = slab_of(page);
+  if (!slab) return;
+  const uint64_t run = block_run(static_cast<uint32_t>(page.offset / kBlockBytes),
+                                 std::min(blocks_for(page.size), kSlabBlocks));
+  slab->free |= run;
+  if (on_device()) slab->dirty |= run;
+  // Large ones are of one request's size, and every slab but one may go when it is empty.
+  const bool large = slab->chunk->size() > kSlabBlocks * kBlockBytes;
+  if (slab->free != slab->blocks || slab->job || (!large && slabs_.size() == 1)) return;
+  total_ -= slab->chunk->size();
+  std::erase_if(slabs_, [&](const auto& candidate) { return candidate.get() == slab; });
+}
+
+VkResult RecordPool::clear(std::span<const RecordPage> pages) {
+  if (on_device()) {
+    return transfer_->run([&](VkCommandBuffer commands) {
+      for (const RecordPage& page : pages) {
+        context_.next->CmdFillBuffer(commands, page.chunk->buffer(), page.offset, page.size, 0);
+      }
+    });
+  }
+  for (const RecordPage& page : pages) {
+    std::memset(page.chunk->host() + page.offset, 0, page.size);
+    page.chunk->flush(page.offset, page.size);
+  }
+  return VK_SUCCESS;
+}
+
+VkResult RecordPool::read(std::span<const RecordPage> pages, RecordSnapshot& snapshot) {
+  const auto words = [](const Chunk& chunk, VkDeviceSize offset, VkDeviceSize size) {
+    return std::span(reinterpret_cast<const uint64_t*>(chunk.host() + offset),
+                     size / sizeof(uint64_t));
+  };
+  if (!on_device()) {
+    for (const RecordPage& page : pages) {
+      page.chunk->invalidate(page.offset, page.size);
+      snapshot.pages_.push_back(words(*page.chunk, page.offset, page.size));
+    }
+    return VK_SUCCESS;
+  }
+  VkDeviceSize total = 0;
+  for (const RecordPage& page : pages) total += page.size;
+  if (total == 0) return VK_SUCCESS;
+  VkResult result = VK_SUCCESS;
+  snapshot.staging_ = Chunk::create(context_, Chunk::Use::Staging, total, result);
+  if (!snapshot.staging_) return result;
+  result = transfer_->run([&](VkCommandBuffer commands) {
+    VkDeviceSize target = 0;
+    for (const RecordPage& page : pages) {
+      const VkBufferCopy copy{page.offset, target, page.size};
+      context_.next->CmdCopyBuffer(commands, page.chunk->buffer(), snapshot.staging_->buffer(), 1,
+                                   &copy);
+      target += page.size;
+    }
+  });
+  if (result != VK_SUCCESS) return result;
+  snapshot.staging_->invalidate(0, total);
+  VkDeviceSize source = 0;
+  for (const RecordPage& page : pages) {
+    snapshot.pages_.push_back(words(*snapshot.staging_, source, page.size));
+    source += page.size;
+  }
+  return VK_SUCCESS;
+}
+
+VkResult RecordPool::start_zeroing(Slab& slab) {
+  const uint64_t mask = slab.free & slab.dirty;
+  Transfer::Job job;
+  const VkResult result = transfer_->submit(
+      [&](VkCommandBuffer commands) {
+        if (mask == slab.blocks) {
+          context_.next->CmdFillBuffer(commands, slab.chunk->buffer(), 0, slab.chunk->size(), 0);
+          return;
+        }
+        for (uint64_t left = mask; left != 0; left &= left - 1) {
+          const auto block = static_cast<uint32_t>(std::countr_zero(left));
+          context_.next->CmdFillBuffer(commands, slab.chunk->buffer(), block * kBlockBytes,
+                                       kBlockBytes, 0);
+        }
+      },
+      job);
+  if (result != VK_SUCCESS) return result;
+  slab.job = job;
+  slab.zeroing = mask;
+  return VK_SUCCESS;
+}
+
+VkResult RecordPool::finish_zeroing(Slab& slab) {
+  const VkResult result = transfer_->finish(*slab.job);
+  slab.job.reset();
+  if (result == VK_SUCCESS) slab.dirty &= ~slab.zeroing;
+  slab.zeroing = 0;
+  return result;
+}
+
+// Clean blocks first, then those that a job is about to finish, then dirty ones, then new memory.
+VkResult RecordPool::find_clean_run(uint32_t count, RecordPage& page) {
+  for (const auto& slab : slabs_) {
+    if (slab->job && transfer_->done(*slab->job)) finish_zeroing(*slab);
+  }
+  while (!take_run(count, page)) {
+    const auto useful = [&](const auto& slab, uint64_t mask) {
+      return count > kSlabBlocks
+                 ? slab->chunk->size() >= count * kBlockBytes && mask == slab->blocks
+                 : find_block_run(mask, count) >= 0;
+    };
+    auto slab = std::find_if(slabs_.begin(), slabs_.end(),
+                             [&](const auto& s) { return s->job && useful(s, s->free); });
+    if (slab == slabs_.end()) {
+      slab = std::find_if(slabs_.begin(), slabs_.end(),
+                          [&](const auto& s) { return !s->job && useful(s, s->free); });
+      const VkResult result = slab != slabs_.end() ? start_zeroing(**slab) : add_slab(count);
+      if (result != VK_SUCCESS) return result;
+      if (slab == slabs_.end()) slab = slabs_.end() - 1;
+    }
+    const VkResult result = finish_zeroing(**slab);
+    if (result != VK_SUCCESS) return result;
+  }
+  zero_ahead();
+  return VK_SUCCESS;
+}
+
+// So that the next page does not have to wait for the GPU.
+void RecordPool::zero_ahead() {
+  int clean = 0;
+  Slab* dirtiest = nullptr;
+  for (const auto& slab : slabs_) {
+    if (slab->job) return;
+    clean += std::popcount(slab->free & ~slab->dirty);
+    const int dirty = std::popcount(slab->free & slab->dirty);
+    if (dirty > 0 && (!dirtiest || dirty > std::popcount(dirtiest->free & dirtiest->dirty)))
+      dirtiest = slab.get();
+  }
+  if (clean >= static_cast<int>(kSlabBlocks) / 4) return;
+  // A failure shows again, and is reported, when the memory is needed.
+  static_cast<void>(dirtiest ? start_zeroing(*dirtiest) : add_slab(1));
+}
+
+}  // namespace tally::counters

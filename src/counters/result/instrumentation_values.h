@@ -1,0 +1,36 @@
+// From records in memory to the metric blocks of vkGetShaderInstrumentationValuesARM.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <span>
+
+#include "counters/memory/record_pool.h"
+#include "counters/shader/metrics.h"
+#include "counters/shader/program.h"
+
+namespace tally::counters {
+
+// What one action command wrote, and where.
+struct InstrumentationRecord {
+  uint32_t result_index = 0;
+  uint32_t page = 0;    // index into the object's pages
+  uint32_t offset = 0;  // in the page, in units of probe::kRecordAlignment
+  uint32_t shards_log2 = 0;
+  const Program* program = nullptr;
+};
+
+// The arguments of the call.
+struct ValuesRequest {
+  std::span<const Metric> metrics;
+  uint32_t* count = nullptr;  // in: room in blocks; out: blocks written
+  void* blocks = nullptr;     // null: only the count is wanted
+};
+
+// `records` are in the order of their result indices.
+uint32_t count_blocks(std::span<const InstrumentationRecord> records);
+VkResult write_blocks(std::span<const InstrumentationRecord> records,
+                      const RecordSnapshot& snapshot, const ValuesRequest& request);
+
+}  // namespace tally::counters

@@ -1,0 +1,139 @@
+#include "counters/shader/instrumenter.h"
+
+#include <fmt/format.h>
+
+#include "counters/shader/validator.h"
+#include "spirv/block_map.h"
+#include "spirv/module.h"
+
+namespace tally::counters {
+namespace {
+
+// Games load the pipelines of one shader in a row; older ones are seldom asked for again.
+constexpr size_t kMaxRememberedWords = 8 << 20;
+
+struct StageRow {
+  VkShaderStageFlagBits stage;
+  spv::ExecutionModel model;
+  const char* name;
+};
+
+constexpr StageRow kStages[] = {
+    {VK_SHADER_STAGE_VERTEX_BIT, spv::ExecutionModel::Vertex, "vertex"},
+    {VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT, spv::ExecutionModel::TessellationControl,
+     "tessellation control"},
+    {VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT, spv::ExecutionModel::TessellationEvaluation,
+     "tessellation evaluation"},
+    {VK_SHADER_STAGE_GEOMETRY_BIT, spv::ExecutionModel::Geometry, "geometry"},
+    {VK_SHADER_STAGE_FRAGMENT_BIT, spv::ExecutionModel::Fragment, "fragment"},
+    {VK_SHADER_STAGE_COMPUTE_BIT, spv::ExecutionModel::GLCompute, "compute"},
+    {VK_SHADER_STAGE_TASK_BIT_EXT, spv::ExecutionModel::TaskEXT, "task"},
+    {VK_SHADER_STAGE_MESH_BIT_EXT, spv::ExecutionModel::MeshEXT, "mesh"},
+    {VK_SHADER_STAGE_RAYGEN_BIT_KHR, spv::ExecutionModel::RayGenerationKHR, "ray generation"},
+    {VK_SHADER_STAGE_ANY_HIT_BIT_KHR, spv::ExecutionModel::AnyHitKHR, "any-hit"},
+    {VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR, spv::ExecutionModel::ClosestHitKHR, "closest-hit"},
+    {VK_SHADER_STAGE_MISS_BIT_KHR, spv::ExecutionModel::MissKHR, "miss"},
+    {VK_SHADER_STAGE_INTERSECTION_BIT_KHR, spv::ExecutionModel::IntersectionKHR, "intersection"},
+    {VK_SHADER_STAGE_CALLABLE_BIT_KHR, spv::ExecutionModel::CallableKHR, "callable"},
+};
+
+const StageRow* find_stage(VkShaderStageFlagBits stage) {
+  for (const StageRow& row : kStages) {
+    if (row.stage == stage) return &row;
+  }
+  return nullptr;
+}
+
+std::string cache_key(const ShaderCode& code, const Instrumenter::Request& request) {
+  const spirv::AddressSource& address = request.address;
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
+                     static_cast<uint32_t>(request.stage), request.entry_point,
+                     static_cast<int>(address.kind), address.push_constant_offset, address.set,
+                     address.binding, request.alpha_to_coverage);
+}
+
+Result<std::vector<spirv::InstructionMix>> block_costs(const ShaderCode& code,
+                                                       spv::ExecutionModel model,
+                                                       const std::string& entry_point) {
+  const Result<spirv::Module> module = spirv::Module::parse(code.words);
+  if (!module) return module.error();
+  const Result<spirv::BlockMap> map = spirv::BlockMap::build(*module, model, entry_point);
+  if (!map) return map.error();
+  std::vector<spirv::InstructionMix> costs;
+  for (const spirv::Block& block : map.value().blocks()) costs.push_back(block.mix);
+  return costs;
+}
+
+}  // namespace
+
+const char* stage_name(VkShaderStageFlagBits stage) {
+  const StageRow* row = find_stage(stage);
+  return row ? row->name : "unknown";
+}
+
+Result<std::shared_ptr<const InstrumentedShader>> Instrumenter::instrument(const ShaderCode& code,
+                                                                           const Request& request) {
+  const std::string key = cache_key(code, request);
+  if (Shader known = find(key)) return known;
+  Result<Shader> made = make(code, request);
+  if (made) remember(key, *made);
+  return made;
+}
+
+Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
+                                                const Request& request) const {
+  const StageRow* stage = find_stage(request.stage);
+  if (!stage) return Error{"an unknown kind of shader stage"};
+  Result<std::vector<spirv::InstructionMix>> costs =
+      block_costs(code, stage->model, request.entry_point);
+  if (!costs) return costs.error();
+  spirv::BlockCountOptions options;
+  options.stage = stage->model;
+  options.entry_point = request.entry_point;
+  options.address = request.address;
+  options.placement = options_.placement;
+  options.counting = options_.counting;
+  options.int64 = options_.int64;
+  options.int64_atomics = options_.int64_atomics;
+  options.subgroup_operations = (options_.subgroup_stages & request.stage) != 0;
+  options.max_shards_log2 = options_.max_shards_log2;
+  options.count_subgroups = options_.count_subgroups;
+  options.alpha_to_coverage = request.alpha_to_coverage;
+  options.spirv_version_limit = options_.spirv_version_limit;
+  Result<spirv::BlockCountResult> counted = spirv::add_block_counts(code.words, options);
+  if (!counted) return counted.error();
+  if (counted->plan.block_count != costs->size()) {
+    return Error{fmt::format("internal error: {} blocks are mapped, {} are counted", costs->size(),
+                             counted->plan.block_count)};
+  }
+  if (options_.validate) {
+    const Status valid = validate_spirv(counted->words, options_.vulkan_version);
+    if (!valid)
+      return with_context(valid.error(), "internal error: the instrumented module is invalid");
+  }
+  auto info =
+      std::make_shared<const StageInfo>(StageInfo{std::move(counted->plan), std::move(*costs)});
+  return Shader(std::make_shared<const InstrumentedShader>(InstrumentedShader{
+      std::move(counted->words), counted->first_counter_spec_id, std::move(info)}));
+}
+
+Instrumenter::Shader Instrumenter::find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shaders_.find(key);
+  return found == shaders_.end() ? nullptr : found->second;
+}
+
+void Instrumenter::remember(const std::string& key, const Shader& shader) {
+  const std::lock_guard lock(mutex_);
+  if (!shaders_.emplace(key, shader).second) return;
+  order_.push_back(key);
+  words_ += shader->words.size();
+  while (words_ > kMaxRememberedWords && order_.size() > 1) {
+    const auto oldest = shaders_.find(order_.front());
+    words_ -= oldest->second->words.size();
+    shaders_.erase(oldest);
+    order_.pop_front();
+  }
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,73 @@
+// The application's SPIR-V in, instrumented SPIR-V out, remembered for a while. Thread-safe.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "counters/shader/program.h"
+#include "counters/shader/shader_code.h"
+#include "spirv/pass/block_count.h"
+
+namespace tally::counters {
+
+// Properties of the device and settings of the user, fixed for a device.
+struct InstrumenterOptions {
+  spirv::Placement placement = spirv::Placement::Minimal;
+  spirv::Counting counting = spirv::Counting::Private;
+  bool int64 = false;
+  bool int64_atomics = false;
+  VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
+  uint32_t max_shards_log2 = probe::kMaxShardsLog2;
+  bool count_subgroups = false;
+  uint32_t spirv_version_limit = 0x00010300;
+  bool validate = false;                         // run spirv-val over what the pass made
+  uint32_t vulkan_version = VK_API_VERSION_1_1;  // what spirv-val checks against
+};
+
+struct InstrumentedShader {
+  std::vector<uint32_t> words;
+  std::optional<uint32_t> first_counter_spec_id;
+  std::shared_ptr<const StageInfo> info;
+};
+
+class Instrumenter {
+ public:
+  explicit Instrumenter(const InstrumenterOptions& options) : options_(options) {}
+
+  struct Request {
+    VkShaderStageFlagBits stage{};
+    std::string entry_point;
+    spirv::AddressSource address;
+    bool alpha_to_coverage = false;
+  };
+
+  // The error is the reason why this shader runs as the application wrote it.
+  Result<std::shared_ptr<const InstrumentedShader>> instrument(const ShaderCode& code,
+                                                               const Request& request);
+
+  const InstrumenterOptions& options() const { return options_; }
+
+ private:
+  using Shader = std::shared_ptr<const InstrumentedShader>;
+
+  Result<Shader> make(const ShaderCode& code, const Request& request) const;
+  Shader find(const std::string& key);
+  void remember(const std::string& key, const Shader& shader);
+
+  const InstrumenterOptions options_;
+  std::mutex mutex_;  // guards what follows
+  std::unordered_map<std::string, Shader> shaders_;
+  std::deque<std::string> order_;  // oldest first
+  size_t words_ = 0;
+};
+
+// "vertex", "fragment" ...: for messages.
+const char* stage_name(VkShaderStageFlagBits stage);
+
+}  // namespace tally::counters

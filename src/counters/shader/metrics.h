@@ -1,0 +1,28 @@
+// The metrics of VK_ARM_shader_instrumentation: the catalogue's counters of scope "block", in its
+// order.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "spirv/cost.h"
+
+namespace tally::counters {
+
+struct Metric {
+  enum class Kind {
+    Executions,  // of the block, by non-helper invocations
+    Subgroups,   // subgroups that executed the block
+    Cost,        // executions times the block's static cost in `cost`
+  };
+  const catalogue::Counter* counter = nullptr;
+  Kind kind = Kind::Executions;
+  spirv::CostClass cost = spirv::CostClass::Instruction;
+};
+
+// `subgroups`: whether the layer counts them (it costs extra counters, so a setting decides).
+std::vector<Metric> block_metrics(bool subgroups);
+
+}  // namespace tally::counters

@@ -1,0 +1,56 @@
+// What is known of an instrumented pipeline when its counts are read. Plain data, immutable, shared
+// by the pipeline and by every record that it wrote, so it outlives the pipeline.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "probe/record.h"
+#include "spirv/cost.h"
+#include "spirv/pass/counter_plan.h"
+
+namespace tally::counters {
+
+// One instrumented shader: how to get from its counters to its blocks. Depends on the module and
+// the pass's options alone.
+struct StageInfo {
+  spirv::CounterPlan plan;
+  std::vector<spirv::InstructionMix> blocks;  // static cost, by public block number
+};
+
+// Where a stage finds the address of its record. Pipelines made from libraries need a second slot:
+// a library cannot know how many counters the stages of the others have, so the fragment stage's
+// record has an address of its own.
+enum class AddressSlot : uint8_t { Main, Fragment };
+inline constexpr size_t kAddressSlots = 2;
+
+struct StageProgram {
+  VkShaderStageFlagBits stage{};
+  AddressSlot slot = AddressSlot::Main;
+  probe::StageCounters counters;  // within the slot's record
+  std::shared_ptr<const StageInfo> info;
+};
+
+struct Program {
+  std::vector<StageProgram> stages;               // ascending stage bits
+  std::array<uint32_t, kAddressSlots> strides{};  // sum of the strides in each slot's record
+
+  // Adds a stage after those of its slot.
+  void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
+    uint32_t& stride = strides[static_cast<size_t>(slot)];
+    stages.push_back({stage, slot, {stride, info->plan.counters_per_shard}, info});
+    stride += info->plan.counters_per_shard;
+  }
+};
+
+// Bytes of one slot's record, such that the next slot's may follow.
+inline uint64_t slot_bytes(const Program& program, AddressSlot slot, uint32_t shards_log2) {
+  const uint64_t bytes =
+      probe::record_bytes(program.strides[static_cast<size_t>(slot)], shards_log2);
+  return (bytes + probe::kRecordAlignment - 1) / probe::kRecordAlignment * probe::kRecordAlignment;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,74 @@
+// The stages of one pipeline with instrumented SPIR-V in place of the application's: what the
+// create info of the pipeline's variant points to. Owns the shader modules, which only live until
+// the pipeline is created.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "counters/device_table.h"
+#include "counters/shader/instrumenter.h"
+#include "counters/shader/program.h"
+#include "vk/chain.h"
+
+namespace tally::counters {
+
+class StageVariants {
+ public:
+  struct Stage {
+    const VkPipelineShaderStageCreateInfo* info = nullptr;
+    std::shared_ptr<const ShaderCode> code;  // null: not known (an identifier, a binary)
+  };
+  // How the stages of a pipeline find their records.
+  struct Addressing {
+    spirv::AddressSource main;
+    spirv::AddressSource fragment;
+    bool separate_fragment = false;
+  };
+  // A stage that runs as the application wrote it, and why.
+  struct Refusal {
+    VkShaderStageFlagBits stage{};
+    Hash128 hash;
+    std::string reason;
+  };
+
+  StageVariants(VkDevice device, const DeviceTable& next) : device_(device), next_(next) {}
+  ~StageVariants();
+  StageVariants(const StageVariants&) = delete;
+  StageVariants& operator=(const StageVariants&) = delete;
+
+  // Stages that cannot be instrumented are taken over as they are and listed in refusals().
+  void build(Instrumenter& instrumenter, const std::vector<Stage>& stages,
+             const Addressing& addressing, bool alpha_to_coverage);
+
+  const std::vector<VkPipelineShaderStageCreateInfo>& infos() const { return infos_; }
+  const Program& program() const { return program_; }
+  const std::vector<Refusal>& refusals() const { return refusals_; }
+
+ private:
+  Status add_instrumented(Instrumenter& instrumenter, const Stage& stage,
+                          const Addressing& addressing, bool alpha_to_coverage,
+                          VkPipelineShaderStageCreateInfo& target);
+  Result<VkShaderModule> create_module(const std::vector<uint32_t>& words);
+  const VkSpecializationInfo* specialize(const VkSpecializationInfo* original, uint32_t id,
+                                         uint32_t value);
+
+  struct Specialization {
+    VkSpecializationInfo info{};
+    std::vector<VkSpecializationMapEntry> entries;
+    std::vector<std::byte> data;
+  };
+
+  VkDevice device_;
+  const DeviceTable& next_;
+  std::vector<VkPipelineShaderStageCreateInfo> infos_;
+  Program program_;
+  std::vector<Refusal> refusals_;
+  std::vector<VkShaderModule> modules_;
+  std::deque<Specialization> specializations_;
+  std::deque<vk::ChainCopy> chains_;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,17 @@
+// Values that instrumented shaders counted: from the words of one record to the executions of every
+// block.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+#include "counters/shader/program.h"
+
+namespace tally::counters {
+
+// `record` is the record of the stage's slot, written with 2^shards_log2 shards.
+Result<spirv::BlockCounts> read_stage(const StageProgram& stage, std::span<const uint64_t> record,
+                                      uint32_t shards_log2);
+
+}  // namespace tally::counters

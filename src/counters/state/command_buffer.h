@@ -1,0 +1,123 @@
+// What the layer knows of a command buffer while it is recorded: the active instrumentation, what
+// is bound, and the first error. Used by one thread at a time, as Vulkan demands of the
+// application.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "counters/state/instrumentation.h"
+#include "counters/state/pipeline.h"
+
+namespace tally::counters {
+
+class Device;
+
+// How much a command may do, in vertices or workgroups: decides over how many shards its counters
+// are spread.
+inline constexpr uint64_t kUnknownWork = ~uint64_t{0};
+inline constexpr uint64_t kLeastDrawWork = 64;  // few vertices may still cover many pixels
+
+class CommandBuffer {
+ public:
+  CommandBuffer(VkCommandBuffer handle, Device& device, bool is_protected)
+      : handle_(handle), device_(device), protected_(is_protected) {}
+  CommandBuffer(const CommandBuffer&) = delete;
+  CommandBuffer& operator=(const CommandBuffer&) = delete;
+
+  VkCommandBuffer handle() const { return handle_; }
+  Device& device() const { return device_; }
+  const DeviceTable& next() const;
+
+  // Recording begins anew, or everything recorded is dropped.
+  void reset();
+  // The first error since, for vkEndCommandBuffer.
+  VkResult end();
+  void fail(VkResult error);
+
+  void begin_instrumentation(const std::shared_ptr<Instrumentation>& object);
+  void end_instrumentation();
+  bool active() const { return active_ != nullptr; }
+  bool is_protected() const { return protected_; }
+
+  void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
+  // What is bound at the point is no pipeline of ours to swap (shader objects), or nothing.
+  void forget_pipelines();
+  void forget_pipeline(VkPipelineBindPoint point);
+  void push_constants(VkPipelineLayout layout, VkShaderStageFlags stages, uint32_t offset,
+                      uint32_t size, const void* values);
+  void begin_transform_feedback() { transform_feedback_ = true; }
+  void end_transform_feedback();
+
+  // Before every draw, dispatch or trace. In the usual case, nothing active, this is one test.
+  void before_action(VkPipelineBindPoint point, uint64_t work) {
+    if (attention_ != 0) [[unlikely]]
+      prepare_action(point, work);
+  }
+  // Around commands that may change the bound pipeline themselves: the plain one is bound for them.
+  void before_generated_commands();
+  void bind_plain_pipelines();
+  void bind_counting_pipelines();
+
+  // Objects that commands recorded here, or in executed secondaries, write to.
+  const std::vector<std::shared_ptr<Instrumentation>>& objects() const { return objects_; }
+  void execute(const CommandBuffer& secondary);
+
+ private:
+  enum Attention : uint32_t {
+    kActive = 1,        // every action takes an index, some write a record
+    kStaleWord = 2,     // a counting pipeline is bound although nothing is active
+    kLostConstants = 4  // the slot's bytes hold our word where the application had its own
+  };
+  static constexpr size_t kPoints = 3;
+
+  struct Bound {
+    VkPipeline handle = VK_NULL_HANDLE;
+    std::shared_ptr<Pipeline> pipeline;  // looked up only when needed
+    bool counting = false;               // the twin is bound
+  };
+
+  static size_t point_index(VkPipelineBindPoint point);
+  static VkPipelineBindPoint point_at(size_t index);
+  Bound* bound_at(VkPipelineBindPoint point);
+  Pipeline* resolve(Bound& bound);
+  void bind(VkPipelineBindPoint point, Bound& bound, bool counting);
+  bool can_bind(VkPipelineBindPoint point) const;
+
+  void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept;
+  void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work);
+  void run_uncounted(VkPipelineBindPoint point, Bound& bound);
+  bool write_words(VkPipelineBindPoint point, const Pipeline& pipeline, uint64_t main,
+                   uint64_t fragment);
+  bool write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout, uint64_t word);
+  bool reserve(uint64_t bytes, VkDeviceSize& offset);
+  uint32_t choose_shards(uint64_t work) const;
+  void keep_constants(const PipelineLayout& layout, uint32_t offset, uint32_t size,
+                      const void* values);
+  void restore_constants(Bound& bound);
+  void note_object(const std::shared_ptr<Instrumentation>& object);
+
+  VkCommandBuffer handle_;
+  Device& device_;
+  bool protected_;
+  VkResult error_ = VK_SUCCESS;
+  uint32_t attention_ = 0;
+  bool transform_feedback_ = false;
+  std::array<Bound, kPoints> bound_;
+
+  std::shared_ptr<Instrumentation> active_;
+  Segment* segment_ = nullptr;
+  Instrumentation::OpenPage page_;
+  Instrumentation::OpenWords words_;
+  const Program* kept_program_ = nullptr;
+  std::vector<std::shared_ptr<Instrumentation>> objects_;
+
+  // The application's own constants in the bytes of the slot, for layouts that reach there.
+  std::array<std::byte, 16> constants_{};
+  uint32_t constants_begin_ = 0, constants_end_ = 0;  // offsets in push constants; empty when equal
+};
+
+}  // namespace tally::counters

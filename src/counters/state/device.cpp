@@ -1,0 +1,152 @@
+#include "counters/state/device.h"
+
+#include <algorithm>
+
+namespace tally::counters {
+namespace {
+
+// Both leaked on purpose: applications call Vulkan from static destructors.
+vk::HandleMap<void*, Device*>& devices() {
+  static auto* all = new vk::HandleMap<void*, Device*>;
+  return *all;
+}
+
+// Counts the times that command buffers went; see find_command_buffer.
+std::atomic<uint64_t> g_command_buffer_generation{1};
+
+struct CachedCommandBuffer {
+  uint64_t generation = 0;
+  VkCommandBuffer handle = VK_NULL_HANDLE;
+  CommandBuffer* state = nullptr;
+};
+thread_local constinit CachedCommandBuffer t_cached_command_buffer;
+
+VkShaderStageFlags possible_stages(const DeviceCreation& creation) {
+  VkShaderStageFlags stages = VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT;
+  if (creation.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME) ||
+      creation.has_extension(VK_NV_MESH_SHADER_EXTENSION_NAME)) {
+    stages |= VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT;
+  }
+  if (creation.has_extension(VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME) ||
+      creation.has_extension(VK_NV_RAY_TRACING_EXTENSION_NAME)) {
+    stages |= VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR |
+              VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR | VK_SHADER_STAGE_MISS_BIT_KHR |
+              VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_CALLABLE_BIT_KHR;
+  }
+  return stages;
+}
+
+LayoutRules make_layout_rules(const DeviceCreation& creation) {
+  const VkPhysicalDeviceLimits& limits = creation.gpu().properties.limits;
+  LayoutRules rules;
+  rules.record_address = creation.options().record_address;
+  rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
+  rules.address_slots = creation.pipeline_libraries() ? 2 : 1;
+  rules.descriptor_sets = limits.maxBoundDescriptorSets;
+  rules.stages = possible_stages(creation);
+  return rules;
+}
+
+InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
+  const PhysicalDevice& gpu = creation.gpu();
+  const Options& options = creation.options();
+  InstrumenterOptions result;
+  result.placement = options.placement;
+  result.counting = options.counting;
+  result.int64 = gpu.int64;
+  result.int64_atomics = gpu.int64_atomics;
+  result.subgroup_stages = gpu.subgroup_stages;
+  result.max_shards_log2 = options.max_shards_log2;
+  result.count_subgroups = options.count_subgroups;
+  result.validate = options.validate_spirv;
+  result.vulkan_version = gpu.api_version;
+  return result;
+}
+
+}  // namespace
+
+InstrumentationState::InstrumentationState(const MemoryContext& memory_context,
+                                           const LayoutRules& rules,
+                                           const InstrumenterOptions& instrumenter_options)
+    : memory(memory_context),
+      layout_rules(rules),
+      fences(memory.device, *memory.next),
+      instrumenter(instrumenter_options),
+      records(memory),
+      words(memory) {
+  memory.transfer_queue_mutex = &queue_mutex;
+}
+
+void InstrumentationState::bury(std::shared_ptr<Instrumentation> object) {
+  const std::lock_guard lock(graveyard_mutex_);
+  std::erase_if(graveyard_, [](const auto& buried) { return !buried->in_use(); });
+  if (object) graveyard_.push_back(std::move(object));
+}
+
+Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
+               const DeviceCreation& creation, const vk::NextDevice& next_device)
+    : handle_(handle),
+      instance_(instance),
+      gpu_(gpu),
+      next_device_(next_device),
+      extension_enabled_(creation.extension_enabled()) {
+  next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
+  if (creation.instrumentation_enabled()) {
+    instrumentation_ = make_instrumentation_state(creation);
+  }
+}
+
+std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
+    const DeviceCreation& creation) {
+  MemoryContext memory;
+  memory.device = handle_;
+  memory.next = &next_;
+  memory.memory = gpu_.memory;
+  memory.non_coherent_atom_size = gpu_.properties.limits.nonCoherentAtomSize;
+  memory.uniform_offset_alignment = gpu_.properties.limits.minUniformBufferOffsetAlignment;
+  memory.queue_families = creation.queue_families();
+  memory.mode = creation.record_memory();
+  memory.limit = creation.options().record_memory_limit;
+  memory.set_loader_data = next_device_.set_device_loader_data;
+  if (memory.mode == RecordMemory::Device) {
+    const DeviceCreation::TransferQueue queue = creation.transfer_queue();
+    next_.GetDeviceQueue(handle_, queue.family, queue.index, &memory.transfer_queue);
+    if (memory.set_loader_data) memory.set_loader_data(handle_, memory.transfer_queue);
+    memory.transfer_family = queue.family;
+  }
+  return std::make_unique<InstrumentationState>(memory, make_layout_rules(creation),
+                                                make_instrumenter_options(creation));
+}
+
+Device* find_device(const void* dispatchable_handle) {
+  return devices().find(vk::dispatch_key(dispatchable_handle));
+}
+
+void add_device(std::unique_ptr<Device> device) {
+  void* key = vk::dispatch_key(device->handle());
+  devices().insert(key, device.release());
+}
+
+std::unique_ptr<Device> take_device(VkDevice handle) {
+  return std::unique_ptr<Device>(devices().take(vk::dispatch_key(handle)));
+}
+
+// The cache is valid while no command buffer was freed since: the handle might have been given out
+// again.
+CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
+  CachedCommandBuffer& cached = t_cached_command_buffer;
+  const uint64_t generation = g_command_buffer_generation.load(std::memory_order_acquire);
+  if (cached.handle == handle && cached.generation == generation) [[likely]]
+    return cached.state;
+  Device* device = find_device(handle);
+  if (!device || !device->instrumentation()) return nullptr;
+  CommandBuffer* state = device->instrumentation()->command_buffers.find(handle).get();
+  cached = {generation, handle, state};
+  return state;
+}
+
+void forget_cached_command_buffers() {
+  g_command_buffer_generation.fetch_add(1, std::memory_order_acq_rel);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,111 @@
+// A device of the application. Every device has one, found by dispatch key; but only where the
+// application enabled the feature is anything but vkGetDeviceProcAddr and vkDestroyDevice
+// intercepted.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "counters/memory/record_pool.h"
+#include "counters/memory/word_pool.h"
+#include "counters/shader/instrumenter.h"
+#include "counters/state/command_buffer.h"
+#include "counters/state/device_creation.h"
+#include "counters/state/instance.h"
+#include "counters/state/instrumentation.h"
+#include "counters/state/object_names.h"
+#include "counters/state/pipeline.h"
+#include "counters/state/pipeline_layout.h"
+#include "counters/state/submission.h"
+#include "vk/handle_map.h"
+
+namespace tally::counters {
+
+// A VkCommandPool: whom its command buffers belong to.
+struct CommandPool {
+  bool is_protected = false;
+  std::vector<VkCommandBuffer> buffers;  // guarded by the application, as the pool is
+};
+
+// Everything that exists only where shader instrumentation is enabled.
+struct InstrumentationState {
+  InstrumentationState(const MemoryContext& memory_context, const LayoutRules& rules,
+                       const InstrumenterOptions& instrumenter_options);
+
+  MemoryContext memory;
+  std::mutex queue_mutex;  // only taken when the records' memory needs the queue
+  LayoutRules layout_rules;
+  FencePool fences;
+  ShaderCodeStore codes;
+  Instrumenter instrumenter;
+  RecordPool records;
+  WordPool words;
+
+  vk::HandleMap<VkShaderModule, std::shared_ptr<const ShaderCode>> shader_modules;
+  vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
+  vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines;
+  vk::HandleMap<VkCommandPool, std::shared_ptr<CommandPool>> command_pools;
+  vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers;
+  vk::HandleMap<VkShaderInstrumentationARM, std::shared_ptr<Instrumentation>> objects;
+  vk::HandleMap<VkDeferredOperationKHR, std::shared_ptr<void>>
+      deferred;  // what a pending operation points to
+  ObjectNames names;
+
+  std::atomic<uint64_t> next_object = 1;
+  // Set once there is a layout for which updates of constants need a second look.
+  std::atomic<bool> constants_matter = false;
+
+  // Objects that were destroyed while in use wait here until they are not.
+  void bury(std::shared_ptr<Instrumentation> object);
+
+ private:
+  std::mutex graveyard_mutex_;
+  std::vector<std::shared_ptr<Instrumentation>> graveyard_;
+};
+
+class Device {
+ public:
+  Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
+         const DeviceCreation& creation, const vk::NextDevice& next_device);
+
+  VkDevice handle() const { return handle_; }
+  Instance& instance() const { return instance_; }
+  const PhysicalDevice& gpu() const { return gpu_; }
+  const DeviceTable& next() const { return next_; }
+  const vk::NextDevice& next_device() const { return next_device_; }
+  const Messages& messages() const { return instance_.messages(); }
+  uint64_t handle_bits() const { return vk::handle_bits(handle_); }
+
+  // Which of our extensions the application enabled, and whether the driver has it itself.
+  bool extension_enabled() const { return extension_enabled_; }
+  // Null where the feature is not enabled.
+  InstrumentationState* instrumentation() const { return instrumentation_.get(); }
+
+ private:
+  std::unique_ptr<InstrumentationState> make_instrumentation_state(const DeviceCreation& creation);
+
+  VkDevice handle_;
+  Instance& instance_;
+  const PhysicalDevice& gpu_;
+  vk::NextDevice next_device_;
+  DeviceTable next_;
+  bool extension_enabled_;
+  std::unique_ptr<InstrumentationState> instrumentation_;
+};
+
+// The device of a device, queue or command buffer; null for a foreign handle.
+Device* find_device(const void* dispatchable_handle);
+void add_device(std::unique_ptr<Device> device);
+std::unique_ptr<Device> take_device(VkDevice handle);
+
+// The state of a command buffer, through a one-entry cache of the calling thread. Null for one the
+// layer does not know.
+CommandBuffer* find_command_buffer(VkCommandBuffer handle);
+// Call after command buffers are freed: the caches of all threads forget theirs.
+void forget_cached_command_buffers();
+
+}  // namespace tally::counters

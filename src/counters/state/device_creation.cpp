@@ -1,0 +1,158 @@
+#include "counters/state/device_creation.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <tally/vulkan_arm.h>
+
+#include "counters/memory/memory_type.h"
+
+namespace tally::counters {
+
+DeviceCreation::DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDevice& gpu,
+                               const Options& options)
+    : gpu_(gpu), options_(options), info_(info), chain_(info.pNext) {
+  extensions_.assign(info.ppEnabledExtensionNames,
+                     info.ppEnabledExtensionNames + info.enabledExtensionCount);
+  queues_.assign(info.pQueueCreateInfos, info.pQueueCreateInfos + info.queueCreateInfoCount);
+  if (!gpu.native) {
+    take_ours();
+    if (feature_enabled_ && gpu.missing.empty()) enable_needs();
+  }
+  info_.pNext = chain_.head();
+  info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
+  info_.ppEnabledExtensionNames = extensions_.data();
+  info_.queueCreateInfoCount = static_cast<uint32_t>(queues_.size());
+  info_.pQueueCreateInfos = queues_.data();
+}
+
+void DeviceCreation::take_ours() {
+  extension_enabled_ =
+      std::erase_if(extensions_, [](const char* name) {
+        return std::strcmp(name, VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME) == 0;
+      }) != 0;
+  const auto* features = chain_.find<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
+  feature_enabled_ = extension_enabled_ && features && features->shaderInstrumentation == VK_TRUE;
+  chain_.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
+}
+
+VkResult DeviceCreation::refusal() const {
+  if (gpu_.missing.empty()) return VK_SUCCESS;
+  if (feature_enabled_) return VK_ERROR_FEATURE_NOT_PRESENT;
+  return extension_enabled_ ? VK_ERROR_EXTENSION_NOT_PRESENT : VK_SUCCESS;
+}
+
+bool DeviceCreation::has_extension(const char* name) const {
+  return std::ranges::any_of(extensions_,
+                             [&](const char* enabled) { return std::strcmp(enabled, name) == 0; });
+}
+
+void DeviceCreation::add_extension(const char* name) {
+  if (!has_extension(name)) extensions_.push_back(name);
+}
+
+template <typename Features, VkBool32 Features::*kMember>
+bool DeviceCreation::set_if_chained(VkStructureType type) {
+  auto* features = chain_.find<Features>(type);
+  if (features) features->*kMember = VK_TRUE;
+  return features != nullptr;
+}
+
+template <typename Features, VkBool32 Features::*kMember>
+void DeviceCreation::set(VkStructureType type) {
+  if (set_if_chained<Features, kMember>(type)) return;
+  Features features{};
+  features.sType = type;
+  features.*kMember = VK_TRUE;
+  chain_.add(features);
+}
+
+void DeviceCreation::enable_needs() {
+  enable_core_features();
+  enable_buffer_device_address();
+  if (gpu_.int64_atomics) enable_int64_atomics();
+  const auto* libraries = chain_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
+  pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
+  record_memory_ = resolve_record_memory(options_.record_memory, gpu_.memory);
+  if (record_memory_ == RecordMemory::Device) add_transfer_queue();
+}
+
+// The application gives these through pEnabledFeatures or VkPhysicalDeviceFeatures2, never both.
+void DeviceCreation::enable_core_features() {
+  auto* chained =
+      chain_.find<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  if (!chained) {
+    if (info_.pEnabledFeatures) core_features_ = *info_.pEnabledFeatures;
+    info_.pEnabledFeatures = &core_features_;
+  }
+  VkPhysicalDeviceFeatures& features = chained ? chained->features : core_features_;
+  features.vertexPipelineStoresAndAtomics = VK_TRUE;
+  features.fragmentStoresAndAtomics = VK_TRUE;
+  if (gpu_.int64) features.shaderInt64 = VK_TRUE;
+}
+
+void DeviceCreation::enable_buffer_device_address() {
+  using Core = VkPhysicalDeviceVulkan12Features;
+  using Own = VkPhysicalDeviceBufferDeviceAddressFeatures;
+  using Old = VkPhysicalDeviceBufferDeviceAddressFeaturesEXT;
+  if (set_if_chained<Core, &Core::bufferDeviceAddress>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES))
+    return;
+  // The EXT extension excludes its successor.
+  if (has_extension(VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) {
+    set<Old, &Old::bufferDeviceAddress>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
+    return;
+  }
+  if (gpu_.api_version < VK_API_VERSION_1_2)
+    add_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+  set<Own, &Own::bufferDeviceAddress>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+}
+
+void DeviceCreation::enable_int64_atomics() {
+  using Core = VkPhysicalDeviceVulkan12Features;
+  using Own = VkPhysicalDeviceShaderAtomicInt64Features;
+  if (set_if_chained<Core, &Core::shaderBufferInt64Atomics>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    return;
+  }
+  if (gpu_.api_version < VK_API_VERSION_1_2)
+    add_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME);
+  set<Own, &Own::shaderBufferInt64Atomics>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES);
+}
+
+std::vector<uint32_t> DeviceCreation::queue_families() const {
+  std::vector<uint32_t> families;
+  for (const VkDeviceQueueCreateInfo& queue : queues_) {
+    if (std::ranges::find(families, queue.queueFamilyIndex) == families.end()) {
+      families.push_back(queue.queueFamilyIndex);
+    }
+  }
+  return families;
+}
+
+// A family with a queue left gets one more; else the first of the application's queues that can do
+// the work is shared.
+void DeviceCreation::add_transfer_queue() {
+  constexpr VkQueueFlags kCapable = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+  bool shared = false;
+  for (VkDeviceQueueCreateInfo& queue : queues_) {
+    const VkQueueFamilyProperties& family = gpu_.queue_families.at(queue.queueFamilyIndex);
+    if (queue.flags != 0 || (family.queueFlags & kCapable) == 0) continue;
+    if (!shared) transfer_queue_ = {queue.queueFamilyIndex, 0};
+    shared = true;
+    if (queue.queueCount >= family.queueCount) continue;
+    priorities_.assign(queue.pQueuePriorities, queue.pQueuePriorities + queue.queueCount);
+    priorities_.push_back(0.5f);
+    transfer_queue_ = {queue.queueFamilyIndex, queue.queueCount};
+    queue.queueCount += 1;
+    queue.pQueuePriorities = priorities_.data();
+    return;
+  }
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,69 @@
+#include "counters/state/options.h"
+
+#include <bit>
+#include <initializer_list>
+#include <string_view>
+
+#include "base/log.h"
+#include "probe/record.h"
+
+namespace tally::counters {
+namespace {
+
+template <typename Value>
+struct Choice {
+  std::string_view name;
+  Value value;
+};
+
+template <typename Value>
+Value choose(const Settings& settings, std::string_view key, Value fallback,
+             std::initializer_list<Choice<Value>> choices) {
+  const std::string text = settings.text(key, "");
+  if (text.empty()) return fallback;
+  for (const auto& choice : choices) {
+    if (choice.name == text) return choice.value;
+  }
+  std::string names;
+  for (const auto& choice : choices) names.append(" ").append(choice.name);
+  log(LogLevel::Warning, "setting {} is \"{}\", which is none of:{}", key, text, names);
+  return fallback;
+}
+
+}  // namespace
+
+Options parse_options(const Settings& settings) {
+  Options options;
+  options.record_address = choose<RecordAddress>(settings, "record_address", options.record_address,
+                                                 {{"auto", RecordAddress::Auto},
+                                                  {"push_constant", RecordAddress::PushConstant},
+                                                  {"descriptor", RecordAddress::Descriptor}});
+  options.record_memory = choose<RecordMemory>(settings, "record_memory", options.record_memory,
+                                               {{"auto", RecordMemory::Auto},
+                                                {"host", RecordMemory::Host},
+                                                {"device", RecordMemory::Device}});
+  options.record_memory_limit = settings.number("record_memory_limit", 0, 0, 1u << 30) * 1024;
+  options.placement = choose<spirv::Placement>(
+      settings, "placement", options.placement,
+      {{"minimal", spirv::Placement::Minimal}, {"every", spirv::Placement::Every}});
+  options.counting = choose<spirv::Counting>(settings, "counting", options.counting,
+                                             {{"private", spirv::Counting::Private},
+                                              {"subgroup", spirv::Counting::Subgroup},
+                                              {"lane", spirv::Counting::Lane}});
+  const uint64_t shards = settings.number("shards", 0, 0, 1u << probe::kMaxShardsLog2);
+  options.fixed_shards = shards != 0;
+  options.max_shards_log2 = options.fixed_shards ? static_cast<uint32_t>(std::bit_width(shards)) - 1
+                                                 : probe::kMaxShardsLog2;
+  options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
+  options.validate_spirv = settings.flag("validate_spirv", options.validate_spirv);
+  options.force_emulation = settings.flag("force_emulation", options.force_emulation);
+  return options;
+}
+
+void configure_log(const Settings& settings) {
+  tally::configure_log("tally counters",
+                       parse_log_level(settings.text("log_level", "warning"), LogLevel::Warning),
+                       settings.text("log_file", ""));
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,116 @@
+#include "counters/state/physical_device.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tally::counters {
+namespace {
+
+std::vector<VkExtensionProperties> list_extensions(const InstanceTable& next,
+                                                   VkPhysicalDevice handle) {
+  std::vector<VkExtensionProperties> extensions;
+  VkResult result = VK_INCOMPLETE;
+  while (result == VK_INCOMPLETE) {
+    uint32_t count = 0;
+    if (next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, nullptr) != VK_SUCCESS)
+      return {};
+    extensions.resize(count);
+    result = next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, extensions.data());
+    extensions.resize(count);
+  }
+  return extensions;
+}
+
+std::vector<VkQueueFamilyProperties> list_queue_families(const InstanceTable& next,
+                                                         VkPhysicalDevice handle) {
+  uint32_t count = 0;
+  next.GetPhysicalDeviceQueueFamilyProperties(handle, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  next.GetPhysicalDeviceQueueFamilyProperties(handle, &count, families.data());
+  families.resize(count);
+  return families;
+}
+
+// A chain of structs to be filled, of those that the device knows.
+template <typename Head>
+class Query {
+ public:
+  explicit Query(VkStructureType type) { head_.sType = type; }
+  template <typename T>
+  void add(T& value, VkStructureType type, bool known) {
+    if (!known) return;
+    value.sType = type;
+    value.pNext = head_.pNext;
+    head_.pNext = &value;
+  }
+  Head& head() { return head_; }
+
+ private:
+  Head head_{};
+};
+
+void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
+  const bool core12 = gpu.api_version >= VK_API_VERSION_1_2;
+  VkPhysicalDeviceBufferDeviceAddressFeatures address{};
+  VkPhysicalDeviceShaderAtomicInt64Features atomics{};
+  Query<VkPhysicalDeviceFeatures2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  query.add(address, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+            core12 || gpu.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
+  query.add(atomics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
+            core12 || gpu.has_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME));
+  next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
+  const VkPhysicalDeviceFeatures& core = query.head().features;
+  gpu.buffer_device_address = address.bufferDeviceAddress == VK_TRUE;
+  gpu.vertex_stores = core.vertexPipelineStoresAndAtomics == VK_TRUE;
+  gpu.fragment_stores = core.fragmentStoresAndAtomics == VK_TRUE;
+  gpu.int64 = core.shaderInt64 == VK_TRUE;
+  gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;
+}
+
+void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
+  VkPhysicalDeviceSubgroupProperties subgroup{};
+  Query<VkPhysicalDeviceProperties2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
+  next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
+  constexpr VkSubgroupFeatureFlags kNeeded =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+      VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+  if ((subgroup.supportedOperations & kNeeded) == kNeeded)
+    gpu.subgroup_stages = subgroup.supportedStages;
+}
+
+void list_missing(PhysicalDevice& gpu) {
+  if (gpu.api_version < VK_API_VERSION_1_1) gpu.missing.push_back("Vulkan 1.1");
+  if (!gpu.buffer_device_address) gpu.missing.push_back("bufferDeviceAddress");
+  if (!gpu.vertex_stores) gpu.missing.push_back("vertexPipelineStoresAndAtomics");
+  if (!gpu.fragment_stores) gpu.missing.push_back("fragmentStoresAndAtomics");
+}
+
+}  // namespace
+
+bool PhysicalDevice::has_extension(const char* name) const {
+  return std::ranges::any_of(extensions, [&](const auto& extension) {
+    return std::strcmp(extension.extensionName, name) == 0;
+  });
+}
+
+PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevice handle,
+                                       uint32_t instance_version, bool force_emulation) {
+  PhysicalDevice gpu;
+  gpu.handle = handle;
+  next.GetPhysicalDeviceProperties(handle, &gpu.properties);
+  next.GetPhysicalDeviceMemoryProperties(handle, &gpu.memory);
+  gpu.queue_families = list_queue_families(next, handle);
+  gpu.extensions = list_extensions(next, handle);
+  gpu.api_version = std::min(gpu.properties.apiVersion, instance_version);
+  gpu.native = !force_emulation && gpu.has_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
+  if (gpu.api_version >= VK_API_VERSION_1_1 && next.GetPhysicalDeviceFeatures2 &&
+      next.GetPhysicalDeviceProperties2) {
+    inspect_features(next, gpu);
+    inspect_subgroups(next, gpu);
+  }
+  list_missing(gpu);
+  return gpu;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,44 @@
+// A physical device as this layer needs to see it: what the instrumentation can use, and what is
+// missing for it. Made when the instance is first asked about the device, then immutable.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <string>
+#include <vector>
+
+#include "counters/device_table.h"
+
+namespace tally::counters {
+
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  VkPhysicalDeviceProperties properties{};
+  VkPhysicalDeviceMemoryProperties memory{};
+  std::vector<VkQueueFamilyProperties> queue_families;
+  std::vector<VkExtensionProperties> extensions;  // the driver's and the lower layers'
+
+  uint32_t api_version = VK_API_VERSION_1_0;  // lower of the device's and the instance's
+  bool buffer_device_address = false;
+  bool vertex_stores = false;
+  bool fragment_stores = false;
+  bool int64 = false;
+  bool int64_atomics = false;
+  VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
+
+  // Whether the driver implements VK_ARM_shader_instrumentation itself, and we let it.
+  bool native = false;
+  // What instrumentation lacks on this device, in Vulkan's words; empty where the extension is
+  // offered.
+  std::vector<std::string> missing;
+
+  bool has_extension(const char* name) const;
+  bool offers_emulation() const { return !native && missing.empty(); }
+};
+
+// `instance_version`: the apiVersion that the instance was created with, after this layer raised
+// it.
+PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevice handle,
+                                       uint32_t instance_version, bool force_emulation);
+
+}  // namespace tally::counters

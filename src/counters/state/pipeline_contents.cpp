@@ -1,0 +1,55 @@
+#include "counters/state/pipeline_contents.h"
+
+#include <algorithm>
+
+#include "counters/state/pipeline_flags.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr VkGraphicsPipelineLibraryFlagsEXT kAllSubsets =
+    VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+    VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
+    VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+    VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
+
+// The parts of the pipeline that this create info itself describes.
+VkGraphicsPipelineLibraryFlagsEXT subsets(const VkGraphicsPipelineCreateInfo& info) {
+  const auto* stated = vk::find_in_chain<VkGraphicsPipelineLibraryCreateInfoEXT>(
+      info.pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+  if (stated) return stated->flags;
+  const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  const bool partial = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0 ||
+                       (libraries && libraries->libraryCount > 0);
+  return partial ? 0 : kAllSubsets;
+}
+
+bool is_dynamic(const VkGraphicsPipelineCreateInfo& info, VkDynamicState state) {
+  if (!info.pDynamicState) return false;
+  const std::span states(info.pDynamicState->pDynamicStates, info.pDynamicState->dynamicStateCount);
+  return std::ranges::find(states, state) != states.end();
+}
+
+}  // namespace
+
+std::span<const VkPipelineShaderStageCreateInfo> stages_of(
+    const VkGraphicsPipelineCreateInfo& info) {
+  constexpr VkGraphicsPipelineLibraryFlagsEXT kWithShaders =
+      VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
+      VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
+  if ((subsets(info) & kWithShaders) == 0) return {};
+  return {info.pStages, info.stageCount};
+}
+
+bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info) {
+  if (subsets(info) != kAllSubsets) return true;
+  const bool discards = info.pRasterizationState &&
+                        info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE &&
+                        !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+  if (discards) return false;
+  if (is_dynamic(info, VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT)) return true;
+  return info.pMultisampleState && info.pMultisampleState->alphaToCoverageEnable == VK_TRUE;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,27 @@
+// What may be read of a pipeline's create info. In VkGraphicsPipelineCreateInfo, with pipeline
+// libraries, and with rasterization off, many of its pointers are ignored by the driver and may
+// point anywhere.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <span>
+
+namespace tally::counters {
+
+// Its stages; none for a library of other state, and none for a pipeline that is only linked.
+std::span<const VkPipelineShaderStageCreateInfo> stages_of(
+    const VkGraphicsPipelineCreateInfo& info);
+
+// Whether the fragment's alpha may decide over its coverage. True where this create info cannot
+// tell.
+bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info);
+
+// The same for compute pipelines, which are simple.
+inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
+    const VkComputePipelineCreateInfo& info) {
+  return {&info.stage, 1};
+}
+inline bool may_cover_by_alpha(const VkComputePipelineCreateInfo&) { return false; }
+
+}  // namespace tally::counters

@@ -1,0 +1,293 @@
+#include "counters/state/pipeline_creation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "counters/shader/stage_variants.h"
+#include "counters/state/device.h"
+#include "counters/state/pipeline_contents.h"
+#include "counters/state/pipeline_flags.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr const char* kNoticeId = "TALLY-uninstrumented-shader";
+
+// The create infos without our flag: those of the application where nothing was to be changed,
+// copies where it was.
+template <typename Info>
+class PlainInfos {
+ public:
+  explicit PlainInfos(std::span<const Info> original) : infos_(original.begin(), original.end()) {
+    for (const Info& info : original) wanted_.push_back(wants_instrumentation(info));
+    for (Info& info : infos_) {
+      if (!vk::find_in_chain<VkBaseInStructure>(
+              info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR)) {
+        continue;
+      }
+      const uint64_t flags =
+          pipeline_flags(info) & ~VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+      set_pipeline_flags(info, chains_.emplace_back(info.pNext), flags);
+    }
+  }
+
+  uint32_t count() const { return static_cast<uint32_t>(infos_.size()); }
+  const Info* data() const { return infos_.data(); }
+  const Info& operator[](size_t i) const { return infos_[i]; }
+  bool wanted(size_t i) const { return wanted_[i]; }
+  bool any_wanted() const { return std::ranges::find(wanted_, true) != wanted_.end(); }
+
+ private:
+  std::vector<Info> infos_;
+  std::vector<bool> wanted_;
+  std::deque<vk::ChainCopy> chains_;
+};
+
+// What a twin is made of, that of its create info which differs from the plain one, and the way to
+// create it.
+VkResult create_pipelines(Device& device, VkPipelineCache cache, uint32_t count,
+                          const VkGraphicsPipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return device.next().CreateGraphicsPipelines(device.handle(), cache, count, infos, allocator,
+                                               pipelines);
+}
+VkResult create_pipelines(Device& device, VkPipelineCache cache, uint32_t count,
+                          const VkComputePipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return device.next().CreateComputePipelines(device.handle(), cache, count, infos, allocator,
+                                              pipelines);
+}
+
+void set_stages(VkGraphicsPipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  if (!stages.empty()) info.pStages = stages.data();
+}
+void set_stages(VkComputePipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  info.stage = stages.front();
+}
+
+std::shared_ptr<const ShaderCode> find_code(InstrumentationState& state,
+                                            const VkPipelineShaderStageCreateInfo& stage) {
+  if (stage.module != VK_NULL_HANDLE) return state.shader_modules.find(stage.module);
+  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
+      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  if (!chained) return nullptr;
+  return state.codes.add({chained->pCode, chained->codeSize / sizeof(uint32_t)});
+}
+
+// Replaces the libraries of a pipeline by their twins, and takes over what those count.
+class LibraryTwins {
+ public:
+  LibraryTwins(InstrumentationState& state, vk::ChainCopy& chain, Program& program) {
+    auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
+        VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+    if (!info) return;
+    libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
+    for (VkPipeline& library : libraries_) {
+      const std::shared_ptr<Pipeline> known = state.pipelines.find(library);
+      if (!known || known->counting == VK_NULL_HANDLE) continue;
+      library = known->counting;
+      for (const StageProgram& stage : known->program->stages) program.stages.push_back(stage);
+      for (size_t slot = 0; slot < kAddressSlots; ++slot) {
+        program.strides[slot] = std::max(program.strides[slot], known->program->strides[slot]);
+      }
+    }
+    info->pLibraries = libraries_.data();
+  }
+
+ private:
+  std::vector<VkPipeline> libraries_;
+};
+
+template <typename Info>
+class Twin {
+ public:
+  Twin(Device& device, const Info& plain, const std::shared_ptr<PipelineLayout>& layout)
+      : device_(device),
+        state_(*device.instrumentation()),
+        layout_(layout),
+        info_(plain),
+        chain_(plain.pNext),
+        stages_(device.handle(), device.next()) {}
+
+  // VK_SUCCESS with `pipeline.counting` null when there is nothing to count.
+  VkResult create(VkPipelineCache cache, Pipeline& pipeline) {
+    build_stages();
+    report_refusals(pipeline.plain);
+    auto program = std::make_shared<Program>(stages_.program());
+    const LibraryTwins libraries(state_, chain_, *program);
+    if (program->stages.empty()) return VK_SUCCESS;
+    std::ranges::sort(program->stages, {}, &StageProgram::stage);
+    finish_info();
+    const VkResult result =
+        create_pipelines(device_, cache, 1, &info_, nullptr, &pipeline.counting);
+    if (result != VK_SUCCESS) {
+      pipeline.counting = VK_NULL_HANDLE;
+      return result;
+    }
+    pipeline.program = std::move(program);
+    return VK_SUCCESS;
+  }
+
+ private:
+  void build_stages() {
+    std::vector<StageVariants::Stage> sources;
+    for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info_)) {
+      sources.push_back({&stage, find_code(state_, stage)});
+    }
+    if (sources.empty()) return;
+    const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
+    stages_.build(state_.instrumenter, sources, layout_->addressing(two_slots),
+                  may_cover_by_alpha(info_));
+    set_stages(info_, stages_.infos());
+  }
+
+  void report_refusals(VkPipeline plain) const {
+    for (const StageVariants::Refusal& refusal : stages_.refusals()) {
+      device_.messages().notice(
+          kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(plain),
+          fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
+                      to_string(refusal.hash), refusal.reason));
+    }
+  }
+
+  // A twin is nobody's base or derivative, and what the application wants to be told it is told of
+  // the plain pipeline.
+  void finish_info() {
+    const uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
+                             VK_PIPELINE_CREATE_DERIVATIVE_BIT |
+                             VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                             VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+    info_.pNext = chain_.head();
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+    set_pipeline_flags(info_, chain_, pipeline_flags(info_) & ~dropped);
+    info_.basePipelineHandle = VK_NULL_HANDLE;
+    info_.basePipelineIndex = -1;
+  }
+
+  Device& device_;
+  InstrumentationState& state_;
+  std::shared_ptr<PipelineLayout> layout_;
+  Info info_;
+  vk::ChainCopy chain_;
+  StageVariants stages_;
+};
+
+bool has_libraries(const void* chain) {
+  const auto* info = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      chain, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  return info && info->libraryCount > 0;
+}
+
+// Whether pipelines of this layout can count at all; if not, the developer hears it.
+template <typename Info>
+bool can_count(Device& device, const Info& info, const PipelineLayout* layout,
+               VkPipeline pipeline) {
+  if (stages_of(info).empty() && !has_libraries(info.pNext)) return false;
+  const bool library =
+      has_libraries(info.pNext) || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  const char* reason = nullptr;
+  if (!layout || layout->path() == AddressPath::None) {
+    reason = "its pipeline layout leaves no room for the address of its record";
+  } else if (library && layout->path() != AddressPath::PushConstant) {
+    reason =
+        "pipeline libraries need room in the push constants for the addresses of their records";
+  } else if (library && device.instrumentation()->layout_rules.address_slots != kAddressSlots) {
+    reason = "graphicsPipelineLibrary is not enabled on the device";
+  }
+  if (!reason) return true;
+  device.messages().notice(kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline),
+                           fmt::format("a pipeline runs uninstrumented: {}", reason));
+  return false;
+}
+
+// Makes the layer know the pipeline, with its twin where one is wanted.
+template <typename Info>
+VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool wanted,
+               VkPipeline plain) {
+  InstrumentationState& state = *device.instrumentation();
+  const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
+  if (!wanted && !(layout && layout->covers_slot())) return VK_SUCCESS;
+  auto pipeline = std::make_shared<Pipeline>(device.handle(), device.next());
+  pipeline->plain = plain;
+  pipeline->layout = layout;
+  if (wanted && can_count(device, info, layout.get(), plain)) {
+    Twin<Info> twin(device, info, layout);
+    const VkResult result = twin.create(cache, *pipeline);
+    if (result == VK_PIPELINE_COMPILE_REQUIRED) return result;
+    if (result != VK_SUCCESS) {
+      device.messages().notice(
+          kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(plain),
+          fmt::format("a pipeline runs uninstrumented: the driver refused its instrumented twin "
+                      "with error {}",
+                      static_cast<int>(result)));
+    }
+  }
+  state.pipelines.insert(plain, std::move(pipeline));
+  return VK_SUCCESS;
+}
+
+template <typename Info>
+VkResult create_with_twins(Device& device, VkPipelineCache cache, std::span<const Info> originals,
+                           const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  const PlainInfos<Info> infos(originals);
+  VkResult result =
+      create_pipelines(device, cache, infos.count(), infos.data(), allocator, pipelines);
+  bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
+  for (uint32_t i = 0; i < infos.count(); ++i) {
+    if (pipelines[i] == VK_NULL_HANDLE) continue;
+    if (!stopped && adopt(device, cache, infos[i], infos.wanted(i), pipelines[i]) == VK_SUCCESS)
+      continue;
+    destroy_pipeline(device, pipelines[i], allocator);
+    pipelines[i] = VK_NULL_HANDLE;
+    if (result == VK_SUCCESS) result = VK_PIPELINE_COMPILE_REQUIRED;
+    stopped =
+        stopped || (pipeline_flags(infos[i]) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+VkResult create_graphics_pipelines(Device& device, VkPipelineCache cache,
+                                   std::span<const VkGraphicsPipelineCreateInfo> infos,
+                                   const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return create_with_twins(device, cache, infos, allocator, pipelines);
+}
+
+VkResult create_compute_pipelines(Device& device, VkPipelineCache cache,
+                                  std::span<const VkComputePipelineCreateInfo> infos,
+                                  const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return create_with_twins(device, cache, infos, allocator, pipelines);
+}
+
+VkResult create_ray_tracing_pipelines(Device& device, VkDeferredOperationKHR operation,
+                                      VkPipelineCache cache,
+                                      std::span<const VkRayTracingPipelineCreateInfoKHR> infos,
+                                      const VkAllocationCallbacks* allocator,
+                                      VkPipeline* pipelines) {
+  // A deferred operation reads the create infos until it is done.
+  const auto plain = std::make_shared<PlainInfos<VkRayTracingPipelineCreateInfoKHR>>(infos);
+  if (plain->any_wanted()) {
+    device.messages().notice(
+        kNoticeId, VK_OBJECT_TYPE_DEVICE, device.handle_bits(),
+        "ray-tracing pipelines run uninstrumented: the layer has no pass for their stages");
+  }
+  if (operation != VK_NULL_HANDLE) device.instrumentation()->deferred.insert(operation, plain);
+  return device.next().CreateRayTracingPipelinesKHR(
+      device.handle(), operation, cache, plain->count(), plain->data(), allocator, pipelines);
+}
+
+void destroy_pipeline(Device& device, VkPipeline pipeline, const VkAllocationCallbacks* allocator) {
+  const std::shared_ptr<Pipeline> known = device.instrumentation()->pipelines.take(pipeline);
+  if (known && known->counting != VK_NULL_HANDLE) {
+    device.next().DestroyPipeline(device.handle(), std::exchange(known->counting, VK_NULL_HANDLE),
+                                  nullptr);
+  }
+  device.next().DestroyPipeline(device.handle(), pipeline, allocator);
+}
+
+}  // namespace tally::counters

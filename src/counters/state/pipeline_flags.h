@@ -1,0 +1,41 @@
+// The create flags of pipelines, which stand in a 32-bit field or, newer, in
+// VkPipelineCreateFlags2CreateInfo. The layer takes its own bit out; what is left goes into the old
+// field when it fits there, so that the struct also works on drivers that do not know it.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
+
+#include "vk/chain.h"
+
+namespace tally::counters {
+
+template <typename Info>
+uint64_t pipeline_flags(const Info& info) {
+  const auto* newer = vk::find_in_chain<VkPipelineCreateFlags2CreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+  return newer ? newer->flags : info.flags;
+}
+
+template <typename Info>
+bool wants_instrumentation(const Info& info) {
+  return (pipeline_flags(info) & VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM) != 0;
+}
+
+// Writes `flags` into a create info whose chain is the private copy `chain`.
+template <typename Info>
+void set_pipeline_flags(Info& info, vk::ChainCopy& chain, uint64_t flags) {
+  auto* newer = chain.find<VkPipelineCreateFlags2CreateInfoKHR>(
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+  if (newer && flags > UINT32_MAX) {
+    newer->flags = flags;
+  } else {
+    chain.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+    info.flags = static_cast<VkPipelineCreateFlags>(flags);
+  }
+  info.pNext = chain.head();
+}
+
+}  // namespace tally::counters

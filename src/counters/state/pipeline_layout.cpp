@@ -1,0 +1,128 @@
+#include "counters/state/pipeline_layout.h"
+
+#include <algorithm>
+
+namespace tally::counters {
+
+PipelineLayout::PipelineLayout(const VkPipelineLayoutCreateInfo& info, const LayoutRules& rules)
+    : rules_(rules) {
+  application_ranges_.assign(info.pPushConstantRanges,
+                             info.pPushConstantRanges + info.pushConstantRangeCount);
+  for (const VkPushConstantRange& range : application_ranges_) {
+    application_end_ = std::max(application_end_, range.offset + range.size);
+  }
+  path_ = choose_path(info);
+}
+
+PipelineLayout::~PipelineLayout() {
+  if (own_ != VK_NULL_HANDLE) next_->DestroyPipelineLayout(device_, own_, nullptr);
+}
+
+AddressPath PipelineLayout::choose_path(const VkPipelineLayoutCreateInfo& info) const {
+  if (rules_.record_address != RecordAddress::Descriptor && !covers_slot())
+    return AddressPath::PushConstant;
+  if (rules_.record_address == RecordAddress::PushConstant) return AddressPath::None;
+  return info.setLayoutCount < rules_.descriptor_sets ? AddressPath::Descriptor : AddressPath::None;
+}
+
+std::vector<VkPushConstantRange> PipelineLayout::extended_ranges() const {
+  std::vector<VkPushConstantRange> ranges = application_ranges_;
+  if (path_ != AddressPath::PushConstant) return ranges;
+  VkShaderStageFlags others = rules_.stages;
+  for (VkPushConstantRange& range : ranges) {
+    others &= ~range.stageFlags;
+    range.size = rules_.push_constant_size - range.offset;
+  }
+  if (others != 0) {
+    ranges.push_back(
+        {others, rules_.slot_offset(), rules_.push_constant_size - rules_.slot_offset()});
+  }
+  return ranges;
+}
+
+bool PipelineLayout::extend_sets(WordPool& words, std::vector<VkDescriptorSetLayout>& sets) const {
+  if (path_ != AddressPath::Descriptor) return true;
+  const VkDescriptorSetLayout empty = words.empty_layout();
+  const VkDescriptorSetLayout reserved = words.set_layout();
+  if (empty == VK_NULL_HANDLE || reserved == VK_NULL_HANDLE || words.prepare() != VK_SUCCESS)
+    return false;
+  sets.resize(reserved_set(), empty);
+  sets.push_back(reserved);
+  return true;
+}
+
+VkResult PipelineLayout::create_extended(const VkPipelineLayoutCreateInfo& info, WordPool& words,
+                                         VkPipelineLayout* handle,
+                                         const VkAllocationCallbacks* allocator) {
+  std::vector<VkDescriptorSetLayout> sets(info.pSetLayouts, info.pSetLayouts + info.setLayoutCount);
+  if (!extend_sets(words, sets)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  const std::vector<VkPushConstantRange> ranges = extended_ranges();
+  VkPipelineLayoutCreateInfo extended = info;
+  extended.setLayoutCount = static_cast<uint32_t>(sets.size());
+  extended.pSetLayouts = sets.data();
+  extended.pushConstantRangeCount = static_cast<uint32_t>(ranges.size());
+  extended.pPushConstantRanges = ranges.data();
+  return next_->CreatePipelineLayout(device_, &extended, allocator, handle);
+}
+
+VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPool& words,
+                                const VkPipelineLayoutCreateInfo& info,
+                                const VkAllocationCallbacks* allocator, VkPipelineLayout* handle) {
+  device_ = device;
+  next_ = &next;
+  VkResult result = create_extended(info, words, &own_, nullptr);
+  if (result == VK_SUCCESS) {
+    result = create_extended(info, words, handle, allocator);
+  } else {
+    // The application gets what it asked for, whatever became of the extension.
+    path_ = AddressPath::None;
+    result = next.CreatePipelineLayout(device, &info, allocator, handle);
+  }
+  for (const VkPushConstantRange& range : extended_ranges()) slot_stages_ |= range.stageFlags;
+  return result;
+}
+
+StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) const {
+  StageVariants::Addressing addressing;
+  addressing.main.kind = path_ == AddressPath::Descriptor
+                             ? spirv::AddressSource::Kind::UniformBuffer
+                             : spirv::AddressSource::Kind::PushConstant;
+  addressing.main.push_constant_offset = slot_offset();
+  addressing.main.set = reserved_set();
+  addressing.main.binding = 0;
+  addressing.fragment = addressing.main;
+  addressing.fragment.push_constant_offset = slot_offset() + 8;
+  addressing.separate_fragment = separate_fragment && path_ == AddressPath::PushConstant;
+  return addressing;
+}
+
+// A byte of the application's is now also in every range that begins before it. The ranges that a
+// legal update touches all begin before its first byte, so looking at that one is enough.
+VkShaderStageFlags PipelineLayout::widen(VkShaderStageFlags stages, uint32_t offset) const {
+  if (!widens()) return stages;
+  for (const VkPushConstantRange& range : application_ranges_) {
+    if (range.offset <= offset) stages |= range.stageFlags;
+  }
+  return stages;
+}
+
+// The stages of the application's ranges that hold the byte.
+VkShaderStageFlags PipelineLayout::application_stages(uint32_t offset) const {
+  VkShaderStageFlags stages = 0;
+  for (const VkPushConstantRange& range : application_ranges_) {
+    if (range.offset <= offset && offset < range.offset + range.size) stages |= range.stageFlags;
+  }
+  return stages;
+}
+
+void PipelineLayout::push_application_bytes(VkCommandBuffer commands, uint32_t begin, uint32_t end,
+                                            const std::byte* values) const {
+  constexpr uint32_t kStep = 4;  // offsets and sizes are multiples of it
+  for (uint32_t offset = begin; offset + kStep <= end; offset += kStep) {
+    const VkShaderStageFlags stages = application_stages(offset);
+    if (stages == 0 || own_ == VK_NULL_HANDLE) continue;
+    next_->CmdPushConstants(commands, own_, stages, offset, kStep, values + (offset - begin));
+  }
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,45 @@
+#include "counters/state/submission.h"
+
+namespace tally::counters {
+
+FencePool::~FencePool() {
+  for (const VkFence fence : idle_) next_.DestroyFence(device_, fence, nullptr);
+}
+
+VkFence FencePool::take() {
+  const std::lock_guard lock(mutex_);
+  VkFence fence = VK_NULL_HANDLE;
+  if (!idle_.empty()) {
+    fence = idle_.back();
+    idle_.pop_back();
+    return fence;
+  }
+  const VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  return next_.CreateFence(device_, &info, nullptr, &fence) == VK_SUCCESS ? fence : VK_NULL_HANDLE;
+}
+
+void FencePool::give_back(VkFence fence) {
+  if (next_.ResetFences(device_, 1, &fence) != VK_SUCCESS) {
+    next_.DestroyFence(device_, fence, nullptr);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(fence);
+}
+
+bool Submission::done() {
+  const std::lock_guard lock(mutex_);
+  if (fence_ == VK_NULL_HANDLE) return true;
+  // Anything but "not ready" is final, a lost device included.
+  if (pool_.next_.GetFenceStatus(pool_.device_, fence_) == VK_NOT_READY) return false;
+  pool_.give_back(fence_);
+  fence_ = VK_NULL_HANDLE;
+  return true;
+}
+
+Submission::~Submission() {
+  // Reached with a pending fence only when the device goes; it is idle then.
+  if (fence_ != VK_NULL_HANDLE) pool_.next_.DestroyFence(pool_.device_, fence_, nullptr);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,49 @@
+// When submitted work is done: needed to say whether an instrumentation object is still in use
+// (VUID 12374), and never to free memory that a shader writes to. A submission that concerns an
+// object is followed by an empty one with a fence.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "counters/device_table.h"
+
+namespace tally::counters {
+
+class FencePool {
+ public:
+  FencePool(VkDevice device, const DeviceTable& next) : device_(device), next_(next) {}
+  ~FencePool();
+  FencePool(const FencePool&) = delete;
+  FencePool& operator=(const FencePool&) = delete;
+
+  // Unsignalled; VK_NULL_HANDLE when the driver has no more.
+  VkFence take();
+  void give_back(VkFence fence);
+
+ private:
+  friend class Submission;
+  VkDevice device_;
+  const DeviceTable& next_;
+  std::mutex mutex_;
+  std::vector<VkFence> idle_;
+};
+
+class Submission {
+ public:
+  // `fence` was submitted to a queue after the work.
+  Submission(FencePool& pool, VkFence fence) : pool_(pool), fence_(fence) {}
+  ~Submission();
+  Submission(const Submission&) = delete;
+  Submission& operator=(const Submission&) = delete;
+
+  bool done();
+
+ private:
+  FencePool& pool_;
+  std::mutex mutex_;
+  VkFence fence_;  // VK_NULL_HANDLE when done
+};
+
+}  // namespace tally::counters
