@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+
+#include "spirv/newer_enums.h"
 
 namespace tally::spirv {
 namespace {
@@ -17,6 +20,29 @@ uint32_t selector_words(const Module& module, uint32_t selector) {
 Error label_error(const Instruction& instruction, uint32_t label) {
   return Error{
       fmt::format("SPIR-V word {}: {} is no block of this function", instruction.offset(), label)};
+}
+
+// The function that decodes what OpCooperativeMatrixLoadTensorNV reads, 0 if there is none. Memory
+// operands stand before the tensor's, each a mask and what its bits call for.
+uint32_t decode_function(const Instruction& load) {
+  constexpr uint32_t kMemoryOperandsWithId = 0x2 | 0x8 | 0x10 | 0x10000 | 0x20000;
+  constexpr uint32_t kTensorView = 1;
+  constexpr uint32_t kDecodeFunction = 2;
+  const size_t tensor =
+      4 + static_cast<size_t>(std::popcount(load.operand(3) & kMemoryOperandsWithId));
+  const uint32_t mask = load.operand(tensor);
+  if ((mask & kDecodeFunction) == 0) return 0;
+  return load.operand(tensor + 1 + (mask & kTensorView));
+}
+
+// The id of the function that an instruction calls, 0 if it calls none.
+uint32_t called_function(const Instruction& instruction) {
+  const spv::Op opcode = instruction.opcode();
+  if (opcode == spv::Op::OpFunctionCall) return instruction.operand(0);
+  if (opcode == newer::OpCooperativeMatrixPerElementOpNV) return instruction.operand(1);
+  if (opcode == newer::OpCooperativeMatrixReduceNV) return instruction.operand(2);
+  if (opcode == newer::OpCooperativeMatrixLoadTensorNV) return decode_function(instruction);
+  return 0;
 }
 
 }  // namespace
@@ -141,13 +167,15 @@ uint32_t Cfg::block_of(uint32_t label_id) const {
 CallGraph CallGraph::build(const Module& module) {
   CallGraph graph;
   graph.module_ = &module;
+  graph.called_otherwise_.resize(module.functions().size());
   for (const Function& function : module.functions()) {
     std::vector<uint32_t> callees;
     for (uint32_t index = function.begin; index < function.end; ++index) {
       const Instruction instruction = module.instruction(index);
-      if (instruction.opcode() != spv::Op::OpFunctionCall) continue;
-      const uint32_t callee = module.function_index(instruction.operand(0));
-      if (callee != kNone) callees.push_back(callee);
+      const uint32_t callee = module.function_index(called_function(instruction));
+      if (callee == kNone) continue;
+      callees.push_back(callee);
+      if (instruction.opcode() != spv::Op::OpFunctionCall) graph.called_otherwise_[callee] = true;
     }
     std::sort(callees.begin(), callees.end());
     callees.erase(std::unique(callees.begin(), callees.end()), callees.end());

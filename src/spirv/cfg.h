@@ -66,6 +66,9 @@ class CallGraph {
   // Indices into the module's functions(), each once, ascending. Callees that are not functions of
   // the module are left out.
   std::span<const uint32_t> callees(uint32_t function) const;
+  // Whether something else than OpFunctionCall calls it, so that nothing says how often:
+  // instructions on cooperative matrices take functions as operands.
+  bool is_called_otherwise(uint32_t function) const { return called_otherwise_[function]; }
   // The function itself and all that it may call, ascending: module order. Empty if `function_id`
   // is none.
   std::vector<uint32_t> reachable_from(uint32_t function_id) const;
@@ -74,6 +77,7 @@ class CallGraph {
   const Module* module_ = nullptr;
   std::vector<uint32_t> first_;
   std::vector<uint32_t> callees_;
+  std::vector<bool> called_otherwise_;
 };
 
 // The labels that a terminator names, in its order, repetitions included.

@@ -276,6 +276,18 @@ void CostModel::add_matrix(const Instruction& instruction, InstructionMix& mix) 
   add_products(a.rows, a.columns, b.columns);
 }
 
+void CostModel::add_copy(const Instruction& instruction, InstructionMix& mix) const {
+  TypeShape shape;
+  if (instruction.opcode() == spv::Op::OpCopyMemorySized) {
+    shape.bytes = module_->constant_value(instruction.operand(2)).value_or(0);
+  } else if (const auto type = module_->definition(module_->type_of(instruction.operand(0)));
+             type && type->opcode() == spv::Op::OpTypePointer) {
+    shape = types_.shape(type->operand(1));
+  }
+  add_load(memory_of(instruction.operand(1)), shape, mix);
+  add_store(memory_of(instruction.operand(0)), shape, mix);
+}
+
 // --- memory
 
 CostModel::Memory CostModel::memory_of(uint32_t pointer) const {
