@@ -28,7 +28,8 @@ class Driver {
 
   // Its EGL functions that we stand in front of; null entries where it has none.
   AnyFunction egl(EglFn function) const {
-    return egl_[static_cast<size_t>(function)].load(std::memory_order_acquire);
+    const AnyFunction known = egl_[static_cast<size_t>(function)].load(std::memory_order_acquire);
+    return known != nullptr ? known : find_late(function);
   }
   void load_egl() {
     for (size_t i = 0; i < kEglFnCount; i++) {
@@ -58,6 +59,9 @@ class Driver {
   }
 
  private:
+  // A function that is not entered yet, for an EGL that the program may open later.
+  virtual AnyFunction find_late(EglFn) const { return nullptr; }
+
   std::array<std::atomic<AnyFunction>, kEglFnCount> egl_{};
   GlTable gl_;
   std::once_flag raw_once_;

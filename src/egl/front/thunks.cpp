@@ -29,18 +29,25 @@ struct Thunk<kPlace, kFunction, Handler, Result(Arguments...)> {
   }
 };
 
-using ThunkRow = std::array<AnyFunction, kEglFnCount>;
+using ThunkRow = AnyFunction[kEglFnCount];
 
-template <size_t kPlace>
-const ThunkRow kThunks = {
 #define EGL(function, handler)   \
   reinterpret_cast<AnyFunction>( \
       &Thunk<kPlace, EglFn::function, handler, decltype(::function)>::call),
+template <size_t kPlace>
+const ThunkRow kThunks = {
 #include "egl/front/functions.def"
-#undef EGL
 };
 
 }  // namespace
+
+// The first place's by name, for exports.S.
+constexpr size_t kPlace = 0;
+extern "C" const ThunkRow tally_egl_thunks;
+const ThunkRow tally_egl_thunks = {
+#include "egl/front/functions.def"
+};
+#undef EGL
 
 Driver& driver_at(size_t place) { return *g_drivers[place].load(std::memory_order_acquire); }
 

@@ -49,7 +49,7 @@ DriverCounter amd_counter(const RawGl& gl, GLuint group, GLuint id) {
 }
 
 void list_amd(const RawGl& gl, DriverCounters& all) {
-  if (gl.glGetPerfMonitorGroupsAMD == nullptr || gl.glGetPerfMonitorCounterDataAMD == nullptr) return;
+  if (!has_gl_extension(gl, "GL_AMD_performance_monitor")) return;
   GLint group_count = 0;
   std::vector<GLuint> groups(kMostGroups);
   gl.glGetPerfMonitorGroupsAMD(&group_count, kMostGroups, groups.data());
@@ -104,7 +104,7 @@ std::optional<DriverCounter> intel_counter(const RawGl& gl, GLuint query, GLuint
 }
 
 void list_intel(const RawGl& gl, DriverCounters& all) {
-  if (gl.glGetFirstPerfQueryIdINTEL == nullptr || gl.glGetPerfQueryDataINTEL == nullptr) return;
+  if (!has_gl_extension(gl, "GL_INTEL_performance_query")) return;
   GLuint id = 0;
   gl.glGetFirstPerfQueryIdINTEL(&id);
   if (gl.glGetError() != GL_NO_ERROR) return;

@@ -51,6 +51,7 @@ class NoQueryBuffer {
  public:
   explicit NoQueryBuffer(const RawGl& gl) : gl_(gl) {
     gl_.glGetIntegerv(GL_QUERY_BUFFER_BINDING, &bound_);
+    if (gl_.glGetError() != GL_NO_ERROR) bound_ = 0;  // this version of GL has no such thing
     if (bound_ != 0) gl_.glBindBuffer(GL_QUERY_BUFFER, 0);
   }
   ~NoQueryBuffer() {
@@ -66,17 +67,22 @@ class NoQueryBuffer {
 
 }  // namespace
 
-GLuint GpuQueries::take_name() {
-  if (free_names_.empty()) {
+GLuint GpuQueries::take_name(QueryKind kind) {
+  std::vector<GLuint>& names = free_names_[static_cast<size_t>(kind)];
+  if (names.empty()) {
+    all_names_.reserve(all_names_.size() + 1);
     GLuint name = 0;
     gl_.glGenQueries(1, &name);
-    if (name == 0) return 0;
-    all_names_.push_back(name);
+    if (name != 0) all_names_.push_back(name);
     return name;
   }
-  const GLuint name = free_names_.back();
-  free_names_.pop_back();
+  const GLuint name = names.back();
+  names.pop_back();
   return name;
+}
+
+void GpuQueries::give_back(QueryKind kind, GLuint name) {
+  free_names_[static_cast<size_t>(kind)].push_back(name);
 }
 
 GLenum GpuQueries::begin_query(GLenum target, GLuint name) {
@@ -97,13 +103,13 @@ QueryKinds GpuQueries::try_kinds() {
   if (gl_.glGenQueries == nullptr || gl_.glBeginQuery == nullptr) return 0;
   QueryKinds works = can_count_time() ? bit_of(QueryKind::GpuTime) : 0;
   for_each_kind(~(works | failed_), [&](QueryKind kind) {
-    const GLuint name = take_name();
+    const GLuint name = take_name(kind);
     if (name == 0) return;
     const GLenum error = begin_query(target_of(kind), name);
     if (error == GL_NO_ERROR) gl_.glEndQuery(target_of(kind));
     // A query that is active already is in the way: the kind itself is there.
     if (error == GL_NO_ERROR || error == GL_INVALID_OPERATION) works |= bit_of(kind);
-    free_names_.push_back(name);
+    give_back(kind, name);
   });
   failed_ = ~works;
   if (!open_ && pending_.empty()) forget_names();
@@ -114,20 +120,20 @@ QueryKinds GpuQueries::try_kinds() {
 void GpuQueries::forget_names() {
   if (!all_names_.empty()) gl_.glDeleteQueries(static_cast<GLsizei>(all_names_.size()), all_names_.data());
   all_names_.clear();
-  free_names_.clear();
+  for (auto& names : free_names_) names.clear();
 }
 
 void GpuQueries::begin(QueryKind kind) {
   if (active_[static_cast<size_t>(kind)] != 0) return;
   const bool timestamp = kind == QueryKind::GpuTime && can_count_time();
   if (!timestamp && (blocked_ & bit_of(kind))) return;
-  const GLuint name = take_name();
+  const GLuint name = take_name(kind);
   if (name == 0) return;
   if (timestamp) {
     gl_.glQueryCounter(name, GL_TIMESTAMP);
   } else if (begin_query(target_of(kind), name) != GL_NO_ERROR) {
     failed_ |= bit_of(kind);
-    free_names_.push_back(name);
+    give_back(kind, name);
     return;
   }
   active_[static_cast<size_t>(kind)] = name;
@@ -137,12 +143,12 @@ void GpuQueries::end(QueryKind kind) {
   GLuint& active = active_[static_cast<size_t>(kind)];
   if (active == 0) return;
   if (kind == QueryKind::GpuTime && can_count_time()) {
-    const GLuint name = take_name();
+    const GLuint name = take_name(kind);
     if (name != 0) {
       gl_.glQueryCounter(name, GL_TIMESTAMP);
       pending_.push_back({kind, name, active});
     } else {
-      free_names_.push_back(active);
+      give_back(kind, active);
     }
   } else {
     gl_.glEndQuery(target_of(kind));
@@ -186,9 +192,9 @@ void GpuQueries::finish(const Pending& pending) {
   if (pending.begin_name != 0) {
     const uint64_t begin = result(pending.begin_name);
     value = value > begin ? value - begin : 0;
-    free_names_.push_back(pending.begin_name);
+    give_back(pending.kind, pending.begin_name);
   }
-  free_names_.push_back(pending.name);
+  give_back(pending.kind, pending.name);
   totals_[static_cast<size_t>(pending.kind)].fetch_add(value, std::memory_order_relaxed);
 }
 

@@ -53,7 +53,8 @@ class GpuQueries {
   };
 
   bool can_count_time();
-  GLuint take_name();
+  GLuint take_name(QueryKind kind);
+  void give_back(QueryKind kind, GLuint name);
   void forget_names();
   void begin(QueryKind kind);
   void end(QueryKind kind);
@@ -71,7 +72,7 @@ class GpuQueries {
   std::optional<bool> timestamps_;
   std::array<GLuint, kQueryKindCount> active_{};  // our query names, 0 where none
   std::deque<Pending> pending_;
-  std::vector<GLuint> free_names_;
+  std::array<std::vector<GLuint>, kQueryKindCount> free_names_;  // a query object keeps its target for ever
   std::vector<GLuint> all_names_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "egl/front/extension_string.h"
+
 namespace tally::egl {
 
 RawGl RawGl::load(const std::function<AnyFunction(const char*)>& resolve) {
@@ -18,6 +20,21 @@ RawGl RawGl::load(const std::function<AnyFunction(const char*)>& resolve) {
   TALLY_RAW_GL(X)
 #undef X
   return gl;
+}
+
+bool has_gl_extension(const RawGl& gl, std::string_view name) {
+  // Before OpenGL 3.0 and OpenGL ES 3.0 there is only the list in one string, in core profiles there is none.
+  GLint count = 0;
+  gl.glGetIntegerv(GL_NUM_EXTENSIONS, &count);
+  if (gl.glGetError() == GL_NO_ERROR && gl.glGetStringi != nullptr) {
+    for (GLint i = 0; i < count; i++) {
+      const GLubyte* const word = gl.glGetStringi(GL_EXTENSIONS, static_cast<GLuint>(i));
+      if (word != nullptr && reinterpret_cast<const char*>(word) == name) return true;
+    }
+    return false;
+  }
+  const GLubyte* const list = gl.glGetString(GL_EXTENSIONS);
+  return list != nullptr && has_word(reinterpret_cast<const char*>(list), name);
 }
 
 }  // namespace tally::egl

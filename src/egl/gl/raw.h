@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "egl/gl/functions.h"
 #include "egl/gl/headers.h"
@@ -32,5 +33,8 @@ struct RawGl {
 
   static RawGl load(const std::function<AnyFunction(const char*)>& resolve);
 };
+
+// Whether the current context lists this extension of GL. A driver may crash in functions of one that it does not list.
+bool has_gl_extension(const RawGl& gl, std::string_view name);
 
 }  // namespace tally::egl

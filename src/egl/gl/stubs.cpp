@@ -1,7 +1,5 @@
 // The stub of each function of functions.def. Where nothing is collected it reads two words and jumps to the driver.
 
-#include <array>
-
 #include "egl/gl/functions.h"
 #include "egl/gl/headers.h"
 #include "egl/gl/hot.h"
@@ -52,15 +50,17 @@ struct Stub<kFunction, Handler, Result(Arguments...)> {
 
 using namespace observe;
 
-const std::array<AnyFunction, kFnCount> kStubs = {
+}  // namespace
+
+// By name for exports.S.
+extern "C" const AnyFunction tally_egl_gl_stubs[kFnCount];
+const AnyFunction tally_egl_gl_stubs[kFnCount] = {
 #define GL(function, handler) \
   reinterpret_cast<AnyFunction>(&Stub<Fn::function, handler, decltype(::function)>::call),
 #include "egl/gl/functions.def"
 #undef GL
 };
 
-}  // namespace
-
-AnyFunction stub_of(Fn function) { return kStubs[static_cast<size_t>(function)]; }
+AnyFunction stub_of(Fn function) { return tally_egl_gl_stubs[static_cast<size_t>(function)]; }
 
 }  // namespace tally::egl
