@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -14,26 +12,13 @@
 #include <utility>
 
 #include "store/clock.h"
+#include "store/quiet_thread.h"
 
 namespace tally::store::stream {
 namespace {
 
 constexpr int kConnectSeconds = 5;
 constexpr int kPollMilliseconds = 100;
-
-// The application's signal handlers never run on a thread that it does not know of.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -56,13 +41,15 @@ Result<std::unique_ptr<StreamClient>> StreamClient::connect(const std::string& p
   return client;
 }
 
-StreamClient::StreamClient(UniqueFd socket) : socket_(std::move(socket)) {
-  const AllSignalsBlocked quiet;
-  thread_ = std::thread([this] { run(); });
-  ::pthread_setname_np(thread_.native_handle(), "tally-send");
+StreamClient::StreamClient(UniqueFd socket) : socket_(std::move(socket)), owner_(::getpid()) {
+  thread_ = quiet_thread("tally-send", [this] { run(); });
 }
 
 StreamClient::~StreamClient() {
+  if (owner_ != ::getpid()) {
+    thread_.detach();
+    return;
+  }
   give_up_ns_ = monotonic_ns() + std::chrono::nanoseconds(kClosingTime).count();
   {
     const std::lock_guard lock(mutex_);
@@ -72,7 +59,7 @@ StreamClient::~StreamClient() {
   thread_.join();
 }
 
-bool StreamClient::push(Bytes bytes, size_t limit) {
+bool StreamClient::push(Bytes&& bytes, size_t limit) {
   if (receiver_gone()) return false;
   {
     const std::lock_guard lock(mutex_);

@@ -31,7 +31,7 @@ class StreamClient {
 
   // Queues the bytes of whole messages if no more than `limit` bytes are waiting then (an empty
   // queue takes any). False: there is no room, or the receiver is gone.
-  bool push(Bytes bytes, size_t limit);
+  bool push(Bytes&& bytes, size_t limit);
 
   // Waits until no more than `bytes` are waiting; whether that came about in time.
   bool wait_below(size_t bytes, std::chrono::milliseconds patience);
@@ -48,6 +48,7 @@ class StreamClient {
   bool write_all(const Bytes& bytes);
 
   UniqueFd socket_;
+  const pid_t owner_;  // after a fork the child has neither the thread nor anything to say
   std::mutex mutex_;
   std::condition_variable filled_;
   std::condition_variable drained_;

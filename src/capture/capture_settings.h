@@ -1,0 +1,45 @@
+// What the user may choose, from TALLY_* variables, VK_EXT_layer_settings and vk_layer_settings.txt
+// ("tally_capture.<key>"). VkLayer_tally_capture.json describes the same keys to configuration
+// tools.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/settings.h"
+
+namespace tally::capture {
+
+inline constexpr const char* kLayerName = "VK_LAYER_TALLY_capture";
+inline constexpr std::string_view kSettingsPrefix = "tally_capture";
+
+// Frames first to last, both included, counted from 0.
+struct FrameRange {
+  int64_t first = 0;
+  int64_t last = INT64_MAX;
+
+  bool contains(int64_t frame) const { return frame >= first && frame <= last; }
+
+  // "7", "3-9", "3-", "-9"; none for anything else.
+  static std::optional<FrameRange> parse(std::string_view text);
+};
+
+struct CaptureSettings {
+  std::string socket;          // capture_socket: where `tally run` listens; "" = nobody does
+  FrameRange frames;           // frames
+  std::string shader_pattern;  // shader: glob over names and hashes, "" = all
+  bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
+  size_t queue_bytes = 0;      // queue_mib: what may wait for the receiver
+  std::chrono::milliseconds
+      patience{};  // patience_ms: how long a frame waits for the receiver before it drops details
+
+  static CaptureSettings from(const Settings& settings);
+};
+
+// Shell glob, upper and lower case alike: * ? [..]; an empty pattern matches everything.
+bool matches_pattern(const std::string& pattern, const std::string& text);
+
+}  // namespace tally::capture

@@ -1,0 +1,193 @@
+#include "capture/channel.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/log.h"
+#include "store/clock.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kMaxLabels = 100'000;
+constexpr size_t kMaxMessages = 1'000;
+constexpr size_t kGreetingLimit = size_t{1} << 20;
+
+std::string executable_path() {
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  return size > 0 ? std::string(path.data(), static_cast<size_t>(size)) : std::string{};
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> arguments;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\0', begin), text.size());
+    arguments.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return arguments;
+}
+
+}  // namespace
+
+std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
+                                          const ApplicationInfo& info) {
+  static std::mutex mutex;
+  static std::weak_ptr<Channel> current;
+  if (settings.socket.empty()) {
+    log_once(LogLevel::Warning,
+             "nobody records: start the application with `tally run`; nothing is captured");
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Channel> channel = current.lock();
+  // After a fork the parent's connection is the parent's.
+  if (channel && channel->process_ == ::getpid()) return channel;
+  auto client = store::stream::StreamClient::connect(settings.socket);
+  if (!client) {
+    log_once(LogLevel::Warning, "nothing is captured: {}", client.error().message);
+    return nullptr;
+  }
+  channel.reset(new Channel(std::move(*client), settings));
+  channel->greet(info);
+  current = channel;
+  return channel;
+}
+
+Channel::Channel(std::unique_ptr<store::stream::StreamClient> client,
+                 const CaptureSettings& settings)
+    : client_(std::move(client)), settings_(settings), process_(::getpid()) {}
+
+Channel::~Channel() {
+  if (process_ == ::getpid()) say_goodbye();
+}
+
+void Channel::greet(const ApplicationInfo& info) {
+  stream::Bytes bytes;
+  append_message(bytes, stream::Hello{.pid = ::getpid(),
+                                      .parent_pid = ::getppid(),
+                                      .executable = executable_path(),
+                                      .command_line = command_line(),
+                                      .application = info.application,
+                                      .engine = info.engine,
+                                      .start_ns = store::monotonic_ns()});
+  client_->push(std::move(bytes), kGreetingLimit);
+}
+
+std::shared_ptr<Module> Channel::module(std::span<const uint32_t> words) {
+  const Hash128 hash = hash_words(words);
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Module>& module = modules_[hash];
+  if (!module) {
+    module = std::make_shared<Module>(new_id(), hash);
+    module->words = std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
+  }
+  return module;
+}
+
+Id Channel::label(Id parent, const char* name) {
+  const std::lock_guard lock(mutex_);
+  return label_locked(parent, name ? name : "");
+}
+
+Id Channel::label_locked(Id parent, const std::string& name) {
+  const auto found = label_ids_.find({parent, name});
+  if (found != label_ids_.end()) return found->second;
+  if (labels_.size() >= kMaxLabels) return parent;
+  const Id id = new_id();
+  label_ids_.emplace(LabelKey{parent, name}, id);
+  labels_.emplace(id, LabelNode{parent, name});
+  new_labels_.push_back({id, parent, name});
+  return id;
+}
+
+Id Channel::label_under(Id root, Id label) {
+  if (root == 0 || label == 0) return label == 0 ? root : label;
+  const std::lock_guard lock(mutex_);
+  std::vector<const std::string*> path;
+  for (Id at = label; at != 0;) {
+    const LabelNode& node = labels_.at(at);
+    path.push_back(&node.name);
+    at = node.parent;
+  }
+  for (auto name = path.rbegin(); name != path.rend(); ++name) {
+    root = label_locked(root, std::string(**name));
+  }
+  return root;
+}
+
+void Channel::message(store::Severity severity, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (said_.size() >= kMaxMessages || !said_.emplace(text, true).second) return;
+  messages_.push_back({severity, store::monotonic_ns(), text, 1});
+}
+
+void Channel::name_changed(std::shared_ptr<Definable> thing, std::string name) {
+  thing->set_name(std::move(name));
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(thing->name_waits, true)) return;
+  names_.push_back(std::move(thing));
+}
+
+std::vector<Channel::NewLabel> Channel::take_labels() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(new_labels_, {});
+}
+
+void Channel::put_back(std::vector<NewLabel> labels) {
+  const std::lock_guard lock(mutex_);
+  labels.insert(labels.end(), new_labels_.begin(), new_labels_.end());
+  new_labels_ = std::move(labels);
+}
+
+std::vector<stream::Message> Channel::take_messages() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(messages_, {});
+}
+
+void Channel::put_back(std::vector<stream::Message> messages) {
+  const std::lock_guard lock(mutex_);
+  messages.insert(messages.end(), messages_.begin(), messages_.end());
+  messages_ = std::move(messages);
+}
+
+std::vector<std::shared_ptr<Definable>> Channel::take_names() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& thing : names_) thing->name_waits = false;
+  return std::exchange(names_, {});
+}
+
+void Channel::put_back(std::vector<std::shared_ptr<Definable>> names) {
+  const std::lock_guard lock(mutex_);
+  for (auto& thing : names) {
+    if (!std::exchange(thing->name_waits, true)) names_.push_back(std::move(thing));
+  }
+}
+
+void Channel::flush() {
+  const auto patience = receiver_hangs_ ? std::chrono::milliseconds(0) : settings_.patience;
+  receiver_hangs_ = !client_->flush(patience);
+}
+
+void Channel::say_goodbye() {
+  const std::lock_guard lock(emission_mutex_);
+  if (std::exchange(goodbye_said_, true)) return;
+  stream::Bytes bytes;
+  for (stream::Message& message : take_messages()) append_message(bytes, std::move(message));
+  append_message(bytes, stream::Goodbye{store::monotonic_ns()});
+  client_->wait_below(0, std::chrono::duration_cast<std::chrono::milliseconds>(
+                             store::stream::StreamClient::kClosingTime));
+  client_->push(std::move(bytes), SIZE_MAX);
+  client_->flush(std::chrono::duration_cast<std::chrono::milliseconds>(
+      store::stream::StreamClient::kClosingTime));
+}
+
+}  // namespace tally::capture

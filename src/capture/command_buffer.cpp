@@ -1,0 +1,260 @@
+#include "capture/command_buffer.h"
+
+#include <utility>
+
+#include "capture/device.h"
+#include "vk/handle_map.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kNoBindPoint = 3;
+
+size_t bind_index(VkPipelineBindPoint bind_point) {
+  switch (bind_point) {
+    case VK_PIPELINE_BIND_POINT_GRAPHICS:
+      return 0;
+    case VK_PIPELINE_BIND_POINT_COMPUTE:
+      return 1;
+    case VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR:
+      return 2;
+    default:
+      return kNoBindPoint;
+  }
+}
+
+}  // namespace
+
+CommandBuffer::CommandBuffer(Device& device, VkCommandBuffer handle, bool primary,
+                             const CommandPool& pool)
+    : device_(device),
+      table_(device.table()),
+      handle_(handle),
+      primary_(primary),
+      can_measure_(!pool.protected_memory &&
+                   (pool.queue_flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0),
+      can_time_(!pool.protected_memory && pool.timestamp_bits != 0 &&
+                device.channel().settings().gpu_time),
+      object_(std::make_shared<Object>(device.channel().new_id(), "VkCommandBuffer",
+                                       vk::handle_bits(handle))) {}
+
+void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
+  recording_.reset();
+  active_ = refused_ = needs_barrier_ = suspending_ = between_suspended_ = false;
+  pass_.reset();
+  suspended_pass_.reset();
+  subpass_ = 0;
+  bound_ = {};
+  labels_.clear();
+  continues_parent_ =
+      !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
+  scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
+  if (device_.frames().over() || device_.stopped()) return;
+  recording_ = std::make_shared<Recording>(
+      device_.handle(), table_, device_.timestamps(), object_, device_.next_recording(),
+      (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
+}
+
+// Makes the values of the whole command buffer readable by the host, once it is at its end.
+void CommandBuffer::end() {
+  deactivate();
+  if (!recording_ || !needs_barrier_ || !primary_ || between_suspended_) return;
+  const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
+                                VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
+  table_.CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                            0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
+  const size_t index = bind_index(bind_point);
+  if (recording_ && index < bound_.size()) bound_[index] = device_.shaders().pipeline(pipeline);
+}
+
+void CommandBuffer::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages) {
+  for (uint32_t i = 0; i < count; ++i) {
+    bound_[stages[i] == VK_SHADER_STAGE_COMPUTE_BIT ? 1 : 0].reset();
+  }
+}
+
+const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function function) const {
+  switch (store::function_info(function).kind) {
+    case store::CallKind::Dispatch:
+      return bound_[1];
+    case store::CallKind::TraceRays:
+      return bound_[2];
+    default:
+      return bound_[0];
+  }
+}
+
+void CommandBuffer::activate() {
+  if (!measurable() || refused_ || scope_ == Scope::Secondaries) return;
+  if (active_ && !recording_->object_is_full()) return;
+  deactivate();
+  const VkShaderInstrumentationARM object = recording_->next_object();
+  refused_ = object == VK_NULL_HANDLE;
+  if (refused_) {
+    device_.channel().message(store::Severity::Error,
+                              "vkCreateShaderInstrumentationARM failed: commands are not measured");
+    return;
+  }
+  table_.CmdBeginShaderInstrumentationARM(handle_, object);
+  active_ = needs_barrier_ = true;
+}
+
+void CommandBuffer::deactivate() {
+  if (!std::exchange(active_, false)) return;
+  table_.CmdEndShaderInstrumentationARM(handle_);
+}
+
+std::optional<TimestampPair> CommandBuffer::begin_time() {
+  if (!can_time_ || between_suspended_) return std::nullopt;
+  return recording_->timestamps.begin(handle_);
+}
+
+std::optional<TimestampPair> CommandBuffer::before_action(
+    store::Function function, std::initializer_list<int64_t> parameters) {
+  if (!recording_) return std::nullopt;
+  const std::shared_ptr<Pipeline>& pipeline = pipeline_for(function);
+  const bool wanted = pipeline && pipeline->instrumented();
+  if (wanted) {
+    activate();
+  } else if (active_ && recording_->object_is_full()) {
+    deactivate();
+  }
+  RecordedCommand* command =
+      recording_->add_command(function, {parameters.begin(), parameters.size()}, pipeline);
+  // A command takes an index of the active object whether or not it is instrumented.
+  const uint32_t result = active_ ? recording_->take_result() : RecordedCommand::kNone;
+  if (!command) return std::nullopt;
+  if (wanted) command->result = result;
+  command->label = label();
+  if (continues_parent_) {
+    command->pass_of = stream::PassOf::Parent;
+  } else if (pass_) {
+    command->pass_of = stream::PassOf::Own;
+    command->pass = *pass_;
+    command->subpass = subpass_;
+  }
+  if (store::function_info(function).kind == store::CallKind::Draw || scope_ != Scope::Outside) {
+    return std::nullopt;
+  }
+  const std::optional<TimestampPair> pair = begin_time();
+  if (pair) command->timestamps = *pair;
+  return pair;
+}
+
+void CommandBuffer::after_action(std::optional<TimestampPair> pair) {
+  if (pair) recording_->timestamps.end(handle_, *pair);
+}
+
+uint32_t CommandBuffer::begin_pass(RecordedPass pass) {
+  pass.label = label();
+  if (const auto pair = begin_time()) pass.timestamps = *pair;
+  recording_->passes.push_back(std::move(pass));
+  return static_cast<uint32_t>(recording_->passes.size() - 1);
+}
+
+void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
+                                      VkSubpassContents contents) {
+  if (!recording_) return;
+  if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
+  RecordedPass pass;
+  pass.render_pass = device_.passes().find(info.renderPass);
+  pass.framebuffer = device_.passes().find(info.framebuffer);
+  pass.width = info.renderArea.extent.width;
+  pass.height = info.renderArea.extent.height;
+  if (pass.framebuffer) pass.layers = pass.framebuffer->layers;
+  if (pass.render_pass) {
+    pass.view_mask = pass.render_pass->view_mask;
+    pass.attachments = pass.render_pass->attachments;
+  }
+  pass_ = begin_pass(std::move(pass));
+  subpass_ = 0;
+  scope_ = contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS ? Scope::Secondaries
+                                                                     : Scope::Inline;
+}
+
+void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
+  if (!recording_) return;
+  if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
+  ++subpass_;
+  scope_ = contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS ? Scope::Secondaries
+                                                                     : Scope::Inline;
+}
+
+void CommandBuffer::after_end_pass() {
+  if (!recording_ || !pass_) return;
+  const uint32_t pair = recording_->passes[*pass_].timestamps;
+  if (pair != RecordedCommand::kNone) recording_->timestamps.end(handle_, pair);
+  pass_.reset();
+  scope_ = Scope::Outside;
+}
+
+void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
+  if (!recording_) return;
+  const bool secondaries = (info.flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT) != 0;
+  const bool resuming = (info.flags & VK_RENDERING_RESUMING_BIT) != 0;
+  // What suspended it ended the instrumentation; one that is active here was begun in an earlier,
+  // complete pass.
+  if (secondaries && !resuming) deactivate();
+  suspending_ = (info.flags & VK_RENDERING_SUSPENDING_BIT) != 0;
+  if (resuming) between_suspended_ = true;  // so that nothing is recorded ahead of it
+  if (resuming && suspended_pass_) {
+    pass_ = std::exchange(suspended_pass_, std::nullopt);
+  } else {
+    RecordedPass pass;
+    pass.dynamic = true;
+    pass.width = info.renderArea.extent.width;
+    pass.height = info.renderArea.extent.height;
+    pass.layers = info.layerCount;
+    pass.view_mask = info.viewMask;
+    pass.attachments = device_.passes().attachments(info);
+    pass_ = begin_pass(std::move(pass));
+  }
+  between_suspended_ = false;
+  subpass_ = 0;
+  scope_ = secondaries ? Scope::Secondaries : Scope::Inline;
+}
+
+void CommandBuffer::before_end_rendering() {
+  if (recording_ && suspending_) deactivate();
+}
+
+void CommandBuffer::after_end_rendering() {
+  if (!recording_ || !pass_) return;
+  scope_ = Scope::Outside;
+  if (suspending_) {
+    between_suspended_ = true;
+    suspended_pass_ = std::exchange(pass_, std::nullopt);
+  } else {
+    after_end_pass();
+  }
+}
+
+void CommandBuffer::execute(uint32_t count, const VkCommandBuffer* secondaries) {
+  if (!recording_) return;
+  deactivate();
+  for (uint32_t i = 0; i < count; ++i) {
+    const CommandBuffer* secondary = device_.find_command_buffer(secondaries[i]);
+    if (!secondary || !secondary->recording_ || secondary->recording_->empty()) continue;
+    needs_barrier_ = true;
+    RecordedSecondary executed;
+    executed.recording = secondary->recording_;
+    executed.before_command = static_cast<uint32_t>(recording_->commands.size());
+    executed.label = label();
+    if (secondary->continues_parent_) executed.pass = pass_;
+    executed.subpass = subpass_;
+    recording_->secondaries.push_back(std::move(executed));
+  }
+}
+
+void CommandBuffer::push_label(const char* name) {
+  if (recording_) labels_.push_back(device_.channel().label(label(), name));
+}
+
+void CommandBuffer::pop_label() {
+  if (!labels_.empty()) labels_.pop_back();
+}
+
+}  // namespace tally::capture

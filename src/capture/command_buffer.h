@@ -1,0 +1,102 @@
+// A command buffer while the application records into it. It wraps the recorded commands with
+// shader instrumentation and timestamps where that is legal, and keeps their description in a
+// Recording.
+//
+// Instrumentation is begun right before the first action command that needs it, never ahead: so a
+// command buffer that begins between suspended render pass instances stays legal. It is ended
+// before secondaries are executed, before a render pass is suspended, and at the end.
+//
+// Externally synchronised, as the command buffer is.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "capture/recording.h"
+
+namespace tally::capture {
+
+class Device;
+
+// The command pool's properties that matter.
+struct CommandPool {
+  VkQueueFlags queue_flags = 0;
+  uint32_t timestamp_bits = 0;
+  bool protected_memory = false;
+  std::vector<VkCommandBuffer> buffers;  // externally synchronised, as the pool is
+};
+
+class CommandBuffer {
+ public:
+  CommandBuffer(Device& device, VkCommandBuffer handle, bool primary, const CommandPool& pool);
+
+  Device& device() const { return device_; }
+  const DeviceTable& table() const { return table_; }
+  const std::shared_ptr<Object>& object() const { return object_; }
+  const std::shared_ptr<Recording>& recording() const { return recording_; }
+
+  void begin(const VkCommandBufferBeginInfo& info);
+  void end();
+  void reset() { recording_.reset(); }
+
+  void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
+  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages);
+
+  // Around an action command: what before_action returns goes to after_action.
+  std::optional<TimestampPair> before_action(store::Function function,
+                                             std::initializer_list<int64_t> parameters);
+  void after_action(std::optional<TimestampPair> pair);
+  // Before a command that may run shaders but that the capture does not know how to count.
+  void before_unknown_action() { deactivate(); }
+
+  void before_begin_pass(const VkRenderPassBeginInfo& info, VkSubpassContents contents);
+  void before_next_subpass(VkSubpassContents contents);
+  void after_end_pass();
+  void before_begin_rendering(const VkRenderingInfo& info);
+  void before_end_rendering();
+  void after_end_rendering();
+  void execute(uint32_t count, const VkCommandBuffer* secondaries);
+
+  void push_label(const char* name);
+  void pop_label();
+
+ private:
+  enum class Scope { Outside, Inline, Secondaries };
+
+  bool measurable() const { return can_measure_ && !between_suspended_; }
+  void activate();
+  void deactivate();
+  std::optional<TimestampPair> begin_time();
+  uint32_t begin_pass(RecordedPass pass);
+  const std::shared_ptr<Pipeline>& pipeline_for(store::Function function) const;
+  Id label() const { return labels_.empty() ? 0 : labels_.back(); }
+
+  Device& device_;
+  const DeviceTable& table_;
+  const VkCommandBuffer handle_;
+  const bool primary_;
+  const bool can_measure_;
+  const bool can_time_;
+  const std::shared_ptr<Object> object_;
+  std::shared_ptr<Recording> recording_;  // null: nothing of it is captured
+
+  bool active_ = false;
+  bool refused_ = false;  // the driver gave no instrumentation object
+  bool needs_barrier_ = false;
+  Scope scope_ = Scope::Outside;
+  bool continues_parent_ = false;
+  bool suspending_ = false;
+  bool between_suspended_ = false;
+  std::optional<uint32_t> pass_;            // in recording_->passes
+  std::optional<uint32_t> suspended_pass_;  // that a resuming one goes on with
+  uint32_t subpass_ = 0;
+  std::array<std::shared_ptr<Pipeline>, 3> bound_;  // graphics, compute, ray tracing
+  std::vector<Id> labels_;
+};
+
+}  // namespace tally::capture

@@ -1,0 +1,258 @@
+#include "capture/device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "store/clock.h"
+
+namespace tally::capture {
+namespace {
+
+vk::HandleMap<void*, std::shared_ptr<Device>>& devices() {
+  static auto* map = new vk::HandleMap<void*, std::shared_ptr<Device>>;  // outlives every thread
+  return *map;
+}
+
+// Raised whenever command buffers are freed: the caches of all threads are then out of date.
+std::atomic<uint64_t> command_buffers_freed = 1;
+
+struct CommandBufferCache {
+  VkCommandBuffer handle = VK_NULL_HANDLE;
+  uint64_t freed = 0;
+  CommandBuffer* state = nullptr;
+};
+thread_local CommandBufferCache cache __attribute__((tls_model("initial-exec")));
+
+constexpr auto kSettlePatience = std::chrono::seconds(5);
+
+}  // namespace
+
+CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
+  const uint64_t freed = command_buffers_freed.load(std::memory_order_acquire);
+  if (cache.handle == handle && cache.freed == freed) return cache.state;
+  const std::shared_ptr<Device> device = Device::find(handle);
+  if (!device) return nullptr;
+  CommandBuffer* const state = device->find_command_buffer(handle);
+  if (state) cache = {handle, freed, state};
+  return state;
+}
+
+Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<Channel> channel,
+               VkDevice handle, const vk::NextDevice& next, DeviceSetup setup)
+    : instance_(std::move(instance)),
+      channel_(std::move(channel)),
+      handle_(handle),
+      next_(next),
+      families_(std::move(setup.families)),
+      shaders_(*channel_),
+      passes_(*channel_),
+      timestamps_(handle, table_),
+      fences_(handle, table_),
+      frames_(channel_->settings().frames, store::monotonic_ns()),
+      reporter_(*channel_, shaders_, std::move(setup.description)) {
+  table_.load([&](const char* name) { return next.get_device_proc_addr(handle, name); });
+  reporter_.announce_device();
+}
+
+Device::~Device() {
+  stop(std::chrono::milliseconds::max());
+  command_buffers_freed.fetch_add(1, std::memory_order_release);
+  for (const auto& queue : queues_.values()) queues_.take(queue->handle);
+  for (const auto& buffer : command_buffers_.values()) buffer->reset();
+  timestamps_.destroy_all();
+  fences_.destroy_all();
+}
+
+void Device::add_queue(VkQueue handle, uint32_t family, uint32_t position) {
+  if (handle == VK_NULL_HANDLE || queues_.find(handle) || family >= families_.size()) return;
+  const VkQueueFamilyProperties& properties = families_[family];
+  auto queue = std::make_shared<Queue>(channel_->new_id(), handle, properties.timestampValidBits,
+                                       fences_, reporter_);
+  reporter_.announce_queue({queue->id(), reporter_.device(), family, position,
+                            properties.queueFlags, properties.timestampValidBits},
+                           queue);
+  queues_.insert(handle, std::move(queue));
+}
+
+void Device::add_pool(VkCommandPool handle, const VkCommandPoolCreateInfo& info) {
+  auto pool = std::make_shared<CommandPool>();
+  pool->protected_memory = (info.flags & VK_COMMAND_POOL_CREATE_PROTECTED_BIT) != 0;
+  if (info.queueFamilyIndex < families_.size()) {
+    pool->queue_flags = families_[info.queueFamilyIndex].queueFlags;
+    pool->timestamp_bits = families_[info.queueFamilyIndex].timestampValidBits;
+  }
+  pools_.insert(handle, std::move(pool));
+}
+
+void Device::add_command_buffers(const VkCommandBufferAllocateInfo& info,
+                                 const VkCommandBuffer* buffers) {
+  const std::shared_ptr<CommandPool> pool = pools_.find(info.commandPool);
+  if (!pool) return;
+  for (uint32_t i = 0; i < info.commandBufferCount; ++i) {
+    command_buffers_.insert(
+        buffers[i], std::make_shared<CommandBuffer>(
+                        *this, buffers[i], info.level == VK_COMMAND_BUFFER_LEVEL_PRIMARY, *pool));
+    pool->buffers.push_back(buffers[i]);
+  }
+}
+
+Device::CommandBuffers Device::take_command_buffers(VkCommandPool handle, uint32_t count,
+                                                    const VkCommandBuffer* buffers) {
+  const std::shared_ptr<CommandPool> pool = pools_.find(handle);
+  CommandBuffers taken;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (buffers[i] == VK_NULL_HANDLE) continue;
+    taken.push_back(command_buffers_.take(buffers[i]));
+    if (pool) std::erase(pool->buffers, buffers[i]);
+  }
+  command_buffers_freed.fetch_add(1, std::memory_order_release);
+  return taken;
+}
+
+Device::CommandBuffers Device::take_pool(VkCommandPool handle) {
+  CommandBuffers taken;
+  const std::shared_ptr<CommandPool> pool = pools_.take(handle);
+  if (!pool) return taken;
+  for (const VkCommandBuffer buffer : pool->buffers) taken.push_back(command_buffers_.take(buffer));
+  command_buffers_freed.fetch_add(1, std::memory_order_release);
+  return taken;
+}
+
+std::unique_ptr<Submission> Device::before_submit(Queue& queue,
+                                                  const std::vector<VkCommandBuffer>& buffers) {
+  auto submission = std::make_unique<Submission>();
+  for (const VkCommandBuffer handle : buffers) {
+    const CommandBuffer* buffer = find_command_buffer(handle);
+    if (buffer && buffer->recording() && !buffer->recording()->empty()) {
+      submission->add(buffer->recording());
+    }
+  }
+  submission->frame = frames_.current();
+  if (stopped() || channel_->receiver_gone() || !frames_.captured(submission->frame.number)) {
+    submission->for_each_recording(
+        [](Recording& recording, uint32_t) { recording.executed_uncaptured(); });
+    return nullptr;
+  }
+  if (submission->executions.empty()) return nullptr;
+  submission->queue = queue.id();
+  submission->timestamp_bits = queue.timestamp_bits;
+  submission->number = next_submission_.fetch_add(1, std::memory_order_relaxed);
+  submission->time_ns = store::monotonic_ns();
+  submission->label = queue.labels.empty() ? 0 : queue.labels.back();
+  await_earlier(*submission);
+  submission->for_each_recording(
+      [](Recording& recording, uint32_t runs) { recording.before_submit(runs); });
+  return submission;
+}
+
+// A recording that is not for simultaneous use has completed before it is submitted again: its
+// values are read first, so that each submission's are its own.
+void Device::await_earlier(const Submission& submission) {
+  for (const Execution& execution : submission.executions) {
+    const Recording* recording = execution.recording.get();
+    if (recording->simultaneous() || recording->pending() == 0) continue;
+    const auto executes_it = [&](const HarvestItem& item) {
+      return item.submission &&
+             std::any_of(
+                 item.submission->executions.begin(), item.submission->executions.end(),
+                 [&](const Execution& other) { return other.recording.get() == recording; });
+    };
+    for (const auto& queue : queues_.values()) {
+      queue->harvester.wait_for(executes_it, kSettlePatience);
+    }
+  }
+}
+
+void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
+                          HarvestItem item) {
+  if (!submission) return;
+  if (result != VK_SUCCESS) {
+    submission->for_each_recording(
+        [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
+    return;
+  }
+  item.fence = fences_.borrow();
+  const VkResult signalled = item.fence == VK_NULL_HANDLE
+                                 ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                                 : table_.QueueSubmit(queue.handle, 0, nullptr, item.fence);
+  if (signalled != VK_SUCCESS) {
+    reporter_.lost(*submission, "the driver gave no fence: the values of a submission are lost");
+    return;
+  }
+  item.submission = std::move(submission);
+  queue.harvester.add(std::move(item));
+}
+
+void Device::end_frame(Queue& queue, bool by_present) {
+  const int64_t now = store::monotonic_ns();
+  const Frames::Frame ended = frames_.end(now);
+  if (stopped() || channel_->receiver_gone() || !frames_.captured(ended.number)) return;
+  HarvestItem item;
+  item.frame_end = FrameEnd{ended, now, by_present};
+  queue.harvester.add(std::move(item));
+}
+
+void Device::settle(const Harvester::Matches& matches) {
+  if (stopped() || channel_->receiver_gone()) return;
+  for (const auto& queue : queues_.values()) queue->harvester.wait_for(matches, kSettlePatience);
+  channel_->flush();
+}
+
+void Device::settle_queue(Queue& queue) {
+  if (stopped() || channel_->receiver_gone()) return;
+  queue.harvester.wait_for([](const HarvestItem&) { return true; }, kSettlePatience);
+  channel_->flush();
+}
+
+void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
+  std::shared_ptr<Definable> thing;
+  switch (type) {
+    case VK_OBJECT_TYPE_PIPELINE:
+      thing = shaders_.pipeline((VkPipeline)handle);
+      break;
+    case VK_OBJECT_TYPE_SHADER_MODULE:
+      thing = shaders_.module((VkShaderModule)handle);
+      break;
+    case VK_OBJECT_TYPE_RENDER_PASS:
+      thing = passes_.find((VkRenderPass)handle);
+      break;
+    case VK_OBJECT_TYPE_FRAMEBUFFER:
+      thing = passes_.find((VkFramebuffer)handle);
+      break;
+    case VK_OBJECT_TYPE_QUEUE:
+      thing = queues_.find(reinterpret_cast<VkQueue>(handle));
+      break;
+    case VK_OBJECT_TYPE_COMMAND_BUFFER:
+      if (CommandBuffer* buffer = find_command_buffer(reinterpret_cast<VkCommandBuffer>(handle))) {
+        thing = buffer->object();
+      }
+      break;
+    default:
+      break;
+  }
+  if (thing) channel_->name_changed(std::move(thing), name ? name : "");
+}
+
+void Device::stop(std::chrono::milliseconds patience) {
+  if (stopped_.exchange(true)) return;
+  for (const auto& queue : queues_.values()) queue->harvester.stop(patience);
+  reporter_.report_rest();
+}
+
+std::shared_ptr<Device> Device::find(const void* dispatchable_handle) {
+  return devices().find(vk::dispatch_key(dispatchable_handle));
+}
+
+void Device::add(std::shared_ptr<Device> device) {
+  void* const key = vk::dispatch_key(device->handle());
+  devices().insert(key, std::move(device));
+}
+
+std::shared_ptr<Device> Device::take(VkDevice handle) {
+  return devices().take(vk::dispatch_key(handle));
+}
+
+std::vector<std::shared_ptr<Device>> Device::all() { return devices().values(); }
+
+}  // namespace tally::capture

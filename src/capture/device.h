@@ -1,0 +1,129 @@
+// A device that is captured: what the parts of the layer share. Its members do the work.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "capture/channel.h"
+#include "capture/command_buffer.h"
+#include "capture/frames.h"
+#include "capture/harvester.h"
+#include "capture/instance.h"
+#include "capture/passes.h"
+#include "capture/reporter.h"
+#include "capture/shaders.h"
+#include "capture/tables.h"
+#include "capture/timestamps.h"
+#include "vk/handle_map.h"
+
+namespace tally::capture {
+
+// What a device is captured with; found out before it is created.
+struct DeviceSetup {
+  VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+  stream::Device description;
+  std::vector<VkQueueFamilyProperties> families;
+};
+
+struct Queue : Definable {
+  Queue(Id new_id, VkQueue vulkan_handle, uint32_t bits, FencePool& fences, Reporter& reporter)
+      : Definable(stream::Named::Queue, new_id),
+        handle(vulkan_handle),
+        timestamp_bits(bits),
+        harvester(fences, reporter) {}
+  const VkQueue handle;
+  const uint32_t timestamp_bits;
+  std::vector<Id> labels;  // externally synchronised, as the queue is
+  Harvester harvester;
+};
+
+class Device {
+ public:
+  Device(std::shared_ptr<Instance> instance, std::shared_ptr<Channel> channel, VkDevice handle,
+         const vk::NextDevice& next, DeviceSetup setup);
+  ~Device();  // before the driver's device goes; it is idle
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  VkDevice handle() const { return handle_; }
+  const DeviceTable& table() const { return table_; }
+  PFN_vkGetDeviceProcAddr next_get_device_proc_addr() const { return next_.get_device_proc_addr; }
+  Channel& channel() { return *channel_; }
+  ShaderRegistry& shaders() { return shaders_; }
+  PassRegistry& passes() { return passes_; }
+  TimestampPools& timestamps() { return timestamps_; }
+  Frames& frames() { return frames_; }
+
+  int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
+
+  void add_queue(VkQueue handle, uint32_t family, uint32_t position);
+  std::shared_ptr<Queue> queue(VkQueue handle) const { return queues_.find(handle); }
+
+  void add_pool(VkCommandPool handle, const VkCommandPoolCreateInfo& info);
+  std::shared_ptr<CommandPool> pool(VkCommandPool handle) const { return pools_.find(handle); }
+  void add_command_buffers(const VkCommandBufferAllocateInfo& info, const VkCommandBuffer* buffers);
+  // Taken out of the maps; to be let go once the driver has freed them.
+  using CommandBuffers = std::vector<std::shared_ptr<CommandBuffer>>;
+  CommandBuffers take_command_buffers(VkCommandPool pool, uint32_t count,
+                                      const VkCommandBuffer* buffers);
+  CommandBuffers take_pool(VkCommandPool pool);
+  CommandBuffer* find_command_buffer(VkCommandBuffer handle) const {
+    return command_buffers_.find(handle).get();
+  }
+
+  // Around a submission. `before_submit` gives null when nothing of it is captured.
+  std::unique_ptr<Submission> before_submit(Queue& queue,
+                                            const std::vector<VkCommandBuffer>& buffers);
+  void after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
+                    HarvestItem item);
+  // A frame ends: at a present, or behind a submission with command buffers where nothing is
+  // presented.
+  void end_frame(Queue& queue, bool by_present);
+
+  // Everything matching that has completed is in the receiver's hands when this returns, unless
+  // that takes too long.
+  void settle(const Harvester::Matches& matches);
+  void settle_queue(Queue& queue);
+
+  void set_name(VkObjectType type, uint64_t handle, const char* name);
+
+  // The process ends: reports what is complete and stops watching; the application may go on.
+  void stop(std::chrono::milliseconds patience);
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+  static std::shared_ptr<Device> find(const void* dispatchable_handle);
+  static void add(std::shared_ptr<Device> device);
+  static std::shared_ptr<Device> take(VkDevice handle);
+  static std::vector<std::shared_ptr<Device>> all();
+
+ private:
+  void await_earlier(const Submission& submission);
+
+  const std::shared_ptr<Instance> instance_;
+  const std::shared_ptr<Channel> channel_;
+  const VkDevice handle_;
+  const vk::NextDevice next_;
+  const std::vector<VkQueueFamilyProperties> families_;
+  DeviceTable table_;
+  ShaderRegistry shaders_;
+  PassRegistry passes_;
+  TimestampPools timestamps_;
+  FencePool fences_;
+  Frames frames_;
+  Reporter reporter_;
+  std::atomic<int64_t> next_recording_ = 1;
+  std::atomic<int64_t> next_submission_ = 0;
+  std::atomic<bool> stopped_ = false;
+  vk::HandleMap<VkQueue, std::shared_ptr<Queue>> queues_;
+  vk::HandleMap<VkCommandPool, std::shared_ptr<CommandPool>> pools_;
+  vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers_;
+};
+
+// The command buffer's state through a cache of this thread's own; null when its device is not
+// captured.
+CommandBuffer* find_command_buffer(VkCommandBuffer handle);
+
+}  // namespace tally::capture

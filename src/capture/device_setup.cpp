@@ -1,0 +1,150 @@
+#include "capture/device_setup.h"
+
+#include <fmt/format.h>
+#include <tally/vulkan_arm.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+
+namespace tally::capture {
+namespace {
+
+constexpr const char* kExtension = VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME;
+
+const char* device_type(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "cpu";
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual";
+    default:
+      return "other";
+  }
+}
+
+std::string hex(std::span<const uint8_t> bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+void describe(const InstanceTable& table, VkPhysicalDevice device, stream::Device& description) {
+  VkPhysicalDeviceProperties properties{};
+  table.GetPhysicalDeviceProperties(device, &properties);
+  description.name = properties.deviceName;
+  description.type = device_type(properties.deviceType);
+  description.vendor_id = properties.vendorID;
+  description.device_id = properties.deviceID;
+  description.api_version = properties.apiVersion;
+  description.driver_version = properties.driverVersion;
+  description.timestamp_period_ns = static_cast<double>(properties.limits.timestampPeriod);
+  if (!table.GetPhysicalDeviceProperties2 || properties.apiVersion < VK_API_VERSION_1_1) return;
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &id};
+  if (properties.apiVersion >= VK_API_VERSION_1_2) id.pNext = &driver;
+  table.GetPhysicalDeviceProperties2(device, &all);
+  description.uuid = hex(id.deviceUUID);
+  description.driver_name = driver.driverName;
+  description.driver_info = driver.driverInfo;
+}
+
+bool offers_extension(const InstanceTable& table, VkPhysicalDevice device) {
+  uint32_t count = 0;
+  std::vector<VkExtensionProperties> extensions;
+  VkResult result = VK_INCOMPLETE;
+  while (result == VK_INCOMPLETE) {
+    if (table.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) {
+      return false;
+    }
+    extensions.resize(count);
+    result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+  }
+  extensions.resize(count);
+  return result == VK_SUCCESS &&
+         std::any_of(extensions.begin(), extensions.end(), [](const VkExtensionProperties& one) {
+           return std::strcmp(one.extensionName, kExtension) == 0;
+         });
+}
+
+bool offers_feature(const InstanceTable& table, VkPhysicalDevice device) {
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM features{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM};
+  VkPhysicalDeviceFeatures2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features};
+  table.GetPhysicalDeviceFeatures2(device, &all);
+  return features.shaderInstrumentation == VK_TRUE;
+}
+
+void describe_metrics(const InstanceTable& table, VkPhysicalDevice device,
+                      stream::Device& description) {
+  VkPhysicalDeviceShaderInstrumentationPropertiesARM properties{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM};
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &properties};
+  table.GetPhysicalDeviceProperties2(device, &all);
+  description.per_block = properties.perBasicBlockGranularity == VK_TRUE;
+  uint32_t count = properties.numMetrics;
+  std::vector<VkShaderInstrumentationMetricDescriptionARM> metrics(
+      count, {VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_METRIC_DESCRIPTION_ARM, nullptr, {}, {}});
+  table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM(device, &count, metrics.data());
+  for (const auto& metric : metrics) {
+    description.metrics.push_back({metric.name, metric.description});
+  }
+}
+
+bool enables_extension(const VkDeviceCreateInfo& info) {
+  return std::any_of(info.ppEnabledExtensionNames,
+                     info.ppEnabledExtensionNames + info.enabledExtensionCount,
+                     [](const char* name) { return std::strcmp(name, kExtension) == 0; });
+}
+
+std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
+                           const VkDeviceCreateInfo& info) {
+  if (enables_extension(info)) return fmt::format("the application uses {} itself", kExtension);
+  if (!table.GetPhysicalDeviceFeatures2 || !table.GetPhysicalDeviceProperties2 ||
+      !offers_extension(table, device) ||
+      !table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM ||
+      !offers_feature(table, device)) {
+    return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}", kExtension);
+  }
+  return {};
+}
+
+}  // namespace
+
+DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
+                           const VkDeviceCreateInfo& info, Id id) {
+  const InstanceTable& table = instance.table();
+  DeviceSetup setup;
+  setup.physical_device = physical_device;
+  setup.description.id = id;
+  describe(table, physical_device, setup.description);
+  setup.description.not_captured = reason_against(table, physical_device, info);
+  if (setup.description.not_captured.empty()) {
+    describe_metrics(table, physical_device, setup.description);
+  }
+  uint32_t count = 0;
+  table.GetPhysicalDeviceQueueFamilyProperties(physical_device, &count, nullptr);
+  setup.families.resize(count);
+  table.GetPhysicalDeviceQueueFamilyProperties(physical_device, &count, setup.families.data());
+  return setup;
+}
+
+CapturedDeviceInfo::CapturedDeviceInfo(const VkDeviceCreateInfo& info)
+    : info_(info),
+      extensions_(info.ppEnabledExtensionNames,
+                  info.ppEnabledExtensionNames + info.enabledExtensionCount),
+      features_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM,
+                const_cast<void*>(info.pNext), VK_TRUE} {
+  extensions_.push_back(kExtension);
+  info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
+  info_.ppEnabledExtensionNames = extensions_.data();
+  info_.pNext = &features_;
+}
+
+}  // namespace tally::capture

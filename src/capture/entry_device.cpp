@@ -1,0 +1,149 @@
+// Devices: captured where VK_ARM_shader_instrumentation is below, otherwise left alone.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "base/log.h"
+#include "capture/device_setup.h"
+#include "capture/entry.h"
+#include "capture/loader_link.h"
+#include "store/clock.h"
+#include "store/stream_codec.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr auto kExitPatience = std::chrono::seconds(1);
+
+// A device that is not captured: what is needed to stay out of its way.
+struct BystanderDevice {
+  PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
+};
+
+vk::HandleMap<void*, BystanderDevice>& bystanders() {
+  static auto* map = new vk::HandleMap<void*, BystanderDevice>;  // outlives every thread
+  return *map;
+}
+
+// exit() with devices alive: what is complete goes out, and our threads end before libraries are
+// torn down.
+void at_exit() {
+  vk::guarded_void([] {
+    for (const auto& device : Device::all()) {
+      device->stop(kExitPatience);
+      device->channel().say_goodbye();
+    }
+  });
+}
+
+void watch_exit() {
+  static std::once_flag once;
+  std::call_once(once, [] { std::atexit(at_exit); });
+}
+
+void announce_not_captured(Channel& channel, const stream::Device& description) {
+  log_once(LogLevel::Warning, "{}: not captured: {}", description.name, description.not_captured);
+  const std::lock_guard lock(channel.emission_mutex());
+  stream::Bytes bytes;
+  append_message(bytes, description);
+  channel.client().push(std::move(bytes), SIZE_MAX);
+}
+
+void add_bystander(VkDevice device, const vk::NextDevice& next) {
+  bystanders().insert(vk::dispatch_key(device), BystanderDevice{next.get_device_proc_addr});
+}
+
+struct Creation {
+  const std::shared_ptr<Instance>& instance;
+  const vk::NextDevice& next;
+  PFN_vkCreateDevice create;
+  VkPhysicalDevice physical_device;
+  const VkDeviceCreateInfo& info;
+  const VkAllocationCallbacks* allocator;
+  VkDevice* device;
+};
+
+VkResult create_bystander(const Creation& creation) {
+  const VkResult result = creation.create(creation.physical_device, &creation.info,
+                                          creation.allocator, creation.device);
+  if (result == VK_SUCCESS) add_bystander(*creation.device, creation.next);
+  return result;
+}
+
+VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> channel) {
+  DeviceSetup setup = inspect_device(*creation.instance, creation.physical_device, creation.info,
+                                     channel->new_id());
+  LoaderLink<VkLayerDeviceCreateInfo> link(creation.info.pNext,
+                                           VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
+  std::string& reason = setup.description.not_captured;
+  if (reason.empty()) {
+    const CapturedDeviceInfo info(creation.info);
+    const VkResult result =
+        creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
+    if (result == VK_SUCCESS) {
+      Device::add(std::make_shared<Device>(creation.instance, std::move(channel), *creation.device,
+                                           creation.next, std::move(setup)));
+      watch_exit();
+      return result;
+    }
+    link.put_back();
+    reason = fmt::format("it could not be created with {} (VkResult {})",
+                         VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME, static_cast<int>(result));
+    setup.description.metrics.clear();
+  }
+  const VkResult result = create_bystander(creation);
+  if (result == VK_SUCCESS) announce_not_captured(*channel, setup.description);
+  return result;
+}
+
+}  // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
+                                            const VkDeviceCreateInfo* info,
+                                            const VkAllocationCallbacks* allocator,
+                                            VkDevice* device) {
+  return vk::guarded([&] {
+    const vk::NextDevice next = vk::take_next_device(*info);
+    const std::shared_ptr<Instance> instance = Instance::find(physical_device);
+    if (!instance || !next.get_instance_proc_addr) return VK_ERROR_INITIALIZATION_FAILED;
+    const auto create = reinterpret_cast<PFN_vkCreateDevice>(
+        next.get_instance_proc_addr(instance->handle(), "vkCreateDevice"));
+    if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+    const Creation creation{instance, next, create, physical_device, *info, allocator, device};
+    std::shared_ptr<Channel> channel = instance->channel();
+    return channel ? create_captured(creation, std::move(channel)) : create_bystander(creation);
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice handle, const VkAllocationCallbacks* allocator) {
+  vk::guarded_void([&] {
+    if (handle == VK_NULL_HANDLE) return;
+    PFN_vkDestroyDevice destroy = nullptr;
+    if (const std::shared_ptr<Device> device = Device::take(handle)) {
+      destroy = device->table().DestroyDevice;
+    } else if (const auto get = bystanders().take(vk::dispatch_key(handle)).get_device_proc_addr) {
+      destroy = reinterpret_cast<PFN_vkDestroyDevice>(get(handle, "vkDestroyDevice"));
+    }
+    if (destroy) destroy(handle, allocator);
+  });
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, const char* name) {
+  const std::string_view wanted = name;
+  if (wanted == "vkGetDeviceProcAddr") {
+    return reinterpret_cast<PFN_vkVoidFunction>(GetDeviceProcAddr);
+  }
+  if (wanted == "vkDestroyDevice") return reinterpret_cast<PFN_vkVoidFunction>(DestroyDevice);
+  const std::shared_ptr<Device> device = Device::find(handle);
+  if (!device) {
+    const auto get = bystanders().find(vk::dispatch_key(handle)).get_device_proc_addr;
+    return get ? get(handle, name) : nullptr;
+  }
+  const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
+  const DeviceHook* hook = next ? find_device_hook(wanted) : nullptr;
+  return hook && hook->reachable(device->table()) ? hook->function : next;
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,89 @@
+#include "capture/instance.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "vk/boundary.h"
+#include "vk/handle_map.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kMaxReason = 2000;
+
+vk::HandleMap<void*, std::shared_ptr<Instance>>& instances() {
+  static auto* map = new vk::HandleMap<void*, std::shared_ptr<Instance>>;  // outlives every thread
+  return *map;
+}
+
+thread_local HeardReasons* listening = nullptr;
+
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
+                                          VkDebugUtilsMessageTypeFlagsEXT,
+                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void*) {
+  vk::guarded_void([&] {
+    if (data) HeardReasons::hear(*data);
+  });
+  return VK_FALSE;
+}
+
+}  // namespace
+
+Instance::Instance(VkInstance handle, const vk::NextInstance& next, CaptureSettings settings,
+                   ApplicationInfo info, bool debug_utils)
+    : handle_(handle), next_(next), settings_(std::move(settings)), info_(std::move(info)) {
+  table_.load([&](const char* name) {
+    const PFN_vkVoidFunction found = next.get_instance_proc_addr(handle, name);
+    if (found || !next.get_physical_device_proc_addr) return found;
+    return next.get_physical_device_proc_addr(handle, name);
+  });
+  if (!debug_utils || !table_.CreateDebugUtilsMessengerEXT) return;
+  VkDebugUtilsMessengerCreateInfoEXT create{
+      VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
+  create.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+  create.messageType =
+      VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+  create.pfnUserCallback = on_message;
+  table_.CreateDebugUtilsMessengerEXT(handle, &create, nullptr, &messenger_);
+}
+
+Instance::~Instance() {
+  if (messenger_ != VK_NULL_HANDLE && table_.DestroyDebugUtilsMessengerEXT) {
+    table_.DestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
+  }
+}
+
+std::shared_ptr<Channel> Instance::channel() {
+  const std::lock_guard lock(mutex_);
+  if (!channel_) channel_ = Channel::acquire(settings_, info_);
+  return channel_;
+}
+
+std::shared_ptr<Instance> Instance::find(const void* dispatchable_handle) {
+  return instances().find(vk::dispatch_key(dispatchable_handle));
+}
+
+void Instance::add(std::shared_ptr<Instance> instance) {
+  void* const key = vk::dispatch_key(instance->handle());
+  instances().insert(key, std::move(instance));
+}
+
+std::shared_ptr<Instance> Instance::take(VkInstance handle) {
+  return instances().take(vk::dispatch_key(handle));
+}
+
+HeardReasons::HeardReasons() : outer_(std::exchange(listening, this)) {}
+HeardReasons::~HeardReasons() { listening = outer_; }
+
+void HeardReasons::hear(const VkDebugUtilsMessengerCallbackDataEXT& data) {
+  if (!listening || !data.pMessage || !std::strstr(data.pMessage, "instrument")) return;
+  std::string& text = listening->text_;
+  if (text.size() > kMaxReason) return;
+  if (!text.empty()) text += "; ";
+  text += data.pMessage;
+}
+
+}  // namespace tally::capture

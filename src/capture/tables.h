@@ -1,0 +1,128 @@
+// The functions of the next layer that the capture layer calls.
+#pragma once
+
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
+
+#include "vk/dispatch.h"
+
+namespace tally::capture {
+
+// Of VK_EXT_shader_object and VK_EXT_device_generated_commands, younger than Debian 12's headers.
+// Only the handles and flags are looked at.
+using PFN_vkCmdBindShadersEXT = void(VKAPI_PTR*)(VkCommandBuffer, uint32_t,
+                                                 const VkShaderStageFlagBits*, const uint64_t*);
+using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, VkBool32,
+                                                              const void*);
+
+#define TALLY_CAPTURE_INSTANCE_FUNCTIONS(X)     \
+  X(DestroyInstance, "")                        \
+  X(EnumerateDeviceExtensionProperties, "")     \
+  X(GetPhysicalDeviceProperties, "")            \
+  X(GetPhysicalDeviceProperties2, "KHR")        \
+  X(GetPhysicalDeviceFeatures2, "KHR")          \
+  X(GetPhysicalDeviceQueueFamilyProperties, "") \
+  X(CreateDebugUtilsMessengerEXT, "")           \
+  X(DestroyDebugUtilsMessengerEXT, "")          \
+  X(EnumeratePhysicalDeviceShaderInstrumentationMetricsARM, "")
+
+#define TALLY_CAPTURE_DEVICE_FUNCTIONS(X)     \
+  X(AllocateCommandBuffers, "")               \
+  X(BeginCommandBuffer, "")                   \
+  X(ClearShaderInstrumentationMetricsARM, "") \
+  X(CmdBeginDebugUtilsLabelEXT, "")           \
+  X(CmdBeginRenderPass, "")                   \
+  X(CmdBeginRenderPass2, "KHR")               \
+  X(CmdBeginRendering, "KHR")                 \
+  X(CmdBeginShaderInstrumentationARM, "")     \
+  X(CmdBindPipeline, "")                      \
+  X(CmdBindShadersEXT, "")                    \
+  X(CmdDebugMarkerBeginEXT, "")               \
+  X(CmdDebugMarkerEndEXT, "")                 \
+  X(CmdDispatch, "")                          \
+  X(CmdDispatchBase, "KHR")                   \
+  X(CmdDispatchIndirect, "")                  \
+  X(CmdDraw, "")                              \
+  X(CmdDrawIndexed, "")                       \
+  X(CmdDrawIndexedIndirect, "")               \
+  X(CmdDrawIndexedIndirectCount, "KHR")       \
+  X(CmdDrawIndirect, "")                      \
+  X(CmdDrawIndirectByteCountEXT, "")          \
+  X(CmdDrawIndirectCount, "KHR")              \
+  X(CmdDrawMeshTasksEXT, "")                  \
+  X(CmdDrawMeshTasksIndirectCountEXT, "")     \
+  X(CmdDrawMeshTasksIndirectCountNV, "")      \
+  X(CmdDrawMeshTasksIndirectEXT, "")          \
+  X(CmdDrawMeshTasksIndirectNV, "")           \
+  X(CmdDrawMeshTasksNV, "")                   \
+  X(CmdDrawMultiEXT, "")                      \
+  X(CmdDrawMultiIndexedEXT, "")               \
+  X(CmdEndDebugUtilsLabelEXT, "")             \
+  X(CmdEndRenderPass, "")                     \
+  X(CmdEndRenderPass2, "KHR")                 \
+  X(CmdEndRendering, "KHR")                   \
+  X(CmdEndShaderInstrumentationARM, "")       \
+  X(CmdExecuteCommands, "")                   \
+  X(CmdExecuteGeneratedCommandsEXT, "")       \
+  X(CmdExecuteGeneratedCommandsNV, "")        \
+  X(CmdNextSubpass, "")                       \
+  X(CmdNextSubpass2, "KHR")                   \
+  X(CmdPipelineBarrier, "")                   \
+  X(CmdResetQueryPool, "")                    \
+  X(CmdSubpassShadingHUAWEI, "")              \
+  X(CmdTraceRaysIndirect2KHR, "")             \
+  X(CmdTraceRaysIndirectKHR, "")              \
+  X(CmdTraceRaysKHR, "")                      \
+  X(CmdTraceRaysNV, "")                       \
+  X(CmdWriteTimestamp, "")                    \
+  X(CreateCommandPool, "")                    \
+  X(CreateComputePipelines, "")               \
+  X(CreateFence, "")                          \
+  X(CreateFramebuffer, "")                    \
+  X(CreateGraphicsPipelines, "")              \
+  X(CreateImageView, "")                      \
+  X(CreateQueryPool, "")                      \
+  X(CreateRayTracingPipelinesKHR, "")         \
+  X(CreateRenderPass, "")                     \
+  X(CreateRenderPass2, "KHR")                 \
+  X(CreateShaderInstrumentationARM, "")       \
+  X(CreateShaderModule, "")                   \
+  X(CreateSwapchainKHR, "")                   \
+  X(DebugMarkerSetObjectNameEXT, "")          \
+  X(DestroyCommandPool, "")                   \
+  X(DestroyDevice, "")                        \
+  X(DestroyFence, "")                         \
+  X(DestroyFramebuffer, "")                   \
+  X(DestroyImageView, "")                     \
+  X(DestroyPipeline, "")                      \
+  X(DestroyQueryPool, "")                     \
+  X(DestroyRenderPass, "")                    \
+  X(DestroyShaderInstrumentationARM, "")      \
+  X(DestroyShaderModule, "")                  \
+  X(DestroySwapchainKHR, "")                  \
+  X(DeviceWaitIdle, "")                       \
+  X(EndCommandBuffer, "")                     \
+  X(FreeCommandBuffers, "")                   \
+  X(GetDeviceQueue, "")                       \
+  X(GetDeviceQueue2, "")                      \
+  X(GetFenceStatus, "")                       \
+  X(GetQueryPoolResults, "")                  \
+  X(GetSemaphoreCounterValue, "KHR")          \
+  X(GetShaderInstrumentationValuesARM, "")    \
+  X(QueueBeginDebugUtilsLabelEXT, "")         \
+  X(QueueEndDebugUtilsLabelEXT, "")           \
+  X(QueuePresentKHR, "")                      \
+  X(QueueSubmit, "")                          \
+  X(QueueSubmit2, "KHR")                      \
+  X(QueueWaitIdle, "")                        \
+  X(ResetCommandBuffer, "")                   \
+  X(ResetCommandPool, "")                     \
+  X(ResetFences, "")                          \
+  X(SetDebugUtilsObjectNameEXT, "")           \
+  X(WaitForFences, "")                        \
+  X(WaitSemaphores, "KHR")
+
+TALLY_VK_TABLE(InstanceTable, TALLY_CAPTURE_INSTANCE_FUNCTIONS)
+TALLY_VK_TABLE(DeviceTable, TALLY_CAPTURE_DEVICE_FUNCTIONS)
+
+}  // namespace tally::capture
