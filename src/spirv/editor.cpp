@@ -261,7 +261,7 @@ uint32_t Editor::new_global_variable(uint32_t pointer_type, spv::StorageClass st
   std::vector<uint32_t> operands = {static_cast<uint32_t>(storage)};
   if (initializer != 0) operands.push_back(initializer);
   const uint32_t id = declare_new(spv::Op::OpVariable, pointer_type, operands);
-  added_variables_.emplace_back(id, storage);
+  added_variables_.emplace(id, storage);
   return id;
 }
 
@@ -279,9 +279,8 @@ std::optional<uint32_t> Editor::builtin_variable(spv::BuiltIn builtin) const {
 }
 
 std::optional<spv::StorageClass> Editor::storage_class(uint32_t variable) const {
-  for (const auto& [id, storage] : added_variables_) {
-    if (id == variable) return storage;
-  }
+  const auto added = added_variables_.find(variable);
+  if (added != added_variables_.end()) return added->second;
   if (!is_global_variable(*module_, variable)) return std::nullopt;
   return static_cast<spv::StorageClass>(module_->definition(variable)->operand(0));
 }

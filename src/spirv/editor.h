@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -155,7 +156,7 @@ class Editor {
   std::vector<spv::Capability> added_capabilities_;
   std::vector<std::string> added_extensions_;
   std::vector<std::pair<std::string, uint32_t>> added_imports_;
-  std::vector<std::pair<uint32_t, spv::StorageClass>> added_variables_;
+  std::unordered_map<uint32_t, spv::StorageClass> added_variables_;
   std::vector<Listing> listings_;
   uint32_t next_spec_id_;
 

@@ -132,6 +132,7 @@ uint32_t SourceInfo::add_file(uint32_t string_id) {
   if (known != file_by_id_.end()) return known->second;
   if (module_->opcode_of(string_id) != spv::Op::OpString) return kNone;
   std::string name = string_of(string_id, kNameLimit);
+  if (name.starts_with("./")) name.erase(0, 2);
   const auto [found, is_new] =
       file_by_name_.try_emplace(name, static_cast<uint32_t>(files_.size()));
   if (is_new) files_.push_back({std::move(name), {}});
@@ -161,11 +162,6 @@ std::string SourceInfo::function_name(uint32_t function_id) const {
   std::string name(without_parameters(module_->name_of(function_id)));
   if (name.size() > kNameLimit) name.resize(kNameLimit);
   return name.empty() ? fmt::format("%{}", function_id) : name;
-}
-
-uint32_t SourceInfo::file_of(uint32_t id) const {
-  const auto found = file_by_id_.find(id);
-  return found == file_by_id_.end() ? kNone : found->second;
 }
 
 uint32_t SourceInfo::function_of_scope(uint32_t scope) const {

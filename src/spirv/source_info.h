@@ -44,7 +44,7 @@ class SourceInfo {
   explicit SourceInfo(const Module& module);
 
   const Module& module() const { return *module_; }
-  // One for each name.
+  // One for each name, without "./" before it.
   std::vector<SourceFile>& files() { return files_; }
   // The names of functions that debug information knows.
   std::vector<std::string>& source_functions() { return source_functions_; }
@@ -52,8 +52,9 @@ class SourceInfo {
   // What a function is called in the source, without parameters; "%id" if nothing is known.
   std::string function_name(uint32_t function_id) const;
 
-  // Index of the file that an OpString or a DebugSource names, or kNone.
-  uint32_t file_of(uint32_t id) const;
+  // Index of the file that an OpString or a DebugSource names, or kNone. A name not seen before
+  // adds a file.
+  uint32_t file_of(uint32_t id) { return add_file(id); }
   // Index of the source function that a debug scope belongs to, or kNone.
   uint32_t function_of_scope(uint32_t scope) const;
 
@@ -82,7 +83,7 @@ class SourceInfo {
 // of its block.
 class LineCursor {
  public:
-  explicit LineCursor(const SourceInfo& info) : info_(&info) {}
+  explicit LineCursor(SourceInfo& info) : info_(&info) {}
 
   void advance(const Instruction& instruction);
   const SourcePlace& place() const { return place_; }
@@ -95,7 +96,7 @@ class LineCursor {
   void set_debug_line(const Instruction& line);
   void withdraw(Origin origin);
 
-  const SourceInfo* info_;
+  SourceInfo* info_;
   SourcePlace place_;
   Origin origin_ = Origin::None;
   bool at_end_ = false;  // of a block: what follows begins with nothing known
