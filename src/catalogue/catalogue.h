@@ -64,7 +64,8 @@ class Scopes {
 };
 constexpr Scopes operator|(Scope a, Scope b) { return Scopes(a) | Scopes(b); }
 
-// Numbers of the counters, fit for VkPerformanceCounterARM::counterID. Ranges of 256 by kind.
+// Numbers of the counters, fit for VkPerformanceCounterARM::counterID. Ranges of 256 by kind;
+// within one, new ones are only ever appended.
 enum class Number : uint32_t {
   Executions = 1,
   Subgroups = 2,

@@ -1,0 +1,79 @@
+#include "catalogue/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <vulkan/vulkan_core.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "catalogue/document.h"
+
+namespace tally::catalogue {
+namespace {
+
+TEST(catalogue, ids_numbers_and_names_are_unique) {
+  std::set<std::string_view> ids;
+  std::set<std::string_view> names;
+  std::set<Number> numbers;
+  for (const Counter& one : counters()) {
+    EXPECT_TRUE(ids.insert(one.id).second) << one.id;
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+    EXPECT_TRUE(numbers.insert(one.number).second) << one.id;
+  }
+}
+
+TEST(catalogue, ids_are_fit_for_options_and_files) {
+  for (const Counter& one : counters()) {
+    EXPECT_THAT(std::string(one.id), ::testing::MatchesRegex("[a-z][a-z0-9_]*"));
+  }
+}
+
+// VK_MAX_DESCRIPTION_SIZE is the room that Vulkan's descriptions have, the terminator included.
+TEST(catalogue, texts_fit_vulkans_descriptions) {
+  for (const Counter& one : counters()) {
+    EXPECT_LT(one.name.size(), static_cast<size_t>(VK_MAX_DESCRIPTION_SIZE)) << one.id;
+    EXPECT_LT(one.description.size(), static_cast<size_t>(VK_MAX_DESCRIPTION_SIZE)) << one.id;
+    EXPECT_FALSE(one.name.empty()) << one.id;
+    EXPECT_FALSE(one.group.empty()) << one.id;
+    EXPECT_TRUE(one.description.ends_with('.')) << one.id;
+  }
+}
+
+TEST(catalogue, units_and_storage_are_vulkans) {
+  EXPECT_EQ(static_cast<int>(Unit::Generic), VK_PERFORMANCE_COUNTER_UNIT_GENERIC_KHR);
+  EXPECT_EQ(static_cast<int>(Unit::Bytes), VK_PERFORMANCE_COUNTER_UNIT_BYTES_KHR);
+  EXPECT_EQ(static_cast<int>(Unit::Nanoseconds), VK_PERFORMANCE_COUNTER_UNIT_NANOSECONDS_KHR);
+  EXPECT_EQ(static_cast<int>(Unit::Cycles), VK_PERFORMANCE_COUNTER_UNIT_CYCLES_KHR);
+  EXPECT_EQ(static_cast<int>(Storage::Int32), VK_PERFORMANCE_COUNTER_STORAGE_INT32_KHR);
+  EXPECT_EQ(static_cast<int>(Storage::Uint64), VK_PERFORMANCE_COUNTER_STORAGE_UINT64_KHR);
+  EXPECT_EQ(static_cast<int>(Storage::Float64), VK_PERFORMANCE_COUNTER_STORAGE_FLOAT64_KHR);
+}
+
+TEST(catalogue, counters_are_found_by_id_and_number) {
+  for (const Counter& one : counters()) {
+    EXPECT_EQ(find(one.id), &one);
+    EXPECT_EQ(find(static_cast<uint32_t>(one.number)), &one);
+    EXPECT_EQ(&counter(one.number), &one);
+  }
+  EXPECT_EQ(find("no such counter"), nullptr);
+  EXPECT_EQ(find(0u), nullptr);
+}
+
+TEST(catalogue, block_counters_begin_with_the_executions) {
+  const std::vector<const Counter*> block = counters_of(Scope::Block);
+  ASSERT_FALSE(block.empty());
+  EXPECT_EQ(block[0]->number, Number::Executions);
+}
+
+// docs/counters.md is what applications' authors go by: whoever changes a number sees it here.
+TEST(catalogue, the_page_is_up_to_date) {
+  std::ifstream file(TALLY_COUNTERS_PAGE);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(page, markdown()) << "build the target counters_page";
+}
+
+}  // namespace
+}  // namespace tally::catalogue

@@ -1,0 +1,10 @@
+// The catalogue as a page for people: docs/counters.md is what this gives.
+#pragma once
+
+#include <string>
+
+namespace tally::catalogue {
+
+std::string markdown();
+
+}  // namespace tally::catalogue

@@ -1,0 +1,9 @@
+// Prints the page of all counters.
+#include <cstdio>
+
+#include "catalogue/document.h"
+
+int main() {
+  const std::string page = tally::catalogue::markdown();
+  return std::fwrite(page.data(), 1, page.size(), stdout) == page.size() ? 0 : 1;
+}
