@@ -57,6 +57,7 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
 Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
   TableOptions first = options, rest = options;
   first.merge = true;
+  first.header_above = rest.header_above = true;
   if (options.top == 0) first.top = kOverviewPasses, rest.top = kOverviewRows;
   std::vector<Table> tables;
   const std::pair<By, const TableOptions*> wanted[] = {
@@ -64,7 +65,6 @@ Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
   for (const auto& [by, by_options] : wanted) {
     auto made = table(by, *by_options);
     if (!made) return made.error();
-    made->notes.clear();
     tables.push_back(std::move(*made));
   }
   return tables;

@@ -98,7 +98,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Blo
     table.rows.push_back(std::move(row));
   }
   if (Status finished = finish_table(table, metrics, options); !finished.ok()) return finished.error();
-  add_notes(model, table);
+  if (!options.header_above) add_notes(model, table);
   return table;
 }
 

@@ -40,44 +40,40 @@ Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes, c
     uint64_t& sum = totals.shaders_[b.shader].executions[b.block];
     sum = saturating_sum(sum, b.executions);
   });
-  if (!status.ok()) return status.error();
-  for (Shader& shader : totals.shaders_) {
-    shader.values = std::make_unique<MetricMatrix>(shader.executions.size(), model.metrics.size());
+  Others others;
+  if (status.ok()) {
+    status = visit_block_values(model, progress, [&](const BlockValue& b) {
+      if (!totals.has_room(b.shader, b.block)) return;
+      Other& other = others[{b.shader, b.block, b.metric}];
+      other.value = saturating_sum(other.value, b.value);
+      other.executions = saturating_sum(other.executions, b.executions);
+    });
   }
-  if (status = totals.add_static_costs(); !status.ok()) return status.error();
-  status = visit_block_values(model, progress, [&](const BlockValue& b) {
-    if (b.block >= totals.block_count(b.shader)) return;
-    totals.shaders_[b.shader].values->add(b.block, b.metric, b.value);
-  });
+  if (status.ok()) status = totals.make_values(others);
   if (!status.ok()) return status.error();
-  totals.count_executions_themselves();
   return totals;
 }
 
-// A metric whose value is not executions x cost in some command has rows of its own for that command, which come on
-// top; the cost must then not be counted for the executions that these rows stand for.
-Status BlockTotals::add_static_costs() {
-  struct Excluded {
-    uint64_t executions = 0;
-  };
-  std::unordered_map<uint64_t, Excluded> excluded;  // by shader, block and metric
-  const auto key = [](uint64_t shader, uint64_t block, uint64_t metric) {
-    return shader << 44 ^ block << 16 ^ metric;
-  };
-  Status status = visit_block_values(model_, nullptr, [&](const BlockValue& b) {
-    auto& sum = excluded[key(b.shader, b.block, b.metric)].executions;
-    sum = saturating_sum(sum, b.executions);
-  });
-  if (!status.ok()) return status;
-  return model_.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
+// Executions x cost, but for the executions whose value the capture holds by itself.
+Status BlockTotals::make_values(const Others& others) {
+  for (Shader& shader : shaders_) {
+    shader.values = std::make_unique<MetricMatrix>(shader.executions.size(), model_.metrics.size());
+  }
+  Status status = model_.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
     const uint32_t shader = model_.shader_index.find(row.shader), metric = model_.metric_index.find(row.metric);
     if (shader == kNone || metric == kNone || row.block >= block_count(shader)) return true;
-    const auto without = excluded.find(key(shader, row.block, metric));
+    const auto other = others.find({shader, row.block, metric});
     const uint64_t all = executions(shader, row.block);
-    const uint64_t counted = without == excluded.end() ? all : all - std::min(all, without->second.executions);
+    const uint64_t counted = other == others.end() ? all : all - std::min(all, other->second.executions);
     shaders_[shader].values->add(row.block, metric, saturating_product(counted, row.per_execution));
     return true;
   });
+  for (const auto& [key, other] : others) {
+    const auto& [shader, block, metric] = key;
+    shaders_[shader].values->add(block, metric, other.value);
+  }
+  count_executions_themselves();
+  return status;
 }
 
 // Where the capture holds no cost of 1 for the metric that is the executions themselves.

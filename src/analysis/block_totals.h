@@ -1,7 +1,9 @@
 // What every block of every shader cost over the selected commands.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "analysis/shader_code.h"
@@ -26,9 +28,16 @@ class BlockTotals {
     std::unique_ptr<MetricMatrix> values;
   };
 
+  // Values that are not executions x cost, and the executions that they stand for; by shader, block and metric.
+  struct Other {
+    uint64_t value = 0;
+    uint64_t executions = 0;
+  };
+  using Others = std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Other>;
+
   BlockTotals(const Model& model, ShaderCodes& codes);
   bool has_room(uint32_t shader, uint32_t block);
-  Status add_static_costs();
+  Status make_values(const Others& others);
   void count_executions_themselves();
 
   const Model& model_;

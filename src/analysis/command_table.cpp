@@ -36,7 +36,7 @@ class CommandTable {
     if (by_ == GroupBy::Label) add_to_labels_around();
     Table table = make_table();
     if (Status finished = finish_table(table, metrics_, options_); !finished.ok()) return finished.error();
-    add_notes(model_, table);
+    if (!options_.header_above) add_notes(model_, table);
     return table;
   }
 

@@ -40,7 +40,7 @@ class LineTable {
     }
     for (const auto& [key, line] : lines_) add_line_row(key, line);
     if (Status finished = finish_table(table_, metrics_, options_); !finished.ok()) return finished.error();
-    add_notes(model_, table_);
+    if (!options_.header_above) add_notes(model_, table_);
     if (without_lines_ != 0) {
       table_.notes.push_back(fmt::format("{} without source lines shown as SPIR-V (name:asm:line of --disassemble); "
                                          "compile with debug information to see source.",

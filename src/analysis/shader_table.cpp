@@ -42,7 +42,7 @@ class ShaderTable {
     if (!status.ok()) return status.error();
     Table table = make_table();
     if (Status finished = finish_table(table, metrics_, options_); !finished.ok()) return finished.error();
-    add_notes(model_, table);
+    if (!options_.header_above) add_notes(model_, table);
     return table;
   }
 

@@ -17,6 +17,7 @@ struct TableOptions {
   std::vector<std::string> columns;  // ids, empty: the usual ones
   size_t top = 0;                    // rows to keep, 0: all
   bool merge = false;                // put draws or passes that are alike together
+  bool header_above = false;         // a header says already what of the capture is missing
 };
 
 // Values of metrics by row: `at(row, metric)`. Sums saturate.

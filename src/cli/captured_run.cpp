@@ -1,0 +1,104 @@
+#include "cli/captured_run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+namespace tally::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostBytes = size_t{16} << 20;
+
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+
+  Pipe() {
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
+  }
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  void close_end(size_t end) {
+    if (ends[end] >= 0) close(ends[end]);
+    ends[end] = -1;
+  }
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+int spawn(pid_t* pid, const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+          const Pipe& out, const Pipe& err) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
+  const int error = posix_spawnp(pid, arguments[0].c_str(), &actions, nullptr, pointers(arguments).data(),
+                                 pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+// False at the end of the stream.
+bool read_some(int file, std::string& text) {
+  std::array<char, 4096> buffer;
+  const ssize_t got = read(file, buffer.data(), buffer.size());
+  if (got <= 0) return false;
+  if (text.size() < kMostBytes) text.append(buffer.data(), static_cast<size_t>(got));
+  return true;
+}
+
+// Reads both streams until both end; false when the time is over first.
+bool read_both(Pipe& out, Pipe& err, CapturedRun& run, Clock::time_point end) {
+  while (out.ends[0] >= 0 || err.ends[0] >= 0) {
+    std::array<pollfd, 2> files = {pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0 || poll(files.data(), files.size(), static_cast<int>(left)) == 0) return false;
+    if (files[0].revents != 0 && !read_some(out.ends[0], run.standard_output)) out.close_end(0);
+    if (files[1].revents != 0 && !read_some(err.ends[0], run.standard_error)) err.close_end(0);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& environment, std::chrono::seconds limit) {
+  Pipe out, err;
+  pid_t pid = -1;
+  if (const int error = spawn(&pid, arguments, environment, out, err); error != 0) {
+    return Error{fmt::format("cannot run '{}': {}", arguments[0], std::strerror(error))};
+  }
+  out.close_end(1);
+  err.close_end(1);
+  CapturedRun run;
+  if (!read_both(out, err, run, Clock::now() + limit)) {
+    run.timed_out = true;
+    kill(pid, SIGKILL);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  run.end.by_signal = WIFSIGNALED(status);
+  run.end.number = run.end.by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+  return run;
+}
+
+}  // namespace tally::cli

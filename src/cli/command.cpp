@@ -1,0 +1,24 @@
+#include "cli/command.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "report/display_text.h"
+
+namespace tally::cli {
+
+void say(const std::string& text) { fmt::print(stderr, "tally: {}\n", report::printable(text)); }
+
+int fail(const Error& error) {
+  say(error.message);
+  return kFailed;
+}
+
+int print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written) return kDone;
+  return fail({fmt::format("cannot write to standard output: {}", std::strerror(errno))});
+}
+
+}  // namespace tally::cli

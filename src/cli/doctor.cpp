@@ -1,0 +1,163 @@
+// `tally doctor`: is everything there that a capture needs, and if not, what to do.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/findings.h"
+#include "report/display_text.h"
+#include "report/values.h"
+
+namespace tally::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+PathFact look_at(const std::string& path) {
+  return {path, access(path.c_str(), F_OK) == 0, access(path.c_str(), R_OK | W_OK) == 0};
+}
+
+std::vector<PathFact> device_nodes() {
+  std::vector<PathFact> nodes;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/dev/dri", error)) {
+    if (entry.path().filename().string().starts_with("renderD")) nodes.push_back(look_at(entry.path().string()));
+  }
+  for (const auto& entry : fs::directory_iterator("/dev", error)) {
+    const std::string name = entry.path().filename().string();
+    const bool card = name.starts_with("nvidia") && name.size() > 6 && name.find_first_not_of("0123456789", 6) == name.npos;
+    if (card || name == "nvidiactl") nodes.push_back(look_at(entry.path().string()));
+  }
+  return nodes;
+}
+
+std::vector<std::string> load_errors(const LayerSet& layers) {
+  std::vector<std::string> errors;
+  for (const LayerFiles& layer : layers.layers) {
+    void* library = dlopen(layer.library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) {
+      errors.emplace_back(dlerror());
+    } else {
+      dlclose(library);
+    }
+  }
+  return errors;
+}
+
+std::vector<std::string> override_layers(const Environment& environment) {
+  std::vector<std::string> found;
+  for (const fs::path& folder : loader_folders(environment, "implicit_layer.d")) {
+    const fs::path file = folder / "VkLayer_override.json";
+    std::error_code error;
+    if (fs::exists(file, error)) found.push_back(file.string());
+  }
+  return found;
+}
+
+bool has_keys_of_ours(const fs::path& file) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const size_t start = line.find_first_not_of(" \t");
+    if (start != std::string::npos && line.compare(start, 6, "tally_") == 0) return true;
+  }
+  return false;
+}
+
+// Where the layers look for settings: see base/settings.h.
+std::vector<std::string> settings_files(const Environment& environment) {
+  std::vector<fs::path> candidates = {"vk_layer_settings.txt"};
+  if (const std::string path = value_of(environment, "VK_LAYER_SETTINGS_PATH"); !path.empty()) {
+    candidates.emplace_back(path);
+    candidates.push_back(fs::path(path) / "vk_layer_settings.txt");
+  }
+  std::vector<std::string> found;
+  for (const fs::path& file : candidates) {
+    std::error_code error;
+    if (fs::is_regular_file(file, error) && has_keys_of_ours(file)) found.push_back(file.string());
+  }
+  return found;
+}
+
+DoctorFacts gather_facts() {
+  DoctorFacts facts;
+  facts.environment = current_environment();
+  if (auto layers = find_layers(own_executable()); layers.ok()) {
+    facts.layer_load_errors = load_errors(*layers);
+    facts.layers = std::move(*layers);
+  } else {
+    facts.layers_error = layers.error().message;
+  }
+  facts.drivers = driver_manifests(facts.environment);
+  facts.native = probe_vulkan(without_tally_layers(facts.environment));
+  if (facts.layers) facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
+  const std::string temporary = value_of(facts.environment, "TMPDIR");
+  facts.temporary_folder = look_at(temporary.empty() ? "/tmp" : temporary);
+  if (const std::string runtime = value_of(facts.environment, "XDG_RUNTIME_DIR"); !runtime.empty()) {
+    facts.runtime_folder = look_at(runtime);
+  }
+  facts.device_nodes = device_nodes();
+  facts.override_layers = override_layers(facts.environment);
+  facts.settings_files = settings_files(facts.environment);
+  return facts;
+}
+
+const char* level_name(Level level) {
+  switch (level) {
+    case Level::Good: return "good";
+    case Level::Note: return "note";
+    case Level::Problem: return "problem";
+  }
+  return "";
+}
+
+std::string as_text(const std::vector<Finding>& findings) {
+  std::string out;
+  for (const Finding& finding : findings) {
+    const char* mark = finding.level == Level::Good ? "ok     " : finding.level == Level::Note ? "note   " : "PROBLEM";
+    out += fmt::format("{}  {}: {}\n", mark, report::printable(finding.subject), report::printable(finding.text));
+    if (!finding.remedy.empty()) out += fmt::format("         -> {}\n", report::printable(finding.remedy));
+  }
+  const auto problems = static_cast<uint64_t>(std::count_if(
+      findings.begin(), findings.end(), [](const Finding& finding) { return finding.level == Level::Problem; }));
+  out += problems == 0 ? "\nReady: tally run -- APPLICATION\n" : "\n" + report::counted(problems, "problem") + "\n";
+  return out;
+}
+
+std::string as_json(const std::vector<Finding>& findings) {
+  nlohmann::ordered_json json = {{"format", "tally-doctor"}, {"version", 1}, {"ready", !has_problem(findings)}};
+  json["findings"] = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    json["findings"].push_back({{"level", level_name(finding.level)},
+                                {"subject", finding.subject},
+                                {"text", finding.text},
+                                {"remedy", finding.remedy}});
+  }
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& chosen) {
+  auto format = std::make_shared<std::string>("text");
+  CLI::App* command = app.add_subcommand("doctor", "Say what is missing and what to install");
+  command->add_option("--format", *format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->type_name("FORMAT");
+  command->footer("");
+  command->callback([format, &chosen] {
+    chosen = [format] {
+      const std::vector<Finding> findings = examine(gather_facts());
+      const int printed = print(*format == "json" ? as_json(findings) : as_text(findings));
+      return printed != kDone ? printed : has_problem(findings) ? kNo : kDone;
+    };
+  });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,73 @@
+#include "cli/environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tally::cli {
+
+Environment current_environment() {
+  Environment result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text(*entry);
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) result.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return result;
+}
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> environment_strings(const Environment& environment) {
+  std::vector<std::string> result;
+  for (const auto& [name, value] : environment) result.push_back(name + "=" + value);
+  return result;
+}
+
+std::vector<std::string> split_list(const std::string& list) {
+  std::vector<std::string> entries;
+  size_t start = 0;
+  while (start <= list.size()) {
+    const size_t colon = std::min(list.find(':', start), list.size());
+    if (colon > start) entries.push_back(list.substr(start, colon - start));
+    start = colon + 1;
+  }
+  return entries;
+}
+
+std::string join_list(const std::vector<std::string>& entries) {
+  std::string list;
+  for (const std::string& entry : entries) {
+    if (!list.empty()) list += ':';
+    list += entry;
+  }
+  return list;
+}
+
+void add_layer_folders(Environment& environment, const std::vector<std::filesystem::path>& folders) {
+  const char* name = value_of(environment, "VK_LAYER_PATH").empty() ? "VK_ADD_LAYER_PATH" : "VK_LAYER_PATH";
+  std::vector<std::string> entries(folders.begin(), folders.end());
+  for (const std::string& entry : split_list(value_of(environment, name))) {
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
+  }
+  environment[name] = join_list(entries);
+}
+
+void add_instance_layers(Environment& environment, const std::vector<std::string>& layers) {
+  std::vector<std::string> entries = split_list(value_of(environment, "VK_INSTANCE_LAYERS"));
+  for (const std::string& layer : layers) {
+    if (std::find(entries.begin(), entries.end(), layer) == entries.end()) entries.push_back(layer);
+  }
+  environment["VK_INSTANCE_LAYERS"] = join_list(entries);
+}
+
+void set_drivers(Environment& environment, const std::vector<std::filesystem::path>& manifests) {
+  const std::string list = join_list(std::vector<std::string>(manifests.begin(), manifests.end()));
+  environment["VK_DRIVER_FILES"] = list;
+  environment["VK_ICD_FILENAMES"] = list;
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,37 @@
+// Where Tally's layers are: beside this program in a build tree or an installation, wherever that was moved to.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tally::cli {
+
+inline constexpr const char* kCountersLayer = "VK_LAYER_TALLY_counters";
+inline constexpr const char* kCaptureLayer = "VK_LAYER_TALLY_capture";
+inline constexpr const char* kCountersLibrary = "libVkLayer_tally_counters.so";
+inline constexpr const char* kCaptureLibrary = "libVkLayer_tally_capture.so";
+
+// One layer's manifest and the library that it names.
+struct LayerFiles {
+  std::string name;
+  std::filesystem::path manifest;
+  std::filesystem::path library;
+};
+
+// The folders that hold Tally's manifests, in the order of the search path, and what was found in them.
+struct LayerSet {
+  std::vector<std::filesystem::path> folders;
+  std::vector<LayerFiles> layers;  // counters, capture
+};
+
+// This program's own executable.
+std::filesystem::path own_executable();
+
+// Finds both layers for a program at `executable`: <prefix>/lib beside <prefix>/bin (build tree), then
+// <prefix>/share/vulkan/explicit_layer.d (installation). The error names the folders that were searched.
+Result<LayerSet> find_layers(const std::filesystem::path& executable);
+
+}  // namespace tally::cli

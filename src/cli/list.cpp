@@ -1,0 +1,154 @@
+// `tally list`: the devices, and what can be counted on each, by the driver itself and with Tally.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/device_support.h"
+#include "cli/layers.h"
+#include "report/display_text.h"
+#include "report/text_table.h"
+
+namespace tally::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string format = "text";
+  bool metrics = false;
+};
+
+analysis::Column text_column(const char* id, const char* title, analysis::ColumnRole role) {
+  return {.id = id, .title = title, .role = role};
+}
+
+std::string with_tally_text(const DeviceSupport& support, const CountingInterface& interface) {
+  if (interface.native) return "the driver's own";
+  if (!interface.with_tally) return "no";
+  const bool metrics = interface.name == "VK_ARM_shader_instrumentation" && support.with_tally != nullptr;
+  return metrics ? fmt::format("added, {} metrics", support.with_tally->metrics.size()) : "added";
+}
+
+analysis::Table interface_table(const DeviceSupport& support, size_t number) {
+  const ProbedDevice& device = *support.native;
+  analysis::Table table;
+  table.title = fmt::format("{}  {} ({}; {}; Vulkan {})", number, device.name, device.type, device.driver,
+                            device.api_version);
+  table.columns = {text_column("interface", "interface", analysis::ColumnRole::Key),
+                   text_column("driver", "driver", analysis::ColumnRole::Key),
+                   text_column("with_tally", "with Tally", analysis::ColumnRole::Key),
+                   text_column("purpose", "gives", analysis::ColumnRole::Text)};
+  for (const CountingInterface& interface : support.interfaces) {
+    table.rows.push_back({interface.name, interface.native ? std::string("yes") : std::string("no"),
+                          with_tally_text(support, interface), interface.purpose});
+  }
+  table.total_rows = table.rows.size();
+  for (const std::string& missing : support.missing) {
+    if (!support.can_capture()) table.notes.push_back("Tally can count nothing here, because the device lacks " + missing);
+  }
+  if (support.can_capture()) {
+    for (const std::string& note : support.second_best) table.notes.push_back(note);
+  }
+  return table;
+}
+
+analysis::Table metric_table(const ProbedDevice& device) {
+  analysis::Table table;
+  table.title = fmt::format("Metrics of {}", device.name);
+  table.columns = {text_column("metric", "metric", analysis::ColumnRole::Key),
+                   text_column("description", "description", analysis::ColumnRole::Text)};
+  for (const auto& [name, description] : device.metrics) table.rows.push_back({name, description});
+  table.total_rows = table.rows.size();
+  return table;
+}
+
+Json device_json(const DeviceSupport& support) {
+  const ProbedDevice& device = *support.native;
+  Json interfaces = Json::array();
+  for (const CountingInterface& interface : support.interfaces) {
+    interfaces.push_back({{"name", interface.name},
+                          {"purpose", interface.purpose},
+                          {"native", interface.native},
+                          {"with_tally", interface.with_tally}});
+  }
+  Json metrics = Json::array();
+  if (support.with_tally != nullptr) {
+    for (const auto& [name, description] : support.with_tally->metrics) {
+      metrics.push_back({{"name", name}, {"description", description}});
+    }
+  }
+  return {{"name", device.name},
+          {"type", device.type},
+          {"uuid", device.uuid},
+          {"api_version", device.api_version},
+          {"driver", device.driver},
+          {"interfaces", interfaces},
+          {"can_capture", support.can_capture()},
+          {"missing", support.missing},
+          {"notes", support.second_best},
+          {"metrics", metrics}};
+}
+
+// Why there is nothing to list; empty where there is.
+std::string why_nothing(const VulkanProbe& probe) {
+  if (!probe.died.empty()) return "asking Vulkan " + probe.died;
+  if (!probe.loader_error.empty()) return "there is no Vulkan loader: " + probe.loader_error;
+  if (!probe.instance_error.empty()) return "no Vulkan instance can be made: " + probe.instance_error;
+  return probe.devices.empty() ? "Vulkan has no device" : "";
+}
+
+std::string as_text(const std::vector<DeviceSupport>& devices, bool metrics) {
+  std::string out;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (!out.empty()) out += "\n";
+    out += report::text_table(interface_table(devices[i], i), {});
+    if (metrics && devices[i].with_tally != nullptr) {
+      out += "\n" + report::text_table(metric_table(*devices[i].with_tally), {.width = 200});
+    }
+  }
+  return out;
+}
+
+std::string as_json(const std::vector<DeviceSupport>& devices, const VulkanProbe& probe) {
+  Json json = {{"format", "tally-list"}, {"version", 1}, {"loader_version", probe.loader_version}};
+  json["devices"] = Json::array();
+  for (const DeviceSupport& support : devices) json["devices"].push_back(device_json(support));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+int run(const Options& options) {
+  const Environment environment = current_environment();
+  const VulkanProbe native = probe_vulkan(without_tally_layers(environment));
+  VulkanProbe with_tally;
+  const auto layers = find_layers(own_executable());
+  if (layers.ok()) {
+    with_tally = probe_vulkan(with_counters_layer(environment, layers->folders));
+  } else {
+    say(layers.error().message);
+  }
+  if (!with_tally.died.empty()) say("with Tally's layer, asking Vulkan " + with_tally.died);
+  const auto devices = compare_devices(native, with_tally);
+  const std::string nothing = why_nothing(native);
+  if (!nothing.empty()) say(nothing + "; tally doctor says more");
+  const std::string text = options.format == "json" ? as_json(devices, native) : as_text(devices, options.metrics);
+  const int printed = print(text);
+  return printed != kDone ? printed : nothing.empty() ? kDone : kNo;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("list", "List devices and what can be counted on each");
+  command->add_flag("--metrics", options->metrics, "List the metrics of shader instrumentation too");
+  command->add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->type_name("FORMAT");
+  command->footer("");
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,53 @@
+// The command `tally`: declares the subcommands, parses, runs the chosen one.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace {
+
+// CLI11's messages may have several lines; a user gets the first, and where to read on.
+std::string one_line(const CLI::ParseError& error, const CLI::App& app) {
+  const std::vector<std::string> left_over = app.remaining();
+  if (app.get_subcommands().empty() && !left_over.empty()) {
+    return "unknown command or option '" + left_over.front() + "' (see tally --help)";
+  }
+  std::string text = error.what();
+  text = text.substr(0, text.find('\n'));
+  std::string help = "tally";
+  for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
+  return text + " (see " + help + " --help)";
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"Exact GPU counters of any Vulkan application, on any driver.", "tally"};
+  app.set_version_flag("--version", "tally " TALLY_VERSION);
+  app.require_subcommand(1);
+  app.footer("Start with: tally run -- APPLICATION; tally doctor says what may be missing.");
+  tally::cli::Action chosen;
+  tally::cli::add_run(app, chosen);
+  tally::cli::add_report(app, chosen);
+  tally::cli::add_list(app, chosen);
+  tally::cli::add_doctor(app, chosen);
+  tally::cli::add_vulkan_probe(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return tally::cli::fail({one_line(error, app)});
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const std::exception& error) {
+    return tally::cli::fail({error.what()});
+  }
+}

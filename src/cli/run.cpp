@@ -1,0 +1,242 @@
+// `tally run`: an application with the capture layer, from the outside the application itself.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "analysis/selection.h"
+#include "analysis/summary.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/drivers.h"
+#include "cli/environment.h"
+#include "cli/hints.h"
+#include "cli/layers.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
+#include "report/header.h"
+#include "report/values.h"
+#include "store/clock.h"
+#include "store/collector.h"
+#include "store/writer.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr size_t kMostReasons = 5;
+// Processes that outlive the application have been waited for already; this is for what is under way.
+constexpr std::chrono::seconds kGrace{5};
+
+struct Options {
+  std::string output;
+  std::string frames;
+  std::string shader;
+  std::string driver;
+  bool force = false;
+  bool quiet = false;
+  int verbose = 0;
+  std::vector<std::string> application;
+};
+
+// A pattern without wildcards may stand anywhere in a name, as in `tally report`; the layer matches whole names.
+std::string layer_pattern(const std::string& pattern) {
+  return pattern.find_first_of("*?[") == std::string::npos ? "*" + pattern + "*" : pattern;
+}
+
+Result<Environment> application_environment(const Options& options, const LayerSet& layers,
+                                            const std::string& socket) {
+  Environment environment = current_environment();
+  add_layer_folders(environment, layers.folders);
+  add_instance_layers(environment, {kCaptureLayer, kCountersLayer});
+  environment["TALLY_CAPTURE_SOCKET"] = socket;
+  if (!options.frames.empty()) environment["TALLY_FRAMES"] = options.frames;
+  if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
+  if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
+  if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
+  if (!options.driver.empty()) {
+    const auto drivers = find_drivers(environment, options.driver);
+    if (!drivers) return drivers.error();
+    set_drivers(environment, *drivers);
+  }
+  return environment;
+}
+
+store::CaptureRow capture_row(const Options& options) {
+  std::error_code ignored;
+  store::CaptureRow row;
+  row.tool_version = TALLY_VERSION;
+  row.command_line = options.application;
+  row.working_directory = std::filesystem::current_path(ignored).string();
+  row.start_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  row.start_monotonic_ns = store::monotonic_ns();
+  row.frame_range = options.frames;
+  row.shader_pattern = options.shader;
+  return row;
+}
+
+// One line as a user types it.
+std::string report_command(const std::string& file) {
+  return fmt::format("tally report {}", file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
+                                            ? file
+                                            : fmt::format("'{}'", file));
+}
+
+void tell_changes(const Environment& environment) {
+  for (const char* name : {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
+                           "TALLY_CAPTURE_SOCKET", "TALLY_FRAMES", "TALLY_SHADER", "TALLY_LOG_LEVEL"}) {
+    const std::string value = value_of(environment, name);
+    if (!value.empty()) say(fmt::format("{}={}", name, value));
+  }
+}
+
+void tell_end(const ChildEnd& end) {
+  if (!end.by_signal) return;
+  say(fmt::format("the application was ended by {}{}; exit status {}", signal_name(end.number),
+                  end.core_dumped ? " (core dumped)" : "", end.shell_status()));
+}
+
+void tell_nothing_came(const std::string& program) {
+  say(fmt::format("no Vulkan device was made by {}, so nothing was captured", program));
+  if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH"))) say(*reason);
+  say("next: tally doctor");
+}
+
+void tell_summary(const std::string& file) {
+  auto reader = store::Reader::open(file);
+  if (!reader) return say(reader.error().message);
+  auto model = analysis::Model::load(std::move(*reader), {});
+  if (!model) return say(model.error().message);
+  const analysis::Summary summary = analysis::summarize(*model);
+  std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
+  if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
+  say(fmt::format("{} on {}", report::amounts(summary), device));
+  say(report::shaders_line(summary));
+  for (const std::string& line : report::uncounted_lines(summary, kMostReasons)) say("  not counted: " + line);
+  for (const std::string& line : report::missing_lines(summary)) say("  missing: " + line);
+  std::error_code ignored;
+  const auto size = std::filesystem::file_size(file, ignored);
+  say(fmt::format("capture: {} ({})", file, report::bytes_text(static_cast<double>(size))));
+  say("next: " + report_command(file));
+}
+
+// The application may have left others behind that are being captured.
+void wait_for_others(const store::Collector& collector, bool quiet) {
+  const uint64_t left = collector.progress().connected;
+  if (left == 0) return;
+  // Most are only closing their connection.
+  const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  const auto done = [&] { return collector.progress().connected == 0; };
+  const auto done_or_late = [&] { return done() || std::chrono::steady_clock::now() > soon; };
+  if (!Child::wait_until(done_or_late) || done()) return;
+  if (!quiet) {
+    say(fmt::format("the application has ended; capturing {} that it started, until they end or Ctrl-C",
+                    left == 1 ? "a process" : fmt::format("{} processes", left)));
+  }
+  Child::wait_until(done);
+}
+
+class Run {
+ public:
+  explicit Run(const Options& options) : options_(options) {}
+
+  int run() {
+    if (Status ready = prepare(); !ready) return fail(ready.error());
+    const auto environment = application_environment(options_, *layers_, collector_->socket_path());
+    if (!environment) return give_up(environment.error(), kFailed);
+    if (options_.verbose > 0) tell_changes(*environment);
+    int exec_status = kFailed;
+    auto child = Child::start(options_.application, environment_strings(*environment), &exec_status);
+    if (!child) return give_up(child.error(), exec_status);
+    const ChildEnd end = child->wait();
+    wait_for_others(*collector_, options_.quiet);
+    finish(end);
+    return end.shell_status();
+  }
+
+ private:
+  // The collector's thread must not take the signals that are to be forwarded.
+  Status prepare() {
+    if (!options_.frames.empty()) {
+      if (const auto range = analysis::parse_frame_range(options_.frames); !range) return range.error();
+    }
+    auto layers = find_layers(own_executable());
+    if (!layers) return layers.error();
+    layers_ = std::move(*layers);
+    auto file = choose_output(options_.output, options_.application.front(), options_.force);
+    if (!file) return file.error();
+    file_ = std::move(*file);
+    auto writer = store::Writer::create(file_, capture_row(options_));
+    if (!writer) return writer.error();
+    block_forwarded_signals();
+    auto collector = store::Collector::start(std::move(*writer));
+    if (!collector) return collector.error();
+    collector_ = std::move(*collector);
+    return {};
+  }
+
+  int give_up(const Error& error, int status) {
+    (void)collector_->finish(std::nullopt, std::chrono::seconds(0));
+    ::unlink(file_.c_str());
+    fail(error);
+    return status;
+  }
+
+  void finish(const ChildEnd& end) {
+    const Status written = collector_->finish(end.shell_status(), kGrace);
+    const bool anything = collector_->progress().processes != 0;
+    if (!options_.quiet) tell_end(end);
+    if (!written) say("the capture is incomplete: " + written.error().message);
+    if (!anything) {
+      ::unlink(file_.c_str());
+      if (!options_.quiet) tell_nothing_came(options_.application.front());
+      return;
+    }
+    if (!options_.quiet) tell_summary(file_);
+  }
+
+  const Options& options_;
+  std::optional<LayerSet> layers_;
+  std::string file_;
+  std::unique_ptr<store::Collector> collector_;
+};
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run an application and capture what its shaders do");
+  command->formatter(std::make_shared<UsageFormatter>("tally run [OPTIONS] [--] APPLICATION [ARGUMENTS...]"));
+  command->prefix_command();
+  command->add_option("-o,--output", options->output,
+                      "Capture to write (default: APPLICATION.tally, numbered where that exists)")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Replace the capture if it exists");
+  command->add_option("--frames", options->frames, "Capture only frame 7, or frames 3-9, 3- or -9 (from 0)")->type_name("A-B");
+  command->add_option("--shader", options->shader, "Count only shaders whose name or hash matches (* and ? allowed)")
+      ->type_name("PATTERN");
+  command->add_option("--driver", options->driver, "Use this driver: its manifest, or a word of the manifest's name")
+      ->type_name("DRIVER");
+  command->add_flag("-q,--quiet", options->quiet, "No summary");
+  command->add_flag("-v,--verbose", options->verbose, "Say what is done to the environment; twice: the layers' log too");
+  command->footer("Its exit status, input and output are the application's own. Example: tally run -- vkcube --c 100");
+  command->callback([options, command, &chosen] {
+    options->application = command->remaining();
+    if (!options->application.empty() && options->application.front() == "--") {
+      options->application.erase(options->application.begin());
+    }
+    if (options->application.empty()) throw CLI::RequiredError("APPLICATION");
+    if (options->application.front().starts_with('-')) {
+      throw CLI::ParseError("unknown option " + options->application.front(), kFailed);
+    }
+    chosen = [options] { return Run(*options).run(); };
+  });
+}
+
+}  // namespace tally::cli

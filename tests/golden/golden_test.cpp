@@ -1,0 +1,118 @@
+// A whole capture in, a whole report out, compared with the files in expected/. After a wanted change of the output:
+// TALLY_UPDATE_GOLDEN=1 golden_test rewrites them, and `git diff` shows what changed.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/captured_run.h"
+#include "cli/environment.h"
+#include "sample_capture.h"
+#include "store/test_capture.h"
+
+namespace tally::test {
+namespace {
+
+struct Case {
+  const char* name;  // of the file in expected/
+  std::vector<std::string> arguments;
+};
+
+const Case kCases[] = {
+    {"overview.txt", {}},
+    {"overview-100.txt", {"--width", "100"}},
+    {"draw.txt", {"--by", "draw"}},
+    {"draw-merged.txt", {"--by", "draw", "--merge"}},
+    {"draw-frame-1.txt", {"--by", "draw", "--frame", "1", "--sort", "command"}},
+    {"pass.txt", {"--by", "pass"}},
+    {"shader.txt", {"--by", "shader"}},
+    {"shader-compute.txt", {"--by", "shader", "--shader", "compute"}},
+    {"line.txt", {"--by", "line"}},
+    {"line-top-2.txt", {"--by", "line", "--top", "2", "--sort", "float32"}},
+    {"block.txt", {"--by", "block"}},
+    {"pipeline.txt", {"--by", "pipeline", "--sort", "gpu_time"}},
+    {"frame.txt", {"--by", "frame"}},
+    {"label.txt", {"--by", "label"}},
+    {"columns.txt", {"--by", "shader", "--columns", "stage,instructions,share"}},
+    {"annotate-source.txt", {"--annotate", "lit"}},
+    {"annotate-without-source.txt", {"--annotate", "deadbeef"}},
+    {"disassemble.txt", {"--disassemble", "lit"}},
+    {"shader.json", {"--by", "shader", "--format", "json"}},
+    {"line.json", {"--by", "line", "--format", "json", "--top", "1"}},
+};
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  return text;
+}
+
+cli::CapturedRun report(const std::string& file, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {TALLY_PROGRAM, "report", file});
+  auto run = cli::run_captured(arguments, cli::environment_strings(cli::current_environment()), std::chrono::seconds(60));
+  if (!run) throw std::runtime_error(run.error().message);
+  return std::move(*run);
+}
+
+class Golden : public testing::TestWithParam<Case> {};
+
+TEST_P(Golden, report_of_the_sample_is_as_expected) {
+  const store::TestDirectory directory;
+  const std::string file = directory.file("sample.tally");
+  write_sample_capture(file);
+  const cli::CapturedRun run = report(file, GetParam().arguments);
+  ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
+  EXPECT_EQ(run.standard_error, "");
+  const std::string output = replaced(run.standard_output, directory.path(), "DIRECTORY");
+  const std::string expected_file = std::string(TALLY_EXPECTED) + "/" + GetParam().name;
+  if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) std::ofstream(expected_file) << output;
+  std::stringstream expected;
+  expected << std::ifstream(expected_file).rdbuf();
+  EXPECT_EQ(output, expected.str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Reports, Golden, testing::ValuesIn(kCases), [](const auto& tested) {
+  return replaced(replaced(tested.param.name, "-", "_"), ".", "_");
+});
+
+TEST(ReportJson, every_table_has_a_cell_for_each_of_its_columns) {
+  const store::TestDirectory directory;
+  const std::string file = directory.file("sample.tally");
+  write_sample_capture(file);
+  for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame", "label"}) {
+    const cli::CapturedRun run = report(file, {"--by", by, "--format", "json"});
+    ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
+    const auto json = nlohmann::json::parse(run.standard_output);
+    ASSERT_EQ(json["tables"].size(), 1u);
+    const auto& table = json["tables"][0];
+    EXPECT_EQ(table["by"], by);
+    ASSERT_FALSE(table["rows"].empty());
+    for (const auto& row : table["rows"]) {
+      EXPECT_EQ(row.size(), table["columns"].size());
+      for (const auto& column : table["columns"]) {
+        const auto& cell = row.at(column["id"].get<std::string>());
+        EXPECT_TRUE(cell.is_null() || cell.is_number() == (column["type"] == "number")) << by << ' ' << column["id"];
+      }
+    }
+  }
+}
+
+TEST(ReportJson, instructions_are_the_same_sum_by_whatever_they_are_divided) {
+  const store::TestDirectory directory;
+  const std::string file = directory.file("sample.tally");
+  write_sample_capture(file);
+  // Two frames: the vertex shader's 3 instructions 9 times; the fragment shader's 4, 2 and 3 by block; the loop's 1, 2,
+  // 3, 2 and 1.
+  constexpr uint64_t kVertex = 9 * 3, kFragment = 2'001'000ull * 4 + 400 * 2 + 2'001'000ull * 3;
+  constexpr uint64_t kLoop = 256 * 1 + 2816 * 2 + 2816 * 3 + 2560 * 2 + 256 * 1;
+  for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame"}) {
+    const auto json = nlohmann::json::parse(report(file, {"--by", by, "--format", "json"}).standard_output);
+    uint64_t sum = 0;
+    for (const auto& row : json["tables"][0]["rows"]) sum += row["instructions"].get<uint64_t>();
+    EXPECT_EQ(sum, 2 * (kVertex + kFragment + kLoop)) << by;
+  }
+}
+
+}  // namespace
+}  // namespace tally::test
