@@ -282,14 +282,13 @@ bool CommandBuffer::write_descriptor(VkPipelineBindPoint point, const PipelineLa
   return true;
 }
 
-void CommandBuffer::push_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
-                                   uint32_t offset, uint32_t size, const void* values) {
+VkShaderStageFlags CommandBuffer::note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
+                                                 uint32_t offset, uint32_t size,
+                                                 const void* values) {
   const std::shared_ptr<PipelineLayout> known = device_.instrumentation()->layouts.find(layout);
-  if (known) {
-    stages = known->widen(stages, offset);
-    if (known->covers_slot()) keep_constants(*known, offset, size, values);
-  }
-  next().CmdPushConstants(handle_, layout, stages, offset, size, values);
+  if (!known) return stages;
+  if (known->covers_slot()) keep_constants(*known, offset, size, values);
+  return known->widen(stages, offset);
 }
 
 void CommandBuffer::keep_constants(const PipelineLayout& layout, uint32_t offset, uint32_t size,

@@ -47,8 +47,10 @@ class CommandBuffer {
   // What is bound at the point is no pipeline of ours to swap (shader objects), or nothing.
   void forget_pipelines();
   void forget_pipeline(VkPipelineBindPoint point);
-  void push_constants(VkPipelineLayout layout, VkShaderStageFlags stages, uint32_t offset,
-                      uint32_t size, const void* values);
+  // An update of the application's constants: what is to be remembered of it, and the stages that
+  // it must now name.
+  VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
+                                    uint32_t offset, uint32_t size, const void* values);
   void begin_transform_feedback() { transform_feedback_ = true; }
   void end_transform_feedback();
 

@@ -59,7 +59,11 @@ struct InstrumentationState {
   // Set once there is a layout for which updates of constants need a second look.
   std::atomic<bool> constants_matter = false;
 
-  // Objects that were destroyed while in use wait here until they are not.
+  // Whether our copies run on a queue that the application may also use.
+  bool shares_queue() const { return memory.mode == RecordMemory::Device; }
+
+  // Objects that were destroyed while in use wait here until they are not. Null: only look who may
+  // go.
   void bury(std::shared_ptr<Instrumentation> object);
 
  private:
@@ -84,6 +88,8 @@ class Device {
   bool extension_enabled() const { return extension_enabled_; }
   // Null where the feature is not enabled.
   InstrumentationState* instrumentation() const { return instrumentation_.get(); }
+  // Destroys everything of ours on the device, which is about to go.
+  void release_objects() { instrumentation_.reset(); }
 
  private:
   std::unique_ptr<InstrumentationState> make_instrumentation_state(const DeviceCreation& creation);

@@ -1,0 +1,43 @@
+// The functions that this layer hands to the loader, by the file that holds their bodies. Each body
+// is thin: it finds the state of its object, calls one function of it and the next layer.
+#pragma once
+
+#include <vulkan/vk_layer.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "counters/state/device.h"
+#include "vk/hooks.h"
+
+namespace tally::counters {
+
+inline constexpr char kLayerName[] = "VK_LAYER_TALLY_counters";
+
+// When a device function is intercepted, as bits of vk::Hook::condition.
+enum HookCondition : uint32_t {
+  kAlways = 0,
+  kExtensionEnabled = 1,  // our own function of an extension that the application enabled
+  kInstrumentation = 2,   // the feature is on
+  kQueueShared = 4,       // ... and copies of records share a queue with the application
+};
+
+// Each sorted by name.
+std::span<const vk::Hook> instance_hooks();         // entry/instance.cpp
+std::span<const vk::Hook> physical_device_hooks();  // entry/physical_device.cpp
+std::span<const vk::Hook> device_hooks();           // entry/hooks.cpp, which gathers the following
+
+void add_device_entry_points(std::vector<vk::Hook>& hooks);
+void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks);
+void add_action_entry_points(std::vector<vk::Hook>& hooks);
+void add_pipeline_entry_points(std::vector<vk::Hook>& hooks);
+void add_queue_entry_points(std::vector<vk::Hook>& hooks);
+void add_object_name_entry_points(std::vector<vk::Hook>& hooks);
+void add_shader_instrumentation_entry_points(std::vector<vk::Hook>& hooks);
+
+PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance instance, const char* name);
+PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name);
+PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance instance, const char* name);
+
+}  // namespace tally::counters

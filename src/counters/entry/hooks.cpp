@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "counters/entry/entry_points.h"
+
+namespace tally::counters {
+
+std::span<const vk::Hook> device_hooks() {
+  // Leaked on purpose: applications call Vulkan from static destructors.
+  static const auto* sorted = [] {
+    auto* hooks = new std::vector<vk::Hook>;
+    add_device_entry_points(*hooks);
+    add_command_buffer_entry_points(*hooks);
+    add_action_entry_points(*hooks);
+    add_pipeline_entry_points(*hooks);
+    add_queue_entry_points(*hooks);
+    add_object_name_entry_points(*hooks);
+    add_shader_instrumentation_entry_points(*hooks);
+    std::ranges::sort(*hooks, {}, &vk::Hook::name);
+    return hooks;
+  }();
+  return *sorted;
+}
+
+namespace {
+
+// Whether the function is to be had from below, where it is not one of our own.
+bool available(const Device& device, const vk::Hook& hook, const char* name) {
+  return hook.condition == kExtensionEnabled ||
+         device.next_device().get_device_proc_addr(device.handle(), name) != nullptr;
+}
+
+bool applies(const Device& device, uint32_t condition) {
+  switch (condition) {
+    case kAlways:
+      return true;
+    case kExtensionEnabled:
+      return device.extension_enabled();
+    case kInstrumentation:
+      return device.instrumentation() != nullptr;
+    case kQueueShared:
+      return device.instrumentation() && device.instrumentation()->shares_queue();
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char* name) {
+  const Device* device = find_device(handle);
+  if (!device) return nullptr;
+  const vk::Hook* hook = vk::find_hook(device_hooks(), name);
+  if (hook && applies(*device, hook->condition) && available(*device, *hook, name))
+    return hook->function;
+  return device->next_device().get_device_proc_addr(handle, name);
+}
+
+PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, const char* name) {
+  if (const vk::Hook* hook = vk::find_hook(physical_device_hooks(), name)) return hook->function;
+  const Instance* instance = find_instance(handle);
+  if (!instance || !instance->next_instance().get_physical_device_proc_addr) return nullptr;
+  return instance->next_instance().get_physical_device_proc_addr(handle, name);
+}
+
+// Also asked for device functions. A hook works on every device, but is given only where the
+// function exists below.
+PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
+  if (const vk::Hook* hook = vk::find_hook(instance_hooks(), name)) return hook->function;
+  const Instance* instance = handle != VK_NULL_HANDLE ? find_instance(handle) : nullptr;
+  if (!instance) return nullptr;
+  const PFN_vkVoidFunction below = instance->next_instance().get_instance_proc_addr(handle, name);
+  if (const vk::Hook* hook = vk::find_hook(physical_device_hooks(), name)) {
+    return below || hook->condition == kExtensionEnabled ? hook->function : nullptr;
+  }
+  const vk::Hook* hook = vk::find_hook(device_hooks(), name);
+  return hook && (below || hook->condition == kExtensionEnabled) ? hook->function : below;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,101 @@
+// vkCreateInstance, and what the loader asks a layer about itself.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "counters/entry/entry_points.h"
+#include "vk/boundary.h"
+#include "vk/layer.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr uint32_t kLeastApiVersion = VK_API_VERSION_1_1;
+
+const VkLayerProperties kLayerProperties = {"VK_LAYER_TALLY_counters", VK_HEADER_VERSION_COMPLETE,
+                                            1, "Exact GPU performance counters on every driver"};
+
+const VkExtensionProperties kInstanceExtensions[] = {
+    {VK_EXT_LAYER_SETTINGS_EXTENSION_NAME, VK_EXT_LAYER_SETTINGS_SPEC_VERSION}};
+
+bool is_ours(const char* layer_name) {
+  return layer_name && std::strcmp(layer_name, kLayerName) == 0;
+}
+
+// Instrumentation needs functions and SPIR-V of 1.1; an application that asks for less does not
+// notice that it gets more.
+VkApplicationInfo raise_version(const VkApplicationInfo* original) {
+  VkApplicationInfo info{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
+  if (original) info = *original;
+  info.apiVersion = std::max(info.apiVersion, kLeastApiVersion);
+  return info;
+}
+
+bool enables(const VkInstanceCreateInfo& info, const char* extension) {
+  return std::any_of(info.ppEnabledExtensionNames,
+                     info.ppEnabledExtensionNames + info.enabledExtensionCount,
+                     [&](const char* name) { return std::strcmp(name, extension) == 0; });
+}
+
+VkResult create_instance(const VkInstanceCreateInfo& original,
+                         const VkAllocationCallbacks* allocator, VkInstance* handle) {
+  const vk::NextInstance next = vk::take_next_instance(original);
+  if (!next.get_instance_proc_addr) return VK_ERROR_INITIALIZATION_FAILED;
+  const auto create = reinterpret_cast<PFN_vkCreateInstance>(
+      next.get_instance_proc_addr(VK_NULL_HANDLE, "vkCreateInstance"));
+  if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+  const Settings settings =
+      Settings::load("tally_counters", vk::api_settings(original, kLayerName));
+  configure_log(settings);
+  const Options options = parse_options(settings);
+
+  const VkApplicationInfo application = raise_version(original.pApplicationInfo);
+  VkInstanceCreateInfo info = original;
+  info.pApplicationInfo = &application;
+  const VkResult result = create(&info, allocator, handle);
+  if (result != VK_SUCCESS) return result;
+  add_instance(std::make_unique<Instance>(*handle, next, application.apiVersion,
+                                          enables(info, VK_EXT_DEBUG_UTILS_EXTENSION_NAME),
+                                          options));
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_instance(const VkInstanceCreateInfo* info,
+                                                    const VkAllocationCallbacks* allocator,
+                                                    VkInstance* instance) {
+  return vk::guarded([&] { return create_instance(*info, allocator, instance); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_instance(VkInstance handle,
+                                                 const VkAllocationCallbacks* allocator) {
+  if (handle == VK_NULL_HANDLE) return;
+  const std::unique_ptr<Instance> instance = take_instance(handle);
+  if (instance) instance->next().DestroyInstance(handle, allocator);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_instance_layers(uint32_t* count,
+                                                              VkLayerProperties* properties) {
+  return vk::write_array<VkLayerProperties>({&kLayerProperties, 1}, count, properties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_instance_extensions(
+    const char* layer, uint32_t* count, VkExtensionProperties* properties) {
+  if (!is_ours(layer)) return VK_ERROR_LAYER_NOT_PRESENT;
+  return vk::write_array<VkExtensionProperties>(kInstanceExtensions, count, properties);
+}
+
+}  // namespace
+
+std::span<const vk::Hook> instance_hooks() {
+  static const std::array hooks{
+      vk::hook("vkCreateInstance", hook_create_instance),
+      vk::hook("vkDestroyInstance", hook_destroy_instance),
+      vk::hook("vkEnumerateInstanceExtensionProperties", hook_enumerate_instance_extensions),
+      vk::hook("vkEnumerateInstanceLayerProperties", hook_enumerate_instance_layers),
+      vk::hook("vkGetDeviceProcAddr", get_device_proc_addr),
+      vk::hook("vkGetInstanceProcAddr", get_instance_proc_addr),
+  };
+  return hooks;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,174 @@
+// What a physical device offers with this layer above it, and vkCreateDevice.
+#include <array>
+#include <cstring>
+
+#include "counters/entry/entry_points.h"
+#include "vk/boundary.h"
+#include "vk/layer.h"
+
+namespace tally::counters {
+namespace {
+
+const VkExtensionProperties kExtension = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
+                                          VK_ARM_SHADER_INSTRUMENTATION_SPEC_VERSION};
+
+VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32_t* count,
+                              VkExtensionProperties* properties) {
+  Instance& instance = *find_instance(handle);
+  const bool ours = layer && std::strcmp(layer, kLayerName) == 0;
+  if (layer && !ours)
+    return instance.next().EnumerateDeviceExtensionProperties(handle, layer, count, properties);
+  const PhysicalDevice& gpu = instance.physical_device(handle);
+  std::vector<VkExtensionProperties> all;
+  if (!ours) all = gpu.extensions;
+  const bool listed = !ours && gpu.has_extension(kExtension.extensionName);
+  if (gpu.offers_emulation() && !listed) all.push_back(kExtension);
+  return vk::write_array<VkExtensionProperties>(all, count, properties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_extensions(VkPhysicalDevice gpu, const char* layer,
+                                                         uint32_t* count,
+                                                         VkExtensionProperties* properties) {
+  return vk::guarded([&] { return enumerate_extensions(gpu, layer, count, properties); });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_layers(VkPhysicalDevice, uint32_t* count,
+                                                     VkLayerProperties* properties) {
+  const VkLayerProperties layer = {"VK_LAYER_TALLY_counters", VK_HEADER_VERSION_COMPLETE, 1,
+                                   "Exact GPU performance counters on every driver"};
+  return vk::write_array<VkLayerProperties>({&layer, 1}, count, properties);
+}
+
+void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) {
+  Instance& instance = *find_instance(handle);
+  auto* ours = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
+      features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
+  if (!ours || instance.physical_device(handle).native) {
+    instance.next().GetPhysicalDeviceFeatures2(handle, features);
+    return;
+  }
+  const vk::UnlinkedStructs unlinked(features, {ours->sType});
+  instance.next().GetPhysicalDeviceFeatures2(handle, features);
+  ours->shaderInstrumentation =
+      instance.physical_device(handle).offers_emulation() ? VK_TRUE : VK_FALSE;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_get_features(VkPhysicalDevice gpu,
+                                             VkPhysicalDeviceFeatures2* features) {
+  vk::guarded_void([&] { get_features(gpu, features); });
+}
+
+void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* properties) {
+  Instance& instance = *find_instance(handle);
+  auto* ours = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationPropertiesARM>(
+      properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM);
+  if (!ours || instance.physical_device(handle).native) {
+    instance.next().GetPhysicalDeviceProperties2(handle, properties);
+    return;
+  }
+  const vk::UnlinkedStructs unlinked(properties, {ours->sType});
+  instance.next().GetPhysicalDeviceProperties2(handle, properties);
+  const bool offered = instance.physical_device(handle).offers_emulation();
+  ours->numMetrics = offered ? static_cast<uint32_t>(instance.metrics().size()) : 0;
+  ours->perBasicBlockGranularity = offered ? VK_TRUE : VK_FALSE;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_get_properties(VkPhysicalDevice gpu,
+                                               VkPhysicalDeviceProperties2* properties) {
+  vk::guarded_void([&] { get_properties(gpu, properties); });
+}
+
+void copy_text(std::string_view text, char (&target)[VK_MAX_DESCRIPTION_SIZE]) {
+  const size_t length = std::min(text.size(), sizeof target - 1);
+  std::memcpy(target, text.data(), length);
+  target[length] = '\0';
+}
+
+// The structs' pNext is the application's and stays.
+VkResult write_metrics(const std::vector<Metric>& metrics, uint32_t* count,
+                       VkShaderInstrumentationMetricDescriptionARM* descriptions) {
+  const auto available = static_cast<uint32_t>(metrics.size());
+  if (!descriptions) {
+    *count = available;
+    return VK_SUCCESS;
+  }
+  *count = std::min(*count, available);
+  for (uint32_t i = 0; i < *count; ++i) {
+    copy_text(metrics[i].counter->name, descriptions[i].name);
+    copy_text(metrics[i].counter->description, descriptions[i].description);
+  }
+  return *count < available ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+VkResult enumerate_metrics(VkPhysicalDevice handle, uint32_t* count,
+                           VkShaderInstrumentationMetricDescriptionARM* descriptions) {
+  Instance& instance = *find_instance(handle);
+  const PhysicalDevice& gpu = instance.physical_device(handle);
+  if (!gpu.native) {
+    static const std::vector<Metric> none;
+    return write_metrics(gpu.offers_emulation() ? instance.metrics() : none, count, descriptions);
+  }
+  const auto native =
+      reinterpret_cast<PFN_vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM>(
+          instance.next_instance().get_instance_proc_addr(
+              instance.handle(), "vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM"));
+  return native ? native(handle, count, descriptions) : VK_ERROR_INITIALIZATION_FAILED;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+hook_enumerate_metrics(VkPhysicalDevice gpu, uint32_t* count,
+                       VkShaderInstrumentationMetricDescriptionARM* descriptions) {
+  return vk::guarded([&] { return enumerate_metrics(gpu, count, descriptions); });
+}
+
+VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& original,
+                       const VkAllocationCallbacks* allocator, VkDevice* device) {
+  Instance& instance = *find_instance(handle);
+  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const vk::NextDevice next = vk::take_next_device(original);
+  if (!next.get_instance_proc_addr || !next.get_device_proc_addr)
+    return VK_ERROR_INITIALIZATION_FAILED;
+  const auto create = reinterpret_cast<PFN_vkCreateDevice>(
+      next.get_instance_proc_addr(instance.handle(), "vkCreateDevice"));
+  if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+  const DeviceCreation creation(original, gpu, instance.options());
+  const VkResult refusal = creation.refusal();
+  if (refusal != VK_SUCCESS) return refusal;
+  const VkResult result = create(handle, &creation.info(), allocator, device);
+  if (result != VK_SUCCESS) return result;
+  try {
+    add_device(std::make_unique<Device>(*device, instance, gpu, creation, next));
+  } catch (...) {
+    const auto destroy = reinterpret_cast<PFN_vkDestroyDevice>(
+        next.get_device_proc_addr(*device, "vkDestroyDevice"));
+    destroy(*device, allocator);
+    throw;
+  }
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_device(VkPhysicalDevice gpu,
+                                                  const VkDeviceCreateInfo* info,
+                                                  const VkAllocationCallbacks* allocator,
+                                                  VkDevice* device) {
+  return vk::guarded([&] { return create_device(gpu, *info, allocator, device); });
+}
+
+}  // namespace
+
+std::span<const vk::Hook> physical_device_hooks() {
+  static const std::array hooks{
+      vk::hook("vkCreateDevice", hook_create_device),
+      vk::hook("vkEnumerateDeviceExtensionProperties", hook_enumerate_extensions),
+      vk::hook("vkEnumerateDeviceLayerProperties", hook_enumerate_layers),
+      vk::hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", hook_enumerate_metrics,
+               kExtensionEnabled),
+      vk::hook("vkGetPhysicalDeviceFeatures2", hook_get_features),
+      vk::hook("vkGetPhysicalDeviceFeatures2KHR", hook_get_features),
+      vk::hook("vkGetPhysicalDeviceProperties2", hook_get_properties),
+      vk::hook("vkGetPhysicalDeviceProperties2KHR", hook_get_properties),
+  };
+  return hooks;
+}
+
+}  // namespace tally::counters
