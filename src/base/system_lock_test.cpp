@@ -209,12 +209,25 @@ TEST(SystemLock, a_descriptor_that_the_application_reused_is_left_alone) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   ASSERT_EQ(pipe_ends[0], next_number);
   EXPECT_FALSE(lock.held());
+  EXPECT_EQ(lock.acquire(0), Outcome::Acquired);
+  EXPECT_TRUE(lock.held());
   lock.release();
   EXPECT_EQ(write(pipe_ends[1], "x", 1), 1);
   char byte = 0;
   EXPECT_EQ(read(pipe_ends[0], &byte, 1), 1);
   close(pipe_ends[0]);
   close(pipe_ends[1]);
+}
+
+TEST(SystemLock, it_can_be_taken_again_after_the_application_closed_it) {
+  const int next_number = dup(0);
+  close(next_number);
+  SystemLock lock(lock_name());
+  ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
+  close(next_number);
+  EXPECT_FALSE(lock.held());
+  EXPECT_EQ(lock.acquire(0), Outcome::Acquired);  // under the same number
+  EXPECT_TRUE(lock.held());
 }
 
 TEST(SystemLock, no_descriptors_left_is_not_taken_for_busy) {

@@ -138,21 +138,16 @@ GLenum GlContext::application_gets_error(GLenum error) {
   return std::exchange(stashed_error_, static_cast<GLenum>(GL_NO_ERROR));
 }
 
-void GlContext::before_query_begins(GLenum target, GLuint index) noexcept {
+void GlContext::before_query(GLenum target, GLuint index) noexcept {
   if (!queries_.is_open()) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([&] { queries_.before_application_begins(target, index); });
+  unfailing([&] { queries_.before_application(target, index); });
 }
 
-void GlContext::after_query_begins(GLenum target, GLuint index) noexcept {
+void GlContext::after_query(GLenum target, GLuint index) noexcept {
+  if (!queries_.is_open()) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([&] { queries_.after_application_begins(target, index); });
-}
-
-void GlContext::after_query_ends(GLenum target, GLuint index) noexcept {
-  if (!queries_.is_open()) return queries_.after_application_ends(target, index);
-  const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([&] { queries_.after_application_ends(target, index); });
+  unfailing([&] { queries_.after_application(target, index); });
 }
 
 void GlContext::before_monitor_begins() noexcept {

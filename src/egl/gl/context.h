@@ -57,9 +57,8 @@ class GlContext {
   GLenum application_gets_error(GLenum error);
 
   // Around the application's own queries (gpu_queries.h) and monitors.
-  void before_query_begins(GLenum target, GLuint index) noexcept;
-  void after_query_begins(GLenum target, GLuint index) noexcept;
-  void after_query_ends(GLenum target, GLuint index) noexcept;
+  void before_query(GLenum target, GLuint index) noexcept;
+  void after_query(GLenum target, GLuint index) noexcept;
   bool hides_query(GLenum target, GLuint index) const { return queries_.hides(target, index); }
   bool owns_query(GLuint name) const { return queries_.owns(name); }
   void before_monitor_begins() noexcept;

@@ -100,7 +100,7 @@ bool GpuQueries::can_count_time() {
 }
 
 QueryKinds GpuQueries::try_kinds() {
-  if (gl_.glGenQueries == nullptr || gl_.glBeginQuery == nullptr) return 0;
+  if (gl_.glGenQueries == nullptr || gl_.glGetQueryiv == nullptr) return 0;
   QueryKinds works = can_count_time() ? bit_of(QueryKind::GpuTime) : 0;
   for_each_kind(~(works | failed_), [&](QueryKind kind) {
     const GLuint name = take_name(kind);
@@ -123,10 +123,21 @@ void GpuQueries::forget_names() {
   for (auto& names : free_names_) names.clear();
 }
 
+bool GpuQueries::application_uses(QueryKind kind) const {
+  const auto is_active = [this](GLenum target) {
+    GLint name = 0;
+    gl_.glGetQueryiv(target, GL_CURRENT_QUERY, &name);
+    return gl_.glGetError() == GL_NO_ERROR && name != 0;
+  };
+  return is_active(target_of(kind)) ||
+         (kind == QueryKind::SamplesPassed &&
+          (is_active(GL_ANY_SAMPLES_PASSED) || is_active(GL_ANY_SAMPLES_PASSED_CONSERVATIVE)));
+}
+
 void GpuQueries::begin(QueryKind kind) {
   if (active_[static_cast<size_t>(kind)] != 0) return;
   const bool timestamp = kind == QueryKind::GpuTime && can_count_time();
-  if (!timestamp && (blocked_ & bit_of(kind))) return;
+  if (!timestamp && application_uses(kind)) return;
   const GLuint name = take_name(kind);
   if (name == 0) return;
   if (timestamp) {
@@ -158,7 +169,7 @@ void GpuQueries::end(QueryKind kind) {
 }
 
 void GpuQueries::open(QueryKinds kinds) {
-  if (open_ || gl_.glGenQueries == nullptr || gl_.glBeginQuery == nullptr) return;
+  if (open_ || gl_.glGenQueries == nullptr || gl_.glGetQueryiv == nullptr) return;
   open_ = true;
   wanted_ = kinds & ~failed_;
   for_each_kind(wanted_, [this](QueryKind kind) { begin(kind); });
@@ -208,29 +219,13 @@ void GpuQueries::harvest(bool wait) {
   }
 }
 
-void GpuQueries::before_application_begins(GLenum target, GLuint index) {
-  if (const auto rival = rival_of(target, index)) {
-    if (*rival != QueryKind::GpuTime || !timestamps_.value_or(false)) end(*rival);
-  }
+void GpuQueries::before_application(GLenum target, GLuint index) {
+  if (hides(target, index)) end(*rival_of(target, index));
 }
 
-void GpuQueries::after_application_begins(GLenum target, GLuint index) {
+void GpuQueries::after_application(GLenum target, GLuint index) {
   const auto rival = rival_of(target, index);
-  if (!rival) return;
-  GLint current = 0;  // the call may have failed
-  gl_.glGetQueryiv(target, GL_CURRENT_QUERY, &current);
-  if (current != 0) {
-    blocked_ |= bit_of(*rival);
-  } else if (open_ && (wanted_ & bit_of(*rival))) {
-    begin(*rival);
-  }
-}
-
-void GpuQueries::after_application_ends(GLenum target, GLuint index) {
-  const auto rival = rival_of(target, index);
-  if (!rival || !(blocked_ & bit_of(*rival))) return;
-  blocked_ &= ~bit_of(*rival);
-  if (open_ && (wanted_ & bit_of(*rival))) begin(*rival);
+  if (rival && (wanted_ & bit_of(*rival))) begin(*rival);
 }
 
 bool GpuQueries::hides(GLenum target, GLuint index) const {

@@ -25,8 +25,8 @@ class GpuQueries {
   // Which kinds this context can give, found out by trying. Ends nothing of the application's.
   QueryKinds try_kinds();
 
-  // Between open() and close() the kinds asked for are measured. The caller of these two, of harvest(), of try_kinds()
-  // and, while a segment is open, of the functions for the application's queries holds an ErrorGuard.
+  // Between open() and close() the kinds asked for are measured. The caller of anything here that calls GL holds an
+  // ErrorGuard.
   void open(QueryKinds kinds);
   void close();
   bool is_open() const { return open_; }
@@ -35,10 +35,9 @@ class GpuQueries {
   // Adds the results that are there to the totals; with `wait` all results.
   void harvest(bool wait);
 
-  // Around the application's own queries.
-  void before_application_begins(GLenum target, GLuint index);
-  void after_application_begins(GLenum target, GLuint index);
-  void after_application_ends(GLenum target, GLuint index);
+  // Around the application's calls that begin or end a query of its own, or try to, while a segment is open.
+  void before_application(GLenum target, GLuint index);
+  void after_application(GLenum target, GLuint index);
   // The application asks which query of this target is active: true where it would see ours.
   bool hides(GLenum target, GLuint index) const;
   bool owns(GLuint name) const;
@@ -56,6 +55,7 @@ class GpuQueries {
   GLuint take_name(QueryKind kind);
   void give_back(QueryKind kind, GLuint name);
   void forget_names();
+  bool application_uses(QueryKind kind) const;
   void begin(QueryKind kind);
   void end(QueryKind kind);
   GLenum begin_query(GLenum target, GLuint name);
@@ -68,7 +68,6 @@ class GpuQueries {
   bool open_ = false;
   QueryKinds wanted_ = 0;    // by the segment that is open
   QueryKinds failed_ = 0;    // this context cannot
-  QueryKinds blocked_ = 0;   // the application has a query of its own active
   std::optional<bool> timestamps_;
   std::array<GLuint, kQueryKindCount> active_{};  // our query names, 0 where none
   std::deque<Pending> pending_;

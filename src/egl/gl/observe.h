@@ -326,36 +326,35 @@ struct GetError {
     return thread.context != nullptr ? thread.context->application_gets_error(error) : error;
   }
 };
-struct BeginQueryIndexed {
-  static constexpr bool kAlways = true;
-  static void run(HotThread& thread, auto real, GLenum target, GLuint index, GLuint id) {
-    around(thread, target, index, [&] { real(target, index, id); });
-  }
-  static void around(HotThread& thread, GLenum target, GLuint index, auto call) {
-    if (thread.context == nullptr) return call();
-    thread.context->before_query_begins(target, index);
-    call();
-    thread.context->after_query_begins(target, index);
-  }
-};
+// Around a call that begins or ends one.
+void around_query(HotThread& thread, GLenum target, GLuint index, auto call) {
+  if (thread.context == nullptr) return call();
+  thread.context->before_query(target, index);
+  call();
+  thread.context->after_query(target, index);
+}
 struct BeginQuery {
   static constexpr bool kAlways = true;
   static void run(HotThread& thread, auto real, GLenum target, GLuint id) {
-    BeginQueryIndexed::around(thread, target, 0, [&] { real(target, id); });
+    around_query(thread, target, 0, [&] { real(target, id); });
+  }
+};
+struct BeginQueryIndexed {
+  static constexpr bool kAlways = true;
+  static void run(HotThread& thread, auto real, GLenum target, GLuint index, GLuint id) {
+    around_query(thread, target, index, [&] { real(target, index, id); });
   }
 };
 struct EndQuery {
   static constexpr bool kAlways = true;
   static void run(HotThread& thread, auto real, GLenum target) {
-    real(target);
-    if (thread.context != nullptr) thread.context->after_query_ends(target, 0);
+    around_query(thread, target, 0, [&] { real(target); });
   }
 };
 struct EndQueryIndexed {
   static constexpr bool kAlways = true;
   static void run(HotThread& thread, auto real, GLenum target, GLuint index) {
-    real(target, index);
-    if (thread.context != nullptr) thread.context->after_query_ends(target, index);
+    around_query(thread, target, index, [&] { real(target, index); });
   }
 };
 struct GetQuery {

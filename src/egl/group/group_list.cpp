@@ -1,5 +1,7 @@
 #include "egl/group/group_list.h"
 
+#include <optional>
+
 #include "egl/driver/driver.h"
 #include "egl/front/displays.h"
 #include "egl/gl/hot.h"
@@ -18,10 +20,6 @@ GroupList::GroupList() {
   gpu_ = unlisted_gpu_.get();
 }
 
-GroupList::Offer GroupList::ask(GlContext& context) {
-  return {context.try_query_kinds(), context.list_driver_counters()};
-}
-
 void GroupList::add_offer(Driver& driver, Offer offer) {
   gpu_->add_kinds(offer.kinds);
   if (unlisted_gpu_ && !gpu_->counters().empty()) groups_.push_back(std::move(unlisted_gpu_));
@@ -35,21 +33,27 @@ void GroupList::add_offer(Driver& driver, Offer offer) {
 
 void GroupList::discover() {
   process_->discover();
+  std::optional<KnownDisplay> known;
+  bool es = true;
   if (GlContext* const context = t_hot.context) {
-    if (asked_.emplace(&context->driver(), context->is_es()).second) {
-      add_offer(context->driver(), ask(*context));
-    }
-    return;
+    known = {&context->driver(), context->display()};
+    es = context->is_es();
+  } else if (asked_.empty()) {
+    known = latest_display();
+    es = known && known->driver->current_api() == EGL_OPENGL_ES_API;
   }
-  const auto known = latest_display();
-  if (!known || !asked_.empty()) return;
-  const EGLenum api = known->driver->current_api();
+  if (!known || asked_.contains({known->driver, es})) return;
   Offer offer;
-  if (with_own_context(*known->driver, known->display, api,
-                       [&](GlContext& context) { offer = ask(context); })) {
-    asked_.emplace(known->driver, api == EGL_OPENGL_ES_API);
-    add_offer(*known->driver, std::move(offer));
+  const auto ask = [&offer](GlContext& context) {
+    offer = {context.try_query_kinds(), context.list_driver_counters()};
+  };
+  const EGLenum api = es ? EGL_OPENGL_ES_API : EGL_OPENGL_API;
+  if (!with_own_context(*known->driver, known->display, api, ask)) {
+    if (t_hot.context == nullptr) return;
+    ask(*t_hot.context);  // its next names of queries will show it
   }
+  asked_.emplace(known->driver, es);
+  add_offer(*known->driver, std::move(offer));
 }
 
 }  // namespace tally::egl

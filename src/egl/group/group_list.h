@@ -18,9 +18,8 @@ class GroupList {
  public:
   GroupList();
 
-  // Adds what has become known: asks the context that is current in the calling thread, or, where nothing has been asked
-  // yet and there is none, a context of our own on a display of the application's (made on a thread of its own, so that
-  // nothing of the calling thread changes).
+  // Adds what has become known. For the driver and API of the context that is current in the calling thread, or, where
+  // nothing has been asked yet and there is none, of the latest display, it asks a context of our own.
   void discover();
 
   size_t size() const { return groups_.size(); }
@@ -33,7 +32,6 @@ class GroupList {
   };
 
   void add_offer(Driver& driver, Offer offer);
-  static Offer ask(GlContext& context);
 
   ProcessGroup* process_;
   std::unique_ptr<GpuGroup> unlisted_gpu_;  // until it has a counter

@@ -2,6 +2,7 @@
 // speaks of groups and counters by name.
 #pragma once
 
+#define EGL_EGLEXT_PROTOTYPES 1
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl32.h>
