@@ -43,7 +43,11 @@ class BlockMapBuilder {
   SourceInfo sources_;
   LineCursor cursor_;
   BlockMap map_;
-  std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;  // of the block at hand
+
+  // Indices into the map's lines, of the block at hand; and where the instruction before went.
+  std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;
+  LineKey last_key_{};
+  uint32_t last_line_ = 0;
 };
 
 void BlockMapBuilder::add_function(const Function& function) {
@@ -68,6 +72,8 @@ void BlockMapBuilder::add_block(const BlockRange& range) {
   block.word_begin = module_.word_offset(range.begin);
   block.word_end = module_.word_offset(range.end);
   block.first_line = static_cast<uint32_t>(map_.lines_.size());
+  // A table once grown takes long to clear, however little is in it.
+  if (block_lines_.bucket_count() > 64) block_lines_ = {};
   block_lines_.clear();
   for (uint32_t index = range.begin; index < range.end; ++index) {
     const Instruction instruction = module_.instruction(index);
@@ -89,13 +95,16 @@ void BlockMapBuilder::add_cost(const Instruction& instruction, Block& block) {
 InstructionMix& BlockMapBuilder::line_mix(const SourcePlace& place, Block& block) {
   const LineKey key{place.location->file, place.location->line, place.location->end_line,
                     place.source_function};
+  if (block.line_count > 0 && key == last_key_) return map_.lines_[last_line_].mix;
   const auto [found, is_new] =
       block_lines_.try_emplace(key, static_cast<uint32_t>(map_.lines_.size()));
   if (is_new) {
     map_.lines_.push_back({*place.location, {}, place.source_function});
     ++block.line_count;
   }
-  return map_.lines_[found->second].mix;
+  last_key_ = key;
+  last_line_ = found->second;
+  return map_.lines_[last_line_].mix;
 }
 
 BlockMap BlockMapBuilder::finish() && {

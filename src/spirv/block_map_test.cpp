@@ -100,8 +100,8 @@ TEST(block_map, blocks_are_the_labels_of_reached_functions_in_module_order) {
   const test::Words words = test::assemble(kTwoEntries);
   const auto labels = [&](std::string_view entry) {
     std::vector<uint32_t> ids;
-    for (const Block& block : map_of(words, kCompute, entry).blocks())
-      ids.push_back(block.label_id);
+    const BlockMap map = map_of(words, kCompute, entry);
+    for (const Block& block : map.blocks()) ids.push_back(block.label_id);
     return ids;
   };
   EXPECT_THAT(labels("one"), ElementsAre(30, 31, 40));
@@ -323,7 +323,8 @@ TEST(block_map, scopes_that_are_their_own_parents_end) {
       words[instruction.offset() + 8] = instruction.result_id();
     }
   }
-  EXPECT_EQ(map_of(words).lines_of(map_of(words).blocks()[0])[0].source_function, kNone);
+  const BlockMap map = map_of(words);
+  EXPECT_EQ(map.lines_of(map.blocks()[0])[0].source_function, kNone);
 }
 
 // A long text that many sources share must not be copied for each of them.

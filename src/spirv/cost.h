@@ -79,20 +79,20 @@ catalogue::Number counter_of(CostClass cost);
 // The class that a counter of the catalogue counts; none for executions and the like.
 std::optional<CostClass> cost_class_of(catalogue::Number number);
 
-// How much of each class some piece of code costs each time it runs. Sums saturate.
+// How much of each class some piece of code costs each time it runs. Sums saturate at 2^32 - 1.
 class InstructionMix {
  public:
   uint64_t operator[](CostClass cost) const { return counts_[static_cast<size_t>(cost)]; }
   void add(CostClass cost, uint64_t count = 1) {
-    uint64_t& sum = counts_[static_cast<size_t>(cost)];
-    sum = count > kMost - sum ? kMost : sum + count;
+    uint32_t& sum = counts_[static_cast<size_t>(cost)];
+    sum = count > kMost - sum ? kMost : sum + static_cast<uint32_t>(count);
   }
   InstructionMix& operator+=(const InstructionMix& other);
   bool operator==(const InstructionMix&) const = default;
 
  private:
-  static constexpr uint64_t kMost = ~uint64_t{0};
-  std::array<uint64_t, kCostClassCount> counts_{};
+  static constexpr uint32_t kMost = 0xffffffff;
+  std::array<uint32_t, kCostClassCount> counts_{};
 };
 
 // Whether an instruction does something when control reaches it. Declarations, labels, merges and

@@ -359,10 +359,12 @@ TEST(cost, newer_instructions_are_known_by_number) {
 
 TEST(cost, sums_and_sizes_saturate) {
   InstructionMix mix;
-  mix.add(CostClass::Fma, ~uint64_t{0} - 1);
+  mix.add(CostClass::Fma, 0xfffffffe);
   InstructionMix more = mix;
   more += mix;
-  EXPECT_EQ(more[CostClass::Fma], ~uint64_t{0});
+  EXPECT_EQ(more[CostClass::Fma], 0xffffffffu);
+  more.add(CostClass::Move, ~uint64_t{0});
+  EXPECT_EQ(more[CostClass::Move], 0xffffffffu);
   // Arrays of arrays of 2^32 - 1 elements.
   test::Words words = test::assemble(R"(
     OpCapability Shader

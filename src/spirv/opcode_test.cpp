@@ -16,9 +16,9 @@ namespace {
 
 using nlohmann::json;
 
-json grammar(const std::string& file) {
+json instructions_of(const std::string& file) {
   std::ifstream stream(std::string(TALLY_SPIRV_GRAMMAR) + "/" + file);
-  return json::parse(stream);
+  return json::parse(stream)["instructions"];
 }
 
 // Layouts as the grammar tells them.
@@ -37,7 +37,7 @@ OpcodeLayout layout_of(const json& instruction) {
 TEST(opcode, every_instruction_of_the_installed_grammar_is_known_with_its_layout) {
   std::vector<std::string> unknown;
   std::vector<std::string> different;
-  for (const json& instruction : grammar("spirv.core.grammar.json")["instructions"]) {
+  for (const json& instruction : instructions_of("spirv.core.grammar.json")) {
     const OpcodeLayout expected = layout_of(instruction);
     const OpcodeLayout ours = opcode_layout(static_cast<spv::Op>(instruction["opcode"].get<int>()));
     const std::string name = instruction["opname"];
@@ -53,7 +53,7 @@ TEST(opcode, every_instruction_of_the_installed_grammar_is_known_with_its_layout
 
 TEST(opcode, names_are_those_of_the_installed_grammar) {
   std::map<int, std::set<std::string>> names;
-  for (const json& instruction : grammar("spirv.core.grammar.json")["instructions"]) {
+  for (const json& instruction : instructions_of("spirv.core.grammar.json")) {
     names[instruction["opcode"]].insert(instruction["opname"]);
   }
   // Became part of an EXT extension under that name.
@@ -69,7 +69,7 @@ TEST(opcode, only_kernel_instructions_cost_other) {
   const std::set<std::string> expected_elsewhere = {"OpSizeOf", "OpReadClockKHR",
                                                     "OpGroupAsyncCopy", "OpGroupWaitEvents"};
   std::vector<std::string> unclassified;
-  for (const json& instruction : grammar("spirv.core.grammar.json")["instructions"]) {
+  for (const json& instruction : instructions_of("spirv.core.grammar.json")) {
     const auto opcode = static_cast<spv::Op>(instruction["opcode"].get<int>());
     const std::string name = instruction["opname"];
     const std::string kind = instruction["class"];
@@ -93,7 +93,7 @@ TEST(opcode, every_function_of_glsl_std_450_has_a_class) {
   )"));
   const CostModel costs(module);
   std::vector<std::string> unclassified;
-  for (const json& function : grammar("extinst.glsl.std.450.grammar.json")["instructions"]) {
+  for (const json& function : instructions_of("extinst.glsl.std.450.grammar.json")) {
     const test::Words words = test::instruction(
         spv::Op::OpExtInst, {2, 9, 1, function["opcode"].get<uint32_t>(), 3, 3, 3});
     const InstructionMix mix = costs.cost_of(Instruction(words, 0));
