@@ -11,6 +11,9 @@ namespace {
 constexpr uint32_t kVersion14 = make_version(1, 4);
 constexpr size_t kMaxWords = 0xffff;
 
+// Words to look at, at most, for completing the lists of all entry points: some seconds.
+constexpr size_t kMostWork = size_t{1} << 32;
+
 // A SpecId that applications hardly use: what the pipeline's creator specializes must not meet
 // ours.
 constexpr uint32_t kFirstSpecId = 0x74616c79;
@@ -334,6 +337,10 @@ std::vector<uint32_t> Editor::unlisted_variables(const EntryPoint& entry) const 
 
 // New OpEntryPoint instructions for those that list more than before.
 Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points() const {
+  const bool lists_everything = version_ >= kVersion14 && module_->version() < kVersion14;
+  if (lists_everything && module_->entry_points().size() * module_->words().size() > kMostWork) {
+    return Error{"SPIR-V: too many entry points to find the variables of each"};
+  }
   std::vector<NewEntryPoint> changed;
   for (const EntryPoint& entry : module_->entry_points()) {
     if (removed_.contains(entry.instruction)) continue;

@@ -32,9 +32,11 @@ class Instruction {
   uint32_t operand(size_t index) const { return word(first_operand() + index); }
   size_t operand_count() const { return operands().size(); }
 
-  // The literal string whose first word is operand `index`; what stands in the instruction if it
-  // has no end. `next`, if given, becomes the index of the operand after it.
-  std::string string(size_t index, size_t* next = nullptr) const;
+  // The literal string whose first word is operand `index`, or what stands in the instruction if it
+  // has no end; cut after `limit` bytes.
+  std::string string(size_t index, size_t limit = ~size_t{0}) const;
+  // The index of the operand after that string.
+  size_t after_string(size_t index) const;
 
  private:
   size_t first_operand() const { return 1u + has_type_ + has_result_; }

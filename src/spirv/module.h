@@ -35,7 +35,7 @@ enum class ExtInstSet : uint8_t {
   AmdTrinaryMinMax,
   AmdExplicitVertexParameter,
   OpenClDebugInfo100,
-  ShaderDebugInfo100,  // NonSemantic.Shader.DebugInfo.100
+  ShaderDebugInfo100,  // NonSemantic.Shader.DebugInfo, .100 and later
   NonSemantic,         // any other of that prefix
 };
 

@@ -30,7 +30,8 @@ ExtInstSet ext_inst_set_of(std::string_view name) {
     return ExtInstSet::AmdExplicitVertexParameter;
   }
   if (name == "OpenCL.DebugInfo.100") return ExtInstSet::OpenClDebugInfo100;
-  if (name == "NonSemantic.Shader.DebugInfo.100") return ExtInstSet::ShaderDebugInfo100;
+  // Later versions only add to .100.
+  if (name.starts_with("NonSemantic.Shader.DebugInfo")) return ExtInstSet::ShaderDebugInfo100;
   if (name.starts_with("NonSemantic.")) return ExtInstSet::NonSemantic;
   return ExtInstSet::Other;
 }
@@ -182,13 +183,12 @@ void ModuleParser::collect(const Instruction& instruction) {
       decorations_.push_back({instruction.operand(0), index()});
       break;
     case spv::Op::OpEntryPoint: {
-      size_t interface = 0;
-      std::string name = instruction.string(2, &interface);
       const std::span<const uint32_t> operands = instruction.operands();
-      const std::span<const uint32_t> ids = operands.subspan(std::min(interface, operands.size()));
+      const std::span<const uint32_t> ids =
+          operands.subspan(std::min(instruction.after_string(2), operands.size()));
       module_.entry_points_.push_back({static_cast<spv::ExecutionModel>(instruction.operand(0)),
                                        instruction.operand(1),
-                                       std::move(name),
+                                       instruction.string(2),
                                        {ids.begin(), ids.end()},
                                        index()});
       break;

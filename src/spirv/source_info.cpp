@@ -149,9 +149,7 @@ void SourceInfo::add_text(uint32_t file, std::string_view text) {
 std::string SourceInfo::string_of(uint32_t string_id, size_t limit) const {
   const std::optional<Instruction> string = module_->definition(string_id);
   if (!string || string->opcode() != spv::Op::OpString) return {};
-  std::string text = string->string(0);
-  if (text.size() > limit) text.resize(limit);
-  return text;
+  return string->string(0, limit);
 }
 
 std::string SourceInfo::function_name(uint32_t function_id) const {
