@@ -81,11 +81,12 @@ std::string library_of_manifest(const std::string& file) {
 }
 
 std::vector<std::string> real_vendor_libraries() {
-  for (const char* list : {"TALLY_EGL_VENDORS", "__EGL_VENDOR_LIBRARY_FILENAMES"}) {
-    auto libraries = libraries_of(split(environment(list)));
-    if (!libraries.empty()) return libraries;
+  const std::string named = environment("TALLY_EGL_VENDORS");
+  if (!named.empty()) return libraries_of(split(named));
+  auto libraries = libraries_of(split(environment("__EGL_VENDOR_LIBRARY_FILENAMES")));
+  if (libraries.empty()) {
+    libraries = libraries_in_folders(environment("__EGL_VENDOR_LIBRARY_DIRS"));
   }
-  auto libraries = libraries_in_folders(environment("__EGL_VENDOR_LIBRARY_DIRS"));
   return libraries.empty() ? libraries_in_folders(kDefaultFolders) : libraries;
 }
 

@@ -1,8 +1,8 @@
 // Which vendor libraries libEGL would load if we were not there: the ones that we stand in front of.
 //
-// Named by, the first that names any but ourselves: TALLY_EGL_VENDORS, then __EGL_VENDOR_LIBRARY_FILENAMES (both lists of
-// manifest files between colons), then the folders of __EGL_VENDOR_LIBRARY_DIRS, then libglvnd's own folders. In a
-// program that runs with other rights than its user's, the environment is not heard.
+// TALLY_EGL_VENDORS names them where it is set: a list of manifest files between colons. Otherwise the first of these
+// that names any but ourselves: __EGL_VENDOR_LIBRARY_FILENAMES, the folders of __EGL_VENDOR_LIBRARY_DIRS, libglvnd's own
+// folders. In a program that runs with other rights than its user's, the environment is not heard.
 #pragma once
 
 #include <string>

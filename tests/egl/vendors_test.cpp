@@ -1,0 +1,123 @@
+// Several vendors side by side: Mesa and the fake one. How they are named to libEGL and to Tally is in the environment
+// (CMakeLists.txt); what an application sees is the same each time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "fake/fake_egl.h"
+#include "support/kit.h"
+
+namespace tally::egl_test {
+namespace {
+
+EGLDisplay fake_display() {
+  const EGLDisplay display = eglGetPlatformDisplay(kFakePlatform, nullptr, nullptr);
+  EXPECT_TRUE(eglInitialize(display, nullptr, nullptr));
+  return display;
+}
+
+std::string vendor_of(EGLDisplay display) {
+  const char* const text = eglQueryString(display, EGL_VENDOR);
+  return text != nullptr ? text : "";
+}
+
+TEST(BothVendors, each_display_has_its_vendor) {
+  const Display mesa;
+  const EGLDisplay fake = fake_display();
+  EXPECT_EQ(vendor_of(mesa.handle()), "Mesa Project");
+  EXPECT_EQ(vendor_of(fake), "Fake");
+}
+
+TEST(BothVendors, calls_go_to_the_vendor_of_the_current_context) {
+  const Display mesa;
+  const EGLDisplay fake = fake_display();
+  const Context a(mesa.handle(), Api::GlCore), b(fake, Api::GlCore);
+  Client client;
+  a.make_current();
+  client.choose("GPU", "Primitives generated");
+  client.choose("API", "Draw calls");
+  b.make_current();
+  client.choose("Pipeline", "Draws");
+  client.start();
+  for (int i = 0; i < 3; i++) {
+    a.make_current();
+    EXPECT_NE(std::string(reinterpret_cast<const char*>(glGetString(GL_VERSION))).find("Mesa"), std::string::npos);
+    use_flat_program(true);
+    use_positions({5, 5, 6, 5, 5, 6});
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+    b.make_current();
+    EXPECT_STREQ(reinterpret_cast<const char*>(glGetString(GL_VERSION)), "4.6 fake");
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+  }
+  const auto values = client.read();
+  EXPECT_EQ(values.at("Primitives generated"), 3u);
+  EXPECT_EQ(values.at("Draws"), 6u);
+  EXPECT_EQ(values.at("Draw calls"), 9u);
+}
+
+TEST(BothVendors, errors_come_from_the_vendor_that_was_called) {
+  const Display mesa;
+  const EGLDisplay fake = fake_display();
+  EGLint value = 0;
+  EXPECT_FALSE(eglQueryContext(mesa.handle(), nullptr, EGL_CONFIG_ID, &value));
+  EXPECT_EQ(eglGetError(), EGL_BAD_CONTEXT);
+  EXPECT_TRUE(eglQueryContext(fake, nullptr, EGL_CONFIG_ID, &value));
+  EXPECT_EQ(eglGetError(), EGL_SUCCESS);
+}
+
+TEST(BothVendors, devices_of_both_are_listed_and_usable) {
+  EGLint count = 0;
+  ASSERT_TRUE(TALLY_FUNCTION(eglQueryDevicesEXT)(0, nullptr, &count));
+  std::vector<EGLDeviceEXT> devices(static_cast<size_t>(count));
+  ASSERT_TRUE(TALLY_FUNCTION(eglQueryDevicesEXT)(count, devices.data(), &count));
+  std::vector<std::string> vendors;
+  for (const EGLDeviceEXT device : devices) {
+    const EGLDisplay display = eglGetPlatformDisplay(EGL_PLATFORM_DEVICE_EXT, device, nullptr);
+    if (eglInitialize(display, nullptr, nullptr)) vendors.push_back(vendor_of(display));
+  }
+  EXPECT_NE(std::find(vendors.begin(), vendors.end(), "Mesa Project"), vendors.end());
+  EXPECT_NE(std::find(vendors.begin(), vendors.end(), "Fake"), vendors.end());
+}
+
+// One manifest of ours, two vendors behind it: it serves with the one whose display the application got.
+TEST(OnePlace, serves_with_the_vendor_that_gives_a_display) {
+  const Display mesa;
+  EXPECT_EQ(vendor_of(mesa.handle()), "Mesa Project");
+  const Context context(mesa.handle(), Api::Gles3);
+  context.make_current();
+  EXPECT_NE(std::string(reinterpret_cast<const char*>(glGetString(GL_VERSION))).find("Mesa"), std::string::npos);
+}
+
+TEST(OnePlaceDevices, of_all_vendors_are_listed) {
+  EGLint count = 0;
+  std::vector<EGLDeviceEXT> devices(8);
+  ASSERT_TRUE(TALLY_FUNCTION(eglQueryDevicesEXT)(8, devices.data(), &count));
+  ASSERT_GE(count, 2);
+  const EGLDisplay last = eglGetPlatformDisplay(EGL_PLATFORM_DEVICE_EXT, devices[0], nullptr);
+  ASSERT_TRUE(eglInitialize(last, nullptr, nullptr));
+  EXPECT_EQ(vendor_of(last), "Fake");
+}
+
+TEST(OnePlaceErrors, no_vendor_knows_the_platform) {
+  EXPECT_EQ(eglGetPlatformDisplay(0x1234, nullptr, nullptr), EGL_NO_DISPLAY);
+  EXPECT_EQ(eglGetError(), EGL_BAD_PARAMETER);
+}
+
+TEST(NativeExtension, a_driver_that_has_it_keeps_it) {
+  const EGLDisplay fake = fake_display();
+  const std::string list = eglQueryString(fake, EGL_EXTENSIONS);
+  EXPECT_EQ(list, "EGL_BRCM_performance_counters");
+  const auto constant = function<PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC>("eglGetPerfCounterConstantBRCM");
+  EXPECT_EQ(constant(EGL_NUM_COUNTER_GROUPS_BRCM), kFakeGroups);
+}
+
+TEST(NoVendor, is_no_display) {
+  EXPECT_EQ(eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr), EGL_NO_DISPLAY);
+}
+
+}  // namespace
+}  // namespace tally::egl_test
