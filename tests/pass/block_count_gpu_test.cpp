@@ -10,7 +10,6 @@
 #include "memory.frag.h"
 #include "mixed.comp.h"
 #include "pass/gpu_run.h"
-#include "support/queries.h"
 #include "terminate.frag.h"
 
 namespace tally::test {
@@ -81,6 +80,22 @@ void expect_fragments_agree(std::vector<uint32_t> fragment) {
   const auto counts = expect_all_ways_agree(context, confetti(std::move(fragment)));
   EXPECT_EQ(counts[0].blocks.executions[0], 1800u);
   EXPECT_GT(counts[1].blocks.executions[0], 1000u);
+}
+
+// Drivers may run a vertex shader more than once for a vertex, and say so in their statistics.
+TEST(BlockCountGpu, vertex_invocations_are_those_of_the_statistics) {
+  Context context;
+  for (const uint32_t vertices : {3u, 60u, 1800u}) {
+    Program program = confetti(code_of(memory_frag));
+    program.vertices = vertices;
+    for (const Way& way : all_ways(abilities_of(context), VK_SHADER_STAGE_VERTEX_BIT)) {
+      SCOPED_TRACE(to_string(way));
+      const Outcome outcome = run_program(context, program, way);
+      const uint64_t expected =
+          outcome.statistics ? outcome.statistics->vertex_invocations : vertices;
+      EXPECT_EQ(outcome.counts[0].blocks.executions[0], expected);
+    }
+  }
 }
 
 TEST(BlockCountGpu, killed_fragments_are_counted) { expect_fragments_agree(code_of(discard_frag)); }

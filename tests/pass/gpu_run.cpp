@@ -47,7 +47,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.int64_atomics = abilities.int64_atomics && !way.narrow;
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
-  options.count_subgroups = way.count_subgroups && options.subgroup_operations;
+  options.count_subgroups = way.count_subgroups;
   options.entry_count_known = way.entry_count_known && stage.stage == VK_SHADER_STAGE_COMPUTE_BIT;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
@@ -132,7 +132,7 @@ class Run {
     if (program_.stages[0].stage == VK_SHADER_STAGE_COMPUTE_BIT) {
       dispatch();
     } else {
-      outcome.picture = draw();
+      outcome.picture = draw(outcome);
     }
     const auto values = values_.as<uint32_t>().first(program_.values.size());
     outcome.values.assign(values.begin(), values.end());
@@ -208,7 +208,7 @@ class Run {
     });
   }
 
-  std::vector<uint32_t> draw() {
+  std::vector<uint32_t> draw(Outcome& outcome) {
     const RenderTarget target(context_, program_.target);
     GraphicsPipelineInfo info = program_.pipeline;
     info.stages = stages_;
@@ -217,14 +217,24 @@ class Run {
     info.color_format = program_.target.color_format;
     info.depth_format = program_.target.depth_format;
     const Pipeline pipeline = make_graphics_pipeline(context_, info);
+    const StatisticsQuery statistics(context_);
+    const OcclusionQuery occlusion(context_);
     context_.run([&](VkCommandBuffer commands) {
+      statistics.reset(commands);
+      occlusion.reset(commands);
+      statistics.begin(commands);
       target.begin(commands);
+      occlusion.begin(commands);
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
       bind(commands, VK_PIPELINE_BIND_POINT_GRAPHICS);
       vkCmdDraw(commands, program_.vertices, program_.instances, 0, 0);
+      occlusion.end(commands);
       target.end(commands);
+      statistics.end(commands);
       full_barrier(commands);
     });
+    if (statistics.available()) outcome.statistics = statistics.read();
+    outcome.samples_passed = occlusion.read();
     return target.read();
   }
 

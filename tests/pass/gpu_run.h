@@ -8,6 +8,7 @@
 
 #include "spirv/pass/block_count.h"
 #include "support/pipeline.h"
+#include "support/queries.h"
 #include "support/render_target.h"
 
 namespace tally::test {
@@ -63,6 +64,9 @@ struct Outcome {
   std::vector<uint32_t> values;
   std::vector<uint32_t> picture;
   std::vector<StageCounts> counts;  // empty without a way
+  // Of a draw, where the driver has them.
+  std::optional<PipelineStatistics> statistics;
+  uint64_t samples_passed = 0;  // of a draw, by a precise occlusion query
 };
 // Throws std::runtime_error where the pass refuses a stage, or what it made is not valid.
 Outcome run_program(Context& context, const Program& program,

@@ -21,8 +21,12 @@ constexpr uint32_t kVersion15 = make_version(1, 5);
 // Which segments have counters, and how the host gets from these to blocks.
 class PlanMaker {
  public:
-  PlanMaker(const SegmentGraph& graph, const BlockCountOptions& options)
-      : graph_(graph), options_(options), flow_(graph.flow), values_(graph.segments.size()) {
+  PlanMaker(const SegmentGraph& graph, const BlockCountOptions& options, bool count_subgroups)
+      : graph_(graph),
+        options_(options),
+        counts_subgroups_(count_subgroups),
+        flow_(graph.flow),
+        values_(graph.segments.size()) {
     std::ranges::fill(values_, CounterPlan::kZero);
   }
 
@@ -37,7 +41,7 @@ class PlanMaker {
     } else {
       place_everywhere();
     }
-    count_subgroups();
+    if (counts_subgroups_) count_subgroups();
     map_blocks();
     plan_.counter_count = static_cast<uint32_t>(counters_.size());
     plan_.counters_per_shard = probe::stride_for(plan_.counter_count);
@@ -110,12 +114,11 @@ class PlanMaker {
   }
 
   uint32_t subgroup_counter_count() const {
-    if (!options_.count_subgroups) return 0;
+    if (!counts_subgroups_) return 0;
     return static_cast<uint32_t>(std::ranges::count_if(graph_.segments, counts_subgroups));
   }
 
   void count_subgroups() {
-    if (!options_.count_subgroups) return;
     plan_.subgroup_counters.assign(graph_.block_count, CounterPlan::kZero);
     for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
       if (!counts_subgroups(graph_.segments[s])) continue;
@@ -135,6 +138,7 @@ class PlanMaker {
 
   const SegmentGraph& graph_;
   const BlockCountOptions& options_;
+  bool counts_subgroups_;
   FlowGraph flow_;
   std::vector<uint32_t> values_;  // by segment
   std::vector<Counter> counters_;
@@ -218,14 +222,10 @@ bool has_demotion(const SegmentGraph& graph) {
                              [](const WayOut& way) { return way.kind == WayOut::Kind::Demote; });
 }
 
-Status check_options(const BlockCountOptions& options, bool use_subgroups) {
+Status check_options(const BlockCountOptions& options) {
   if (options.address.kind == AddressSource::Kind::PushConstant &&
       options.address.push_constant_offset % 8 != 0) {
     return Error{"the push constant's offset is no multiple of 8"};
-  }
-  const bool counts_in_lanes = options.counting == Counting::Lane;
-  if (options.count_subgroups && (!use_subgroups || counts_in_lanes)) {
-    return Error{"counting subgroups needs subgroup operations, and not the counting of lanes"};
   }
   return {};
 }
@@ -240,11 +240,13 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   if (!memory_model) return memory_model.error();
   const auto graph = SegmentGraph::build(module, entry);
   if (!graph) return graph.error();
-  const bool use_subgroups = options.subgroup_operations &&
+  if (Status status = check_options(options); !status) return status.error();
+  const bool use_subgroups = options.subgroup_operations && stage.lanes_are_invocations &&
                              std::max(module.version(), options.spirv_version_limit) >= kVersion13;
-  if (Status status = check_options(options, use_subgroups); !status) return status.error();
+  const bool count_subgroups =
+      options.count_subgroups && use_subgroups && options.counting != Counting::Lane;
 
-  PlanMaker plan(*graph, options);
+  PlanMaker plan(*graph, options, count_subgroups);
   plan.make();
   if (plan.counters().empty()) return unchanged(module, std::move(plan.plan()));
 

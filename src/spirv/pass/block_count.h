@@ -50,8 +50,11 @@ struct BlockCountOptions {
   bool int64_atomics = false;        // ... and shaderBufferInt64Atomics
   bool subgroup_operations = false;  // this stage of the device has basic, vote, ballot, arithmetic
   uint32_t max_shards_log2 = 0;      // 0: code for records of one shard only
-  bool count_subgroups = false;      // also the subgroups that executed each block
-  bool entry_count_known = false;    // the host passes the number of invocations to derive()
+  // Also the subgroups that executed each block, where the stage allows it and lanes share their
+  // work: not with Counting::Lane, nor in the geometry stages, whose subgroups hold lanes that are
+  // nobody.
+  bool count_subgroups = false;
+  bool entry_count_known = false;  // the host passes the number of invocations to derive()
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
   bool alpha_to_coverage = false;
   bool identity = false;  // parse and write back, change nothing

@@ -17,7 +17,7 @@ namespace tally::spirv {
 // The public numbering of blocks indexes both.
 struct BlockCounts {
   std::vector<uint64_t> executions;  // by non-helper invocations
-  std::vector<uint64_t> subgroups;   // empty unless BlockCountOptions::count_subgroups
+  std::vector<uint64_t> subgroups;   // empty unless they are counted
 };
 
 struct CounterPlan {

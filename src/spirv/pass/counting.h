@@ -52,6 +52,8 @@ class SubgroupCode {
   // `live`: a boolean, or 0 if all active lanes count. Gives the ballot of those that do.
   uint32_t ballot(Code& code, uint32_t live);
   uint32_t bit_count(Code& code, uint32_t ballot);
+  // How many bits of the ballot belong to lanes below this one.
+  uint32_t bits_below(Code& code, uint32_t ballot);
   // Whether the lane is the lowest of the ballot.
   uint32_t is_lowest(Code& code, uint32_t ballot, uint32_t live);
   uint32_t any(Code& code, uint32_t condition);

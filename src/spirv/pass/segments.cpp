@@ -290,7 +290,7 @@ class Builder {
       }
     }
     const std::vector<uint32_t> depths = loop_depths(successors, 0);
-    const std::vector<uint64_t> chances = probabilities(successors);
+    const std::vector<uint64_t> chances = probabilities(successors, merges_of(part));
     for (uint32_t s = 0; s < count; ++s) {
       Segment& segment = graph_.segments[part.first_segment + s];
       segment.loop_depth = depths[s];
@@ -301,17 +301,35 @@ class Builder {
     }
   }
 
-  // kCertain times the chance that a vertex is reached, were all branches equally likely and loops
-  // run once.
-  static std::vector<uint64_t> probabilities(const std::vector<std::vector<uint32_t>>& successors) {
+  // By segment of a function, the one at which its selection's branches join again, or kNone.
+  std::vector<uint32_t> merges_of(const Part& part) const {
+    std::vector<uint32_t> merges(part.end_segment - part.first_segment, kNone);
+    for (const CfgBlock& block : part.cfg.blocks()) {
+      if (block.merge_block == kNone) continue;
+      const uint32_t last = segment_at(graph_.segments[part.first_segment].function, block.end - 1);
+      merges[last - part.first_segment] =
+          part.block_segments[block.merge_block] - part.first_segment;
+    }
+    return merges;
+  }
+
+  // kCertain times the chance that a vertex is reached, were loops run once and branches equally
+  // likely but for those that leave the function at once: an early return is rarely taken.
+  static std::vector<uint64_t> probabilities(const std::vector<std::vector<uint32_t>>& successors,
+                                             const std::vector<uint32_t>& merges) {
     const std::vector<uint32_t> order = reverse_postorder(successors);
     std::vector<uint32_t> rank(successors.size());
     for (uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
     std::vector<uint64_t> chances(successors.size());
     if (!chances.empty()) chances[0] = kCertain;
     for (const uint32_t v : order) {
+      const auto share = [&](uint32_t w) -> uint64_t {
+        return successors[w].empty() && w != merges[v] ? 1 : 15;
+      };
+      uint64_t shares = 0;
+      for (const uint32_t w : successors[v]) shares += share(w);
       for (const uint32_t w : successors[v]) {
-        if (rank[w] > rank[v]) chances[w] += chances[v] / successors[v].size();
+        if (rank[w] > rank[v]) chances[w] += chances[v] * share(w) / shares;
       }
     }
     return chances;

@@ -24,6 +24,10 @@ struct StageTraits {
   spv::ExecutionModel model;
   std::string_view name;
   bool has_helpers;
+  // Whether the active lanes of a subgroup are invocations, helpers aside. Drivers fill the
+  // subgroups of the geometry stages up with lanes whose writes are dropped but that vote:
+  // SwiftShader's ballot shows four for a triangle's three vertices.
+  bool lanes_are_invocations;
   std::span<const ShardTerm> shard_terms;
 };
 

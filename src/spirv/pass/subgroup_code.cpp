@@ -23,9 +23,13 @@ uint32_t SubgroupCode::bit_count(Code& code, uint32_t ballot) {
                    {scope_, word(GroupOperation::Reduce), ballot});
 }
 
+uint32_t SubgroupCode::bits_below(Code& code, uint32_t ballot) {
+  return code.emit(Op::OpGroupNonUniformBallotBitCount, u32_,
+                   {scope_, word(GroupOperation::ExclusiveScan), ballot});
+}
+
 uint32_t SubgroupCode::is_lowest(Code& code, uint32_t ballot, uint32_t live) {
-  const uint32_t below = code.emit(Op::OpGroupNonUniformBallotBitCount, u32_,
-                                   {scope_, word(GroupOperation::ExclusiveScan), ballot});
+  const uint32_t below = bits_below(code, ballot);
   const uint32_t lowest = code.emit(Op::OpIEqual, boolean_, {below, editor_.constant_u32(0)});
   return live == 0 ? lowest : code.emit(Op::OpLogicalAnd, boolean_, {lowest, live});
 }

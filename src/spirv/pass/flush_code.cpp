@@ -1,0 +1,206 @@
+#include "spirv/pass/flush_code.h"
+
+#include <algorithm>
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+using Kind = PrivateSlot::Kind;
+
+constexpr uint32_t kSumLimitLog2 = 25;
+// Counters whose sums are held at once, and chosen from: more cost registers, fewer cost atomics.
+constexpr size_t kShared = 16;
+constexpr size_t kWorthSharing = 3;  // with fewer one lane writes them all
+constexpr uint32_t kPacked = 4;      // flags summed at once; 128 lanes fit into a byte
+constexpr uint32_t kNever = 0x7fffffff;
+
+}  // namespace
+
+FlushCode::FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
+                     std::span<const uint32_t> variables)
+    : tools_(tools),
+      editor_(tools.context.editor),
+      slots_(slots),
+      variables_(variables),
+      subgroup_(editor_),
+      u32_(editor_.type_int(32)),
+      boolean_(editor_.type_bool()) {}
+
+uint32_t FlushCode::select(Code& code, uint32_t condition, uint32_t yes, uint32_t no) {
+  return code.emit(Op::OpSelect, u32_, {condition, yes, no});
+}
+
+void FlushCode::emit(Code& code) {
+  code.label(code.new_id());
+  const uint32_t address_word = tools_.record.load_address_word(code);
+  code.if_then(tools_.record.is_set(code, address_word), [&] {
+    const uint32_t live = tools_.liveness.is_live(code);
+    load_values(code, live);
+    if (tools_.context.use_subgroups) {
+      add_together(code, address_word, live);
+    } else {
+      add_alone(code, address_word, live);
+    }
+  });
+  code.emit(Op::OpReturn);
+}
+
+void FlushCode::load_values(Code& code, uint32_t live) {
+  for (const uint32_t variable : variables_) {
+    const uint32_t value = code.load(u32_, variable);
+    values_.push_back(live == 0 ? value : select(code, live, value, constant(0)));
+  }
+}
+
+void FlushCode::add_alone(Code& code, uint32_t address_word, uint32_t live) {
+  const auto add = [&] {
+    const uint32_t shard = tools_.record.shard_address(code, address_word);
+    for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
+      tools_.record.add(code, shard, constant(counter), own(code, slots_[counter]));
+    }
+  };
+  if (live == 0) {
+    add();
+  } else {
+    code.if_then(live, add);
+  }
+}
+
+void FlushCode::add_together(Code& code, uint32_t address_word, uint32_t live) {
+  rank_lanes(code, live);
+  const uint32_t shard = tools_.record.shard_address(code, address_word);
+  for (size_t first = 0; first < slots_.size(); first += kShared) {
+    std::vector<uint32_t> sums;
+    for (const PrivateSlot& slot :
+         slots_.subspan(first, std::min(kShared, slots_.size() - first))) {
+      sums.push_back(sum(code, slot));
+    }
+    add_shared_out(code, shard, static_cast<uint32_t>(first), sums);
+  }
+}
+
+void FlushCode::rank_lanes(Code& code, uint32_t live) {
+  const uint32_t ballot = subgroup_.ballot(code, live);
+  lanes_ = subgroup_.bit_count(code, ballot);
+  rank_ = subgroup_.bits_below(code, ballot);
+  alone_ = any_too_large(code);
+  if (alone_ != 0) {
+    lanes_ = select(code, alone_, constant(1), lanes_);
+    rank_ = select(code, alone_, constant(0), rank_);
+  }
+  if (live != 0) rank_ = select(code, live, rank_, constant(kNever));
+}
+
+// Whether some number of some lane is so large that sums might overflow; 0 if there are no numbers.
+uint32_t FlushCode::any_too_large(Code& code) {
+  uint32_t all = 0;
+  for (const PrivateSlot& slot : slots_) {
+    if (slot.kind != Kind::Number) continue;
+    const uint32_t value = values_[slot.variable];
+    all = all == 0 ? value : code.emit(Op::OpBitwiseOr, u32_, {all, value});
+  }
+  if (all == 0) return 0;
+  const uint32_t limit = constant(1u << kSumLimitLog2);
+  return subgroup_.any(code, code.emit(Op::OpUGreaterThanEqual, boolean_, {all, limit}));
+}
+
+void FlushCode::add_shared_out(Code& code, uint32_t shard, uint32_t first,
+                               std::span<const uint32_t> sums) {
+  const auto add_all = [&] {
+    for (uint32_t i = 0; i < sums.size(); ++i) {
+      tools_.record.add(code, shard, constant(first + i), sums[i]);
+    }
+  };
+  uint32_t is_first = code.emit(Op::OpIEqual, boolean_, {rank_, constant(0)});
+  if (sums.size() < kWorthSharing) {
+    code.if_then(is_first, add_all);
+    return;
+  }
+  const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
+  const uint32_t too_few = code.emit(Op::OpULessThan, boolean_, {lanes_, count});
+  is_first = code.emit(Op::OpLogicalAnd, boolean_, {is_first, too_few});
+  code.if_then(is_first, add_all);
+  const uint32_t enough = code.emit(Op::OpLogicalNot, boolean_, {too_few});
+  const uint32_t has_turn = code.emit(Op::OpULessThan, boolean_, {rank_, count});
+  code.if_then(code.emit(Op::OpLogicalAnd, boolean_, {enough, has_turn}), [&] {
+    uint32_t value = sums[0];
+    for (uint32_t i = 1; i < sums.size(); ++i) {
+      const uint32_t is_it = code.emit(Op::OpIEqual, boolean_, {rank_, constant(i)});
+      value = select(code, is_it, sums[i], value);
+    }
+    const uint32_t counter = code.emit(Op::OpIAdd, u32_, {rank_, constant(first)});
+    tools_.record.add(code, shard, counter, value);
+  });
+}
+
+uint32_t FlushCode::sum(Code& code, const PrivateSlot& slot) {
+  const uint32_t together = sum_of_lanes(code, slot);
+  if (alone_ == 0 || slot.kind == Kind::EveryInvocation) return together;  // lanes_ knows
+  return select(code, alone_, own(code, slot), together);
+}
+
+uint32_t FlushCode::sum_of_lanes(Code& code, const PrivateSlot& slot) {
+  switch (slot.kind) {
+    case Kind::EveryInvocation:
+      return lanes_;
+    case Kind::Flag:
+      return sum_of_flags(code, slot);
+    case Kind::Number:
+      break;
+  }
+  return subgroup_.sum(code, values_[slot.variable]);
+}
+
+uint32_t FlushCode::sum_of_flags(Code& code, const PrivateSlot& slot) {
+  if (is_alone_in_its_pack(slot)) {
+    return subgroup_.bit_count(code, subgroup_.ballot(code, flag(code, slot)));
+  }
+  const uint32_t place = slot.bit % kPacked;
+  const uint32_t sums = packed_flags(code, slot.variable, slot.bit - place);
+  return code.emit(Op::OpBitFieldUExtract, u32_, {sums, constant(place * 8), constant(8)});
+}
+
+bool FlushCode::is_alone_in_its_pack(const PrivateSlot& slot) const {
+  return std::ranges::count_if(slots_, [&](const PrivateSlot& other) {
+           return other.kind == Kind::Flag && other.variable == slot.variable &&
+                  other.bit / kPacked == slot.bit / kPacked;
+         }) == 1;
+}
+
+// Four bits, spread to four bytes, then summed.
+uint32_t FlushCode::packed_flags(Code& code, size_t variable, uint32_t first_bit) {
+  const auto known = std::ranges::find_if(packed_, [&](const PackedFlags& flags) {
+    return flags.variable == variable && flags.first_bit == first_bit;
+  });
+  if (known != packed_.end()) return known->sums;
+  const uint32_t bits = code.emit(Op::OpBitFieldUExtract, u32_,
+                                  {values_[variable], constant(first_bit), constant(kPacked)});
+  const uint32_t copies = code.emit(Op::OpIMul, u32_, {bits, constant(0x00204081)});
+  const uint32_t bytes = code.emit(Op::OpBitwiseAnd, u32_, {copies, constant(0x01010101)});
+  const uint32_t sums = subgroup_.sum(code, bytes);
+  packed_.push_back({variable, first_bit, sums});
+  return sums;
+}
+
+uint32_t FlushCode::flag(Code& code, const PrivateSlot& slot) {
+  const uint32_t bit =
+      code.emit(Op::OpBitwiseAnd, u32_, {values_[slot.variable], constant(1u << slot.bit)});
+  return code.emit(Op::OpINotEqual, boolean_, {bit, constant(0)});
+}
+
+// What the lane itself has counted.
+uint32_t FlushCode::own(Code& code, const PrivateSlot& slot) {
+  switch (slot.kind) {
+    case Kind::EveryInvocation:
+      return constant(1);
+    case Kind::Flag:
+      return code.emit(Op::OpBitFieldUExtract, u32_,
+                       {values_[slot.variable], constant(slot.bit), constant(1)});
+    case Kind::Number:
+      break;
+  }
+  return values_[slot.variable];
+}
+
+}  // namespace tally::spirv

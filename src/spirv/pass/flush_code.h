@@ -1,0 +1,77 @@
+// The code that adds an invocation's private counts to the record, when the invocation ends.
+//
+// With subgroup operations the lanes that end together first sum each counter up, every lane learning the
+// sums. Then they share the writing: the lane of rank r adds counter r, so that a full subgroup does with
+// one atomic instruction, on neighbouring addresses, what one lane would do with many. Where the lanes
+// are too few, the first adds all. Where some lane has counted to 2^25 the sum of up to 128 lanes might
+// not fit into 32 bits, and every lane adds what is its own: it is the first of 1.
+//
+// There is no loop in it: Mesa 22.3's llvmpipe loses lanes in one that follows a discard.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "spirv/pass/counting.h"
+
+namespace tally::spirv {
+
+// Where a counter's private count is.
+struct PrivateSlot {
+  enum class Kind {
+    EveryInvocation,  // nowhere: it is 1
+    Flag,             // a bit of a variable
+    Number,           // a variable
+  };
+  Kind kind = Kind::Number;
+  size_t variable = 0;  // index into the variables
+  uint32_t bit = 0;     // of a flag
+};
+
+class FlushCode {
+ public:
+  // Counter i is slots[i]; `variables` are ids of private 32-bit variables.
+  FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
+            std::span<const uint32_t> variables);
+
+  // The body of `void flush()`: from its first block to its return.
+  void emit(Code& code);
+
+ private:
+  // Of four neighbouring flags of a variable, the sums in four bytes.
+  struct PackedFlags {
+    size_t variable;
+    uint32_t first_bit;
+    uint32_t sums;
+  };
+
+  void load_values(Code& code, uint32_t live);
+  void add_alone(Code& code, uint32_t address_word, uint32_t live);
+  void add_together(Code& code, uint32_t address_word, uint32_t live);
+  void rank_lanes(Code& code, uint32_t live);
+  uint32_t any_too_large(Code& code);
+  void add_shared_out(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums);
+  uint32_t sum(Code& code, const PrivateSlot& slot);
+  uint32_t sum_of_lanes(Code& code, const PrivateSlot& slot);
+  uint32_t sum_of_flags(Code& code, const PrivateSlot& slot);
+  uint32_t packed_flags(Code& code, size_t variable, uint32_t first_bit);
+  bool is_alone_in_its_pack(const PrivateSlot& slot) const;
+  uint32_t own(Code& code, const PrivateSlot& slot);
+  uint32_t flag(Code& code, const PrivateSlot& slot);
+  uint32_t constant(uint32_t value) { return editor_.constant_u32(value); }
+  uint32_t select(Code& code, uint32_t condition, uint32_t yes, uint32_t no);
+
+  CountingTools tools_;
+  Editor& editor_;
+  std::span<const PrivateSlot> slots_;
+  std::span<const uint32_t> variables_;
+  SubgroupCode subgroup_;
+  uint32_t u32_, boolean_;
+  std::vector<uint32_t> values_;  // of the variables, 0 in lanes that do not count
+  std::vector<PackedFlags> packed_;
+  uint32_t lanes_ = 0;  // how many lanes share the work
+  uint32_t rank_ = 0;   // of this one among them; kNever if it has no part
+  uint32_t alone_ = 0;  // whether each lane adds on its own; 0 if that is never so
+};
+
+}  // namespace tally::spirv
