@@ -113,9 +113,9 @@ struct QueryString {
 
 struct GetError {
   static EGLint run(Driver&, auto real) {
-    const EGLint own = take_own_error();
-    const EGLint drivers = forward(real);  // asked for in any case: it is the older one
-    return own != EGL_SUCCESS ? own : drivers;
+    const auto own = take_own_error();
+    const EGLint drivers = forward(real);  // asked for in any case: it is the older one, and is now past
+    return own.value_or(drivers);
   }
 };
 

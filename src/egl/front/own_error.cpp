@@ -4,10 +4,10 @@
 
 namespace tally::egl {
 namespace {
-constinit thread_local EGLint t_error = EGL_SUCCESS;
+constinit thread_local std::optional<EGLint> t_error;
 }
 
 void set_own_error(EGLint error) { t_error = error; }
-EGLint take_own_error() { return std::exchange(t_error, EGL_SUCCESS); }
+std::optional<EGLint> take_own_error() { return std::exchange(t_error, std::nullopt); }
 
 }  // namespace tally::egl

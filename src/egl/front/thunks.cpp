@@ -22,7 +22,7 @@ struct Thunk;
 template <size_t kPlace, EglFn kFunction, typename Handler, typename Result, typename... Arguments>
 struct Thunk<kPlace, kFunction, Handler, Result(Arguments...)> {
   static Result call(Arguments... arguments) noexcept {
-    if constexpr (kFunction != EglFn::eglGetError) set_own_error(EGL_SUCCESS);
+    if constexpr (kFunction != EglFn::eglGetError) take_own_error();
     Driver& driver = driver_at(kPlace);
     const auto real = reinterpret_cast<Result (*)(Arguments...)>(driver.egl(kFunction));
     return Handler::run(driver, real, arguments...);

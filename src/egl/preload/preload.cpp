@@ -76,7 +76,7 @@ void* look_up_ours(void* handle, const char* name) noexcept {
 extern "C" __attribute__((visibility("default"))) __eglMustCastToProperFunctionPointerType EGLAPIENTRY
 eglGetProcAddress(const char* name) {
   using namespace tally::egl;
-  set_own_error(EGL_SUCCESS);
+  take_own_error();
   const auto get = reinterpret_cast<decltype(&::eglGetProcAddress)>(find_real("eglGetProcAddress"));
   const AnyFunction real = get != nullptr && name != nullptr ? get(name) : nullptr;
   if (name == nullptr || !is_ours(name)) return real;

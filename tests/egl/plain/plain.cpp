@@ -1,0 +1,61 @@
+// An EGL without libglvnd, as set-top boxes have it: libEGL.so.1 (TALLY_PLAIN_EGL) and libGLESv2.so.2, both straight into
+// Mesa's vendor library. Only what the tests call is there.
+
+// clang-format off: libglvnd's header wants EGL's
+#include <EGL/egl.h>
+#include <glvnd/libeglabi.h>
+// clang-format on
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+
+namespace {
+
+const char* const kNames[] = {
+#ifdef TALLY_PLAIN_EGL
+#define PLAIN_EGL(name) #name,
+#define PLAIN_GL(name)
+#else
+#define PLAIN_EGL(name)
+#define PLAIN_GL(name) #name,
+#endif
+#include "functions.def"
+};
+
+}  // namespace
+
+extern "C" {
+void* tally_plain_table[std::size(kNames)];
+}
+
+namespace {
+
+void nothing() {}
+
+// Mesa asks its exports for little when nobody dispatches through it.
+constexpr __EGLapiExports kExports = [] {
+  __EGLapiExports exports{};
+  exports.threadInit = nothing;
+  exports.setEGLError = [](EGLint) {};
+  exports.setLastVendor = [](__EGLvendorInfo*) -> EGLBoolean { return EGL_TRUE; };
+  return exports;
+}();
+
+struct Load {
+  Load() {
+    void* const mesa = dlopen("libEGL_mesa.so.0", RTLD_NOW);
+    const auto main = reinterpret_cast<__PFNEGLMAINPROC>(dlsym(mesa, __EGL_MAIN_PROTO_NAME));
+    static __EGLapiImports imports{};
+    if (main == nullptr || !main(EGL_VENDOR_ABI_VERSION, &kExports, nullptr, &imports)) {
+      std::fputs("plain EGL: no libEGL_mesa.so.0\n", stderr);
+      std::abort();
+    }
+    for (size_t i = 0; i < std::size(kNames); i++) {
+      tally_plain_table[i] = imports.getProcAddress(kNames[i]);
+    }
+  }
+} g_load;
+
+}  // namespace
