@@ -11,8 +11,7 @@ using Kind = PrivateSlot::Kind;
 constexpr uint32_t kSumLimitLog2 = 25;
 // Counters whose sums are held at once, and chosen from: more cost registers, fewer cost atomics.
 constexpr size_t kShared = 16;
-constexpr size_t kWorthSharing = 3;  // with fewer one lane writes them all
-constexpr uint32_t kPacked = 4;      // flags summed at once; 128 lanes fit into a byte
+constexpr uint32_t kPacked = 4;  // flags summed at once; 128 lanes fit into a byte
 constexpr uint32_t kNever = 0x7fffffff;
 
 }  // namespace
@@ -90,6 +89,11 @@ void FlushCode::rank_lanes(Code& code, uint32_t live) {
     rank_ = select(code, alone_, constant(0), rank_);
   }
   if (live != 0) rank_ = select(code, live, rank_, constant(kNever));
+  if (!tools_.context.stage.has_helpers) return;
+  // Some drivers run a discarded lane on, as nobody's: it votes in no ballot, though it was no
+  // helper.
+  const uint32_t nobody = code.emit(Op::OpIEqual, boolean_, {lanes_, constant(0)});
+  rank_ = select(code, nobody, constant(kNever), rank_);
 }
 
 // Whether some number of some lane is so large that sums might overflow; 0 if there are no numbers.
@@ -105,33 +109,40 @@ uint32_t FlushCode::any_too_large(Code& code) {
   return subgroup_.any(code, code.emit(Op::OpUGreaterThanEqual, boolean_, {all, limit}));
 }
 
+// for (t = rank; t < sums.size(); t += lanes) add(first + t, sums[t]);
 void FlushCode::add_shared_out(Code& code, uint32_t shard, uint32_t first,
                                std::span<const uint32_t> sums) {
-  const auto add_all = [&] {
-    for (uint32_t i = 0; i < sums.size(); ++i) {
-      tools_.record.add(code, shard, constant(first + i), sums[i]);
-    }
-  };
-  uint32_t is_first = code.emit(Op::OpIEqual, boolean_, {rank_, constant(0)});
-  if (sums.size() < kWorthSharing) {
-    code.if_then(is_first, add_all);
+  if (sums.size() == 1) {
+    const uint32_t is_first = code.emit(Op::OpIEqual, boolean_, {rank_, constant(0)});
+    code.if_then(is_first, [&] { tools_.record.add(code, shard, constant(first), sums[0]); });
     return;
   }
-  const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
-  const uint32_t too_few = code.emit(Op::OpULessThan, boolean_, {lanes_, count});
-  is_first = code.emit(Op::OpLogicalAnd, boolean_, {is_first, too_few});
-  code.if_then(is_first, add_all);
-  const uint32_t enough = code.emit(Op::OpLogicalNot, boolean_, {too_few});
-  const uint32_t has_turn = code.emit(Op::OpULessThan, boolean_, {rank_, count});
-  code.if_then(code.emit(Op::OpLogicalAnd, boolean_, {enough, has_turn}), [&] {
-    uint32_t value = sums[0];
-    for (uint32_t i = 1; i < sums.size(); ++i) {
-      const uint32_t is_it = code.emit(Op::OpIEqual, boolean_, {rank_, constant(i)});
-      value = select(code, is_it, sums[i], value);
-    }
-    const uint32_t counter = code.emit(Op::OpIAdd, u32_, {rank_, constant(first)});
-    tools_.record.add(code, shard, counter, value);
-  });
+  const uint32_t before = *code.last_label();
+  const uint32_t header = code.new_id();
+  const uint32_t body = code.new_id();
+  const uint32_t next = code.new_id();
+  const uint32_t after = code.new_id();
+  const uint32_t next_turn = code.new_id();
+  code.branch(header);
+  code.label(header);
+  const uint32_t turn = code.phi(u32_, {{rank_, before}, {next_turn, next}});
+  const auto count = static_cast<uint32_t>(sums.size());
+  const uint32_t goes_on = code.emit(Op::OpULessThan, boolean_, {turn, constant(count)});
+  code.loop_merge(after, next);
+  code.branch_if(goes_on, body, after);
+  code.label(body);
+  uint32_t value = sums[0];
+  for (uint32_t i = 1; i < count; ++i) {
+    const uint32_t is_it = code.emit(Op::OpIEqual, boolean_, {turn, constant(i)});
+    value = select(code, is_it, sums[i], value);
+  }
+  const uint32_t counter = first == 0 ? turn : code.emit(Op::OpIAdd, u32_, {turn, constant(first)});
+  tools_.record.add(code, shard, counter, value);
+  code.branch(next);
+  code.label(next);
+  code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, lanes_});
+  code.branch(header);
+  code.label(after);
 }
 
 uint32_t FlushCode::sum(Code& code, const PrivateSlot& slot) {

@@ -1,12 +1,10 @@
 // The code that adds an invocation's private counts to the record, when the invocation ends.
 //
 // With subgroup operations the lanes that end together first sum each counter up, every lane learning the
-// sums. Then they share the writing: the lane of rank r adds counter r, so that a full subgroup does with
-// one atomic instruction, on neighbouring addresses, what one lane would do with many. Where the lanes
-// are too few, the first adds all. Where some lane has counted to 2^25 the sum of up to 128 lanes might
-// not fit into 32 bits, and every lane adds what is its own: it is the first of 1.
-//
-// There is no loop in it: Mesa 22.3's llvmpipe loses lanes in one that follows a discard.
+// sums. Then they share the writing: the lane of rank r adds counters r, r + n, r + 2n ... for n lanes, so
+// that a full subgroup does with one atomic instruction, on neighbouring addresses, what one lane would do
+// with many. Where some lane has counted to 2^25 the sum of up to 128 lanes might not fit into 32 bits,
+// and every lane adds what is its own: its rank is 0 among 1.
 #pragma once
 
 #include <span>
