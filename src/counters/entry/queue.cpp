@@ -25,65 +25,69 @@ void add_objects(VkCommandBuffer commands, const InstrumentationState& state, Ob
   }
 }
 
-Objects objects_of(const InstrumentationState& state, std::span<const VkSubmitInfo> submits) {
-  Objects objects;
-  for (const VkSubmitInfo& submit : submits) {
-    for (uint32_t i = 0; i < submit.commandBufferCount; ++i)
-      add_objects(submit.pCommandBuffers[i], state, objects);
-  }
-  return objects;
+void visit_buffers(const VkSubmitInfo& submit, const auto& visit) {
+  for (uint32_t i = 0; i < submit.commandBufferCount; ++i) visit(submit.pCommandBuffers[i]);
 }
-
-Objects objects_of(const InstrumentationState& state, std::span<const VkSubmitInfo2> submits) {
-  Objects objects;
-  for (const VkSubmitInfo2& submit : submits) {
-    for (uint32_t i = 0; i < submit.commandBufferInfoCount; ++i) {
-      add_objects(submit.pCommandBufferInfos[i].commandBuffer, state, objects);
-    }
-  }
-  return objects;
+void visit_buffers(const VkSubmitInfo2& submit, const auto& visit) {
+  for (uint32_t i = 0; i < submit.commandBufferInfoCount; ++i)
+    visit(submit.pCommandBufferInfos[i].commandBuffer);
 }
+uint32_t signals_of(const VkSubmitInfo& submit) { return submit.signalSemaphoreCount; }
+uint32_t signals_of(const VkSubmitInfo2& submit) { return submit.signalSemaphoreInfoCount; }
 
-// A fence of our own behind the application's work tells when the objects are free again.
-void track(Device& device, VkQueue queue, const Objects& objects) {
-  if (objects.empty()) return;
+// Submits the work with a fence of our own, and the application's fence behind it: when the
+// application's has signalled, so has ours. `next(fence)` submits the work.
+template <typename Submit, typename Next>
+VkResult submit_tracked(Device& device, VkQueue queue, std::span<const Submit> submits,
+                        const Objects& objects, VkFence fence, const Next& next) {
   InstrumentationState& state = *device.instrumentation();
-  const VkFence fence = state.fences.take();
-  if (fence == VK_NULL_HANDLE) return;
-  if (device.next().QueueSubmit(queue, 0, nullptr, fence) != VK_SUCCESS) {
-    state.fences.give_back(fence);
-    return;
+  const VkFence ours = state.fences.take();
+  if (ours == VK_NULL_HANDLE) return next(fence);
+  const bool semaphores =
+      std::ranges::any_of(submits, [](const Submit& submit) { return signals_of(submit) != 0; });
+  const auto submission = std::make_shared<Submission>(state.fences, ours, semaphores);
+  const VkResult result = next(ours);
+  if (result != VK_SUCCESS) {
+    submission->abandon();
+    return result;
   }
-  const auto submission = std::make_shared<Submission>(state.fences, fence);
   for (const auto& object : objects) object->add_submission(submission);
+  return fence != VK_NULL_HANDLE ? device.next().QueueSubmit(queue, 0, nullptr, fence) : VK_SUCCESS;
 }
 
 template <typename Submit, typename Next>
-VkResult submit(VkQueue queue, std::span<const Submit> submits, const Next& next) {
+VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, const Next& next) {
   Device& device = *find_device(queue);
   const auto lock = lock_queue(device);
-  if (!device.instrumentation()) return next(device.next());
-  const Objects objects = objects_of(*device.instrumentation(), submits);
-  const VkResult result = next(device.next());
-  if (result == VK_SUCCESS) vk::guarded_void([&] { track(device, queue, objects); });
-  return result;
+  const auto submit_work = [&](VkFence with) { return next(device.next(), with); };
+  Objects objects;
+  if (const InstrumentationState* state = device.instrumentation()) {
+    for (const Submit& submit : submits) {
+      visit_buffers(submit,
+                    [&](VkCommandBuffer commands) { add_objects(commands, *state, objects); });
+    }
+  }
+  if (objects.empty()) return submit_work(fence);
+  return submit_tracked(device, queue, submits, objects, fence, submit_work);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
                                            const VkSubmitInfo* submits, VkFence fence) {
   return vk::guarded([&] {
-    return submit(queue, std::span(submits, count), [&](const DeviceTable& next) {
-      return next.QueueSubmit(queue, count, submits, fence);
-    });
+    return submit(queue, std::span(submits, count), fence,
+                  [&](const DeviceTable& next, VkFence with) {
+                    return next.QueueSubmit(queue, count, submits, with);
+                  });
   });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit2(VkQueue queue, uint32_t count,
                                             const VkSubmitInfo2* submits, VkFence fence) {
   return vk::guarded([&] {
-    return submit(queue, std::span(submits, count), [&](const DeviceTable& next) {
-      return next.QueueSubmit2(queue, count, submits, fence);
-    });
+    return submit(queue, std::span(submits, count), fence,
+                  [&](const DeviceTable& next, VkFence with) {
+                    return next.QueueSubmit2(queue, count, submits, with);
+                  });
   });
 }
 

@@ -137,7 +137,7 @@ void Instrumentation::add_submission(std::shared_ptr<Submission> submission) {
 
 bool Instrumentation::in_use() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(submissions_, [](const auto& known) { return known->done(); });
+  std::erase_if(submissions_, [](const auto& known) { return known->done_soon(); });
   return !submissions_.empty();
 }
 

@@ -1,6 +1,11 @@
 #include "counters/state/submission.h"
 
 namespace tally::counters {
+namespace {
+
+constexpr uint64_t kMoment = 100'000'000;  // ns
+
+}  // namespace
 
 FencePool::~FencePool() {
   for (const VkFence fence : idle_) next_.DestroyFence(device_, fence, nullptr);
@@ -27,14 +32,25 @@ void FencePool::give_back(VkFence fence) {
   idle_.push_back(fence);
 }
 
-bool Submission::done() {
+bool Submission::finished(uint64_t timeout) {
   const std::lock_guard lock(mutex_);
   if (fence_ == VK_NULL_HANDLE) return true;
-  // Anything but "not ready" is final, a lost device included.
-  if (pool_.next_.GetFenceStatus(pool_.device_, fence_) == VK_NOT_READY) return false;
+  // Anything but "not yet" is final, a lost device included.
+  if (pool_.next_.WaitForFences(pool_.device_, 1, &fence_, VK_TRUE, timeout) == VK_TIMEOUT)
+    return false;
   pool_.give_back(fence_);
   fence_ = VK_NULL_HANDLE;
   return true;
+}
+
+bool Submission::done() { return finished(0); }
+
+bool Submission::done_soon() { return finished(semaphores_ ? kMoment : 0); }
+
+void Submission::abandon() {
+  const std::lock_guard lock(mutex_);
+  pool_.give_back(fence_);
+  fence_ = VK_NULL_HANDLE;
 }
 
 Submission::~Submission() {

@@ -32,18 +32,27 @@ class FencePool {
 
 class Submission {
  public:
-  // `fence` was submitted to a queue after the work.
-  Submission(FencePool& pool, VkFence fence) : pool_(pool), fence_(fence) {}
+  // `fence` goes with the work. `semaphores`: the work also signals semaphores, through which the
+  // application may learn that it is done a moment before the fence tells.
+  Submission(FencePool& pool, VkFence fence, bool semaphores)
+      : pool_(pool), fence_(fence), semaphores_(semaphores) {}
   ~Submission();
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
   bool done();
+  // The same, with the moment.
+  bool done_soon();
+  // The fence was not submitted after all.
+  void abandon();
 
  private:
+  bool finished(uint64_t timeout);
+
   FencePool& pool_;
   std::mutex mutex_;
   VkFence fence_;  // VK_NULL_HANDLE when done
+  const bool semaphores_;
 };
 
 }  // namespace tally::counters
