@@ -5,6 +5,7 @@
 
 #include "confetti.vert.h"
 #include "demote.frag.h"
+#include "demote16.frag.h"
 #include "depth.frag.h"
 #include "discard.frag.h"
 #include "memory.frag.h"
@@ -102,6 +103,11 @@ TEST(BlockCountGpu, killed_fragments_are_counted) { expect_fragments_agree(code_
 
 TEST(BlockCountGpu, demoted_fragments_count_until_they_are_helpers) {
   expect_fragments_agree(code_of(demote_frag));
+}
+
+// SPIR-V 1.6: discard is a demotion, and the built-in changes with it.
+TEST(BlockCountGpu, demoted_fragments_of_newer_modules_count_until_they_are_helpers) {
+  expect_fragments_agree(code_of(demote16_frag));
 }
 
 TEST(BlockCountGpu, terminated_fragments_are_counted) {

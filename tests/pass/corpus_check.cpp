@@ -1,4 +1,4 @@
-// Runs the pass over SPIR-V files: corpus_check [--env vulkan1.3] FILE_OR_FOLDER...
+// Runs the pass over SPIR-V files: corpus_check [--env vulkan1.3] [--out FOLDER] FILE_OR_FOLDER...
 //
 // Every entry point of every valid module is instrumented in every way there is. It fails if a
 // result is not valid where the original was, or if the identity option changes a byte. Modules
@@ -67,7 +67,9 @@ std::vector<BlockCountOptions> all_options() {
 
 class Check {
  public:
-  explicit Check(spv_target_env environment) : environment_(environment) {}
+  // `out`: where the results of the default options go; may be empty.
+  Check(spv_target_env environment, fs::path out)
+      : environment_(environment), out_(std::move(out)) {}
 
   void file(const fs::path& path) {
     const auto words = read_words(path);
@@ -119,6 +121,7 @@ class Check {
       totals.blocks += result->plan.block_count;
       totals.counters += result->plan.counter_count;
     }
+    if (!out_.empty() && is_default(options)) write(path, result->words);
     if (!valid) return;
     const std::string message = tally::test::validate(result->words, environment_);
     if (message.empty()) return;
@@ -127,7 +130,20 @@ class Check {
                            options.int64, message));
   }
 
+  static bool is_default(const BlockCountOptions& options) {
+    return options.counting == Counting::Private && options.placement == Placement::Minimal &&
+           options.subgroup_operations && options.int64 && options.max_shards_log2 != 0;
+  }
+
+  void write(const fs::path& path, const std::vector<uint32_t>& words) const {
+    fs::create_directories(out_);
+    std::ofstream file(out_ / path.filename(), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(words.data()),
+               static_cast<std::streamsize>(words.size() * 4));
+  }
+
   spv_target_env environment_;
+  fs::path out_;
 };
 
 void add_files(const fs::path& path, std::vector<fs::path>& files) {
@@ -145,16 +161,19 @@ void add_files(const fs::path& path, std::vector<fs::path>& files) {
 
 int main(int argc, char** argv) {
   spv_target_env environment = SPV_ENV_VULKAN_1_3;
+  fs::path out;
   std::vector<fs::path> files;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--env" && i + 1 < argc) {
       if (!spvParseTargetEnv(argv[++i], &environment)) return 2;
+    } else if (std::string_view(argv[i]) == "--out" && i + 1 < argc) {
+      out = argv[++i];
     } else {
       add_files(argv[i], files);
     }
   }
   std::ranges::sort(files);
-  Check check(environment);
+  Check check(environment, out);
   for (const auto& file : files) check.file(file);
   const Totals& totals = check.totals;
   for (const auto& [reason, count] : check.reasons)

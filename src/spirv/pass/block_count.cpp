@@ -203,6 +203,9 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
 void insert_code(PassContext& context, std::span<const Counter> counters, Liveness& liveness,
                  CounterCode& counting) {
   Editor& editor = context.editor;
+  Code begin = editor.new_code();
+  liveness.begin(begin);
+  editor.insert_before(context.graph.segments[context.graph.entry_segment].insert_at, begin);
   for (uint32_t counter = 0; counter < counters.size(); ++counter) {
     Code code = editor.new_code();
     counting.count(code, counter);

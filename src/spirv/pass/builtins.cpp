@@ -46,11 +46,6 @@ Builtins::Input Builtins::create(BuiltIn builtin, uint32_t size) {
   const uint32_t variable = editor.new_global_variable(
       editor.type_pointer(StorageClass::Input, type), StorageClass::Input);
   editor.decorate(variable, spv::Decoration::BuiltIn, {word(builtin)});
-  // From 1.6 on a demotion changes the built-in, and who reads it says that they know.
-  if (builtin == BuiltIn::HelperInvocation && !context_.vulkan_memory_model &&
-      editor.version() >= make_version(1, 6)) {
-    editor.decorate(variable, spv::Decoration::Volatile);
-  }
   editor.add_to_interface(context_.entry, variable);
   return {builtin, variable, type, std::nullopt};
 }
@@ -70,10 +65,7 @@ uint32_t Builtins::load(Code& code, const Input& input) {
     pointer = code.access_chain(editor.type_pointer(StorageClass::Input, input.type), pointer,
                                 {editor.constant_u32(*input.member)});
   }
-  const bool is_volatile = input.builtin == BuiltIn::HelperInvocation &&
-                           context_.vulkan_memory_model && editor.version() >= make_version(1, 6);
-  if (!is_volatile) return code.load(input.type, pointer);
-  return code.load(input.type, pointer, {word(spv::MemoryAccessMask::Volatile)});
+  return code.load(input.type, pointer);
 }
 
 uint32_t Builtins::number(Code& code, BuiltIn builtin, uint32_t size, uint32_t component) {
@@ -100,24 +92,26 @@ Liveness::Liveness(PassContext& context, Builtins& builtins)
     : context_(context), builtins_(builtins) {
   if (!context.stage.has_helpers || !context.demotes) return;
   Editor& editor = context.editor;
-  demoted_ =
+  is_helper_ =
       editor.new_global_variable(editor.type_pointer(StorageClass::Private, editor.type_bool()),
                                  StorageClass::Private, editor.constant_bool(false));
-  editor.add_to_interface(context.entry, demoted_);
+  editor.add_to_interface(context.entry, is_helper_);
+}
+
+void Liveness::begin(Code& code) {
+  if (is_helper_ != 0) code.store(is_helper_, builtins_.is_helper(code));
+}
+
+void Liveness::demote(Code& code) {
+  if (is_helper_ != 0) code.store(is_helper_, context_.editor.constant_bool(true));
 }
 
 uint32_t Liveness::is_live(Code& code) {
   if (!context_.stage.has_helpers) return 0;
   const uint32_t boolean = context_.editor.type_bool();
-  uint32_t helper = builtins_.is_helper(code);
-  if (demoted_ != 0) {
-    helper = code.emit(Op::OpLogicalOr, boolean, {helper, code.load(boolean, demoted_)});
-  }
+  const uint32_t helper =
+      is_helper_ != 0 ? code.load(boolean, is_helper_) : builtins_.is_helper(code);
   return code.emit(Op::OpLogicalNot, boolean, {helper});
-}
-
-void Liveness::demote(Code& code) {
-  if (demoted_ != 0) code.store(demoted_, context_.editor.constant_bool(true));
 }
 
 }  // namespace tally::spirv

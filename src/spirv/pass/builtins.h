@@ -37,19 +37,24 @@ class Builtins {
 
 // Which invocations count: all but helpers, those that were demoted included. In stages without
 // helpers there is nothing to ask.
+//
+// What the built-in says after a demotion is undefined, or asks for Volatile, which not all drivers
+// take. So a module that demotes keeps the answer of the beginning in a variable, and corrects it.
 class Liveness {
  public:
   Liveness(PassContext& context, Builtins& builtins);
 
+  // Where the entry point begins.
+  void begin(Code& code);
+  // Before a demotion, when everything has been counted.
+  void demote(Code& code);
   // A boolean; 0 if all invocations count.
   uint32_t is_live(Code& code);
-  // Code before a demotion, when everything has been counted.
-  void demote(Code& code);
 
  private:
   PassContext& context_;
   Builtins& builtins_;
-  uint32_t demoted_ = 0;  // a private boolean
+  uint32_t is_helper_ = 0;  // a private boolean, if the module demotes
 };
 
 }  // namespace tally::spirv

@@ -27,6 +27,11 @@ struct PassContext {
   bool demotes;              // some invocation may become a helper on its way
 
   const Module& module() const { return editor.module(); }
+  // Our functions stand before the application's: behind them a line of its debug information might
+  // still be in force.
+  void add_function(const Code& code) {
+    editor.insert_before(section_ends(module())[static_cast<size_t>(Section::Global)], code);
+  }
 };
 
 }  // namespace tally::spirv

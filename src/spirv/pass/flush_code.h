@@ -1,10 +1,10 @@
 // The code that adds an invocation's private counts to the record, when the invocation ends.
 //
-// With subgroup operations the lanes that end together first sum each counter up, every lane learning the
-// sums. Then they share the writing: the lane of rank r adds counters r, r + n, r + 2n ... for n lanes, so
-// that a full subgroup does with one atomic instruction, on neighbouring addresses, what one lane would do
-// with many. Where some lane has counted to 2^25 the sum of up to 128 lanes might not fit into 32 bits,
-// and every lane adds what is its own: its rank is 0 among 1.
+// With subgroup operations the lanes that end together first sum each counter up, every lane
+// learning the sums. Then they share the writing: the lane of rank r adds counters r, r + n, r + 2n
+// ... for n lanes, so that a full subgroup does with one atomic instruction, on neighbouring
+// addresses, what one lane would do with many. Where some lane has counted to 2^25 the sum of up to
+// 128 lanes might not fit into 32 bits, and every lane adds what is its own: its rank is 0 among 1.
 #pragma once
 
 #include <span>

@@ -40,7 +40,7 @@ class LaneCounting : public CounterCode {
     });
     code.emit(Op::OpReturn);
     code.emit(Op::OpFunctionEnd);
-    editor.append_function(code);
+    tools_.context.add_function(code);
   }
 
  private:

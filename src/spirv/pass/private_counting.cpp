@@ -55,7 +55,7 @@ class PrivateCounting : public CounterCode {
                  std::vector<uint32_t>{0, editor().type_function(none)});
     FlushCode(tools_, slots_, variables_).emit(code);
     code.emit(Op::OpFunctionEnd);
-    editor().append_function(code);
+    tools_.context.add_function(code);
     if (first_lane_ != 0) make_first_lane_function();
   }
 
@@ -115,7 +115,7 @@ class PrivateCounting : public CounterCode {
     const uint32_t result = code.emit(Op::OpSelect, u32_, {first, editor().constant_u32(1), zero_});
     code.emit(Op::OpReturnValue, {result});
     code.emit(Op::OpFunctionEnd);
-    editor().append_function(code);
+    tools_.context.add_function(code);
   }
 
   CountingTools tools_;

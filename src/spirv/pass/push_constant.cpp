@@ -119,14 +119,14 @@ class BlockExtension {
   // The variable, with its new type, moves behind all types; what names it among the types and
   // variables (debug information) moves with it.
   void retype(uint32_t block) {
-    const uint32_t first_function = module_.functions().front().begin;
+    const uint32_t globals_end = section_ends(module_)[static_cast<size_t>(Section::Global)];
     const uint32_t definition = module_.definition_index(variable_);
     const uint32_t pointer = editor_.type_pointer(spv::StorageClass::PushConstant, block);
     Code moved = editor_.new_code();
     moved.emit_as(variable_, Op::OpVariable, pointer, std::vector<uint32_t>{kPushConstant});
     editor_.remove(definition);
     std::vector<uint32_t> moved_ids{variable_};
-    for (uint32_t i = definition + 1; i < first_function; ++i) {
+    for (uint32_t i = definition + 1; i < globals_end; ++i) {
       const Instruction instruction = module_.instruction(i);
       if (instruction.opcode() != Op::OpExtInst) continue;
       const auto operands =
@@ -136,7 +136,7 @@ class BlockExtension {
       moved_ids.push_back(instruction.result_id());
       editor_.remove(i);
     }
-    editor_.insert_before(first_function, moved);
+    editor_.insert_before(globals_end, moved);
   }
 
   Status rewrite_uses() {

@@ -150,7 +150,7 @@ void RecordWriter::make_add_function() {
   });
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
-  editor_.append_function(code);
+  context_.add_function(code);
 }
 
 uint32_t RecordWriter::emit_atomic_add(Code& code, uint32_t type, uint32_t pointer,

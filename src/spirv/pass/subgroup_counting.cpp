@@ -50,7 +50,7 @@ class SubgroupCounting : public CounterCode {
     });
     code.emit(Op::OpReturn);
     code.emit(Op::OpFunctionEnd);
-    editor().append_function(code);
+    tools_.context.add_function(code);
   }
 
   CountingTools tools_;
