@@ -10,7 +10,7 @@
 namespace tally::counters {
 namespace {
 
-constexpr uint32_t kLeastApiVersion = VK_API_VERSION_1_1;
+constexpr uint32_t kLeastApiVersion = VK_API_VERSION_1_2;
 
 const VkLayerProperties kLayerProperties = {"VK_LAYER_TALLY_counters", VK_HEADER_VERSION_COMPLETE,
                                             1, "Exact GPU performance counters on every driver"};
@@ -22,8 +22,8 @@ bool is_ours(const char* layer_name) {
   return layer_name && std::strcmp(layer_name, kLayerName) == 0;
 }
 
-// Instrumentation needs functions and SPIR-V of 1.1; an application that asks for less does not
-// notice that it gets more.
+// Instrumentation needs buffer addresses, which some devices only have as a part of 1.2; an
+// application that asks for less does not notice that it gets more.
 VkApplicationInfo raise_version(const VkApplicationInfo* original) {
   VkApplicationInfo info{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
   if (original) info = *original;

@@ -1,0 +1,170 @@
+// What the layer offers, and that it stays out of the way where nothing is enabled.
+#include "catalogue/catalogue.h"
+#include "counters/kit.h"
+
+namespace tally::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::Not;
+
+std::vector<std::string> extensions_of(VkPhysicalDevice gpu, const char* layer) {
+  uint32_t count = 0;
+  check(vkEnumerateDeviceExtensionProperties(gpu, layer, &count, nullptr));
+  std::vector<VkExtensionProperties> properties(count);
+  check(vkEnumerateDeviceExtensionProperties(gpu, layer, &count, properties.data()));
+  std::vector<std::string> names;
+  for (const auto& extension : properties) names.emplace_back(extension.extensionName);
+  return names;
+}
+
+class Enumeration : public CountersTest {
+ protected:
+  auto enumerate_metrics() {
+    return reinterpret_cast<PFN_vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM>(
+        vkGetInstanceProcAddr(context().instance(),
+                              "vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM"));
+  }
+};
+
+TEST_F(Enumeration, the_extension_is_offered_once_by_the_device_and_by_the_layer) {
+  const auto all = extensions_of(context().gpu(), nullptr);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "VK_ARM_shader_instrumentation"), 1);
+  EXPECT_THAT(extensions_of(context().gpu(), "VK_LAYER_TALLY_counters"),
+              ElementsAre("VK_ARM_shader_instrumentation"));
+}
+
+TEST_F(Enumeration, a_short_array_of_extensions_gives_incomplete) {
+  uint32_t count = 1;
+  VkExtensionProperties one{};
+  EXPECT_EQ(vkEnumerateDeviceExtensionProperties(context().gpu(), nullptr, &count, &one),
+            VK_INCOMPLETE);
+  EXPECT_EQ(count, 1u);
+}
+
+TEST_F(Enumeration, feature_and_properties_are_filled_and_their_neighbours_too) {
+  VkPhysicalDeviceVulkan12Features core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM ours{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, &core};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &ours};
+  vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
+  EXPECT_TRUE(ours.shaderInstrumentation);
+  EXPECT_TRUE(core.bufferDeviceAddress);
+  EXPECT_EQ(features.pNext, &ours);
+  EXPECT_EQ(ours.pNext, &core);
+
+  VkPhysicalDeviceShaderInstrumentationPropertiesARM properties{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM};
+  VkPhysicalDeviceProperties2 head{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &properties};
+  vkGetPhysicalDeviceProperties2(context().gpu(), &head);
+  EXPECT_TRUE(properties.perBasicBlockGranularity);
+  uint32_t metrics = 0;
+  check(enumerate_metrics()(context().gpu(), &metrics, nullptr));
+  EXPECT_EQ(properties.numMetrics, metrics);
+}
+
+TEST_F(Enumeration, metrics_are_the_catalogues_block_counters_in_its_order) {
+  const auto wanted = catalogue::counters_of(catalogue::Scope::Block);
+  uint32_t count = 100;
+  std::vector<VkShaderInstrumentationMetricDescriptionARM> metrics(
+      count, {VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_METRIC_DESCRIPTION_ARM});
+  ASSERT_EQ(enumerate_metrics()(context().gpu(), &count, metrics.data()), VK_SUCCESS);
+  ASSERT_EQ(count, wanted.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    EXPECT_EQ(metrics[i].name, wanted[i]->name);
+    EXPECT_EQ(metrics[i].description, wanted[i]->description);
+  }
+}
+
+TEST_F(Enumeration, a_short_array_of_metrics_gives_incomplete) {
+  uint32_t count = 2;
+  VkShaderInstrumentationMetricDescriptionARM metrics[3] = {};
+  EXPECT_EQ(enumerate_metrics()(context().gpu(), &count, metrics), VK_INCOMPLETE);
+  EXPECT_EQ(count, 2u);
+  EXPECT_STRNE(metrics[1].name, "");
+  EXPECT_STREQ(metrics[2].name, "");
+}
+
+TEST_F(Enumeration, the_metric_of_subgroups_goes_with_its_setting) {
+  const auto count = [&] {
+    uint32_t metrics = 0;
+    check(enumerate_metrics()(context().gpu(), &metrics, nullptr));
+    return metrics;
+  };
+  start({{"count_subgroups", "true"}});
+  const uint32_t with = count();
+  start({{"count_subgroups", "false"}});
+  EXPECT_EQ(count(), with - 1);
+}
+
+constexpr const char* kOwnFunctions[] = {
+    "vkClearShaderInstrumentationMetricsARM", "vkCmdBeginShaderInstrumentationARM",
+    "vkCmdEndShaderInstrumentationARM",       "vkCreateShaderInstrumentationARM",
+    "vkDestroyShaderInstrumentationARM",      "vkGetShaderInstrumentationValuesARM"};
+
+TEST_F(Enumeration, a_device_without_the_extension_gives_no_function_of_it) {
+  const Context without({.layers = {"VK_LAYER_TALLY_counters"}});
+  for (const char* name : kOwnFunctions) {
+    EXPECT_EQ(vkGetDeviceProcAddr(without.device(), name), nullptr) << name;
+    EXPECT_NE(vkGetDeviceProcAddr(context().device(), name), nullptr) << name;
+    EXPECT_NE(vkGetInstanceProcAddr(context().instance(), name), nullptr) << name;
+  }
+}
+
+TEST_F(Enumeration, a_device_without_the_extension_calls_the_driver_directly) {
+  const Context bare;
+  const Context layered({.layers = {"VK_LAYER_TALLY_counters"}});
+  for (const char* name : {"vkCmdDraw", "vkCmdDispatch", "vkCmdBindPipeline", "vkCmdPushConstants",
+                           "vkQueueSubmit", "vkBeginCommandBuffer", "vkCreateGraphicsPipelines",
+                           "vkCreatePipelineLayout", "vkCreateShaderModule"}) {
+    EXPECT_EQ(vkGetDeviceProcAddr(layered.device(), name), vkGetDeviceProcAddr(bare.device(), name))
+        << name;
+    EXPECT_NE(vkGetDeviceProcAddr(context().device(), name),
+              vkGetDeviceProcAddr(bare.device(), name))
+        << name;
+  }
+}
+
+// The queue is only kept apart from the application where copies of records use it.
+TEST_F(Enumeration, a_device_with_mapped_records_leaves_presentation_and_waiting_alone) {
+  const Context bare;
+  EXPECT_EQ(vkGetDeviceProcAddr(context().device(), "vkQueueWaitIdle"),
+            vkGetDeviceProcAddr(bare.device(), "vkQueueWaitIdle"));
+}
+
+TEST_F(Enumeration, an_application_of_vulkan_1_0_gets_the_extension) {
+  start({}, {.api_version = VK_API_VERSION_1_0, .core_features = false});
+  Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    dispatch(commands, work().counting, 4);
+    instrumentation.end(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation), ElementsAre(std::pair(0u, uint64_t{32})));
+}
+
+TEST_F(Enumeration, the_feature_works_without_any_other_feature_of_the_application) {
+  start({}, {.core_features = false});
+  Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    dispatch(commands, work().counting, 4);
+    instrumentation.end(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation), ElementsAre(std::pair(0u, uint64_t{32})));
+}
+
+TEST_F(Enumeration, the_extension_without_the_feature_makes_no_objects) {
+  ContextOptions options{.layers = {"VK_LAYER_TALLY_counters"},
+                         .device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME}};
+  const Context context(options);
+  const VkShaderInstrumentationCreateInfoARM info{
+      VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_CREATE_INFO_ARM};
+  VkShaderInstrumentationARM object = VK_NULL_HANDLE;
+  EXPECT_EQ(context.function<PFN_vkCreateShaderInstrumentationARM>(
+                "vkCreateShaderInstrumentationARM")(context.device(), &info, nullptr, &object),
+            VK_ERROR_FEATURE_NOT_PRESENT);
+}
+
+}  // namespace
+}  // namespace tally::test

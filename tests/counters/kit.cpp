@@ -1,0 +1,97 @@
+#include "counters/kit.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "support/environment.h"
+#include "work.comp.h"
+
+namespace tally::test {
+
+LayerSettings::LayerSettings(const Pairs& pairs) : by_environment_(validation_wanted()) {
+  for (const auto& [key, value] : pairs) values_.push_back(value);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    settings_.push_back({"VK_LAYER_TALLY_counters", pairs[i].first,
+                         VK_LAYER_SETTING_TYPE_STRING_EXT, 1, &values_[i]});
+  }
+  info_ = {VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, nullptr,
+           static_cast<uint32_t>(settings_.size()), settings_.data()};
+  if (!by_environment_) return;
+  for (const auto& [key, value] : pairs) {
+    std::string variable = std::string("TALLY_") + key;
+    std::transform(variable.begin(), variable.end(), variable.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    setenv(variable.c_str(), value, 1);
+    variables_.push_back(std::move(variable));
+  }
+}
+
+LayerSettings::~LayerSettings() {
+  for (const std::string& variable : variables_) unsetenv(variable.c_str());
+}
+
+Context& CountersTest::start(const LayerSettings::Pairs& settings, ContextOptions options) {
+  LayerSettings::Pairs all = settings;
+  all.emplace_back("validate_spirv", "true");
+  const LayerSettings layer_settings(all);
+  options.instance_next = layer_settings.next();
+  return context_.emplace(with_instrumentation(std::move(options)));
+}
+
+CountersTest::Work::Work(Context& context, uint32_t push_bytes)
+    : values(context, 4096),
+      set(context, {values}),
+      layout(make_pipeline_layout(context, {{set.layout()}}, push_bytes)) {}
+
+CountersTest::Work& CountersTest::work() {
+  if (!work_) {
+    work_.emplace(context());
+    work_->values.clear();
+    work_->counting = make_work(work_->layout);
+    work_->plain = make_work(work_->layout, nullptr);
+  }
+  return *work_;
+}
+
+Pipeline CountersTest::make_work(VkPipelineLayout layout, const void* next) {
+  return make_compute_pipeline(context(),
+                               {{VK_SHADER_STAGE_COMPUTE_BIT, work_comp}, layout, {}, 0, next});
+}
+
+void CountersTest::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups,
+                            uint32_t add) {
+  vkCmdBindPipeline(commands, kCompute, pipeline);
+  work().set.bind(commands, work().layout);
+  vkCmdPushConstants(commands, work().layout, VK_SHADER_STAGE_ALL, 0, sizeof add, &add);
+  vkCmdDispatch(commands, groups, 1, 1);
+  full_barrier(commands);
+}
+
+CountersTest::Results CountersTest::results(const Instrumentation& instrumentation) {
+  Results results;
+  const size_t executions = instrumentation.metric("executions");
+  for (const BlockValues& block : instrumentation.read()) {
+    if (results.empty() || results.back().first != block.header.resultIndex) {
+      results.push_back({block.header.resultIndex, {}});
+    }
+    results.back().second.push_back(block.metrics[executions]);
+  }
+  return results;
+}
+
+std::vector<std::pair<uint32_t, uint64_t>> CountersTest::invocations(
+    const Instrumentation& instrumentation) {
+  std::vector<std::pair<uint32_t, uint64_t>> result;
+  for (const auto& [index, blocks] : results(instrumentation))
+    result.emplace_back(index, blocks.at(0));
+  return result;
+}
+
+std::vector<std::string> CountersTest::error_ids() {
+  std::vector<std::string> ids;
+  for (const Message& message : context().take_errors()) ids.push_back(message.id);
+  return ids;
+}
+
+}  // namespace tally::test

@@ -1,0 +1,83 @@
+// What the tests of the counters layer's API share: a device with chosen settings, a compute shader
+// whose counts are plain to see, and raw access to the functions of VK_ARM_shader_instrumentation.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "support/instrumentation.h"
+#include "support/pipeline.h"
+#include "support/render_target.h"
+
+namespace tally::test {
+
+// Settings of the layer, given through VK_EXT_layer_settings. With the validation layer below,
+// whose version takes that struct for an error, through the environment; it then lasts as long as
+// this.
+class LayerSettings {
+ public:
+  using Pairs = std::vector<std::pair<const char*, const char*>>;
+  explicit LayerSettings(const Pairs& pairs);
+  ~LayerSettings();
+  LayerSettings(const LayerSettings&) = delete;
+  LayerSettings& operator=(const LayerSettings&) = delete;
+  const void* next() const { return by_environment_ ? nullptr : &info_; }
+
+ private:
+  const bool by_environment_;
+  std::vector<std::string> variables_;
+  std::vector<const char*> values_;
+  std::vector<VkLayerSettingEXT> settings_;
+  VkLayerSettingsCreateInfoEXT info_;
+};
+
+class CountersTest : public testing::Test {
+ protected:
+  static constexpr VkPipelineBindPoint kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
+  static constexpr VkPipelineBindPoint kGraphics = VK_PIPELINE_BIND_POINT_GRAPHICS;
+
+  // Makes the device. Without a call, the first use makes one with default settings.
+  Context& start(const LayerSettings::Pairs& settings = {}, ContextOptions options = {});
+  Context& context() { return context_ ? *context_ : start(); }
+
+  // Everything for dispatches of work.comp: 1024 values, a set, a layout with 4 bytes of push
+  // constants, pipelines.
+  struct Work {
+    explicit Work(Context& context, uint32_t push_bytes = 4);
+    Buffer values;
+    StorageSet set;
+    PipelineLayout layout;
+    Pipeline counting;  // created with the flag
+    Pipeline plain;     // created without
+  };
+  Work& work();
+  Pipeline make_work(VkPipelineLayout layout, const void* next = &kInstrument);
+
+  // Binds `pipeline` and pushes `add`, then dispatches `groups`.
+  void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups, uint32_t add = 1);
+
+  // Executions of each block of each result, by result index: {{block 0, block 1, ...}, ...}; all
+  // stages in a row.
+  using Results = std::vector<std::pair<uint32_t, std::vector<uint64_t>>>;
+  Results results(const Instrumentation& instrumentation);
+  // Invocations (executions of block 0 of compute) of each result that has blocks.
+  std::vector<std::pair<uint32_t, uint64_t>> invocations(const Instrumentation& instrumentation);
+
+  // The ids of the errors reported since, and no longer held against the test.
+  std::vector<std::string> error_ids();
+
+  template <typename Function>
+  Function function(const char* name) {
+    return context().function<Function>(name);
+  }
+
+ private:
+  std::optional<Context> context_;
+  std::optional<Work> work_;
+};
+
+}  // namespace tally::test
