@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/fields.h"
 #include "analysis/notes.h"
 #include "analysis/shader_name.h"
@@ -44,7 +46,8 @@ std::string location_text(ShaderCodes& codes, const BlockRef& ref) {
 std::string source_text(ShaderCodes& codes, const BlockRef& ref) {
   const spirv::Block* block = block_of(codes, ref);
   if (block == nullptr || !block->location) return {};
-  return line_text(codes.of(ref.shader)->map, *block->location);
+  const std::string text = line_text(codes.of(ref.shader)->map, *block->location);
+  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
 std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, const std::vector<BlockRef>& refs) {

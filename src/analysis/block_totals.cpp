@@ -10,14 +10,6 @@ namespace {
 // A file that names blocks that the shader does not have is damaged; its rows must not cost us memory.
 constexpr size_t kMostBlocksWithoutCode = 65'536;
 
-// The place of the metric that counts executions, or kNone.
-uint32_t executions_metric(const std::vector<Metric>& metrics) {
-  for (uint32_t i = 0; i < metrics.size(); ++i) {
-    if (metrics[i].id == "executions") return i;
-  }
-  return kNone;
-}
-
 }  // namespace
 
 BlockTotals::BlockTotals(const Model& model, ShaderCodes& codes)
@@ -30,6 +22,7 @@ bool BlockTotals::has_room(uint32_t shader, uint32_t block) {
   const size_t most = code.ok() ? code->map.blocks().size() : kMostBlocksWithoutCode;
   if (block >= most) return false;
   executions.resize(code.ok() ? most : block + 1);
+  shaders_[shader].with_costs.resize(executions.size());
   return true;
 }
 
@@ -37,8 +30,10 @@ Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes, c
   BlockTotals totals(model, codes);
   Status status = visit_block_executions(model, progress, [&](const BlockExecutions& b) {
     if (!totals.has_room(b.shader, b.block)) return;
-    uint64_t& sum = totals.shaders_[b.shader].executions[b.block];
-    sum = saturating_sum(sum, b.executions);
+    Shader& shader = totals.shaders_[b.shader];
+    for (auto* sums : {&shader.executions, b.have_costs ? &shader.with_costs : nullptr}) {
+      if (sums != nullptr) (*sums)[b.block] = saturating_sum((*sums)[b.block], b.executions);
+    }
   });
   Others others;
   if (status.ok()) {
@@ -63,7 +58,7 @@ Status BlockTotals::make_values(const Others& others) {
     const uint32_t shader = model_.shader_index.find(row.shader), metric = model_.metric_index.find(row.metric);
     if (shader == kNone || metric == kNone || row.block >= block_count(shader)) return true;
     const auto other = others.find({shader, row.block, metric});
-    const uint64_t all = executions(shader, row.block);
+    const uint64_t all = shaders_[shader].with_costs[row.block];
     const uint64_t counted = other == others.end() ? all : all - std::min(all, other->second.executions);
     shaders_[shader].values->add(row.block, metric, saturating_product(counted, row.per_execution));
     return true;

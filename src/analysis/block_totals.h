@@ -25,6 +25,7 @@ class BlockTotals {
  private:
   struct Shader {
     std::vector<uint64_t> executions;  // by block
+    std::vector<uint64_t> with_costs;  // those of them whose values are static costs
     std::unique_ptr<MetricMatrix> values;
   };
 

@@ -77,6 +77,13 @@ std::string pass_text(const Pass* pass) {
   return fmt::format("({} {})", row.kind == store::PassKind::Rendering ? "rendering" : "render pass", size);
 }
 
+// Parameters that say how much a call does; their order in the call says which is which.
+bool is_size(const std::string& parameter) {
+  constexpr std::string_view kSizes[] = {"vertexCount", "indexCount",  "instanceCount", "groupCountX", "groupCountY",
+                                         "groupCountZ", "drawCount",   "width",         "height",      "depth"};
+  return std::find(std::begin(kSizes), std::end(kSizes), parameter) != std::end(kSizes);
+}
+
 std::string frame_end_text(store::FrameEnd end) {
   switch (end) {
     case store::FrameEnd::Present: return "present";
@@ -116,7 +123,7 @@ std::vector<Field> fields_of_commands(const Model& model, const Rows& rows, bool
                                [rows](size_t r) -> Cell { return uint64_t{rows.command(r)->number_in_frame}; },
                                Unit::Count));
   }
-  fields.push_back(key_field("call", "call", "Vulkan command with the parameters that are not 0",
+  fields.push_back(key_field("call", "call", "Vulkan command: its counts, then the other parameters that are not 0",
                              [&model, rows](size_t r) -> Cell {
                                const uint32_t call = rows.command(r)->call;
                                return call == kNone ? std::string() : call_text(model.calls[call]);
@@ -206,11 +213,17 @@ std::string call_text(const store::CallRow& call) {
   std::string text = call.name.starts_with(kPrefix) ? call.name.substr(kPrefix.size()) : call.name;
   const auto parameters = nlohmann::ordered_json::parse(call.parameters, nullptr, /*allow_exceptions=*/false);
   if (!parameters.is_object()) return text;
+  std::string sizes, others;
   for (const auto& [name, parameter] : parameters.items()) {
-    if (parameter.is_number_integer() && parameter == 0) continue;
-    text += fmt::format(" {}={}", name, parameter.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    const std::string value = parameter.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (is_size(name)) {
+      const bool one_instance = name == "instanceCount" && value == "1";
+      if (!one_instance) sizes += (sizes.empty() ? " " : " x ") + value;
+    } else if (value != "0") {
+      others += fmt::format(" {}={}", name, value);
+    }
   }
-  return text;
+  return text + sizes + others;
 }
 
 }  // namespace tally::analysis

@@ -9,7 +9,8 @@ namespace tally::analysis {
 // The fields are valid as long as `model` and `groups` are. A row's index is that of its group.
 std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by, bool merge);
 
-// "DrawIndexed indexCount=36 instanceCount=1": a call without its prefix and the parameters that are 0.
+// "DrawIndexed 36 x 2", "Dispatch 4 x 1 x 1 firstThing=7": a call without its prefix, its sizes first, then the other
+// parameters that are not 0.
 std::string call_text(const store::CallRow& call);
 
 }  // namespace tally::analysis

@@ -35,7 +35,8 @@ class CommandTable {
     if (!status.ok()) return status.error();
     if (by_ == GroupBy::Label) add_to_labels_around();
     Table table = make_table();
-    if (Status finished = finish_table(table, metrics_, options_); !finished.ok()) return finished.error();
+    Status finished = finish_table(table, metrics_, options_, is_whole());
+    if (!finished.ok()) return finished.error();
     if (!options_.header_above) add_notes(model_, table);
     return table;
   }
@@ -68,8 +69,9 @@ class CommandTable {
     Table table;
     name_table(table);
     std::vector<Field> fields = command_key_fields(model_, groups_, by_, options_.merge);
+    if (by_ == GroupBy::Command) add_invocations(fields);
     add_counts(fields);
-    add_invocations(fields);
+    if (by_ != GroupBy::Command) add_invocations(fields);
     add_columns(table, fields);
     add_metric_columns(table, metrics_);
     for (size_t g = 0; g < groups_.groups.size(); ++g) {
@@ -78,6 +80,15 @@ class CommandTable {
       append_metrics(table.rows.back(), values_, g);
     }
     return table;
+  }
+
+  // By row: labels inside others are part of those.
+  std::vector<bool> is_whole() const {
+    std::vector<bool> whole;
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      if (wanted(g)) whole.push_back(groups_.groups[g].parent == kNone);
+    }
+    return whole;
   }
 
   void name_table(Table& table) const {
@@ -115,11 +126,13 @@ class CommandTable {
     const bool of_one_frame = by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !options_.merge);
     if (!of_one_frame) {
       fields.push_back(value_field("frames", "frames", "frames that it occurs in",
-                                   [group](size_t g) { return group(g).frames; }));
+                                   [group](size_t g) { return group(g).frames; }).hidden());
     }
     if (by_ != GroupBy::Command && by_ != GroupBy::Pipeline) {
-      fields.push_back(value_field("passes", "passes", "render passes that were executed",
-                                   [group](size_t g) { return group(g).passes; }));
+      Field passes = value_field("passes", "passes", "render passes that were executed",
+                                 [group](size_t g) { return group(g).passes; });
+      passes.column.shown = by_ != GroupBy::Pass || options_.merge;
+      fields.push_back(std::move(passes));
     }
   }
 

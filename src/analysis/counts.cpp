@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <string_view>
+
+#include "analysis/metrics.h"
 
 namespace tally::analysis {
 namespace {
@@ -87,13 +90,25 @@ Status visit_stage_values(const Model& model, const Progress& progress,
 Status visit_block_executions(const Model& model, const Progress& progress,
                               const std::function<void(const BlockExecutions&)>& visit) {
   Lookup lookup(model);
-  return visit_rows(model, progress,
-                    "SELECT command, stage, block, executions FROM block_count"
-                    " WHERE command BETWEEN ? AND ? ORDER BY command, sub, stage, block",
-                    [&](const store::Statement& row) {
-                      if (!lookup.find(row.integer(0), u32(row, 1)) || lookup.shader() == kNone) return;
-                      visit({lookup.command(), lookup.shader(), u32(row, 2), u64(row, 3)});
-                    });
+  const auto visit_with = [&](bool have_costs) {
+    return [&, have_costs](const store::Statement& row) {
+      if (!lookup.find(row.integer(0), u32(row, 1)) || lookup.shader() == kNone) return;
+      visit({lookup.command(), lookup.shader(), u32(row, 2), u64(row, 3), have_costs});
+    };
+  };
+  Status status = visit_rows(model, progress,
+                             "SELECT command, stage, block, executions FROM block_count"
+                             " WHERE command BETWEEN ? AND ? ORDER BY command, sub, stage, block",
+                             visit_with(true));
+  const uint32_t metric = executions_metric(describe_metrics(model));
+  if (!status.ok() || metric == kNone) return status;
+  const std::string rest = fmt::format(
+      "SELECT o.command, o.stage, o.block, o.value FROM block_other o WHERE o.command BETWEEN ? AND ?"
+      " AND o.metric = {} AND NOT EXISTS (SELECT 1 FROM block_count c WHERE c.command = o.command"
+      " AND c.sub = o.sub AND c.stage = o.stage AND c.block = o.block)"
+      " ORDER BY o.command, o.sub, o.stage, o.block",
+      model.metrics[metric].id);
+  return visit_rows(model, progress, rest, visit_with(false));
 }
 
 Status visit_block_values(const Model& model, const Progress& progress,

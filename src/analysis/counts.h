@@ -24,6 +24,7 @@ struct BlockExecutions {
   uint32_t shader;  // never kNone
   uint32_t block;
   uint64_t executions;
+  bool have_costs;  // static costs times these executions are values of the block
 };
 
 // A block's value of a metric that is not executions x static cost; `executions` of the same block stand beside it.
@@ -38,6 +39,8 @@ struct BlockValue {
 
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit);
+// First those that have static costs, then those that stand among the values of blocks: a driver may count in ways of its
+// own.
 Status visit_block_executions(const Model& model, const Progress& progress,
                               const std::function<void(const BlockExecutions&)>& visit);
 Status visit_block_values(const Model& model, const Progress& progress,

@@ -42,9 +42,9 @@ class LineTable {
     if (Status finished = finish_table(table_, metrics_, options_); !finished.ok()) return finished.error();
     if (!options_.header_above) add_notes(model_, table_);
     if (without_lines_ != 0) {
-      table_.notes.push_back(fmt::format("{} without source lines shown as SPIR-V (name:asm:line of --disassemble); "
-                                         "compile with debug information to see source.",
-                                         without_lines_ == 1 ? "1 shader" : fmt::format("{} shaders", without_lines_)));
+      table_.notes.push_back(fmt::format("{} shader(s) without source lines are shown as SPIR-V, at the line of "
+                                         "--disassemble; debug information would show source.",
+                                         without_lines_));
     }
     return std::move(table_);
   }

@@ -23,6 +23,12 @@ std::string id_of(const std::string& name) {
   return id.empty() ? "metric" : id;
 }
 
+// "Executions" -> "executions", as the other columns are written.
+std::string in_lower_case(std::string title) {
+  if (!title.empty()) title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
+  return title;
+}
+
 // A counter that has this name or id and says the same of itself: a driver's metric may have the same name by chance.
 const catalogue::Counter* counter_for(const store::MetricRow& row) {
   for (const catalogue::Counter& counter : catalogue::counters()) {
@@ -55,7 +61,7 @@ Metric describe(const store::MetricRow& row) {
   Metric metric{.id = id_of(row.name), .title = row.name, .description = row.description};
   if (const catalogue::Counter* counter = counter_for(row)) {
     metric.id = counter->id;
-    metric.title = counter->name;
+    metric.title = in_lower_case(std::string(counter->name));
     metric.unit = unit_of(counter->unit);
     set_division(metric, counter->number);
   }
@@ -81,6 +87,13 @@ uint32_t default_metric(const std::vector<Metric>& metrics) {
     if (metrics[i].id == "instructions") return i;
   }
   return 0;
+}
+
+uint32_t executions_metric(const std::vector<Metric>& metrics) {
+  for (uint32_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].id == "executions") return i;
+  }
+  return kNone;
 }
 
 }  // namespace tally::analysis

@@ -34,4 +34,7 @@ std::vector<Metric> describe_metrics(const Model& model);
 // The metric that tables are sorted by where nobody says otherwise: instructions, else the first.
 uint32_t default_metric(const std::vector<Metric>& metrics);
 
+// The metric that counts executions, or kNone.
+uint32_t executions_metric(const std::vector<Metric>& metrics);
+
 }  // namespace tally::analysis

@@ -11,10 +11,8 @@ void add_notes(const Model& model, Table& table) {
   uint64_t uncounted = 0;
   for (const Uncounted& entry : summary.uncounted) uncounted += entry.commands;
   if (!summary.uncounted.empty()) {
-    table.notes.push_back(fmt::format("Not counted: {} in {} executions of commands; the overview says why.",
-                                      summary.uncounted.size() == 1 ? "1 shader"
-                                                                    : fmt::format("{} shaders", summary.uncounted.size()),
-                                      uncounted));
+    table.notes.push_back(fmt::format("Not counted: {} shader(s) in {} command(s); the overview says why.",
+                                      summary.uncounted.size(), uncounted));
   }
   if (summary.commands_dropped != 0) {
     table.notes.push_back(fmt::format("{} commands are missing: the capture could not keep up.", summary.commands_dropped));

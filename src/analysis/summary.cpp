@@ -42,10 +42,10 @@ class Counter {
 
  private:
   void add_pipeline(const store::PipelineRow& pipeline, uint64_t commands) {
-    bool reason_given = false;
+    bool reason_given = !model_.selection.shader.empty();
     for (const store::RowId id : pipeline.shaders) {
       const uint32_t shader = model_.shader_index.find(id);
-      if (shader == kNone) continue;
+      if (shader == kNone || !model_.shader_selected[shader]) continue;
       const store::ShaderRow& row = model_.shaders[shader];
       const std::string reason = row.not_instrumented.empty() ? pipeline.not_instrumented : row.not_instrumented;
       // One pipeline that counts a shader is enough to call it counted.

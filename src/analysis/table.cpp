@@ -36,9 +36,10 @@ double number_of(const Cell& cell) {
 }
 
 void sort_rows(Table& table, size_t column) {
-  const bool number = table.columns[column].is_number();
+  const Column& by = table.columns[column];
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const Row& a, const Row& b) {
-    return number ? larger(a[column], b[column]) : before_in_text(a[column], b[column]);
+    if (!by.is_number()) return before_in_text(a[column], b[column]);
+    return by.role == ColumnRole::Key ? larger(b[column], a[column]) : larger(a[column], b[column]);
   });
   table.sorted_by = table.columns[column].id;
 }

@@ -52,7 +52,7 @@ struct Table {
 // A cell's value for sorting: text and nothing count as 0.
 double number_of(const Cell& cell);
 
-// Orders the rows by a column, numbers from the largest down, text upwards; equal rows keep their order.
+// Orders the rows by a column: measurements from the largest down, keys and text upwards; equal rows keep their order.
 void sort_rows(Table& table, size_t column);
 
 // Keeps the first `count` rows; 0 keeps all. total_rows remembers how many there were.

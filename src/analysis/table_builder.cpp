@@ -30,11 +30,19 @@ bool all_zero(const Table& table, size_t column) {
                      [&](const Row& row) { return number_of(row[column]) == 0; });
 }
 
+bool all_empty(const Table& table, size_t column) {
+  return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+    const auto* text = std::get_if<std::string>(&row[column]);
+    return text != nullptr && text->empty();
+  });
+}
+
+// Values that are 0 everywhere and keys that nothing has.
 void hide_empty_columns(Table& table) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].is_number() && table.columns[i].role == ColumnRole::Value && all_zero(table, i)) {
-      table.columns[i].shown = false;
-    }
+    Column& column = table.columns[i];
+    const bool number = column.is_number() && column.role == ColumnRole::Value;
+    if (number ? all_zero(table, i) : all_empty(table, i)) column.shown = false;
   }
 }
 
@@ -61,13 +69,19 @@ void take_columns(Table& table, const std::vector<size_t>& places) {
   }
 }
 
-// Appends the share of the sorted column.
-void append_share(Table& table, size_t sorted) {
+double total_of(const Table& table, size_t column, const std::vector<bool>& is_whole) {
   double total = 0;
-  for (const Row& row : table.rows) total += number_of(row[sorted]);
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    if (is_whole.empty() || is_whole[r]) total += number_of(table.rows[r][column]);
+  }
+  return total;
+}
+
+// Appends the share of the sorted column.
+void append_share(Table& table, size_t sorted, double total) {
   for (Row& row : table.rows) row.emplace_back(total > 0 ? 100 * number_of(row[sorted]) / total : 0);
   Column column{.id = "share", .title = "share", .unit = Unit::Percent};
-  column.description = fmt::format("percentage of {} in all rows", table.columns[sorted].title);
+  column.description = fmt::format("percentage of all {}", table.columns[sorted].title);
   table.columns.push_back(std::move(column));
 }
 
@@ -98,15 +112,16 @@ Status pick_columns(Table& table, const std::vector<std::string>& ids) {
   return {};
 }
 
-Status sort_and_share(Table& table, const std::string& id) {
+Status sort_and_share(Table& table, const std::string& id, const std::vector<bool>& is_whole) {
   const auto sorted = find_column(table, id);
   if (!sorted) return sorted.error();
+  const double total = total_of(table, *sorted, is_whole);
   sort_rows(table, *sorted);
   table.columns[*sorted].shown = true;
   const bool divisible = table.columns[*sorted].is_number() && table.columns[*sorted].role == ColumnRole::Value &&
                          table.columns[*sorted].unit != Unit::Percent;
   if (!divisible) return {};
-  append_share(table, *sorted);
+  append_share(table, *sorted, total);
   place_share(table, *sorted);
   return {};
 }
@@ -138,13 +153,14 @@ void append_metrics(Row& row, const MetricMatrix& matrix, size_t index) {
   for (size_t metric = 0; metric < matrix.metric_count(); ++metric) row.emplace_back(matrix.at(index, metric));
 }
 
-Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options) {
+Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
+                    const std::vector<bool>& is_whole) {
   show_telling_metrics(table);
   hide_empty_columns(table);
   std::string sort = options.sort;
   if (sort.empty() && !metrics.empty()) sort = metrics[default_metric(metrics)].id;
   if (!sort.empty()) {
-    if (Status status = sort_and_share(table, sort); !status) return status;
+    if (Status status = sort_and_share(table, sort, is_whole); !status) return status;
   }
   keep_top(table, options.top);
   if (options.columns.empty()) return {};

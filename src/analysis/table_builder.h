@@ -39,6 +39,8 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
 
 // Sorts, adds the column "share", keeps the top rows and the wanted columns. The error names the columns there are.
-Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options);
+// Where rows hold what other rows hold too, `is_whole` says (by row) which of them together are the whole.
+Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
+                    const std::vector<bool>& is_whole = {});
 
 }  // namespace tally::analysis

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 
@@ -29,7 +31,8 @@ class UsageFormatter : public CLI::Formatter {
 // What the chosen command does; the result is the exit status.
 using Action = std::function<int()>;
 
-void add_run(CLI::App& app, Action& chosen);
+// `after_dashes`: the arguments behind "--".
+void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_report(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);

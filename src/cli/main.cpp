@@ -1,7 +1,9 @@
 // The command `tally`: declares the subcommands, parses, runs the chosen one.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -22,19 +24,35 @@ std::string one_line(const CLI::ParseError& error, const CLI::App& app) {
   return text + " (see " + help + " --help)";
 }
 
+// What stands behind the first "--" is the application's, whatever it looks like: the parser does not see it.
+struct Arguments {
+  std::vector<std::string> own;  // in reverse, as CLI11 takes them
+  std::vector<std::string> after_dashes;
+};
+
+Arguments split_arguments(int argc, char** argv) {
+  Arguments arguments;
+  const std::vector<std::string> all(argv + 1, argv + argc);
+  const auto dashes = std::find(all.begin(), all.end(), "--");
+  arguments.own.assign(std::make_reverse_iterator(dashes), all.rend());
+  if (dashes != all.end()) arguments.after_dashes.assign(dashes + 1, all.end());
+  return arguments;
+}
+
 int parse_and_run(int argc, char** argv) {
+  Arguments arguments = split_arguments(argc, argv);
   CLI::App app{"Exact GPU counters of any Vulkan application, on any driver.", "tally"};
   app.set_version_flag("--version", "tally " TALLY_VERSION);
   app.require_subcommand(1);
   app.footer("Start with: tally run -- APPLICATION; tally doctor says what may be missing.");
   tally::cli::Action chosen;
-  tally::cli::add_run(app, chosen);
+  tally::cli::add_run(app, chosen, arguments.after_dashes);
   tally::cli::add_report(app, chosen);
   tally::cli::add_list(app, chosen);
   tally::cli::add_doctor(app, chosen);
   tally::cli::add_vulkan_probe(app, chosen);
   try {
-    app.parse(argc, argv);
+    app.parse(arguments.own);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return tally::cli::fail({one_line(error, app)});

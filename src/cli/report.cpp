@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 
 #include "analysis/analyzer.h"
 #include "analysis/summary.h"
@@ -30,6 +31,7 @@ struct Options {
   std::string disassemble;
   std::string frames;
   std::string shader;
+  std::string columns;
   std::string format = "text";
   std::optional<size_t> top;
   std::optional<size_t> width;
@@ -38,6 +40,15 @@ struct Options {
   bool json() const { return format == "json"; }
   bool is_overview() const { return by.empty() && annotate.empty() && disassemble.empty(); }
 };
+
+std::vector<std::string> split(const std::string& list, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, separator);) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
 
 size_t terminal_width() {
   winsize size{};
@@ -60,6 +71,7 @@ Result<analysis::Selection> selection_of(const Options& options) {
 
 Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& options) {
   analysis::TableOptions table_options = options.table;
+  table_options.columns = split(options.columns, ',');
   if (!options.disassemble.empty()) return analyzer.listings(analysis::ListingKind::Disassembly, table_options);
   if (!options.annotate.empty()) return analyzer.listings(analysis::ListingKind::Source, table_options);
   if (options.is_overview()) {
@@ -115,10 +127,8 @@ void add_report(CLI::App& app, Action& chosen) {
   command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")->type_name("N");
   command->add_option("--sort", options->table.sort, "Sort by this column, e.g. texture_samples or gpu_time")
       ->type_name("COLUMN");
-  command->add_option("--columns", options->table.columns, "Show just these columns (ids as in --format json)")
-      ->delimiter(',')
-      ->type_name("A,B,..")
-      ->expected(1);
+  command->add_option("--columns", options->columns, "Show just these columns (ids as in --format json)")
+      ->type_name("A,B,...");
   command->add_option("--frame", options->frames, "Only frame 7, or frames 3-9, 3- or -9")->type_name("A-B");
   command->add_option("--shader", options->shader,
                       "Only shaders whose name or stage matches (* and ? allowed) or whose hash starts so")

@@ -207,9 +207,18 @@ class Run {
   std::unique_ptr<store::Collector> collector_;
 };
 
+// `tally run app x -- y`: the dashes are the application's where it stands in front of them.
+std::vector<std::string> application_of(std::vector<std::string> before,
+                                        const std::vector<std::string>& after_dashes) {
+  if (before.empty()) return after_dashes;
+  if (!after_dashes.empty()) before.emplace_back("--");
+  before.insert(before.end(), after_dashes.begin(), after_dashes.end());
+  return before;
+}
+
 }  // namespace
 
-void add_run(CLI::App& app, Action& chosen) {
+void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Run an application and capture what its shaders do");
   command->formatter(std::make_shared<UsageFormatter>("tally run [OPTIONS] [--] APPLICATION [ARGUMENTS...]"));
@@ -226,15 +235,13 @@ void add_run(CLI::App& app, Action& chosen) {
   command->add_flag("-q,--quiet", options->quiet, "No summary");
   command->add_flag("-v,--verbose", options->verbose, "Say what is done to the environment; twice: the layers' log too");
   command->footer("Its exit status, input and output are the application's own. Example: tally run -- vkcube --c 100");
-  command->callback([options, command, &chosen] {
-    options->application = command->remaining();
-    if (!options->application.empty() && options->application.front() == "--") {
-      options->application.erase(options->application.begin());
+  command->callback([options, command, &chosen, after_dashes] {
+    const std::vector<std::string> before = command->remaining();
+    if (!before.empty() && before.front().starts_with('-')) {
+      throw CLI::ParseError("unknown option " + before.front(), kFailed);
     }
+    options->application = application_of(before, after_dashes);
     if (options->application.empty()) throw CLI::RequiredError("APPLICATION");
-    if (options->application.front().starts_with('-')) {
-      throw CLI::ParseError("unknown option " + options->application.front(), kFailed);
-    }
     chosen = [options] { return Run(*options).run(); };
   });
 }

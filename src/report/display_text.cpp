@@ -138,6 +138,21 @@ std::string shortened_at_start(std::string_view text, size_t width) {
   return std::string(kEllipsis) + std::string(text);
 }
 
+std::string wrapped(std::string_view text, size_t width) {
+  std::string out, line = " ";
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (display_width(line) + 1 + display_width(word) > width && line.size() > 1) {
+      out += line + "\n";
+      line = " ";
+    }
+    line += " " + std::string(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out + line + "\n";
+}
+
 std::string left_aligned(std::string_view text, size_t width) {
   const size_t have = display_width(text);
   return std::string(text) + std::string(have < width ? width - have : 0, ' ');

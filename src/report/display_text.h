@@ -18,6 +18,9 @@ size_t display_width(std::string_view text);
 std::string shortened(std::string_view text, size_t width);
 std::string shortened_at_start(std::string_view text, size_t width);
 
+// Printable text as lines of at most `width` cells, broken at spaces, each with two spaces in front and a line end.
+std::string wrapped(std::string_view text, size_t width);
+
 // `text` filled up with spaces to `width` cells.
 std::string left_aligned(std::string_view text, size_t width);
 std::string right_aligned(std::string_view text, size_t width);

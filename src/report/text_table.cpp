@@ -17,7 +17,7 @@ using analysis::Table;
 
 constexpr size_t kGap = 2;
 constexpr size_t kLeastTextWidth = 24;
-constexpr size_t kLeastKeyWidth = 12;
+constexpr size_t kLeastKeyWidth = 20;
 
 // One column that is shown: its texts, and the cells it may take.
 struct Strip {
@@ -112,10 +112,10 @@ std::string heading(const Table& table) {
   return printable(text) + "\n";
 }
 
-std::vector<Strip> shown_strips(const Table& table, const TextOptions& options) {
+std::vector<Strip> shown_strips(const Table& table) {
   std::vector<Strip> strips;
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].shown || options.all_columns) strips.push_back(make_strip(table, i));
+    if (table.columns[i].shown) strips.push_back(make_strip(table, i));
   }
   return strips;
 }
@@ -123,7 +123,7 @@ std::vector<Strip> shown_strips(const Table& table, const TextOptions& options) 
 }  // namespace
 
 std::string text_table(const Table& table, const TextOptions& options) {
-  std::vector<Strip> strips = shown_strips(table, options);
+  std::vector<Strip> strips = shown_strips(table);
   const size_t dropped = drop_values(strips, options.width);
   shrink(strips, options.width);
 
@@ -137,10 +137,9 @@ std::string text_table(const Table& table, const TextOptions& options) {
       out += line_of(strips, [r](const Strip& s) { return s.texts[r]; });
     }
   }
-  for (const std::string& note : table.notes) out += "  " + printable(note) + "\n";
+  for (const std::string& note : table.notes) out += wrapped(printable(note), options.width);
   if (dropped != 0) {
-    out += fmt::format("  {} left out for want of width: --columns picks, --width widens.\n",
-                       counted(dropped, "column"));
+    out += fmt::format("  ({} more: --width, --columns)\n", counted(dropped, "column"));
   }
   return out;
 }

@@ -9,7 +9,6 @@ namespace tally::report {
 
 struct TextOptions {
   size_t width = 120;      // cells of a line; wide columns give way first, then the last values are left out
-  bool all_columns = false;  // show the columns that are hidden by default too
 };
 
 std::string text_table(const analysis::Table& table, const TextOptions& options);

@@ -102,9 +102,9 @@ TEST(ReportJson, instructions_are_the_same_sum_by_whatever_they_are_divided) {
   const store::TestDirectory directory;
   const std::string file = directory.file("sample.tally");
   write_sample_capture(file);
-  // Two frames: the vertex shader's 3 instructions 9 times; the fragment shader's 4, 2 and 3 by block; the loop's 1, 2,
+  // Two frames: the vertex shader's 3 instructions 9 times; the fragment shader's 3, 2 and 3 by block; the loop's 1, 2,
   // 3, 2 and 1.
-  constexpr uint64_t kVertex = 9 * 3, kFragment = 2'001'000ull * 4 + 400 * 2 + 2'001'000ull * 3;
+  constexpr uint64_t kVertex = 9 * 3, kFragment = 2'001'000ull * 3 + 400 * 2 + 2'001'000ull * 3;
   constexpr uint64_t kLoop = 256 * 1 + 2816 * 2 + 2816 * 3 + 2560 * 2 + 256 * 1;
   for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame"}) {
     const auto json = nlohmann::json::parse(report(file, {"--by", by, "--format", "json"}).standard_output);

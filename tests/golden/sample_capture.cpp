@@ -78,6 +78,8 @@ class Sample {
       writer_.add_device_metric(device_, i, metrics_.back());
     }
     buffer_ = writer_.add(store::ObjectRow{.device = device_, .type = "VkCommandBuffer", .handle = 1});
+    render_pass_ = writer_.add(
+        store::ObjectRow{.device = device_, .type = "VkRenderPass", .handle = 2, .name = "main"});
     const RowId frame = writer_.add(store::LabelRow{.name = "Frame"});
     opaque_ = writer_.add(store::LabelRow{.parent = frame, .name = "Opaque"});
     reduce_ = writer_.add(store::LabelRow{.parent = frame, .name = "Reduce"});
@@ -138,7 +140,7 @@ class Sample {
     const RowId execution = writer_.add(
         store::ExecutionRow{.submission = submission, .command_buffer = buffer_, .recording = number});
     const RowId pass = writer_.add(store::PassRow{.execution = execution,
-                                                  .name = "main",
+                                                  .render_pass = render_pass_,
                                                   .width = 640,
                                                   .height = 480,
                                                   .layers = 1,
@@ -197,7 +199,7 @@ class Sample {
 
   store::Writer& writer_;
   std::vector<RowId> metrics_;
-  RowId process_ = 0, device_ = 0, queue_ = 0, buffer_ = 0, opaque_ = 0, reduce_ = 0;
+  RowId process_ = 0, device_ = 0, queue_ = 0, buffer_ = 0, render_pass_ = 0, opaque_ = 0, reduce_ = 0;
   RowId graphics_ = 0, compute_ = 0, uncounted_ = 0;
   Shader lit_, triangle_, loop_;
 };

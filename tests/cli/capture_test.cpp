@@ -1,0 +1,116 @@
+// Whole way: an application under `tally run`, then `tally report` of the capture. The application dispatches 4 x 64
+// invocations in each submission; each submission is a frame, since it never presents.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+#include "store/test_capture.h"
+
+namespace tally::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Capture : public testing::Test {
+ protected:
+  cli::CapturedRun run(const std::string& options, const std::string& arguments) {
+    return run_script(folder_.path(), "exec \"$TALLY\" run " + options + " -- \"$APP\" " + arguments);
+  }
+
+  nlohmann::json report(const std::string& options, const std::string& file = "launched_app.tally") {
+    const auto result = run_script(folder_.path(), "exec \"$TALLY\" report --format json " + options + " " + file);
+    EXPECT_EQ(result.end.shell_status(), 0) << result.standard_error;
+    return nlohmann::json::parse(result.standard_output);
+  }
+
+  store::TestDirectory folder_;
+};
+
+TEST_F(Capture, counts_of_a_compute_shader_are_exact) {
+  const auto result = run("", "3 0");
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  EXPECT_EQ(result.standard_output, "done\n");
+  EXPECT_THAT(result.standard_error, HasSubstr("3 dispatches"));
+  EXPECT_THAT(result.standard_error, HasSubstr("tally: next: tally report launched_app.tally\n"));
+
+  const auto shader = report("--by shader");
+  ASSERT_EQ(shader["tables"][0]["rows"].size(), 1u);
+  EXPECT_EQ(shader["tables"][0]["rows"][0]["stage"], "compute");
+  EXPECT_EQ(shader["tables"][0]["rows"][0]["invocations"], 3 * 4 * 64);
+  EXPECT_EQ(shader["tables"][0]["rows"][0]["commands"], 3);
+
+  // A store to shared memory by 16 of the 64 invocations of each group.
+  EXPECT_EQ(shader["tables"][0]["rows"][0]["shared_stores"], 3 * 4 * 16);
+}
+
+TEST_F(Capture, sums_are_the_same_by_draw_block_and_line) {
+  ASSERT_EQ(run("", "2 0").end.shell_status(), 0);
+  const auto sum = [this](const std::string& by) {
+    uint64_t total = 0;
+    const auto json = report("--by " + by);
+    for (const auto& row : json["tables"][0]["rows"]) total += row["instructions"].get<uint64_t>();
+    return total;
+  };
+  const uint64_t expected = sum("shader");
+  EXPECT_GT(expected, 0u);
+  for (const char* by : {"draw", "pass", "block", "line", "pipeline", "frame", "label"}) EXPECT_EQ(sum(by), expected) << by;
+}
+
+TEST_F(Capture, loop_body_runs_ten_times_as_often_as_its_shader) {
+  ASSERT_EQ(run("", "1 0").end.shell_status(), 0);
+  std::set<uint64_t> executions;
+  const auto json = report("--by block");
+  for (const auto& row : json["tables"][0]["rows"]) executions.insert(row["executions"].get<uint64_t>());
+  EXPECT_EQ(executions, (std::set<uint64_t>{4 * 16, 4 * 64, 4 * 64 * 10, 4 * 64 * 11}));
+}
+
+TEST_F(Capture, frames_limit_what_is_captured) {
+  ASSERT_EQ(run("--frames 1-2", "5 0").end.shell_status(), 0);
+  EXPECT_EQ(report("--by frame")["tables"][0]["rows"].size(), 2u);
+}
+
+TEST_F(Capture, what_was_done_before_an_abort_is_in_the_capture) {
+  const auto result = run("", "3 abort");
+  EXPECT_EQ(result.end.shell_status(), 128 + 6);
+  EXPECT_THAT(result.standard_error, HasSubstr("ended by SIGABRT"));
+  EXPECT_EQ(report("--by draw")["tables"][0]["rows"].size(), 3u);
+  EXPECT_EQ(report("")["capture"]["exit_status"], 128 + 6);
+}
+
+TEST_F(Capture, what_was_done_before_a_kill_is_in_the_capture) {
+  const auto result = run_script(folder_.path(), R"(
+    mkfifo output
+    "$TALLY" run -- "$APP" 2 wait > output &
+    read line < output
+    pkill -KILL -P $! ; wait $!)");
+  EXPECT_EQ(result.end.shell_status(), 128 + 9);
+  EXPECT_EQ(report("--by draw")["tables"][0]["rows"].size(), 2u);
+}
+
+TEST_F(Capture, second_run_gets_a_number) {
+  ASSERT_EQ(run("-q", "1 0").end.shell_status(), 0);
+  ASSERT_EQ(run("-q", "1 0").end.shell_status(), 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("launched_app.tally")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("launched_app-2.tally")));
+}
+
+TEST_F(Capture, several_processes_share_a_capture) {
+  const auto result = run_script(folder_.path(), "exec \"$TALLY\" run -o two.tally -- sh -c '\"$APP\" 1 0; \"$APP\" 2 0'");
+  ASSERT_EQ(result.end.shell_status(), 0);
+  const auto json = report("", "two.tally");
+  EXPECT_EQ(json["capture"]["processes"], 2);
+  EXPECT_EQ(json["capture"]["dispatches"], 3);
+}
+
+TEST_F(Capture, processes_that_outlive_the_first_are_waited_for) {
+  const auto result = run_script(folder_.path(), "\"$TALLY\" run -o later.tally -- sh -c '{ \"$APP\" 2 0; } & "
+                                                 "while ! [ -s later.tally ]; do sleep 0.05; done; sleep 0.3'");
+  ASSERT_EQ(result.end.shell_status(), 0);
+  EXPECT_EQ(report("", "later.tally")["capture"]["dispatches"], 2);
+}
+
+}  // namespace
+}  // namespace tally::test

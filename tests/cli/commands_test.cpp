@@ -1,0 +1,152 @@
+// What report, list and doctor say, and how they end, for all kinds of wrong input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+#include "store/test_capture.h"
+
+namespace tally::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class Commands : public testing::Test {
+ protected:
+  cli::CapturedRun tally(const std::vector<std::string>& arguments, const std::vector<std::string>& variables = {}) {
+    return run_tally(folder_.path(), arguments, variables);
+  }
+
+  // One line on standard error, nothing on standard output, status 2.
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& because) {
+    const auto run = tally(arguments);
+    EXPECT_EQ(run.end.shell_status(), 2);
+    EXPECT_EQ(run.standard_output, "");
+    EXPECT_THAT(run.standard_error, HasSubstr(because));
+    EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1) << run.standard_error;
+  }
+
+  void change(const std::string& file, const char* sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(folder_.file(file).c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    sqlite3_close(database);
+  }
+
+  store::TestDirectory folder_;
+};
+
+TEST_F(Commands, version_is_the_projects) {
+  const auto run = tally({"--version"});
+  EXPECT_EQ(run.end.shell_status(), 0);
+  EXPECT_EQ(run.standard_output, "tally " TALLY_VERSION "\n");
+}
+
+TEST_F(Commands, help_names_every_command) {
+  const auto run = tally({"--help"});
+  EXPECT_EQ(run.end.shell_status(), 0);
+  for (const char* command : {"run", "report", "list", "doctor"}) EXPECT_THAT(run.standard_output, HasSubstr(command));
+}
+
+TEST_F(Commands, unknown_commands_and_options_are_refused) {
+  expect_refused({}, "subcommand is required");
+  expect_refused({"frobnicate"}, "frobnicate");
+  expect_refused({"report", "--bogus", "x.tally"}, "--bogus");
+  expect_refused({"report", "x.tally", "--by", "colour"}, "colour");
+  expect_refused({"report", "x.tally", "--format", "xml"}, "xml");
+  expect_refused({"list", "--bogus"}, "--bogus");
+  expect_refused({"doctor", "extra"}, "extra");
+}
+
+TEST_F(Commands, files_that_are_no_capture_are_refused) {
+  expect_refused({"report", "missing.tally"}, "missing.tally: No such file or directory");
+  std::ofstream(folder_.file("text.tally")) << "Not a capture, but long enough to have been one, one might have thought.";
+  expect_refused({"report", "text.tally"}, "is not a Tally capture");
+  change("other.db", "CREATE TABLE t (x)");
+  expect_refused({"report", "other.db"}, "is an SQLite database, but not a Tally capture");
+  expect_refused({"report", "."}, "not a regular file");
+}
+
+TEST_F(Commands, captures_of_another_format_are_refused) {
+  store::write_test_capture(folder_.file("old.tally"));
+  change("old.tally", "PRAGMA user_version = 0");
+  expect_refused({"report", "old.tally"}, "older than");
+  change("old.tally", "PRAGMA user_version = 99");
+  expect_refused({"report", "old.tally"}, "newer than");
+}
+
+TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {
+  store::write_test_capture(folder_.file("a.tally"));
+  expect_refused({"report", "a.tally", "--by", "draw", "--sort", "colour"}, "there is no column 'colour'");
+  expect_refused({"report", "a.tally", "--by", "draw", "--columns", "frame,colour"}, "there is no column 'colour'");
+  expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is no range of frames");
+  expect_refused({"report", "a.tally", "--annotate", "nothing"}, "no shader of the capture matches 'nothing'");
+}
+
+TEST_F(Commands, damaged_spirv_is_no_reason_to_fail) {
+  store::write_test_capture(folder_.file("a.tally"));  // its module is two words long
+  EXPECT_EQ(tally({"report", "a.tally"}).end.shell_status(), 0);
+  expect_refused({"report", "a.tally", "--annotate", "blur"}, "blur.spv");
+}
+
+TEST_F(Commands, names_cannot_send_control_characters_to_the_terminal) {
+  store::write_test_capture(folder_.file("a.tally"));
+  change("a.tally", "UPDATE module SET name = 'red' || char(27) || '[31m' || char(10) || 'line'");
+  const auto run = tally({"report", "a.tally", "--by", "shader"});
+  EXPECT_EQ(run.standard_output.find('\x1b'), std::string::npos);
+  EXPECT_THAT(run.standard_output, HasSubstr("red\xEF\xBF\xBD[31m\xEF\xBF\xBDline"));
+}
+
+TEST_F(Commands, output_that_cannot_be_written_is_an_error) {
+  store::write_test_capture(folder_.file("a.tally"));
+  const auto run = run_script(folder_.path(), "\"$TALLY\" report a.tally > /dev/full");
+  EXPECT_EQ(run.end.shell_status(), 2);
+  EXPECT_THAT(run.standard_error, HasSubstr("No space left"));
+}
+
+TEST_F(Commands, list_shows_what_tally_adds) {
+  const auto run = tally({"list", "--format", "json"});
+  ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
+  const auto json = nlohmann::json::parse(run.standard_output);
+  ASSERT_FALSE(json["devices"].empty());
+  for (const auto& device : json["devices"]) {
+    const auto& interface = device["interfaces"][0];
+    EXPECT_EQ(interface["name"], "VK_ARM_shader_instrumentation");
+    // The layer offers the extension exactly where nothing is missing that we know to be needed.
+    EXPECT_EQ(interface["with_tally"].get<bool>(), interface["native"].get<bool>() || device["missing"].empty());
+    EXPECT_EQ(device["metrics"].empty(), !interface["with_tally"].get<bool>());
+  }
+}
+
+TEST_F(Commands, list_without_device_says_so) {
+  const auto run = tally({"list"}, {"VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"});
+  EXPECT_EQ(run.end.shell_status(), 1);
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_THAT(run.standard_error, HasSubstr("tally doctor says more"));
+}
+
+TEST_F(Commands, doctor_finds_a_driver_manifest_that_is_missing) {
+  const auto run = tally({"doctor"}, {"VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"});
+  EXPECT_EQ(run.end.shell_status(), 1);
+  EXPECT_THAT(run.standard_output, HasSubstr("PROBLEM  driver: /nonexistent.json cannot be read"));
+  EXPECT_THAT(run.standard_output, HasSubstr("mesa-vulkan-drivers"));
+}
+
+TEST_F(Commands, doctor_is_content_where_captures_work) {
+  const auto run = tally({"doctor", "--format", "json"});
+  EXPECT_EQ(run.end.shell_status(), 0) << run.standard_output;
+  EXPECT_TRUE(nlohmann::json::parse(run.standard_output)["ready"].get<bool>());
+}
+
+TEST_F(Commands, moved_away_layers_are_noticed) {
+  const auto run = run_script(folder_.path(), "mkdir bin && cp \"$TALLY\" bin/ && bin/tally run -- true");
+  EXPECT_EQ(run.end.shell_status(), 2);
+  EXPECT_THAT(run.standard_error, HasSubstr("VK_LAYER_TALLY_counters was not found"));
+}
+
+}  // namespace
+}  // namespace tally::test

@@ -1,0 +1,52 @@
+#include "program.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "cli/environment.h"
+
+namespace tally::test {
+namespace {
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+cli::Environment clean_environment() {
+  cli::Environment environment = cli::current_environment();
+  std::erase_if(environment, [](const auto& variable) {
+    // The driver that the test runs on stays.
+    if (variable.first == "VK_DRIVER_FILES" || variable.first == "VK_ICD_FILENAMES") return false;
+    return variable.first.starts_with("VK_") || variable.first.starts_with("TALLY_");
+  });
+  return environment;
+}
+
+}  // namespace
+
+cli::CapturedRun run_script(const std::string& folder, const std::string& script,
+                            const std::vector<std::string>& variables) {
+  cli::Environment environment = clean_environment();
+  environment["TALLY"] = TALLY_PROGRAM;
+  environment["APP"] = TALLY_LAUNCHED_APP;
+  for (const std::string& variable : variables) {
+    const size_t equals = variable.find('=');
+    environment[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  const std::string whole = "cd " + quoted(folder) + " || exit 98\n" + script;
+  auto run = cli::run_captured({"/bin/bash", "-c", whole}, cli::environment_strings(environment),
+                               std::chrono::seconds(120));
+  if (!run) throw std::runtime_error(run.error().message);
+  return std::move(*run);
+}
+
+cli::CapturedRun run_tally(const std::string& folder, const std::vector<std::string>& arguments,
+                           const std::vector<std::string>& variables) {
+  std::string script = "exec \"$TALLY\"";
+  for (const std::string& argument : arguments) script += " " + quoted(argument);
+  return run_script(folder, script, variables);
+}
+
+}  // namespace tally::test

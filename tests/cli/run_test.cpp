@@ -1,0 +1,172 @@
+// `tally run` must be invisible: statuses, streams, signals and job control are the application's own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "program.h"
+#include "store/test_capture.h"
+
+namespace tally::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Run : public testing::Test {
+ protected:
+  cli::CapturedRun tally(std::vector<std::string> arguments, const std::vector<std::string>& variables = {}) {
+    arguments.insert(arguments.begin(), "run");
+    return run_tally(folder_.path(), arguments, variables);
+  }
+  cli::CapturedRun script(const std::string& text) { return run_script(folder_.path(), text); }
+  bool exists(const std::string& name) const { return std::filesystem::exists(folder_.file(name)); }
+
+  store::TestDirectory folder_;
+};
+
+TEST_F(Run, exit_status_is_the_applications) {
+  EXPECT_EQ(tally({"--", "sh", "-c", "exit 0"}).end.shell_status(), 0);
+  EXPECT_EQ(tally({"--", "sh", "-c", "exit 37"}).end.shell_status(), 37);
+}
+
+TEST_F(Run, end_by_signal_is_128_and_the_signal_and_is_said) {
+  const auto run = tally({"--", "sh", "-c", "kill -SEGV $$"});
+  EXPECT_FALSE(run.end.by_signal);
+  EXPECT_EQ(run.end.number, 128 + 11);
+  EXPECT_THAT(run.standard_error, HasSubstr("ended by SIGSEGV"));
+}
+
+TEST_F(Run, standard_output_holds_nothing_but_the_applications) {
+  const auto run = tally({"--", "printf", "a\\nb"});
+  EXPECT_EQ(run.standard_output, "a\nb");
+}
+
+TEST_F(Run, standard_input_reaches_the_application) {
+  const auto run = script("printf 'one\\ntwo\\n' | \"$TALLY\" run -q -- cat");
+  EXPECT_EQ(run.standard_output, "one\ntwo\n");
+  EXPECT_EQ(run.standard_error, "");
+}
+
+TEST_F(Run, arguments_that_look_like_options_are_the_applications) {
+  EXPECT_EQ(tally({"-q", "--", "echo", "-v", "--frames", "--", "-o"}).standard_output, "-v --frames -- -o\n");
+  EXPECT_EQ(tally({"-q", "echo", "-v", "--", "--frames"}).standard_output, "-v -- --frames\n");
+}
+
+TEST_F(Run, signals_are_forwarded) {
+  for (const char* signal : {"HUP", "INT", "QUIT", "TERM", "USR1", "USR2"}) {
+    const std::string name = signal;
+    const auto run = script("set -m  # else the shell starts it with SIGINT and SIGQUIT ignored\nmkfifo ready-" + name + "\n\"$TALLY\" run -q -- bash -c 'trap \"exit 42\" " + name +
+                            "; echo > ready-" + name + "; while :; do sleep 0.05; done' &\nread < ready-" + name +
+                            "\nkill -" + name + " $!\nwait $!");
+    EXPECT_EQ(run.end.shell_status(), 42) << signal;
+  }
+}
+
+TEST_F(Run, ignored_signals_stay_ignored) {
+  const auto run = script("trap '' HUP; exec \"$TALLY\" run -q -- bash -c 'kill -HUP $$; echo alive'");
+  EXPECT_EQ(run.standard_output, "alive\n");
+}
+
+TEST_F(Run, blocked_signals_of_ours_are_not_blocked_in_the_application) {
+  const auto run = tally({"-q", "--", "sh", "-c", "grep SigBlk /proc/self/status"});
+  EXPECT_THAT(run.standard_output, HasSubstr("0000000000000000"));
+}
+
+TEST_F(Run, stops_and_continues_with_the_application) {
+  const auto run = script(R"(
+    mkfifo ready
+    "$TALLY" run -q -- bash -c 'echo $$ > ready; kill -STOP $$; echo continued; exit 5' &
+    tally=$!
+    read app < ready
+    for i in $(seq 100); do
+      grep -q '^State:.*stopped' /proc/$tally/status && break
+      sleep 0.05
+    done
+    grep '^State' /proc/$tally/status
+    kill -CONT $tally
+    wait $tally)");
+  EXPECT_THAT(run.standard_output, HasSubstr("stopped"));
+  EXPECT_THAT(run.standard_output, HasSubstr("continued"));
+  EXPECT_EQ(run.end.shell_status(), 5);
+}
+
+TEST_F(Run, program_that_does_not_exist_is_127_and_one_that_cannot_run_is_126) {
+  const auto missing = tally({"--", "./no-such-program"});
+  EXPECT_EQ(missing.end.shell_status(), 127);
+  EXPECT_EQ(missing.standard_error, "tally: cannot run './no-such-program': No such file or directory\n");
+  std::ofstream(folder_.file("plain")) << "text";
+  EXPECT_EQ(tally({"--", "./plain"}).end.shell_status(), 126);
+  EXPECT_FALSE(exists("plain.tally"));
+}
+
+TEST_F(Run, script_without_interpreter_is_run_by_the_shell) {
+  std::ofstream(folder_.file("script")) << "echo from script $1\n";
+  std::filesystem::permissions(folder_.file("script"), std::filesystem::perms::owner_all);
+  EXPECT_EQ(tally({"-q", "--", "./script", "one"}).standard_output, "from script one\n");
+}
+
+TEST_F(Run, environment_of_the_user_is_kept_and_added_to) {
+  const auto run = tally({"-q", "--", "env"}, {"VK_INSTANCE_LAYERS=VK_LAYER_MINE", "VK_ADD_LAYER_PATH=/mine", "OTHER=1"});
+  EXPECT_THAT(run.standard_output,
+              HasSubstr("\nVK_INSTANCE_LAYERS=VK_LAYER_MINE:VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters\n"));
+  EXPECT_THAT(run.standard_output, HasSubstr(":/mine\n"));
+  EXPECT_THAT(run.standard_output, HasSubstr("\nOTHER=1\n"));
+  EXPECT_THAT(run.standard_output, HasSubstr("\nTALLY_CAPTURE_SOCKET=/"));
+}
+
+TEST_F(Run, options_reach_the_capture_layer) {
+  const auto run = tally({"-q", "--frames", "3-9", "--shader", "blur", "--", "env"});
+  EXPECT_THAT(run.standard_output, HasSubstr("\nTALLY_FRAMES=3-9\n"));
+  EXPECT_THAT(run.standard_output, HasSubstr("\nTALLY_SHADER=*blur*\n"));
+}
+
+TEST_F(Run, socket_is_where_only_this_user_can_go_and_is_gone_afterwards) {
+  const auto run = tally({"-q", "--", "sh", "-c",
+                          "stat -c %a \"$(dirname \"$TALLY_CAPTURE_SOCKET\")\"; dirname \"$TALLY_CAPTURE_SOCKET\""});
+  ASSERT_THAT(run.standard_output, testing::StartsWith("700\n"));
+  std::string socket_folder = run.standard_output.substr(4);
+  socket_folder.pop_back();
+  EXPECT_FALSE(std::filesystem::exists(socket_folder)) << socket_folder;
+}
+
+TEST_F(Run, application_without_vulkan_leaves_no_capture_and_it_is_said) {
+  const auto run = tally({"--", "true"});
+  EXPECT_EQ(run.end.shell_status(), 0);
+  EXPECT_THAT(run.standard_error, HasSubstr("no Vulkan device was made by true"));
+  EXPECT_FALSE(exists("true.tally"));
+}
+
+TEST_F(Run, existing_file_is_not_overwritten) {
+  std::ofstream(folder_.file("mine.tally")) << "mine";
+  const auto run = tally({"-o", "mine.tally", "--", "echo", "ran"});
+  EXPECT_EQ(run.end.shell_status(), 2);
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_EQ(run.standard_error, "tally: mine.tally exists; choose another name with -o, or replace it with --force\n");
+  EXPECT_EQ(std::filesystem::file_size(folder_.file("mine.tally")), 4u);
+}
+
+TEST_F(Run, force_replaces_captures_only) {
+  std::ofstream(folder_.file("mine.tally")) << "mine";
+  EXPECT_EQ(tally({"--force", "-o", "mine.tally", "--", "true"}).end.shell_status(), 2);
+  EXPECT_EQ(std::filesystem::file_size(folder_.file("mine.tally")), 4u);
+}
+
+TEST_F(Run, wrong_options_are_one_line_and_status_2) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"--bogus", "--", "echo"}, {"--frames", "9-3", "--", "echo"}, {"--driver", "no-such-driver", "--", "echo"}, {}, {"--"}};
+  for (const auto& arguments : wrong) {
+    const auto run = tally(arguments);
+    EXPECT_EQ(run.end.shell_status(), 2) << run.standard_error;
+    EXPECT_EQ(run.standard_output, "");
+    EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1) << run.standard_error;
+  }
+}
+
+TEST_F(Run, verbose_says_what_is_set) {
+  EXPECT_THAT(tally({"-v", "--", "true"}).standard_error, HasSubstr("tally: VK_INSTANCE_LAYERS=VK_LAYER_TALLY_capture:"));
+}
+
+}  // namespace
+}  // namespace tally::test
