@@ -132,12 +132,6 @@ DriverCounters GlContext::list_driver_counters() {
   return DriverCounters::list(gl_);
 }
 
-GLenum GlContext::application_gets_error(GLenum error) {
-  if (stashed_error_ == GL_NO_ERROR) return error;
-  // GL keeps the first error until it is asked for and drops what comes meanwhile: so do we with `error`.
-  return std::exchange(stashed_error_, static_cast<GLenum>(GL_NO_ERROR));
-}
-
 void GlContext::before_query(GLenum target, GLuint index) noexcept {
   if (!queries_.is_open()) return;
   const CountingErrorGuard guard(gl_, stashed_error_);

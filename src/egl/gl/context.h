@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "egl/gl/driver_segments.h"
@@ -53,8 +54,12 @@ class GlContext {
   QueryKinds try_query_kinds();
   DriverCounters list_driver_counters();
 
-  // glGetError as the application calls it; `error` is what the driver says. Errors that we found before come first.
-  GLenum application_gets_error(GLenum error);
+  // glGetError as the application calls it; `error` is what the driver says. An error that we found before comes first:
+  // GL keeps the first one until it is asked for and drops what comes meanwhile.
+  GLenum application_gets_error(GLenum error) {
+    if (stashed_error_ == GL_NO_ERROR) [[likely]] return error;
+    return std::exchange(stashed_error_, static_cast<GLenum>(GL_NO_ERROR));
+  }
 
   // Around the application's own queries (gpu_queries.h) and monitors.
   void before_query(GLenum target, GLuint index) noexcept;

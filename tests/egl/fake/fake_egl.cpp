@@ -18,7 +18,15 @@ namespace {
 
 thread_local EGLint t_error = EGL_SUCCESS;
 
-void* handle(uintptr_t number) { return reinterpret_cast<void*>(0xFA4E0000 + number); }
+#ifdef TALLY_SECOND_FAKE
+constexpr EGLenum kPlatform = kSecondFakePlatform;
+#else
+constexpr EGLenum kPlatform = kFakePlatform;
+#endif
+
+void* handle(uintptr_t number) {
+  return reinterpret_cast<void*>((uintptr_t{kPlatform} << 16) + number);
+}
 
 bool has_own_counters() { return std::getenv("TALLY_FAKE_BRCM") != nullptr; }
 
@@ -57,7 +65,7 @@ EGLBoolean query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* count) {
 }
 
 EGLDisplay get_platform_display(EGLenum platform, void* native, const EGLAttrib*) {
-  if (platform == kFakePlatform || (platform == EGL_PLATFORM_DEVICE_EXT && native == handle(3))) {
+  if (platform == kPlatform || (platform == EGL_PLATFORM_DEVICE_EXT && native == handle(3))) {
     return handle(0);
   }
   t_error = EGL_BAD_PARAMETER;

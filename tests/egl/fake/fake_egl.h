@@ -4,8 +4,10 @@
 
 namespace tally::egl_test {
 
-// For eglGetPlatformDisplay. No real vendor knows it.
+// For eglGetPlatformDisplay. No real vendor knows them. The second is that of a copy of the library, so that a program
+// can have one behind Tally and one as it is.
 inline constexpr int kFakePlatform = 0x7A11;
+inline constexpr int kSecondFakePlatform = 0x7A12;
 
 // Settings of the environment: TALLY_FAKE_BRCM=1, it has EGL_BRCM_performance_counters itself, with so many groups:
 inline constexpr int kFakeGroups = 4711;

@@ -30,7 +30,10 @@ void fail(GLenum error) {
   if (t_error == GL_NO_ERROR) t_error = error;
 }
 
-void draw_arrays(GLenum, GLint, GLsizei) { g_draws.fetch_add(1, std::memory_order_relaxed); }
+// One thread draws at a time; a locked instruction would hide what benchmarks look for.
+void draw_arrays(GLenum, GLint, GLsizei) {
+  g_draws.store(g_draws.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 const char* const kExtensions[] = {"GL_AMD_performance_monitor", "GL_INTEL_performance_query"};
 const GLubyte* bytes(const char* text) { return reinterpret_cast<const GLubyte*>(text); }
