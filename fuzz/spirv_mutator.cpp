@@ -113,7 +113,7 @@ size_t write_back(const tally::fuzz::SpirvInput& input, uint8_t* data, size_t ma
   const size_t bytes = input.words.size() * sizeof(uint32_t);
   if (kChoiceBytes + bytes > max_size) return 0;
   std::memcpy(data, input.choices.data(), kChoiceBytes);
-  std::memcpy(data + kChoiceBytes, input.words.data(), bytes);
+  if (bytes != 0) std::memcpy(data + kChoiceBytes, input.words.data(), bytes);
   return kChoiceBytes + bytes;
 }
 
