@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <new>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -106,14 +106,14 @@ void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) 
   const bool left_one = t_current.context != nullptr;
   t_current.context = std::move(next);
   if (left_one) Registry::instance().drop_finished();
-} catch (const std::bad_alloc&) {
+} catch (const std::exception&) {
   t_hot.context = nullptr;
   t_current.context.reset();
 }
 
 void settle_current_context() noexcept try {
   if (t_hot.context != nullptr) t_hot.context->settle();
-} catch (const std::bad_alloc&) {
+} catch (const std::exception&) {
 }
 
 void forget_context(Driver& driver, EGLDisplay display, EGLContext handle) noexcept {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <new>
+#include <exception>
 #include <string_view>
 
 #include "egl/session/session.h"
@@ -27,7 +27,7 @@ EGLint run(Body body) noexcept {
   EGLint error = EGL_BAD_ALLOC;
   try {
     error = body();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
   }
   if (const auto report = g_report.load(std::memory_order_acquire)) report(error);
   return error;

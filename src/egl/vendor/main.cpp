@@ -2,7 +2,7 @@
 #include "egl/vendor/main.h"
 
 #include <array>
-#include <new>
+#include <exception>
 #include <string_view>
 #include <utility>
 
@@ -18,12 +18,13 @@ Place& place(size_t number) {
   return (*all)[number];
 }
 
-// libEGL's tables hold plain functions, so each place has some of its own. Out of memory answers "no such thing".
+// libEGL's tables hold plain functions, so each place has some of its own. An exception (memory is out)
+// answers "no such thing".
 template <typename Result, typename Body>
 Result guarded(Result otherwise, Body body) noexcept {
   try {
     return body();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return otherwise;
   }
 }

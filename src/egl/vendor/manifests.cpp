@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -67,8 +68,9 @@ std::vector<std::string> libraries_in_folders(const std::string& folders) {
 }  // namespace
 
 std::string library_of_manifest(const std::string& file) {
-  std::ifstream stream(file);
-  const auto manifest = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();  // what cannot be read leaves it empty
+  const auto manifest = nlohmann::json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
   if (!manifest.is_object()) return {};
   const auto version = manifest.find("file_format_version");
   const auto icd = manifest.find("ICD");
