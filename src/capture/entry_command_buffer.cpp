@@ -128,21 +128,6 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
   state->table().CmdExecuteCommands(b, count, secondaries);
 }
 
-VKAPI_ATTR void VKAPI_CALL CmdBeginDebugUtilsLabelEXT(VkCommandBuffer b,
-                                                      const VkDebugUtilsLabelEXT* label) {
-  CommandBuffer* state = find_command_buffer(b);
-  if (!state) return;
-  vk::guarded_void([&] { state->push_label(label->pLabelName); });
-  state->table().CmdBeginDebugUtilsLabelEXT(b, label);
-}
-
-VKAPI_ATTR void VKAPI_CALL CmdEndDebugUtilsLabelEXT(VkCommandBuffer b) {
-  CommandBuffer* state = find_command_buffer(b);
-  if (!state) return;
-  vk::guarded_void([&] { state->pop_label(); });
-  state->table().CmdEndDebugUtilsLabelEXT(b);
-}
-
 VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerBeginEXT(VkCommandBuffer b,
                                                   const VkDebugMarkerMarkerInfoEXT* info) {
   CommandBuffer* state = find_command_buffer(b);
@@ -163,13 +148,12 @@ VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerEndEXT(VkCommandBuffer b) {
 std::span<const DeviceHook> command_buffer_hooks() {
 #define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
   static const DeviceHook rows[] = {
-      TALLY_ROW(CreateCommandPool),        TALLY_ROW(DestroyCommandPool),
-      TALLY_ROW(ResetCommandPool),         TALLY_ROW(AllocateCommandBuffers),
-      TALLY_ROW(FreeCommandBuffers),       TALLY_ROW(BeginCommandBuffer),
-      TALLY_ROW(EndCommandBuffer),         TALLY_ROW(ResetCommandBuffer),
-      TALLY_ROW(CmdBindPipeline),          TALLY_ROW(CmdBindShadersEXT),
-      TALLY_ROW(CmdExecuteCommands),       TALLY_ROW(CmdBeginDebugUtilsLabelEXT),
-      TALLY_ROW(CmdEndDebugUtilsLabelEXT), TALLY_ROW(CmdDebugMarkerBeginEXT),
+      TALLY_ROW(CreateCommandPool),    TALLY_ROW(DestroyCommandPool),
+      TALLY_ROW(ResetCommandPool),     TALLY_ROW(AllocateCommandBuffers),
+      TALLY_ROW(FreeCommandBuffers),   TALLY_ROW(BeginCommandBuffer),
+      TALLY_ROW(EndCommandBuffer),     TALLY_ROW(ResetCommandBuffer),
+      TALLY_ROW(CmdBindPipeline),      TALLY_ROW(CmdBindShadersEXT),
+      TALLY_ROW(CmdExecuteCommands),   TALLY_ROW(CmdDebugMarkerBeginEXT),
       TALLY_ROW(CmdDebugMarkerEndEXT),
   };
 #undef TALLY_ROW

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "capture/debug_utils.h"
 #include "capture/device_setup.h"
 #include "capture/entry.h"
 #include "capture/loader_link.h"
@@ -51,10 +52,6 @@ void announce_not_captured(Channel& channel, const stream::Device& description) 
   channel.client().push(std::move(bytes), SIZE_MAX);
 }
 
-void add_bystander(VkDevice device, const vk::NextDevice& next) {
-  bystanders().insert(vk::dispatch_key(device), BystanderDevice{next.get_device_proc_addr});
-}
-
 struct Creation {
   const std::shared_ptr<Instance>& instance;
   const vk::NextDevice& next;
@@ -68,7 +65,10 @@ struct Creation {
 VkResult create_bystander(const Creation& creation) {
   const VkResult result = creation.create(creation.physical_device, &creation.info,
                                           creation.allocator, creation.device);
-  if (result == VK_SUCCESS) add_bystander(*creation.device, creation.next);
+  if (result != VK_SUCCESS) return result;
+  bystanders().insert(vk::dispatch_key(*creation.device),
+                      BystanderDevice{creation.next.get_device_proc_addr});
+  add_debug_utils(creation.instance->handle(), *creation.device, creation.next);
   return result;
 }
 
@@ -85,6 +85,7 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> chan
     if (result == VK_SUCCESS) {
       Device::add(std::make_shared<Device>(creation.instance, std::move(channel), *creation.device,
                                            creation.next, std::move(setup)));
+      add_debug_utils(creation.instance->handle(), *creation.device, creation.next);
       watch_exit();
       return result;
     }
@@ -120,6 +121,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
 VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice handle, const VkAllocationCallbacks* allocator) {
   vk::guarded_void([&] {
     if (handle == VK_NULL_HANDLE) return;
+    remove_debug_utils(handle);
     PFN_vkDestroyDevice destroy = nullptr;
     if (const std::shared_ptr<Device> device = Device::take(handle)) {
       destroy = device->table().DestroyDevice;
@@ -141,6 +143,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
     const auto get = bystanders().find(vk::dispatch_key(handle)).get_device_proc_addr;
     return get ? get(handle, name) : nullptr;
   }
+  if (const PFN_vkVoidFunction hook = find_debug_utils_hook(wanted)) return hook;
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
   const DeviceHook* hook = next ? find_device_hook(wanted) : nullptr;
   return hook && hook->reachable(device->table()) ? hook->function : next;

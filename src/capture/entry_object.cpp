@@ -101,16 +101,6 @@ VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice d, VkSwapchainKHR swapch
       d, swapchain, a, [&](Device& device) { device.frames().swapchain_destroyed(); });
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL
-SetDebugUtilsObjectNameEXT(VkDevice d, const VkDebugUtilsObjectNameInfoEXT* info) {
-  return vk::guarded([&] {
-    const auto device = Device::find(d);
-    vk::guarded_void(
-        [&] { device->set_name(info->objectType, info->objectHandle, info->pObjectName); });
-    return device->table().SetDebugUtilsObjectNameEXT(d, info);
-  });
-}
-
 // The numbers of VK_EXT_debug_report are those of VkObjectType for the objects of Vulkan 1.0.
 VKAPI_ATTR VkResult VKAPI_CALL
 DebugMarkerSetObjectNameEXT(VkDevice d, const VkDebugMarkerObjectNameInfoEXT* info) {
@@ -141,7 +131,6 @@ std::span<const DeviceHook> object_hooks() {
       TALLY_ROW(DestroyImageView),
       TALLY_ROW(CreateSwapchainKHR),
       TALLY_ROW(DestroySwapchainKHR),
-      TALLY_ROW(SetDebugUtilsObjectNameEXT),
       TALLY_ROW(DebugMarkerSetObjectNameEXT),
   };
 #undef TALLY_ROW

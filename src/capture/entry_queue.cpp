@@ -196,29 +196,6 @@ VKAPI_ATTR void VKAPI_CALL GetDeviceQueue2(VkDevice handle, const VkDeviceQueueI
   });
 }
 
-VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,
-                                                        const VkDebugUtilsLabelEXT* label) {
-  vk::guarded_void([&] {
-    const auto device = Device::find(handle);
-    vk::guarded_void([&] {
-      const auto queue = device->queue(handle);
-      if (!queue) return;
-      const Id parent = queue->labels.empty() ? 0 : queue->labels.back();
-      queue->labels.push_back(device->channel().label(parent, label->pLabelName));
-    });
-    device->table().QueueBeginDebugUtilsLabelEXT(handle, label);
-  });
-}
-
-VKAPI_ATTR void VKAPI_CALL QueueEndDebugUtilsLabelEXT(VkQueue handle) {
-  vk::guarded_void([&] {
-    const auto device = Device::find(handle);
-    const auto queue = device->queue(handle);
-    if (queue && !queue->labels.empty()) queue->labels.pop_back();
-    device->table().QueueEndDebugUtilsLabelEXT(handle);
-  });
-}
-
 }  // namespace
 
 std::span<const DeviceHook> queue_hooks() {
@@ -238,8 +215,6 @@ std::span<const DeviceHook> queue_hooks() {
       TALLY_ROW(GetSemaphoreCounterValue, "KHR"),
       TALLY_ROW(GetDeviceQueue, ""),
       TALLY_ROW(GetDeviceQueue2, ""),
-      TALLY_ROW(QueueBeginDebugUtilsLabelEXT, ""),
-      TALLY_ROW(QueueEndDebugUtilsLabelEXT, ""),
   };
 #undef TALLY_ROW
   return rows;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "capture/debug_utils.h"
 #include "capture/entry.h"
 
 namespace tally::capture {
@@ -38,7 +39,10 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstanceProcAddr(VkInstance handle, 
   if (wanted == "vkCreateDevice") return own(CreateDevice);
   if (handle == VK_NULL_HANDLE) return nullptr;
   const std::shared_ptr<Instance> instance = Instance::find(handle);
-  return instance ? instance->next().get_instance_proc_addr(handle, name) : nullptr;
+  if (!instance) return nullptr;
+  const PFN_vkVoidFunction next = instance->next().get_instance_proc_addr(handle, name);
+  const PFN_vkVoidFunction hook = next ? find_debug_utils_hook(wanted) : nullptr;
+  return hook ? hook : next;
 }
 
 }  // namespace tally::capture

@@ -30,7 +30,6 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(AllocateCommandBuffers, "")               \
   X(BeginCommandBuffer, "")                   \
   X(ClearShaderInstrumentationMetricsARM, "") \
-  X(CmdBeginDebugUtilsLabelEXT, "")           \
   X(CmdBeginRenderPass, "")                   \
   X(CmdBeginRenderPass2, "KHR")               \
   X(CmdBeginRendering, "KHR")                 \
@@ -57,7 +56,6 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(CmdDrawMeshTasksNV, "")                   \
   X(CmdDrawMultiEXT, "")                      \
   X(CmdDrawMultiIndexedEXT, "")               \
-  X(CmdEndDebugUtilsLabelEXT, "")             \
   X(CmdEndRenderPass, "")                     \
   X(CmdEndRenderPass2, "KHR")                 \
   X(CmdEndRendering, "KHR")                   \
@@ -109,8 +107,6 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(GetQueryPoolResults, "")                  \
   X(GetSemaphoreCounterValue, "KHR")          \
   X(GetShaderInstrumentationValuesARM, "")    \
-  X(QueueBeginDebugUtilsLabelEXT, "")         \
-  X(QueueEndDebugUtilsLabelEXT, "")           \
   X(QueuePresentKHR, "")                      \
   X(QueueSubmit, "")                          \
   X(QueueSubmit2, "KHR")                      \
@@ -118,7 +114,6 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(ResetCommandBuffer, "")                   \
   X(ResetCommandPool, "")                     \
   X(ResetFences, "")                          \
-  X(SetDebugUtilsObjectNameEXT, "")           \
   X(WaitForFences, "")                        \
   X(WaitSemaphores, "KHR")
 

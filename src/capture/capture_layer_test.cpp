@@ -1,0 +1,248 @@
+// The capture layer on lavapipe, above a strict double of a driver that has
+// VK_ARM_shader_instrumentation.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "capture/testing/session.h"
+
+namespace tally::capture::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// The client ended as it should, and nobody broke a rule: the client fails where the validation
+// layer, which CTest has stand below in one run, says anything.
+Session run(const SessionOptions& options, int exit_status = 0) {
+  Session session(options);
+  EXPECT_EQ(session.exit_status(), exit_status) << session.errors();
+  EXPECT_THAT(session.broken_rules(), IsEmpty());
+  return session;
+}
+
+std::vector<int64_t> executions(const Session& session) {
+  std::vector<int64_t> values;
+  for (const SeenCommand& command : session.commands()) values.push_back(command.executions);
+  return values;
+}
+
+TEST(CaptureLayer, every_submission_of_a_recording_has_its_own_values) {
+  const Session session = run({.scenario = "resubmit"});
+  EXPECT_THAT(executions(session), ElementsAre(1, 2, 3, 1, 2, 3));
+  for (const SeenCommand& command : session.commands()) {
+    EXPECT_EQ(command.call, "vkCmdDispatch");
+    EXPECT_EQ(command.runs, 1);
+    EXPECT_TRUE(command.has_blocks);
+    EXPECT_EQ(command.frame, command.submission) << "nothing is presented: a frame a submission";
+  }
+  EXPECT_EQ(session.commands().at(2).parameters,
+            R"({"groupCountX":3,"groupCountY":1,"groupCountZ":1})");
+  EXPECT_EQ(session.number("SELECT count(DISTINCT recording) FROM execution"), 1);
+}
+
+TEST(CaptureLayer, totals_and_blocks_agree_with_the_driver) {
+  const Session session = run({.scenario = "resubmit"});
+  const SeenCommand command = session.commands().at(2);  // 3 groups: blocks 3, 6, 0
+  EXPECT_EQ(command.fma, 3 * (3 + 6));
+  EXPECT_EQ(command.subgroups, 1 + 1);
+  // Two submissions of 1, 2 and 3 groups, whose blocks run n, 2n and 0 times.
+  const auto sum_over_blocks = [&](const char* metric) {
+    return session.number(fmt::format(
+        "SELECT sum(value) FROM block_metric JOIN metric ON metric.id = metric WHERE name = '{}'",
+        metric));
+  };
+  EXPECT_EQ(sum_over_blocks("executions"), 2 * (3 + 6 + 9));
+  EXPECT_EQ(sum_over_blocks("fma"), 2 * 3 * (3 + 6 + 9));
+  EXPECT_EQ(sum_over_blocks("subgroups"), 2 * 3 * 2)
+      << "no multiple of the executions, and there all the same";
+}
+
+TEST(CaptureLayer, overlapping_submissions_add_up_exactly) {
+  const Session session = run({.scenario = "simultaneous"});
+  int64_t executed = 0;
+  int64_t runs = 0;
+  for (const SeenCommand& command : session.commands()) {
+    executed += command.executions > 0 ? command.executions : 0;
+    runs += command.runs;
+  }
+  EXPECT_EQ(runs, 40);
+  EXPECT_EQ(executed, 40 * 5);
+}
+
+class Endings : public ::testing::TestWithParam<std::pair<const char*, int>> {};
+
+TEST_P(Endings, what_was_completed_is_in_the_capture) {
+  const auto [how, status] = GetParam();
+  const Session session = run({.scenario = "ending", .how = how}, status);
+  EXPECT_THAT(executions(session), ElementsAre(7));
+  const bool orderly = status == 0 || status == 4;
+  EXPECT_EQ(session.text("SELECT ending FROM process"), orderly ? "closed" : "cut off");
+}
+
+INSTANTIATE_TEST_SUITE_P(CaptureLayer, Endings,
+                         ::testing::Values(std::pair("return", 0), std::pair("_exit", 3),
+                                           std::pair("exit", 4), std::pair("quick_exit", 5),
+                                           std::pair("kill", 128 + SIGKILL),
+                                           std::pair("abort", 128 + SIGABRT),
+                                           std::pair("segv", 128 + SIGSEGV)),
+                         [](const auto& named) { return std::string(named.param.first); });
+
+TEST(CaptureLayer, exit_takes_along_what_completes_meanwhile) {
+  const Session session = run({.scenario = "exit_unwaited"});
+  EXPECT_THAT(executions(session), ElementsAre(7));
+}
+
+TEST(CaptureLayer, passes_labels_and_names_are_told) {
+  const Session session = run({.scenario = "render_pass"});
+  const auto commands = session.commands();
+  ASSERT_THAT(commands, SizeIs(2));
+  EXPECT_EQ(commands[0].call, "vkCmdDraw");
+  EXPECT_EQ(commands[0].executions, 3 * 2);
+  EXPECT_EQ(commands[1].executions, 3 * 3);
+  EXPECT_EQ(commands[0].label, "Frame / Orange");
+  EXPECT_EQ(commands[0].pass_name, "main pass");
+  EXPECT_EQ(commands[0].pass, commands[1].pass);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass"), 1);
+  EXPECT_EQ(session.number("SELECT width FROM pass"), 64);
+  EXPECT_GT(session.number("SELECT gpu_time_ns FROM pass"), 0);
+  EXPECT_EQ(session.text("SELECT path FROM label_path JOIN pass ON pass.label = label_path.id"),
+            "Frame");
+  EXPECT_EQ(session.number("SELECT json_array_length(attachments) FROM pass"), 1);
+  EXPECT_EQ(session.number("SELECT count(DISTINCT stage) FROM command_metric"), 2);
+}
+
+TEST(CaptureLayer, dispatches_have_a_gpu_time_unless_it_is_switched_off) {
+  EXPECT_TRUE(run({.scenario = "late_names"}).commands().at(0).has_gpu_time);
+  const Session without =
+      run({.scenario = "late_names", .environment = {{"TALLY_GPU_TIME", "off"}}});
+  EXPECT_FALSE(without.commands().at(0).has_gpu_time);
+}
+
+TEST(CaptureLayer, secondaries_belong_to_the_pass_that_they_continue) {
+  const Session session = run({.scenario = "secondaries"});
+  const auto commands = session.commands();
+  ASSERT_THAT(commands, SizeIs(5));
+  // The primary's own first, then what it executed.
+  EXPECT_EQ(commands[0].executions, 1);
+  EXPECT_EQ(commands[1].executions, 4);
+  EXPECT_EQ(commands[2].executions, 3 * 2);
+  EXPECT_NE(commands[2].pass, 0);
+  EXPECT_EQ(commands[2].label, "Outer / Inner");
+  EXPECT_EQ(commands[3].executions, 2 * 3 * 5);
+  EXPECT_EQ(commands[3].runs, 2);
+  EXPECT_EQ(commands[3].pass, commands[2].pass);
+  EXPECT_EQ(commands[4].executions, 9);
+  EXPECT_EQ(commands[4].pass, 0);
+  EXPECT_EQ(session.number("SELECT count(*) FROM execution WHERE parent IS NOT NULL"), 3);
+  EXPECT_EQ(session.number("SELECT max(parent_command) FROM execution"), 1);
+}
+
+TEST(CaptureLayer, suspended_passes_are_left_alone_between_their_parts) {
+  const Session session = run({.scenario = "suspended"});
+  EXPECT_THAT(executions(session), ElementsAre(1, 3, 6, 9, 2));
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass"), 2) << "one a command buffer";
+}
+
+TEST(CaptureLayer, names_may_come_after_the_first_use) {
+  const Session session = run({.scenario = "late_names"});
+  EXPECT_EQ(session.commands().at(0).pipeline_name, "the doubler");
+  EXPECT_EQ(session.text("SELECT name FROM queue"), "the queue");
+}
+
+TEST(CaptureLayer, only_the_frames_that_were_asked_for_are_captured) {
+  const Session session = run({.scenario = "ten", .environment = {{"TALLY_FRAMES", "3-5"}}});
+  EXPECT_THAT(executions(session), ElementsAre(4, 5, 6));
+  EXPECT_EQ(session.number("SELECT min(number) FROM frame"), 3);
+  EXPECT_EQ(session.number("SELECT max(number) FROM frame"), 5);
+  EXPECT_EQ(session.number("SELECT count(*) FROM frame WHERE ended_by = 'submit'"), 3);
+}
+
+TEST(CaptureLayer, only_the_shaders_that_were_asked_for_are_measured) {
+  const Session none = run({.scenario = "ten", .environment = {{"TALLY_SHADER", "nothing*"}}});
+  EXPECT_THAT(none.commands(), SizeIs(10));
+  EXPECT_EQ(none.number("SELECT count(*) FROM command_metric"), 0);
+  EXPECT_THAT(none.text("SELECT not_instrumented FROM pipeline"), HasSubstr("pattern"));
+  const Session all = run({.scenario = "ten", .environment = {{"TALLY_SHADER", "MAI*"}}});
+  EXPECT_GT(all.number("SELECT count(*) FROM command_metric"), 0) << "entry point, case folded";
+}
+
+TEST(CaptureLayer, a_command_buffer_may_hold_more_commands_than_an_object) {
+  const Session session = run({.scenario = "many"});
+  const auto values = executions(session);
+  ASSERT_THAT(values, SizeIs(2500));
+  for (size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(values[i], static_cast<int64_t>(i % 7 + 1)) << i;
+  }
+}
+
+TEST(CaptureLayer, threads_record_side_by_side) {
+  const Session session = run({.scenario = "threads"});
+  EXPECT_THAT(session.commands(), SizeIs(100));
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"),
+            25 * (1 + 2 + 3 + 4));
+}
+
+TEST(CaptureLayer, devices_are_kept_apart) {
+  const Session session = run({.scenario = "two_devices"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM device"), 2);
+  EXPECT_EQ(session.number("SELECT count(*) FROM module"), 1) << "the SPIR-V once";
+  EXPECT_EQ(session.number("SELECT count(DISTINCT device) FROM command_list"), 2);
+}
+
+TEST(CaptureLayer, only_what_is_submitted_counts) {
+  EXPECT_THAT(executions(run({.scenario = "resets"})), ElementsAre(12, 13));
+}
+
+TEST(CaptureLayer, every_process_is_captured) {
+  const Session session = run({.scenario = "forked"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM process"), 2);
+  EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 5);
+}
+
+TEST(CaptureLayer, a_device_without_the_extension_runs_untouched) {
+  const Session session = run({.scenario = "ten", .layers = "VK_LAYER_TALLY_capture"});
+  EXPECT_THAT(session.commands(), IsEmpty());
+  EXPECT_THAT(session.text("SELECT not_captured FROM device"),
+              HasSubstr("VK_ARM_shader_instrumentation"));
+  EXPECT_THAT(session.errors(), HasSubstr("not captured"));
+}
+
+TEST(CaptureLayer, a_driver_that_refuses_instrumented_pipelines_gets_plain_ones) {
+  const Session session =
+      run({.scenario = "ten", .environment = {{"FAKE_INSTRUMENTATION_REFUSE", "1"}}});
+  EXPECT_THAT(session.commands(), SizeIs(10));
+  EXPECT_THAT(session.text("SELECT not_instrumented FROM pipeline"), HasSubstr("refused"));
+}
+
+TEST(CaptureLayer, without_a_receiver_the_application_runs_untouched) {
+  const Session session =
+      run({.scenario = "ten", .environment = {{"TALLY_CAPTURE_SOCKET", "/nowhere/at/all"}}});
+  EXPECT_THAT(session.errors(), HasSubstr("nothing is captured"));
+  EXPECT_EQ(session.number("SELECT count(*) FROM process"), 0);
+}
+
+TEST(CaptureLayer, a_receiver_that_never_reads_does_not_hold_the_application) {
+  const store::TestDirectory directory;
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = directory.file("deaf");
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  run({.scenario = "many",
+       .environment = {{"TALLY_CAPTURE_SOCKET", path}, {"TALLY_PATIENCE_MS", "10"}}});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  ::close(listener);
+}
+
+}  // namespace
+}  // namespace tally::capture::testing

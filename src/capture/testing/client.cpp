@@ -1,0 +1,400 @@
+// A Vulkan program for the tests of the capture layer: `capture_client SCENARIO [HOW]`. It knows
+// nothing of Tally.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "double.comp.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
+#include "support/context.h"
+#include "support/environment.h"
+#include "support/memory.h"
+#include "support/pipeline.h"
+#include "support/render_target.h"
+
+namespace {
+
+using namespace tally::test;
+
+constexpr VkCommandBufferUsageFlags kReusable = 0;
+
+// vkCmdDispatch of a shader that doubles 32 numbers a group.
+class Doubler {
+ public:
+  explicit Doubler(Context& context)
+      : buffer_(context, 1024 * sizeof(uint32_t)), set_(context, {buffer_}) {
+    const VkDescriptorSetLayout layout = set_.layout();
+    layout_ = make_pipeline_layout(context, {&layout, 1});
+    pipeline_ =
+        make_compute_pipeline(context, {{VK_SHADER_STAGE_COMPUTE_BIT, double_comp}, layout_});
+  }
+  void bind(VkCommandBuffer commands) const {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
+    set_.bind(commands, layout_);
+  }
+  void dispatch(VkCommandBuffer commands, uint32_t groups) const {
+    bind(commands);
+    vkCmdDispatch(commands, groups, 1, 1);
+    full_barrier(commands);
+  }
+  VkPipeline pipeline() const { return pipeline_; }
+
+ private:
+  Buffer buffer_;
+  StorageSet set_;
+  PipelineLayout layout_;
+  Pipeline pipeline_;
+};
+
+// Orange triangles.
+class Painter {
+ public:
+  explicit Painter(Context& context, bool dynamic)
+      : layout_(make_pipeline_layout(context)), target_(context) {
+    GraphicsPipelineInfo info;
+    info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                   {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
+    info.layout = layout_;
+    if (!dynamic) info.render_pass = target_.render_pass();
+    pipeline_ = make_graphics_pipeline(context, info);
+  }
+  void draw(VkCommandBuffer commands, uint32_t instances) const {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
+    target_.set_viewport(commands);
+    vkCmdDraw(commands, 3, instances, 0, 0);
+  }
+  const RenderTarget& target() const { return target_; }
+
+ private:
+  PipelineLayout layout_;
+  RenderTarget target_;
+  Pipeline pipeline_;
+};
+
+void set_name(const Context& context, VkObjectType type, const void* handle, const char* name) {
+  const VkDebugUtilsObjectNameInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+                                           nullptr, type, reinterpret_cast<uint64_t>(handle), name};
+  context.function<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT")(
+      context.device(), &info);
+}
+
+class Label {
+ public:
+  Label(const Context& context, VkCommandBuffer commands, const char* name)
+      : context_(context), commands_(commands) {
+    const VkDebugUtilsLabelEXT label{VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, nullptr, name, {}};
+    context.function<PFN_vkCmdBeginDebugUtilsLabelEXT>("vkCmdBeginDebugUtilsLabelEXT")(commands,
+                                                                                       &label);
+  }
+  ~Label() {
+    context_.function<PFN_vkCmdEndDebugUtilsLabelEXT>("vkCmdEndDebugUtilsLabelEXT")(commands_);
+  }
+
+ private:
+  const Context& context_;
+  VkCommandBuffer commands_;
+};
+
+void submit(const Context& context, std::vector<VkCommandBuffer> commands,
+            VkFence fence = VK_NULL_HANDLE) {
+  VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
+  check(vkQueueSubmit(context.queue(), 1, &info, fence));
+}
+
+VkCommandBuffer secondary(const Context& context, const VkCommandBufferInheritanceInfo& inheritance,
+                          VkCommandBufferUsageFlags usage) {
+  const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             nullptr, context.command_pool(),
+                                             VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  check(vkAllocateCommandBuffers(context.device(), &allocate, &commands));
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, usage,
+                                       &inheritance};
+  check(vkBeginCommandBuffer(commands, &begin));
+  return commands;
+}
+
+// One recording, submitted twice: the second submission's values are its own.
+void resubmit(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands(kReusable);
+  for (const uint32_t groups : {1u, 2u, 3u}) doubler.dispatch(commands, groups);
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+  context.submit_and_wait(commands);
+}
+
+// The same recording several times in flight.
+void simultaneous(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands =
+      context.begin_commands(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  doubler.dispatch(commands, 5);
+  check(vkEndCommandBuffer(commands));
+  for (int i = 0; i < 20; ++i) submit(context, {commands, commands});
+  check(vkQueueWaitIdle(context.queue()));
+}
+
+// One dispatch, then the end that is asked for.
+void ending(Context& context, const std::string& how) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands();
+  doubler.dispatch(commands, 7);
+  check(vkEndCommandBuffer(commands));
+  const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  VkFence fence = VK_NULL_HANDLE;
+  check(vkCreateFence(context.device(), &info, nullptr, &fence));
+  submit(context, {commands}, fence);
+  check(vkWaitForFences(context.device(), 1, &fence, VK_TRUE, UINT64_MAX));
+  if (how == "_exit") ::_exit(3);
+  if (how == "kill") ::kill(::getpid(), SIGKILL);
+  if (how == "abort") std::abort();
+  if (how == "exit") std::exit(4);
+  if (how == "quick_exit") std::quick_exit(5);
+  if (how == "segv") ::raise(SIGSEGV);
+  vkDestroyFence(context.device(), fence, nullptr);
+}
+
+// exit() while a submission has not been waited for.
+void exit_unwaited(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands();
+  doubler.dispatch(commands, 7);
+  check(vkEndCommandBuffer(commands));
+  submit(context, {commands});
+  std::exit(0);
+}
+
+void render_pass(Context& context) {
+  const Painter painter(context, false);
+  set_name(context, VK_OBJECT_TYPE_RENDER_PASS, (void*)painter.target().render_pass(), "main pass");
+  context.run([&](VkCommandBuffer commands) {
+    const Label frame(context, commands, "Frame");
+    painter.target().begin_render_pass(commands);
+    {
+      const Label shadow(context, commands, "Orange");
+      painter.draw(commands, 2);
+      painter.draw(commands, 3);
+    }
+    painter.target().end_render_pass(commands);
+  });
+}
+
+// Secondaries that continue the primary's pass, one of them executed twice; dispatches around.
+void secondaries(Context& context) {
+  const Painter painter(context, false);
+  const Doubler doubler(context);
+  VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+  inheritance.renderPass = painter.target().render_pass();
+  const auto continues = VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT;
+  const VkCommandBuffer once = secondary(context, inheritance, continues);
+  {
+    const Label label(context, once, "Inner");
+    painter.draw(once, 2);
+  }
+  check(vkEndCommandBuffer(once));
+  const VkCommandBuffer twice =
+      secondary(context, inheritance, continues | VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  painter.draw(twice, 5);
+  check(vkEndCommandBuffer(twice));
+  const VkCommandBufferInheritanceInfo outside{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+  const VkCommandBuffer computes = secondary(context, outside, 0);
+  doubler.dispatch(computes, 9);
+  check(vkEndCommandBuffer(computes));
+  context.run([&](VkCommandBuffer commands) {
+    doubler.dispatch(commands, 1);
+    const Label label(context, commands, "Outer");
+    painter.target().begin_render_pass(commands, {}, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
+    const VkCommandBuffer all[] = {once, twice, twice};
+    vkCmdExecuteCommands(commands, 3, all);
+    painter.target().end_render_pass(commands);
+    vkCmdExecuteCommands(commands, 1, &computes);
+    doubler.dispatch(commands, 4);
+  });
+}
+
+// One dynamic render pass suspended and resumed, within and across command buffers.
+void suspended(Context& context) {
+  const Painter painter(context, true);
+  const Doubler doubler(context);
+  const auto begin = [&](VkCommandBuffer commands, VkRenderingFlags flags) {
+    VkRenderingAttachmentInfo color{VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
+    color.imageView = painter.target().color().view();
+    color.imageLayout = VK_IMAGE_LAYOUT_GENERAL;
+    color.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+    VkRenderingInfo info{VK_STRUCTURE_TYPE_RENDERING_INFO, nullptr, flags};
+    info.renderArea.extent = painter.target().info().extent;
+    info.layerCount = 1;
+    info.colorAttachmentCount = 1;
+    info.pColorAttachments = &color;
+    vkCmdBeginRendering(commands, &info);
+  };
+  const VkCommandBuffer first = context.begin_commands();
+  change_layout(first, painter.target().color(), VK_IMAGE_LAYOUT_UNDEFINED,
+                VK_IMAGE_LAYOUT_GENERAL);
+  doubler.dispatch(first, 1);
+  begin(first, VK_RENDERING_SUSPENDING_BIT);
+  painter.draw(first, 1);
+  vkCmdEndRendering(first);
+  begin(first, VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT);
+  painter.draw(first, 2);
+  vkCmdEndRendering(first);
+  check(vkEndCommandBuffer(first));
+  const VkCommandBuffer second = context.begin_commands();
+  begin(second, VK_RENDERING_RESUMING_BIT);
+  painter.draw(second, 3);
+  vkCmdEndRendering(second);
+  doubler.dispatch(second, 2);
+  check(vkEndCommandBuffer(second));
+  const VkCommandBuffer both[] = {first, second};
+  context.submit_and_wait(both);
+}
+
+// The pipeline is named after it was used.
+void late_names(Context& context) {
+  const Doubler doubler(context);
+  context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, 1); });
+  set_name(context, VK_OBJECT_TYPE_PIPELINE, (void*)doubler.pipeline(), "the doubler");
+  set_name(context, VK_OBJECT_TYPE_QUEUE, context.queue(), "the queue");
+  context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, 1); });
+}
+
+// Ten submissions of one dispatch each; the n-th (from 0) has n+1 groups.
+void ten(Context& context) {
+  const Doubler doubler(context);
+  for (uint32_t i = 0; i < 10; ++i) {
+    context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, i + 1); });
+  }
+}
+
+// More commands than one instrumentation object holds.
+void many(Context& context) {
+  const Doubler doubler(context);
+  context.run([&](VkCommandBuffer commands) {
+    for (uint32_t i = 0; i < 2500; ++i) doubler.dispatch(commands, i % 7 + 1);
+  });
+}
+
+// Four threads record and submit; one mutex guards the queue.
+void threads(Context& context) {
+  std::mutex queue;
+  std::vector<std::thread> workers;
+  for (uint32_t worker = 0; worker < 4; ++worker) {
+    workers.emplace_back([&, worker] {
+      const Doubler doubler(context);
+      const VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr,
+                                         VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                         context.queue_family()};
+      VkCommandPool created = VK_NULL_HANDLE;
+      check(vkCreateCommandPool(context.device(), &info, nullptr, &created));
+      const CommandPool pool(context.device(), created);
+      const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                                 nullptr, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+      VkCommandBuffer commands = VK_NULL_HANDLE;
+      check(vkAllocateCommandBuffers(context.device(), &allocate, &commands));
+      for (uint32_t i = 0; i < 25; ++i) {
+        const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+        check(vkBeginCommandBuffer(commands, &begin));
+        doubler.dispatch(commands, worker + 1);
+        check(vkEndCommandBuffer(commands));
+        const std::lock_guard lock(queue);
+        submit(context, {commands});
+        check(vkQueueWaitIdle(context.queue()));
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+}
+
+void two_devices(Context& context) {
+  Context other;
+  const Doubler here(context);
+  const Doubler there(other);
+  context.run([&](VkCommandBuffer commands) { here.dispatch(commands, 1); });
+  other.run([&](VkCommandBuffer commands) { there.dispatch(commands, 2); });
+}
+
+// Recorded, reset, recorded anew, pool reset; only what is submitted counts.
+void resets(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands(kReusable);
+  doubler.dispatch(commands, 11);
+  check(vkEndCommandBuffer(commands));
+  check(vkResetCommandBuffer(commands, 0));
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  check(vkBeginCommandBuffer(commands, &begin));
+  doubler.dispatch(commands, 12);
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+  check(vkResetCommandPool(context.device(), context.command_pool(), 0));
+  check(vkBeginCommandBuffer(commands, &begin));
+  doubler.dispatch(commands, 13);
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+}
+
+// A child of fork() runs Vulkan too; the parent has not begun.
+int forked() {
+  const pid_t child = ::fork();
+  {
+    Context context;
+    const Doubler doubler(context);
+    context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, child == 0 ? 3 : 2); });
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string scenario = argc > 1 ? argv[1] : "";
+  const std::string how = argc > 2 ? argv[2] : "";
+  set_default_environment();
+  if (scenario == "forked") return forked();
+  const std::map<std::string, std::function<void(Context&)>> scenarios = {
+      {"resubmit", resubmit},
+      {"simultaneous", simultaneous},
+      {"render_pass", render_pass},
+      {"secondaries", secondaries},
+      {"suspended", suspended},
+      {"late_names", late_names},
+      {"ten", ten},
+      {"many", many},
+      {"threads", threads},
+      {"two_devices", two_devices},
+      {"resets", resets},
+      {"exit_unwaited", exit_unwaited},
+      {"ending", [&](Context& context) { ending(context, how); }},
+  };
+  const auto found = scenarios.find(scenario);
+  if (found == scenarios.end()) return 2;
+  bool failed = false;
+  static bool said = false;
+  set_error_report([](const Message& message) {
+    said = true;
+    std::fprintf(stderr, "%s: %s\n", message.id.c_str(), message.text.c_str());
+  });
+  {
+    Context context;
+    found->second(context);
+    for (const Message& message : context.take_errors()) {
+      std::fprintf(stderr, "%s: %s\n", message.id.c_str(), message.text.c_str());
+      failed = true;
+    }
+  }
+  return failed || said ? 9 : 0;
+}

@@ -1,0 +1,60 @@
+// Runs the client program under the capture layer, as `tally run` would, and gives the capture.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "store/reader.h"
+#include "store/test_capture.h"
+
+namespace tally::capture::testing {
+
+struct SessionOptions {
+  std::string scenario;
+  std::string how;
+  std::map<std::string, std::string> environment;
+  std::string layers = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_fake_instrumentation";
+};
+
+// What a command of the capture executed.
+struct SeenCommand {
+  int64_t frame = 0;
+  int64_t submission = 0;
+  int64_t position = 0;
+  int64_t runs = 0;
+  std::string call;
+  std::string parameters;
+  std::string pipeline_name;
+  std::string pass_name;
+  int64_t pass = 0;
+  std::string label;
+  bool has_blocks = false;
+  bool has_gpu_time = false;
+  int64_t executions = -1;  // of the first stage's block 0; -1: nothing was measured
+  int64_t fma = -1;         // of all stages and blocks
+  int64_t subgroups = -1;
+};
+
+class Session {
+ public:
+  explicit Session(const SessionOptions& options);
+
+  int exit_status() const { return exit_status_; }  // as a shell has it: 128 + signal
+  const std::string& errors() const { return errors_; }
+  const std::string& broken_rules() const { return broken_rules_; }
+  const store::Reader& reader() const { return *reader_; }
+
+  std::vector<SeenCommand> commands() const;  // in order
+  int64_t number(const std::string& sql) const;
+  std::string text(const std::string& sql) const;
+
+ private:
+  store::TestDirectory directory_;
+  int exit_status_ = -1;
+  std::string errors_;
+  std::string broken_rules_;
+  std::optional<store::Reader> reader_;
+};
+
+}  // namespace tally::capture::testing
