@@ -1,0 +1,59 @@
+// Pipelines of a single entry point of any module: whatever else a pipeline needs (layout, the
+// stages before and after, vertex attributes, attachments) is made up to fit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corpus/shader_interface.h"
+#include "spirv/pass/block_count.h"
+#include "support/pipeline.h"
+
+namespace tally::test {
+
+class EntryPipeline {
+ public:
+  // What cannot be made here, as a reason; else nothing.
+  static std::optional<std::string> obstacle(const Context& context, const spirv::Module& module,
+                                             const spirv::EntryPoint& entry);
+
+  // There must be no obstacle. The layout has push constants up to the device's limit, and a
+  // dynamic uniform buffer alone in set address_set().
+  EntryPipeline(const Context& context, const spirv::Module& module,
+                const spirv::EntryPoint& entry);
+
+  // A pipeline whose stage of the entry point has these words: the module's own or instrumented.
+  VkResult create(std::span<const uint32_t> words, VkPipelineCreateFlags flags,
+                  Pipeline& pipeline) const;
+
+  uint32_t address_set() const { return static_cast<uint32_t>(set_layouts_.size()) - 1; }
+
+ private:
+  using Words = std::vector<uint32_t>;
+
+  void make_layout(const ShaderInterface& interface);
+  void make_partners(const ShaderInterface& interface);
+  VkResult create_compute(const VkPipelineShaderStageCreateInfo& stage, VkPipelineCreateFlags flags,
+                          Pipeline& pipeline) const;
+  VkResult create_graphics(std::span<const VkPipelineShaderStageCreateInfo> stages,
+                           VkPipelineCreateFlags flags, Pipeline& pipeline) const;
+
+  const Context& context_;
+  spv::ExecutionModel model_;
+  std::string name_;
+  std::vector<SetLayout> set_layouts_;
+  PipelineLayout layout_;
+  std::vector<std::pair<VkShaderStageFlagBits, Words>> partners_;  // the other stages
+  std::vector<VkVertexInputAttributeDescription> attributes_;
+  std::vector<VkFormat> colour_formats_;
+  VkPrimitiveTopology topology_ = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+};
+
+// The instrumentation as a layer would choose it for this device: the address in the push constants
+// where the module leaves room, else in the descriptor set.
+Result<spirv::BlockCountResult> instrument_for(const Context& context, const EntryPipeline& target,
+                                               const spirv::Module& module,
+                                               const spirv::EntryPoint& entry);
+
+}  // namespace tally::test
