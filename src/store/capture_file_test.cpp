@@ -110,6 +110,36 @@ TEST_F(CaptureFile, frames_passes_commands_and_values_are_read_as_they_were_writ
   EXPECT_EQ(collect(*reader, &Reader::for_each_block_other).at(0).value, 5u);
 }
 
+// What somebody captured with version 1 stays readable. golden/capture-v1.sqlite was written by
+// write_test_capture().
+TEST_F(CaptureFile, the_golden_file_of_version_1_is_read) {
+  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v1.sqlite");
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_THAT(reader->capture()->command_line, ElementsAre("app", "--fast"));
+  EXPECT_EQ(reader->devices()->at(0).driver_name, "lavapipe");
+  EXPECT_EQ(reader->pipelines()->at(0).name, "blur");
+  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_pass).at(0).name, "Shadow");
+  EXPECT_EQ(collect(*reader, &Reader::for_each_command_metric).at(1).value, 305u);
+}
+
+// A schema that differs is another version: raise kCaptureVersion and add a golden file.
+TEST_F(CaptureFile, the_schema_of_version_1_is_that_of_the_golden_file) {
+  EXPECT_EQ(kCaptureVersion, 1);
+  write_test_capture(path_);
+  const auto schema = [](const std::string& path) {
+    const Result<Reader> reader = Reader::open(path);
+    std::vector<std::string> statements;
+    if (!reader) return statements;
+    Result<Statement> rows = reader->query("SELECT sql FROM sqlite_schema ORDER BY type, name");
+    while (rows && rows->step()) statements.push_back(rows->text(0));
+    return statements;
+  };
+  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v1.sqlite");
+  EXPECT_FALSE(golden.empty());
+  EXPECT_EQ(schema(path_), golden);
+}
+
 TEST_F(CaptureFile, the_block_view_joins_counts_costs_and_exceptions) {
   const TestCapture ids = write_test_capture(path_);
   const Result<Reader> reader = Reader::open(path_);

@@ -1,0 +1,321 @@
+// The receiver and the sender, on a real socket: what processes send ends up in the file, whatever
+// becomes of them.
+#include "store/collector.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "store/reader.h"
+#include "store/stream_client.h"
+#include "store/test_capture.h"
+#include "store/unique_fd.h"
+
+namespace tally::store {
+namespace {
+
+using namespace stream;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A whole little capture of one frame with `commands` dispatches.
+Bytes small_capture(int commands) {
+  Bytes bytes;
+  append_message(bytes, Hello{::getpid(), 1, "app", {"app"}, "", "", 1});
+  append_message(
+      bytes,
+      stream::Device{.id = 1, .name = "gpu", .metrics = {{"executions", "d"}, {"fma", "d"}}});
+  append_message(bytes, Queue{2, 1, 0, 0, 7, 64});
+  append_message(bytes, Module{3, "hash", {1, 2, 3}});
+  append_message(bytes, Shader{4, 1, 3, 32, "main", ""});
+  append_message(bytes, Pipeline{5, 1, "pipeline", "compute", "", {4}});
+  append_message(bytes, Object{6, 1, "VkCommandBuffer", 77});
+  append_message(bytes, Label{7, 0, "Outer"});
+  append_message(bytes, Label{8, 7, "Inner"});
+  append_message(bytes, Frame{1, 0, 10});
+  append_message(bytes, Submission{2, 0, 0, 11, 7});
+  append_message(bytes, Execution{.command_buffer = 6, .recording = 1});
+  append_message(bytes, BlockCosts{4, 0, 2, {1, 3, 1, 5}});
+  stream::Command command{
+      .function = Function::Dispatch, .parameters = {4, 1, 1}, .pipeline = 5, .label = 8};
+  command.has_blocks = true;
+  command.stages = {{0, 32, {15, 40}, {{0, 10}, {1, 5}}, {}}};
+  Commands message;
+  for (int i = 0; i < commands; ++i) {
+    command.position = i;
+    message.commands.push_back(command);
+  }
+  append_message(bytes, message);
+  append_message(bytes, FrameEnded{1, 0, 20, true});
+  return bytes;
+}
+
+class CollectorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<Writer> writer = Writer::create(path_, test_capture_row());
+    ASSERT_TRUE(writer.ok());
+    auto started = Collector::start(std::move(*writer), directory_.path());
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    collector_ = std::move(*started);
+  }
+
+  std::unique_ptr<StreamClient> connect() {
+    auto client = StreamClient::connect(collector_->socket_path());
+    EXPECT_TRUE(client.ok()) << client.error().message;
+    return std::move(*client);
+  }
+  void finish(std::chrono::milliseconds grace = std::chrono::seconds(10)) {
+    const Status status = collector_->finish(0, grace);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+  int64_t number(const std::string& sql) {
+    const Result<Reader> reader = Reader::open(path_);
+    EXPECT_TRUE(reader.ok());
+    Result<Statement> rows = reader->query(sql);
+    EXPECT_TRUE(rows.ok()) << rows.error().message;
+    return rows->step() ? rows->integer(0) : -1;
+  }
+  std::string text(const std::string& sql) {
+    const Result<Reader> reader = Reader::open(path_);
+    Result<Statement> rows = reader->query(sql);
+    return rows->step() ? rows->text(0) : "";
+  }
+
+  TestDirectory directory_;
+  std::string path_ = directory_.file("capture.tally");
+  std::unique_ptr<Collector> collector_;
+};
+
+TEST_F(CollectorTest, what_a_process_sends_is_in_the_file) {
+  auto client = connect();
+  Bytes bytes = small_capture(3);
+  append_message(bytes, Goodbye{30});
+  ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  client.reset();
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM command"), 3);
+  EXPECT_EQ(number("SELECT sum(value) FROM block_metric JOIN metric ON metric.id = metric WHERE "
+                   "name = 'fma'"),
+            3 * (10 * 3 + 5 * 5));
+  EXPECT_EQ(text("SELECT path FROM label_path JOIN command ON label = label_path.id"),
+            "Outer / Inner");
+  EXPECT_EQ(text("SELECT parameters FROM call"),
+            R"({"groupCountX":4,"groupCountY":1,"groupCountZ":1})");
+  EXPECT_EQ(text("SELECT ending FROM process"), "closed");
+  EXPECT_EQ(text("SELECT ended_by FROM frame"), "present");
+}
+
+TEST_F(CollectorTest, what_arrived_before_a_kill_is_in_the_file) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto client = StreamClient::connect(collector_->socket_path());
+    if (client && (*client)->push(small_capture(5), 1 << 20) &&
+        (*client)->flush(std::chrono::seconds(5))) {
+      ::kill(::getpid(), SIGKILL);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM command"), 5);
+  EXPECT_EQ(text("SELECT ending FROM process"), "cut off");
+}
+
+TEST_F(CollectorTest, many_processes_share_the_file) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    {
+      auto client = StreamClient::connect(collector_->socket_path());
+      if (!client || !(*client)->push(small_capture(100), 1 << 20)) ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process"), 8);
+  EXPECT_EQ(number("SELECT count(*) FROM command"), 800);
+  EXPECT_EQ(number("SELECT count(*) FROM module"), 1) << "equal modules are stored once";
+  EXPECT_EQ(number("SELECT count(*) FROM metric"), 2);
+}
+
+TEST_F(CollectorTest, a_process_that_lives_on_is_cut_off_after_the_grace) {
+  auto client = connect();
+  ASSERT_TRUE(client->push(small_capture(2), 1 << 20));
+  ASSERT_TRUE(client->flush(std::chrono::seconds(5)));
+  finish(std::chrono::milliseconds(50));
+  EXPECT_EQ(number("SELECT count(*) FROM command"), 2);
+  EXPECT_EQ(text("SELECT ending FROM process"), "cut off");
+}
+
+TEST_F(CollectorTest, a_sender_that_breaks_the_protocol_is_ended_and_named) {
+  auto good = connect();
+  ASSERT_TRUE(good->push(small_capture(1), 1 << 20));
+  auto bad = connect();
+  Bytes bytes = small_capture(1);
+  append_message(bytes, Name{Named::Pipeline, 12345, "unknown"});
+  ASSERT_TRUE(bad->push(std::move(bytes), 1 << 20));
+  good.reset();
+  bad.reset();
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'cut off'"), 1);
+  EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("pipeline 12345"));
+  EXPECT_EQ(number("SELECT count(*) FROM command"), 2);
+}
+
+// Messages that decode but make no sense: one by one after a good beginning.
+TEST_F(CollectorTest, every_wrong_reference_is_refused) {
+  const std::vector<AnyMessage> wrong = {
+      Hello{},
+      Queue{9, 99},
+      Queue{2, 1},
+      Module{3, "again", {}},
+      Module{0, "zero", {}},
+      Shader{9, 1, 99},
+      Shader{9, 99},
+      Pipeline{9, 1, "", "", "", {99}},
+      Object{6, 1},
+      Object{9, 99},
+      Name{Named::Object, 99},
+      Label{9, 99},
+      Frame{99},
+      Frame{1, 0},
+      FrameEnded{1, 99},
+      Submission{99},
+      Submission{2, 99},
+      Execution{.parent = 5, .command_buffer = 6},
+      Execution{.command_buffer = 99},
+      stream::Pass{.render_pass = 99},
+      stream::Pass{.label = 99},
+      Commands{{stream::Command{.function = Function::Dispatch, .parameters = {1}}}},
+      Commands{{stream::Command{.function = Function::TraceRaysIndirect, .pipeline = 99}}},
+      Commands{{stream::Command{.function = Function::TraceRaysIndirect, .label = 99}}},
+      Commands{{stream::Command{.function = Function::TraceRaysIndirect, .pass_of = PassOf::Own}}},
+      Commands{
+          {stream::Command{.function = Function::TraceRaysIndirect, .pass_of = PassOf::Parent}}},
+      Commands{{stream::Command{.function = Function::TraceRaysIndirect,
+                                .stages = {{0, 1, {1, 2, 3}, {}, {}}}}}},
+      Commands{{stream::Command{.function = Function::TraceRaysIndirect,
+                                .stages = {{0, 1, {}, {}, {{0, 9, 1}}}}}}},
+      BlockCosts{99, 0, 2, {}},
+      BlockCosts{4, 0, 3, {1, 2, 3}},
+      BlockCosts{4, 0, 2, {1}},
+      Dropped{1, 99},
+      NotInstrumented{99}};
+  for (const AnyMessage& message : wrong) {
+    auto client = connect();
+    Bytes bytes = small_capture(0);
+    append_message(bytes, message);
+    ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  }
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"),
+            static_cast<int64_t>(wrong.size()));
+}
+
+TEST_F(CollectorTest, a_stream_without_a_greeting_leaves_no_process) {
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  collector_->socket_path().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            0);
+  ASSERT_EQ(::send(socket.get(), "hello, receiver", 15, MSG_NOSIGNAL), 15);
+  finish(std::chrono::milliseconds(100));
+  EXPECT_EQ(number("SELECT count(*) FROM process"), 0);
+  EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("does not speak"));
+}
+
+TEST_F(CollectorTest, the_socket_is_for_this_user_alone_and_goes_away) {
+  const std::filesystem::path socket = collector_->socket_path();
+  struct stat info {};
+  ASSERT_EQ(::stat(socket.parent_path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0700u);
+  finish();
+  collector_.reset();
+  EXPECT_FALSE(std::filesystem::exists(socket.parent_path()));
+}
+
+TEST_F(CollectorTest, progress_counts_what_has_come) {
+  auto client = connect();
+  ASSERT_TRUE(client->push(small_capture(4), 1 << 20));
+  client.reset();
+  finish();
+  const Collector::Progress progress = collector_->progress();
+  EXPECT_EQ(progress.processes, 1u);
+  EXPECT_EQ(progress.connected, 0u);
+  EXPECT_EQ(progress.commands, 4u);
+  EXPECT_EQ(progress.frames, 1u);
+  EXPECT_GT(progress.bytes, 0u);
+}
+
+// A socket that accepts and never reads.
+class DeafReceiver {
+ public:
+  explicit DeafReceiver(const std::string& path)
+      : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+    EXPECT_EQ(::listen(listener_.get(), 4), 0);
+  }
+  void hang_up() { listener_ = UniqueFd(); }
+
+ private:
+  UniqueFd listener_;
+};
+
+TEST(StreamClient, the_queue_has_a_limit) {
+  const TestDirectory directory;
+  DeafReceiver deaf(directory.file("deaf"));
+  auto client = StreamClient::connect(directory.file("deaf"));
+  ASSERT_TRUE(client.ok());
+  constexpr size_t kLimit = 4 << 20;
+  // Until nothing has been taken for a while: the thread moves some into the socket meanwhile.
+  size_t taken = 0;
+  for (int refused = 0; refused < 20 && taken < 100;) {
+    const bool pushed = (*client)->push(Bytes(1 << 20), kLimit);
+    taken += pushed ? 1 : 0;
+    refused = pushed ? 0 : refused + 1;
+    if (!pushed) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(taken, 4u);
+  EXPECT_LE(taken, 7u) << "the limit, and what the socket holds";
+  Bytes kept(1 << 20);
+  EXPECT_FALSE((*client)->push(std::move(kept), kLimit));
+  EXPECT_EQ(kept.size(), size_t{1} << 20) << "what was refused is still the caller's";
+  EXPECT_FALSE((*client)->flush(std::chrono::milliseconds(50)));
+  deaf.hang_up();
+  EXPECT_FALSE((*client)->flush(std::chrono::seconds(5)));
+  EXPECT_TRUE((*client)->receiver_gone());
+}
+
+TEST(StreamClient, without_a_receiver_there_is_an_error) {
+  const auto client = StreamClient::connect("/nowhere/at/all");
+  ASSERT_FALSE(client.ok());
+  EXPECT_THAT(client.error().message, HasSubstr("/nowhere/at/all"));
+}
+
+}  // namespace
+}  // namespace tally::store

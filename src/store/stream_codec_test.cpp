@@ -1,0 +1,248 @@
+// The capture stream: bytes of this version, round trips, and everything that is refused.
+#include "store/stream_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "store/utf8.h"
+
+namespace tally::store::stream {
+namespace {
+
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+
+std::vector<uint8_t> octets(const Bytes& bytes) {
+  std::vector<uint8_t> result;
+  for (const std::byte byte : bytes) result.push_back(static_cast<uint8_t>(byte));
+  return result;
+}
+
+Bytes encoded(const AnyMessage& message) {
+  Bytes bytes;
+  append_message(bytes, message);
+  return bytes;
+}
+
+Bytes from(std::initializer_list<int> values) {
+  Bytes bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+// One of each kind, with no field at its default.
+std::vector<AnyMessage> one_of_each() {
+  Command command;
+  command.position = 300;
+  command.function = Function::DrawIndexed;
+  command.parameters = {36, 1, 0, -5, 2};
+  command.pipeline = 4;
+  command.pass_of = PassOf::Own;
+  command.pass = 1;
+  command.subpass = 2;
+  command.label = 3;
+  command.has_blocks = true;
+  command.gpu = GpuTime{-1, 1'000'000};
+  command.stages = {{1, 16, {100, 0, 7}, {{0, 100}, {2, 1}}, {{1, 2, ~0ull}}}};
+  return {
+      Hello{1, 2, "/bin/app", {"app", "-x"}, "App", "Engine", 99},
+      Goodbye{5},
+      Device{1, "gpu", "cpu", 2, 3, 4, "driver", "info", 5, "00ff", 1.5, true, "why", {{"m", "d"}}},
+      Queue{2, 1, 0, 1, 7, 64},
+      Module{3, "hash", {0x07230203, 0x10000}},
+      Shader{4, 1, 3, 16, "main", "reason"},
+      Pipeline{5, 1, "hash", "graphics", "reason", {4, 4}},
+      Object{6, 1, "VkRenderPass", ~0ull},
+      Name{Named::Pipeline, 5, "name"},
+      Label{7, 8, "label"},
+      Frame{1, -3, 12},
+      FrameEnded{1, 3, 13, true},
+      Submission{2, 3, 4, 5, 7},
+      Execution{1, 0, 2, 6, 9, 2, true},
+      Pass{1, true, 6, 6, 64, 48, 1, 3, "[]", 7, GpuTime{1, 2}},
+      Commands{{command, command}},
+      BlockCosts{4, 8, 2, {1, 3, 1, 0}},
+      Dropped{1, 3, 10, 20},
+      Message{Severity::Error, 7, "text", 2},
+      NotInstrumented{4, "reason"}};
+}
+
+TEST(StreamCodec, every_kind_of_message_comes_back_as_it_was_sent) {
+  const auto messages = one_of_each();
+  ASSERT_EQ(messages.size(), std::variant_size_v<AnyMessage>);
+  for (const AnyMessage& message : messages) {
+    const Bytes bytes = encoded(message);
+    const Result<AnyMessage> decoded = decode_message(std::span(bytes).subspan(4));
+    ASSERT_TRUE(decoded.ok()) << message.index() << ": " << decoded.error().message;
+    EXPECT_EQ(decoded->index(), message.index());
+    EXPECT_EQ(octets(encoded(*decoded)), octets(bytes)) << message.index();
+  }
+}
+
+TEST(StreamCodec, fields_survive_the_round_trip) {
+  const Bytes bytes = encoded(one_of_each()[15]);
+  const Result<AnyMessage> decoded = decode_message(std::span(bytes).subspan(4));
+  ASSERT_TRUE(decoded.ok());
+  const Command& command = std::get<Commands>(*decoded).commands.at(1);
+  EXPECT_EQ(command.function, Function::DrawIndexed);
+  EXPECT_EQ(command.parameters.at(3), -5);
+  EXPECT_EQ(command.gpu->begin_ns, -1);
+  EXPECT_EQ(command.stages.at(0).others.at(0).value, ~0ull);
+  EXPECT_EQ(command.stages.at(0).blocks.at(1).block, 2u);
+}
+
+// These bytes are version 1. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_1_has_these_bytes) {
+  Bytes bytes;
+  append_greeting(bytes);
+  append_message(bytes, Queue{2, 1, 0, 300, 7, 64});
+  append_message(bytes, Label{1, 0, "Sky"});
+  append_message(bytes, Commands{{Command{.position = 1,
+                                          .function = Function::Dispatch,
+                                          .parameters = {4, 1, 1},
+                                          .pipeline = 3,
+                                          .stages = {{0, 32, {9}, {{0, 9}}, {}}}}}});
+  EXPECT_EQ(kStreamVersion, 1u);
+  EXPECT_THAT(
+      octets(bytes),
+      ElementsAreArray<int>({'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P', 1,    0,    0,   0,   //
+                             8,   0,   0,   0,   3,   2,   1,   0,   0xac, 0x02, 7,   64,  //
+                             7,   0,   0,   0,   9,   1,   0,   3,   'S',  'k',  'y',      //
+                             24,  0,   0,   0,   15,  1,   2,   15,  3,    8,    2,   2,  3, 0,
+                             0,   0,   0,   0,   0,   1,   0,   32,  1,    9,    1,   0,  9, 0}));
+}
+
+TEST(StreamCodec, every_truncated_message_is_refused) {
+  for (const AnyMessage& message : one_of_each()) {
+    const Bytes bytes = encoded(message);
+    for (size_t length = 4; length < bytes.size(); ++length) {
+      const auto part = std::span(bytes).subspan(4, length - 4);
+      EXPECT_FALSE(decode_message(part).ok()) << message.index() << " cut at " << length;
+    }
+  }
+}
+
+TEST(StreamCodec, bytes_after_the_end_are_refused) {
+  for (const AnyMessage& message : one_of_each()) {
+    Bytes bytes = encoded(message);
+    bytes.push_back(std::byte{0});
+    EXPECT_FALSE(decode_message(std::span(bytes).subspan(4)).ok()) << message.index();
+  }
+}
+
+TEST(StreamCodec, what_no_field_may_hold_is_refused) {
+  EXPECT_FALSE(decode_message({}).ok());
+  EXPECT_FALSE(decode_message(from({200})).ok()) << "no such message";
+  EXPECT_FALSE(decode_message(from({8, 9, 1, 0})).ok()) << "no such enumerator";
+  EXPECT_FALSE(decode_message(from({11, 1, 2, 2, 2})).ok()) << "a bool of 2";
+  EXPECT_FALSE(
+      decode_message(from({9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0})).ok())
+      << "a number of more than 64 bits";
+  EXPECT_FALSE(decode_message(from({3, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0})).ok())
+      << "a number of more than 32 bits";
+}
+
+TEST(StreamCodec, a_count_cannot_ask_for_more_than_the_message_holds) {
+  EXPECT_FALSE(decode_message(from({15, 0xff, 0xff, 0xff, 0xff, 0x0f})).ok());
+  EXPECT_FALSE(
+      decode_message(from({4, 1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f})).ok());
+}
+
+TEST(StreamCodec, texts_become_clean_utf8) {
+  const Bytes bytes = encoded(Label{1, 0, std::string("a\0b\xff\xc3\xa9", 6)});
+  const Result<AnyMessage> decoded = decode_message(std::span(bytes).subspan(4));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(std::get<Label>(*decoded).name,
+            "a\xef\xbf\xbd"
+            "b\xef\xbf\xbd"
+            "\xc3\xa9");
+}
+
+TEST(CleanUtf8, overlong_forms_surrogates_and_cut_sequences_are_replaced) {
+  const std::string bad = "\xef\xbf\xbd";
+  EXPECT_EQ(clean_utf8("\xc0\x80"), bad + bad);
+  EXPECT_EQ(clean_utf8("\xed\xa0\x80"), bad + bad + bad);
+  EXPECT_EQ(clean_utf8("\xf0\x9f\x98"), bad + bad + bad);
+  EXPECT_EQ(clean_utf8("\xf4\x90\x80\x80"), bad + bad + bad + bad);
+  EXPECT_EQ(clean_utf8("\xf0\x9f\x98\x80 ok"), "\xf0\x9f\x98\x80 ok");
+}
+
+// All messages as one stream.
+Bytes whole_stream() {
+  Bytes bytes;
+  append_greeting(bytes);
+  for (const AnyMessage& message : one_of_each()) append_message(bytes, message);
+  return bytes;
+}
+
+TEST(StreamDecoder, the_stream_may_arrive_in_any_pieces) {
+  const Bytes bytes = whole_stream();
+  for (const size_t piece : {size_t{1}, size_t{3}, size_t{64}, bytes.size()}) {
+    StreamDecoder decoder;
+    std::vector<size_t> kinds;
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      const Status status =
+          decoder.feed(std::span(bytes).subspan(at, std::min(piece, bytes.size() - at)),
+                       [&](AnyMessage& message) {
+                         kinds.push_back(message.index());
+                         return Status{};
+                       });
+      ASSERT_TRUE(status.ok()) << status.error().message;
+    }
+    EXPECT_EQ(kinds.size(), std::variant_size_v<AnyMessage>);
+    EXPECT_TRUE(decoder.at_boundary());
+  }
+}
+
+std::string why_refused(const Bytes& bytes) {
+  StreamDecoder decoder;
+  const Status status = decoder.feed(bytes, [](AnyMessage&) { return Status{}; });
+  return status ? "accepted" : status.error().message;
+}
+
+TEST(StreamDecoder, foreign_peers_and_other_versions_are_refused) {
+  EXPECT_THAT(why_refused(from({'G', 'E', 'T', ' ', '/', ' ', 'H', 'T', 'T', 'P', '/', '1'})),
+              HasSubstr("does not speak"));
+  Bytes bytes;
+  append_greeting(bytes);
+  bytes[8] = std::byte{9};
+  EXPECT_THAT(why_refused(bytes), HasSubstr("version 9"));
+}
+
+TEST(StreamDecoder, oversized_messages_are_refused_before_they_arrive) {
+  Bytes bytes;
+  append_greeting(bytes);
+  const auto more = from({0xff, 0xff, 0xff, 0x7f, 9});
+  bytes.insert(bytes.end(), more.begin(), more.end());
+  EXPECT_THAT(why_refused(bytes), HasSubstr("bytes in the capture stream"));
+}
+
+TEST(StreamDecoder, an_error_is_final) {
+  StreamDecoder decoder;
+  const auto sink = [](AnyMessage&) { return Status{}; };
+  EXPECT_FALSE(
+      decoder.feed(from({'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x'}), sink).ok());
+  Bytes good;
+  append_greeting(good);
+  EXPECT_FALSE(decoder.feed(good, sink).ok());
+}
+
+// Mutated streams must be refused or decoded, never crash; the sanitizer builds look closer.
+TEST(StreamDecoder, damaged_streams_do_no_harm) {
+  const Bytes bytes = whole_stream();
+  std::mt19937 random(12345);
+  for (int round = 0; round < 20'000; ++round) {
+    Bytes damaged = bytes;
+    for (unsigned hits = random() % 4 + 1; hits > 0; --hits) {
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+    }
+    StreamDecoder decoder;
+    (void)decoder.feed(damaged, [](AnyMessage&) { return Status{}; });
+  }
+}
+
+}  // namespace
+}  // namespace tally::store::stream
