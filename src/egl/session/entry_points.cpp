@@ -160,7 +160,9 @@ TALLY_EXPORT EGLBoolean EGLAPIENTRY eglGetPerfCounterDataBRCM(EGLint dataBufferB
                session().read(static_cast<size_t>(dataBufferBytes) / sizeof(Record),
                               resetCounters != EGL_FALSE, records);
            if (error != EGL_SUCCESS) return error;
-           std::memcpy(data, records.data(), records.size() * sizeof(Record));
+           if (!records.empty()) {
+             std::memcpy(data, records.data(), records.size() * sizeof(Record));
+           }
            copy_value(static_cast<EGLint>(records.size() * sizeof(Record)), bytesWritten);
            return EGL_SUCCESS;
          }) == EGL_SUCCESS;
