@@ -353,6 +353,21 @@ TEST(block_map, texts_take_no_more_memory_than_the_module) {
   EXPECT_LE(bytes, words.size() * 4);
 }
 
+TEST(block_map, long_names_that_many_functions_share_are_cut) {
+  std::string text(kDebugInfo);
+  text.replace(text.find("\"shade\""), 7, "\"" + std::string(200000, 'x') + "\"");
+  const size_t after = text.find("%lexical");
+  for (int i = 0; i < 20000; ++i) {
+    text.insert(after, "%shade" + std::to_string(i) +
+                           " = OpExtInst %void %set DebugFunction %called %type %source %u4 %u1 "
+                           "%unit %called %u0 %u4\n");
+  }
+  const BlockMap map = map_of(test::assemble(text));
+  EXPECT_EQ(map.source_functions().size(), 20001u);
+  for (const std::string& name : map.source_functions()) EXPECT_EQ(name.size(), 1024u);
+  EXPECT_EQ(map.functions()[0].name.size(), 1024u);
+}
+
 TEST(block_map, lines_of_a_block_add_up_to_no_more_than_the_block) {
   for (const test::NamedModule& named : test::corpus()) {
     const Module module = parsed(named.words);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spirv/module_parser.h"
+#include "spirv/newer_enums.h"
 
 namespace tally::spirv {
 
@@ -30,6 +31,14 @@ spv::Op Module::opcode_of(uint32_t id) const {
 uint32_t Module::type_of(uint32_t id) const {
   const uint32_t index = definition_index(id);
   return index == kNone ? 0 : instruction(index).type_id();
+}
+
+bool Module::is_global_variable(uint32_t id) const {
+  const uint32_t index = definition_index(id);
+  const bool is_global = functions_.empty() || index < functions_.front().begin;
+  if (index == kNone || !is_global) return false;
+  const spv::Op opcode = opcode_of(id);
+  return opcode == spv::Op::OpVariable || opcode == newer::OpUntypedVariableKHR;
 }
 
 const EntryPoint* Module::find_entry_point(spv::ExecutionModel model, std::string_view name) const {

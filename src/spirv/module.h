@@ -89,6 +89,9 @@ class Module {
   std::span<const EntryPoint> entry_points() const { return entry_points_; }
   const EntryPoint* find_entry_point(spv::ExecutionModel model, std::string_view name) const;
 
+  // Whether an id is a variable declared outside of functions.
+  bool is_global_variable(uint32_t id) const;
+
   // In module order.
   std::span<const Function> functions() const { return functions_; }
   std::span<const BlockRange> blocks() const { return blocks_; }
