@@ -2,7 +2,7 @@
 """Who may include whom in src/: the table of docs/architecture.md, checked on every #include "folder/...".
 
 Usage: check.py SRC. Prints each forbidden include and ends with status 1 if there was one.
-Test files (*_test.cpp) are not checked: a test may look at anything.
+Tests (*_test.cpp, folders named testing) are not checked: a test may look at anything.
 """
 import pathlib
 import re
@@ -25,8 +25,8 @@ ALLOWED = {
     "report": {"base", "analysis", "store", "catalogue"},
     "cli": {"base", "report", "analysis", "store", "catalogue"},
 }
-# Inside counters: a room may include the rooms below its own, and those beside it never.
-COUNTERS_LEVEL = {"entry": 3, "state": 2, "shader": 1, "source": 1, "result": 1, "memory": 0}
+# Inside counters: a room may include the rooms below its own.
+COUNTERS_LEVEL = {"entry": 5, "state": 4, "result": 3, "source": 2, "shader": 1, "memory": 0}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
@@ -59,7 +59,7 @@ def forbidden(source, included):
 def check(src):
     faults = []
     for file in sorted(src.rglob("*")):
-        if file.suffix not in (".h", ".cpp") or file.name.endswith("_test.cpp"):
+        if file.suffix not in (".h", ".cpp") or file.name.endswith("_test.cpp") or "testing" in file.parts:
             continue
         source = file.relative_to(src).as_posix()
         for number, line in enumerate(file.read_text().splitlines(), 1):
