@@ -246,8 +246,7 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   if (Status status = check_options(options); !status) return status.error();
   const bool use_subgroups = options.subgroup_operations && stage.lanes_are_invocations &&
                              std::max(module.version(), options.spirv_version_limit) >= kVersion13;
-  const bool count_subgroups =
-      options.count_subgroups && use_subgroups && options.counting != Counting::Lane;
+  const bool count_subgroups = options.count_subgroups && use_subgroups;
 
   PlanMaker plan(*graph, options, count_subgroups);
   plan.make();
