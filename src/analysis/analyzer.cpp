@@ -39,14 +39,21 @@ Result<const BlockTotals*> Analyzer::totals() {
 
 Result<Table> Analyzer::table(By by, const TableOptions& options) {
   switch (by) {
-    case By::Draw: return make_command_table(*model_, *codes_, GroupBy::Command, options, progress_);
-    case By::Pass: return make_command_table(*model_, *codes_, GroupBy::Pass, options, progress_);
-    case By::Pipeline: return make_command_table(*model_, *codes_, GroupBy::Pipeline, options, progress_);
-    case By::Frame: return make_command_table(*model_, *codes_, GroupBy::Frame, options, progress_);
-    case By::Label: return make_command_table(*model_, *codes_, GroupBy::Label, options, progress_);
-    case By::Shader: return make_shader_table(*model_, *codes_, options, progress_);
+    case By::Draw:
+      return make_command_table(*model_, *codes_, GroupBy::Command, options, progress_);
+    case By::Pass:
+      return make_command_table(*model_, *codes_, GroupBy::Pass, options, progress_);
+    case By::Pipeline:
+      return make_command_table(*model_, *codes_, GroupBy::Pipeline, options, progress_);
+    case By::Frame:
+      return make_command_table(*model_, *codes_, GroupBy::Frame, options, progress_);
+    case By::Label:
+      return make_command_table(*model_, *codes_, GroupBy::Label, options, progress_);
+    case By::Shader:
+      return make_shader_table(*model_, *codes_, options, progress_);
     case By::Line:
-    case By::Block: break;
+    case By::Block:
+      break;
   }
   const auto blocks = totals();
   if (!blocks) return blocks.error();
@@ -61,7 +68,9 @@ Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
   if (options.top == 0) first.top = kOverviewPasses, rest.top = kOverviewRows;
   std::vector<Table> tables;
   const std::pair<By, const TableOptions*> wanted[] = {
-      {model_->passes.empty() ? By::Draw : By::Pass, &first}, {By::Shader, &rest}, {By::Line, &rest}};
+      {model_->passes.empty() ? By::Draw : By::Pass, &first},
+      {By::Shader, &rest},
+      {By::Line, &rest}};
   for (const auto& [by, by_options] : wanted) {
     auto made = table(by, *by_options);
     if (!made) return made.error();
@@ -80,7 +89,8 @@ Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptio
     if (!made) return made.error();
     tables.push_back(std::move(*made));
   }
-  if (tables.empty()) return Error{"no shader of the capture matches '" + model_->selection.shader + "'"};
+  if (tables.empty())
+    return Error{"no shader of the capture matches '" + model_->selection.shader + "'"};
   return tables;
 }
 

@@ -1,4 +1,5 @@
-// Tables of one capture, by what a row shall be. Keeps what several tables need: code and block totals.
+// Tables of one capture, by what a row shall be. Keeps what several tables need: code and block
+// totals.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,8 @@ class Analyzer {
 
   Result<Table> table(By by, const TableOptions& options);
 
-  // The first look at a capture: its passes (or its dispatches where it has no passes), shaders and lines.
+  // The first look at a capture: its passes (or its dispatches where it has no passes), shaders and
+  // lines.
   Result<std::vector<Table>> overview(const TableOptions& options);
 
   // The selected shaders from their first line to their last.

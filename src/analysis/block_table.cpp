@@ -19,13 +19,15 @@ struct BlockRef {
 
 const spirv::Block* block_of(ShaderCodes& codes, const BlockRef& ref) {
   const auto& code = codes.of(ref.shader);
-  return code.ok() && ref.block < code->map.blocks().size() ? &code->map.blocks()[ref.block] : nullptr;
+  return code.ok() && ref.block < code->map.blocks().size() ? &code->map.blocks()[ref.block]
+                                                            : nullptr;
 }
 
 std::vector<BlockRef> executed_blocks(const Model& model, const BlockTotals& totals) {
   std::vector<BlockRef> refs;
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
-    for (uint32_t block = 0; block < totals.block_count(shader); ++block) refs.push_back({shader, block});
+    for (uint32_t block = 0; block < totals.block_count(shader); ++block)
+      refs.push_back({shader, block});
   }
   return refs;
 }
@@ -50,9 +52,11 @@ std::string source_text(ShaderCodes& codes, const BlockRef& ref) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, const std::vector<BlockRef>& refs) {
+std::vector<Field> block_fields(const Model& model, ShaderCodes& codes,
+                                const std::vector<BlockRef>& refs) {
   const auto text = [&](const char* id, const char* title, const char* description, auto make) {
-    return key_field(id, title, description, [&refs, make](size_t r) -> Cell { return make(refs[r]); });
+    return key_field(id, title, description,
+                     [&refs, make](size_t r) -> Cell { return make(refs[r]); });
   };
   std::vector<Field> fields;
   fields.push_back(text("shader", "shader", "name of the shader, or the start of its hash",
@@ -63,8 +67,9 @@ std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, const st
   fields.push_back(text("hash", "hash", "hash of the SPIR-V module", [&model](const BlockRef& ref) {
                      return shader_hash(model, ref.shader);
                    }).hidden());
-  fields.push_back(key_field("block", "block", "public number of the block in its entry point, from 0",
-                             [&refs](size_t r) -> Cell { return uint64_t{refs[r].block}; }, Unit::Count));
+  fields.push_back(key_field(
+      "block", "block", "public number of the block in its entry point, from 0",
+      [&refs](size_t r) -> Cell { return uint64_t{refs[r].block}; }, Unit::Count));
   fields.push_back(text("function", "function", "function that the block is in",
                         [&codes](const BlockRef& ref) { return function_text(codes, ref); }));
   fields.push_back(text("location", "location", "source line at which the block begins",
@@ -83,24 +88,30 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Blo
   table.id = "block";
   table.title = "Basic blocks";
   add_columns(table, keys);
-  table.columns.push_back({.id = "executions", .title = "executions", .unit = Unit::Count,
+  table.columns.push_back({.id = "executions",
+                           .title = "executions",
+                           .unit = Unit::Count,
                            .description = "times the block was executed, helpers not counted"});
   for (const Metric& metric : metrics) {
     if (metric.id == "executions") continue;
     add_metric_columns(table, {metric});
   }
-  table.columns.push_back({.id = "text", .title = "source", .role = ColumnRole::Text,
+  table.columns.push_back({.id = "text",
+                           .title = "source",
+                           .role = ColumnRole::Text,
                            .description = "text of the source line at which the block begins"});
   for (size_t r = 0; r < refs.size(); ++r) {
     Row row = make_row(keys, r);
     row.push_back(totals.executions(refs[r].shader, refs[r].block));
     for (size_t m = 0; m < metrics.size(); ++m) {
-      if (metrics[m].id != "executions") row.push_back(totals.value(refs[r].shader, refs[r].block, m));
+      if (metrics[m].id != "executions")
+        row.push_back(totals.value(refs[r].shader, refs[r].block, m));
     }
     row.push_back(source_text(codes, refs[r]));
     table.rows.push_back(std::move(row));
   }
-  if (Status finished = finish_table(table, metrics, options); !finished.ok()) return finished.error();
+  if (Status finished = finish_table(table, metrics, options); !finished.ok())
+    return finished.error();
   if (!options.header_above) add_notes(model, table);
   return table;
 }

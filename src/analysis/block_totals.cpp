@@ -7,7 +7,8 @@
 namespace tally::analysis {
 namespace {
 
-// A file that names blocks that the shader does not have is damaged; its rows must not cost us memory.
+// A file that names blocks that the shader does not have is damaged; its rows must not cost us
+// memory.
 constexpr size_t kMostBlocksWithoutCode = 65'536;
 
 }  // namespace
@@ -26,7 +27,8 @@ bool BlockTotals::has_room(uint32_t shader, uint32_t block) {
   return true;
 }
 
-Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes, const Progress& progress) {
+Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes,
+                                       const Progress& progress) {
   BlockTotals totals(model, codes);
   Status status = visit_block_executions(model, progress, [&](const BlockExecutions& b) {
     if (!totals.has_room(b.shader, b.block)) return;
@@ -55,11 +57,13 @@ Status BlockTotals::make_values(const Others& others) {
     shader.values = std::make_unique<MetricMatrix>(shader.executions.size(), model_.metrics.size());
   }
   Status status = model_.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
-    const uint32_t shader = model_.shader_index.find(row.shader), metric = model_.metric_index.find(row.metric);
+    const uint32_t shader = model_.shader_index.find(row.shader),
+                   metric = model_.metric_index.find(row.metric);
     if (shader == kNone || metric == kNone || row.block >= block_count(shader)) return true;
     const auto other = others.find({shader, row.block, metric});
     const uint64_t all = shaders_[shader].with_costs[row.block];
-    const uint64_t counted = other == others.end() ? all : all - std::min(all, other->second.executions);
+    const uint64_t counted =
+        other == others.end() ? all : all - std::min(all, other->second.executions);
     shaders_[shader].values->add(row.block, metric, saturating_product(counted, row.per_execution));
     return true;
   });

@@ -13,11 +13,14 @@ namespace tally::analysis {
 
 class BlockTotals {
  public:
-  static Result<BlockTotals> count(const Model& model, ShaderCodes& codes, const Progress& progress);
+  static Result<BlockTotals> count(const Model& model, ShaderCodes& codes,
+                                   const Progress& progress);
 
   // Blocks that have totals: all of the code's where any was executed, else 0.
   size_t block_count(uint32_t shader) const { return shaders_[shader].executions.size(); }
-  uint64_t executions(uint32_t shader, size_t block) const { return shaders_[shader].executions[block]; }
+  uint64_t executions(uint32_t shader, size_t block) const {
+    return shaders_[shader].executions[block];
+  }
   uint64_t value(uint32_t shader, size_t block, size_t metric) const {
     return shaders_[shader].values->at(block, metric);
   }
@@ -29,7 +32,8 @@ class BlockTotals {
     std::unique_ptr<MetricMatrix> values;
   };
 
-  // Values that are not executions x cost, and the executions that they stand for; by shader, block and metric.
+  // Values that are not executions x cost, and the executions that they stand for; by shader, block
+  // and metric.
   struct Other {
     uint64_t value = 0;
     uint64_t executions = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "analysis/shader_name.h"
 
@@ -39,7 +41,9 @@ class Rows {
   }
 
   Cell frame_number(size_t row) const {
-    return frame(row) == nullptr ? Cell() : Cell(static_cast<uint64_t>(std::max<int64_t>(frame(row)->number, 0)));
+    return frame(row) == nullptr
+               ? Cell()
+               : Cell(static_cast<uint64_t>(std::max<int64_t>(frame(row)->number, 0)));
   }
 
   std::string device_name(size_t row) const {
@@ -69,33 +73,68 @@ class Rows {
   const CommandGroups& groups_;
 };
 
+// The VkFormats that most attachments have; by number, because captures are read without Vulkan.
+std::string format_text(int64_t format) {
+  constexpr std::pair<int64_t, const char*> kNames[] = {
+      {9, "R8"},      {16, "RG8"},      {37, "RGBA8"},     {43, "sRGBA8"}, {44, "BGRA8"},
+      {50, "sBGRA8"}, {64, "RGB10A2"},  {70, "R16"},       {76, "R16F"},   {77, "RG16"},
+      {83, "RG16F"},  {91, "RGBA16"},   {97, "RGBA16F"},   {98, "R32U"},   {100, "R32F"},
+      {103, "RG32F"}, {109, "RGBA32F"}, {122, "RG11B10F"}, {124, "D16"},   {125, "D24"},
+      {126, "D32F"},  {127, "S8"},      {129, "D24S8"},    {130, "D32FS8"}};
+  for (const auto& [number, name] : kNames) {
+    if (number == format) return name;
+  }
+  return fmt::format("format {}", format);
+}
+
+// "RGBA16F+D32F"
+std::string attachments_text(const std::string& json) {
+  const auto attachments = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  if (!attachments.is_array()) return text;
+  for (const auto& attachment : attachments) {
+    if (!attachment.is_object() || !attachment.contains("format")) continue;
+    const auto& format = attachment["format"];
+    if (!format.is_number_integer()) continue;
+    text += (text.empty() ? "" : "+") + format_text(format.get<int64_t>());
+  }
+  return text;
+}
+
+// "main 640x480", or what it looks like where it has no name: "(640x480 RGBA8+D32F)".
 std::string pass_text(const Pass* pass) {
   if (pass == nullptr) return {};
   const store::PassRow& row = pass->row;
   const std::string size = fmt::format("{}x{}", row.width, row.height);
   if (!row.name.empty()) return row.name + " " + size;
-  return fmt::format("({} {})", row.kind == store::PassKind::Rendering ? "rendering" : "render pass", size);
+  const std::string attachments = attachments_text(row.attachments);
+  return fmt::format("({}{}{})", size, attachments.empty() ? "" : " ", attachments);
 }
 
 // Parameters that say how much a call does; their order in the call says which is which.
 bool is_size(const std::string& parameter) {
-  constexpr std::string_view kSizes[] = {"vertexCount", "indexCount",  "instanceCount", "groupCountX", "groupCountY",
-                                         "groupCountZ", "drawCount",   "width",         "height",      "depth"};
+  constexpr std::string_view kSizes[] = {
+      "vertexCount", "indexCount", "instanceCount", "groupCountX", "groupCountY",
+      "groupCountZ", "drawCount",  "width",         "height",      "depth"};
   return std::find(std::begin(kSizes), std::end(kSizes), parameter) != std::end(kSizes);
 }
 
 std::string frame_end_text(store::FrameEnd end) {
   switch (end) {
-    case store::FrameEnd::Present: return "present";
-    case store::FrameEnd::Submit: return "submit";
-    case store::FrameEnd::Open: return "open";
+    case store::FrameEnd::Present:
+      return "present";
+    case store::FrameEnd::Submit:
+      return "submit";
+    case store::FrameEnd::Open:
+      return "open";
   }
   return {};
 }
 
 Field frame_field(const Rows& rows) {
-  return key_field("frame", "frame", "number of the frame", [rows](size_t r) { return rows.frame_number(r); },
-                   Unit::Count);
+  return key_field(
+      "frame", "frame", "number of the frame", [rows](size_t r) { return rows.frame_number(r); },
+      Unit::Count);
 }
 
 Field pass_field(const Rows& rows) {
@@ -119,11 +158,13 @@ std::vector<Field> fields_of_commands(const Model& model, const Rows& rows, bool
   std::vector<Field> fields;
   if (!merge) {
     fields.push_back(frame_field(rows));
-    fields.push_back(key_field("command", "command", "number of the draw or dispatch in its frame, from 0",
-                               [rows](size_t r) -> Cell { return uint64_t{rows.command(r)->number_in_frame}; },
-                               Unit::Count));
+    fields.push_back(key_field(
+        "command", "command", "number of the draw or dispatch in its frame, from 0",
+        [rows](size_t r) -> Cell { return uint64_t{rows.command(r)->number_in_frame}; },
+        Unit::Count));
   }
-  fields.push_back(key_field("call", "call", "Vulkan command: its counts, then the other parameters that are not 0",
+  fields.push_back(key_field("call", "call",
+                             "Vulkan command: its counts, then the other parameters that are not 0",
                              [&model, rows](size_t r) -> Cell {
                                const uint32_t call = rows.command(r)->call;
                                return call == kNone ? std::string() : call_text(model.calls[call]);
@@ -135,34 +176,43 @@ std::vector<Field> fields_of_commands(const Model& model, const Rows& rows, bool
 }
 
 std::vector<Field> fields_of_passes(const Model& model, const Rows& rows, bool merge) {
-  const auto own = [rows](size_t r) { return rows.group(r).pass == kNone ? nullptr : rows.pass(r); };
+  const auto own = [rows](size_t r) {
+    return rows.group(r).pass == kNone ? nullptr : rows.pass(r);
+  };
   std::vector<Field> fields;
   if (!merge) {
     fields.push_back(frame_field(rows));
-    fields.push_back(key_field("pass_number", "pass nr", "number of the pass in its frame, from 0",
-                               [own](size_t r) { return own(r) ? Cell(uint64_t{own(r)->number_in_frame}) : Cell(); },
-                               Unit::Count));
+    fields.push_back(key_field(
+        "pass_number", "pass nr", "number of the pass in its frame, from 0",
+        [own](size_t r) { return own(r) ? Cell(uint64_t{own(r)->number_in_frame}) : Cell(); },
+        Unit::Count));
   }
-  fields.push_back(key_field("pass", "pass", "name and size of the render pass", [own](size_t r) -> Cell {
-    return own(r) ? pass_text(own(r)) : std::string("(outside of passes)");
-  }));
+  fields.push_back(
+      key_field("pass", "pass", "name and size of the render pass", [own](size_t r) -> Cell {
+        return own(r) ? pass_text(own(r)) : std::string("(outside of passes)");
+      }));
   fields.push_back(label_field(model, [own](size_t r) { return own(r) ? own(r)->label : kNone; }));
-  fields.push_back(key_field("attachments", "attachments", "attachments of the pass, as JSON", [own](size_t r) -> Cell {
-                     return own(r) ? own(r)->row.attachments : std::string();
-                   }).hidden());
+  fields.push_back(key_field("attachments", "attachments", "attachments of the pass, as JSON",
+                             [own](size_t r) -> Cell {
+                               return own(r) ? own(r)->row.attachments : std::string();
+                             })
+                       .hidden());
   return fields;
 }
 
 std::vector<Field> fields_of_pipelines(const Rows& rows) {
   std::vector<Field> fields;
   fields.push_back(pipeline_field(rows));
-  fields.push_back(key_field("pipeline_hash", "pipeline hash", "hash of stages, code and specialization",
+  fields.push_back(key_field("pipeline_hash", "pipeline hash",
+                             "hash of stages, code and specialization",
                              [rows](size_t r) -> Cell {
                                return rows.pipeline(r) ? rows.pipeline(r)->hash : std::string();
-                             }).hidden());
-  fields.push_back(key_field("bind_point", "kind", "graphics, compute or ray tracing", [rows](size_t r) -> Cell {
-    return rows.pipeline(r) ? rows.pipeline(r)->bind_point : std::string();
-  }));
+                             })
+                       .hidden());
+  fields.push_back(
+      key_field("bind_point", "kind", "graphics, compute or ray tracing", [rows](size_t r) -> Cell {
+        return rows.pipeline(r) ? rows.pipeline(r)->bind_point : std::string();
+      }));
   fields.push_back(key_field("shaders", "shaders", "the pipeline's shaders",
                              [rows](size_t r) -> Cell { return rows.shaders(r); }));
   return fields;
@@ -171,34 +221,42 @@ std::vector<Field> fields_of_pipelines(const Rows& rows) {
 std::vector<Field> fields_of_frames(const Rows& rows) {
   std::vector<Field> fields;
   fields.push_back(frame_field(rows));
-  fields.push_back(key_field("ended_by", "ended by", "what ended the frame: present, submit, or it was still open",
-                             [rows](size_t r) -> Cell { return frame_end_text(rows.frame(r)->ended_by); }));
+  fields.push_back(key_field(
+      "ended_by", "ended by", "what ended the frame: present, submit, or it was still open",
+      [rows](size_t r) -> Cell { return frame_end_text(rows.frame(r)->ended_by); }));
   return fields;
 }
 
 std::vector<Field> fields_of_labels(const Model& model, const Rows& rows) {
   std::vector<Field> fields;
-  fields.push_back(key_field("label", "label", "debug label, with those around it", [&model, rows](size_t r) -> Cell {
-    const uint32_t label = rows.group(r).label;
-    return label == kNone ? std::string("(no label)") : model.label_path(label);
-  }));
+  fields.push_back(key_field(
+      "label", "label", "debug label, with those around it", [&model, rows](size_t r) -> Cell {
+        const uint32_t label = rows.group(r).label;
+        return label == kNone ? std::string("(no label)") : model.label_path(label);
+      }));
   return fields;
 }
 
 std::vector<Field> own_fields(const Model& model, const Rows& rows, GroupBy by, bool merge) {
   switch (by) {
-    case GroupBy::Command: return fields_of_commands(model, rows, merge);
-    case GroupBy::Pass: return fields_of_passes(model, rows, merge);
-    case GroupBy::Pipeline: return fields_of_pipelines(rows);
-    case GroupBy::Frame: return fields_of_frames(rows);
-    case GroupBy::Label: return fields_of_labels(model, rows);
+    case GroupBy::Command:
+      return fields_of_commands(model, rows, merge);
+    case GroupBy::Pass:
+      return fields_of_passes(model, rows, merge);
+    case GroupBy::Pipeline:
+      return fields_of_pipelines(rows);
+    case GroupBy::Frame:
+      return fields_of_frames(rows);
+    case GroupBy::Label:
+      return fields_of_labels(model, rows);
   }
   return {};
 }
 
 }  // namespace
 
-std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by, bool merge) {
+std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
+                                      bool merge) {
   const Rows rows(model, groups);
   std::vector<Field> fields = own_fields(model, rows, by, merge);
   Field device = key_field("device", "device", "name of the device",
@@ -211,11 +269,13 @@ std::vector<Field> command_key_fields(const Model& model, const CommandGroups& g
 std::string call_text(const store::CallRow& call) {
   constexpr std::string_view kPrefix = "vkCmd";
   std::string text = call.name.starts_with(kPrefix) ? call.name.substr(kPrefix.size()) : call.name;
-  const auto parameters = nlohmann::ordered_json::parse(call.parameters, nullptr, /*allow_exceptions=*/false);
+  const auto parameters =
+      nlohmann::ordered_json::parse(call.parameters, nullptr, /*allow_exceptions=*/false);
   if (!parameters.is_object()) return text;
   std::string sizes, others;
   for (const auto& [name, parameter] : parameters.items()) {
-    const std::string value = parameter.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string value =
+        parameter.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (is_size(name)) {
       const bool one_instance = name == "instanceCount" && value == "1";
       if (!one_instance) sizes += (sizes.empty() ? " " : " x ") + value;

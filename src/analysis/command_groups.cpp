@@ -17,9 +17,9 @@ std::vector<uint32_t> kinds_of_passes(const Model& model) {
   std::map<std::string, uint32_t> kinds;
   std::vector<uint32_t> result;
   for (const Pass& pass : model.passes) {
-    const std::string look = fmt::format("{}|{}|{}x{}x{}|{}|{}|{}", model.frames[pass.frame].device, pass.row.name,
-                                         pass.row.width, pass.row.height, pass.row.layers, pass.row.view_mask,
-                                         pass.row.attachments, pass.label);
+    const std::string look = fmt::format(
+        "{}|{}|{}x{}x{}|{}|{}|{}", model.frames[pass.frame].device, pass.row.name, pass.row.width,
+        pass.row.height, pass.row.layers, pass.row.view_mask, pass.row.attachments, pass.label);
     result.push_back(kinds.emplace(look, static_cast<uint32_t>(kinds.size())).first->second);
   }
   return result;
@@ -43,9 +43,11 @@ class Grouper {
     const Command& command = model_.commands[index];
     const uint32_t innermost = group_of(key_of(index, command));
     result_.group_of_command.push_back(innermost);
-    const bool draw = command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
+    const bool draw =
+        command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
     // The time of a command in a pass is part of the pass's.
-    const bool counted_with_pass = command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
+    const bool counted_with_pass =
+        command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
     for (uint32_t number = innermost; number != kNone; number = result_.groups[number].parent) {
       CommandGroup& group = result_.groups[number];
       if (group.first_command == kNone) group.first_command = index;
@@ -77,22 +79,30 @@ class Grouper {
       case GroupBy::Pass:
         if (command.pass != kNone) return key_of_pass(command.pass, model_.passes[command.pass]);
         return {kNone, merge_ ? device_of(command.frame) : command.frame};
-      case GroupBy::Pipeline: return {command.pipeline};
-      case GroupBy::Frame: return {command.frame};
-      case GroupBy::Label: return {command.label};
+      case GroupBy::Pipeline:
+        return {command.pipeline};
+      case GroupBy::Frame:
+        return {command.frame};
+      case GroupBy::Label:
+        return {command.label};
     }
     return {};
   }
 
   Key key_of_pass(uint32_t index, const Pass& pass) const {
     switch (by_) {
-      case GroupBy::Pass: return {merge_ ? pass_kinds_[index] : index};
-      case GroupBy::Frame: return {pass.frame};
-      default: return {pass.label};
+      case GroupBy::Pass:
+        return {merge_ ? pass_kinds_[index] : index};
+      case GroupBy::Frame:
+        return {pass.frame};
+      default:
+        return {pass.label};
     }
   }
 
-  uint32_t device_of(uint32_t frame) const { return model_.device_index.find(model_.frames[frame].device); }
+  uint32_t device_of(uint32_t frame) const {
+    return model_.device_index.find(model_.frames[frame].device);
+  }
 
   uint32_t group_of(const Key& key) {
     const auto [place, added] = by_key_.emplace(key, static_cast<uint32_t>(result_.groups.size()));
@@ -110,13 +120,15 @@ class Grouper {
 
   void note_frame(uint32_t group, uint32_t frame) {
     const uint64_t pair = uint64_t{group} << 32 | frame;
-    if (frames_of_groups_.empty() || frames_of_groups_.back() != pair) frames_of_groups_.push_back(pair);
+    if (frames_of_groups_.empty() || frames_of_groups_.back() != pair)
+      frames_of_groups_.push_back(pair);
   }
 
   void count_frames() {
     std::sort(frames_of_groups_.begin(), frames_of_groups_.end());
     const auto end = std::unique(frames_of_groups_.begin(), frames_of_groups_.end());
-    for (auto pair = frames_of_groups_.begin(); pair != end; ++pair) ++result_.groups[*pair >> 32].frames;
+    for (auto pair = frames_of_groups_.begin(); pair != end; ++pair)
+      ++result_.groups[*pair >> 32].frames;
   }
 
   static void add_time(CommandGroup& group, std::optional<int64_t> nanoseconds) {

@@ -46,7 +46,8 @@ class CommandTable {
     return visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
       if (b.block != codes_.entry_block(b.shader)) return;
       const auto stage = static_cast<size_t>(std::countr_zero(model_.shaders[b.shader].stage));
-      if (stage < kStages) invocations_.add(groups_.group_of_command[b.command], stage, b.executions);
+      if (stage < kStages)
+        invocations_.add(groups_.group_of_command[b.command], stage, b.executions);
     });
   }
 
@@ -56,8 +57,9 @@ class CommandTable {
     for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
       if (groups_.groups[g].parent != kNone) order.push_back(g);
     }
-    std::sort(order.begin(), order.end(),
-              [this](uint32_t a, uint32_t b) { return groups_.groups[a].label > groups_.groups[b].label; });
+    std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
+      return groups_.groups[a].label > groups_.groups[b].label;
+    });
     for (const uint32_t g : order) {
       const uint32_t parent = groups_.groups[g].parent;
       for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));
@@ -94,11 +96,21 @@ class CommandTable {
   void name_table(Table& table) const {
     const char* merged = options_.merge ? ", those alike together" : "";
     switch (by_) {
-      case GroupBy::Command: table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged); break;
-      case GroupBy::Pass: table.id = "pass", table.title = fmt::format("Passes{}", merged); break;
-      case GroupBy::Pipeline: table.id = "pipeline", table.title = "Pipelines"; break;
-      case GroupBy::Frame: table.id = "frame", table.title = "Frames"; break;
-      case GroupBy::Label: table.id = "label", table.title = "Labels, each with what is inside it"; break;
+      case GroupBy::Command:
+        table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged);
+        break;
+      case GroupBy::Pass:
+        table.id = "pass", table.title = fmt::format("Passes{}", merged);
+        break;
+      case GroupBy::Pipeline:
+        table.id = "pipeline", table.title = "Pipelines";
+        break;
+      case GroupBy::Frame:
+        table.id = "frame", table.title = "Frames";
+        break;
+      case GroupBy::Label:
+        table.id = "label", table.title = "Labels, each with what is inside it";
+        break;
     }
   }
 
@@ -113,20 +125,26 @@ class CommandTable {
 
   void add_counts(std::vector<Field>& fields) const {
     const auto group = [this](size_t g) -> const CommandGroup& { return groups_.groups[g]; };
-    fields.push_back(value_field("gpu_time", "GPU time", "between timestamps around it, with the work of counting",
-                                 [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
-                                 Unit::Nanoseconds));
+    fields.push_back(value_field(
+        "gpu_time", "GPU time", "between timestamps around it, with the work of counting",
+        [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
+        Unit::Nanoseconds));
     const bool single = by_ == GroupBy::Command && !options_.merge;
     if (!single) {
       fields.push_back(value_field("draws", "draws", "draw commands that were executed",
                                    [group](size_t g) { return group(g).draws; }));
-      fields.push_back(value_field("dispatches", "dispatches", "other action commands that were executed",
+      fields.push_back(value_field("dispatches", "dispatches",
+                                   "other action commands that were executed",
                                    [group](size_t g) { return group(g).dispatches; }));
     }
-    const bool of_one_frame = by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !options_.merge);
+    const bool of_one_frame =
+        by_ == GroupBy::Frame ||
+        ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !options_.merge);
     if (!of_one_frame) {
-      fields.push_back(value_field("frames", "frames", "frames that it occurs in",
-                                   [group](size_t g) { return group(g).frames; }).hidden());
+      fields.push_back(
+          value_field("frames", "frames", "frames that it occurs in", [group](size_t g) {
+            return group(g).frames;
+          }).hidden());
     }
     if (by_ != GroupBy::Command && by_ != GroupBy::Pipeline) {
       Field passes = value_field("passes", "passes", "render passes that were executed",
@@ -142,7 +160,8 @@ class CommandTable {
       const std::string name = stage_name(1u << stage);
       std::string id = "invocations_" + name;
       std::replace(id.begin(), id.end(), ' ', '_');
-      fields.push_back(value_field(id, name + " inv", "invocations of the " + name + " shader, helpers not counted",
+      fields.push_back(value_field(id, name + " inv",
+                                   "invocations of the " + name + " shader, helpers not counted",
                                    [this, stage](size_t g) { return invocations_.at(g, stage); }));
     }
   }
@@ -166,8 +185,8 @@ class CommandTable {
 
 }  // namespace
 
-Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options,
-                                 const Progress& progress) {
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
+                                 const TableOptions& options, const Progress& progress) {
   return CommandTable(model, codes, by, options).run(progress);
 }
 

@@ -7,7 +7,7 @@
 
 namespace tally::analysis {
 
-Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options,
-                                 const Progress& progress);
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
+                                 const TableOptions& options, const Progress& progress);
 
 }  // namespace tally::analysis

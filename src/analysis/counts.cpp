@@ -12,7 +12,8 @@
 namespace tally::analysis {
 namespace {
 
-// Looks up rows that come in the order of command and stage, so that the last answer is mostly the next one too.
+// Looks up rows that come in the order of command and stage, so that the last answer is mostly the
+// next one too.
 class Lookup {
  public:
   explicit Lookup(const Model& model) : model_(model) {}
@@ -30,7 +31,8 @@ class Lookup {
       stage_ = stage;
       shader_ = model_.shader_of(model_.commands[command_].pipeline, stage);
     }
-    return shader_ == kNone ? model_.selection.shader.empty() : bool(model_.shader_selected[shader_]);
+    return shader_ == kNone ? model_.selection.shader.empty()
+                            : bool(model_.shader_selected[shader_]);
   }
 
   uint32_t command() const { return command_; }
@@ -44,7 +46,8 @@ class Lookup {
   uint32_t shader_ = kNone;
 };
 
-// Runs a query whose first column is a command's id, over the selected commands, and reports progress by that id.
+// Runs a query whose first column is a command's id, over the selected commands, and reports
+// progress by that id.
 Status visit_rows(const Model& model, const Progress& progress, std::string_view sql,
                   const std::function<void(const store::Statement&)>& visit) {
   if (model.commands.empty()) return {};
@@ -67,7 +70,9 @@ Status visit_rows(const Model& model, const Progress& progress, std::string_view
   return statement->status();
 }
 
-uint32_t u32(const store::Statement& row, int column) { return static_cast<uint32_t>(row.integer(column)); }
+uint32_t u32(const store::Statement& row, int column) {
+  return static_cast<uint32_t>(row.integer(column));
+}
 uint64_t u64(const store::Statement& row, int column) {
   return static_cast<uint64_t>(std::max<int64_t>(row.integer(column), 0));
 }
@@ -103,7 +108,8 @@ Status visit_block_executions(const Model& model, const Progress& progress,
   const uint32_t metric = executions_metric(describe_metrics(model));
   if (!status.ok() || metric == kNone) return status;
   const std::string rest = fmt::format(
-      "SELECT o.command, o.stage, o.block, o.value FROM block_other o WHERE o.command BETWEEN ? AND ?"
+      "SELECT o.command, o.stage, o.block, o.value FROM block_other o WHERE o.command BETWEEN ? "
+      "AND ?"
       " AND o.metric = {} AND NOT EXISTS (SELECT 1 FROM block_count c WHERE c.command = o.command"
       " AND c.sub = o.sub AND c.stage = o.stage AND c.block = o.block)"
       " ORDER BY o.command, o.sub, o.stage, o.block",
@@ -121,7 +127,9 @@ Status visit_block_values(const Model& model, const Progress& progress,
       " WHERE o.command BETWEEN ? AND ? ORDER BY o.command, o.sub, o.stage, o.block, o.metric",
       [&](const store::Statement& row) {
         const uint32_t metric = model.metric_index.find(row.integer(3));
-        if (metric == kNone || !lookup.find(row.integer(0), u32(row, 1)) || lookup.shader() == kNone) return;
+        if (metric == kNone || !lookup.find(row.integer(0), u32(row, 1)) ||
+            lookup.shader() == kNone)
+          return;
         visit({lookup.command(), lookup.shader(), u32(row, 2), metric, u64(row, 4), u64(row, 5)});
       });
 }

@@ -1,5 +1,5 @@
-// The counts of a capture, visited row by row where they lie in the file: only those of selected commands and selected
-// shaders, with everything they refer to already looked up.
+// The counts of a capture, visited row by row where they lie in the file: only those of selected
+// commands and selected shaders, with everything they refer to already looked up.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct BlockExecutions {
   bool have_costs;  // static costs times these executions are values of the block
 };
 
-// A block's value of a metric that is not executions x static cost; `executions` of the same block stand beside it.
+// A block's value of a metric that is not executions x static cost; `executions` of the same block
+// stand beside it.
 struct BlockValue {
   uint32_t command;
   uint32_t shader;  // never kNone
@@ -39,8 +40,8 @@ struct BlockValue {
 
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit);
-// First those that have static costs, then those that stand among the values of blocks: a driver may count in ways of its
-// own.
+// First those that have static costs, then those that stand among the values of blocks: a driver
+// may count in ways of its own.
 Status visit_block_executions(const Model& model, const Progress& progress,
                               const std::function<void(const BlockExecutions&)>& visit);
 Status visit_block_values(const Model& model, const Progress& progress,

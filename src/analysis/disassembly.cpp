@@ -13,10 +13,11 @@ std::string text_of_module(const spirv::Module& module) {
   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
   spv_text text = nullptr;
   spv_diagnostic diagnostic = nullptr;
-  const uint32_t options = SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES |
+  const uint32_t options = SPV_BINARY_TO_TEXT_OPTION_NO_HEADER |
+                           SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES |
                            SPV_BINARY_TO_TEXT_OPTION_INDENT;
-  const spv_result_t result =
-      spvBinaryToText(context, module.words().data(), module.words().size(), options, &text, &diagnostic);
+  const spv_result_t result = spvBinaryToText(context, module.words().data(), module.words().size(),
+                                              options, &text, &diagnostic);
   std::string out;
   if (result == SPV_SUCCESS && text != nullptr) out.assign(text->str, text->length);
   spvTextDestroy(text);
@@ -25,7 +26,8 @@ std::string text_of_module(const spirv::Module& module) {
   return out;
 }
 
-// One line for each instruction: a string literal may hold line breaks, which are no end of an instruction.
+// One line for each instruction: a string literal may hold line breaks, which are no end of an
+// instruction.
 std::vector<std::string> split_instructions(std::string_view text) {
   std::vector<std::string> lines;
   std::string line;
@@ -66,7 +68,8 @@ std::vector<std::string> disassemble(const spirv::Module& module) {
   std::vector<std::string> lines = split_instructions(text_of_module(module));
   if (lines.size() == module.instruction_count()) return lines;
   lines.clear();
-  for (size_t i = 0; i < module.instruction_count(); ++i) lines.push_back(plain_text(module.instruction(i)));
+  for (size_t i = 0; i < module.instruction_count(); ++i)
+    lines.push_back(plain_text(module.instruction(i)));
   return lines;
 }
 

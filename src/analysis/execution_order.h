@@ -1,5 +1,6 @@
-// The order in which command buffers' executions and their commands ran: submissions by number, in each the primaries
-// by position, a secondary's commands before the primary's command that they ran before.
+// The order in which command buffers' executions and their commands ran: submissions by number, in
+// each the primaries by position, a secondary's commands before the primary's command that they ran
+// before.
 #pragma once
 
 #include <vector>
@@ -8,9 +9,9 @@
 
 namespace tally::analysis {
 
-
-// One submission's executions with the commands of each. `commands` are those of these executions in any order; the
-// result holds each of them exactly once. Executions whose parent is unknown or that form a ring run at the end.
+// One submission's executions with the commands of each. `commands` are those of these executions
+// in any order; the result holds each of them exactly once. Executions whose parent is unknown or
+// that form a ring run at the end.
 std::vector<store::CommandRow> in_execution_order(std::vector<store::ExecutionRow> executions,
                                                   std::vector<store::CommandRow> commands);
 

@@ -22,14 +22,20 @@ struct Field {
 
 inline Field key_field(std::string id, std::string title, std::string description,
                        std::function<Cell(size_t)> cell, Unit unit = Unit::None) {
-  return {{.id = std::move(id), .title = std::move(title), .unit = unit, .role = ColumnRole::Key,
+  return {{.id = std::move(id),
+           .title = std::move(title),
+           .unit = unit,
+           .role = ColumnRole::Key,
            .description = std::move(description)},
           std::move(cell)};
 }
 
 inline Field value_field(std::string id, std::string title, std::string description,
                          std::function<Cell(size_t)> cell, Unit unit = Unit::Count) {
-  return {{.id = std::move(id), .title = std::move(title), .unit = unit, .role = ColumnRole::Value,
+  return {{.id = std::move(id),
+           .title = std::move(title),
+           .unit = unit,
+           .role = ColumnRole::Value,
            .description = std::move(description)},
           std::move(cell)};
 }

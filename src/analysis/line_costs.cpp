@@ -13,7 +13,8 @@ constexpr Place kNoLine{0, 0};
 
 class Divider {
  public:
-  Divider(const ShaderCode& code, uint32_t shader, const BlockTotals& totals, const std::vector<Metric>& metrics)
+  Divider(const ShaderCode& code, uint32_t shader, const BlockTotals& totals,
+          const std::vector<Metric>& metrics)
       : code_(code), shader_(shader), totals_(totals), metrics_(metrics) {}
 
   std::vector<LineValues> run() {
@@ -33,9 +34,15 @@ class Divider {
     const spirv::Block& block = code_.map.blocks()[index];
     const uint64_t whole = totals_.value(shader_, index, metric);
     switch (metrics_[metric].division) {
-      case Division::ByClass: divide_by_class(index, block, metric, whole); break;
-      case Division::Everywhere: give_to_all(block, metric, whole); break;
-      case Division::Unknown: add(place_of(block.location), metric, whole); break;
+      case Division::ByClass:
+        divide_by_class(index, block, metric, whole);
+        break;
+      case Division::Everywhere:
+        give_to_all(block, metric, whole);
+        break;
+      case Division::Unknown:
+        add(place_of(block.location), metric, whole);
+        break;
     }
   }
 
@@ -43,7 +50,8 @@ class Divider {
     uint64_t rest = whole;
     for (const spirv::LineCost& line : code_.map.lines_of(block)) {
       const uint64_t cost = line.mix[metrics_[metric].cost_class];
-      const uint64_t part = std::min(rest, saturating_product(totals_.executions(shader_, index), cost));
+      const uint64_t part =
+          std::min(rest, saturating_product(totals_.executions(shader_, index), cost));
       add(place_of(line.location), metric, part);
       rest -= part;
     }
@@ -82,20 +90,27 @@ class Divider {
 
 }  // namespace
 
-std::vector<LineValues> line_values(const ShaderCode& code, uint32_t shader, const BlockTotals& totals,
-                                    const std::vector<Metric>& metrics) {
+std::vector<LineValues> line_values(const ShaderCode& code, uint32_t shader,
+                                    const BlockTotals& totals, const std::vector<Metric>& metrics) {
   return Divider(code, shader, totals, metrics).run();
 }
 
-std::vector<uint64_t> instruction_values(const spirv::Module& module, const spirv::Instruction& instruction,
-                                         uint64_t executions, const std::vector<Metric>& metrics) {
+std::vector<uint64_t> instruction_values(const spirv::Module& module,
+                                         const spirv::Instruction& instruction, uint64_t executions,
+                                         const std::vector<Metric>& metrics) {
   const spirv::InstructionMix mix = spirv::cost_of(module, instruction);
   std::vector<uint64_t> values;
   for (const Metric& metric : metrics) {
     switch (metric.division) {
-      case Division::ByClass: values.push_back(saturating_product(executions, mix[metric.cost_class])); break;
-      case Division::Everywhere: values.push_back(metric.id == "executions" ? executions : 0); break;
-      case Division::Unknown: values.push_back(0); break;
+      case Division::ByClass:
+        values.push_back(saturating_product(executions, mix[metric.cost_class]));
+        break;
+      case Division::Everywhere:
+        values.push_back(metric.id == "executions" ? executions : 0);
+        break;
+      case Division::Unknown:
+        values.push_back(0);
+        break;
     }
   }
   return values;

@@ -1,4 +1,5 @@
-// What every source line cost: the counts of blocks divided among the lines that their instructions came from.
+// What every source line cost: the counts of blocks divided among the lines that their instructions
+// came from.
 #pragma once
 
 #include <functional>
@@ -14,13 +15,15 @@ struct LineValues {
   std::vector<uint64_t> metrics;
 };
 
-// The lines of one shader that were executed, by file and line. A metric of a class goes to the line of each
-// instruction; one that says how often a block ran is, for a line, the most of its blocks.
-std::vector<LineValues> line_values(const ShaderCode& code, uint32_t shader, const BlockTotals& totals,
-                                    const std::vector<Metric>& metrics);
+// The lines of one shader that were executed, by file and line. A metric of a class goes to the
+// line of each instruction; one that says how often a block ran is, for a line, the most of its
+// blocks.
+std::vector<LineValues> line_values(const ShaderCode& code, uint32_t shader,
+                                    const BlockTotals& totals, const std::vector<Metric>& metrics);
 
 // The values of one instruction of a block that was executed so often.
-std::vector<uint64_t> instruction_values(const spirv::Module& module, const spirv::Instruction& instruction,
-                                         uint64_t executions, const std::vector<Metric>& metrics);
+std::vector<uint64_t> instruction_values(const spirv::Module& module,
+                                         const spirv::Instruction& instruction, uint64_t executions,
+                                         const std::vector<Metric>& metrics);
 
 }  // namespace tally::analysis

@@ -16,7 +16,8 @@
 namespace tally::analysis {
 namespace {
 
-// A line is the same line in two shaders if file name, number and text are the same: a header that both include.
+// A line is the same line in two shaders if file name, number and text are the same: a header that
+// both include.
 using LineKey = std::tuple<std::string, uint32_t, std::string>;
 
 struct Line {
@@ -30,8 +31,13 @@ std::string full_name(const spirv::BlockMap& map, uint32_t file) {
 
 class LineTable {
  public:
-  LineTable(const Model& model, ShaderCodes& codes, const BlockTotals& totals, const TableOptions& options)
-      : model_(model), codes_(codes), totals_(totals), options_(options), metrics_(describe_metrics(model)) {}
+  LineTable(const Model& model, ShaderCodes& codes, const BlockTotals& totals,
+            const TableOptions& options)
+      : model_(model),
+        codes_(codes),
+        totals_(totals),
+        options_(options),
+        metrics_(describe_metrics(model)) {}
 
   Result<Table> run() {
     name_columns();
@@ -39,27 +45,34 @@ class LineTable {
       if (totals_.block_count(shader) != 0) add_shader(shader);
     }
     for (const auto& [key, line] : lines_) add_line_row(key, line);
-    if (Status finished = finish_table(table_, metrics_, options_); !finished.ok()) return finished.error();
+    if (Status finished = finish_table(table_, metrics_, options_); !finished.ok())
+      return finished.error();
     if (!options_.header_above) add_notes(model_, table_);
     if (without_lines_ != 0) {
-      table_.notes.push_back(fmt::format("{} shader(s) without source lines are shown as SPIR-V, at the line of "
-                                         "--disassemble; debug information would show source.",
-                                         without_lines_));
+      table_.notes.push_back(
+          fmt::format("{} shader(s) without source lines are shown as SPIR-V, at the line of "
+                      "--disassemble; debug information would show source.",
+                      without_lines_));
     }
     return std::move(table_);
   }
 
  private:
   void name_columns() {
-    const auto text = [this](const char* id, const char* title, const char* description, ColumnRole role, bool shown) {
-      table_.columns.push_back({.id = id, .title = title, .role = role, .description = description, .shown = shown});
+    const auto text = [this](const char* id, const char* title, const char* description,
+                             ColumnRole role, bool shown) {
+      table_.columns.push_back(
+          {.id = id, .title = title, .role = role, .description = description, .shown = shown});
     };
     table_.id = "line";
     table_.title = "Source lines";
-    text("location", "location", "file and line, or shader and line of its disassembly", ColumnRole::Key, true);
+    text("location", "location", "file and line, or shader and line of its disassembly",
+         ColumnRole::Key, true);
     text("file", "file", "name of the file as the shader has it", ColumnRole::Key, false);
-    text("stage", "stage", "stage of the pipeline, where there is only one", ColumnRole::Key, false);
-    text("shader", "shader", "shader that has the line, or how many have it", ColumnRole::Key, false);
+    text("stage", "stage", "stage of the pipeline, where there is only one", ColumnRole::Key,
+         false);
+    text("shader", "shader", "shader that has the line, or how many have it", ColumnRole::Key,
+         false);
     add_metric_columns(table_, metrics_);
     for (Column& column : table_.columns) {
       if (column.id == "executions") column.shown = true;
@@ -71,8 +84,8 @@ class LineTable {
     const auto& code = codes_.of(shader);
     if (!code.ok()) return;
     const auto lines = line_values(*code, shader, totals_, metrics_);
-    const bool has_lines = std::any_of(lines.begin(), lines.end(),
-                                       [](const LineValues& line) { return line.location.line != 0; });
+    const bool has_lines = std::any_of(
+        lines.begin(), lines.end(), [](const LineValues& line) { return line.location.line != 0; });
     if (!has_lines) {
       ++without_lines_;
       add_instructions(*code, shader);
@@ -83,9 +96,10 @@ class LineTable {
 
   void add_line(const ShaderCode& code, uint32_t shader, const LineValues& values) {
     const bool known = values.location.line != 0;
-    const LineKey key = known ? LineKey{full_name(code.map, values.location.file), values.location.line,
-                                        line_text(code.map, values.location)}
-                              : LineKey{model_.shader_names[shader], 0, "(instructions without a source line)"};
+    const LineKey key =
+        known ? LineKey{full_name(code.map, values.location.file), values.location.line,
+                        line_text(code.map, values.location)}
+              : LineKey{model_.shader_names[shader], 0, "(instructions without a source line)"};
     Line& line = lines_[key];
     line.metrics.resize(metrics_.size());
     line.shaders.insert(shader);
@@ -99,7 +113,8 @@ class LineTable {
     const size_t slash = file.find_last_of("/\\");
     std::string title = slash == std::string::npos ? file : file.substr(slash + 1);
     if (title.empty()) title = model_.shader_names[*line.shaders.begin()];
-    add_row(number == 0 ? title : fmt::format("{}:{}", title, number), file, line.shaders, line.metrics, text);
+    add_row(number == 0 ? title : fmt::format("{}:{}", title, number), file, line.shaders,
+            line.metrics, text);
   }
 
   void add_instructions(const ShaderCode& code, uint32_t shader) {
@@ -110,9 +125,11 @@ class LineTable {
       const spirv::Block& b = code.map.blocks()[block];
       for (size_t i = code.module.definition_index(b.label_id);
            i < code.module.instruction_count() && code.module.word_offset(i) < b.word_end; ++i) {
-        const auto values = instruction_values(code.module, code.module.instruction(i), executions, metrics_);
+        const auto values =
+            instruction_values(code.module, code.module.instruction(i), executions, metrics_);
         if (values[default_metric(metrics_)] == 0) continue;
-        add_row(fmt::format("{}:asm:{}", model_.shader_names[shader], i + 1), std::string(), {shader}, values, texts[i]);
+        add_row(fmt::format("{}:asm:{}", model_.shader_names[shader], i + 1), std::string(),
+                {shader}, values, texts[i]);
       }
     }
   }

@@ -1,4 +1,5 @@
-// The table of source lines, over all shaders; instructions stand in for lines where a shader has no debug information.
+// The table of source lines, over all shaders; instructions stand in for lines where a shader has
+// no debug information.
 #pragma once
 
 #include "analysis/block_totals.h"

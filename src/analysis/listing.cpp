@@ -16,7 +16,11 @@ class Listing {
  public:
   Listing(const Model& model, const ShaderCode& code, const BlockTotals& totals, uint32_t shader,
           const TableOptions& options)
-      : model_(model), code_(code), totals_(totals), shader_(shader), metrics_(describe_metrics(model)) {
+      : model_(model),
+        code_(code),
+        totals_(totals),
+        shader_(shader),
+        metrics_(describe_metrics(model)) {
     shown_metric_ = metrics_.empty() ? kNone : default_metric(metrics_);
     for (uint32_t m = 0; m < metrics_.size(); ++m) {
       if (metrics_[m].id == options.sort) shown_metric_ = m;
@@ -70,8 +74,9 @@ class Listing {
   void start(const char* id) {
     const store::ShaderRow& row = model_.shaders[shader_];
     table_.id = id;
-    table_.title = fmt::format("{} ({} shader, entry point {}, {})", model_.shader_names[shader_],
-                               stage_name(row.stage), row.entry_point, shader_hash(model_, shader_));
+    table_.title =
+        fmt::format("{} ({} shader, entry point {}, {})", model_.shader_names[shader_],
+                    stage_name(row.stage), row.entry_point, shader_hash(model_, shader_));
     table_.columns = {{.id = "share", .title = "share", .unit = Unit::Percent},
                       {.id = "executions", .title = "executions", .unit = Unit::Count}};
     if (shows_metric()) add_metric_columns(table_, {metrics_[shown_metric_]});
@@ -80,7 +85,9 @@ class Listing {
     table_.columns.push_back({.id = "text", .title = "text", .role = ColumnRole::Text});
   }
 
-  bool shows_metric() const { return shown_metric_ != kNone && metrics_[shown_metric_].id != "executions"; }
+  bool shows_metric() const {
+    return shown_metric_ != kNone && metrics_[shown_metric_].id != "executions";
+  }
 
   void add(std::string location, std::string text, const std::vector<uint64_t>* values) {
     Row row;
@@ -88,7 +95,8 @@ class Listing {
       row.resize(shows_metric() ? 3 : 2);
     } else {
       const uint64_t value = shown_metric_ == kNone ? 0 : (*values)[shown_metric_];
-      row.push_back(total_ > 0 && value != 0 ? Cell(100 * static_cast<double>(value) / total_) : Cell());
+      row.push_back(total_ > 0 && value != 0 ? Cell(100 * static_cast<double>(value) / total_)
+                                             : Cell());
       row.push_back(executions_in(*values));
       if (shows_metric()) row.push_back(value);
     }
@@ -130,12 +138,13 @@ class Listing {
 
 }  // namespace
 
-Result<Table> make_listing(const Model& model, ShaderCodes& codes, const BlockTotals& totals, uint32_t shader,
-                           ListingKind kind, const TableOptions& options) {
+Result<Table> make_listing(const Model& model, ShaderCodes& codes, const BlockTotals& totals,
+                           uint32_t shader, ListingKind kind, const TableOptions& options) {
   const auto& code = codes.of(shader);
   if (!code.ok()) return with_context(code.error(), model.shader_names[shader]);
   Listing listing(model, *code, totals, shader, options);
-  return kind == ListingKind::Source && listing.has_source() ? listing.source() : listing.disassembly();
+  return kind == ListingKind::Source && listing.has_source() ? listing.source()
+                                                             : listing.disassembly();
 }
 
 }  // namespace tally::analysis

@@ -6,11 +6,11 @@
 namespace tally::analysis {
 
 enum class ListingKind {
-  Source,       // the source files that the debug information carries; disassembly where it carries none
+  Source,  // the source files that the debug information carries; disassembly where it carries none
   Disassembly,
 };
 
-Result<Table> make_listing(const Model& model, ShaderCodes& codes, const BlockTotals& totals, uint32_t shader,
-                           ListingKind kind, const TableOptions& options);
+Result<Table> make_listing(const Model& model, ShaderCodes& codes, const BlockTotals& totals,
+                           uint32_t shader, ListingKind kind, const TableOptions& options);
 
 }  // namespace tally::analysis

@@ -25,24 +25,32 @@ std::string id_of(const std::string& name) {
 
 // "Executions" -> "executions", as the other columns are written.
 std::string in_lower_case(std::string title) {
-  if (!title.empty()) title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
+  if (!title.empty())
+    title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
   return title;
 }
 
-// A counter that has this name or id and says the same of itself: a driver's metric may have the same name by chance.
+// A counter that has this name or id and says the same of itself: a driver's metric may have the
+// same name by chance.
 const catalogue::Counter* counter_for(const store::MetricRow& row) {
   for (const catalogue::Counter& counter : catalogue::counters()) {
-    if ((row.name == counter.name || row.name == counter.id) && row.description == counter.description) return &counter;
+    if ((row.name == counter.name || row.name == counter.id) &&
+        row.description == counter.description)
+      return &counter;
   }
   return nullptr;
 }
 
 Unit unit_of(catalogue::Unit unit) {
   switch (unit) {
-    case catalogue::Unit::Nanoseconds: return Unit::Nanoseconds;
-    case catalogue::Unit::Bytes: return Unit::Bytes;
-    case catalogue::Unit::Percentage: return Unit::Percent;
-    default: return Unit::Count;
+    case catalogue::Unit::Nanoseconds:
+      return Unit::Nanoseconds;
+    case catalogue::Unit::Bytes:
+      return Unit::Bytes;
+    case catalogue::Unit::Percentage:
+      return Unit::Percent;
+    default:
+      return Unit::Count;
   }
 }
 

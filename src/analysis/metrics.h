@@ -1,5 +1,5 @@
-// The metrics of a capture as a report names them: those of Tally's catalogue with their unit, any others (of a driver
-// that has the extension itself) as counts under a name of their own.
+// The metrics of a capture as a report names them: those of Tally's catalogue with their unit, any
+// others (of a driver that has the extension itself) as counts under a name of their own.
 #pragma once
 
 #include <optional>

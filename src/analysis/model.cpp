@@ -121,9 +121,10 @@ class Timeline {
   void number_commands() {
     std::vector<Submission*> in_order;
     for (auto& [id, submission] : submissions_) in_order.push_back(&submission);
-    std::stable_sort(in_order.begin(), in_order.end(), [](const Submission* a, const Submission* b) {
-      return std::pair(a->frame, a->number) < std::pair(b->frame, b->number);
-    });
+    std::stable_sort(in_order.begin(), in_order.end(),
+                     [](const Submission* a, const Submission* b) {
+                       return std::pair(a->frame, a->number) < std::pair(b->frame, b->number);
+                     });
     for (Submission* submission : in_order) {
       const auto rows =
           in_execution_order(std::move(submission->executions), std::move(submission->commands));
@@ -137,10 +138,11 @@ class Timeline {
     if (pass != kNone) number_pass(pass);
     const uint32_t label = model_.label_index.find(row.label);
     model_.command_by_id.emplace(row.id, static_cast<uint32_t>(model_.commands.size()));
-    model_.commands.push_back({row.id, submission.frame, next_command_[submission.frame]++,
-                               model_.call_index.find(row.call), model_.pipeline_index.find(row.pipeline),
-                               pass, label != kNone ? label : submission.label,
-                               executions_.at(row.execution).runs, row.has_blocks, row.gpu_time_ns});
+    model_.commands.push_back(
+        {row.id, submission.frame, next_command_[submission.frame]++,
+         model_.call_index.find(row.call), model_.pipeline_index.find(row.pipeline), pass,
+         label != kNone ? label : submission.label, executions_.at(row.execution).runs,
+         row.has_blocks, row.gpu_time_ns});
   }
 
   void number_pass(uint32_t pass) {

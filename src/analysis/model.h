@@ -1,8 +1,8 @@
-// A capture in memory: its small tables whole and one compact record for each selected command, everything linked by
-// index. Counts stay in the file and are visited (see counts.h).
+// A capture in memory: its small tables whole and one compact record for each selected command,
+// everything linked by index. Counts stay in the file and are visited (see counts.h).
 //
-// Invariants: an index is kNone or valid; commands are in the order of execution, frame by frame, and
-// number_in_frame counts them from 0; command_by_id finds each of them and no other.
+// Invariants: an index is kNone or valid; commands are in the order of execution, frame by frame,
+// and number_in_frame counts them from 0; command_by_id finds each of them and no other.
 #pragma once
 
 #include <cstdint>
@@ -74,20 +74,22 @@ struct Model {
   std::vector<store::FrameRow> frames;
   std::vector<store::MessageRow> messages;
 
-  IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index, call_index,
-      frame_index;
+  IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
+      call_index, frame_index;
 
   std::vector<Pass> passes;       // those of selected frames
   std::vector<Command> commands;  // those of selected frames
   std::unordered_map<store::RowId, uint32_t> command_by_id;
-  std::vector<std::string> shader_names;  // by shader: the name, else the source file, else the short hash
-  std::vector<bool> shader_selected;      // by shader
+  std::vector<std::string>
+      shader_names;  // by shader: the name, else the source file, else the short hash
+  std::vector<bool> shader_selected;  // by shader
 
   static Result<Model> load(store::Reader reader, const Selection& selection);
 
   // The shader that a pipeline runs in a stage; kNone where it has none or several.
   uint32_t shader_of(uint32_t pipeline, uint32_t stage) const;
-  // The label around a label, or kNone. A parent is always the older row, so following parents comes to an end.
+  // The label around a label, or kNone. A parent is always the older row, so following parents
+  // comes to an end.
   uint32_t parent_of_label(uint32_t label) const;
   // "Frame / Shadow": a label with those around it.
   std::string label_path(uint32_t label) const;

@@ -27,7 +27,8 @@ struct Selection {
   std::string shader;                // a pattern, empty: all; see matches_pattern
 };
 
-// A pattern with * or ? must match the whole text, one without may stand anywhere in it. Case does not matter.
+// A pattern with * or ? must match the whole text, one without may stand anywhere in it. Case does
+// not matter.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 }  // namespace tally::analysis

@@ -42,7 +42,8 @@ spv::ExecutionModel as_written(const spirv::Module& module, spv::ExecutionModel 
   return wanted;
 }
 
-uint32_t first_block_of_entry(const ShaderCode& code, spv::ExecutionModel execution, const std::string& name) {
+uint32_t first_block_of_entry(const ShaderCode& code, spv::ExecutionModel execution,
+                              const std::string& name) {
   const spirv::EntryPoint* entry = code.module.find_entry_point(execution, name);
   if (entry == nullptr) return kNone;
   for (const spirv::MappedFunction& function : code.map.functions()) {

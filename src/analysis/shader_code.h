@@ -14,7 +14,8 @@ namespace tally::analysis {
 struct ShaderCode {
   spirv::Module module;
   spirv::BlockMap map;
-  uint32_t entry_block = kNone;  // first block of the entry point: its executions are the shader's invocations
+  uint32_t entry_block =
+      kNone;  // first block of the entry point: its executions are the shader's invocations
 };
 
 class ShaderCodes {

@@ -12,10 +12,20 @@ namespace tally::analysis {
 namespace {
 
 constexpr std::array<std::pair<uint32_t, const char*>, 14> kStages = {{
-    {0x0001, "vertex"},       {0x0002, "tess control"}, {0x0004, "tess evaluation"}, {0x0008, "geometry"},
-    {0x0010, "fragment"},     {0x0020, "compute"},      {0x0040, "task"},            {0x0080, "mesh"},
-    {0x0100, "ray generation"}, {0x0200, "any hit"},    {0x0400, "closest hit"},     {0x0800, "miss"},
-    {0x1000, "intersection"}, {0x2000, "callable"},
+    {0x0001, "vertex"},
+    {0x0002, "tess control"},
+    {0x0004, "tess evaluation"},
+    {0x0008, "geometry"},
+    {0x0010, "fragment"},
+    {0x0020, "compute"},
+    {0x0040, "task"},
+    {0x0080, "mesh"},
+    {0x0100, "ray generation"},
+    {0x0200, "any hit"},
+    {0x0400, "closest hit"},
+    {0x0800, "miss"},
+    {0x1000, "intersection"},
+    {0x2000, "callable"},
 }};
 
 const store::ModuleRow* module_of(const Model& model, uint32_t shader) {
@@ -23,7 +33,8 @@ const store::ModuleRow* module_of(const Model& model, uint32_t shader) {
   return module == kNone ? nullptr : &model.modules[module];
 }
 
-// The file that the debug information names first: what OpLine or DebugSource would call the main source file.
+// The file that the debug information names first: what OpLine or DebugSource would call the main
+// source file.
 std::string source_name(const Model& model, store::RowId module_id) {
   const auto words = model.reader.spirv(module_id);
   if (!words) return {};
@@ -80,8 +91,9 @@ bool shader_matches(const Model& model, uint32_t shader, const std::string& patt
   const std::string hash = shader_hash(model, shader);
   constexpr size_t kLeastDigits = 4;
   const bool is_hash = name == short_hash(hash);
-  return (!is_hash && matches_pattern(pattern, name)) || matches_pattern(pattern, stage_name(row.stage)) ||
-         pattern == row.entry_point || (pattern.size() >= kLeastDigits && hash.starts_with(pattern));
+  return (!is_hash && matches_pattern(pattern, name)) ||
+         matches_pattern(pattern, stage_name(row.stage)) || pattern == row.entry_point ||
+         (pattern.size() >= kLeastDigits && hash.starts_with(pattern));
 }
 
 }  // namespace tally::analysis

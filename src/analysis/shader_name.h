@@ -13,13 +13,14 @@ std::string stage_name(uint32_t stage);
 // The first eight digits of a hash: what a report shows and --shader takes.
 std::string short_hash(const std::string& hash);
 
-// By shader: the name that the application gave the module, else that of the source file that its debug information
-// names, else its short hash.
+// By shader: the name that the application gave the module, else that of the source file that its
+// debug information names, else its short hash.
 std::vector<std::string> name_shaders(const Model& model);
 std::string shader_hash(const Model& model, uint32_t shader);
 std::string pipeline_name(const Model& model, uint32_t pipeline);
 
-// A pattern means a shader if it matches its name or stage, is its entry point, or starts its hash (from 4 digits on).
+// A pattern means a shader if it matches its name or stage, is its entry point, or starts its hash
+// (from 4 digits on).
 bool shader_matches(const Model& model, uint32_t shader, const std::string& pattern);
 
 }  // namespace tally::analysis

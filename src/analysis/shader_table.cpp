@@ -41,7 +41,8 @@ class ShaderTable {
     });
     if (!status.ok()) return status.error();
     Table table = make_table();
-    if (Status finished = finish_table(table, metrics_, options_); !finished.ok()) return finished.error();
+    if (Status finished = finish_table(table, metrics_, options_); !finished.ok())
+      return finished.error();
     if (!options_.header_above) add_notes(model_, table);
     return table;
   }
@@ -77,24 +78,28 @@ class ShaderTable {
     const auto index = [](size_t r) { return static_cast<uint32_t>(r); };
     fields.push_back(key_field("shader", "shader", "name of the shader, or the start of its hash",
                                [=, this](size_t r) -> Cell {
-                                 return known(r) ? model_.shader_names[r] : std::string("(unknown)");
+                                 return known(r) ? model_.shader_names[r]
+                                                 : std::string("(unknown)");
                                }));
     fields.push_back(key_field("stage", "stage", "stage of the pipeline", [=](size_t r) -> Cell {
       return known(r) ? stage_name(known(r)->stage) : std::string();
     }));
-    fields.push_back(key_field("entry_point", "entry point", "name of the entry point", [=](size_t r) -> Cell {
-                       return known(r) ? known(r)->entry_point : std::string();
-                     }).hidden());
-    fields.push_back(key_field("hash", "hash", "hash of the SPIR-V module", [=, this](size_t r) -> Cell {
-                       return known(r) ? shader_hash(model_, index(r)) : std::string();
-                     }).hidden());
+    fields.push_back(
+        key_field("entry_point", "entry point", "name of the entry point", [=](size_t r) -> Cell {
+          return known(r) ? known(r)->entry_point : std::string();
+        }).hidden());
+    fields.push_back(
+        key_field("hash", "hash", "hash of the SPIR-V module", [=, this](size_t r) -> Cell {
+          return known(r) ? shader_hash(model_, index(r)) : std::string();
+        }).hidden());
     add_value_fields(fields);
     return fields;
   }
 
   void add_value_fields(std::vector<Field>& fields) const {
-    fields.push_back(value_field("invocations", "invocations", "invocations of the shader, helpers not counted",
-                                 [this](size_t r) { return measured_[r] ? Cell(invocations_[r]) : Cell(); }));
+    fields.push_back(
+        value_field("invocations", "invocations", "invocations of the shader, helpers not counted",
+                    [this](size_t r) { return measured_[r] ? Cell(invocations_[r]) : Cell(); }));
     fields.push_back(value_field("commands", "commands", "draws and dispatches that ran it",
                                  [this](size_t r) -> Cell { return usage_[r].commands; }));
     fields.push_back(value_field("pipelines", "pipelines", "pipelines that were used and have it",
@@ -103,9 +108,11 @@ class ShaderTable {
   }
 
   Field reason_field() const {
-    Field field = key_field("not_counted", "not counted because", "why the shader was not counted", [this](size_t r) -> Cell {
-      return r == unknown_ ? std::string() : model_.shaders[r].not_instrumented;
-    });
+    Field field =
+        key_field("not_counted", "not counted because", "why the shader was not counted",
+                  [this](size_t r) -> Cell {
+                    return r == unknown_ ? std::string() : model_.shaders[r].not_instrumented;
+                  });
     field.column.role = ColumnRole::Text;
     field.column.shown = false;
     return field;

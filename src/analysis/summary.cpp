@@ -28,16 +28,19 @@ class Counter {
   void run() {
     std::map<uint32_t, uint64_t> commands_of_pipeline;
     for (const Command& command : model_.commands) {
-      const bool draw = command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
+      const bool draw =
+          command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
       (draw ? summary_.draws : summary_.dispatches) += command.runs;
       if (command.pipeline != kNone) commands_of_pipeline[command.pipeline] += command.runs;
     }
     summary_.pipelines = commands_of_pipeline.size();
-    for (const auto& [pipeline, commands] : commands_of_pipeline) add_pipeline(model_.pipelines[pipeline], commands);
+    for (const auto& [pipeline, commands] : commands_of_pipeline)
+      add_pipeline(model_.pipelines[pipeline], commands);
     for (const auto& [shader, reason] : shaders_) {
       if (reason.empty()) ++summary_.shaders_counted;
     }
-    for (const auto& [key, commands] : uncounted_) summary_.uncounted.push_back({key.first, key.second, commands});
+    for (const auto& [key, commands] : uncounted_)
+      summary_.uncounted.push_back({key.first, key.second, commands});
   }
 
  private:
@@ -47,7 +50,8 @@ class Counter {
       const uint32_t shader = model_.shader_index.find(id);
       if (shader == kNone || !model_.shader_selected[shader]) continue;
       const store::ShaderRow& row = model_.shaders[shader];
-      const std::string reason = row.not_instrumented.empty() ? pipeline.not_instrumented : row.not_instrumented;
+      const std::string reason =
+          row.not_instrumented.empty() ? pipeline.not_instrumented : row.not_instrumented;
       // One pipeline that counts a shader is enough to call it counted.
       auto [place, added] = shaders_.emplace(shader, reason);
       if (!added && reason.empty()) place->second.clear();
@@ -74,8 +78,10 @@ void count_frames(const Model& model, Summary& summary) {
   summary.frames = frames.size();
   for (uint32_t f = 0; f < model.frames.size(); ++f) {
     if (!model.frame_selected(f)) continue;
-    summary.blocks_dropped += static_cast<uint64_t>(std::max<int64_t>(model.frames[f].blocks_dropped, 0));
-    summary.commands_dropped += static_cast<uint64_t>(std::max<int64_t>(model.frames[f].commands_dropped, 0));
+    summary.blocks_dropped +=
+        static_cast<uint64_t>(std::max<int64_t>(model.frames[f].blocks_dropped, 0));
+    summary.commands_dropped +=
+        static_cast<uint64_t>(std::max<int64_t>(model.frames[f].commands_dropped, 0));
   }
 }
 
@@ -88,7 +94,8 @@ Summary summarize(const Model& model) {
   summary.command_line = model.capture.command_line;
   summary.start_unix_ns = model.capture.start_unix_ns;
   summary.complete = model.capture.end_monotonic_ns.has_value();
-  if (summary.complete) summary.duration_ns = *model.capture.end_monotonic_ns - model.capture.start_monotonic_ns;
+  if (summary.complete)
+    summary.duration_ns = *model.capture.end_monotonic_ns - model.capture.start_monotonic_ns;
   summary.exit_status = model.capture.exit_status;
   summary.frame_range = model.capture.frame_range;
   summary.shader_pattern = model.capture.shader_pattern;

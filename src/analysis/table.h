@@ -1,8 +1,8 @@
-// A table as analysis makes it and report shows it: named columns with units, rows of plain values. It knows
-// neither where the values came from nor how they will look.
+// A table as analysis makes it and report shows it: named columns with units, rows of plain values.
+// It knows neither where the values came from nor how they will look.
 //
-// Invariants: every row has exactly one cell a column; a column's id is unique in its table and stable between
-// versions (it is the key in JSON and the name that --columns and --sort take).
+// Invariants: every row has exactly one cell a column; a column's id is unique in its table and
+// stable between versions (it is the key in JSON and the name that --columns and --sort take).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ enum class Unit { None, Count, Nanoseconds, Bytes, Percent };
 
 // How a column stands on paper. Numbers are right-aligned by their unit.
 enum class ColumnRole {
-  Key,     // says what the row is about
-  Value,   // a measurement
-  Text,    // free text that may be shortened to fit, e.g. a source line
+  Key,    // says what the row is about
+  Value,  // a measurement
+  Text,   // free text that may be shortened to fit, e.g. a source line
 };
 
 struct Column {
@@ -52,7 +52,8 @@ struct Table {
 // A cell's value for sorting: text and nothing count as 0.
 double number_of(const Cell& cell);
 
-// Orders the rows by a column: measurements from the largest down, keys and text upwards; equal rows keep their order.
+// Orders the rows by a column: measurements from the largest down, keys and text upwards; equal
+// rows keep their order.
 void sort_rows(Table& table, size_t column);
 
 // Keeps the first `count` rows; 0 keeps all. total_rows remembers how many there were.

@@ -12,17 +12,20 @@
 namespace tally::analysis {
 namespace {
 
-// Metrics that are shown where they are not all zero, the most telling first; JSON and --columns have all.
-constexpr std::array kTelling = {"instructions",        "fma",           "special_function",
-                                 "texture_samples",     "image_loads",   "image_stores",
-                                 "buffer_bytes_loaded", "buffer_bytes_stored", "atomics"};
+// Metrics that are shown where they are not all zero, the most telling first; JSON and --columns
+// have all.
+constexpr std::array kTelling = {
+    "instructions", "fma",          "special_function",    "texture_samples",
+    "image_loads",  "image_stores", "buffer_bytes_loaded", "buffer_bytes_stored",
+    "atomics"};
 constexpr size_t kMostShown = 4;
 
 Result<size_t> find_column(const Table& table, const std::string& id) {
   if (const auto index = table.column_index(id)) return *index;
   std::vector<std::string> ids;
   for (const Column& column : table.columns) ids.push_back(column.id);
-  return Error{fmt::format("there is no column '{}' here; the columns are {}", id, fmt::join(ids, ", "))};
+  return Error{
+      fmt::format("there is no column '{}' here; the columns are {}", id, fmt::join(ids, ", "))};
 }
 
 bool all_zero(const Table& table, size_t column) {
@@ -79,7 +82,8 @@ double total_of(const Table& table, size_t column, const std::vector<bool>& is_w
 
 // Appends the share of the sorted column.
 void append_share(Table& table, size_t sorted, double total) {
-  for (Row& row : table.rows) row.emplace_back(total > 0 ? 100 * number_of(row[sorted]) / total : 0);
+  for (Row& row : table.rows)
+    row.emplace_back(total > 0 ? 100 * number_of(row[sorted]) / total : 0);
   Column column{.id = "share", .title = "share", .unit = Unit::Percent};
   column.description = fmt::format("percentage of all {}", table.columns[sorted].title);
   table.columns.push_back(std::move(column));
@@ -118,7 +122,8 @@ Status sort_and_share(Table& table, const std::string& id, const std::vector<boo
   const double total = total_of(table, *sorted, is_whole);
   sort_rows(table, *sorted);
   table.columns[*sorted].shown = true;
-  const bool divisible = table.columns[*sorted].is_number() && table.columns[*sorted].role == ColumnRole::Value &&
+  const bool divisible = table.columns[*sorted].is_number() &&
+                         table.columns[*sorted].role == ColumnRole::Value &&
                          table.columns[*sorted].unit != Unit::Percent;
   if (!divisible) return {};
   append_share(table, *sorted, total);
@@ -150,7 +155,8 @@ void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {
 }
 
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index) {
-  for (size_t metric = 0; metric < matrix.metric_count(); ++metric) row.emplace_back(matrix.at(index, metric));
+  for (size_t metric = 0; metric < matrix.metric_count(); ++metric)
+    row.emplace_back(matrix.at(index, metric));
 }
 
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,

@@ -1,5 +1,5 @@
-// What every table of measurements does in the same way: metric columns, the share of the whole, which columns are
-// shown, order and number of rows.
+// What every table of measurements does in the same way: metric columns, the share of the whole,
+// which columns are shown, order and number of rows.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,9 @@ class MetricMatrix {
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
 
-// Sorts, adds the column "share", keeps the top rows and the wanted columns. The error names the columns there are.
-// Where rows hold what other rows hold too, `is_whole` says (by row) which of them together are the whole.
+// Sorts, adds the column "share", keeps the top rows and the wanted columns. The error names the
+// columns there are. Where rows hold what other rows hold too, `is_whole` says (by row) which of
+// them together are the whole.
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
                     const std::vector<bool>& is_whole = {});
 

@@ -44,15 +44,15 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-int spawn(pid_t* pid, const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-          const Pipe& out, const Pipe& err) {
+int spawn(pid_t* pid, const std::vector<std::string>& arguments,
+          const std::vector<std::string>& environment, const Pipe& out, const Pipe& err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
-  const int error = posix_spawnp(pid, arguments[0].c_str(), &actions, nullptr, pointers(arguments).data(),
-                                 pointers(environment).data());
+  const int error = posix_spawnp(pid, arguments[0].c_str(), &actions, nullptr,
+                                 pointers(arguments).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
@@ -70,7 +70,8 @@ bool read_some(int file, std::string& text) {
 bool read_both(Pipe& out, Pipe& err, CapturedRun& run, Clock::time_point end) {
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     std::array<pollfd, 2> files = {pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     if (left <= 0 || poll(files.data(), files.size(), static_cast<int>(left)) == 0) return false;
     if (files[0].revents != 0 && !read_some(out.ends[0], run.standard_output)) out.close_end(0);
     if (files[1].revents != 0 && !read_some(err.ends[0], run.standard_error)) err.close_end(0);
@@ -81,7 +82,8 @@ bool read_both(Pipe& out, Pipe& err, CapturedRun& run, Clock::time_point end) {
 }  // namespace
 
 Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
-                                 const std::vector<std::string>& environment, std::chrono::seconds limit) {
+                                 const std::vector<std::string>& environment,
+                                 std::chrono::seconds limit) {
   Pipe out, err;
   pid_t pid = -1;
   if (const int error = spawn(&pid, arguments, environment, out, err); error != 0) {

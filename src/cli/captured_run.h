@@ -19,6 +19,7 @@ struct CapturedRun {
 
 // Standard input is empty. Keeps at most 16 MiB of each stream.
 Result<CapturedRun> run_captured(const std::vector<std::string>& arguments,
-                                 const std::vector<std::string>& environment, std::chrono::seconds limit);
+                                 const std::vector<std::string>& environment,
+                                 std::chrono::seconds limit);
 
 }  // namespace tally::cli

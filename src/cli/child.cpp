@@ -13,8 +13,8 @@
 namespace tally::cli {
 namespace {
 
-// SIGCHLD wakes us; the others are sent on. A terminal sends SIGINT, SIGQUIT, SIGTSTP and SIGWINCH to the whole
-// foreground process group, so the program has those already; see came_from_a_process.
+// SIGCHLD wakes us; the others are sent on. A terminal sends SIGINT, SIGQUIT, SIGTSTP and SIGWINCH
+// to the whole foreground process group, so the program has those already; see came_from_a_process.
 constexpr int kForwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
                               SIGCONT, SIGTSTP, SIGWINCH, SIGTTIN, SIGTTOU, SIGCHLD};
 
@@ -43,13 +43,14 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-int spawn(pid_t* pid, const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
+int spawn(pid_t* pid, const std::vector<std::string>& arguments,
+          const std::vector<std::string>& environment) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &original_mask());
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawnp(pid, arguments[0].c_str(), nullptr, &attributes, pointers(arguments).data(),
-                                 pointers(environment).data());
+  const int error = posix_spawnp(pid, arguments[0].c_str(), nullptr, &attributes,
+                                 pointers(arguments).data(), pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
   return error;
 }

@@ -1,5 +1,6 @@
-// Runs a program as though this process were it: it stays in our process group and keeps our terminal and standard
-// streams; signals sent to us reach it; when it stops, we stop; when it ends, its status is ours.
+// Runs a program as though this process were it: it stays in our process group and keeps our
+// terminal and standard streams; signals sent to us reach it; when it stops, we stop; when it ends,
+// its status is ours.
 #pragma once
 
 #include <sys/types.h>
@@ -24,17 +25,18 @@ struct ChildEnd {
 
 class Child {
  public:
-  // Starts `arguments[0]` (searched in PATH) with `environment`. From here on the forwarded signals are blocked in
-  // the calling thread; threads that are started before must block them too (see block_forwarded_signals).
-  // An Error carries `exec_status`: 127 where there is no such program, 126 where it cannot be executed.
+  // Starts `arguments[0]` (searched in PATH) with `environment`. From here on the forwarded signals
+  // are blocked in the calling thread; threads that are started before must block them too (see
+  // block_forwarded_signals). An Error carries `exec_status`: 127 where there is no such program,
+  // 126 where it cannot be executed.
   static Result<Child> start(const std::vector<std::string>& arguments,
                              const std::vector<std::string>& environment, int* exec_status);
 
   // Waits for the end, forwarding signals and following stops.
   ChildEnd wait();
 
-  // After the end: waits until `done` returns true, looked at every tenth of a second, or until a signal asks us to
-  // stop; false in the latter case.
+  // After the end: waits until `done` returns true, looked at every tenth of a second, or until a
+  // signal asks us to stop; false in the latter case.
   static bool wait_until(const std::function<bool()>& done);
 
   pid_t pid() const { return pid_; }
@@ -46,8 +48,8 @@ class Child {
   pid_t pid_;
 };
 
-// Blocks the signals that Child::wait forwards, in the calling thread and those it starts later. Child::start gives
-// the program the mask that was in force before.
+// Blocks the signals that Child::wait forwards, in the calling thread and those it starts later.
+// Child::start gives the program the mask that was in force before.
 void block_forwarded_signals();
 
 // "SIGSEGV", or "signal 40" where it has no name.

@@ -16,7 +16,8 @@ int fail(const Error& error) {
 }
 
 int print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written) return kDone;
   return fail({fmt::format("cannot write to standard output: {}", std::strerror(errno))});
 }

@@ -13,7 +13,8 @@
 
 namespace tally::cli {
 
-// 0: done. 1: done, and the answer is no (`doctor` found a problem, there is no device). 2: could not be done.
+// 0: done. 1: done, and the answer is no (`doctor` found a problem, there is no device). 2: could
+// not be done.
 inline constexpr int kDone = 0;
 inline constexpr int kNo = 1;
 inline constexpr int kFailed = 2;
@@ -22,7 +23,9 @@ inline constexpr int kFailed = 2;
 class UsageFormatter : public CLI::Formatter {
  public:
   explicit UsageFormatter(std::string usage) : usage_(std::move(usage)) {}
-  std::string make_usage(const CLI::App*, std::string) const override { return "Usage: " + usage_ + "\n"; }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: " + usage_ + "\n";
+  }
 
  private:
   std::string usage_;

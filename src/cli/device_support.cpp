@@ -48,7 +48,8 @@ uint64_t limit(const ProbedDevice& device, const char* name) {
 std::vector<std::string> missing_for_instrumentation(const ProbedDevice& device) {
   std::vector<std::string> missing;
   if (device.api_version.starts_with("1.0.")) missing.emplace_back("Vulkan 1.1");
-  for (const char* name : {"bufferDeviceAddress", "vertexPipelineStoresAndAtomics", "fragmentStoresAndAtomics"}) {
+  for (const char* name :
+       {"bufferDeviceAddress", "vertexPipelineStoresAndAtomics", "fragmentStoresAndAtomics"}) {
     if (!feature(device, name)) missing.emplace_back(name);
   }
   return missing;
@@ -57,20 +58,24 @@ std::vector<std::string> missing_for_instrumentation(const ProbedDevice& device)
 std::vector<std::string> second_best_of(const ProbedDevice& device) {
   std::vector<std::string> notes;
   if (!feature(device, "shaderInt64") || !feature(device, "shaderBufferInt64Atomics")) {
-    notes.emplace_back("no 64-bit atomics (shaderInt64, shaderBufferInt64Atomics): counted in 32 bits with carry, "
-                       "exact but slower");
+    notes.emplace_back(
+        "no 64-bit atomics (shaderInt64, shaderBufferInt64Atomics): counted in 32 bits with carry, "
+        "exact but slower");
   }
   constexpr uint64_t kNeeded = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
                                VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
   const bool operations = (limit(device, "subgroupSupportedOperations") & kNeeded) == kNeeded;
   const uint64_t stages = operations ? limit(device, "subgroupSupportedStages") : 0;
   if ((stages & VK_SHADER_STAGE_VERTEX_BIT) == 0) {
-    notes.emplace_back("no subgroup operations in vertex shaders: counted by invocation, exact but slower; their "
-                       "subgroups are not counted");
+    notes.emplace_back(
+        "no subgroup operations in vertex shaders: counted by invocation, exact but slower; their "
+        "subgroups are not counted");
   }
   if ((stages & VK_SHADER_STAGE_FRAGMENT_BIT) == 0) {
-    notes.emplace_back("no subgroup operations in fragment shaders: counted by invocation, exact but slower; their "
-                       "subgroups are not counted");
+    notes.emplace_back(
+        "no subgroup operations in fragment shaders: counted by invocation, exact but slower; "
+        "their "
+        "subgroups are not counted");
   }
   if (limit(device, "timestampComputeAndGraphics") == 0) {
     notes.emplace_back("timestamps not on all queues: GPU times may be missing");
@@ -94,7 +99,8 @@ bool DeviceSupport::can_capture() const {
   return false;
 }
 
-std::vector<DeviceSupport> compare_devices(const VulkanProbe& native, const VulkanProbe& with_tally) {
+std::vector<DeviceSupport> compare_devices(const VulkanProbe& native,
+                                           const VulkanProbe& with_tally) {
   std::vector<DeviceSupport> result;
   for (const ProbedDevice& device : native.devices) {
     DeviceSupport support;
@@ -105,7 +111,8 @@ std::vector<DeviceSupport> compare_devices(const VulkanProbe& native, const Vulk
           {known.name, known.purpose, has(&device, known), has(support.with_tally, known)});
     }
     support.missing = missing_for_instrumentation(device);
-    if (!device.extensions.contains(kShaderInstrumentation)) support.second_best = second_best_of(device);
+    if (!device.extensions.contains(kShaderInstrumentation))
+      support.second_best = second_best_of(device);
     result.push_back(std::move(support));
   }
   return result;
@@ -122,7 +129,8 @@ Environment without_tally_layers(Environment environment) {
   return environment;
 }
 
-Environment with_counters_layer(const Environment& environment, const std::vector<std::filesystem::path>& folders) {
+Environment with_counters_layer(const Environment& environment,
+                                const std::vector<std::filesystem::path>& folders) {
   Environment result = without_tally_layers(environment);
   add_layer_folders(result, folders);
   add_instance_layers(result, {kCountersLayer});

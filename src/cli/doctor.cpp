@@ -28,11 +28,13 @@ std::vector<PathFact> device_nodes() {
   std::vector<PathFact> nodes;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/dev/dri", error)) {
-    if (entry.path().filename().string().starts_with("renderD")) nodes.push_back(look_at(entry.path().string()));
+    if (entry.path().filename().string().starts_with("renderD"))
+      nodes.push_back(look_at(entry.path().string()));
   }
   for (const auto& entry : fs::directory_iterator("/dev", error)) {
     const std::string name = entry.path().filename().string();
-    const bool card = name.starts_with("nvidia") && name.size() > 6 && name.find_first_not_of("0123456789", 6) == name.npos;
+    const bool card = name.starts_with("nvidia") && name.size() > 6 &&
+                      name.find_first_not_of("0123456789", 6) == name.npos;
     if (card || name == "nvidiactl") nodes.push_back(look_at(entry.path().string()));
   }
   return nodes;
@@ -96,10 +98,12 @@ DoctorFacts gather_facts() {
   }
   facts.drivers = driver_manifests(facts.environment);
   facts.native = probe_vulkan(without_tally_layers(facts.environment));
-  if (facts.layers) facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
+  if (facts.layers)
+    facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
   const std::string temporary = value_of(facts.environment, "TMPDIR");
   facts.temporary_folder = look_at(temporary.empty() ? "/tmp" : temporary);
-  if (const std::string runtime = value_of(facts.environment, "XDG_RUNTIME_DIR"); !runtime.empty()) {
+  if (const std::string runtime = value_of(facts.environment, "XDG_RUNTIME_DIR");
+      !runtime.empty()) {
     facts.runtime_folder = look_at(runtime);
   }
   facts.device_nodes = device_nodes();
@@ -110,9 +114,12 @@ DoctorFacts gather_facts() {
 
 const char* level_name(Level level) {
   switch (level) {
-    case Level::Good: return "good";
-    case Level::Note: return "note";
-    case Level::Problem: return "problem";
+    case Level::Good:
+      return "good";
+    case Level::Note:
+      return "note";
+    case Level::Problem:
+      return "problem";
   }
   return "";
 }
@@ -120,18 +127,25 @@ const char* level_name(Level level) {
 std::string as_text(const std::vector<Finding>& findings) {
   std::string out;
   for (const Finding& finding : findings) {
-    const char* mark = finding.level == Level::Good ? "ok     " : finding.level == Level::Note ? "note   " : "PROBLEM";
-    out += fmt::format("{}  {}: {}\n", mark, report::printable(finding.subject), report::printable(finding.text));
-    if (!finding.remedy.empty()) out += fmt::format("         -> {}\n", report::printable(finding.remedy));
+    const char* mark = finding.level == Level::Good   ? "ok     "
+                       : finding.level == Level::Note ? "note   "
+                                                      : "PROBLEM";
+    out += fmt::format("{}  {}: {}\n", mark, report::printable(finding.subject),
+                       report::printable(finding.text));
+    if (!finding.remedy.empty())
+      out += fmt::format("         -> {}\n", report::printable(finding.remedy));
   }
-  const auto problems = static_cast<uint64_t>(std::count_if(
-      findings.begin(), findings.end(), [](const Finding& finding) { return finding.level == Level::Problem; }));
-  out += problems == 0 ? "\nReady: tally run -- APPLICATION\n" : "\n" + report::counted(problems, "problem") + "\n";
+  const auto problems = static_cast<uint64_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [](const Finding& finding) { return finding.level == Level::Problem; }));
+  out += problems == 0 ? "\nReady: tally run -- APPLICATION\n"
+                       : "\n" + report::counted(problems, "problem") + "\n";
   return out;
 }
 
 std::string as_json(const std::vector<Finding>& findings) {
-  nlohmann::ordered_json json = {{"format", "tally-doctor"}, {"version", 1}, {"ready", !has_problem(findings)}};
+  nlohmann::ordered_json json = {
+      {"format", "tally-doctor"}, {"version", 1}, {"ready", !has_problem(findings)}};
   json["findings"] = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
     json["findings"].push_back({{"level", level_name(finding.level)},

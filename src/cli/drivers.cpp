@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string value_or(const Environment& environment, const std::string& name, const std::string& fallback) {
+std::string value_or(const Environment& environment, const std::string& name,
+                     const std::string& fallback) {
   const std::string value = value_of(environment, name);
   return value.empty() ? fallback : value;
 }
@@ -55,7 +56,8 @@ std::vector<fs::path> loader_folders(const Environment& environment, const std::
   std::vector<fs::path> folders;
   for (const std::string& root : roots) {
     const fs::path folder = fs::path(root) / "vulkan" / kind;
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
   }
   return folders;
 }
@@ -74,10 +76,12 @@ DriverManifest read_driver_manifest(const fs::path& path) {
     return manifest;
   }
   manifest.library = icd["library_path"];
-  if (icd.contains("api_version") && icd["api_version"].is_string()) manifest.api_version = icd["api_version"];
+  if (icd.contains("api_version") && icd["api_version"].is_string())
+    manifest.api_version = icd["api_version"];
   const fs::path library(manifest.library);
   std::error_code ignored;
-  if (library.has_parent_path() && !fs::exists(library.is_absolute() ? library : path.parent_path() / library, ignored)) {
+  if (library.has_parent_path() &&
+      !fs::exists(library.is_absolute() ? library : path.parent_path() / library, ignored)) {
     manifest.problem = "names " + manifest.library + ", which does not exist";
   }
   return manifest;
@@ -94,12 +98,14 @@ std::vector<DriverManifest> driver_manifests(const Environment& environment) {
   return manifests;
 }
 
-Result<std::vector<fs::path>> find_drivers(const Environment& environment, const std::string& asked) {
+Result<std::vector<fs::path>> find_drivers(const Environment& environment,
+                                           const std::string& asked) {
   if (asked.find('/') != std::string::npos || asked.ends_with(".json")) {
     std::vector<fs::path> files;
     for (const std::string& file : split_list(asked)) {
       const DriverManifest manifest = read_driver_manifest(fs::absolute(file));
-      if (!manifest.problem.empty()) return Error{fmt::format("driver manifest {} {}", file, manifest.problem)};
+      if (!manifest.problem.empty())
+        return Error{fmt::format("driver manifest {} {}", file, manifest.problem)};
       files.push_back(manifest.path);
     }
     return files;
@@ -112,7 +118,8 @@ Result<std::vector<fs::path>> find_drivers(const Environment& environment, const
     if (names.back().find(manifest_word(asked)) != std::string::npos) files.push_back(path);
   }
   if (files.empty()) {
-    return Error{fmt::format("no driver manifest has '{}' in its name; there are {}", asked, fmt::join(names, ", "))};
+    return Error{fmt::format("no driver manifest has '{}' in its name; there are {}", asked,
+                             fmt::join(names, ", "))};
   }
   return files;
 }

@@ -17,16 +17,20 @@ struct DriverManifest {
   std::string problem;      // why it cannot be used, "" = it can be read
 };
 
-// The folders of <kind> ("icd.d", "explicit_layer.d" ...) that the loader searches in an environment, in its order.
-std::vector<std::filesystem::path> loader_folders(const Environment& environment, const std::string& kind);
+// The folders of <kind> ("icd.d", "explicit_layer.d" ...) that the loader searches in an
+// environment, in its order.
+std::vector<std::filesystem::path> loader_folders(const Environment& environment,
+                                                  const std::string& kind);
 
 DriverManifest read_driver_manifest(const std::filesystem::path& path);
 
-// Those that an environment makes the loader use: VK_DRIVER_FILES (or its older name), else all in the folders.
+// Those that an environment makes the loader use: VK_DRIVER_FILES (or its older name), else all in
+// the folders.
 std::vector<DriverManifest> driver_manifests(const Environment& environment);
 
-// The manifests that `asked` means: a file (or several, separated by colons), or a word that is in the names of
-// manifests in the standard folders ("lvp", "radeon"; "lavapipe" is understood too).
-Result<std::vector<std::filesystem::path>> find_drivers(const Environment& environment, const std::string& asked);
+// The manifests that `asked` means: a file (or several, separated by colons), or a word that is in
+// the names of manifests in the standard folders ("lvp", "radeon"; "lavapipe" is understood too).
+Result<std::vector<std::filesystem::path>> find_drivers(const Environment& environment,
+                                                        const std::string& asked);
 
 }  // namespace tally::cli

@@ -11,7 +11,8 @@ Environment current_environment() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
     const size_t equals = text.find('=');
-    if (equals != std::string::npos) result.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (equals != std::string::npos)
+      result.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return result;
 }
@@ -47,8 +48,10 @@ std::string join_list(const std::vector<std::string>& entries) {
   return list;
 }
 
-void add_layer_folders(Environment& environment, const std::vector<std::filesystem::path>& folders) {
-  const char* name = value_of(environment, "VK_LAYER_PATH").empty() ? "VK_ADD_LAYER_PATH" : "VK_LAYER_PATH";
+void add_layer_folders(Environment& environment,
+                       const std::vector<std::filesystem::path>& folders) {
+  const char* name =
+      value_of(environment, "VK_LAYER_PATH").empty() ? "VK_ADD_LAYER_PATH" : "VK_LAYER_PATH";
   std::vector<std::string> entries(folders.begin(), folders.end());
   for (const std::string& entry : split_list(value_of(environment, name))) {
     if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);

@@ -1,4 +1,5 @@
-// A program's environment as a value: what `tally run` changes in it is computed here, without touching our own.
+// A program's environment as a value: what `tally run` changes in it is computed here, without
+// touching our own.
 #pragma once
 
 #include <filesystem>
@@ -19,16 +20,16 @@ std::string value_of(const Environment& environment, const std::string& name);
 // "NAME=value" strings, for exec.
 std::vector<std::string> environment_strings(const Environment& environment);
 
-// Adds folders to the search path for layers so that all others stay in it: the loader ignores VK_ADD_LAYER_PATH
-// where VK_LAYER_PATH is set, so whichever the user has set is extended.
+// Adds folders to the search path for layers so that all others stay in it: the loader ignores
+// VK_ADD_LAYER_PATH where VK_LAYER_PATH is set, so whichever the user has set is extended.
 void add_layer_folders(Environment& environment, const std::vector<std::filesystem::path>& folders);
 
-// Switches `layers` on (nearest to the application first). The user's own layers keep their order and stand above
-// them; a layer of ours that the user has placed already stays where it is.
+// Switches `layers` on (nearest to the application first). The user's own layers keep their order
+// and stand above them; a layer of ours that the user has placed already stays where it is.
 void add_instance_layers(Environment& environment, const std::vector<std::string>& layers);
 
-// Makes the loader see these driver manifests only, under the name of today and the name that loaders before
-// 1.3.207 know.
+// Makes the loader see these driver manifests only, under the name of today and the name that
+// loaders before 1.3.207 know.
 void set_drivers(Environment& environment, const std::vector<std::filesystem::path>& manifests);
 
 // A list separated by colons, without its empty entries.

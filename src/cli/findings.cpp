@@ -45,7 +45,9 @@ class Examination {
   }
 
  private:
-  void good(std::string subject, std::string text) { add(Level::Good, std::move(subject), std::move(text), {}); }
+  void good(std::string subject, std::string text) {
+    add(Level::Good, std::move(subject), std::move(text), {});
+  }
   void note(std::string subject, std::string text, std::string remedy = {}) {
     add(Level::Note, std::move(subject), std::move(text), std::move(remedy));
   }
@@ -60,29 +62,35 @@ class Examination {
 
   void layers() {
     if (!facts_.layers) {
-      problem("layers", facts_.layers_error, "build or install Tally again; the layers stand beside the program");
+      problem("layers", facts_.layers_error,
+              "build or install Tally again; the layers stand beside the program");
       return;
     }
     for (const std::string& error : facts_.layer_load_errors) {
       problem("layers", "cannot be loaded: " + error, "build or install Tally again");
     }
     if (!facts_.layer_load_errors.empty()) return;
-    for (const LayerFiles& layer : facts_.layers->layers) good("layers", layer.name + " in " + layer.library.string());
+    for (const LayerFiles& layer : facts_.layers->layers)
+      good("layers", layer.name + " in " + layer.library.string());
   }
 
   void loader() {
     if (!facts_.native.died.empty()) {
-      problem("Vulkan", "asking Vulkan " + facts_.native.died, "find the driver at fault: tally run --driver, or VK_DRIVER_FILES");
+      problem("Vulkan", "asking Vulkan " + facts_.native.died,
+              "find the driver at fault: tally run --driver, or VK_DRIVER_FILES");
       return;
     }
     if (!facts_.native.loader_error.empty()) {
       problem("loader", facts_.native.loader_error, "apt-get install libvulkan1");
       return;
     }
-    const std::string text = fmt::format("Vulkan {} ({})", facts_.native.loader_version, facts_.native.loader_path);
-    if (version_of(facts_.native.loader_version) < kLeastLoader && variable("VK_LAYER_PATH").empty()) {
+    const std::string text =
+        fmt::format("Vulkan {} ({})", facts_.native.loader_version, facts_.native.loader_path);
+    if (version_of(facts_.native.loader_version) < kLeastLoader &&
+        variable("VK_LAYER_PATH").empty()) {
       problem("loader", text + " is older than 1.3.234 and does not know VK_ADD_LAYER_PATH",
-              "set VK_LAYER_PATH=/usr/share/vulkan/explicit_layer.d; tally run adds its own folder to it");
+              "set VK_LAYER_PATH=/usr/share/vulkan/explicit_layer.d; tally run adds its own folder "
+              "to it");
       return;
     }
     good("loader", text);
@@ -92,11 +100,13 @@ class Examination {
     for (const DriverManifest& driver : facts_.drivers) {
       if (driver.problem.empty()) continue;
       problem("driver", driver.path.string() + " " + driver.problem,
-              named_by_variable() ? "correct VK_DRIVER_FILES" : "install the driver's package again, or remove the file");
+              named_by_variable() ? "correct VK_DRIVER_FILES"
+                                  : "install the driver's package again, or remove the file");
     }
     if (facts_.drivers.empty()) {
       problem("driver", "there is no driver manifest in the folders that Vulkan searches",
-              "apt-get install mesa-vulkan-drivers (AMD, Intel and a software driver), or nvidia-vulkan-icd");
+              "apt-get install mesa-vulkan-drivers (AMD, Intel and a software driver), or "
+              "nvidia-vulkan-icd");
     }
   }
 
@@ -108,13 +118,16 @@ class Examination {
     if (!facts_.native.died.empty() || !facts_.native.loader_error.empty()) return;
     if (!facts_.native.instance_error.empty()) {
       problem("device", "no Vulkan instance can be made: " + facts_.native.instance_error,
-              "apt-get install mesa-vulkan-drivers; VK_LOADER_DEBUG=all vulkaninfo shows what the loader tries");
+              "apt-get install mesa-vulkan-drivers; VK_LOADER_DEBUG=all vulkaninfo shows what the "
+              "loader tries");
       return;
     }
     if (facts_.native.devices.empty()) {
-      problem("device", "the drivers find no device", "apt-get install mesa-vulkan-drivers for a software device");
+      problem("device", "the drivers find no device",
+              "apt-get install mesa-vulkan-drivers for a software device");
     }
-    for (const DeviceSupport& support : compare_devices(facts_.native, facts_.with_tally)) device(support);
+    for (const DeviceSupport& support : compare_devices(facts_.native, facts_.with_tally))
+      device(support);
     nodes();
   }
 
@@ -122,16 +135,18 @@ class Examination {
     const ProbedDevice& d = *support.native;
     const std::string subject = "device " + d.name;
     if (support.with_tally == nullptr && support.missing.empty()) {
-      note(subject, fmt::format("{}, Vulkan {}: not asked with Tally's layer", d.driver, d.api_version));
+      note(subject,
+           fmt::format("{}, Vulkan {}: not asked with Tally's layer", d.driver, d.api_version));
       return;
     }
     if (!support.can_capture()) {
       cannot_capture(subject, support);
       return;
     }
-    const bool native = std::any_of(support.interfaces.begin(), support.interfaces.end(), [](const auto& interface) {
-      return interface.name == "VK_ARM_shader_instrumentation" && interface.native;
-    });
+    const bool native = std::any_of(
+        support.interfaces.begin(), support.interfaces.end(), [](const auto& interface) {
+          return interface.name == "VK_ARM_shader_instrumentation" && interface.native;
+        });
     good(subject, fmt::format("{}, Vulkan {}: {}", d.driver, d.api_version,
                               native ? "shader counts by the driver itself"
                                      : "shader counts emulated by instrumenting SPIR-V, exact"));
@@ -146,7 +161,8 @@ class Examination {
   void cannot_capture(const std::string& subject, const DeviceSupport& support) {
     for (const std::string& missing : support.missing) {
       problem(subject, "lacks " + missing + ", which counting in shaders needs",
-              "a newer driver may have it (Mesa: bookworm-backports), or use another device: tally run --driver lavapipe");
+              "a newer driver may have it (Mesa: bookworm-backports), or use another device: tally "
+              "run --driver lavapipe");
     }
     if (support.missing.empty() && facts_.layers && facts_.with_tally.died.empty()) {
       problem(subject, "Tally's layer was loaded and offers no counters on it",
@@ -158,7 +174,8 @@ class Examination {
     for (const PathFact& node : facts_.device_nodes) {
       if (node.usable) continue;
       problem("permissions", node.path + " cannot be opened by this user",
-              "add the user to the groups of the device: usermod -aG render,video USER, and log in again");
+              "add the user to the groups of the device: usermod -aG render,video USER, and log in "
+              "again");
     }
   }
 
@@ -179,7 +196,8 @@ class Examination {
 
   // Patterns of VK_LOADER_LAYERS_DISABLE as the loader reads them: globs, and words such as ~all~.
   bool disabled(const char* layer) const {
-    for (const std::string& pattern : split_list(commas_to_colons(variable("VK_LOADER_LAYERS_DISABLE")))) {
+    for (const std::string& pattern :
+         split_list(commas_to_colons(variable("VK_LOADER_LAYERS_DISABLE")))) {
       if (pattern == "~all~" || pattern == "~explicit~" || pattern == "*") return true;
       const bool glob = pattern.find('*') != std::string::npos;
       if (glob ? analysis::matches_pattern(pattern, layer) : pattern == layer) return true;
@@ -201,31 +219,40 @@ class Examination {
     }
     if (!variable("VK_DRIVER_FILES").empty() && !variable("VK_ICD_FILENAMES").empty() &&
         variable("VK_DRIVER_FILES") != variable("VK_ICD_FILENAMES")) {
-      note("environment", "VK_DRIVER_FILES and VK_ICD_FILENAMES differ; newer loaders use the first", "unset one of them");
+      note("environment",
+           "VK_DRIVER_FILES and VK_ICD_FILENAMES differ; newer loaders use the first",
+           "unset one of them");
     }
-    for (const char* name : {"VK_INSTANCE_LAYERS", "VK_LAYER_PATH", "VK_LOADER_LAYERS_ENABLE", "VK_LOADER_DRIVERS_DISABLE",
-                             "VK_LOADER_DRIVERS_SELECT", "VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) {
-      if (!variable(name).empty()) note("environment", fmt::format("{}={} is set and is kept", name, variable(name)));
+    for (const char* name : {"VK_INSTANCE_LAYERS", "VK_LAYER_PATH", "VK_LOADER_LAYERS_ENABLE",
+                             "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT",
+                             "VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) {
+      if (!variable(name).empty())
+        note("environment", fmt::format("{}={} is set and is kept", name, variable(name)));
     }
     for (const auto& [name, value] : facts_.environment) {
-      if (name.starts_with("TALLY_")) note("environment", fmt::format("{}={} changes what Tally does", name, value));
+      if (name.starts_with("TALLY_"))
+        note("environment", fmt::format("{}={} changes what Tally does", name, value));
     }
   }
 
   void files() {
     if (!facts_.temporary_folder.usable) {
-      problem("permissions", facts_.temporary_folder.path + " cannot be written; the capture's socket stands there",
-              "set TMPDIR to a folder that can");
+      problem(
+          "permissions",
+          facts_.temporary_folder.path + " cannot be written; the capture's socket stands there",
+          "set TMPDIR to a folder that can");
     }
     if (facts_.runtime_folder && !facts_.runtime_folder->usable) {
       note("permissions", "XDG_RUNTIME_DIR=" + facts_.runtime_folder->path + " cannot be used",
-           "applications with a Wayland window need it: set it to a folder of this user with mode 0700");
+           "applications with a Wayland window need it: set it to a folder of this user with mode "
+           "0700");
     }
     for (const std::string& file : facts_.override_layers) {
       note("layers", file + " (Vulkan Configurator) replaces the search for layers",
            "let Vulkan Configurator no longer override layers if Tally's are not found");
     }
-    for (const std::string& file : facts_.settings_files) note("settings", file + " has settings for Tally's layers");
+    for (const std::string& file : facts_.settings_files)
+      note("settings", file + " has settings for Tally's layers");
   }
 
   void validation() {

@@ -1,5 +1,5 @@
-// What `tally doctor` thinks of the facts that it was given. Facts and judgement are apart so that every judgement can be
-// tested without a machine that is ill in that way.
+// What `tally doctor` thinks of the facts that it was given. Facts and judgement are apart so that
+// every judgement can be tested without a machine that is ill in that way.
 #pragma once
 
 #include <optional>
@@ -30,8 +30,8 @@ struct DoctorFacts {
   VulkanProbe native;
   VulkanProbe with_tally;
   PathFact temporary_folder;
-  std::optional<PathFact> runtime_folder;  // XDG_RUNTIME_DIR, where it is set
-  std::vector<PathFact> device_nodes;      // of /dev/dri and /dev/nvidia*
+  std::optional<PathFact> runtime_folder;    // XDG_RUNTIME_DIR, where it is set
+  std::vector<PathFact> device_nodes;        // of /dev/dri and /dev/nvidia*
   std::vector<std::string> override_layers;  // manifests that replace the search for layers
   std::vector<std::string> settings_files;   // vk_layer_settings.txt files with keys of ours
 };

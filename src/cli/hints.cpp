@@ -23,11 +23,12 @@ std::string find_program(const std::string& program, const std::string& search_p
 }
 
 bool runs_with_other_rights(const std::string& file) {
-  struct stat info{};
+  struct stat info {};
   if (stat(file.c_str(), &info) != 0) return false;
   const bool other_owner = (info.st_mode & S_ISUID) != 0 && info.st_uid != geteuid();
   const bool other_group = (info.st_mode & S_ISGID) != 0 && info.st_gid != getegid();
-  return other_owner || other_group || getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
+  return other_owner || other_group ||
+         getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
 // Of another word size or processor than this program: our layers cannot be loaded into it.
@@ -45,13 +46,17 @@ bool is_of_another_kind(const std::string& file) {
 
 }  // namespace
 
-std::optional<std::string> why_no_layer_was_loaded(const std::string& program, const std::string& search_path) {
+std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
+                                                   const std::string& search_path) {
   const std::string file = find_program(program, search_path);
   if (file.empty()) return std::nullopt;
   if (runs_with_other_rights(file)) {
-    return file + " runs with more rights than its user (set-user-ID or file capabilities): Vulkan then ignores layers";
+    return file +
+           " runs with more rights than its user (set-user-ID or file capabilities): Vulkan then "
+           "ignores layers";
   }
-  if (is_of_another_kind(file)) return file + " is a program for another processor or word size than Tally's layers";
+  if (is_of_another_kind(file))
+    return file + " is a program for another processor or word size than Tally's layers";
   return std::nullopt;
 }
 

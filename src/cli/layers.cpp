@@ -12,9 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The library of a manifest: a relative path with a folder in it counts from the manifest, a bare name is looked
-// up by the loader's own search, for which the folders of an installation stand in here.
-fs::path library_of(const fs::path& manifest, const std::string& library_path, const fs::path& prefix) {
+// The library of a manifest: a relative path with a folder in it counts from the manifest, a bare
+// name is looked up by the loader's own search, for which the folders of an installation stand in
+// here.
+fs::path library_of(const fs::path& manifest, const std::string& library_path,
+                    const fs::path& prefix) {
   const fs::path given(library_path);
   if (given.is_absolute()) return given;
   if (given.has_parent_path()) return (manifest.parent_path() / given).lexically_normal();
@@ -29,7 +31,8 @@ std::optional<LayerFiles> read_manifest(const fs::path& manifest, const fs::path
   std::ifstream in(manifest);
   if (!in) return std::nullopt;
   const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("layer") || !json["layer"].is_object()) return std::nullopt;
+  if (!json.is_object() || !json.contains("layer") || !json["layer"].is_object())
+    return std::nullopt;
   const auto& layer = json["layer"];
   if (!layer.contains("name") || !layer["name"].is_string()) return std::nullopt;
   if (!layer.contains("library_path") || !layer["library_path"].is_string()) return std::nullopt;
@@ -38,7 +41,8 @@ std::optional<LayerFiles> read_manifest(const fs::path& manifest, const fs::path
 }
 
 // The manifest in `folder` that names `layer`, whatever the file is called.
-std::optional<LayerFiles> find_in(const fs::path& folder, const std::string& layer, const fs::path& prefix) {
+std::optional<LayerFiles> find_in(const fs::path& folder, const std::string& layer,
+                                  const fs::path& prefix) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".json") continue;
@@ -57,9 +61,9 @@ fs::path own_executable() {
 
 Result<LayerSet> find_layers(const fs::path& executable) {
   const fs::path prefix = executable.parent_path().parent_path();
-  const std::vector<fs::path> candidates = {prefix / "lib", prefix / "share/vulkan/explicit_layer.d",
-                                            "/etc/vulkan/explicit_layer.d",
-                                            "/usr/share/vulkan/explicit_layer.d"};
+  const std::vector<fs::path> candidates = {
+      prefix / "lib", prefix / "share/vulkan/explicit_layer.d", "/etc/vulkan/explicit_layer.d",
+      "/usr/share/vulkan/explicit_layer.d"};
   LayerSet set;
   for (const char* name : {kCountersLayer, kCaptureLayer}) {
     std::optional<LayerFiles> found;
@@ -67,8 +71,8 @@ Result<LayerSet> find_layers(const fs::path& executable) {
       if (!found) found = find_in(folder, name, prefix);
     }
     if (!found) {
-      return Error{fmt::format("the layer {} was not found; searched {}, {}", name, candidates[0].string(),
-                               candidates[1].string())};
+      return Error{fmt::format("the layer {} was not found; searched {}, {}", name,
+                               candidates[0].string(), candidates[1].string())};
     }
     const fs::path folder = found->manifest.parent_path();
     if (std::find(set.folders.begin(), set.folders.end(), folder) == set.folders.end()) {

@@ -1,4 +1,5 @@
-// Where Tally's layers are: beside this program in a build tree or an installation, wherever that was moved to.
+// Where Tally's layers are: beside this program in a build tree or an installation, wherever that
+// was moved to.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +22,8 @@ struct LayerFiles {
   std::filesystem::path library;
 };
 
-// The folders that hold Tally's manifests, in the order of the search path, and what was found in them.
+// The folders that hold Tally's manifests, in the order of the search path, and what was found in
+// them.
 struct LayerSet {
   std::vector<std::filesystem::path> folders;
   std::vector<LayerFiles> layers;  // counters, capture
@@ -30,8 +32,9 @@ struct LayerSet {
 // This program's own executable.
 std::filesystem::path own_executable();
 
-// Finds both layers for a program at `executable`: <prefix>/lib beside <prefix>/bin (build tree), then
-// <prefix>/share/vulkan/explicit_layer.d (installation). The error names the folders that were searched.
+// Finds both layers for a program at `executable`: <prefix>/lib beside <prefix>/bin (build tree),
+// then <prefix>/share/vulkan/explicit_layer.d (installation). The error names the folders that were
+// searched.
 Result<LayerSet> find_layers(const std::filesystem::path& executable);
 
 }  // namespace tally::cli

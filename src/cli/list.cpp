@@ -28,15 +28,16 @@ analysis::Column text_column(const char* id, const char* title, analysis::Column
 std::string with_tally_text(const DeviceSupport& support, const CountingInterface& interface) {
   if (interface.native) return "the driver's own";
   if (!interface.with_tally) return "no";
-  const bool metrics = interface.name == "VK_ARM_shader_instrumentation" && support.with_tally != nullptr;
+  const bool metrics =
+      interface.name == "VK_ARM_shader_instrumentation" && support.with_tally != nullptr;
   return metrics ? fmt::format("added, {} metrics", support.with_tally->metrics.size()) : "added";
 }
 
 analysis::Table interface_table(const DeviceSupport& support, size_t number) {
   const ProbedDevice& device = *support.native;
   analysis::Table table;
-  table.title = fmt::format("{}  {} ({}; {}; Vulkan {})", number, device.name, device.type, device.driver,
-                            device.api_version);
+  table.title = fmt::format("{}  {} ({}; {}; Vulkan {})", number, device.name, device.type,
+                            device.driver, device.api_version);
   table.columns = {text_column("interface", "interface", analysis::ColumnRole::Key),
                    text_column("driver", "driver", analysis::ColumnRole::Key),
                    text_column("with_tally", "with Tally", analysis::ColumnRole::Key),
@@ -47,7 +48,8 @@ analysis::Table interface_table(const DeviceSupport& support, size_t number) {
   }
   table.total_rows = table.rows.size();
   for (const std::string& missing : support.missing) {
-    if (!support.can_capture()) table.notes.push_back("Tally can count nothing here, because the device lacks " + missing);
+    if (!support.can_capture())
+      table.notes.push_back("Tally can count nothing here, because the device lacks " + missing);
   }
   if (support.can_capture()) {
     for (const std::string& note : support.second_best) table.notes.push_back(note);
@@ -96,7 +98,8 @@ Json device_json(const DeviceSupport& support) {
 std::string why_nothing(const VulkanProbe& probe) {
   if (!probe.died.empty()) return "asking Vulkan " + probe.died;
   if (!probe.loader_error.empty()) return "there is no Vulkan loader: " + probe.loader_error;
-  if (!probe.instance_error.empty()) return "no Vulkan instance can be made: " + probe.instance_error;
+  if (!probe.instance_error.empty())
+    return "no Vulkan instance can be made: " + probe.instance_error;
   return probe.devices.empty() ? "Vulkan has no device" : "";
 }
 
@@ -133,7 +136,8 @@ int run(const Options& options) {
   const auto devices = compare_devices(native, with_tally);
   const std::string nothing = why_nothing(native);
   if (!nothing.empty()) say(nothing + "; tally doctor says more");
-  const std::string text = options.format == "json" ? as_json(devices, native) : as_text(devices, options.metrics);
+  const std::string text =
+      options.format == "json" ? as_json(devices, native) : as_text(devices, options.metrics);
   const int printed = print(text);
   return printed != kDone ? printed : nothing.empty() ? kDone : kNo;
 }
@@ -143,7 +147,8 @@ int run(const Options& options) {
 void add_list(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "List devices and what can be counted on each");
-  command->add_flag("--metrics", options->metrics, "List the metrics of shader instrumentation too");
+  command->add_flag("--metrics", options->metrics,
+                    "List the metrics of shader instrumentation too");
   command->add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");

@@ -24,7 +24,8 @@ std::string one_line(const CLI::ParseError& error, const CLI::App& app) {
   return text + " (see " + help + " --help)";
 }
 
-// What stands behind the first "--" is the application's, whatever it looks like: the parser does not see it.
+// What stands behind the first "--" is the application's, whatever it looks like: the parser does
+// not see it.
 struct Arguments {
   std::vector<std::string> own;  // in reverse, as CLI11 takes them
   std::vector<std::string> after_dashes;

@@ -18,10 +18,12 @@ bool is_taken(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> choose_output(const std::string& asked, const std::string& application, bool force) {
+Result<std::string> choose_output(const std::string& asked, const std::string& application,
+                                  bool force) {
   if (!asked.empty()) {
     if (!force && is_taken(asked)) {
-      return Error{fmt::format("{} exists; choose another name with -o, or replace it with --force", asked)};
+      return Error{
+          fmt::format("{} exists; choose another name with -o, or replace it with --force", asked)};
     }
     return asked;
   }
@@ -32,7 +34,8 @@ Result<std::string> choose_output(const std::string& asked, const std::string& a
     std::string numbered = fmt::format("{}-{}.tally", stem, number);
     if (!is_taken(numbered)) return numbered;
   }
-  return Error{fmt::format("{}.tally and its numbered names all exist; choose a name with -o", stem)};
+  return Error{
+      fmt::format("{}.tally and its numbered names all exist; choose a name with -o", stem)};
 }
 
 }  // namespace tally::cli

@@ -1,4 +1,5 @@
-// Where a capture goes. Nothing that exists is ever overwritten unless the user says --force, and then only a capture.
+// Where a capture goes. Nothing that exists is ever overwritten unless the user says --force, and
+// then only a capture.
 #pragma once
 
 #include <string>
@@ -7,8 +8,10 @@
 
 namespace tally::cli {
 
-// With a name from the user: that name; an error where it exists and `force` is not given. Without one:
-// <application>.tally in the current folder, or <application>-2.tally, -3 ... where that exists.
-Result<std::string> choose_output(const std::string& asked, const std::string& application, bool force);
+// With a name from the user: that name; an error where it exists and `force` is not given. Without
+// one: <application>.tally in the current folder, or <application>-2.tally, -3 ... where that
+// exists.
+Result<std::string> choose_output(const std::string& asked, const std::string& application,
+                                  bool force);
 
 }  // namespace tally::cli

@@ -11,7 +11,9 @@ namespace tally::cli {
 using namespace std::chrono_literals;
 
 ProgressLine::ProgressLine(std::string what)
-    : what_(std::move(what)), on_terminal_(isatty(STDERR_FILENO) == 1), next_(Clock::now() + 500ms) {}
+    : what_(std::move(what)),
+      on_terminal_(isatty(STDERR_FILENO) == 1),
+      next_(Clock::now() + 500ms) {}
 
 ProgressLine::~ProgressLine() {
   if (shown_) fmt::print(stderr, "\r\033[K");

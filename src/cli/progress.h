@@ -1,5 +1,6 @@
-// A line on the terminal that says how far long work has come. Only where standard error is a terminal, and only when
-// the work has taken so long that somebody may wonder; it is wiped out at the end.
+// A line on the terminal that says how far long work has come. Only where standard error is a
+// terminal, and only when the work has taken so long that somebody may wonder; it is wiped out at
+// the end.
 #pragma once
 
 #include <chrono>

@@ -52,7 +52,8 @@ std::vector<std::string> split(const std::string& list, char separator) {
 
 size_t terminal_width() {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return std::max<size_t>(size.ws_col, kLeastWidth);
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
+    return std::max<size_t>(size.ws_col, kLeastWidth);
   return kDefaultWidth;
 }
 
@@ -72,8 +73,10 @@ Result<analysis::Selection> selection_of(const Options& options) {
 Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& options) {
   analysis::TableOptions table_options = options.table;
   table_options.columns = split(options.columns, ',');
-  if (!options.disassemble.empty()) return analyzer.listings(analysis::ListingKind::Disassembly, table_options);
-  if (!options.annotate.empty()) return analyzer.listings(analysis::ListingKind::Source, table_options);
+  if (!options.disassemble.empty())
+    return analyzer.listings(analysis::ListingKind::Disassembly, table_options);
+  if (!options.annotate.empty())
+    return analyzer.listings(analysis::ListingKind::Source, table_options);
   if (options.is_overview()) {
     table_options.top = options.top.value_or(0);
     return analyzer.overview(table_options);
@@ -84,7 +87,8 @@ Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& option
   return std::vector<Table>{std::move(*table)};
 }
 
-std::string as_text(const analysis::Summary& summary, const std::vector<Table>& tables, const Options& options) {
+std::string as_text(const analysis::Summary& summary, const std::vector<Table>& tables,
+                    const Options& options) {
   const report::TextOptions text{.width = options.width.value_or(terminal_width())};
   std::string out;
   if (options.is_overview()) out += report::capture_header(summary, text.width);
@@ -111,7 +115,8 @@ int run(const Options& options) {
     tables = make_tables(analyzer, options);
   }
   if (!tables) return fail(tables.error());
-  return print(options.json() ? report::report_json(summary, *tables) : as_text(summary, *tables, options));
+  return print(options.json() ? report::report_json(summary, *tables)
+                              : as_text(summary, *tables, options));
 }
 
 }  // namespace
@@ -121,31 +126,50 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("report", "Show where a capture's work was done");
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
   command->add_option("FILE", options->file, "Capture made by tally run")->required();
-  command->add_option("--by", options->by, "draw, pass, shader, line, block, pipeline, frame or label; default: an overview")
+  command
+      ->add_option(
+          "--by", options->by,
+          "draw, pass, shader, line, block, pipeline, frame or label; default: an overview")
       ->check(CLI::IsMember(by).description(""))
       ->type_name("WHAT");
-  command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")->type_name("N");
-  command->add_option("--sort", options->table.sort, "Sort by this column, e.g. texture_samples or gpu_time")
+  command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")
+      ->type_name("N");
+  command
+      ->add_option("--sort", options->table.sort,
+                   "Sort by this column, e.g. texture_samples or gpu_time")
       ->type_name("COLUMN");
-  command->add_option("--columns", options->columns, "Show just these columns (ids as in --format json)")
+  command
+      ->add_option("--columns", options->columns,
+                   "Show just these columns (ids as in --format json)")
       ->type_name("A,B,...");
-  command->add_option("--frame", options->frames, "Only frame 7, or frames 3-9, 3- or -9")->type_name("A-B");
-  command->add_option("--shader", options->shader,
-                      "Only shaders whose name or stage matches (* and ? allowed) or whose hash starts so")
+  command->add_option("--frame", options->frames, "Only frame 7, or frames 3-9, 3- or -9")
+      ->type_name("A-B");
+  command
+      ->add_option(
+          "--shader", options->shader,
+          "Only shaders whose name or stage matches (* and ? allowed) or whose hash starts so")
       ->type_name("PATTERN");
-  command->add_flag("--merge", options->table.merge, "With --by draw or pass: put those that are alike together");
-  command->add_option("--annotate", options->annotate, "Show a shader's source with counts at the margin, "
-                                                       "its disassembly where it has no source")
+  command->add_flag("--merge", options->table.merge,
+                    "With --by draw or pass: put those that are alike together");
+  command
+      ->add_option("--annotate", options->annotate,
+                   "Show a shader's source with counts at the margin, "
+                   "its disassembly where it has no source")
       ->type_name("SHADER");
-  command->add_option("--disassemble", options->disassemble, "Show a shader's SPIR-V with counts at the margin")
+  command
+      ->add_option("--disassemble", options->disassemble,
+                   "Show a shader's SPIR-V with counts at the margin")
       ->type_name("SHADER");
   command->add_option("--format", options->format, "text or json (docs/report-json.md)")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");
-  command->add_option("--width", options->width, "Cells of a line (default: the terminal's, else 120)")->type_name("N");
-  command->footer("Examples: tally report vkcube.tally\n"
-                  "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
-                  "          tally report --by draw --frame 10 --format json vkcube.tally");
+  command
+      ->add_option("--width", options->width, "Cells of a line (default: the terminal's, else 120)")
+      ->type_name("N");
+  command->footer(
+      "Examples: tally report vkcube.tally\n"
+      "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
+      "          tally report --by draw --frame 10 --format json vkcube.tally");
   command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

@@ -29,7 +29,8 @@ namespace tally::cli {
 namespace {
 
 constexpr size_t kMostReasons = 5;
-// Processes that outlive the application have been waited for already; this is for what is under way.
+// Processes that outlive the application have been waited for already; this is for what is under
+// way.
 constexpr std::chrono::seconds kGrace{5};
 
 struct Options {
@@ -43,7 +44,8 @@ struct Options {
   std::vector<std::string> application;
 };
 
-// A pattern without wildcards may stand anywhere in a name, as in `tally report`; the layer matches whole names.
+// A pattern without wildcards may stand anywhere in a name, as in `tally report`; the layer matches
+// whole names.
 std::string layer_pattern(const std::string& pattern) {
   return pattern.find_first_of("*?[") == std::string::npos ? "*" + pattern + "*" : pattern;
 }
@@ -83,14 +85,16 @@ store::CaptureRow capture_row(const Options& options) {
 
 // One line as a user types it.
 std::string report_command(const std::string& file) {
-  return fmt::format("tally report {}", file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
-                                            ? file
-                                            : fmt::format("'{}'", file));
+  return fmt::format("tally report {}",
+                     file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
+                         ? file
+                         : fmt::format("'{}'", file));
 }
 
 void tell_changes(const Environment& environment) {
-  for (const char* name : {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
-                           "TALLY_CAPTURE_SOCKET", "TALLY_FRAMES", "TALLY_SHADER", "TALLY_LOG_LEVEL"}) {
+  for (const char* name :
+       {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
+        "TALLY_CAPTURE_SOCKET", "TALLY_FRAMES", "TALLY_SHADER", "TALLY_LOG_LEVEL"}) {
     const std::string value = value_of(environment, name);
     if (!value.empty()) say(fmt::format("{}={}", name, value));
   }
@@ -104,7 +108,8 @@ void tell_end(const ChildEnd& end) {
 
 void tell_nothing_came(const std::string& program) {
   say(fmt::format("no Vulkan device was made by {}, so nothing was captured", program));
-  if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH"))) say(*reason);
+  if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
+    say(*reason);
   say("next: tally doctor");
 }
 
@@ -118,7 +123,8 @@ void tell_summary(const std::string& file) {
   if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
   say(fmt::format("{} on {}", report::amounts(summary), device));
   say(report::shaders_line(summary));
-  for (const std::string& line : report::uncounted_lines(summary, kMostReasons)) say("  not counted: " + line);
+  for (const std::string& line : report::uncounted_lines(summary, kMostReasons))
+    say("  not counted: " + line);
   for (const std::string& line : report::missing_lines(summary)) say("  missing: " + line);
   std::error_code ignored;
   const auto size = std::filesystem::file_size(file, ignored);
@@ -136,8 +142,9 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
   const auto done_or_late = [&] { return done() || std::chrono::steady_clock::now() > soon; };
   if (!Child::wait_until(done_or_late) || done()) return;
   if (!quiet) {
-    say(fmt::format("the application has ended; capturing {} that it started, until they end or Ctrl-C",
-                    left == 1 ? "a process" : fmt::format("{} processes", left)));
+    say(fmt::format(
+        "the application has ended; capturing {} that it started, until they end or Ctrl-C",
+        left == 1 ? "a process" : fmt::format("{} processes", left)));
   }
   Child::wait_until(done);
 }
@@ -152,7 +159,8 @@ class Run {
     if (!environment) return give_up(environment.error(), kFailed);
     if (options_.verbose > 0) tell_changes(*environment);
     int exec_status = kFailed;
-    auto child = Child::start(options_.application, environment_strings(*environment), &exec_status);
+    auto child =
+        Child::start(options_.application, environment_strings(*environment), &exec_status);
     if (!child) return give_up(child.error(), exec_status);
     const ChildEnd end = child->wait();
     wait_for_others(*collector_, options_.quiet);
@@ -164,7 +172,8 @@ class Run {
   // The collector's thread must not take the signals that are to be forwarded.
   Status prepare() {
     if (!options_.frames.empty()) {
-      if (const auto range = analysis::parse_frame_range(options_.frames); !range) return range.error();
+      if (const auto range = analysis::parse_frame_range(options_.frames); !range)
+        return range.error();
     }
     auto layers = find_layers(own_executable());
     if (!layers) return layers.error();
@@ -220,21 +229,34 @@ std::vector<std::string> application_of(std::vector<std::string> before,
 
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Run an application and capture what its shaders do");
-  command->formatter(std::make_shared<UsageFormatter>("tally run [OPTIONS] [--] APPLICATION [ARGUMENTS...]"));
+  CLI::App* command =
+      app.add_subcommand("run", "Run an application and capture what its shaders do");
+  command->formatter(
+      std::make_shared<UsageFormatter>("tally run [OPTIONS] [--] APPLICATION [ARGUMENTS...]"));
   command->prefix_command();
-  command->add_option("-o,--output", options->output,
-                      "Capture to write (default: APPLICATION.tally, numbered where that exists)")
+  command
+      ->add_option("-o,--output", options->output,
+                   "Capture to write (default: APPLICATION.tally, numbered where that exists)")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace the capture if it exists");
-  command->add_option("--frames", options->frames, "Capture only frame 7, or frames 3-9, 3- or -9 (from 0)")->type_name("A-B");
-  command->add_option("--shader", options->shader, "Count only shaders whose name or hash matches (* and ? allowed)")
+  command
+      ->add_option("--frames", options->frames,
+                   "Capture only frame 7, or frames 3-9, 3- or -9 (from 0)")
+      ->type_name("A-B");
+  command
+      ->add_option("--shader", options->shader,
+                   "Count only shaders whose name or hash matches (* and ? allowed)")
       ->type_name("PATTERN");
-  command->add_option("--driver", options->driver, "Use this driver: its manifest, or a word of the manifest's name")
+  command
+      ->add_option("--driver", options->driver,
+                   "Use this driver: its manifest, or a word of the manifest's name")
       ->type_name("DRIVER");
   command->add_flag("-q,--quiet", options->quiet, "No summary");
-  command->add_flag("-v,--verbose", options->verbose, "Say what is done to the environment; twice: the layers' log too");
-  command->footer("Its exit status, input and output are the application's own. Example: tally run -- vkcube --c 100");
+  command->add_flag("-v,--verbose", options->verbose,
+                    "Say what is done to the environment; twice: the layers' log too");
+  command->footer(
+      "Its exit status, input and output are the application's own. Example: tally run -- vkcube "
+      "--c 100");
   command->callback([options, command, &chosen, after_dashes] {
     const std::vector<std::string> before = command->remaining();
     if (!before.empty() && before.front().starts_with('-')) {

@@ -11,10 +11,10 @@
 namespace tally::cli {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedLayer, name, version, implementation)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedDevice, name, type, uuid, api_version, driver, extensions, features, limits,
-                                   metrics)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VulkanProbe, loader_error, loader_version, loader_path, layers, instance_error,
-                                   devices, died)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedDevice, name, type, uuid, api_version, driver, extensions,
+                                   features, limits, metrics)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VulkanProbe, loader_error, loader_version, loader_path, layers,
+                                   instance_error, devices, died)
 
 namespace {
 
@@ -58,7 +58,8 @@ Result<VulkanProbe> probe_from_json(const std::string& text) {
 
 VulkanProbe probe_vulkan(const Environment& environment) {
   VulkanProbe failed;
-  const auto run = run_captured({own_executable().string(), "probe-vulkan"}, environment_strings(environment), kLimit);
+  const auto run = run_captured({own_executable().string(), "probe-vulkan"},
+                                environment_strings(environment), kLimit);
   if (!run) {
     failed.died = run.error().message;
     return failed;
@@ -71,9 +72,11 @@ VulkanProbe probe_vulkan(const Environment& environment) {
 }
 
 void add_vulkan_probe(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("probe-vulkan", "Internal: what list and doctor ask Vulkan");
+  CLI::App* command =
+      app.add_subcommand("probe-vulkan", "Internal: what list and doctor ask Vulkan");
   command->group("");  // not shown in --help
-  command->callback([&chosen] { chosen = [] { return print("\n" + to_json(probe_vulkan_here()) + "\n"); }; });
+  command->callback(
+      [&chosen] { chosen = [] { return print("\n" + to_json(probe_vulkan_here()) + "\n"); }; });
 }
 
 }  // namespace tally::cli

@@ -1,5 +1,6 @@
-// What Vulkan offers in an environment: loader, layers, devices with what matters to Tally. It is asked by a process of
-// its own (`tally probe-vulkan`, internal), so that a broken driver or layer takes only that one with it.
+// What Vulkan offers in an environment: loader, layers, devices with what matters to Tally. It is
+// asked by a process of its own (`tally probe-vulkan`, internal), so that a broken driver or layer
+// takes only that one with it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct ProbedDevice {
   std::set<std::string> extensions;
   std::map<std::string, bool> features;    // by the name that Vulkan gives them
   std::map<std::string, uint64_t> limits;  // likewise
-  std::vector<std::pair<std::string, std::string>> metrics;  // of VK_ARM_shader_instrumentation: name, description
+  std::vector<std::pair<std::string, std::string>>
+      metrics;  // of VK_ARM_shader_instrumentation: name, description
 };
 
 struct VulkanProbe {

@@ -20,11 +20,16 @@ std::string version_text(uint32_t version) {
 
 std::string type_name(VkPhysicalDeviceType type) {
   switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
-    default: return "other";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "cpu";
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual";
+    default:
+      return "other";
   }
 }
 
@@ -67,29 +72,37 @@ bool open_loader(Loader& loader, VulkanProbe& probe) {
   Dl_info where{};
   if (dladdr(reinterpret_cast<void*>(loader.get), &where) != 0) probe.loader_path = where.dli_fname;
   uint32_t version = VK_API_VERSION_1_0;
-  const auto ask = loader.function<PFN_vkEnumerateInstanceVersion>(nullptr, "vkEnumerateInstanceVersion");
+  const auto ask =
+      loader.function<PFN_vkEnumerateInstanceVersion>(nullptr, "vkEnumerateInstanceVersion");
   if (ask != nullptr) ask(&version);
   probe.loader_version = version_text(version);
   return true;
 }
 
 void list_layers(const Loader& loader, VulkanProbe& probe) {
-  const auto ask =
-      loader.function<PFN_vkEnumerateInstanceLayerProperties>(nullptr, "vkEnumerateInstanceLayerProperties");
+  const auto ask = loader.function<PFN_vkEnumerateInstanceLayerProperties>(
+      nullptr, "vkEnumerateInstanceLayerProperties");
   if (ask == nullptr) return;
   for (const VkLayerProperties& layer : enumerate<VkLayerProperties>(ask)) {
-    probe.layers.push_back({layer.layerName, version_text(layer.specVersion), layer.implementationVersion});
+    probe.layers.push_back(
+        {layer.layerName, version_text(layer.specVersion), layer.implementationVersion});
   }
 }
 
 std::string result_text(VkResult result) {
   switch (result) {
-    case VK_ERROR_INCOMPATIBLE_DRIVER: return "VK_ERROR_INCOMPATIBLE_DRIVER";
-    case VK_ERROR_LAYER_NOT_PRESENT: return "VK_ERROR_LAYER_NOT_PRESENT";
-    case VK_ERROR_EXTENSION_NOT_PRESENT: return "VK_ERROR_EXTENSION_NOT_PRESENT";
-    case VK_ERROR_INITIALIZATION_FAILED: return "VK_ERROR_INITIALIZATION_FAILED";
-    case VK_ERROR_OUT_OF_HOST_MEMORY: return "VK_ERROR_OUT_OF_HOST_MEMORY";
-    default: return fmt::format("VkResult {}", static_cast<int>(result));
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+      return "VK_ERROR_INCOMPATIBLE_DRIVER";
+    case VK_ERROR_LAYER_NOT_PRESENT:
+      return "VK_ERROR_LAYER_NOT_PRESENT";
+    case VK_ERROR_EXTENSION_NOT_PRESENT:
+      return "VK_ERROR_EXTENSION_NOT_PRESENT";
+    case VK_ERROR_INITIALIZATION_FAILED:
+      return "VK_ERROR_INITIALIZATION_FAILED";
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+      return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    default:
+      return fmt::format("VkResult {}", static_cast<int>(result));
   }
 }
 
@@ -108,7 +121,8 @@ VkInstance create_instance(const Loader& loader, VulkanProbe& probe) {
   return VK_NULL_HANDLE;
 }
 
-// Asks one device; `next` links a struct only where the device knows it, so that no driver sees a stranger.
+// Asks one device; `next` links a struct only where the device knows it, so that no driver sees a
+// stranger.
 class Device {
  public:
   Device(const Loader& loader, VkInstance instance, VkPhysicalDevice handle)
@@ -116,7 +130,8 @@ class Device {
 
   ProbedDevice describe() {
     VkPhysicalDeviceProperties properties{};
-    instance_function<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(handle_, &properties);
+    instance_function<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(
+        handle_, &properties);
     api_version_ = properties.apiVersion;
     result_.name = properties.deviceName;
     result_.type = type_name(properties.deviceType);
@@ -142,10 +157,14 @@ class Device {
   bool is_1_2() const { return api_version_ >= VK_API_VERSION_1_2; }
 
   void list_extensions() {
-    const auto ask = instance_function<PFN_vkEnumerateDeviceExtensionProperties>("vkEnumerateDeviceExtensionProperties");
-    const auto list = enumerate<VkExtensionProperties>(
-        [&](uint32_t* count, VkExtensionProperties* items) { return ask(handle_, nullptr, count, items); });
-    for (const VkExtensionProperties& extension : list) result_.extensions.insert(extension.extensionName);
+    const auto ask = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
+        "vkEnumerateDeviceExtensionProperties");
+    const auto list =
+        enumerate<VkExtensionProperties>([&](uint32_t* count, VkExtensionProperties* items) {
+          return ask(handle_, nullptr, count, items);
+        });
+    for (const VkExtensionProperties& extension : list)
+      result_.extensions.insert(extension.extensionName);
   }
 
   void note_limits(const VkPhysicalDeviceLimits& limits) {
@@ -156,7 +175,8 @@ class Device {
 
   void note_core_features() {
     VkPhysicalDeviceFeatures features{};
-    instance_function<PFN_vkGetPhysicalDeviceFeatures>("vkGetPhysicalDeviceFeatures")(handle_, &features);
+    instance_function<PFN_vkGetPhysicalDeviceFeatures>("vkGetPhysicalDeviceFeatures")(handle_,
+                                                                                      &features);
     result_.features["vertexPipelineStoresAndAtomics"] = features.vertexPipelineStoresAndAtomics;
     result_.features["fragmentStoresAndAtomics"] = features.fragmentStoresAndAtomics;
     result_.features["shaderInt64"] = features.shaderInt64;
@@ -166,12 +186,15 @@ class Device {
 
   void note_properties2() {
     VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+    VkPhysicalDeviceSubgroupProperties subgroup{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
     VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     subgroup.pNext = &id;
     if (is_1_2() || has(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) id.pNext = &driver;
-    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
-    instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(handle_, &properties);
+    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                           &subgroup};
+    instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+        handle_, &properties);
     result_.driver = driver.driverName;
     if (driver.driverInfo[0] != '\0') result_.driver += std::string(" ") + driver.driverInfo;
     for (const uint8_t byte : id.deviceUUID) result_.uuid += fmt::format("{:02x}", byte);
@@ -190,25 +213,32 @@ class Device {
     VkPhysicalDeviceVulkan12Features core12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
     VkPhysicalDeviceBufferDeviceAddressFeatures address{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
-    VkPhysicalDeviceShaderAtomicInt64Features atomics{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES};
+    VkPhysicalDeviceShaderAtomicInt64Features atomics{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES};
     VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM};
     if (is_1_2()) link(core12);
     if (!is_1_2() && has(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) link(address);
     if (!is_1_2() && has(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME)) link(atomics);
     if (has(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME)) link(instrumentation);
-    instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(handle_, &features);
-    result_.features["bufferDeviceAddress"] = core12.bufferDeviceAddress || address.bufferDeviceAddress;
-    result_.features["shaderBufferInt64Atomics"] = core12.shaderBufferInt64Atomics || atomics.shaderBufferInt64Atomics;
+    instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(handle_,
+                                                                                        &features);
+    result_.features["bufferDeviceAddress"] =
+        core12.bufferDeviceAddress || address.bufferDeviceAddress;
+    result_.features["shaderBufferInt64Atomics"] =
+        core12.shaderBufferInt64Atomics || atomics.shaderBufferInt64Atomics;
     result_.features["shaderInstrumentation"] = instrumentation.shaderInstrumentation;
   }
 
   void list_metrics() {
-    const auto ask = instance_function<PFN_vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM>(
-        "vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM");
+    const auto ask =
+        instance_function<PFN_vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM>(
+            "vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM");
     if (ask == nullptr) return;
     const auto list = enumerate<VkShaderInstrumentationMetricDescriptionARM>(
-        [&](uint32_t* count, VkShaderInstrumentationMetricDescriptionARM* items) { return ask(handle_, count, items); },
+        [&](uint32_t* count, VkShaderInstrumentationMetricDescriptionARM* items) {
+          return ask(handle_, count, items);
+        },
         {VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_METRIC_DESCRIPTION_ARM});
     for (const auto& metric : list) result_.metrics.emplace_back(metric.name, metric.description);
   }
@@ -229,10 +259,12 @@ VulkanProbe probe_vulkan_here() {
   list_layers(loader, probe);
   const VkInstance instance = create_instance(loader, probe);
   if (instance == VK_NULL_HANDLE) return probe;
-  const auto ask = loader.function<PFN_vkEnumeratePhysicalDevices>(instance, "vkEnumeratePhysicalDevices");
+  const auto ask =
+      loader.function<PFN_vkEnumeratePhysicalDevices>(instance, "vkEnumeratePhysicalDevices");
   const auto devices = enumerate<VkPhysicalDevice>(
       [&](uint32_t* count, VkPhysicalDevice* items) { return ask(instance, count, items); });
-  for (const VkPhysicalDevice device : devices) probe.devices.push_back(Device(loader, instance, device).describe());
+  for (const VkPhysicalDevice device : devices)
+    probe.devices.push_back(Device(loader, instance, device).describe());
   loader.function<PFN_vkDestroyInstance>(instance, "vkDestroyInstance")(instance, nullptr);
   return probe;
 }

@@ -37,16 +37,19 @@ std::string start_text(const Summary& s) {
 
 std::string captured_text(const Summary& s) {
   std::string text = start_text(s);
-  if (s.duration_ns) text += fmt::format(", {}", duration_text(static_cast<double>(*s.duration_ns)));
+  if (s.duration_ns)
+    text += fmt::format(", {}", duration_text(static_cast<double>(*s.duration_ns)));
   text += ", by tally " + s.tool_version;
-  if (s.exit_status && *s.exit_status != 0) text += fmt::format("; the application ended with status {}", *s.exit_status);
+  if (s.exit_status && *s.exit_status != 0)
+    text += fmt::format("; the application ended with status {}", *s.exit_status);
   return text;
 }
 
 std::string limits_text(const Summary& s) {
   std::string text;
   if (!s.frame_range.empty()) text += "frames " + s.frame_range;
-  if (!s.shader_pattern.empty()) text += (text.empty() ? "" : ", ") + ("shaders '" + s.shader_pattern + "'");
+  if (!s.shader_pattern.empty())
+    text += (text.empty() ? "" : ", ") + ("shaders '" + s.shader_pattern + "'");
   return text;
 }
 
@@ -56,7 +59,8 @@ class Lines {
 
   void add(const std::string& title, const std::string& value) {
     if (value.empty()) return;
-    text_ += shortened(fmt::format("  {}{}", left_aligned(title, 13), printable(value)), width_) + "\n";
+    text_ +=
+        shortened(fmt::format("  {}{}", left_aligned(title, 13), printable(value)), width_) + "\n";
   }
 
   std::string take() { return std::move(text_); }
@@ -69,8 +73,8 @@ class Lines {
 }  // namespace
 
 std::string amounts(const Summary& s) {
-  return fmt::format("{}, {}, {}, {}", counted(s.frames, "frame"), counted(s.passes, "pass"), counted(s.draws, "draw"),
-                     counted(s.dispatches, "dispatch"));
+  return fmt::format("{}, {}, {}, {}", counted(s.frames, "frame"), counted(s.passes, "pass"),
+                     counted(s.draws, "draw"), counted(s.dispatches, "dispatch"));
 }
 
 std::string shaders_line(const Summary& s) {
@@ -85,21 +89,26 @@ std::vector<std::string> uncounted_lines(const Summary& s, size_t most) {
     if (lines.size() == most) break;
     lines.push_back(fmt::format("{}: {}", entry.what, entry.reason));
   }
-  if (s.uncounted.size() > most) lines.push_back(fmt::format("and {} more", s.uncounted.size() - most));
+  if (s.uncounted.size() > most)
+    lines.push_back(fmt::format("and {} more", s.uncounted.size() - most));
   return lines;
 }
 
 std::vector<std::string> missing_lines(const Summary& s) {
   std::vector<std::string> lines;
-  if (!s.complete) lines.push_back("the capture was not finished: it holds what was written until then");
+  if (!s.complete)
+    lines.push_back("the capture was not finished: it holds what was written until then");
   for (const analysis::DeviceSummary& device : s.devices) {
-    if (!device.not_captured.empty()) lines.push_back(fmt::format("nothing of {}: {}", device.name, device.not_captured));
+    if (!device.not_captured.empty())
+      lines.push_back(fmt::format("nothing of {}: {}", device.name, device.not_captured));
   }
   if (s.commands_dropped != 0) {
-    lines.push_back(counted(s.commands_dropped, "command") + " not recorded: the capture could not keep up");
+    lines.push_back(counted(s.commands_dropped, "command") +
+                    " not recorded: the capture could not keep up");
   }
   if (s.blocks_dropped != 0) {
-    lines.push_back(counted(s.blocks_dropped, "command") + " with sums only: by line and block they are missing");
+    lines.push_back(counted(s.blocks_dropped, "command") +
+                    " with sums only: by line and block they are missing");
   }
   return lines;
 }
@@ -110,7 +119,8 @@ std::string capture_header(const Summary& s, size_t width) {
   lines.add("captured", captured_text(s));
   lines.add("only", limits_text(s));
   for (const analysis::DeviceSummary& device : s.devices) {
-    lines.add("device", fmt::format("{}; {}; Vulkan {}", device.name, device.driver, device.api_version));
+    lines.add("device",
+              fmt::format("{}; {}; Vulkan {}", device.name, device.driver, device.api_version));
   }
   lines.add("holds", amounts(s));
   lines.add("shaders", shaders_line(s));

@@ -1,4 +1,5 @@
-// The first lines of a report, and the last of `tally run`: what was captured, on what, and what was not.
+// The first lines of a report, and the last of `tally run`: what was captured, on what, and what
+// was not.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ std::string amounts(const analysis::Summary& summary);
 // "2 shaders counted, 1 not"
 std::string shaders_line(const analysis::Summary& summary);
 
-// Why shaders were not counted, one line each, at most `most` and one that says how many more there are.
+// Why shaders were not counted, one line each, at most `most` and one that says how many more there
+// are.
 std::vector<std::string> uncounted_lines(const analysis::Summary& summary, size_t most);
 
 // What of the capture is missing, one line each.

@@ -58,9 +58,12 @@ Json table_json(const Table& table) {
 
 const char* severity_name(store::Severity severity) {
   switch (severity) {
-    case store::Severity::Info: return "info";
-    case store::Severity::Warning: return "warning";
-    case store::Severity::Error: return "error";
+    case store::Severity::Info:
+      return "info";
+    case store::Severity::Warning:
+      return "warning";
+    case store::Severity::Error:
+      return "error";
   }
   return "";
 }
@@ -79,7 +82,8 @@ Json devices_json(const Summary& summary) {
 Json uncounted_json(const Summary& summary) {
   Json uncounted = Json::array();
   for (const analysis::Uncounted& entry : summary.uncounted) {
-    uncounted.push_back({{"shader", entry.what}, {"reason", entry.reason}, {"commands", entry.commands}});
+    uncounted.push_back(
+        {{"shader", entry.what}, {"reason", entry.reason}, {"commands", entry.commands}});
   }
   return uncounted;
 }
@@ -87,8 +91,9 @@ Json uncounted_json(const Summary& summary) {
 Json messages_json(const Summary& summary) {
   Json messages = Json::array();
   for (const store::MessageRow& message : summary.messages) {
-    messages.push_back(
-        {{"severity", severity_name(message.severity)}, {"text", message.text}, {"count", message.count}});
+    messages.push_back({{"severity", severity_name(message.severity)},
+                        {"text", message.text},
+                        {"count", message.count}});
   }
   return messages;
 }
@@ -120,7 +125,8 @@ Json capture_json(const Summary& s) {
 }  // namespace
 
 std::string report_json(const Summary& summary, const std::vector<Table>& tables) {
-  Json report = {{"format", "tally-report"}, {"version", kJsonVersion}, {"capture", capture_json(summary)}};
+  Json report = {
+      {"format", "tally-report"}, {"version", kJsonVersion}, {"capture", capture_json(summary)}};
   report["tables"] = Json::array();
   for (const Table& table : tables) report["tables"].push_back(table_json(table));
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -8,7 +8,8 @@
 namespace tally::report {
 
 struct TextOptions {
-  size_t width = 120;      // cells of a line; wide columns give way first, then the last values are left out
+  size_t width =
+      120;  // cells of a line; wide columns give way first, then the last values are left out
 };
 
 std::string text_table(const analysis::Table& table, const TextOptions& options);

@@ -25,10 +25,14 @@ std::string scaled(double value, double step, const std::array<const char*, N>& 
 
 std::string ratio_text(double value, Unit unit) {
   switch (unit) {
-    case Unit::Percent: return fmt::format("{:.1f}%", value);
-    case Unit::Nanoseconds: return duration_text(value);
-    case Unit::Bytes: return bytes_text(value);
-    default: return fmt::format("{:.2f}", value);
+    case Unit::Percent:
+      return fmt::format("{:.1f}%", value);
+    case Unit::Nanoseconds:
+      return duration_text(value);
+    case Unit::Bytes:
+      return bytes_text(value);
+    default:
+      return fmt::format("{:.2f}", value);
   }
 }
 
@@ -65,17 +69,23 @@ std::string cell_text(const Cell& cell, Unit unit) {
 
 std::string unit_name(Unit unit) {
   switch (unit) {
-    case Unit::Count: return "count";
-    case Unit::Nanoseconds: return "ns";
-    case Unit::Bytes: return "bytes";
-    case Unit::Percent: return "percent";
-    case Unit::None: return "";
+    case Unit::Count:
+      return "count";
+    case Unit::Nanoseconds:
+      return "ns";
+    case Unit::Bytes:
+      return "bytes";
+    case Unit::Percent:
+      return "percent";
+    case Unit::None:
+      return "";
   }
   return "";
 }
 
 std::string counted(uint64_t count, const std::string& singular) {
-  const bool hisses = singular.ends_with("s") || singular.ends_with("ch") || singular.ends_with("sh");
+  const bool hisses =
+      singular.ends_with("s") || singular.ends_with("ch") || singular.ends_with("sh");
   return with_separators(count) + " " + singular + (count == 1 ? "" : hisses ? "es" : "s");
 }
 

@@ -1,5 +1,6 @@
-// Whole way: an application under `tally run`, then `tally report` of the capture. The application dispatches 4 x 64
-// invocations in each submission; each submission is a frame, since it never presents.
+// Whole way: an application under `tally run`, then `tally report` of the capture. The application
+// dispatches 4 x 64 invocations in each submission; each submission is a frame, since it never
+// presents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,11 +18,14 @@ using testing::HasSubstr;
 class Capture : public testing::Test {
  protected:
   cli::CapturedRun run(const std::string& options, const std::string& arguments) {
-    return run_script(folder_.path(), "exec \"$TALLY\" run " + options + " -- \"$APP\" " + arguments);
+    return run_script(folder_.path(),
+                      "exec \"$TALLY\" run " + options + " -- \"$APP\" " + arguments);
   }
 
-  nlohmann::json report(const std::string& options, const std::string& file = "launched_app.tally") {
-    const auto result = run_script(folder_.path(), "exec \"$TALLY\" report --format json " + options + " " + file);
+  nlohmann::json report(const std::string& options,
+                        const std::string& file = "launched_app.tally") {
+    const auto result =
+        run_script(folder_.path(), "exec \"$TALLY\" report --format json " + options + " " + file);
     EXPECT_EQ(result.end.shell_status(), 0) << result.standard_error;
     return nlohmann::json::parse(result.standard_output);
   }
@@ -56,14 +60,16 @@ TEST_F(Capture, sums_are_the_same_by_draw_block_and_line) {
   };
   const uint64_t expected = sum("shader");
   EXPECT_GT(expected, 0u);
-  for (const char* by : {"draw", "pass", "block", "line", "pipeline", "frame", "label"}) EXPECT_EQ(sum(by), expected) << by;
+  for (const char* by : {"draw", "pass", "block", "line", "pipeline", "frame", "label"})
+    EXPECT_EQ(sum(by), expected) << by;
 }
 
 TEST_F(Capture, loop_body_runs_ten_times_as_often_as_its_shader) {
   ASSERT_EQ(run("", "1 0").end.shell_status(), 0);
   std::set<uint64_t> executions;
   const auto json = report("--by block");
-  for (const auto& row : json["tables"][0]["rows"]) executions.insert(row["executions"].get<uint64_t>());
+  for (const auto& row : json["tables"][0]["rows"])
+    executions.insert(row["executions"].get<uint64_t>());
   EXPECT_EQ(executions, (std::set<uint64_t>{4 * 16, 4 * 64, 4 * 64 * 10, 4 * 64 * 11}));
 }
 
@@ -98,7 +104,8 @@ TEST_F(Capture, second_run_gets_a_number) {
 }
 
 TEST_F(Capture, several_processes_share_a_capture) {
-  const auto result = run_script(folder_.path(), "exec \"$TALLY\" run -o two.tally -- sh -c '\"$APP\" 1 0; \"$APP\" 2 0'");
+  const auto result = run_script(
+      folder_.path(), "exec \"$TALLY\" run -o two.tally -- sh -c '\"$APP\" 1 0; \"$APP\" 2 0'");
   ASSERT_EQ(result.end.shell_status(), 0);
   const auto json = report("", "two.tally");
   EXPECT_EQ(json["capture"]["processes"], 2);
@@ -106,8 +113,9 @@ TEST_F(Capture, several_processes_share_a_capture) {
 }
 
 TEST_F(Capture, processes_that_outlive_the_first_are_waited_for) {
-  const auto result = run_script(folder_.path(), "\"$TALLY\" run -o later.tally -- sh -c '{ \"$APP\" 2 0; } & "
-                                                 "while ! [ -s later.tally ]; do sleep 0.05; done; sleep 0.3'");
+  const auto result = run_script(folder_.path(),
+                                 "\"$TALLY\" run -o later.tally -- sh -c '{ \"$APP\" 2 0; } & "
+                                 "while ! [ -s later.tally ]; do sleep 0.05; done; sleep 0.3'");
   ASSERT_EQ(result.end.shell_status(), 0);
   EXPECT_EQ(report("", "later.tally")["capture"]["dispatches"], 2);
 }

@@ -17,7 +17,8 @@ using testing::MatchesRegex;
 
 class Commands : public testing::Test {
  protected:
-  cli::CapturedRun tally(const std::vector<std::string>& arguments, const std::vector<std::string>& variables = {}) {
+  cli::CapturedRun tally(const std::vector<std::string>& arguments,
+                         const std::vector<std::string>& variables = {}) {
     return run_tally(folder_.path(), arguments, variables);
   }
 
@@ -27,13 +28,15 @@ class Commands : public testing::Test {
     EXPECT_EQ(run.end.shell_status(), 2);
     EXPECT_EQ(run.standard_output, "");
     EXPECT_THAT(run.standard_error, HasSubstr(because));
-    EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1) << run.standard_error;
+    EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1)
+        << run.standard_error;
   }
 
   void change(const std::string& file, const char* sql) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(folder_.file(file).c_str(), &database), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database);
     sqlite3_close(database);
   }
 
@@ -49,7 +52,8 @@ TEST_F(Commands, version_is_the_projects) {
 TEST_F(Commands, help_names_every_command) {
   const auto run = tally({"--help"});
   EXPECT_EQ(run.end.shell_status(), 0);
-  for (const char* command : {"run", "report", "list", "doctor"}) EXPECT_THAT(run.standard_output, HasSubstr(command));
+  for (const char* command : {"run", "report", "list", "doctor"})
+    EXPECT_THAT(run.standard_output, HasSubstr(command));
 }
 
 TEST_F(Commands, unknown_commands_and_options_are_refused) {
@@ -64,7 +68,8 @@ TEST_F(Commands, unknown_commands_and_options_are_refused) {
 
 TEST_F(Commands, files_that_are_no_capture_are_refused) {
   expect_refused({"report", "missing.tally"}, "missing.tally: No such file or directory");
-  std::ofstream(folder_.file("text.tally")) << "Not a capture, but long enough to have been one, one might have thought.";
+  std::ofstream(folder_.file("text.tally"))
+      << "Not a capture, but long enough to have been one, one might have thought.";
   expect_refused({"report", "text.tally"}, "is not a Tally capture");
   change("other.db", "CREATE TABLE t (x)");
   expect_refused({"report", "other.db"}, "is an SQLite database, but not a Tally capture");
@@ -81,10 +86,13 @@ TEST_F(Commands, captures_of_another_format_are_refused) {
 
 TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {
   store::write_test_capture(folder_.file("a.tally"));
-  expect_refused({"report", "a.tally", "--by", "draw", "--sort", "colour"}, "there is no column 'colour'");
-  expect_refused({"report", "a.tally", "--by", "draw", "--columns", "frame,colour"}, "there is no column 'colour'");
+  expect_refused({"report", "a.tally", "--by", "draw", "--sort", "colour"},
+                 "there is no column 'colour'");
+  expect_refused({"report", "a.tally", "--by", "draw", "--columns", "frame,colour"},
+                 "there is no column 'colour'");
   expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is no range of frames");
-  expect_refused({"report", "a.tally", "--annotate", "nothing"}, "no shader of the capture matches 'nothing'");
+  expect_refused({"report", "a.tally", "--annotate", "nothing"},
+                 "no shader of the capture matches 'nothing'");
 }
 
 TEST_F(Commands, damaged_spirv_is_no_reason_to_fail) {
@@ -117,20 +125,23 @@ TEST_F(Commands, list_shows_what_tally_adds) {
     const auto& interface = device["interfaces"][0];
     EXPECT_EQ(interface["name"], "VK_ARM_shader_instrumentation");
     // The layer offers the extension exactly where nothing is missing that we know to be needed.
-    EXPECT_EQ(interface["with_tally"].get<bool>(), interface["native"].get<bool>() || device["missing"].empty());
+    EXPECT_EQ(interface["with_tally"].get<bool>(),
+              interface["native"].get<bool>() || device["missing"].empty());
     EXPECT_EQ(device["metrics"].empty(), !interface["with_tally"].get<bool>());
   }
 }
 
 TEST_F(Commands, list_without_device_says_so) {
-  const auto run = tally({"list"}, {"VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"});
+  const auto run =
+      tally({"list"}, {"VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"});
   EXPECT_EQ(run.end.shell_status(), 1);
   EXPECT_EQ(run.standard_output, "");
   EXPECT_THAT(run.standard_error, HasSubstr("tally doctor says more"));
 }
 
 TEST_F(Commands, doctor_finds_a_driver_manifest_that_is_missing) {
-  const auto run = tally({"doctor"}, {"VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"});
+  const auto run = tally(
+      {"doctor"}, {"VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"});
   EXPECT_EQ(run.end.shell_status(), 1);
   EXPECT_THAT(run.standard_output, HasSubstr("PROBLEM  driver: /nonexistent.json cannot be read"));
   EXPECT_THAT(run.standard_output, HasSubstr("mesa-vulkan-drivers"));
@@ -143,7 +154,8 @@ TEST_F(Commands, doctor_is_content_where_captures_work) {
 }
 
 TEST_F(Commands, moved_away_layers_are_noticed) {
-  const auto run = run_script(folder_.path(), "mkdir bin && cp \"$TALLY\" bin/ && bin/tally run -- true");
+  const auto run =
+      run_script(folder_.path(), "mkdir bin && cp \"$TALLY\" bin/ && bin/tally run -- true");
   EXPECT_EQ(run.end.shell_status(), 2);
   EXPECT_THAT(run.standard_error, HasSubstr("VK_LAYER_TALLY_counters was not found"));
 }

@@ -1,5 +1,6 @@
-// An application for the tests of `tally run`: one compute dispatch of 4 x 64 invocations in each submission, without a
-// window. Usage: launched_app SUBMISSIONS ENDING, where ENDING is the exit status, "abort", or "wait" (for a signal).
+// An application for the tests of `tally run`: one compute dispatch of 4 x 64 invocations in each
+// submission, without a window. Usage: launched_app SUBMISSIONS ENDING, where ENDING is the exit
+// status, "abort", or "wait" (for a signal).
 #include <unistd.h>
 
 #include <cstdio>

@@ -8,8 +8,8 @@
 
 namespace tally::test {
 
-// Its own folder as working directory; variables of Vulkan and Tally that the tests were started with are not passed on,
-// `variables` ("NAME=value") are.
+// Its own folder as working directory; variables of Vulkan and Tally that the tests were started
+// with are not passed on, `variables` ("NAME=value") are.
 cli::CapturedRun run_tally(const std::string& folder, const std::vector<std::string>& arguments,
                            const std::vector<std::string>& variables = {});
 

@@ -1,4 +1,5 @@
-// `tally run` must be invisible: statuses, streams, signals and job control are the application's own.
+// `tally run` must be invisible: statuses, streams, signals and job control are the application's
+// own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,8 @@ using testing::Not;
 
 class Run : public testing::Test {
  protected:
-  cli::CapturedRun tally(std::vector<std::string> arguments, const std::vector<std::string>& variables = {}) {
+  cli::CapturedRun tally(std::vector<std::string> arguments,
+                         const std::vector<std::string>& variables = {}) {
     arguments.insert(arguments.begin(), "run");
     return run_tally(folder_.path(), arguments, variables);
   }
@@ -50,22 +52,26 @@ TEST_F(Run, standard_input_reaches_the_application) {
 }
 
 TEST_F(Run, arguments_that_look_like_options_are_the_applications) {
-  EXPECT_EQ(tally({"-q", "--", "echo", "-v", "--frames", "--", "-o"}).standard_output, "-v --frames -- -o\n");
+  EXPECT_EQ(tally({"-q", "--", "echo", "-v", "--frames", "--", "-o"}).standard_output,
+            "-v --frames -- -o\n");
   EXPECT_EQ(tally({"-q", "echo", "-v", "--", "--frames"}).standard_output, "-v -- --frames\n");
 }
 
 TEST_F(Run, signals_are_forwarded) {
   for (const char* signal : {"HUP", "INT", "QUIT", "TERM", "USR1", "USR2"}) {
     const std::string name = signal;
-    const auto run = script("set -m  # else the shell starts it with SIGINT and SIGQUIT ignored\nmkfifo ready-" + name + "\n\"$TALLY\" run -q -- bash -c 'trap \"exit 42\" " + name +
-                            "; echo > ready-" + name + "; while :; do sleep 0.05; done' &\nread < ready-" + name +
-                            "\nkill -" + name + " $!\nwait $!");
+    const auto run =
+        script("set -m  # else the shell starts it with SIGINT and SIGQUIT ignored\nmkfifo ready-" +
+               name + "\n\"$TALLY\" run -q -- bash -c 'trap \"exit 42\" " + name +
+               "; echo > ready-" + name + "; while :; do sleep 0.05; done' &\nread < ready-" +
+               name + "\nkill -" + name + " $!\nwait $!");
     EXPECT_EQ(run.end.shell_status(), 42) << signal;
   }
 }
 
 TEST_F(Run, ignored_signals_stay_ignored) {
-  const auto run = script("trap '' HUP; exec \"$TALLY\" run -q -- bash -c 'kill -HUP $$; echo alive'");
+  const auto run =
+      script("trap '' HUP; exec \"$TALLY\" run -q -- bash -c 'kill -HUP $$; echo alive'");
   EXPECT_EQ(run.standard_output, "alive\n");
 }
 
@@ -95,7 +101,8 @@ TEST_F(Run, stops_and_continues_with_the_application) {
 TEST_F(Run, program_that_does_not_exist_is_127_and_one_that_cannot_run_is_126) {
   const auto missing = tally({"--", "./no-such-program"});
   EXPECT_EQ(missing.end.shell_status(), 127);
-  EXPECT_EQ(missing.standard_error, "tally: cannot run './no-such-program': No such file or directory\n");
+  EXPECT_EQ(missing.standard_error,
+            "tally: cannot run './no-such-program': No such file or directory\n");
   std::ofstream(folder_.file("plain")) << "text";
   EXPECT_EQ(tally({"--", "./plain"}).end.shell_status(), 126);
   EXPECT_FALSE(exists("plain.tally"));
@@ -108,9 +115,12 @@ TEST_F(Run, script_without_interpreter_is_run_by_the_shell) {
 }
 
 TEST_F(Run, environment_of_the_user_is_kept_and_added_to) {
-  const auto run = tally({"-q", "--", "env"}, {"VK_INSTANCE_LAYERS=VK_LAYER_MINE", "VK_ADD_LAYER_PATH=/mine", "OTHER=1"});
-  EXPECT_THAT(run.standard_output,
-              HasSubstr("\nVK_INSTANCE_LAYERS=VK_LAYER_MINE:VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters\n"));
+  const auto run = tally({"-q", "--", "env"}, {"VK_INSTANCE_LAYERS=VK_LAYER_MINE",
+                                               "VK_ADD_LAYER_PATH=/mine", "OTHER=1"});
+  EXPECT_THAT(
+      run.standard_output,
+      HasSubstr(
+          "\nVK_INSTANCE_LAYERS=VK_LAYER_MINE:VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters\n"));
   EXPECT_THAT(run.standard_output, HasSubstr(":/mine\n"));
   EXPECT_THAT(run.standard_output, HasSubstr("\nOTHER=1\n"));
   EXPECT_THAT(run.standard_output, HasSubstr("\nTALLY_CAPTURE_SOCKET=/"));
@@ -123,8 +133,9 @@ TEST_F(Run, options_reach_the_capture_layer) {
 }
 
 TEST_F(Run, socket_is_where_only_this_user_can_go_and_is_gone_afterwards) {
-  const auto run = tally({"-q", "--", "sh", "-c",
-                          "stat -c %a \"$(dirname \"$TALLY_CAPTURE_SOCKET\")\"; dirname \"$TALLY_CAPTURE_SOCKET\""});
+  const auto run = tally(
+      {"-q", "--", "sh", "-c",
+       "stat -c %a \"$(dirname \"$TALLY_CAPTURE_SOCKET\")\"; dirname \"$TALLY_CAPTURE_SOCKET\""});
   ASSERT_THAT(run.standard_output, testing::StartsWith("700\n"));
   std::string socket_folder = run.standard_output.substr(4);
   socket_folder.pop_back();
@@ -143,7 +154,8 @@ TEST_F(Run, existing_file_is_not_overwritten) {
   const auto run = tally({"-o", "mine.tally", "--", "echo", "ran"});
   EXPECT_EQ(run.end.shell_status(), 2);
   EXPECT_EQ(run.standard_output, "");
-  EXPECT_EQ(run.standard_error, "tally: mine.tally exists; choose another name with -o, or replace it with --force\n");
+  EXPECT_EQ(run.standard_error,
+            "tally: mine.tally exists; choose another name with -o, or replace it with --force\n");
   EXPECT_EQ(std::filesystem::file_size(folder_.file("mine.tally")), 4u);
 }
 
@@ -154,18 +166,23 @@ TEST_F(Run, force_replaces_captures_only) {
 }
 
 TEST_F(Run, wrong_options_are_one_line_and_status_2) {
-  const std::vector<std::vector<std::string>> wrong = {
-      {"--bogus", "--", "echo"}, {"--frames", "9-3", "--", "echo"}, {"--driver", "no-such-driver", "--", "echo"}, {}, {"--"}};
+  const std::vector<std::vector<std::string>> wrong = {{"--bogus", "--", "echo"},
+                                                       {"--frames", "9-3", "--", "echo"},
+                                                       {"--driver", "no-such-driver", "--", "echo"},
+                                                       {},
+                                                       {"--"}};
   for (const auto& arguments : wrong) {
     const auto run = tally(arguments);
     EXPECT_EQ(run.end.shell_status(), 2) << run.standard_error;
     EXPECT_EQ(run.standard_output, "");
-    EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1) << run.standard_error;
+    EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1)
+        << run.standard_error;
   }
 }
 
 TEST_F(Run, verbose_says_what_is_set) {
-  EXPECT_THAT(tally({"-v", "--", "true"}).standard_error, HasSubstr("tally: VK_INSTANCE_LAYERS=VK_LAYER_TALLY_capture:"));
+  EXPECT_THAT(tally({"-v", "--", "true"}).standard_error,
+              HasSubstr("tally: VK_INSTANCE_LAYERS=VK_LAYER_TALLY_capture:"));
 }
 
 }  // namespace

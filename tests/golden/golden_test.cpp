@@ -1,5 +1,6 @@
-// A whole capture in, a whole report out, compared with the files in expected/. After a wanted change of the output:
-// TALLY_UPDATE_GOLDEN=1 golden_test rewrites them, and `git diff` shows what changed.
+// A whole capture in, a whole report out, compared with the files in expected/. After a wanted
+// change of the output: TALLY_UPDATE_GOLDEN=1 golden_test rewrites them, and `git diff` shows what
+// changed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -44,13 +45,15 @@ const Case kCases[] = {
 };
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
 cli::CapturedRun report(const std::string& file, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {TALLY_PROGRAM, "report", file});
-  auto run = cli::run_captured(arguments, cli::environment_strings(cli::current_environment()), std::chrono::seconds(60));
+  auto run = cli::run_captured(arguments, cli::environment_strings(cli::current_environment()),
+                               std::chrono::seconds(60));
   if (!run) throw std::runtime_error(run.error().message);
   return std::move(*run);
 }
@@ -92,7 +95,8 @@ TEST(ReportJson, every_table_has_a_cell_for_each_of_its_columns) {
       EXPECT_EQ(row.size(), table["columns"].size());
       for (const auto& column : table["columns"]) {
         const auto& cell = row.at(column["id"].get<std::string>());
-        EXPECT_TRUE(cell.is_null() || cell.is_number() == (column["type"] == "number")) << by << ' ' << column["id"];
+        EXPECT_TRUE(cell.is_null() || cell.is_number() == (column["type"] == "number"))
+            << by << ' ' << column["id"];
       }
     }
   }
@@ -102,12 +106,13 @@ TEST(ReportJson, instructions_are_the_same_sum_by_whatever_they_are_divided) {
   const store::TestDirectory directory;
   const std::string file = directory.file("sample.tally");
   write_sample_capture(file);
-  // Two frames: the vertex shader's 3 instructions 9 times; the fragment shader's 3, 2 and 3 by block; the loop's 1, 2,
-  // 3, 2 and 1.
+  // Two frames: the vertex shader's 3 instructions 9 times; the fragment shader's 3, 2 and 3 by
+  // block; the loop's 1, 2, 3, 2 and 1.
   constexpr uint64_t kVertex = 9 * 3, kFragment = 2'001'000ull * 3 + 400 * 2 + 2'001'000ull * 3;
   constexpr uint64_t kLoop = 256 * 1 + 2816 * 2 + 2816 * 3 + 2560 * 2 + 256 * 1;
   for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame"}) {
-    const auto json = nlohmann::json::parse(report(file, {"--by", by, "--format", "json"}).standard_output);
+    const auto json =
+        nlohmann::json::parse(report(file, {"--by", by, "--format", "json"}).standard_output);
     uint64_t sum = 0;
     for (const auto& row : json["tables"][0]["rows"]) sum += row["instructions"].get<uint64_t>();
     EXPECT_EQ(sum, 2 * (kVertex + kFragment + kLoop)) << by;

@@ -19,7 +19,8 @@ using catalogue::Number;
 using store::RowId;
 
 constexpr uint32_t kVertex = 0x01, kFragment = 0x10, kCompute = 0x20;
-constexpr Number kMetrics[] = {Number::Executions, Number::Instructions, Number::Float32, Number::VaryingStores};
+constexpr Number kMetrics[] = {Number::Executions, Number::Instructions, Number::Float32,
+                               Number::VaryingStores};
 
 template <typename T>
 T require(Result<T> result) {
@@ -54,13 +55,15 @@ class Sample {
     write_shaders();
     write_frame(0);
     write_frame(1);
-    writer_.add(store::MessageRow{.process = process_, .severity = store::Severity::Warning, .text = "one moment, please"});
+    writer_.add(store::MessageRow{
+        .process = process_, .severity = store::Severity::Warning, .text = "one moment, please"});
     writer_.end_process(process_, 9'000, store::Ending::Closed);
   }
 
  private:
   void write_device() {
-    process_ = writer_.add(store::ProcessRow{.pid = 42, .executable = "/usr/bin/renderer", .start_ns = 1000});
+    process_ = writer_.add(
+        store::ProcessRow{.pid = 42, .executable = "/usr/bin/renderer", .start_ns = 1000});
     device_ = writer_.add(store::DeviceRow{.process = process_,
                                            .name = "Sample GPU",
                                            .type = "discrete",
@@ -73,11 +76,12 @@ class Sample {
     queue_ = writer_.add(store::QueueRow{.device = device_, .flags = 7, .timestamp_bits = 64});
     for (uint32_t i = 0; i < std::size(kMetrics); ++i) {
       const catalogue::Counter& counter = catalogue::counter(kMetrics[i]);
-      metrics_.push_back(writer_.add(store::MetricRow{.name = std::string(counter.name),
-                                                      .description = std::string(counter.description)}));
+      metrics_.push_back(writer_.add(store::MetricRow{
+          .name = std::string(counter.name), .description = std::string(counter.description)}));
       writer_.add_device_metric(device_, i, metrics_.back());
     }
-    buffer_ = writer_.add(store::ObjectRow{.device = device_, .type = "VkCommandBuffer", .handle = 1});
+    buffer_ =
+        writer_.add(store::ObjectRow{.device = device_, .type = "VkCommandBuffer", .handle = 1});
     render_pass_ = writer_.add(
         store::ObjectRow{.device = device_, .type = "VkRenderPass", .handle = 2, .name = "main"});
     const RowId frame = writer_.add(store::LabelRow{.name = "Frame"});
@@ -89,14 +93,15 @@ class Sample {
                       spv::ExecutionModel model, const char* entry) {
     const std::vector<uint32_t> words = assemble(text);
     const RowId module = writer_.add(store::ModuleRow{.hash = hash, .name = name, .spirv = words});
-    const RowId row = writer_.add(
-        store::ShaderRow{.device = device_, .module = module, .stage = stage, .entry_point = entry});
+    const RowId row = writer_.add(store::ShaderRow{
+        .device = device_, .module = module, .stage = stage, .entry_point = entry});
     const auto parsed = require(spirv::Module::parse(words));
     Shader shader{row, stage, require(spirv::BlockMap::build(parsed, model, entry))};
     for (uint32_t block = 0; block < shader.map.blocks().size(); ++block) {
       for (size_t m = 0; m < std::size(kMetrics); ++m) {
         if (const uint64_t cost = cost_of(shader, block, m)) {
-          writer_.add(store::BlockCostRow{.shader = row, .block = block, .metric = metrics_[m], .per_execution = cost});
+          writer_.add(store::BlockCostRow{
+              .shader = row, .block = block, .metric = metrics_[m], .per_execution = cost});
         }
       }
     }
@@ -110,13 +115,17 @@ class Sample {
 
   void write_shaders() {
     using Model = spv::ExecutionModel;
-    lit_ = write_shader(kLitFragment, "11112222333344445555666677778888", "", kFragment, Model::Fragment, "main");
-    triangle_ = write_shader(kTriangleVertex, "aaaabbbbccccddddeeeeffff00001111", "triangle", kVertex, Model::Vertex, "main");
-    loop_ = write_shader(kLoopCompute, "deadbeefdeadbeefdeadbeefdeadbeef", "", kCompute, Model::GLCompute, "reduce");
-    const RowId binary = writer_.add(store::ShaderRow{.device = device_,
-                                                      .stage = kFragment,
-                                                      .entry_point = "main",
-                                                      .not_instrumented = "made from a binary, without SPIR-V"});
+    lit_ = write_shader(kLitFragment, "11112222333344445555666677778888", "", kFragment,
+                        Model::Fragment, "main");
+    triangle_ = write_shader(kTriangleVertex, "aaaabbbbccccddddeeeeffff00001111", "triangle",
+                             kVertex, Model::Vertex, "main");
+    loop_ = write_shader(kLoopCompute, "deadbeefdeadbeefdeadbeefdeadbeef", "", kCompute,
+                         Model::GLCompute, "reduce");
+    const RowId binary =
+        writer_.add(store::ShaderRow{.device = device_,
+                                     .stage = kFragment,
+                                     .entry_point = "main",
+                                     .not_instrumented = "made from a binary, without SPIR-V"});
     graphics_ = writer_.add(store::PipelineRow{.device = device_,
                                                .hash = "0123456789abcdef0123456789abcdef",
                                                .bind_point = "graphics",
@@ -126,27 +135,31 @@ class Sample {
                                               .hash = "fedcba9876543210fedcba9876543210",
                                               .bind_point = "compute",
                                               .shaders = {loop_.row}});
-    uncounted_ = writer_.add(store::PipelineRow{.device = device_,
-                                                .hash = "99998888777766665555444433332222",
-                                                .bind_point = "graphics",
-                                                .name = "from binary",
-                                                .not_instrumented = "made from a binary, without SPIR-V",
-                                                .shaders = {binary}});
+    uncounted_ =
+        writer_.add(store::PipelineRow{.device = device_,
+                                       .hash = "99998888777766665555444433332222",
+                                       .bind_point = "graphics",
+                                       .name = "from binary",
+                                       .not_instrumented = "made from a binary, without SPIR-V",
+                                       .shaders = {binary}});
   }
 
   void write_frame(int64_t number) {
-    const RowId frame = writer_.add(store::FrameRow{.device = device_, .number = number, .begin_ns = 1'000 * number});
-    const RowId submission = writer_.add(store::SubmissionRow{.frame = frame, .queue = queue_, .number = number});
-    const RowId execution = writer_.add(
-        store::ExecutionRow{.submission = submission, .command_buffer = buffer_, .recording = number});
-    const RowId pass = writer_.add(store::PassRow{.execution = execution,
-                                                  .render_pass = render_pass_,
-                                                  .width = 640,
-                                                  .height = 480,
-                                                  .layers = 1,
-                                                  .attachments = R"([{"format":"B8G8R8A8_UNORM"}])",
-                                                  .label = opaque_,
-                                                  .gpu_time_ns = 1'500'000 + number});
+    const RowId frame = writer_.add(
+        store::FrameRow{.device = device_, .number = number, .begin_ns = 1'000 * number});
+    const RowId submission =
+        writer_.add(store::SubmissionRow{.frame = frame, .queue = queue_, .number = number});
+    const RowId execution = writer_.add(store::ExecutionRow{
+        .submission = submission, .command_buffer = buffer_, .recording = number});
+    const RowId pass = writer_.add(
+        store::PassRow{.execution = execution,
+                       .render_pass = render_pass_,
+                       .width = 640,
+                       .height = 480,
+                       .layers = 1,
+                       .attachments = R"([{"format":44,"load":"clear","store":"store"}])",
+                       .label = opaque_,
+                       .gpu_time_ns = 1'500'000 + number});
     const RowId first = add_draw(execution, 0, graphics_, pass, 3);
     add_counts(first, triangle_, {3});
     add_counts(first, lit_, {1000, 400, 1000});
@@ -154,9 +167,10 @@ class Sample {
     add_counts(second, triangle_, {6});
     add_counts(second, lit_, {2'000'000, 0, 2'000'000});
     if (number == 1) add_draw(execution, 2, uncounted_, pass, 3);
-    const RowId call = writer_.add(store::CallRow{.kind = store::CallKind::Dispatch,
-                                                  .name = "vkCmdDispatch",
-                                                  .parameters = R"({"groupCountX":4,"groupCountY":1,"groupCountZ":1})"});
+    const RowId call = writer_.add(
+        store::CallRow{.kind = store::CallKind::Dispatch,
+                       .name = "vkCmdDispatch",
+                       .parameters = R"({"groupCountX":4,"groupCountY":1,"groupCountZ":1})"});
     const RowId dispatch = writer_.add(store::CommandRow{.execution = execution,
                                                          .position = 3,
                                                          .call = call,
@@ -169,10 +183,11 @@ class Sample {
   }
 
   RowId add_draw(RowId execution, int64_t position, RowId pipeline, RowId pass, int vertices) {
-    const RowId call = writer_.add(store::CallRow{
-        .kind = store::CallKind::Draw,
-        .name = "vkCmdDraw",
-        .parameters = "{\"vertexCount\":" + std::to_string(vertices) + ",\"instanceCount\":1,\"firstVertex\":0}"});
+    const RowId call =
+        writer_.add(store::CallRow{.kind = store::CallKind::Draw,
+                                   .name = "vkCmdDraw",
+                                   .parameters = "{\"vertexCount\":" + std::to_string(vertices) +
+                                                 ",\"instanceCount\":1,\"firstVertex\":0}"});
     return writer_.add(store::CommandRow{.execution = execution,
                                          .position = position,
                                          .call = call,
@@ -185,10 +200,13 @@ class Sample {
   void add_counts(RowId command, const Shader& shader, const std::vector<uint64_t>& executions) {
     std::vector<uint64_t> totals(std::size(kMetrics));
     for (uint32_t block = 0; block < executions.size(); ++block) {
-      for (size_t m = 0; m < totals.size(); ++m) totals[m] += executions[block] * cost_of(shader, block, m);
+      for (size_t m = 0; m < totals.size(); ++m)
+        totals[m] += executions[block] * cost_of(shader, block, m);
       if (executions[block] == 0) continue;
-      writer_.add(store::BlockCountRow{
-          .command = command, .stage = shader.stage, .block = block, .executions = executions[block]});
+      writer_.add(store::BlockCountRow{.command = command,
+                                       .stage = shader.stage,
+                                       .block = block,
+                                       .executions = executions[block]});
     }
     for (size_t m = 0; m < totals.size(); ++m) {
       if (m != 0 && totals[m] == 0) continue;
@@ -199,7 +217,8 @@ class Sample {
 
   store::Writer& writer_;
   std::vector<RowId> metrics_;
-  RowId process_ = 0, device_ = 0, queue_ = 0, buffer_ = 0, render_pass_ = 0, opaque_ = 0, reduce_ = 0;
+  RowId process_ = 0, device_ = 0, queue_ = 0, buffer_ = 0, render_pass_ = 0, opaque_ = 0,
+        reduce_ = 0;
   RowId graphics_ = 0, compute_ = 0, uncounted_ = 0;
   Shader lit_, triangle_, loop_;
 };
@@ -207,11 +226,12 @@ class Sample {
 }  // namespace
 
 void write_sample_capture(const std::string& path) {
-  store::Writer writer = require(store::Writer::create(path, {.tool_version = "0.1.0",
-                                                              .command_line = {"renderer", "--fast"},
-                                                              .working_directory = "/home/user",
-                                                              .start_unix_ns = 1'700'000'000'000'000'000,
-                                                              .start_monotonic_ns = 500}));
+  store::Writer writer =
+      require(store::Writer::create(path, {.tool_version = "0.1.0",
+                                           .command_line = {"renderer", "--fast"},
+                                           .working_directory = "/home/user",
+                                           .start_unix_ns = 1'700'000'000'000'000'000,
+                                           .start_monotonic_ns = 500}));
   Sample(writer).write();
   const Status finished = writer.finish(2'500'000'500, 0);
   if (!finished) throw std::runtime_error(finished.error().message);

@@ -1,5 +1,6 @@
-// A capture as two frames of a small renderer would make it, with shaders that have source lines and shaders that have
-// none. Every number in it is chosen by hand, so that a table made of it can be checked by hand.
+// A capture as two frames of a small renderer would make it, with shaders that have source lines
+// and shaders that have none. Every number in it is chosen by hand, so that a table made of it can
+// be checked by hand.
 #pragma once
 
 #include <string>

@@ -3,7 +3,8 @@
 
 namespace tally::test {
 
-// Blocks: 0 lines 2 and 3, 1 line 4 (bright pixels), 2 line 5. Debug information carries the source.
+// Blocks: 0 lines 2 and 3, 1 line 4 (bright pixels), 2 line 5. Debug information carries the
+// source.
 inline constexpr const char* kLitFragment = R"(
 OpCapability Shader
 OpMemoryModel Logical GLSL450

@@ -1,0 +1,222 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "analysis/analyzer.h"
+#include "analysis/command_fields.h"
+#include "analysis/counts.h"
+#include "analysis/execution_order.h"
+#include "analysis/selection.h"
+#include "analysis/summary.h"
+#include "store/test_capture.h"
+
+namespace tally::analysis {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(FrameRange, accepts_single_frames_and_ranges_open_at_either_end) {
+  const auto range = [](const char* text) {
+    const auto parsed = parse_frame_range(text);
+    EXPECT_TRUE(parsed.ok()) << text;
+    return std::pair(parsed->first, parsed->last);
+  };
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(range("7"), std::pair(int64_t{7}, int64_t{7}));
+  EXPECT_EQ(range("3-9"), std::pair(int64_t{3}, int64_t{9}));
+  EXPECT_EQ(range("3-"), std::pair(int64_t{3}, kLast));
+  EXPECT_EQ(range("-9"), std::pair(int64_t{0}, int64_t{9}));
+}
+
+TEST(FrameRange, refuses_everything_else) {
+  for (const char* text :
+       {"", "-", "x", "3-x", "9-3", "1-2-3", "--3", " 3", "99999999999999999999"}) {
+    EXPECT_FALSE(parse_frame_range(text).ok()) << text;
+  }
+}
+
+TEST(Pattern, without_wildcards_stands_anywhere_and_folds_case) {
+  EXPECT_TRUE(matches_pattern("BLUR", "my_blur.frag"));
+  EXPECT_FALSE(matches_pattern("blur", "bl_ur"));
+}
+
+TEST(Pattern, with_wildcards_matches_the_whole_text) {
+  EXPECT_TRUE(matches_pattern("*.frag", "blur.frag"));
+  EXPECT_FALSE(matches_pattern("*.frag", "blur.frag.spv"));
+  EXPECT_TRUE(matches_pattern("b?ur*", "blur.frag"));
+  EXPECT_TRUE(matches_pattern("*a*b*c", "xxaxxbxxbxxc"));
+  EXPECT_FALSE(matches_pattern("*a*b*c", "xxaxxbxxbxxcd"));
+  EXPECT_TRUE(matches_pattern("*", ""));
+}
+
+store::CommandRow command(store::RowId id, store::RowId execution, int64_t position) {
+  return {.id = id, .execution = execution, .position = position};
+}
+
+std::vector<store::RowId> order(const std::vector<store::ExecutionRow>& executions,
+                                const std::vector<store::CommandRow>& commands) {
+  std::vector<store::RowId> ids;
+  for (const auto& row : in_execution_order(executions, commands)) ids.push_back(row.id);
+  return ids;
+}
+
+TEST(ExecutionOrder, primaries_run_by_position) {
+  EXPECT_THAT(order({{.id = 1, .position = 1}, {.id = 2, .position = 0}},
+                    {command(10, 1, 0), command(20, 2, 1), command(21, 2, 0)}),
+              ElementsAre(21, 20, 10));
+}
+
+TEST(ExecutionOrder, secondary_runs_before_the_command_that_it_names) {
+  EXPECT_THAT(
+      order({{.id = 1, .position = 0}, {.id = 2, .position = 1, .parent = 1, .parent_command = 1}},
+            {command(10, 1, 0), command(11, 1, 1), command(20, 2, 0)}),
+      ElementsAre(10, 20, 11));
+}
+
+TEST(ExecutionOrder, secondary_after_the_last_command_runs_last) {
+  EXPECT_THAT(
+      order({{.id = 1, .position = 0}, {.id = 2, .position = 1, .parent = 1, .parent_command = 2}},
+            {command(10, 1, 0), command(20, 2, 0)}),
+      ElementsAre(10, 20));
+}
+
+TEST(ExecutionOrder, unknown_parents_and_rings_lose_no_command) {
+  EXPECT_THAT(order({{.id = 1, .position = 0, .parent = 2},
+                     {.id = 2, .position = 1, .parent = 1},
+                     {.id = 3, .position = 2, .parent = 99}},
+                    {command(10, 1, 0), command(20, 2, 0), command(30, 3, 0), command(40, 77, 0)}),
+              testing::UnorderedElementsAre(10, 20, 30, 40));
+}
+
+Table one_column(std::vector<Cell> cells, Unit unit, ColumnRole role) {
+  Table table;
+  table.columns = {{.id = "x", .title = "x", .unit = unit, .role = role}};
+  for (Cell& cell : cells) table.rows.push_back({std::move(cell)});
+  return table;
+}
+
+TEST(Table, counts_above_2_to_the_53_are_sorted_exactly) {
+  constexpr uint64_t kBig = uint64_t{1} << 60;
+  Table table = one_column({Cell(kBig), Cell(kBig + 1)}, Unit::Count, ColumnRole::Value);
+  sort_rows(table, 0);
+  EXPECT_EQ(std::get<uint64_t>(table.rows[0][0]), kBig + 1);
+}
+
+TEST(Table, values_are_sorted_downwards_and_keys_upwards) {
+  Table values =
+      one_column({Cell(uint64_t{1}), Cell(), Cell(uint64_t{3})}, Unit::Count, ColumnRole::Value);
+  sort_rows(values, 0);
+  EXPECT_EQ(std::get<uint64_t>(values.rows[0][0]), 3u);
+  Table keys = one_column({Cell(uint64_t{3}), Cell(uint64_t{1})}, Unit::Count, ColumnRole::Key);
+  sort_rows(keys, 0);
+  EXPECT_EQ(std::get<uint64_t>(keys.rows[0][0]), 1u);
+}
+
+TEST(Counts, sums_and_products_stop_at_the_largest_number) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  EXPECT_EQ(saturating_sum(kMost, 1), kMost);
+  EXPECT_EQ(saturating_sum(1, 2), 3u);
+  EXPECT_EQ(saturating_product(kMost / 2, 3), kMost);
+  EXPECT_EQ(saturating_product(2, 3), 6u);
+}
+
+TEST(CallText, sizes_come_first_and_zeros_are_left_out) {
+  const auto text = [](const char* name, const char* parameters) {
+    return call_text({.name = name, .parameters = parameters});
+  };
+  EXPECT_EQ(text("vkCmdDraw", R"({"vertexCount":3,"instanceCount":1,"firstVertex":0})"), "Draw 3");
+  EXPECT_EQ(text("vkCmdDrawIndexed", R"({"indexCount":36,"instanceCount":10,"firstIndex":6})"),
+            "DrawIndexed 36 x 10 firstIndex=6");
+  EXPECT_EQ(text("vkCmdDispatch", R"({"groupCountX":8,"groupCountY":1,"groupCountZ":1})"),
+            "Dispatch 8 x 1 x 1");
+  EXPECT_EQ(text("vkCmdDrawIndirect", "not json"), "DrawIndirect");
+}
+
+// The store's capture of one draw and one dispatch, whose shader is no valid SPIR-V.
+class OneDraw : public testing::Test {
+ protected:
+  Analyzer analyzer(const Selection& selection = {}) {
+    store::write_test_capture(file_);
+    auto reader = store::Reader::open(file_);
+    EXPECT_TRUE(reader.ok());
+    auto model = Model::load(std::move(*reader), selection);
+    EXPECT_TRUE(model.ok());
+    return Analyzer(std::move(*model), nullptr);
+  }
+
+  static Cell cell(const Table& table, size_t row, const char* column) {
+    const auto index = table.column_index(column);
+    EXPECT_TRUE(index.has_value()) << column;
+    return index ? table.rows.at(row)[*index] : Cell();
+  }
+
+  store::TestDirectory directory_;
+  const std::string file_ = directory_.file("one.tally");
+};
+
+TEST_F(OneDraw, block_has_static_costs_and_values_of_its_own) {
+  const auto table = analyzer().table(By::Block, {.sort = "fma"});
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  ASSERT_EQ(table->rows.size(), 2u);
+  EXPECT_EQ(cell(*table, 0, "block"), Cell(uint64_t{0}));
+  EXPECT_EQ(cell(*table, 0, "executions"), Cell(uint64_t{100}));
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{300}));  // 100 executions of a block that costs 3
+  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{5}));    // no executions x cost
+}
+
+TEST_F(OneDraw, draw_has_the_sums_of_its_stages) {
+  const auto table = analyzer().table(By::Draw, {.sort = "fma"});
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  ASSERT_EQ(table->rows.size(), 2u);
+  EXPECT_EQ(cell(*table, 0, "call"), Cell("Draw 3"));
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{305}));
+  EXPECT_EQ(cell(*table, 0, "label"), Cell("Frame / Shadow"));
+  EXPECT_EQ(cell(*table, 1, "gpu_time"), Cell(uint64_t{5}));
+}
+
+TEST_F(OneDraw, frames_that_are_not_selected_are_left_out) {
+  const Selection later{.frames = FrameRange{1, 5}, .shader = {}};
+  const auto table = analyzer(later).table(By::Draw, {});
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_TRUE(table->rows.empty());
+  EXPECT_EQ(summarize(analyzer(later).model()).draws, 0u);
+}
+
+TEST_F(OneDraw, shader_whose_code_cannot_be_read_is_counted_all_the_same) {
+  const auto table = analyzer().table(By::Shader, {});
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_EQ(cell(*table, 0, "shader"), Cell("blur.spv"));
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{305}));
+}
+
+TEST_F(OneDraw, metric_of_a_driver_keeps_its_name) {
+  // The capture's "executions" describes itself otherwise than the catalogue's does.
+  const auto metrics = describe_metrics(analyzer().model());
+  ASSERT_EQ(metrics.size(), 2u);
+  EXPECT_EQ(metrics[1].id, "fma");
+  EXPECT_EQ(metrics[1].description, "fused multiply-adds");
+  EXPECT_EQ(metrics[1].division, Division::Unknown);
+}
+
+TEST_F(OneDraw, pattern_means_shaders_by_name_stage_or_hash) {
+  const auto selected = [this](const char* pattern) {
+    const Analyzer a = analyzer({.frames = {}, .shader = pattern});
+    return bool(a.model().shader_selected.at(0));
+  };
+  EXPECT_TRUE(selected("blur"));
+  EXPECT_TRUE(selected("frag"));
+  EXPECT_TRUE(selected("*.spv"));
+  EXPECT_FALSE(selected("ab"));  // starts the hash, but is too short to mean one
+  EXPECT_FALSE(selected("vertex"));
+}
+
+TEST_F(OneDraw, unknown_column_is_refused_with_the_names_of_those_there_are) {
+  const auto table = analyzer().table(By::Frame, {.sort = "colour"});
+  ASSERT_FALSE(table.ok());
+  EXPECT_THAT(table.error().message, HasSubstr("gpu_time"));
+}
+
+}  // namespace
+}  // namespace tally::analysis

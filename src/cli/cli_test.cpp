@@ -1,0 +1,336 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/captured_run.h"
+#include "cli/drivers.h"
+#include "cli/environment.h"
+#include "cli/findings.h"
+#include "cli/hints.h"
+#include "cli/layers.h"
+#include "cli/output_file.h"
+#include "cli/vulkan_probe.h"
+
+namespace tally::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Folder : public testing::Test {
+ protected:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "tally-cli-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() override { fs::remove_all(path_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << text;
+    return path_ / name;
+  }
+
+  fs::path path_;
+};
+
+TEST(EnvironmentLayers, are_added_below_those_of_the_user) {
+  Environment environment = {{"VK_INSTANCE_LAYERS", "mine:other"}};
+  add_instance_layers(environment, {"a", "b"});
+  EXPECT_EQ(environment["VK_INSTANCE_LAYERS"], "mine:other:a:b");
+}
+
+TEST(EnvironmentLayers, stay_where_the_user_has_put_them) {
+  Environment environment = {{"VK_INSTANCE_LAYERS", "a:b:validation"}};
+  add_instance_layers(environment, {"a", "b"});
+  EXPECT_EQ(environment["VK_INSTANCE_LAYERS"], "a:b:validation");
+}
+
+TEST(EnvironmentFolders, extend_the_variable_that_the_loader_will_read) {
+  Environment plain;
+  add_layer_folders(plain, {"/ours"});
+  EXPECT_EQ(plain, (Environment{{"VK_ADD_LAYER_PATH", "/ours"}}));
+  Environment with_path = {{"VK_LAYER_PATH", "/theirs"}, {"VK_ADD_LAYER_PATH", "/ignored"}};
+  add_layer_folders(with_path, {"/ours"});
+  EXPECT_EQ(with_path["VK_LAYER_PATH"], "/ours:/theirs");
+  EXPECT_EQ(with_path["VK_ADD_LAYER_PATH"], "/ignored");
+}
+
+TEST(EnvironmentFolders, are_not_repeated) {
+  Environment environment = {{"VK_ADD_LAYER_PATH", "/ours:/theirs"}};
+  add_layer_folders(environment, {"/ours"});
+  EXPECT_EQ(environment["VK_ADD_LAYER_PATH"], "/ours:/theirs");
+}
+
+TEST(EnvironmentLists, empty_entries_are_dropped) {
+  EXPECT_THAT(split_list(":a::b:"), ElementsAre("a", "b"));
+  EXPECT_TRUE(split_list("").empty());
+}
+
+class OutputFile : public Folder {
+ protected:
+  void SetUp() override {
+    before_ = fs::current_path();
+    fs::current_path(path_);
+  }
+  void TearDown() override { fs::current_path(before_); }
+  fs::path before_;
+};
+
+TEST_F(OutputFile, default_is_named_after_the_application_and_numbered) {
+  EXPECT_EQ(*choose_output("", "/usr/bin/app", false), "app.tally");
+  write("app.tally", "");
+  EXPECT_EQ(*choose_output("", "/usr/bin/app", false), "app-2.tally");
+  write("app-2.tally", "");
+  EXPECT_EQ(*choose_output("", "/usr/bin/app", false), "app-3.tally");
+  EXPECT_EQ(*choose_output("", "/usr/bin/app", true), "app.tally");
+}
+
+TEST_F(OutputFile, name_that_exists_is_refused_without_force) {
+  write("x", "");
+  EXPECT_FALSE(choose_output("x", "app", false).ok());
+  EXPECT_EQ(*choose_output("x", "app", true), "x");
+  fs::create_symlink("nowhere", path_ / "dangling");
+  EXPECT_FALSE(choose_output("dangling", "app", false).ok());
+}
+
+std::string manifest(const std::string& name, const std::string& library) {
+  return R"({"file_format_version":"1.2.0","layer":{"name":")" + name + R"(","library_path":")" +
+         library + R"("}})";
+}
+
+TEST_F(Folder, layers_are_found_beside_the_program_in_a_build_tree) {
+  write("lib/one.json", manifest(kCountersLayer, "./libone.so"));
+  write("lib/two.json", manifest(kCaptureLayer, "./libtwo.so"));
+  write("lib/broken.json", "{");
+  const auto layers = find_layers(path_ / "bin/tally");
+  ASSERT_TRUE(layers.ok()) << layers.error().message;
+  EXPECT_THAT(layers->folders, ElementsAre(path_ / "lib"));
+  EXPECT_EQ(layers->layers.at(0).library, path_ / "lib/libone.so");
+}
+
+TEST_F(Folder, layers_are_found_in_an_installation_that_was_moved) {
+  write("share/vulkan/explicit_layer.d/one.json",
+        manifest(kCountersLayer, "../../../lib/libone.so"));
+  write("share/vulkan/explicit_layer.d/two.json", manifest(kCaptureLayer, "libtwo.so"));
+  write("lib/libtwo.so", "");
+  const auto layers = find_layers(path_ / "bin/tally");
+  ASSERT_TRUE(layers.ok()) << layers.error().message;
+  EXPECT_EQ(layers->layers.at(0).library, path_ / "lib/libone.so");
+  EXPECT_EQ(layers->layers.at(1).library, path_ / "lib/libtwo.so");
+}
+
+TEST_F(Folder, driver_is_found_by_a_word_of_its_manifests_name) {
+  const auto one = write("vulkan/icd.d/lvp_icd.json",
+                         R"({"ICD":{"library_path":"lib.so","api_version":"1.3.0"}})");
+  write("vulkan/icd.d/other_icd.json", "{}");
+  const Environment environment = {{"XDG_DATA_DIRS", path_.string()}, {"XDG_CONFIG_DIRS", "/none"}};
+  const auto found = find_drivers(environment, "lavapipe");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_THAT(*found, Contains(one));
+  EXPECT_FALSE(find_drivers(environment, "nothing-like-it").ok());
+}
+
+TEST_F(Folder, driver_manifest_that_is_none_is_told_from_one_whose_library_is_gone) {
+  EXPECT_EQ(read_driver_manifest(path_ / "missing.json").problem, "cannot be read");
+  EXPECT_EQ(read_driver_manifest(write("a.json", "[]")).problem, "is no driver manifest");
+  EXPECT_THAT(
+      read_driver_manifest(write("b.json", R"({"ICD":{"library_path":"./gone.so"}})")).problem,
+      HasSubstr("gone.so"));
+  EXPECT_EQ(
+      read_driver_manifest(write("c.json", R"({"ICD":{"library_path":"searched.so"}})")).problem,
+      "");
+}
+
+TEST_F(Folder, program_with_other_rights_is_known_to_load_no_layers) {
+  const auto program = write("program", "#!/bin/sh\n");
+  EXPECT_FALSE(why_no_layer_was_loaded(program.string(), "").has_value());
+  std::string elf(64, '\0');
+  elf.replace(0, 4,
+              "\x7F"
+              "ELF");
+  elf[4] = 1;  // 32 bits
+  const auto foreign = write("foreign", elf);
+  EXPECT_THAT(why_no_layer_was_loaded(foreign.string(), "").value_or(""), HasSubstr("word size"));
+}
+
+TEST(CapturedRun, keeps_both_streams_and_the_status) {
+  const auto run = run_captured({"sh", "-c", "echo out; echo err >&2; exit 3"},
+                                {"PATH=/bin:/usr/bin"}, std::chrono::seconds(10));
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->standard_output, "out\n");
+  EXPECT_EQ(run->standard_error, "err\n");
+  EXPECT_EQ(run->end.shell_status(), 3);
+}
+
+TEST(CapturedRun, ends_what_takes_too_long) {
+  const auto run = run_captured({"sleep", "100"}, {"PATH=/bin:/usr/bin"}, std::chrono::seconds(1));
+  ASSERT_TRUE(run.ok());
+  EXPECT_TRUE(run->timed_out);
+}
+
+TEST(VulkanProbe, survives_the_way_through_json) {
+  VulkanProbe probe;
+  probe.loader_version = "1.3.239";
+  probe.devices.push_back({.name = "GPU \xFF", .features = {{"a", true}}, .metrics = {{"m", "d"}}});
+  const auto back = probe_from_json(to_json(probe));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->loader_version, "1.3.239");
+  EXPECT_TRUE(back->devices.at(0).features.at("a"));
+  EXPECT_EQ(back->devices.at(0).metrics.at(0).first, "m");
+}
+
+TEST(VulkanProbe, foreign_text_is_an_error) {
+  EXPECT_FALSE(probe_from_json("").ok());
+  EXPECT_FALSE(probe_from_json("{}").ok());
+  EXPECT_FALSE(probe_from_json(R"({"devices":3})").ok());
+}
+
+// A machine where everything is as it should be.
+DoctorFacts healthy() {
+  DoctorFacts facts;
+  facts.layers =
+      LayerSet{{"/tally/lib"}, {{kCountersLayer, "/m", "/l"}, {kCaptureLayer, "/m", "/l"}}};
+  facts.drivers = {{"/icd.json", "lib.so", "1.3.0", ""}};
+  ProbedDevice device{.name = "GPU", .uuid = "1", .api_version = "1.3.230", .driver = "driver"};
+  for (const char* name : {"bufferDeviceAddress", "vertexPipelineStoresAndAtomics",
+                           "fragmentStoresAndAtomics", "shaderInt64", "shaderBufferInt64Atomics"}) {
+    device.features[name] = true;
+  }
+  device.limits = {{"subgroupSupportedOperations", 0xFF},
+                   {"subgroupSupportedStages", 0x3F},
+                   {"timestampComputeAndGraphics", 1}};
+  facts.native.loader_version = "1.3.239";
+  facts.native.layers = {{"VK_LAYER_KHRONOS_validation", "1.3.239", 1}};
+  facts.native.devices = {device};
+  facts.with_tally = facts.native;
+  facts.with_tally.layers.push_back({kCountersLayer, "1.3.0", 1});
+  facts.with_tally.layers.push_back({kCaptureLayer, "1.3.0", 1});
+  facts.with_tally.devices[0].extensions = {"VK_ARM_shader_instrumentation"};
+  facts.temporary_folder = {"/tmp", true, true};
+  return facts;
+}
+
+std::string problems(const DoctorFacts& facts) {
+  std::string text;
+  for (const Finding& finding : examine(facts)) {
+    if (finding.level != Level::Problem) continue;
+    EXPECT_NE(finding.remedy, "") << finding.text;
+    text += finding.subject + ": " + finding.text + " -> " + finding.remedy + "\n";
+  }
+  return text;
+}
+
+std::string notes(const DoctorFacts& facts) {
+  std::string text;
+  for (const Finding& finding : examine(facts)) {
+    if (finding.level == Level::Note) text += finding.text + "\n";
+  }
+  return text;
+}
+
+TEST(Doctor, finds_nothing_wrong_with_a_healthy_machine) { EXPECT_EQ(problems(healthy()), ""); }
+
+TEST(Doctor, names_the_missing_feature) {
+  DoctorFacts facts = healthy();
+  facts.native.devices[0].features["fragmentStoresAndAtomics"] = false;
+  facts.with_tally.devices[0].extensions.clear();
+  EXPECT_THAT(problems(facts), HasSubstr("lacks fragmentStoresAndAtomics"));
+}
+
+TEST(Doctor, names_the_package_where_there_is_no_loader) {
+  DoctorFacts facts = healthy();
+  facts.native = {};
+  facts.native.loader_error = "libvulkan.so.1: cannot open shared object file";
+  EXPECT_THAT(problems(facts), HasSubstr("apt-get install libvulkan1"));
+}
+
+TEST(Doctor, names_the_package_where_there_is_no_driver) {
+  DoctorFacts facts = healthy();
+  facts.drivers.clear();
+  facts.native.devices.clear();
+  facts.native.instance_error = "VK_ERROR_INCOMPATIBLE_DRIVER";
+  EXPECT_THAT(problems(facts), HasSubstr("apt-get install mesa-vulkan-drivers"));
+}
+
+TEST(Doctor, says_how_a_driver_died) {
+  DoctorFacts facts = healthy();
+  facts.native.died = "ended by SIGSEGV";
+  EXPECT_THAT(problems(facts), HasSubstr("ended by SIGSEGV"));
+}
+
+TEST(Doctor, notices_layers_that_cannot_be_loaded_or_found) {
+  DoctorFacts facts = healthy();
+  facts.layer_load_errors = {"undefined symbol: x"};
+  EXPECT_THAT(problems(facts), HasSubstr("undefined symbol"));
+  facts = healthy();
+  facts.with_tally.layers.clear();
+  EXPECT_THAT(problems(facts), HasSubstr("does not find VK_LAYER_TALLY_capture"));
+  facts = healthy();
+  facts.layers.reset();
+  facts.layers_error = "not found";
+  EXPECT_THAT(problems(facts), HasSubstr("not found"));
+}
+
+TEST(Doctor, notices_a_loader_that_is_too_old_unless_the_user_has_set_the_path) {
+  DoctorFacts facts = healthy();
+  facts.native.loader_version = "1.3.204";
+  EXPECT_THAT(problems(facts), HasSubstr("VK_ADD_LAYER_PATH"));
+  facts.environment["VK_LAYER_PATH"] = "/usr/share/vulkan/explicit_layer.d";
+  EXPECT_EQ(problems(facts), "");
+}
+
+TEST(Doctor, notices_variables_that_switch_the_layers_off) {
+  for (const char* value :
+       {"~all~", "~explicit~", "*TALLY*", "VK_LAYER_TALLY_capture", "a,VK_LAYER_TALLY_capture"}) {
+    DoctorFacts facts = healthy();
+    facts.environment["VK_LOADER_LAYERS_DISABLE"] = value;
+    EXPECT_THAT(problems(facts), HasSubstr("switches VK_LAYER_TALLY_capture off")) << value;
+  }
+  DoctorFacts facts = healthy();
+  facts.environment["VK_LOADER_LAYERS_DISABLE"] = "~implicit~";
+  EXPECT_EQ(problems(facts), "");
+}
+
+TEST(Doctor, notices_what_this_user_may_not_open) {
+  DoctorFacts facts = healthy();
+  facts.device_nodes = {{"/dev/dri/renderD128", true, false}};
+  facts.temporary_folder.usable = false;
+  EXPECT_THAT(problems(facts), HasSubstr("/dev/dri/renderD128"));
+  EXPECT_THAT(problems(facts), HasSubstr("TMPDIR"));
+}
+
+TEST(Doctor, says_what_is_second_best_without_calling_it_a_problem) {
+  DoctorFacts facts = healthy();
+  facts.native.devices[0].features["shaderInt64"] = false;
+  facts.native.devices[0].limits["subgroupSupportedStages"] = 0x30;
+  facts.runtime_folder = PathFact{"/run/user/1", false, false};
+  facts.native.layers.clear();
+  EXPECT_EQ(problems(facts), "");
+  EXPECT_THAT(notes(facts), HasSubstr("32 bits with carry"));
+  EXPECT_THAT(notes(facts), HasSubstr("vertex shaders"));
+  EXPECT_THAT(notes(facts), HasSubstr("XDG_RUNTIME_DIR"));
+  EXPECT_THAT(notes(facts), HasSubstr("validation layer is not installed"));
+}
+
+TEST(DeviceSupport, tells_what_is_native_from_what_is_added) {
+  DoctorFacts facts = healthy();
+  const auto devices = compare_devices(facts.native, facts.with_tally);
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_TRUE(devices[0].can_capture());
+  EXPECT_FALSE(devices[0].interfaces[0].native);
+  EXPECT_TRUE(devices[0].interfaces[0].with_tally);
+}
+
+TEST(DeviceSupport, environment_without_tally_keeps_other_layers) {
+  const Environment environment = {
+      {"VK_INSTANCE_LAYERS", "a:VK_LAYER_TALLY_capture:b:VK_LAYER_TALLY_counters"}};
+  EXPECT_EQ(without_tally_layers(environment).at("VK_INSTANCE_LAYERS"), "a:b");
+}
+
+}  // namespace
+}  // namespace tally::cli

@@ -1,0 +1,150 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/display_text.h"
+#include "report/json.h"
+#include "report/text_table.h"
+#include "report/values.h"
+
+namespace tally::report {
+namespace {
+
+using analysis::Cell;
+using analysis::ColumnRole;
+using analysis::Unit;
+using testing::HasSubstr;
+
+constexpr const char* kReplacement = "\xEF\xBF\xBD";
+
+TEST(Printable, control_characters_and_malformed_bytes_are_replaced) {
+  EXPECT_EQ(printable("a\x1b[31mb\r\n"),
+            std::string("a") + kReplacement + "[31mb" + kReplacement + kReplacement);
+  EXPECT_EQ(printable("\xC3"), kReplacement);
+  EXPECT_EQ(printable("\xC0\xAF"), std::string(kReplacement) + kReplacement);  // overlong
+  EXPECT_EQ(printable("\xED\xA0\x80"),
+            std::string(kReplacement) + kReplacement + kReplacement);  // surrogate
+  EXPECT_EQ(printable("\xE2\x80\xAE"
+                      "abc"),
+            std::string(kReplacement) + "abc");  // right-to-left override
+  EXPECT_EQ(printable("\xC3\xA4\xE6\xBC\xA2"), "\xC3\xA4\xE6\xBC\xA2");
+}
+
+TEST(Printable, tabs_go_to_the_next_multiple_of_4) { EXPECT_EQ(printable("\ta\tb"), "    a   b"); }
+
+TEST(DisplayWidth, is_in_terminal_cells) {
+  EXPECT_EQ(display_width("abc"), 3u);
+  EXPECT_EQ(display_width("\xC3\xA4"), 1u);                  // a with diaeresis
+  EXPECT_EQ(display_width("a\xCC\x88"), 1u);                 // a, combining diaeresis
+  EXPECT_EQ(display_width("\xE6\xBC\xA2\xE5\xAD\x97"), 4u);  // two Han characters
+  EXPECT_EQ(display_width("\xF0\x9F\x98\x80"), 2u);          // a smiling face
+}
+
+TEST(Shortened, never_exceeds_the_width_nor_splits_a_character) {
+  EXPECT_EQ(shortened("abcdef", 6), "abcdef");
+  EXPECT_EQ(shortened("abcdef", 4), "abc\xE2\x80\xA6");
+  EXPECT_EQ(shortened("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2", 4), "\xE6\xBC\xA2\xE2\x80\xA6");
+  EXPECT_EQ(shortened("abc", 0), "");
+  EXPECT_EQ(shortened_at_start("abcdef", 4),
+            "\xE2\x80\xA6"
+            "def");
+}
+
+TEST(Wrapped, breaks_at_spaces_within_the_width) {
+  EXPECT_EQ(wrapped("one two three", 10), "  one two\n  three\n");
+  EXPECT_EQ(wrapped("incomprehensibilities", 10), "  incomprehensibilities\n");
+}
+
+TEST(Values, counts_have_separators_and_lose_no_digit) {
+  EXPECT_EQ(with_separators(0), "0");
+  EXPECT_EQ(with_separators(999), "999");
+  EXPECT_EQ(with_separators(1000), "1,000");
+  EXPECT_EQ(with_separators(std::numeric_limits<uint64_t>::max()), "18,446,744,073,709,551,615");
+}
+
+TEST(Values, durations_and_bytes_have_four_digits_and_a_unit) {
+  EXPECT_EQ(duration_text(999), "999 ns");
+  EXPECT_EQ(duration_text(1'234'567), "1.235 ms");
+  EXPECT_EQ(duration_text(123'456'789'000), "123.5 s");
+  EXPECT_EQ(bytes_text(1023), "1023 B");
+  EXPECT_EQ(bytes_text(1536), "1.500 KiB");
+}
+
+TEST(Values, plurals_are_english) {
+  EXPECT_EQ(counted(1, "pass"), "1 pass");
+  EXPECT_EQ(counted(2, "pass"), "2 passes");
+  EXPECT_EQ(counted(0, "dispatch"), "0 dispatches");
+  EXPECT_EQ(counted(1000, "draw"), "1,000 draws");
+}
+
+analysis::Table wide_table() {
+  analysis::Table table;
+  table.id = "test";
+  table.title = "Test";
+  table.columns = {{.id = "key", .title = "key", .role = ColumnRole::Key}};
+  for (int i = 0; i < 20; ++i) {
+    table.columns.push_back({.id = "v" + std::to_string(i),
+                             .title = "value " + std::to_string(i),
+                             .unit = Unit::Count});
+  }
+  table.columns.push_back({.id = "text", .title = "text", .role = ColumnRole::Text});
+  analysis::Row row = {std::string(50, 'k')};
+  for (uint64_t i = 0; i < 20; ++i) row.emplace_back(i * 1'000'000);
+  row.emplace_back(std::string(300, 't'));
+  table.rows = {row, row};
+  table.total_rows = 2;
+  return table;
+}
+
+class TextTable : public testing::TestWithParam<size_t> {};
+
+TEST_P(TextTable, fits_the_width) {
+  std::istringstream lines(text_table(wide_table(), {.width = GetParam()}));
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(display_width(line), GetParam()) << line;
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, TextTable, testing::Values(60, 80, 100, 120, 200));
+
+TEST(TextTables, columns_are_aligned_whatever_the_characters) {
+  analysis::Table table;
+  table.title = "T";
+  table.columns = {{.id = "a", .title = "a", .role = ColumnRole::Key},
+                   {.id = "b", .title = "b", .unit = Unit::Count}};
+  table.rows = {{std::string("\xE6\xBC\xA2"), uint64_t{5}}, {std::string("abc"), uint64_t{1000}}};
+  table.total_rows = 2;
+  EXPECT_EQ(text_table(table, {}),
+            "T\n\n"
+            "  a        b\n"
+            "  ---  -----\n"
+            "  \xE6\xBC\xA2       5\n"
+            "  abc  1,000\n");
+}
+
+TEST(TextTables, heading_says_how_many_rows_there_are) {
+  analysis::Table table = wide_table();
+  table.total_rows = 1234;
+  EXPECT_THAT(text_table(table, {}), HasSubstr("Test (first 2 of 1,234)\n"));
+}
+
+TEST(TextTables, without_rows_says_so) {
+  analysis::Table table;
+  table.title = "Empty";
+  EXPECT_EQ(text_table(table, {}), "Empty\n\n  (nothing)\n");
+}
+
+TEST(Json, keeps_64_bit_counts_exactly_and_survives_malformed_names) {
+  analysis::Table table;
+  table.columns = {{.id = "n", .title = "n", .unit = Unit::Count}, {.id = "t", .title = "t"}};
+  table.rows = {{std::numeric_limits<uint64_t>::max(), std::string("bad \xFF")}};
+  const auto json = nlohmann::json::parse(report_json({}, {table}));
+  EXPECT_EQ(json["tables"][0]["rows"][0]["n"].get<uint64_t>(),
+            std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(json["version"], kJsonVersion);
+}
+
+}  // namespace
+}  // namespace tally::report
