@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "store/test_messages.h"
 #include "store/utf8.h"
 
 namespace tally::store::stream {
@@ -33,45 +34,8 @@ Bytes from(std::initializer_list<int> values) {
   return bytes;
 }
 
-// One of each kind, with no field at its default.
-std::vector<AnyMessage> one_of_each() {
-  Command command;
-  command.position = 300;
-  command.function = Function::DrawIndexed;
-  command.parameters = {36, 1, 0, -5, 2};
-  command.pipeline = 4;
-  command.pass_of = PassOf::Own;
-  command.pass = 1;
-  command.subpass = 2;
-  command.label = 3;
-  command.has_blocks = true;
-  command.gpu = GpuTime{-1, 1'000'000};
-  command.stages = {{1, 16, {100, 0, 7}, {{0, 100}, {2, 1}}, {{1, 2, ~0ull}}}};
-  return {
-      Hello{1, 2, "/bin/app", {"app", "-x"}, "App", "Engine", 99},
-      Goodbye{5},
-      Device{1, "gpu", "cpu", 2, 3, 4, "driver", "info", 5, "00ff", 1.5, true, "why", {{"m", "d"}}},
-      Queue{2, 1, 0, 1, 7, 64},
-      Module{3, "hash", {0x07230203, 0x10000}},
-      Shader{4, 1, 3, 16, "main", "reason"},
-      Pipeline{5, 1, "hash", "graphics", "reason", {4, 4}},
-      Object{6, 1, "VkRenderPass", ~0ull},
-      Name{Named::Pipeline, 5, "name"},
-      Label{7, 8, "label"},
-      Frame{1, -3, 12},
-      FrameEnded{1, 3, 13, true},
-      Submission{2, 3, 4, 5, 7},
-      Execution{1, 0, 2, 6, 9, 2, true},
-      Pass{1, true, 6, 6, 64, 48, 1, 3, "[]", 7, GpuTime{1, 2}},
-      Commands{{command, command}},
-      BlockCosts{4, 8, 2, {1, 3, 1, 0}},
-      Dropped{1, 3, 10, 20},
-      Message{Severity::Error, 7, "text", 2},
-      NotInstrumented{4, "reason"}};
-}
-
 TEST(StreamCodec, every_kind_of_message_comes_back_as_it_was_sent) {
-  const auto messages = one_of_each();
+  const auto messages = one_message_of_each_kind();
   ASSERT_EQ(messages.size(), std::variant_size_v<AnyMessage>);
   for (const AnyMessage& message : messages) {
     const Bytes bytes = encoded(message);
@@ -83,7 +47,7 @@ TEST(StreamCodec, every_kind_of_message_comes_back_as_it_was_sent) {
 }
 
 TEST(StreamCodec, fields_survive_the_round_trip) {
-  const Bytes bytes = encoded(one_of_each()[15]);
+  const Bytes bytes = encoded(one_message_of_each_kind()[15]);
   const Result<AnyMessage> decoded = decode_message(std::span(bytes).subspan(4));
   ASSERT_TRUE(decoded.ok());
   const Command& command = std::get<Commands>(*decoded).commands.at(1);
@@ -116,7 +80,7 @@ TEST(StreamCodec, version_1_has_these_bytes) {
 }
 
 TEST(StreamCodec, every_truncated_message_is_refused) {
-  for (const AnyMessage& message : one_of_each()) {
+  for (const AnyMessage& message : one_message_of_each_kind()) {
     const Bytes bytes = encoded(message);
     for (size_t length = 4; length < bytes.size(); ++length) {
       const auto part = std::span(bytes).subspan(4, length - 4);
@@ -126,7 +90,7 @@ TEST(StreamCodec, every_truncated_message_is_refused) {
 }
 
 TEST(StreamCodec, bytes_after_the_end_are_refused) {
-  for (const AnyMessage& message : one_of_each()) {
+  for (const AnyMessage& message : one_message_of_each_kind()) {
     Bytes bytes = encoded(message);
     bytes.push_back(std::byte{0});
     EXPECT_FALSE(decode_message(std::span(bytes).subspan(4)).ok()) << message.index();
@@ -174,7 +138,7 @@ TEST(CleanUtf8, overlong_forms_surrogates_and_cut_sequences_are_replaced) {
 Bytes whole_stream() {
   Bytes bytes;
   append_greeting(bytes);
-  for (const AnyMessage& message : one_of_each()) append_message(bytes, message);
+  for (const AnyMessage& message : one_message_of_each_kind()) append_message(bytes, message);
   return bytes;
 }
 

@@ -1,0 +1,30 @@
+// The capture stream's decoder on any bytes: the greeting is put in front, so that mutations reach
+// the messages.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "store/stream_codec.h"
+
+using namespace tally::store::stream;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Bytes greeting;
+  append_greeting(greeting);
+  StreamDecoder decoder;
+  const auto sink = [](AnyMessage& message) {
+    // What was decoded can be encoded, and decodes to the same bytes again.
+    Bytes once;
+    append_message(once, message);
+    const auto again = decode_message(std::span(once).subspan(4));
+    Bytes twice;
+    if (!again) std::abort();
+    append_message(twice, *again);
+    if (once != twice) std::abort();
+    return tally::Status{};
+  };
+  (void)decoder.feed(greeting, sink);
+  (void)decoder.feed(std::as_bytes(std::span(data, size)), sink);
+  return 0;
+}

@@ -1,0 +1,41 @@
+#include "store/test_messages.h"
+
+namespace tally::store::stream {
+
+std::vector<AnyMessage> one_message_of_each_kind() {
+  Command command;
+  command.position = 300;
+  command.function = Function::DrawIndexed;
+  command.parameters = {36, 1, 0, -5, 2};
+  command.pipeline = 4;
+  command.pass_of = PassOf::Own;
+  command.pass = 1;
+  command.subpass = 2;
+  command.label = 3;
+  command.has_blocks = true;
+  command.gpu = GpuTime{-1, 1'000'000};
+  command.stages = {{1, 16, {100, 0, 7}, {{0, 100}, {2, 1}}, {{1, 2, ~0ull}}}};
+  return {
+      Hello{1, 2, "/bin/app", {"app", "-x"}, "App", "Engine", 99},
+      Goodbye{5},
+      Device{1, "gpu", "cpu", 2, 3, 4, "driver", "info", 5, "00ff", 1.5, true, "why", {{"m", "d"}}},
+      Queue{2, 1, 0, 1, 7, 64},
+      Module{3, "hash", {0x07230203, 0x10000}},
+      Shader{4, 1, 3, 16, "main", "reason"},
+      Pipeline{5, 1, "hash", "graphics", "reason", {4, 4}},
+      Object{6, 1, "VkRenderPass", ~0ull},
+      Name{Named::Pipeline, 5, "name"},
+      Label{7, 8, "label"},
+      Frame{1, -3, 12},
+      FrameEnded{1, 3, 13, true},
+      Submission{2, 3, 4, 5, 7},
+      Execution{1, 0, 2, 6, 9, 2, true},
+      Pass{1, true, 6, 6, 64, 48, 1, 3, "[]", 7, GpuTime{1, 2}},
+      Commands{{command, command}},
+      BlockCosts{4, 8, 2, {1, 3, 1, 0}},
+      Dropped{1, 3, 10, 20},
+      Message{Severity::Error, 7, "text", 2},
+      NotInstrumented{4, "reason"}};
+}
+
+}  // namespace tally::store::stream
