@@ -1,0 +1,78 @@
+// A slow, obvious interpreter of SPIR-V that counts blocks: what the instrumentation is held
+// against.
+//
+// It runs one invocation after another, instruction by instruction, by the words of the
+// specification, and knows what the random programs and simple shaders need: 32-bit integers,
+// booleans and floats, vectors, structs and arrays of them, all of control flow, calls, kills and
+// demotions. What it does not know it refuses by an exception. No counter placement, no subgroups,
+// no derivation: a block's count goes up when its label is passed by an invocation that is no
+// helper.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spirv/module.h"
+
+namespace tally::test {
+
+class Interpreter {
+ public:
+  // `specialization` maps SpecIds to values. Keeps a reference to the module.
+  Interpreter(const spirv::Module& module, spv::ExecutionModel stage,
+              const std::map<uint32_t, uint32_t>& specialization);
+
+  // Words of the storage buffer of set 0, binding 0.
+  std::vector<uint32_t>& buffer() { return buffer_; }
+
+  struct Invocation {
+    std::array<uint32_t, 3> global_id = {};  // of a dispatch
+    std::array<float, 4> frag_coord = {};    // of a fragment
+  };
+  struct End {
+    bool discarded = false;        // killed, terminated or demoted
+    std::vector<uint32_t> output;  // words of the output at location 0
+  };
+  End run(const Invocation& invocation);
+
+  // Executions so far, in the public numbering of blocks.
+  std::vector<uint64_t> executions() const;
+
+ private:
+  using Words = std::vector<uint32_t>;
+  // Values are flat lists of words; a pointer is an object and a word in it.
+  struct Frame {
+    std::map<uint32_t, Words> values;
+    std::map<uint32_t, uint32_t> objects;  // function variables
+  };
+  struct Killed {};
+
+  void read_globals(const std::map<uint32_t, uint32_t>& specialization);
+  uint32_t size_of(uint32_t type) const;
+  uint32_t new_object(Words words);
+  void set_input(uint32_t variable, const Invocation& invocation);
+  Words call(uint32_t function_id, const std::vector<Words>& arguments);
+  // The label to go on with, 0 to return.
+  uint32_t run_block(Frame& frame, uint32_t label, uint32_t previous, Words& result);
+  void execute(Frame& frame, const spirv::Instruction& instruction);
+  Words compute(Frame& frame, const spirv::Instruction& instruction);
+  Words access_chain(Frame& frame, const spirv::Instruction& instruction);
+  uint32_t scalar(const Frame& frame, uint32_t id) const { return value(frame, id).at(0); }
+  const Words& value(const Frame& frame, uint32_t id) const;
+  uint32_t switch_target(const Frame& frame, const spirv::Instruction& instruction) const;
+
+  const spirv::Module& module_;
+  const spirv::EntryPoint* entry_ = nullptr;
+  std::map<uint32_t, Words> constants_;
+  std::map<uint32_t, uint32_t> globals_;  // variable -> object
+  std::vector<Words> objects_;
+  std::vector<uint32_t> buffer_;
+  std::map<uint32_t, uint64_t> counts_;  // by label
+  bool is_helper_ = false;
+  uint64_t steps_ = 0;
+};
+
+}  // namespace tally::test
