@@ -21,7 +21,8 @@ namespace tally::counters {
   X(GetPhysicalDeviceFeatures2, "KHR")          \
   X(GetPhysicalDeviceMemoryProperties, "")      \
   X(GetPhysicalDeviceQueueFamilyProperties, "") \
-  X(SubmitDebugUtilsMessageEXT, "")
+  X(CreateDebugUtilsMessengerEXT, "")           \
+  X(DestroyDebugUtilsMessengerEXT, "")
 
 // Commands that do work; each takes one result index of shader instrumentation.
 #define TALLY_COUNTERS_ACTION_FUNCTIONS(X) \
@@ -80,7 +81,8 @@ namespace tally::counters {
   X(CreateGraphicsPipelines, "")           \
   X(CreatePipelineLayout, "")              \
   X(CreateRayTracingPipelinesKHR, "")      \
-  X(CreateShaderModule, "")                \
+  X(CreateShaderModule, "")             \
+  X(CreateShadersEXT, "")                \
   X(DebugMarkerSetObjectNameEXT, "")       \
   X(DebugMarkerSetObjectTagEXT, "")        \
   X(DestroyBuffer, "")                     \

@@ -9,6 +9,8 @@
 
 namespace tally::test {
 
+std::span<const uint32_t> work_shader() { return work_comp; }
+
 LayerSettings::LayerSettings(const Pairs& pairs) : by_environment_(validation_wanted()) {
   for (const auto& [key, value] : pairs) values_.push_back(value);
   for (size_t i = 0; i < pairs.size(); ++i) {
@@ -36,7 +38,14 @@ Context& CountersTest::start(const LayerSettings::Pairs& settings, ContextOption
   all.emplace_back("validate_spirv", "true");
   const LayerSettings layer_settings(all);
   options.instance_next = layer_settings.next();
-  return context_.emplace(with_instrumentation(std::move(options)));
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM feature = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, options.device_next,
+      VK_TRUE};
+  options.layers.push_back("VK_LAYER_TALLY_counters");
+  options.device_extensions.push_back(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
+  options.device_next = &feature;
+  work_.reset();
+  return context_.emplace(options);
 }
 
 CountersTest::Work::Work(Context& context, uint32_t push_bytes)
@@ -56,7 +65,7 @@ CountersTest::Work& CountersTest::work() {
 
 Pipeline CountersTest::make_work(VkPipelineLayout layout, const void* next) {
   return make_compute_pipeline(context(),
-                               {{VK_SHADER_STAGE_COMPUTE_BIT, work_comp}, layout, {}, 0, next});
+                               {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, layout, {}, 0, next});
 }
 
 void CountersTest::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups,

@@ -15,6 +15,15 @@
 
 namespace tally::test {
 
+// work.comp's SPIR-V.
+std::span<const uint32_t> work_shader();
+
+// kInstrument with a flag of Vulkan 1.1 beside it: the struct replaces the flags of the create
+// info.
+inline constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrumentWithBase = {
+    VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
+    VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM | VK_PIPELINE_CREATE_DISPATCH_BASE_BIT};
+
 // Settings of the layer, given through VK_EXT_layer_settings. With the validation layer below,
 // whose version takes that struct for an error, through the environment; it then lasts as long as
 // this.

@@ -21,6 +21,7 @@ enum HookCondition : uint32_t {
   kExtensionEnabled = 1,  // our own function of an extension that the application enabled
   kInstrumentation = 2,   // the feature is on
   kQueueShared = 4,       // ... and copies of records share a queue with the application
+  kWhereBelow = 8,        // an instance function of an extension: where the layers below have it
 };
 
 // Each sorted by name.

@@ -65,15 +65,15 @@ PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, c
 // Also asked for device functions. A hook works on every device, but is given only where the
 // function exists below.
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
-  if (const vk::Hook* hook = vk::find_hook(instance_hooks(), name)) return hook->function;
+  const vk::Hook* hook = vk::find_hook(instance_hooks(), name);
+  if (hook && hook->condition == kAlways) return hook->function;
   const Instance* instance = handle != VK_NULL_HANDLE ? find_instance(handle) : nullptr;
   if (!instance) return nullptr;
+  if (!hook) hook = vk::find_hook(physical_device_hooks(), name);
+  if (!hook) hook = vk::find_hook(device_hooks(), name);
+  if (hook && hook->condition == kExtensionEnabled) return hook->function;
   const PFN_vkVoidFunction below = instance->next_instance().get_instance_proc_addr(handle, name);
-  if (const vk::Hook* hook = vk::find_hook(physical_device_hooks(), name)) {
-    return below || hook->condition == kExtensionEnabled ? hook->function : nullptr;
-  }
-  const vk::Hook* hook = vk::find_hook(device_hooks(), name);
-  return hook && (below || hook->condition == kExtensionEnabled) ? hook->function : below;
+  return hook && below ? hook->function : below;
 }
 
 }  // namespace tally::counters

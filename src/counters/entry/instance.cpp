@@ -31,12 +31,6 @@ VkApplicationInfo raise_version(const VkApplicationInfo* original) {
   return info;
 }
 
-bool enables(const VkInstanceCreateInfo& info, const char* extension) {
-  return std::any_of(info.ppEnabledExtensionNames,
-                     info.ppEnabledExtensionNames + info.enabledExtensionCount,
-                     [&](const char* name) { return std::strcmp(name, extension) == 0; });
-}
-
 VkResult create_instance(const VkInstanceCreateInfo& original,
                          const VkAllocationCallbacks* allocator, VkInstance* handle) {
   const vk::NextInstance next = vk::take_next_instance(original);
@@ -54,9 +48,7 @@ VkResult create_instance(const VkInstanceCreateInfo& original,
   info.pApplicationInfo = &application;
   const VkResult result = create(&info, allocator, handle);
   if (result != VK_SUCCESS) return result;
-  add_instance(std::make_unique<Instance>(*handle, next, application.apiVersion,
-                                          enables(info, VK_EXT_DEBUG_UTILS_EXTENSION_NAME),
-                                          options));
+  add_instance(std::make_unique<Instance>(*handle, next, application.apiVersion, options));
   return VK_SUCCESS;
 }
 
@@ -84,11 +76,34 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_instance_extensions(
   return vk::write_array<VkExtensionProperties>(kInstanceExtensions, count, properties);
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_messenger(VkInstance handle,
+                                                     const VkDebugUtilsMessengerCreateInfoEXT* info,
+                                                     const VkAllocationCallbacks* allocator,
+                                                     VkDebugUtilsMessengerEXT* messenger) {
+  Instance& instance = *find_instance(handle);
+  const VkResult result =
+      instance.next().CreateDebugUtilsMessengerEXT(handle, info, allocator, messenger);
+  if (result == VK_SUCCESS) {
+    vk::guarded_void([&] { instance.messages().add_messenger(*messenger, *info); });
+  }
+  return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_messenger(VkInstance handle,
+                                                  VkDebugUtilsMessengerEXT messenger,
+                                                  const VkAllocationCallbacks* allocator) {
+  Instance& instance = *find_instance(handle);
+  instance.messages().remove_messenger(messenger);
+  instance.next().DestroyDebugUtilsMessengerEXT(handle, messenger, allocator);
+}
+
 }  // namespace
 
 std::span<const vk::Hook> instance_hooks() {
   static const std::array hooks{
+      vk::hook("vkCreateDebugUtilsMessengerEXT", hook_create_messenger, kWhereBelow),
       vk::hook("vkCreateInstance", hook_create_instance),
+      vk::hook("vkDestroyDebugUtilsMessengerEXT", hook_destroy_messenger, kWhereBelow),
       vk::hook("vkDestroyInstance", hook_destroy_instance),
       vk::hook("vkEnumerateInstanceExtensionProperties", hook_enumerate_instance_extensions),
       vk::hook("vkEnumerateInstanceLayerProperties", hook_enumerate_instance_layers),

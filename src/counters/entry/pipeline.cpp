@@ -1,4 +1,6 @@
 // Shader modules, pipeline layouts and pipelines.
+#include <deque>
+
 #include "counters/entry/entry_points.h"
 #include "counters/state/pipeline_creation.h"
 #include "vk/boundary.h"
@@ -105,6 +107,47 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_rays(VkDevice handle, VkDeferredOpera
   });
 }
 
+// Shader objects run uninstrumented. Theirs are the ranges and sets of the layouts that they are
+// used with.
+VkResult create_shaders(Device& device, std::span<const VkShaderCreateInfoEXT> originals,
+                        const VkAllocationCallbacks* allocator, VkShaderEXT* shaders) {
+  InstrumentationState& state = *device.instrumentation();
+  std::vector<VkShaderCreateInfoEXT> infos(originals.begin(), originals.end());
+  std::deque<PipelineLayout::Extended> extended;
+  for (VkShaderCreateInfoEXT& info : infos) {
+    if ((info.flags & VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM) != 0) {
+      device.messages().notice("TALLY-uninstrumented-shader", VK_OBJECT_TYPE_DEVICE,
+                               device.handle_bits(), "shader objects run uninstrumented");
+    }
+    info.flags &= ~VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
+    VkPipelineLayoutCreateInfo layout_info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    layout_info.setLayoutCount = info.setLayoutCount;
+    layout_info.pushConstantRangeCount = info.pushConstantRangeCount;
+    layout_info.pPushConstantRanges = info.pPushConstantRanges;
+    const PipelineLayout layout(layout_info, state.layout_rules);
+    auto changed = layout.extend(state.words, {info.pSetLayouts, info.setLayoutCount});
+    if (!changed) continue;
+    const PipelineLayout::Extended& kept = extended.emplace_back(std::move(*changed));
+    info.setLayoutCount = static_cast<uint32_t>(kept.sets.size());
+    info.pSetLayouts = kept.sets.data();
+    info.pushConstantRangeCount = static_cast<uint32_t>(kept.ranges.size());
+    info.pPushConstantRanges = kept.ranges.data();
+  }
+  return device.next().CreateShadersEXT(device.handle(), static_cast<uint32_t>(infos.size()),
+                                        infos.data(), allocator, shaders);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_shaders(VkDevice handle, uint32_t count,
+                                                   const VkShaderCreateInfoEXT* infos,
+                                                   const VkAllocationCallbacks* allocator,
+                                                   VkShaderEXT* shaders) {
+  Device& device = *find_device(handle);
+  if (!device.instrumentation()) {
+    return device.next().CreateShadersEXT(handle, count, infos, allocator, shaders);
+  }
+  return vk::guarded([&] { return create_shaders(device, {infos, count}, allocator, shaders); });
+}
+
 VKAPI_ATTR void VKAPI_CALL hook_destroy_operation(VkDevice handle, VkDeferredOperationKHR operation,
                                                   const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
@@ -133,6 +176,7 @@ void add_pipeline_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCreatePipelineLayout", hook_create_layout);
   add("vkCreateRayTracingPipelinesKHR", hook_create_rays);
   add("vkCreateShaderModule", hook_create_module);
+  add("vkCreateShadersEXT", hook_create_shaders);
   add("vkDestroyDeferredOperationKHR", hook_destroy_operation);
   add("vkDestroyPipeline", hook_destroy_pipeline);
   add("vkDestroyPipelineLayout", hook_destroy_layout);

@@ -193,31 +193,38 @@ VkResult RecordPool::finish_zeroing(Slab& slab) {
   return result;
 }
 
+// Whether `count` blocks may come free together in the slab once all its free blocks are zero.
+bool RecordPool::can_hold(const Slab& slab, uint32_t count) {
+  if (count > kSlabBlocks)
+    return slab.chunk->size() >= count * kBlockBytes && slab.free == slab.blocks;
+  return slab.chunk->size() <= kSlabBlocks * kBlockBytes && find_block_run(slab.free, count) >= 0;
+}
+
 // Clean blocks first, then those that a job is about to finish, then dirty ones, then new memory.
 VkResult RecordPool::find_clean_run(uint32_t count, RecordPage& page) {
   for (const auto& slab : slabs_) {
     if (slab->job && transfer_->done(*slab->job)) finish_zeroing(*slab);
   }
   while (!take_run(count, page)) {
-    const auto useful = [&](const auto& slab, uint64_t mask) {
-      return count > kSlabBlocks
-                 ? slab->chunk->size() >= count * kBlockBytes && mask == slab->blocks
-                 : find_block_run(mask, count) >= 0;
-    };
-    auto slab = std::find_if(slabs_.begin(), slabs_.end(),
-                             [&](const auto& s) { return s->job && useful(s, s->free); });
-    if (slab == slabs_.end()) {
-      slab = std::find_if(slabs_.begin(), slabs_.end(),
-                          [&](const auto& s) { return !s->job && useful(s, s->free); });
-      const VkResult result = slab != slabs_.end() ? start_zeroing(**slab) : add_slab(count);
+    Slab* slab = find_slab(count, true);
+    if (!slab) {
+      slab = find_slab(count, false);
+      const VkResult result = slab ? start_zeroing(*slab) : add_slab(count);
       if (result != VK_SUCCESS) return result;
-      if (slab == slabs_.end()) slab = slabs_.end() - 1;
+      if (!slab) slab = slabs_.back().get();
     }
-    const VkResult result = finish_zeroing(**slab);
+    const VkResult result = finish_zeroing(*slab);
     if (result != VK_SUCCESS) return result;
   }
   zero_ahead();
   return VK_SUCCESS;
+}
+
+RecordPool::Slab* RecordPool::find_slab(uint32_t count, bool being_zeroed) const {
+  const auto found = std::ranges::find_if(slabs_, [&](const auto& slab) {
+    return slab->job.has_value() == being_zeroed && can_hold(*slab, count);
+  });
+  return found == slabs_.end() ? nullptr : found->get();
 }
 
 // So that the next page does not have to wait for the GPU.

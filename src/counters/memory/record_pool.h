@@ -72,6 +72,8 @@ class RecordPool {
   VkResult start_zeroing(Slab& slab);
   VkResult finish_zeroing(Slab& slab);
   VkResult find_clean_run(uint32_t count, RecordPage& page);
+  Slab* find_slab(uint32_t count, bool being_zeroed) const;
+  static bool can_hold(const Slab& slab, uint32_t count);
   void zero_ahead();
 
   const MemoryContext& context_;

@@ -42,7 +42,9 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   rules.record_address = creation.options().record_address;
   rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
   rules.address_slots = creation.pipeline_libraries() ? 2 : 1;
-  rules.descriptor_sets = limits.maxBoundDescriptorSets;
+  // Sets in descriptor buffers and sets from pools do not go together in one layout.
+  const bool descriptor_buffers = creation.has_extension(VK_EXT_DESCRIPTOR_BUFFER_EXTENSION_NAME);
+  rules.descriptor_sets = descriptor_buffers ? 0 : limits.maxBoundDescriptorSets;
   rules.stages = possible_stages(creation);
   return rules;
 }

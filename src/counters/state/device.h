@@ -81,7 +81,7 @@ class Device {
   const PhysicalDevice& gpu() const { return gpu_; }
   const DeviceTable& next() const { return next_; }
   const vk::NextDevice& next_device() const { return next_device_; }
-  const Messages& messages() const { return instance_.messages(); }
+  Messages& messages() const { return instance_.messages(); }
   uint64_t handle_bits() const { return vk::handle_bits(handle_); }
 
   // Which of our extensions the application enabled, and whether the driver has it itself.

@@ -22,14 +22,13 @@ Instances& instances() {
 }  // namespace
 
 Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, uint32_t api_version,
-                   bool debug_utils, const Options& options)
+                   const Options& options)
     : handle_(handle),
       next_instance_(next_instance),
       api_version_(api_version),
       options_(options),
       metrics_(block_metrics(options.count_subgroups)) {
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
-  messages_ = Messages(handle, &next_, debug_utils);
 }
 
 const PhysicalDevice& Instance::physical_device(VkPhysicalDevice handle) {

@@ -19,13 +19,13 @@ namespace tally::counters {
 class Instance {
  public:
   Instance(VkInstance handle, const vk::NextInstance& next_instance, uint32_t api_version,
-           bool debug_utils, const Options& options);
+           const Options& options);
 
   VkInstance handle() const { return handle_; }
   const InstanceTable& next() const { return next_; }
   const vk::NextInstance& next_instance() const { return next_instance_; }
   const Options& options() const { return options_; }
-  const Messages& messages() const { return messages_; }
+  Messages& messages() { return messages_; }
   const std::vector<Metric>& metrics() const { return metrics_; }
 
   // Inspected at the first call; the reference stays valid as long as the instance.

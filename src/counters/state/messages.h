@@ -1,35 +1,48 @@
-// What the layer tells the application's developer: through VK_EXT_debug_utils where the
-// application enabled it, else in the log. Never changes what the layer does.
+// What the layer tells the application's developer: through the VK_EXT_debug_utils messengers that
+// the application made, or in the log where it has none. Never changes what the layer does.
+// Thread-safe.
+//
+// The messengers are called directly: the layers below need not know our object types.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
+#include <mutex>
 #include <string>
-
-#include "counters/device_table.h"
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace tally::counters {
 
 class Messages {
  public:
-  Messages() = default;
-  // `debug_utils`: whether the application enabled the extension on the instance.
-  Messages(VkInstance instance, const InstanceTable* next, bool debug_utils)
-      : instance_(instance), next_(next), debug_utils_(debug_utils) {}
+  void add_messenger(VkDebugUtilsMessengerEXT handle,
+                     const VkDebugUtilsMessengerCreateInfoEXT& info);
+  void remove_messenger(VkDebugUtilsMessengerEXT handle);
 
   // A rule of the specification that the application broke. `vuid` as the specification writes it.
-  void misuse(const char* vuid, VkObjectType type, uint64_t object, const std::string& text) const;
-  // Something that works less well than asked for. Said once for the same text.
-  void notice(const char* id, VkObjectType type, uint64_t object, const std::string& text) const;
+  void misuse(const char* vuid, VkObjectType type, uint64_t object, const std::string& text);
+  // Something that works less well than asked for; also goes to the log. Said once an instance for
+  // the same text.
+  void notice(const char* id, VkObjectType type, uint64_t object, const std::string& text);
 
  private:
-  bool submit(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT type,
-              const char* id, VkObjectType object_type, uint64_t object,
-              const std::string& text) const;
+  struct Messenger {
+    VkDebugUtilsMessageSeverityFlagsEXT severities;
+    VkDebugUtilsMessageTypeFlagsEXT types;
+    PFN_vkDebugUtilsMessengerCallbackEXT callback;
+    void* user_data;
+  };
 
-  VkInstance instance_ = VK_NULL_HANDLE;
-  const InstanceTable* next_ = nullptr;
-  bool debug_utils_ = false;
+  // Whether there is any messenger, wanted by it or not.
+  bool send(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT type,
+            const char* id, VkObjectType object_type, uint64_t object, const std::string& text);
+  std::vector<Messenger> messengers();
+
+  std::mutex mutex_;  // guards what follows; not held while a messenger is called
+  std::unordered_map<VkDebugUtilsMessengerEXT, Messenger> messengers_;
+  std::unordered_set<std::string> noticed_;
 };
 
 }  // namespace tally::counters

@@ -40,29 +40,29 @@ std::vector<VkPushConstantRange> PipelineLayout::extended_ranges() const {
   return ranges;
 }
 
-bool PipelineLayout::extend_sets(WordPool& words, std::vector<VkDescriptorSetLayout>& sets) const {
-  if (path_ != AddressPath::Descriptor) return true;
+std::optional<PipelineLayout::Extended> PipelineLayout::extend(
+    WordPool& words, std::span<const VkDescriptorSetLayout> sets) const {
+  Extended extended{{sets.begin(), sets.end()}, extended_ranges()};
+  if (path_ != AddressPath::Descriptor) return extended;
   const VkDescriptorSetLayout empty = words.empty_layout();
   const VkDescriptorSetLayout reserved = words.set_layout();
-  if (empty == VK_NULL_HANDLE || reserved == VK_NULL_HANDLE || words.prepare() != VK_SUCCESS)
-    return false;
-  sets.resize(reserved_set(), empty);
-  sets.push_back(reserved);
-  return true;
+  if (empty == VK_NULL_HANDLE || reserved == VK_NULL_HANDLE || words.prepare() != VK_SUCCESS) {
+    return std::nullopt;
+  }
+  extended.sets.resize(reserved_set(), empty);
+  extended.sets.push_back(reserved);
+  return extended;
 }
 
-VkResult PipelineLayout::create_extended(const VkPipelineLayoutCreateInfo& info, WordPool& words,
-                                         VkPipelineLayout* handle,
-                                         const VkAllocationCallbacks* allocator) {
-  std::vector<VkDescriptorSetLayout> sets(info.pSetLayouts, info.pSetLayouts + info.setLayoutCount);
-  if (!extend_sets(words, sets)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-  const std::vector<VkPushConstantRange> ranges = extended_ranges();
-  VkPipelineLayoutCreateInfo extended = info;
-  extended.setLayoutCount = static_cast<uint32_t>(sets.size());
-  extended.pSetLayouts = sets.data();
-  extended.pushConstantRangeCount = static_cast<uint32_t>(ranges.size());
-  extended.pPushConstantRanges = ranges.data();
-  return next_->CreatePipelineLayout(device_, &extended, allocator, handle);
+VkResult PipelineLayout::create_extended(const VkPipelineLayoutCreateInfo& info,
+                                         const Extended& extended, VkPipelineLayout* handle,
+                                         const VkAllocationCallbacks* allocator) const {
+  VkPipelineLayoutCreateInfo changed = info;
+  changed.setLayoutCount = static_cast<uint32_t>(extended.sets.size());
+  changed.pSetLayouts = extended.sets.data();
+  changed.pushConstantRangeCount = static_cast<uint32_t>(extended.ranges.size());
+  changed.pPushConstantRanges = extended.ranges.data();
+  return next_->CreatePipelineLayout(device_, &changed, allocator, handle);
 }
 
 VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPool& words,
@@ -70,9 +70,11 @@ VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPo
                                 const VkAllocationCallbacks* allocator, VkPipelineLayout* handle) {
   device_ = device;
   next_ = &next;
-  VkResult result = create_extended(info, words, &own_, nullptr);
+  std::optional<Extended> extended = extend(words, {info.pSetLayouts, info.setLayoutCount});
+  VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  if (extended) result = create_extended(info, *extended, &own_, nullptr);
   if (result == VK_SUCCESS) {
-    result = create_extended(info, words, handle, allocator);
+    result = create_extended(info, *extended, handle, allocator);
   } else {
     // The application gets what it asked for, whatever became of the extension.
     path_ = AddressPath::None;

@@ -16,6 +16,8 @@
 #include <vulkan/vulkan_core.h>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "counters/device_table.h"
@@ -32,7 +34,7 @@ struct LayoutRules {
   RecordAddress record_address = RecordAddress::Auto;
   uint32_t push_constant_size = 128;  // maxPushConstantsSize
   uint32_t address_slots = 1;         // 2 on devices with pipeline libraries
-  uint32_t descriptor_sets = 4;       // maxBoundDescriptorSets
+  uint32_t descriptor_sets = 4;       // maxBoundDescriptorSets; 0: none may be added
   VkShaderStageFlags stages = 0;      // all that the device may run
 
   uint32_t slot_offset() const { return push_constant_size - 8 * address_slots; }
@@ -51,6 +53,16 @@ class PipelineLayout {
   VkResult create(VkDevice device, const DeviceTable& next, WordPool& words,
                   const VkPipelineLayoutCreateInfo& info, const VkAllocationCallbacks* allocator,
                   VkPipelineLayout* handle);
+
+  // What the driver is given instead of the application's sets and ranges; also for shader objects,
+  // which name both.
+  struct Extended {
+    std::vector<VkDescriptorSetLayout> sets;
+    std::vector<VkPushConstantRange> ranges;
+  };
+  // Nothing when there is no memory for the reserved set.
+  std::optional<Extended> extend(WordPool& words,
+                                 std::span<const VkDescriptorSetLayout> sets) const;
 
   AddressPath path() const { return path_; }
   VkPipelineLayout handle() const { return own_; }
@@ -75,11 +87,10 @@ class PipelineLayout {
 
  private:
   AddressPath choose_path(const VkPipelineLayoutCreateInfo& info) const;
-  VkResult create_extended(const VkPipelineLayoutCreateInfo& info, WordPool& words,
-                           VkPipelineLayout* handle, const VkAllocationCallbacks* allocator);
+  VkResult create_extended(const VkPipelineLayoutCreateInfo& info, const Extended& extended,
+                           VkPipelineLayout* handle, const VkAllocationCallbacks* allocator) const;
   std::vector<VkPushConstantRange> extended_ranges() const;
   VkShaderStageFlags application_stages(uint32_t offset) const;
-  bool extend_sets(WordPool& words, std::vector<VkDescriptorSetLayout>& sets) const;
 
   LayoutRules rules_;
   std::vector<VkPushConstantRange> application_ranges_;
