@@ -1,5 +1,6 @@
 #include "capture/block_costs.h"
 
+#include <strings.h>
 #include <tally/vulkan_arm.h>
 
 #include <utility>
@@ -9,7 +10,7 @@ namespace tally::capture {
 void MetricLayout::find_executions() {
   executions.reset();
   for (size_t i = 0; i < metrics.size() && !executions; ++i) {
-    if (metrics[i].name == kExecutionsMetric) executions = i;
+    if (::strcasecmp(metrics[i].name.c_str(), kExecutionsMetric) == 0) executions = i;
   }
 }
 

@@ -22,7 +22,8 @@ inline constexpr const char* kExecutionsMetric = "executions";
 // How a device lays out a metric block.
 struct MetricLayout {
   std::vector<stream::Metric> metrics;
-  std::optional<size_t> executions;  // position of the metric by that name
+  std::optional<size_t>
+      executions;  // position of the metric by that name, upper and lower case alike
 
   void find_executions();
   size_t values() const { return metrics.size(); }

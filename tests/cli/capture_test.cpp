@@ -113,11 +113,18 @@ TEST_F(Capture, several_processes_share_a_capture) {
 }
 
 TEST_F(Capture, processes_that_outlive_the_first_are_waited_for) {
-  const auto result = run_script(folder_.path(),
-                                 "\"$TALLY\" run -o later.tally -- sh -c '{ \"$APP\" 2 0; } & "
-                                 "while ! [ -s later.tally ]; do sleep 0.05; done; sleep 0.3'");
-  ASSERT_EQ(result.end.shell_status(), 0);
-  EXPECT_EQ(report("", "later.tally")["capture"]["dispatches"], 2);
+  const auto result = run_script(folder_.path(), R"(
+    mkfifo output
+    "$TALLY" run -o later.tally -- sh -c '
+      "$APP" 2 wait > output &
+      app=$!
+      read line < output
+      { sleep 2; kill -TERM $app; } > /dev/null 2>&1 &')");
+  EXPECT_EQ(result.end.shell_status(), 0);
+  EXPECT_THAT(result.standard_error, HasSubstr("capturing a process that it started"));
+  const auto json = report("", "later.tally");
+  EXPECT_EQ(json["capture"]["dispatches"], 2);
+  EXPECT_TRUE(json["capture"]["complete"].get<bool>());
 }
 
 }  // namespace

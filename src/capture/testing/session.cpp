@@ -72,9 +72,9 @@ std::vector<SeenCommand> Session::commands() const {
            ifnull((SELECT executions FROM block_count AS b WHERE b.command = command_list.command AND block = 0
                    ORDER BY stage LIMIT 1), -1),
            ifnull((SELECT sum(value) FROM command_metric AS m JOIN metric ON metric.id = m.metric
-                   WHERE m.command = command_list.command AND metric.name = 'fma'), -1),
+                   WHERE m.command = command_list.command AND lower(metric.name) = 'fma'), -1),
            ifnull((SELECT sum(value) FROM command_metric AS m JOIN metric ON metric.id = m.metric
-                   WHERE m.command = command_list.command AND metric.name = 'subgroups'), -1)
+                   WHERE m.command = command_list.command AND lower(metric.name) = 'subgroups'), -1)
     FROM command_list ORDER BY command)sql");
   if (!rows) throw std::runtime_error(rows.error().message);
   std::vector<SeenCommand> seen;
