@@ -1,7 +1,8 @@
-// What a GL call costs with Tally between libEGL and the driver: not acquired, and counting. Tally and the bare driver
-// stand in one process as two vendors of libEGL, and take turns.
+// What a GL call costs with Tally between libEGL and the driver: not acquired, and counting. Tally
+// and the bare driver stand in one process as two vendors of libEGL, and take turns.
 //
-// On a driver that does nothing (tests/egl/fake), which shows the nanoseconds, and on Mesa's software driver.
+// On a driver that does nothing (tests/egl/fake), which shows the nanoseconds, and on Mesa's
+// software driver.
 #define EGL_EGLEXT_PROTOTYPES 1
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -51,12 +52,14 @@ class Side {
  public:
   explicit Side(EGLDisplay display) : display_(display) {
     eglBindAPI(EGL_OPENGL_ES_API);
-    const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES2_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
+    const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES2_BIT, EGL_SURFACE_TYPE,
+                             EGL_PBUFFER_BIT, EGL_NONE};
     const EGLint version[] = {EGL_CONTEXT_CLIENT_VERSION, 3, EGL_NONE};
     const EGLint extent[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
     EGLConfig config = nullptr;
     EGLint count = 0;
-    if (!eglInitialize(display, nullptr, nullptr) || !eglChooseConfig(display, wanted, &config, 1, &count)) {
+    if (!eglInitialize(display, nullptr, nullptr) ||
+        !eglChooseConfig(display, wanted, &config, 1, &count)) {
       throw std::runtime_error("no display");
     }
     context_ = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
@@ -65,11 +68,13 @@ class Side {
     use_program();
   }
   void make_current() const {
-    if (!eglMakeCurrent(display_, surface_, surface_, context_)) throw std::runtime_error("eglMakeCurrent");
+    if (!eglMakeCurrent(display_, surface_, surface_, context_))
+      throw std::runtime_error("eglMakeCurrent");
   }
   bool has_extension() const {
     const char* const list = eglQueryString(display_, EGL_EXTENSIONS);
-    return list != nullptr && std::string_view(list).find("EGL_BRCM_performance_counters") != std::string_view::npos;
+    return list != nullptr &&
+           std::string_view(list).find("EGL_BRCM_performance_counters") != std::string_view::npos;
   }
   // Nanoseconds a call, of each kind.
   Sample measure() const {
@@ -92,8 +97,10 @@ class Side {
   static void use_program() {
     const GLuint program = glCreateProgram();
     glAttachShader(program, compile(GL_VERTEX_SHADER, "void main() { gl_Position = vec4(2.0); }"));
-    glAttachShader(program, compile(GL_FRAGMENT_SHADER,
-                                    "precision mediump float; uniform vec4 c; void main() { gl_FragColor = c; }"));
+    glAttachShader(
+        program,
+        compile(GL_FRAGMENT_SHADER,
+                "precision mediump float; uniform vec4 c; void main() { gl_FragColor = c; }"));
     glLinkProgram(program);
     glUseProgram(program);
   }
@@ -112,8 +119,10 @@ Function function(const char* name) {
 class Counting {
  public:
   explicit Counting(std::initializer_list<std::string_view> groups) {
-    if (!set_(EGL_ACQUIRE_COUNTERS_BRCM)) throw std::runtime_error("somebody else has the counters");
-    const auto info = function<PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC>("eglGetPerfCounterGroupInfoBRCM");
+    if (!set_(EGL_ACQUIRE_COUNTERS_BRCM))
+      throw std::runtime_error("somebody else has the counters");
+    const auto info =
+        function<PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC>("eglGetPerfCounterGroupInfoBRCM");
     const auto choose = function<PFNEGLCHOOSEPERFCOUNTERSBRCMPROC>("eglChoosePerfCountersBRCM");
     char name[128];
     for (EGLint g = 0; info(g, sizeof name, name, nullptr, nullptr); g++) {
@@ -128,20 +137,24 @@ class Counting {
   Counting& operator=(const Counting&) = delete;
 
  private:
-  PFNEGLSETPERFCOUNTINGBRCMPROC set_ = function<PFNEGLSETPERFCOUNTINGBRCMPROC>("eglSetPerfCountingBRCM");
+  PFNEGLSETPERFCOUNTINGBRCMPROC set_ =
+      function<PFNEGLSETPERFCOUNTINGBRCMPROC>("eglSetPerfCountingBRCM");
 };
 
 void compare(const char* title, EGLDisplay bare_display, EGLDisplay tally_display) {
   const Side bare(bare_display), tally(tally_display);
-  if (bare.has_extension() || !tally.has_extension()) throw std::runtime_error("the displays are not as they should be");
+  if (bare.has_extension() || !tally.has_extension())
+    throw std::runtime_error("the displays are not as they should be");
   const Candidate candidates[] = {
       {"bare", [&] { return bare.measure(); }},
       {"not acquired", [&] { return tally.measure(); }},
-      {"counting the API", [&] {
+      {"counting the API",
+       [&] {
          const Counting counting({"API"});
          return tally.measure();
        }},
-      {"counting API and GPU", [&] {
+      {"counting API and GPU",
+       [&] {
          const Counting counting({"API", "GPU", "Frame"});
          return tally.measure();
        }},
@@ -153,8 +166,9 @@ void compare(const char* title, EGLDisplay bare_display, EGLDisplay tally_displa
   for (const Measured& row : measured) {
     std::vector<std::string> cells = {row.name};
     for (size_t i = 0; i < row.values.size(); i++) {
-      cells.push_back(number(row.values[i].median, 1) +
-                      (&row == &measured.front() ? "" : " (+" + number(row.differences[i].median, 1) + ")"));
+      cells.push_back(
+          number(row.values[i].median, 1) +
+          (&row == &measured.front() ? "" : " (+" + number(row.differences[i].median, 1) + ")"));
     }
     table.add(cells);
   }
@@ -169,11 +183,13 @@ class CopyOfMesa {
     folder_ = mkdtemp(folder);
     void* const mesa = dlopen("libEGL_mesa.so.0", RTLD_LAZY);
     link_map* map = nullptr;
-    if (mesa == nullptr || dlinfo(mesa, RTLD_DI_LINKMAP, &map) != 0) throw std::runtime_error("no Mesa");
+    if (mesa == nullptr || dlinfo(mesa, RTLD_DI_LINKMAP, &map) != 0)
+      throw std::runtime_error("no Mesa");
     std::filesystem::copy_file(map->l_name, folder_ / "libEGL_copy.so");
     dlclose(mesa);
-    std::ofstream(manifest()) << "{\"file_format_version\": \"1.0.0\", \"ICD\": {\"library_path\": \""
-                              << (folder_ / "libEGL_copy.so").string() << "\"}}\n";
+    std::ofstream(manifest())
+        << "{\"file_format_version\": \"1.0.0\", \"ICD\": {\"library_path\": \""
+        << (folder_ / "libEGL_copy.so").string() << "\"}}\n";
   }
   ~CopyOfMesa() { std::filesystem::remove_all(folder_); }
   std::string manifest() const { return folder_ / "copy.json"; }
@@ -194,22 +210,23 @@ EGLDisplay on_last_device() {
 int run() {
   // libEGL's vendors: Tally twice, in front of the fake and of Mesa; copies of both as they are.
   const CopyOfMesa copy;
-  const std::string vendors = TALLY_MANIFESTS "/10_tally.json:" TALLY_MANIFESTS "/11_tally.json:" TALLY_SECOND_FAKE ":" +
+  const std::string vendors = TALLY_MANIFESTS "/10_tally.json:" TALLY_MANIFESTS
+                                              "/11_tally.json:" TALLY_SECOND_FAKE ":" +
                               copy.manifest();
   setenv("__EGL_VENDOR_LIBRARY_FILENAMES", vendors.c_str(), 1);
   setenv("TALLY_EGL_VENDORS", TALLY_FAKE ":" TALLY_MESA, 1);
-  compare("a driver that does nothing", eglGetPlatformDisplay(egl_test::kSecondFakePlatform, nullptr, nullptr),
+  compare("a driver that does nothing",
+          eglGetPlatformDisplay(egl_test::kSecondFakePlatform, nullptr, nullptr),
           eglGetPlatformDisplay(egl_test::kFakePlatform, nullptr, nullptr));
-  compare("llvmpipe", on_last_device(), eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr));
+  compare("llvmpipe", on_last_device(),
+          eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr));
   return 0;
 }
 
 }  // namespace
 }  // namespace tally::bench
 
-int main() try {
-  return tally::bench::run();
-} catch (const std::exception& error) {
+int main() try { return tally::bench::run(); } catch (const std::exception& error) {
   std::fprintf(stderr, "egl_calls: %s\n", error.what());
   return 1;
 }

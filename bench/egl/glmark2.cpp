@@ -1,5 +1,6 @@
-// What glmark2-es2 scores with Tally's vendor library in front of its EGL, as a ratio to its score without. Needs
-// glmark2-es2, and xvfb-run where there is no display. What counting costs a call, egl_calls shows.
+// What glmark2-es2 scores with Tally's vendor library in front of its EGL, as a ratio to its score
+// without. Needs glmark2-es2, and xvfb-run where there is no display. What counting costs a call,
+// egl_calls shows.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -18,7 +19,8 @@ const char* const kScenes[] = {"build", "texture", "shading", "effect2d", "ideas
 Sample frame_times(const std::string& environment) {
   Sample sample;
   for (const char* scene : kScenes) {
-    const std::string command = environment + " glmark2-es2 -s 320x240 -b " + scene + ":duration=1 2>/dev/null";
+    const std::string command =
+        environment + " glmark2-es2 -s 320x240 -b " + scene + ":duration=1 2>/dev/null";
     FILE* const output = popen(command.c_str(), "r");
     if (output == nullptr) throw std::runtime_error("no shell");
     double milliseconds = 0;
@@ -28,7 +30,8 @@ Sample frame_times(const std::string& environment) {
       const size_t at = text.find("FrameTime: ");
       if (at != text.npos) milliseconds = std::stod(text.substr(at + 11));
     }
-    if (pclose(output) != 0 || milliseconds <= 0) throw std::runtime_error("glmark2-es2 does not run: " + command);
+    if (pclose(output) != 0 || milliseconds <= 0)
+      throw std::runtime_error("glmark2-es2 does not run: " + command);
     sample.push_back(milliseconds);
   }
   return sample;
@@ -42,7 +45,8 @@ void run() {
       {"vendor library", [&] { return frame_times(vendor); }},
       {"preloaded", [&] { return frame_times(preload); }},
   };
-  Table table({"glmark2-es2, frame time to bare", "build", "texture", "shading", "effect2d", "ideas"});
+  Table table(
+      {"glmark2-es2, frame time to bare", "build", "texture", "shading", "effect2d", "ideas"});
   for (const Measured& row : measure_in_turn(candidates, kRounds)) {
     std::vector<std::string> cells = {row.name};
     for (const Spread& ratio : row.ratios) cells.push_back(with_quartiles(ratio));

@@ -1,8 +1,10 @@
-/* A client of EGL_BRCM_performance_counters, written from the extension's page alone: lists the groups and counters,
- * draws some frames of triangles with OpenGL ES 2, and prints what each counter counted.
+/* A client of EGL_BRCM_performance_counters, written from the extension's page alone: lists the
+ * groups and counters, draws some frames of triangles with OpenGL ES 2, and prints what each
+ * counter counted.
  *
  * It knows nothing of Tally. Run it with the vendor library in front of the real one:
- *   __EGL_VENDOR_LIBRARY_FILENAMES=<prefix>/share/tally/egl_vendor.d/10_tally.json egl_counters [FRAMES] */
+ *   __EGL_VENDOR_LIBRARY_FILENAMES=<prefix>/share/tally/egl_vendor.d/10_tally.json egl_counters
+ * [FRAMES] */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES2/gl2.h>
@@ -59,7 +61,8 @@ static EGLDisplay open_display(void) {
 }
 
 static EGLSurface make_current(EGLDisplay display) {
-  const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES2_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
+  const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES2_BIT, EGL_SURFACE_TYPE,
+                           EGL_PBUFFER_BIT, EGL_NONE};
   const EGLint version[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE};
   const EGLint extent[] = {EGL_WIDTH, SIZE, EGL_HEIGHT, SIZE, EGL_NONE};
   EGLConfig config;
@@ -72,13 +75,18 @@ static EGLSurface make_current(EGLDisplay display) {
 }
 
 static void find_functions(void) {
-  get_constant = (PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC)eglGetProcAddress("eglGetPerfCounterConstantBRCM");
-  get_group_info = (PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC)eglGetProcAddress("eglGetPerfCounterGroupInfoBRCM");
-  get_counter_info = (PFNEGLGETPERFCOUNTERINFOBRCMPROC)eglGetProcAddress("eglGetPerfCounterInfoBRCM");
+  get_constant =
+      (PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC)eglGetProcAddress("eglGetPerfCounterConstantBRCM");
+  get_group_info =
+      (PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC)eglGetProcAddress("eglGetPerfCounterGroupInfoBRCM");
+  get_counter_info =
+      (PFNEGLGETPERFCOUNTERINFOBRCMPROC)eglGetProcAddress("eglGetPerfCounterInfoBRCM");
   set_counting = (PFNEGLSETPERFCOUNTINGBRCMPROC)eglGetProcAddress("eglSetPerfCountingBRCM");
-  choose_counters = (PFNEGLCHOOSEPERFCOUNTERSBRCMPROC)eglGetProcAddress("eglChoosePerfCountersBRCM");
+  choose_counters =
+      (PFNEGLCHOOSEPERFCOUNTERSBRCMPROC)eglGetProcAddress("eglChoosePerfCountersBRCM");
   get_data = (PFNEGLGETPERFCOUNTERDATABRCMPROC)eglGetProcAddress("eglGetPerfCounterDataBRCM");
-  if (!get_constant || !get_group_info || !get_counter_info || !set_counting || !choose_counters || !get_data) {
+  if (!get_constant || !get_group_info || !get_counter_info || !set_counting || !choose_counters ||
+      !get_data) {
     fail("a function is missing");
   }
 }
@@ -100,10 +108,14 @@ static GLuint compile(GLenum type, const char* text) {
 static void prepare_drawing(void) {
   static const GLfloat triangle[] = {-1, -1, 3, -1, -1, 3};
   const GLuint program = glCreateProgram();
-  glAttachShader(program, compile(GL_VERTEX_SHADER,
-                                  "attribute vec2 at; void main() { gl_Position = vec4(at, 0.0, 1.0); }"));
-  glAttachShader(program, compile(GL_FRAGMENT_SHADER,
-                                  "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }"));
+  glAttachShader(program,
+                 compile(GL_VERTEX_SHADER,
+                         "attribute vec2 at; void main() { gl_Position = vec4(at, 0.0, 1.0); }"));
+  glAttachShader(
+      program,
+      compile(
+          GL_FRAGMENT_SHADER,
+          "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }"));
   glBindAttribLocation(program, 0, "at");
   glLinkProgram(program);
   glUseProgram(program);
@@ -147,7 +159,8 @@ static void print_counters(void) {
       printf("%s (%d counters, %d at a time)\n", group_name, counters, most);
       last_group = group;
     }
-    get_counter_info((EGLint)group, (EGLint)counter, NULL, NULL, &denominator, longest, name, longest, unit);
+    get_counter_info((EGLint)group, (EGLint)counter, NULL, NULL, &denominator, longest, name,
+                     longest, unit);
     if (denominator == 1) {
       printf("  %-40s %14llu %s\n", name, (unsigned long long)value, unit);
     } else {

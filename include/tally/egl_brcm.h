@@ -1,11 +1,13 @@
-/* EGL_BRCM_performance_counters: the tokens, types and functions, for programs whose EGL headers lack them.
+/* EGL_BRCM_performance_counters: the tokens, types and functions, for programs whose EGL headers
+ * lack them.
  *
- * Nothing to link: find every function with eglGetProcAddress. Define EGL_EGLEXT_PROTOTYPES before including
- * this file to have the functions declared too, for programs that link libEGL_tally.so.0 itself.
+ * Nothing to link: find every function with eglGetProcAddress. Define EGL_EGLEXT_PROTOTYPES before
+ * including this file to have the functions declared too, for programs that link libEGL_tally.so.0
+ * itself.
  *
- * eglGetPerfCounterDataBRCM fills its buffer with records of 16 bytes, one for each counter that is active:
- *   uint32_t group; uint32_t counter; uint64_t value;
- * value / denominator is in the counter's unit. */
+ * eglGetPerfCounterDataBRCM fills its buffer with records of 16 bytes, one for each counter that is
+ * active: uint32_t group; uint32_t counter; uint64_t value; value / denominator is in the counter's
+ * unit. */
 #ifndef TALLY_EGL_BRCM_H
 #define TALLY_EGL_BRCM_H
 
@@ -30,9 +32,11 @@ extern "C" {
 typedef khronos_uint64_t EGLuint64BRCM;
 
 typedef EGLint(EGLAPIENTRYP PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC)(EGLenum pname);
-typedef EGLBoolean(EGLAPIENTRYP PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC)(
-    EGLint group, EGLint nameStrSize, char* groupNameStr, EGLint* numCounters,
-    EGLint* maxActiveCounters);
+typedef EGLBoolean(EGLAPIENTRYP PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC)(EGLint group,
+                                                                       EGLint nameStrSize,
+                                                                       char* groupNameStr,
+                                                                       EGLint* numCounters,
+                                                                       EGLint* maxActiveCounters);
 typedef EGLBoolean(EGLAPIENTRYP PFNEGLGETPERFCOUNTERINFOBRCMPROC)(
     EGLint group, EGLint counter, EGLuint64BRCM* minValue, EGLuint64BRCM* maxValue,
     EGLuint64BRCM* denominator, EGLint nameStrSize, char* nameStr, EGLint unitStrSize,

@@ -1,4 +1,5 @@
-// A program that is linked with no EGL or GL and looks everything up itself, as SDL and GLFW do. Run preloaded.
+// A program that is linked with no EGL or GL and looks everything up itself, as SDL and GLFW do.
+// Run preloaded.
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES2/gl2.h>
@@ -26,7 +27,8 @@ struct Library {
 TEST(LookedUp, functions_are_found_and_counted) {
   const Library egl("libEGL.so.1"), gl("libGLESv2.so.2");
   const auto get_proc = GET(egl, eglGetProcAddress);
-  const EGLDisplay display = GET(egl, eglGetPlatformDisplay)(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr);
+  const EGLDisplay display =
+      GET(egl, eglGetPlatformDisplay)(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr);
   ASSERT_TRUE(GET(egl, eglInitialize)(display, nullptr, nullptr));
   const std::string list = GET(egl, eglQueryString)(display, EGL_EXTENSIONS);
   EXPECT_NE(list.find("EGL_BRCM_performance_counters"), std::string::npos);
@@ -40,9 +42,12 @@ TEST(LookedUp, functions_are_found_and_counted) {
   ASSERT_TRUE(GET(egl, eglMakeCurrent)(display, nullptr, nullptr, context));
 
   // By dlsym, and by eglGetProcAddress: both the same functions.
-  const auto set = reinterpret_cast<PFNEGLSETPERFCOUNTINGBRCMPROC>(get_proc("eglSetPerfCountingBRCM"));
-  const auto choose = egl.get<EGLBoolean(EGLBoolean, EGLint, EGLint, EGLint*)>("eglChoosePerfCountersBRCM");
-  const auto data = egl.get<EGLBoolean(EGLint, void*, EGLint*, EGLBoolean)>("eglGetPerfCounterDataBRCM");
+  const auto set =
+      reinterpret_cast<PFNEGLSETPERFCOUNTINGBRCMPROC>(get_proc("eglSetPerfCountingBRCM"));
+  const auto choose =
+      egl.get<EGLBoolean(EGLBoolean, EGLint, EGLint, EGLint*)>("eglChoosePerfCountersBRCM");
+  const auto data =
+      egl.get<EGLBoolean(EGLint, void*, EGLint*, EGLBoolean)>("eglGetPerfCounterDataBRCM");
   ASSERT_TRUE(set != nullptr && choose != nullptr && data != nullptr);
   ASSERT_TRUE(set(EGL_ACQUIRE_COUNTERS_BRCM));
   EGLint clears = 10;
@@ -76,7 +81,8 @@ TEST(LookedUp, the_default_search_finds_no_function_that_the_program_has_not) {
 }
 
 TEST(LookedUp, the_next_library_is_counted_from_the_caller) {
-  // From the program itself, the next "dlsym" after it is the preloaded one, not the one after that.
+  // From the program itself, the next "dlsym" after it is the preloaded one, not the one after
+  // that.
   EXPECT_EQ(dlsym(RTLD_NEXT, "dlsym"), dlsym(RTLD_DEFAULT, "dlsym"));
 }
 

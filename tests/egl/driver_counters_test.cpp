@@ -1,4 +1,5 @@
-// The driver's own counters, AMD's and INTEL's way, on the fake vendor: what it lists and counts is listed and counted.
+// The driver's own counters, AMD's and INTEL's way, on the fake vendor: what it lists and counts is
+// listed and counted.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -121,10 +122,12 @@ TEST_F(DriverCounters, several_groups_at_once) {
 
 TEST_F(DriverCounters, the_applications_own_monitor_wins) {
   const auto gen = function<void (*)(GLsizei, GLuint*)>("glGenPerfMonitorsAMD");
-  const auto select = function<void (*)(GLuint, GLboolean, GLuint, GLint, GLuint*)>("glSelectPerfMonitorCountersAMD");
+  const auto select = function<void (*)(GLuint, GLboolean, GLuint, GLint, GLuint*)>(
+      "glSelectPerfMonitorCountersAMD");
   const auto begin = function<void (*)(GLuint)>("glBeginPerfMonitorAMD");
   const auto end = function<void (*)(GLuint)>("glEndPerfMonitorAMD");
-  const auto data = function<void (*)(GLuint, GLenum, GLsizei, GLuint*, GLint*)>("glGetPerfMonitorCounterDataAMD");
+  const auto data = function<void (*)(GLuint, GLenum, GLsizei, GLuint*, GLint*)>(
+      "glGetPerfMonitorCounterDataAMD");
   client_.choose("Shaders", "Counter 1");
   client_.start();
   draw(2);

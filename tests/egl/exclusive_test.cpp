@@ -1,6 +1,7 @@
 // Acquiring is exclusive across processes, with the lock that the Vulkan side takes too.
 //
-// The other processes are this program again (--hold): an EGL that a process has used does not survive fork().
+// The other processes are this program again (--hold): an EGL that a process has used does not
+// survive fork().
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,7 +22,8 @@
 namespace tally::egl_test {
 namespace {
 
-// This program in another process: acquires, says "+" or "-" and the error, releases when it reads a byte and says ".".
+// This program in another process: acquires, says "+" or "-" and the error, releases when it reads
+// a byte and says ".".
 class Other {
  public:
   explicit Other(uid_t user = getuid()) {

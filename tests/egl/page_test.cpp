@@ -1,4 +1,5 @@
-// The extension's page, sentence by sentence: what is listed, the state machine, sizes, strings and errors.
+// The extension's page, sentence by sentence: what is listed, the state machine, sizes, strings and
+// errors.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ namespace tally::egl_test {
 namespace {
 
 bool lists(const char* words, std::string_view word) {
-  return words != nullptr && (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
+  return words != nullptr &&
+         (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
 }
 
 class Page : public testing::Test {
@@ -55,10 +57,10 @@ class Page : public testing::Test {
   Brcm brcm_;
 };
 
-#define EXPECT_EGL_ERROR(error, call) \
-  do {                                \
-    EXPECT_FALSE(call);               \
-    EXPECT_EQ(eglGetError(), error);  \
+#define EXPECT_EGL_ERROR(error, call)      \
+  do {                                     \
+    EXPECT_FALSE(call);                    \
+    EXPECT_EQ(eglGetError(), error);       \
     EXPECT_EQ(eglGetError(), EGL_SUCCESS); \
   } while (false)
 
@@ -66,11 +68,13 @@ TEST_F(Page, the_display_lists_the_extension_once) {
   const std::string list = eglQueryString(display_.handle(), EGL_EXTENSIONS);
   EXPECT_TRUE(lists(list.c_str(), "EGL_BRCM_performance_counters"));
   EXPECT_EQ(list.find("EGL_BRCM"), list.rfind("EGL_BRCM"));
-  EXPECT_EQ(eglQueryString(display_.handle(), EGL_EXTENSIONS), eglQueryString(display_.handle(), EGL_EXTENSIONS));
+  EXPECT_EQ(eglQueryString(display_.handle(), EGL_EXTENSIONS),
+            eglQueryString(display_.handle(), EGL_EXTENSIONS));
 }
 
 TEST_F(Page, the_client_extensions_list_it_too) {
-  EXPECT_TRUE(lists(eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), "EGL_BRCM_performance_counters"));
+  EXPECT_TRUE(
+      lists(eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), "EGL_BRCM_performance_counters"));
 }
 
 TEST_F(Page, invalid_constants_are_bad_parameters) {
@@ -87,12 +91,15 @@ TEST_F(Page, walking_upward_ends_where_the_numbers_say) {
     const EGLint counters = counters_in(g);
     EXPECT_GT(counters, 0);
     EXPECT_NE(counter_name(brcm_, g, counters - 1), "");
-    EXPECT_EGL_ERROR(EGL_BAD_PARAMETER, brcm_.counter_info(g, counters, nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr));
-    EXPECT_EGL_ERROR(EGL_BAD_PARAMETER, brcm_.counter_info(g, -1, nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr));
+    EXPECT_EGL_ERROR(EGL_BAD_PARAMETER, brcm_.counter_info(g, counters, nullptr, nullptr, nullptr,
+                                                           0, nullptr, 0, nullptr));
+    EXPECT_EGL_ERROR(EGL_BAD_PARAMETER,
+                     brcm_.counter_info(g, -1, nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr));
   }
   EXPECT_EGL_ERROR(EGL_BAD_PARAMETER, brcm_.group_info(groups, 0, nullptr, nullptr, nullptr));
   EXPECT_EGL_ERROR(EGL_BAD_PARAMETER, brcm_.group_info(-1, 0, nullptr, nullptr, nullptr));
-  EXPECT_EGL_ERROR(EGL_BAD_PARAMETER, brcm_.counter_info(groups, 0, nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr));
+  EXPECT_EGL_ERROR(EGL_BAD_PARAMETER, brcm_.counter_info(groups, 0, nullptr, nullptr, nullptr, 0,
+                                                         nullptr, 0, nullptr));
 }
 
 TEST_F(Page, every_counter_describes_itself_within_bounds) {
@@ -110,7 +117,8 @@ TEST_F(Page, every_counter_describes_itself_within_bounds) {
     for (EGLint c = 0; c < counters; c++) {
       std::array<char, 256> name{}, unit{};
       EGLuint64BRCM least = 1, most = 0, denominator = 0;
-      ASSERT_TRUE(brcm_.counter_info(g, c, &least, &most, &denominator, name.size(), name.data(), unit.size(), unit.data()));
+      ASSERT_TRUE(brcm_.counter_info(g, c, &least, &most, &denominator, name.size(), name.data(),
+                                     unit.size(), unit.data()));
       EXPECT_TRUE(names.insert(name.data()).second) << name.data();
       EXPECT_LT(std::strlen(name.data()), longest);
       EXPECT_LT(std::strlen(unit.data()), longest);

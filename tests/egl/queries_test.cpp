@@ -162,7 +162,8 @@ TEST_F(OwnQueries, a_query_buffer_gets_none_of_our_results) {
   glGetIntegerv(0x9193, &bound);
   EXPECT_EQ(bound, static_cast<GLint>(buffer));
   std::vector<GLuint> after(64);
-  function<void (*)(GLenum, GLintptr, GLsizeiptr, void*)>("glGetBufferSubData")(GL_QUERY_BUFFER, 0, 256, after.data());
+  function<void (*)(GLenum, GLintptr, GLsizeiptr, void*)>("glGetBufferSubData")(GL_QUERY_BUFFER, 0,
+                                                                                256, after.data());
   EXPECT_EQ(after, before);
 }
 

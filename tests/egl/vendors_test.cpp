@@ -1,5 +1,5 @@
-// Several vendors side by side: Mesa and the fake one. How they are named to libEGL and to Tally is in the environment
-// (CMakeLists.txt); what an application sees is the same each time.
+// Several vendors side by side: Mesa and the fake one. How they are named to libEGL and to Tally is
+// in the environment (CMakeLists.txt); what an application sees is the same each time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,8 @@ TEST(BothVendors, calls_go_to_the_vendor_of_the_current_context) {
   client.start();
   for (int i = 0; i < 3; i++) {
     a.make_current();
-    EXPECT_NE(std::string(reinterpret_cast<const char*>(glGetString(GL_VERSION))).find("Mesa"), std::string::npos);
+    EXPECT_NE(std::string(reinterpret_cast<const char*>(glGetString(GL_VERSION))).find("Mesa"),
+              std::string::npos);
     use_flat_program(true);
     use_positions({5, 5, 6, 5, 5, 6});
     glDrawArrays(GL_TRIANGLES, 0, 3);
@@ -83,13 +84,15 @@ TEST(BothVendors, devices_of_both_are_listed_and_usable) {
   EXPECT_NE(std::find(vendors.begin(), vendors.end(), "Fake"), vendors.end());
 }
 
-// One manifest of ours, two vendors behind it: it serves with the one whose display the application got.
+// One manifest of ours, two vendors behind it: it serves with the one whose display the application
+// got.
 TEST(OnePlace, serves_with_the_vendor_that_gives_a_display) {
   const Display mesa;
   EXPECT_EQ(vendor_of(mesa.handle()), "Mesa Project");
   const Context context(mesa.handle(), Api::Gles3);
   context.make_current();
-  EXPECT_NE(std::string(reinterpret_cast<const char*>(glGetString(GL_VERSION))).find("Mesa"), std::string::npos);
+  EXPECT_NE(std::string(reinterpret_cast<const char*>(glGetString(GL_VERSION))).find("Mesa"),
+            std::string::npos);
 }
 
 TEST(OnePlaceDevices, of_all_vendors_are_listed) {
@@ -111,7 +114,8 @@ TEST(NativeExtension, a_driver_that_has_it_keeps_it) {
   const EGLDisplay fake = fake_display();
   const std::string list = eglQueryString(fake, EGL_EXTENSIONS);
   EXPECT_EQ(list, "EGL_BRCM_performance_counters");
-  const auto constant = function<PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC>("eglGetPerfCounterConstantBRCM");
+  const auto constant =
+      function<PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC>("eglGetPerfCounterConstantBRCM");
   EXPECT_EQ(constant(EGL_NUM_COUNTER_GROUPS_BRCM), kFakeGroups);
 }
 

@@ -1,5 +1,5 @@
-// The real EGL that stands behind one of our entry points: its functions, EGL's and GL's, and what it lists of its own.
-// Lives as long as the process, since stubs and threads hold pointers into it.
+// The real EGL that stands behind one of our entry points: its functions, EGL's and GL's, and what
+// it lists of its own. Lives as long as the process, since stubs and threads hold pointers into it.
 #pragma once
 
 #include <EGL/egl.h>
@@ -44,7 +44,8 @@ class Driver {
 
   // For our own calls in a context of this driver.
   const RawGl& raw() {
-    std::call_once(raw_once_, [this] { raw_ = RawGl::load([this](const char* n) { return resolve(n); }); });
+    std::call_once(raw_once_,
+                   [this] { raw_ = RawGl::load([this](const char* n) { return resolve(n); }); });
     return raw_;
   }
 

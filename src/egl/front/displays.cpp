@@ -12,7 +12,8 @@ struct Displays {
   std::vector<KnownDisplay> known;
 
   void erase(const Driver& driver, EGLDisplay display) {
-    std::erase_if(known, [&](const KnownDisplay& k) { return k.driver == &driver && k.display == display; });
+    std::erase_if(
+        known, [&](const KnownDisplay& k) { return k.driver == &driver && k.display == display; });
   }
 };
 

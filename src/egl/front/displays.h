@@ -1,5 +1,5 @@
-// The displays that the application has initialised: where the profiler may make a context of its own to ask what the
-// driver offers.
+// The displays that the application has initialised: where the profiler may make a context of its
+// own to ask what the driver offers.
 #pragma once
 
 #include <EGL/egl.h>

@@ -20,7 +20,8 @@ const char* with_extension(const char* list) try {
   std::string longer = list;
   if (!longer.empty() && longer.back() != ' ') longer += ' ';
   longer += kExtensionName;
-  static auto* const mutex = new std::mutex;  // both live as long as the strings, which the application keeps
+  static auto* const mutex =
+      new std::mutex;  // both live as long as the strings, which the application keeps
   static auto* const strings = new std::set<std::string, std::less<>>;
   const std::lock_guard lock(*mutex);
   return strings->insert(std::move(longer)).first->c_str();

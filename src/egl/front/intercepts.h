@@ -1,5 +1,6 @@
-// What each EGL function of functions.def is to Tally: its handler, run(driver, real, arguments...). `real` may be null
-// where the driver lacks the function; the handler then answers with 0 (EGL_FALSE, no handle).
+// What each EGL function of functions.def is to Tally: its handler, run(driver, real,
+// arguments...). `real` may be null where the driver lacks the function; the handler then answers
+// with 0 (EGL_FALSE, no handle).
 #pragma once
 
 #include <EGL/egl.h>
@@ -27,7 +28,8 @@ struct Pass {
 };
 
 struct Initialize {
-  static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLint* major, EGLint* minor) {
+  static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLint* major,
+                        EGLint* minor) {
     const EGLBoolean done = forward(real, display, major, minor);
     if (done) remember_display(driver, display);
     return done;
@@ -114,7 +116,8 @@ struct QueryString {
 struct GetError {
   static EGLint run(Driver&, auto real) {
     const auto own = take_own_error();
-    const EGLint drivers = forward(real);  // asked for in any case: it is the older one, and is now past
+    const EGLint drivers =
+        forward(real);  // asked for in any case: it is the older one, and is now past
     return own.value_or(drivers);
   }
 };

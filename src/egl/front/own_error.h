@@ -1,5 +1,6 @@
-// How the latest of the extension's functions in a thread ended, where nobody in front of us keeps that (preload): the
-// next eglGetError returns it, success too, in place of what the driver says; any other EGL call in between drops it.
+// How the latest of the extension's functions in a thread ended, where nobody in front of us keeps
+// that (preload): the next eglGetError returns it, success too, in place of what the driver says;
+// any other EGL call in between drops it.
 #pragma once
 
 #include <EGL/egl.h>

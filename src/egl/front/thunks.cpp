@@ -59,7 +59,8 @@ AnyFunction thunk_of(size_t place, EglFn function) {
   const auto row = [&]<size_t... kPlace>(std::index_sequence<kPlace...>) {
     const ThunkRow* const rows[] = {&kThunks<kPlace>...};
     return rows[place];
-  }(std::make_index_sequence<kMostPlaces>());
+  }
+  (std::make_index_sequence<kMostPlaces>());
   return (*row)[static_cast<size_t>(function)];
 }
 

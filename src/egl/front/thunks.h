@@ -1,5 +1,6 @@
-// EGL functions as the application (or libEGL) calls them: each forwards to the driver of its place through its handler.
-// A place is one EGL behind us: a vendor library of libEGL's, or the preloaded program's only EGL.
+// EGL functions as the application (or libEGL) calls them: each forwards to the driver of its place
+// through its handler. A place is one EGL behind us: a vendor library of libEGL's, or the preloaded
+// program's only EGL.
 #pragma once
 
 #include <array>

@@ -9,11 +9,13 @@
 namespace tally::egl {
 namespace {
 
-// Counts outlive their thread, since their sum must not fall; the next thread that comes goes on with them.
+// Counts outlive their thread, since their sum must not fall; the next thread that comes goes on
+// with them.
 class Registry {
  public:
   static Registry& instance() {
-    static auto* const registry = new Registry;  // never destroyed: threads may outlive static objects
+    static auto* const registry =
+        new Registry;  // never destroyed: threads may outlive static objects
     return *registry;
   }
 
@@ -46,8 +48,8 @@ class Registry {
   std::vector<ApiCounts*> free_;
 };
 
-// Gives a thread's counts back when it ends. GL calls that come later still (from other destructors of the thread) take
-// counts anew; those are then never given back, which only costs their memory.
+// Gives a thread's counts back when it ends. GL calls that come later still (from other destructors
+// of the thread) take counts anew; those are then never given back, which only costs their memory.
 struct Lease {
   ApiCounts* counts = nullptr;
   ~Lease() {

@@ -1,6 +1,6 @@
-// What the application asked of GL, counted as its calls pass by. Each thread adds to counts of its own, so that counting
-// takes no lock and no locked instruction; readers add up all threads. The counts only ever grow; who wants a reset or a
-// pause takes differences (Window in group/window.h).
+// What the application asked of GL, counted as its calls pass by. Each thread adds to counts of its
+// own, so that counting takes no lock and no locked instruction; readers add up all threads. The
+// counts only ever grow; who wants a reset or a pause takes differences (Window in group/window.h).
 #pragma once
 
 #include <array>
@@ -72,8 +72,8 @@ class alignas(64) ApiCounts {
   std::array<std::atomic<uint64_t>, kApiCounterCount> values_{};
 };
 
-// Counts for the calling thread to add to until it ends. Never fails: where memory is out, all such threads share one
-// (and may then miss some).
+// Counts for the calling thread to add to until it ends. Never fails: where memory is out, all such
+// threads share one (and may then miss some).
 ApiCounts& counts_for_this_thread();
 
 // The sum over all threads, those that have ended included.

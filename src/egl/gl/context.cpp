@@ -65,11 +65,7 @@ std::shared_ptr<const CollectPlan> collect_plan() {
 }
 
 GlContext::GlContext(Driver& driver, EGLDisplay display, EGLContext handle)
-    : driver_(driver),
-      display_(display),
-      handle_(handle),
-      gl_(driver.raw()),
-      queries_(gl_) {
+    : driver_(driver), display_(display), handle_(handle), gl_(driver.raw()), queries_(gl_) {
   const Version version = parse_version(gl_.glGetString(GL_VERSION));
   is_es_ = version.es;
   has_pixel_buffers_ = version.number >= (version.es ? 30 : 21);

@@ -1,8 +1,10 @@
-// One GL context of the application, from the first time it is made current through us until it is destroyed.
+// One GL context of the application, from the first time it is made current through us until it is
+// destroyed.
 //
-// All members but the totals belong to the thread in which the context is current. What is collected in it follows the
-// plan that the profiler sets (CollectPlan): contexts look at it when they begin a segment. Out of memory loses values,
-// never a call of the application's: nothing here throws but the constructor and the two that list.
+// All members but the totals belong to the thread in which the context is current. What is
+// collected in it follows the plan that the profiler sets (CollectPlan): contexts look at it when
+// they begin a segment. Out of memory loses values, never a call of the application's: nothing here
+// throws but the constructor and the two that list.
 #pragma once
 
 #include <EGL/egl.h>
@@ -47,17 +49,20 @@ class GlContext {
   }
   // The frame is complete: ends the segment, takes the results that are there.
   void end_frame() noexcept;
-  // Ends the segment and waits for all results: before the context is left or destroyed, and when a value is asked for.
+  // Ends the segment and waits for all results: before the context is left or destroyed, and when a
+  // value is asked for.
   void settle() noexcept;
 
   // What this context can measure. Changes nothing that the application can see.
   QueryKinds try_query_kinds();
   DriverCounters list_driver_counters();
 
-  // glGetError as the application calls it; `error` is what the driver says. An error that we found before comes first:
-  // GL keeps the first one until it is asked for and drops what comes meanwhile.
+  // glGetError as the application calls it; `error` is what the driver says. An error that we found
+  // before comes first: GL keeps the first one until it is asked for and drops what comes
+  // meanwhile.
   GLenum application_gets_error(GLenum error) {
-    if (stashed_error_ == GL_NO_ERROR) [[likely]] return error;
+    if (stashed_error_ == GL_NO_ERROR) [[likely]]
+      return error;
     return std::exchange(stashed_error_, static_cast<GLenum>(GL_NO_ERROR));
   }
 
@@ -69,7 +74,8 @@ class GlContext {
   void before_monitor_begins() noexcept;
   void after_monitor_ends() noexcept;
 
-  // glNewList with GL_COMPILE or another mode; 0 when the list ends. Queries would be compiled into the list.
+  // glNewList with GL_COMPILE or another mode; 0 when the list ends. Queries would be compiled into
+  // the list.
   void set_list_mode(GLenum list_mode) { list_mode_ = list_mode; }
 
   // glBegin to glEnd.

@@ -1,9 +1,9 @@
 #include "egl/gl/contexts.h"
 
 #include <array>
+#include <exception>
 #include <map>
 #include <mutex>
-#include <exception>
 #include <utility>
 #include <vector>
 
@@ -17,7 +17,8 @@ using Key = std::pair<const Driver*, EGLContext>;
 class Registry {
  public:
   static Registry& instance() {
-    static auto* const registry = new Registry;  // never destroyed: threads may outlive static objects
+    static auto* const registry =
+        new Registry;  // never destroyed: threads may outlive static objects
     return *registry;
   }
 

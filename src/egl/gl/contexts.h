@@ -1,5 +1,5 @@
-// The contexts of the application that were ever current through us, by driver and handle, and which is current in which
-// thread. Totals of contexts that are gone stay in the sums.
+// The contexts of the application that were ever current through us, by driver and handle, and
+// which is current in which thread. Totals of contexts that are gone stay in the sums.
 #pragma once
 
 #include <EGL/egl.h>
@@ -10,14 +10,15 @@
 
 namespace tally::egl {
 
-// The driver has just made this context current in the calling thread (EGL_NO_CONTEXT: none). Never fails; a context for
-// which there is no memory is passed through unobserved.
+// The driver has just made this context current in the calling thread (EGL_NO_CONTEXT: none). Never
+// fails; a context for which there is no memory is passed through unobserved.
 void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) noexcept;
 
 // The calling thread is about to lose its current context, or may: takes its results.
 void settle_current_context() noexcept;
 
-// The application destroys the context, or terminates the display. One that is current somewhere lives until it is left.
+// The application destroys the context, or terminates the display. One that is current somewhere
+// lives until it is left.
 void forget_context(Driver& driver, EGLDisplay display, EGLContext handle) noexcept;
 void forget_display(Driver& driver, EGLDisplay display) noexcept;
 

@@ -14,9 +14,12 @@ using Type = DriverCounter::Type;
 
 uint64_t largest(Type type) {
   switch (type) {
-    case Type::Uint32: return UINT32_MAX;
-    case Type::Uint64: return UINT64_MAX;
-    default: return UINT64_MAX / DriverCounter::kFraction;
+    case Type::Uint32:
+      return UINT32_MAX;
+    case Type::Uint64:
+      return UINT64_MAX;
+    default:
+      return UINT64_MAX / DriverCounter::kFraction;
   }
 }
 
@@ -39,11 +42,12 @@ DriverCounter amd_counter(const RawGl& gl, GLuint group, GLuint id) {
   counter.id = id;
   counter.is_level = type == GL_PERCENTAGE_AMD;
   counter.unit = counter.is_level ? "%" : "";
-  counter.type = type == GL_UNSIGNED_INT64_AMD                     ? Type::Uint64
-                 : type == GL_FLOAT || type == GL_PERCENTAGE_AMD   ? Type::Float
-                                                                   : Type::Uint32;
+  counter.type = type == GL_UNSIGNED_INT64_AMD                   ? Type::Uint64
+                 : type == GL_FLOAT || type == GL_PERCENTAGE_AMD ? Type::Float
+                                                                 : Type::Uint32;
   counter.denominator = counter.type == Type::Float ? DriverCounter::kFraction : 1;
-  // A sum over many frames may pass what one result can hold; only a level is bound by the driver's range.
+  // A sum over many frames may pass what one result can hold; only a level is bound by the driver's
+  // range.
   counter.maximum = counter.is_level ? 100 : UINT64_MAX / counter.denominator;
   return counter;
 }
@@ -60,8 +64,12 @@ void list_amd(const RawGl& gl, DriverCounters& all) {
     std::vector<GLuint> ids(kMostCounters);
     gl.glGetPerfMonitorCountersAMD(id, &count, &max_active, kMostCounters, ids.data());
     ids.resize(std::clamp<GLint>(count, 0, kMostCounters));
-    DriverCounterGroup group{DriverCounterGroup::Api::AmdMonitor, id, amd_group_name(gl, id),
-                             static_cast<uint32_t>(std::max(max_active, 0)), 0, {}};
+    DriverCounterGroup group{DriverCounterGroup::Api::AmdMonitor,
+                             id,
+                             amd_group_name(gl, id),
+                             static_cast<uint32_t>(std::max(max_active, 0)),
+                             0,
+                             {}};
     for (const GLuint counter : ids) group.counters.push_back(amd_counter(gl, id, counter));
     if (!group.counters.empty() && group.max_active > 0) all.groups.push_back(std::move(group));
   }
@@ -70,11 +78,16 @@ void list_amd(const RawGl& gl, DriverCounters& all) {
 std::optional<Type> intel_type(GLuint type) {
   switch (type) {
     case GL_PERFQUERY_COUNTER_DATA_UINT32_INTEL:
-    case GL_PERFQUERY_COUNTER_DATA_BOOL32_INTEL: return Type::Uint32;
-    case GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL: return Type::Uint64;
-    case GL_PERFQUERY_COUNTER_DATA_FLOAT_INTEL: return Type::Float;
-    case GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL: return Type::Double;
-    default: return std::nullopt;
+    case GL_PERFQUERY_COUNTER_DATA_BOOL32_INTEL:
+      return Type::Uint32;
+    case GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL:
+      return Type::Uint64;
+    case GL_PERFQUERY_COUNTER_DATA_FLOAT_INTEL:
+      return Type::Float;
+    case GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL:
+      return Type::Double;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -86,7 +99,8 @@ std::optional<DriverCounter> intel_counter(const RawGl& gl, GLuint query, GLuint
   gl.glGetPerfCounterInfoINTEL(query, place, name.size() - 1, name.data(), description.size() - 1,
                                description.data(), &offset, &bytes, &kind, &data_type, &raw_max);
   const auto type = intel_type(data_type);
-  if (!type || offset > result_bytes || result_bytes - offset < DriverCounter::size_of(*type)) return std::nullopt;
+  if (!type || offset > result_bytes || result_bytes - offset < DriverCounter::size_of(*type))
+    return std::nullopt;
 
   DriverCounter counter{};
   counter.name = name.data();
@@ -96,7 +110,8 @@ std::optional<DriverCounter> intel_counter(const RawGl& gl, GLuint query, GLuint
   counter.is_level = kind != GL_PERFQUERY_COUNTER_EVENT_INTEL &&
                      kind != GL_PERFQUERY_COUNTER_DURATION_RAW_INTEL &&
                      kind != GL_PERFQUERY_COUNTER_RAW_INTEL;
-  counter.denominator = *type == Type::Float || *type == Type::Double ? DriverCounter::kFraction : 1;
+  counter.denominator =
+      *type == Type::Float || *type == Type::Double ? DriverCounter::kFraction : 1;
   counter.maximum = !counter.is_level ? UINT64_MAX / counter.denominator
                     : raw_max != 0    ? raw_max
                                       : largest(*type);

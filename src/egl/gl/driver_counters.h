@@ -1,6 +1,6 @@
-// The counters that the driver itself offers: the groups of GL_AMD_performance_monitor and the queries of
-// GL_INTEL_performance_query, under the driver's own names.
-// This is what a driver lists, the same for all its contexts; driver_segments.h measures.
+// The counters that the driver itself offers: the groups of GL_AMD_performance_monitor and the
+// queries of GL_INTEL_performance_query, under the driver's own names. This is what a driver lists,
+// the same for all its contexts; driver_segments.h measures.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ struct DriverCounter {
 
   std::string name;
   std::string unit;
-  GLuint id;               // AMD: the counter; INTEL: its place in the list of the query, from 1
-  uint64_t minimum;        // in the unit
+  GLuint id;         // AMD: the counter; INTEL: its place in the list of the query, from 1
+  uint64_t minimum;  // in the unit
   uint64_t maximum;
   uint64_t denominator;
-  bool is_level;           // the last value counts, not the sum
+  bool is_level;  // the last value counts, not the sum
   Type type;
-  GLuint offset;           // INTEL: of the value in the result
-  size_t total;            // index in DriverSegments::total()
+  GLuint offset;  // INTEL: of the value in the result
+  size_t total;   // index in DriverSegments::total()
 };
 
 struct DriverCounterGroup {
@@ -33,7 +33,7 @@ struct DriverCounterGroup {
   GLuint id;
   std::string name;
   uint32_t max_active;
-  GLuint result_bytes;     // INTEL
+  GLuint result_bytes;  // INTEL
   std::vector<DriverCounter> counters;
 };
 

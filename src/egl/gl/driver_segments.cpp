@@ -9,7 +9,8 @@ namespace {
 
 using Type = DriverCounter::Type;
 
-constexpr size_t kMostPending = 64;  // results that may be on their way before we wait for the oldest
+constexpr size_t kMostPending =
+    64;  // results that may be on their way before we wait for the oldest
 
 bool any(const std::vector<bool>& bits) {
   return std::find(bits.begin(), bits.end(), true) != bits.end();
@@ -24,15 +25,21 @@ T load(const std::byte* bytes) {
 
 // In 1/DriverCounter::kFraction; what is no number or negative is 0.
 uint64_t fixed_point(double value) {
-  return value > 0 && std::isfinite(value) ? static_cast<uint64_t>(value * DriverCounter::kFraction + 0.5) : 0;
+  return value > 0 && std::isfinite(value)
+             ? static_cast<uint64_t>(value * DriverCounter::kFraction + 0.5)
+             : 0;
 }
 
 uint64_t decode(Type type, const std::byte* bytes) {
   switch (type) {
-    case Type::Uint32: return load<uint32_t>(bytes);
-    case Type::Uint64: return load<uint64_t>(bytes);
-    case Type::Float: return fixed_point(load<float>(bytes));
-    default: return fixed_point(load<double>(bytes));
+    case Type::Uint32:
+      return load<uint32_t>(bytes);
+    case Type::Uint64:
+      return load<uint64_t>(bytes);
+    case Type::Float:
+      return fixed_point(load<float>(bytes));
+    default:
+      return fixed_point(load<double>(bytes));
   }
 }
 
@@ -148,12 +155,13 @@ void DriverSegments::finish(const Running& running) {
 // The result is a row of {group, counter, value}, the value as long as its type says.
 void DriverSegments::read_amd(const Running& running) {
   GLuint bytes = 0;
-  gl_.glGetPerfMonitorCounterDataAMD(running.handle, GL_PERFMON_RESULT_SIZE_AMD, sizeof bytes, &bytes,
-                                     nullptr);
+  gl_.glGetPerfMonitorCounterDataAMD(running.handle, GL_PERFMON_RESULT_SIZE_AMD, sizeof bytes,
+                                     &bytes, nullptr);
   std::vector<GLuint> words((bytes + 3) / 4);
   GLint written = 0;
   gl_.glGetPerfMonitorCounterDataAMD(running.handle, GL_PERFMON_RESULT_AMD,
-                                     static_cast<GLsizei>(words.size() * 4), words.data(), &written);
+                                     static_cast<GLsizei>(words.size() * 4), words.data(),
+                                     &written);
   words.resize(std::min<size_t>(words.size(), static_cast<size_t>(std::max(written, 0)) / 4));
   const auto& counters = running.group->counters;
   for (size_t i = 0; i + 2 < words.size();) {

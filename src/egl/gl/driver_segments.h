@@ -1,6 +1,6 @@
-// Measures a choice of the driver's own counters in one context, between open() and close(), as GpuQueries does for GL's
-// queries. Where the application runs a monitor or performance query of its own, ours are ended before it begins and
-// stay off until it has ended.
+// Measures a choice of the driver's own counters in one context, between open() and close(), as
+// GpuQueries does for GL's queries. Where the application runs a monitor or performance query of
+// its own, ours are ended before it begins and stay off until it has ended.
 #pragma once
 
 #include <atomic>

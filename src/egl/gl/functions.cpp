@@ -12,11 +12,13 @@ constexpr std::array<std::string_view, kFnCount> kNames = {
 #undef GL
 };
 
-// Indices of kNames in the order of the names: a driver's table is filled by a few thousand look-ups.
+// Indices of kNames in the order of the names: a driver's table is filled by a few thousand
+// look-ups.
 constexpr std::array<uint16_t, kFnCount> kByName = [] {
   std::array<uint16_t, kFnCount> order{};
   for (size_t i = 0; i < kFnCount; i++) order[i] = static_cast<uint16_t>(i);
-  std::sort(order.begin(), order.end(), [](uint16_t a, uint16_t b) { return kNames[a] < kNames[b]; });
+  std::sort(order.begin(), order.end(),
+            [](uint16_t a, uint16_t b) { return kNames[a] < kNames[b]; });
   return order;
 }();
 

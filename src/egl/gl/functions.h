@@ -1,4 +1,5 @@
-// The GL functions that Tally stands in front of (functions.def): numbers, names and the stubs that applications call.
+// The GL functions that Tally stands in front of (functions.def): numbers, names and the stubs that
+// applications call.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,8 @@ inline constexpr size_t kFnCount = 0
 const char* name_of(Fn function);
 std::optional<Fn> find_function(std::string_view name);
 
-// What the application gets instead of the driver's function. It calls the driver through the table of the current
-// context's driver (hot.h).
+// What the application gets instead of the driver's function. It calls the driver through the table
+// of the current context's driver (hot.h).
 AnyFunction stub_of(Fn function);
 
 }  // namespace tally::egl

@@ -5,7 +5,8 @@
 namespace tally::egl {
 namespace {
 
-constexpr size_t kMostPending = 256;  // results that may be on their way before we wait for the oldest
+constexpr size_t kMostPending =
+    256;  // results that may be on their way before we wait for the oldest
 
 constexpr std::array<GLenum, kQueryKindCount> kTargets = {
     GL_TIME_ELAPSED,
@@ -27,7 +28,8 @@ constexpr std::array<GLenum, kQueryKindCount> kTargets = {
 
 GLenum target_of(QueryKind kind) { return kTargets[static_cast<size_t>(kind)]; }
 
-// The kind of ours that cannot be active together with a query of this target. We use stream 0 of the indexed targets.
+// The kind of ours that cannot be active together with a query of this target. We use stream 0 of
+// the indexed targets.
 std::optional<QueryKind> rival_of(GLenum target, GLuint index) {
   if (index != 0) return std::nullopt;
   if (target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE) {
@@ -118,7 +120,8 @@ QueryKinds GpuQueries::try_kinds() {
 
 // Looking leaves no trace among the application's names.
 void GpuQueries::forget_names() {
-  if (!all_names_.empty()) gl_.glDeleteQueries(static_cast<GLsizei>(all_names_.size()), all_names_.data());
+  if (!all_names_.empty())
+    gl_.glDeleteQueries(static_cast<GLsizei>(all_names_.size()), all_names_.data());
   all_names_.clear();
   for (auto& names : free_names_) names.clear();
 }

@@ -1,9 +1,10 @@
-// Query objects of ours in one context of the application: begun when the GPU gets work, ended at the end of the frame or
-// when a value is asked for, read when the GPU is done with them.
+// Query objects of ours in one context of the application: begun when the GPU gets work, ended at
+// the end of the frame or when a value is asked for, read when the GPU is done with them.
 //
-// The application does not notice them. A query that it begins itself of the same kind wins: ours is ended before and a
-// new one begun after it, and what the GPU does in between is not in our sum. GPU time is a pair of timestamps, which
-// conflict with nothing (a TIME_ELAPSED query where the driver has no timestamps).
+// The application does not notice them. A query that it begins itself of the same kind wins: ours
+// is ended before and a new one begun after it, and what the GPU does in between is not in our sum.
+// GPU time is a pair of timestamps, which conflict with nothing (a TIME_ELAPSED query where the
+// driver has no timestamps).
 //
 // All calls come from the thread in which the context is current, except totals().
 #pragma once
@@ -25,8 +26,8 @@ class GpuQueries {
   // Which kinds this context can give, found out by trying. Ends nothing of the application's.
   QueryKinds try_kinds();
 
-  // Between open() and close() the kinds asked for are measured. The caller of anything here that calls GL holds an
-  // ErrorGuard.
+  // Between open() and close() the kinds asked for are measured. The caller of anything here that
+  // calls GL holds an ErrorGuard.
   void open(QueryKinds kinds);
   void close();
   bool is_open() const { return open_; }
@@ -35,7 +36,8 @@ class GpuQueries {
   // Adds the results that are there to the totals; with `wait` all results.
   void harvest(bool wait);
 
-  // Around the application's calls that begin or end a query of its own, or try to, while a segment is open.
+  // Around the application's calls that begin or end a query of its own, or try to, while a segment
+  // is open.
   void before_application(GLenum target, GLuint index);
   void after_application(GLenum target, GLuint index);
   // The application asks which query of this target is active: true where it would see ours.
@@ -66,17 +68,18 @@ class GpuQueries {
   const RawGl& gl_;
   QueryTotals totals_{};
   bool open_ = false;
-  QueryKinds wanted_ = 0;    // by the segment that is open
-  QueryKinds failed_ = 0;    // this context cannot
+  QueryKinds wanted_ = 0;  // by the segment that is open
+  QueryKinds failed_ = 0;  // this context cannot
   std::optional<bool> timestamps_;
   std::array<GLuint, kQueryKindCount> active_{};  // our query names, 0 where none
   std::deque<Pending> pending_;
-  std::array<std::vector<GLuint>, kQueryKindCount> free_names_;  // a query object keeps its target for ever
+  std::array<std::vector<GLuint>, kQueryKindCount>
+      free_names_;  // a query object keeps its target for ever
   std::vector<GLuint> all_names_;
 };
 
-// Keeps GL's error flag as the application left it: takes an error that is pending and gives it back through `stash`, and
-// drops those that come while the guard stands.
+// Keeps GL's error flag as the application left it: takes an error that is pending and gives it
+// back through `stash`, and drops those that come while the guard stands.
 class ErrorGuard {
  public:
   ErrorGuard(const RawGl& gl, GLenum& stash) : gl_(gl) {
@@ -92,7 +95,8 @@ class ErrorGuard {
   bool raised() const { return raised_; }
 
  private:
-  // The first error; then there may be more where the driver is distributed, or for ever where the context is lost.
+  // The first error; then there may be more where the driver is distributed, or for ever where the
+  // context is lost.
   GLenum clear() {
     const GLenum first = gl_.glGetError();
     GLenum next = first;

@@ -1,9 +1,10 @@
-// Every GL function's declaration, desktop and ES, for deducing signatures. Included by the few files that make tables of
-// them; calls go through GlTable or RawGl, never to these symbols.
+// Every GL function's declaration, desktop and ES, for deducing signatures. Included by the few
+// files that make tables of them; calls go through GlTable or RawGl, never to these symbols.
 #pragma once
 
 #define GL_GLEXT_PROTOTYPES 1
-// clang-format off: each needs the one before
+// Each needs the one before.
+// clang-format off
 #include <GL/gl.h>
 #include <GL/glext.h>
 #include <GLES/gl.h>

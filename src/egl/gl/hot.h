@@ -1,5 +1,5 @@
-// What every GL call of the application reads on its way through a stub: kept to a few words of thread-local storage (in
-// the initial-exec model, one instruction away) and one shared word.
+// What every GL call of the application reads on its way through a stub: kept to a few words of
+// thread-local storage (in the initial-exec model, one instruction away) and one shared word.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ class GlContext;
 // Stands where a driver has no such function: takes any arguments and returns 0 (do_nothing.cpp).
 extern "C" void tally_egl_do_nothing();
 
-// One driver's own functions, by Fn. Entries are set once, possibly while other threads read others.
+// One driver's own functions, by Fn. Entries are set once, possibly while other threads read
+// others.
 class GlTable {
  public:
   constexpr GlTable() : GlTable(std::make_index_sequence<kFnCount>()) {}

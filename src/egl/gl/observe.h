@@ -1,8 +1,9 @@
 // What each function of functions.def is to Tally: its handler.
 //
-// A handler counts one call: count(call, arguments...), before the driver gets it. With kWork it makes the GPU work, with
-// kTime its duration is added to that counter. A handler with kAlways stands in for the whole call, whether anything is
-// collected or not: run(thread, real, arguments...).
+// A handler counts one call: count(call, arguments...), before the driver gets it. With kWork it
+// makes the GPU work, with kTime its duration is added to that counter. A handler with kAlways
+// stands in for the whole call, whether anything is collected or not: run(thread, real,
+// arguments...).
 #pragma once
 
 #include <tuple>
@@ -210,20 +211,23 @@ auto argument_from_end(const Arguments&... arguments) {
   return std::get<sizeof...(Arguments) - kFromEnd>(std::tie(arguments...));
 }
 
-// The extent stands before `kBehind` last arguments, the last three of which are format, type and pixels.
+// The extent stands before `kBehind` last arguments, the last three of which are format, type and
+// pixels.
 template <size_t kDimensions, size_t kBehind>
 uint64_t texture_bytes(const auto&... arguments) {
   uint64_t pixels = size_of(argument_from_end<kBehind + 1>(arguments...));
   if constexpr (kDimensions >= 2) pixels *= size_of(argument_from_end<kBehind + 2>(arguments...));
   if constexpr (kDimensions >= 3) pixels *= size_of(argument_from_end<kBehind + 3>(arguments...));
-  return pixels * pixel_bits(argument_from_end<3>(arguments...), argument_from_end<2>(arguments...)) /
-         8;
+  return pixels *
+         pixel_bits(argument_from_end<3>(arguments...), argument_from_end<2>(arguments...)) / 8;
 }
-// glTexImage without pixels only makes the texture. Through a pixel buffer the pointer is an offset, and may be 0.
+// glTexImage without pixels only makes the texture. Through a pixel buffer the pointer is an
+// offset, and may be 0.
 template <size_t kDimensions>
 struct TexImage {
   static void count(Call& call, auto... arguments) {
-    if (argument_from_end<1>(arguments...) == nullptr && !call.is_bound(GL_PIXEL_UNPACK_BUFFER_BINDING)) {
+    if (argument_from_end<1>(arguments...) == nullptr &&
+        !call.is_bound(GL_PIXEL_UNPACK_BUFFER_BINDING)) {
       return;
     }
     call.upload_texture(texture_bytes<kDimensions, 4>(arguments...));

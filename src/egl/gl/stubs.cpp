@@ -1,4 +1,5 @@
-// The stub of each function of functions.def. Where nothing is collected it reads two words and jumps to the driver.
+// The stub of each function of functions.def. Where nothing is collected it reads two words and
+// jumps to the driver.
 
 #include "egl/gl/functions.h"
 #include "egl/gl/headers.h"
@@ -9,11 +10,17 @@ namespace tally::egl {
 namespace {
 
 template <typename Handler>
-concept Always = requires { requires Handler::kAlways; };
+concept Always = requires {
+  requires Handler::kAlways;
+};
 template <typename Handler>
-concept MakesWork = requires { requires Handler::kWork; };
+concept MakesWork = requires {
+  requires Handler::kWork;
+};
 template <typename Handler>
-concept Timed = requires { Handler::kTime; };
+concept Timed = requires {
+  Handler::kTime;
+};
 
 template <typename Handler, typename Result, typename... Arguments>
 [[gnu::noinline]] Result observed(HotThread& thread, Result (*real)(Arguments...),
@@ -42,7 +49,8 @@ struct Stub<kFunction, Handler, Result(Arguments...)> {
     if constexpr (Always<Handler>) {
       return Handler::run(thread, real, arguments...);
     } else {
-      if (collecting() == 0) [[likely]] return real(arguments...);
+      if (collecting() == 0) [[likely]]
+        return real(arguments...);
       return observed<Handler>(thread, real, arguments...);
     }
   }

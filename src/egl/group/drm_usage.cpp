@@ -54,7 +54,8 @@ void read_line(std::string_view line, Client& client) {
   const auto value = parse_value(text);
   if (!value) return;
   if (key.starts_with("drm-engine-capacity-")) return;  // how many engines, no time
-  if (const auto engine = after(key, "drm-engine-")) client.usage.engine_ns[*engine] = value->number;
+  if (const auto engine = after(key, "drm-engine-"))
+    client.usage.engine_ns[*engine] = value->number;
   // Older drivers write drm-memory-, others drm-resident-, some both for the same memory.
   if (const auto region = after(key, "drm-memory-")) {
     client.usage.memory_bytes.emplace(*region, bytes_of(*value));
@@ -90,7 +91,8 @@ DrmUsage read_drm_usage(const std::string& process_folder) {
     const auto client = read_client(fs::path(process_folder) / "fdinfo" / entry->path().filename());
     if (!client || !seen.emplace(client->device, client->id).second) continue;
     for (const auto& [engine, time] : client->usage.engine_ns) sum.engine_ns[engine] += time;
-    for (const auto& [region, bytes] : client->usage.memory_bytes) sum.memory_bytes[region] += bytes;
+    for (const auto& [region, bytes] : client->usage.memory_bytes)
+      sum.memory_bytes[region] += bytes;
   }
   return sum;
 }

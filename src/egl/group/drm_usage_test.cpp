@@ -71,7 +71,8 @@ TEST_F(DrmUsageOf, other_descriptors_are_not_read) {
 
 TEST_F(DrmUsageOf, text_that_is_no_usage_gives_nothing) {
   descriptor("3", "/dev/dri/card0", "drm-driver:\tast\npos:\t0\n");
-  descriptor("4", "/dev/dri/card1", "drm-client-id:\t1\ndrm-engine-x:\nnonsense\ndrm-engine-y: many ns\ndrm-engine-");
+  descriptor("4", "/dev/dri/card1",
+             "drm-client-id:\t1\ndrm-engine-x:\nnonsense\ndrm-engine-y: many ns\ndrm-engine-");
   const DrmUsage usage = read();
   EXPECT_TRUE(usage.engine_ns.empty());
   EXPECT_TRUE(usage.memory_bytes.empty());

@@ -1,5 +1,5 @@
-// Times of the application's frames: from one swap of a surface to its next. Collected while somebody wants them; a pause
-// in the collecting never counts as a frame.
+// Times of the application's frames: from one swap of a surface to its next. Collected while
+// somebody wants them; a pause in the collecting never counts as a frame.
 #pragma once
 
 #include <EGL/egl.h>
@@ -14,10 +14,10 @@ namespace tally::egl {
 // Nanoseconds. The totals only grow; latest, shortest and longest are since reset_extremes().
 struct FrameNumbers {
   uint64_t swaps = 0;
-  uint64_t frames = 0;        // pairs of swaps of one surface
-  uint64_t frame_time = 0;    // sum over the frames
-  uint64_t swap_time = 0;     // time the application spent in the call, sum over the swaps
-  uint64_t latest = 0;        // 0 before the first frame
+  uint64_t frames = 0;      // pairs of swaps of one surface
+  uint64_t frame_time = 0;  // sum over the frames
+  uint64_t swap_time = 0;   // time the application spent in the call, sum over the swaps
+  uint64_t latest = 0;      // 0 before the first frame
   uint64_t shortest = 0;
   uint64_t longest = 0;
 };

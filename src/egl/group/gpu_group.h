@@ -1,4 +1,5 @@
-// What GL's query objects say of the GPU's work (gl/gpu_queries.h). Lists what the contexts seen so far can give.
+// What GL's query objects say of the GPU's work (gl/gpu_queries.h). Lists what the contexts seen so
+// far can give.
 #pragma once
 
 #include "egl/group/group.h"

@@ -1,7 +1,8 @@
 // A group of counters as EGL_BRCM_performance_counters lists it.
 //
-// Groups and counters are only ever added at the end of their lists (some are known only once a context exists), so the
-// indices that an application holds stay good. All members are called under the session's lock.
+// Groups and counters are only ever added at the end of their lists (some are known only once a
+// context exists), so the indices that an application holds stay good. All members are called under
+// the session's lock.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace tally::egl {
 
 struct CounterInfo {
   enum class Kind {
-    Total,    // only grows while something is collected; the application sees the growth since its last reset
+    Total,    // only grows while something is collected; the application sees the growth since its
+              // last reset
     Level,    // what it is now; no reset changes it
     Extreme,  // found since the last reset; reset_extremes() begins anew
   };
@@ -51,7 +53,8 @@ class Group {
   virtual uint32_t max_active() const { return static_cast<uint32_t>(counters_.size()); }
 
   virtual void add_wants(const std::vector<bool>& chosen, Wants& wants) const = 0;
-  // The value of every counter now, in the order of counters(). For totals: since the process began.
+  // The value of every counter now, in the order of counters(). For totals: since the process
+  // began.
   virtual std::vector<uint64_t> read() = 0;
   virtual void reset_extremes() {}
 

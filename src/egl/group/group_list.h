@@ -1,5 +1,6 @@
-// All groups, in the order in which the extension numbers them. The fixed ones come first; those that depend on the driver
-// follow when a context or a display of the application's shows what it offers.
+// All groups, in the order in which the extension numbers them. The fixed ones come first; those
+// that depend on the driver follow when a context or a display of the application's shows what it
+// offers.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,9 @@ class GroupList {
  public:
   GroupList();
 
-  // Adds what has become known. For the driver and API of the context that is current in the calling thread, or, where
-  // nothing has been asked yet and there is none, of the latest display, it asks a context of our own.
+  // Adds what has become known. For the driver and API of the context that is current in the
+  // calling thread, or, where nothing has been asked yet and there is none, of the latest display,
+  // it asks a context of our own.
   void discover();
 
   size_t size() const { return groups_.size(); }

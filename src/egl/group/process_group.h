@@ -1,4 +1,5 @@
-// The process as the kernel sees it, and its use of GPUs where the kernel's drivers tell (group/drm_usage.h).
+// The process as the kernel sees it, and its use of GPUs where the kernel's drivers tell
+// (group/drm_usage.h).
 #pragma once
 
 #include "egl/group/drm_usage.h"

@@ -1,7 +1,7 @@
 /* The symbols by which a preloaded program finds us: each jumps to its stub or thunk. In assembly, because a symbol for a
  * function of any signature has no other common form. The tables are in the order of the .def files. */
 
-#include "egl/preload/jump.h"
+#include "egl/preload/jump.inc"
 
   .text
   .hidden tally_egl_gl_stubs

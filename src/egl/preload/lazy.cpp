@@ -1,4 +1,5 @@
-// Each GL function of functions.def before the real one is known: finds it, enters it into the table, and calls it.
+// Each GL function of functions.def before the real one is known: finds it, enters it into the
+// table, and calls it.
 
 #include <array>
 

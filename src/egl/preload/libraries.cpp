@@ -10,9 +10,9 @@ namespace tally::egl {
 namespace {
 
 // Both names of each: those that distributions install, and those that programs bring along.
-constexpr const char* kLibraries[] = {"libEGL.so.1",        "libEGL.so",    "libGLESv2.so.2",
-                                      "libGLESv2.so",       "libOpenGL.so.0", "libGL.so.1",
-                                      "libGLESv1_CM.so.1",  "libGLESv1_CM.so"};
+constexpr const char* kLibraries[] = {"libEGL.so.1",       "libEGL.so",      "libGLESv2.so.2",
+                                      "libGLESv2.so",      "libOpenGL.so.0", "libGL.so.1",
+                                      "libGLESv1_CM.so.1", "libGLESv1_CM.so"};
 
 void* find_in_open_libraries(const char* name) {
   for (const char* library : kLibraries) {

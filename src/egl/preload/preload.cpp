@@ -59,9 +59,11 @@ bool is_ours(const char* name) noexcept {
 }
 
 void* look_up_ours(void* handle, const char* name) noexcept {
-  // In the default search our own symbols come first; without the real one behind them there is no such function.
+  // In the default search our own symbols come first; without the real one behind them there is no
+  // such function.
   void* const real = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
-  const bool has_egl = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, "eglInitialize") != nullptr;
+  const bool has_egl =
+      real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, "eglInitialize") != nullptr;
   if (entry_point(name) != nullptr ? !has_egl : real == nullptr) return real;
   if (real != nullptr) {
     const auto address = reinterpret_cast<AnyFunction>(real);
@@ -73,7 +75,8 @@ void* look_up_ours(void* handle, const char* name) noexcept {
 
 }  // namespace tally::egl
 
-extern "C" __attribute__((visibility("default"))) __eglMustCastToProperFunctionPointerType EGLAPIENTRY
+extern "C" __attribute__((visibility("default")))
+__eglMustCastToProperFunctionPointerType EGLAPIENTRY
 eglGetProcAddress(const char* name) {
   using namespace tally::egl;
   take_own_error();

@@ -20,7 +20,8 @@ constexpr EGLint kLongestString = 128;  // the terminating zero included
 constinit std::atomic<void (*)()> g_begin_call{nullptr};
 constinit std::atomic<void (*)(EGLint)> g_report{nullptr};
 
-// Every entry point runs its body here: no exception goes out, and the thread's EGL error becomes what the body returns.
+// Every entry point runs its body here: no exception goes out, and the thread's EGL error becomes
+// what the body returns.
 template <typename Body>
 EGLint run(Body body) noexcept {
   if (const auto begin_call = g_begin_call.load(std::memory_order_acquire)) begin_call();
@@ -83,8 +84,11 @@ TALLY_EXPORT EGLint EGLAPIENTRY eglGetPerfCounterConstantBRCM(EGLenum pname) {
       case EGL_NUM_COUNTER_GROUPS_BRCM:
         value = static_cast<EGLint>(session().group_count());
         return EGL_SUCCESS;
-      case EGL_MAX_COUNTER_STRING_LEN_BRCM: value = kLongestString; return EGL_SUCCESS;
-      default: return EGL_BAD_PARAMETER;
+      case EGL_MAX_COUNTER_STRING_LEN_BRCM:
+        value = kLongestString;
+        return EGL_SUCCESS;
+      default:
+        return EGL_BAD_PARAMETER;
     }
   });
   return value;
@@ -104,10 +108,12 @@ TALLY_EXPORT EGLBoolean EGLAPIENTRY eglGetPerfCounterGroupInfoBRCM(EGLint group,
          }) == EGL_SUCCESS;
 }
 
-TALLY_EXPORT EGLBoolean EGLAPIENTRY eglGetPerfCounterInfoBRCM(
-    EGLint group, EGLint counter, EGLuint64BRCM* minValue, EGLuint64BRCM* maxValue,
-    EGLuint64BRCM* denominator, EGLint nameStrSize, char* nameStr, EGLint unitStrSize,
-    char* unitStr) {
+TALLY_EXPORT EGLBoolean EGLAPIENTRY eglGetPerfCounterInfoBRCM(EGLint group, EGLint counter,
+                                                              EGLuint64BRCM* minValue,
+                                                              EGLuint64BRCM* maxValue,
+                                                              EGLuint64BRCM* denominator,
+                                                              EGLint nameStrSize, char* nameStr,
+                                                              EGLint unitStrSize, char* unitStr) {
   return run([&]() -> EGLint {
            const auto found = session().describe_counter(group, counter);
            if (!found) return EGL_BAD_PARAMETER;
@@ -123,11 +129,16 @@ TALLY_EXPORT EGLBoolean EGLAPIENTRY eglGetPerfCounterInfoBRCM(
 TALLY_EXPORT EGLBoolean EGLAPIENTRY eglSetPerfCountingBRCM(EGLenum pname) {
   return run([&]() -> EGLint {
            switch (pname) {
-             case EGL_ACQUIRE_COUNTERS_BRCM: return session().acquire();
-             case EGL_RELEASE_COUNTERS_BRCM: return session().release();
-             case EGL_START_COUNTERS_BRCM: return session().start();
-             case EGL_STOP_COUNTERS_BRCM: return session().stop();
-             default: return EGL_BAD_PARAMETER;
+             case EGL_ACQUIRE_COUNTERS_BRCM:
+               return session().acquire();
+             case EGL_RELEASE_COUNTERS_BRCM:
+               return session().release();
+             case EGL_START_COUNTERS_BRCM:
+               return session().start();
+             case EGL_STOP_COUNTERS_BRCM:
+               return session().stop();
+             default:
+               return EGL_BAD_PARAMETER;
            }
          }) == EGL_SUCCESS;
 }

@@ -38,7 +38,8 @@ std::optional<CounterInfo> Session::describe_counter(EGLint group, EGLint counte
   return counters[static_cast<size_t>(counter)];
 }
 
-// The lock can be gone without a release: in a forked child, or where the program closed all its descriptors.
+// The lock can be gone without a release: in a forked child, or where the program closed all its
+// descriptors.
 bool Session::acquired() {
   if (acquired_ && !lock_.held()) forget_everything();
   return acquired_;

@@ -1,13 +1,15 @@
-// The state machine of EGL_BRCM_performance_counters: who has the counters, which are chosen, whether they count, and what
-// they have counted. One for the process, which is the extension's "client"; any thread may call.
+// The state machine of EGL_BRCM_performance_counters: who has the counters, which are chosen,
+// whether they count, and what they have counted. One for the process, which is the extension's
+// "client"; any thread may call.
 //
-// Functions return EGL_SUCCESS or the error that the page of the extension names. Without the counters acquired nothing
-// can be chosen, started or read. Choosing while counting begins all counters anew; a choice that has an invalid index
-// changes nothing. Reading and resetting use the same values, so nothing that is counted meanwhile is lost.
+// Functions return EGL_SUCCESS or the error that the page of the extension names. Without the
+// counters acquired nothing can be chosen, started or read. Choosing while counting begins all
+// counters anew; a choice that has an invalid index changes nothing. Reading and resetting use the
+// same values, so nothing that is counted meanwhile is lost.
 //
-// Counts of the API come in as calls are made, those of the GPU when its results arrive: at the latest, for the context
-// that is current in the calling thread, when the counters are read, stopped or chosen, which wait for it; for contexts
-// of other threads at the end of their frame.
+// Counts of the API come in as calls are made, those of the GPU when its results arrive: at the
+// latest, for the context that is current in the calling thread, when the counters are read,
+// stopped or chosen, which wait for it; for contexts of other threads at the end of their frame.
 #pragma once
 
 #include <EGL/egl.h>

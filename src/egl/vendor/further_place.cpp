@@ -1,4 +1,5 @@
-// libEGL_tally_<n>.so.0: a further place (place.h). Built once for each, with TALLY_PLACE its number.
+// libEGL_tally_<n>.so.0: a further place (place.h). Built once for each, with TALLY_PLACE its
+// number.
 #include "egl/vendor/main.h"
 
 extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(

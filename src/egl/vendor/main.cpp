@@ -14,12 +14,13 @@ namespace {
 Place& place(size_t number) {
   static auto* const all = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
     return new std::array<Place, kMostPlaces>{Place(kNumber)...};
-  }(std::make_index_sequence<kMostPlaces>());
+  }
+  (std::make_index_sequence<kMostPlaces>());
   return (*all)[number];
 }
 
-// libEGL's tables hold plain functions, so each place has some of its own. An exception (memory is out)
-// answers "no such thing".
+// libEGL's tables hold plain functions, so each place has some of its own. An exception (memory is
+// out) answers "no such thing".
 template <typename Result, typename Body>
 Result guarded(Result otherwise, Body body) noexcept {
   try {
@@ -67,18 +68,21 @@ void fill(__EGLapiImports& imports) {
     return guarded<EGLenum>(EGL_NONE,
                             [&] { return place(kNumber).find_native_display_platform(native); });
   };
-  // No patching of libglvnd's entry points: a driver that wrote its own jumps into them would go past us.
+  // No patching of libglvnd's entry points: a driver that wrote its own jumps into them would go
+  // past us.
 }
 
 constexpr auto kFill = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
   return std::array{&fill<kNumber>...};
-}(std::make_index_sequence<kMostPlaces>());
+}
+(std::make_index_sequence<kMostPlaces>());
 
 }  // namespace
 }  // namespace tally::egl
 
-extern "C" EGLBoolean tally_egl_main(size_t number, uint32_t version, const __EGLapiExports* exports,
-                                     __EGLvendorInfo* vendor, __EGLapiImports* imports) {
+extern "C" EGLBoolean tally_egl_main(size_t number, uint32_t version,
+                                     const __EGLapiExports* exports, __EGLvendorInfo* vendor,
+                                     __EGLapiImports* imports) {
   using namespace tally::egl;
   if (EGL_VENDOR_ABI_GET_MAJOR_VERSION(version) != EGL_VENDOR_ABI_MAJOR_VERSION) return EGL_FALSE;
   if (number >= kMostPlaces) return EGL_FALSE;

@@ -19,7 +19,8 @@ class Manifests : public testing::Test {
     folder_ = mkdtemp(folder);
   }
   ~Manifests() override {
-    for (const char* name : {"TALLY_EGL_VENDORS", "__EGL_VENDOR_LIBRARY_FILENAMES", "__EGL_VENDOR_LIBRARY_DIRS"}) {
+    for (const char* name :
+         {"TALLY_EGL_VENDORS", "__EGL_VENDOR_LIBRARY_FILENAMES", "__EGL_VENDOR_LIBRARY_DIRS"}) {
       unsetenv(name);
     }
     fs::remove_all(folder_);
@@ -31,7 +32,8 @@ class Manifests : public testing::Test {
     return folder_ / name;
   }
   std::string manifest(const std::string& name, const std::string& library) {
-    return write(name, R"({"file_format_version": "1.0.0", "ICD": {"library_path": ")" + library + "\"}}");
+    return write(
+        name, R"({"file_format_version": "1.0.0", "ICD": {"library_path": ")" + library + "\"}}");
   }
   std::string folder(const std::string& name) { return folder_ / name; }
 
@@ -58,8 +60,9 @@ TEST_F(Manifests, what_is_no_manifest_gives_nothing) {
 }
 
 TEST_F(Manifests, ours_are_left_out_wherever_they_lie) {
-  const std::string list = manifest("1.json", "/opt/lib/libEGL_tally.so.0") + ":" + manifest("2.json", "libEGL_a.so") +
-                           ":" + manifest("3.json", "libEGL_tally_1.so.0") + "::" + manifest("4.json", "libEGL_a.so");
+  const std::string list =
+      manifest("1.json", "/opt/lib/libEGL_tally.so.0") + ":" + manifest("2.json", "libEGL_a.so") +
+      ":" + manifest("3.json", "libEGL_tally_1.so.0") + "::" + manifest("4.json", "libEGL_a.so");
   setenv("TALLY_EGL_VENDORS", list.c_str(), 1);
   EXPECT_EQ(real_vendor_libraries(), Libraries{"libEGL_a.so"});
 }
@@ -70,11 +73,13 @@ TEST_F(Manifests, the_first_place_that_names_any_wins) {
   manifest("one/10_c.json", "libEGL_c.so");
   manifest("one/not_me.txt", "libEGL_d.so");
   manifest("two/10_e.json", "libEGL_e.so");
-  setenv("__EGL_VENDOR_LIBRARY_DIRS", (folder("one") + ":" + folder("nowhere") + ":" + folder("two")).c_str(), 1);
+  setenv("__EGL_VENDOR_LIBRARY_DIRS",
+         (folder("one") + ":" + folder("nowhere") + ":" + folder("two")).c_str(), 1);
   setenv("__EGL_VENDOR_LIBRARY_FILENAMES", ours.c_str(), 1);
   EXPECT_EQ(real_vendor_libraries(), (Libraries{"libEGL_c.so", "libEGL_b.so", "libEGL_e.so"}));
 
-  setenv("__EGL_VENDOR_LIBRARY_FILENAMES", (ours + ":" + manifest("f.json", "libEGL_f.so")).c_str(), 1);
+  setenv("__EGL_VENDOR_LIBRARY_FILENAMES", (ours + ":" + manifest("f.json", "libEGL_f.so")).c_str(),
+         1);
   EXPECT_EQ(real_vendor_libraries(), Libraries{"libEGL_f.so"});
 
   setenv("TALLY_EGL_VENDORS", manifest("g.json", "libEGL_g.so").c_str(), 1);

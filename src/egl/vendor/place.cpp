@@ -84,7 +84,8 @@ EGLDisplay Place::try_vendor(RealVendor& vendor, EGLenum platform, void* native,
   return display;
 }
 
-EGLDisplay Place::get_platform_display(EGLenum platform, void* native, const EGLAttrib* attributes) {
+EGLDisplay Place::get_platform_display(EGLenum platform, void* native,
+                                       const EGLAttrib* attributes) {
   if (RealVendor* const serving = serving_.load(std::memory_order_acquire)) {
     return serving->imports().getPlatformDisplay(platform, native, attributes);
   }
@@ -104,8 +105,8 @@ EGLDisplay Place::get_platform_display(EGLenum platform, void* native, const EGL
 
 EGLBoolean Place::query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* count) {
   const auto query = [](const RealVendor& vendor, EGLint m, EGLDeviceEXT* d, EGLint* n) {
-    const auto real = reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(
-        vendor.egl(EglFn::eglQueryDevicesEXT));
+    const auto real =
+        reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(vendor.egl(EglFn::eglQueryDevicesEXT));
     return real != nullptr ? real(m, d, n) : EGLBoolean{EGL_FALSE};
   };
   loaded_ = true;
@@ -137,8 +138,8 @@ bool Place::supports_api(EGLenum api) {
   });
 }
 
-// libEGL asks once while it loads its vendors, and again for the list of client extensions that applications see: where
-// they look before they have a display.
+// libEGL asks once while it loads its vendors, and again for the list of client extensions that
+// applications see: where they look before they have a display.
 const char* Place::vendor_string(int name) {
   const std::lock_guard lock(mutex_);
   if (!strings_.emplace(name, nullptr).second) loaded_ = true;
@@ -155,7 +156,8 @@ const char* Place::vendor_string(int name) {
   return get != nullptr ? get(name) : nullptr;
 }
 
-// libEGL asks for the functions of GL when the first context becomes current, so when one vendor serves.
+// libEGL asks for the functions of GL when the first context becomes current, so when one vendor
+// serves.
 AnyFunction Place::proc_address(const char* name) {
   RealVendor& real = vendor();
   if (const auto function = find_egl_function(name)) {
@@ -173,7 +175,8 @@ AnyFunction Place::dispatch_address(const char* name) {
     void* const stub = vendor->imports().getDispatchAddress(name);
     if (stub != nullptr) return reinterpret_cast<AnyFunction>(stub);
   }
-  // A driver that has the extension itself keeps it. The functions take no display, so they need no dispatch.
+  // A driver that has the extension itself keeps it. The functions take no display, so they need no
+  // dispatch.
   return entry_point(name);
 }
 

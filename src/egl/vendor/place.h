@@ -1,9 +1,10 @@
 // One vendor library as libEGL sees it, played by us: what stands at this place behind us.
 //
-// libEGL loads a library once, so each place is a library of its own (libEGL_tally.so.0, libEGL_tally_1.so.0 ...), all
-// with the state of the first. Each place that libEGL loads takes the next real vendor. The last one has those that are
-// left over, too: as long as it has given no display it tries one after the other, and serves with the first that gives
-// one. So one place is enough for a program that uses one vendor's displays, and with as many places as vendors libEGL
+// libEGL loads a library once, so each place is a library of its own (libEGL_tally.so.0,
+// libEGL_tally_1.so.0 ...), all with the state of the first. Each place that libEGL loads takes the
+// next real vendor. The last one has those that are left over, too: as long as it has given no
+// display it tries one after the other, and serves with the first that gives one. So one place is
+// enough for a program that uses one vendor's displays, and with as many places as vendors libEGL
 // can mix them as if we were not there.
 #pragma once
 
@@ -23,7 +24,8 @@ class Place {
  public:
   explicit Place(size_t number) : number_(number) {}
 
-  // __egl_Main of this place, less the table of functions. False: nothing is left for it to stand in front of.
+  // __egl_Main of this place, less the table of functions. False: nothing is left for it to stand
+  // in front of.
   bool open(uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* handle);
 
   EGLDisplay get_platform_display(EGLenum platform, void* native, const EGLAttrib* attributes);

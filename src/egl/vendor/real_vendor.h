@@ -4,15 +4,16 @@
 #include <memory>
 #include <string>
 
-#include "egl/vendor/glvnd.h"
 #include "egl/driver/driver.h"
+#include "egl/vendor/glvnd.h"
 
 namespace tally::egl {
 
 class RealVendor final : public Driver {
  public:
-  // Null where it cannot be opened or does not want to serve. The vendor gets libEGL's own exports and our handle, so its
-  // dispatch functions find libEGL, and libEGL, asked for our functions, finds us. Never closed.
+  // Null where it cannot be opened or does not want to serve. The vendor gets libEGL's own exports
+  // and our handle, so its dispatch functions find libEGL, and libEGL, asked for our functions,
+  // finds us. Never closed.
   static std::unique_ptr<RealVendor> open(const std::string& library, uint32_t version,
                                           const __EGLapiExports* exports, __EGLvendorInfo* vendor);
 

@@ -1,17 +1,16 @@
 // EGL's side of the fake vendor. No context is checked; handles are numbers.
 #include "fake_egl.h"
 
-#include "fake_gl.h"
-// clang-format off: libglvnd's header wants EGL's
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <glvnd/libeglabi.h>
-// clang-format on
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+
+#include "fake_gl.h"
 
 namespace tally::egl_test {
 namespace {
@@ -48,7 +47,8 @@ const char* query_string(EGLDisplay, EGLint name) {
   if (name == EGL_EXTENSIONS) return has_own_counters() ? "EGL_BRCM_performance_counters" : "";
   return "1.5";
 }
-EGLBoolean choose_config(EGLDisplay, const EGLint*, EGLConfig* configs, EGLint most, EGLint* count) {
+EGLBoolean choose_config(EGLDisplay, const EGLint*, EGLConfig* configs, EGLint most,
+                         EGLint* count) {
   if (configs != nullptr && most > 0) configs[0] = handle(1);
   *count = 1;
   return EGL_TRUE;
@@ -93,7 +93,8 @@ void* get_proc_address(const char* name) {
   if (std::strncmp(name, "gl", 2) == 0) return fake_gl(name);
   // Functions that a vendor may lack, it lacks.
   const size_t length = std::strlen(name);
-  if (length > 3 && (std::strcmp(name + length - 3, "EXT") == 0 || std::strcmp(name + length - 3, "KHR") == 0)) {
+  if (length > 3 &&
+      (std::strcmp(name + length - 3, "EXT") == 0 || std::strcmp(name + length - 3, "KHR") == 0)) {
     return nullptr;
   }
   return reinterpret_cast<void*>(yes);
@@ -102,13 +103,16 @@ void* get_proc_address(const char* name) {
 }  // namespace
 }  // namespace tally::egl_test
 
-extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(uint32_t, const __EGLapiExports*,
+extern "C" __attribute__((visibility("default"))) EGLBoolean __egl_Main(uint32_t,
+                                                                        const __EGLapiExports*,
                                                                         __EGLvendorInfo*,
                                                                         __EGLapiImports* imports) {
   using namespace tally::egl_test;
   imports->getPlatformDisplay = get_platform_display;
   imports->getSupportsAPI = [](EGLenum) -> EGLBoolean { return EGL_TRUE; };
-  imports->getVendorString = [](int) -> const char* { return "EGL_EXT_platform_device EGL_EXT_device_base"; };
+  imports->getVendorString = [](int) -> const char* {
+    return "EGL_EXT_platform_device EGL_EXT_device_base";
+  };
   imports->getProcAddress = get_proc_address;
   imports->getDispatchAddress = [](const char* name) -> void* {
     const bool own = has_own_counters() && std::strcmp(name, "eglGetPerfCounterConstantBRCM") == 0;

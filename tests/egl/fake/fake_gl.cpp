@@ -131,7 +131,8 @@ std::vector<GLuint> amd_result(const Monitor& monitor) {
     words.push_back(counter);
     const uint64_t value = monitor.draws * fake_weight(counter - 1);
     const GLenum type = amd_type(counter);
-    const float number = type == GL_PERCENTAGE_AMD ? kFakePercentage : 0.5f * static_cast<float>(monitor.draws);
+    const float number =
+        type == GL_PERCENTAGE_AMD ? kFakePercentage : 0.5f * static_cast<float>(monitor.draws);
     GLuint word = static_cast<GLuint>(value);
     if (type == GL_PERCENTAGE_AMD || type == GL_FLOAT) std::memcpy(&word, &number, 4);
     words.push_back(word);
@@ -151,7 +152,8 @@ void amd_data(GLuint name, GLenum what, GLsizei size, GLuint* data, GLint* writt
   }
 }
 
-// --- GL_INTEL_performance_query: one query of four counters, one of which the tests know not how to read
+// --- GL_INTEL_performance_query: one query of four counters, one of which the tests know not how
+// to read
 
 constexpr GLuint kIntelQuery = 3, kIntelBytes = 32;
 struct IntelCounter {
@@ -167,14 +169,16 @@ const IntelCounter kIntel[] = {
 
 void intel_first(GLuint* id) { *id = kIntelQuery; }
 void intel_next(GLuint, GLuint* id) { *id = 0; }
-void intel_info(GLuint, GLuint size, char* name, GLuint* data_size, GLuint* count, GLuint* instances, GLuint* caps) {
+void intel_info(GLuint, GLuint size, char* name, GLuint* data_size, GLuint* count,
+                GLuint* instances, GLuint* caps) {
   copy("Pipeline", static_cast<GLsizei>(size), nullptr, name);
   *data_size = kIntelBytes;
   *count = 4;
   *instances = *caps = 0;
 }
-void intel_counter(GLuint, GLuint place, GLuint size, char* name, GLuint, char* description, GLuint* offset,
-                   GLuint* counter_bytes, GLuint* kind, GLuint* type, GLuint64* most) {
+void intel_counter(GLuint, GLuint place, GLuint size, char* name, GLuint, char* description,
+                   GLuint* offset, GLuint* counter_bytes, GLuint* kind, GLuint* type,
+                   GLuint64* most) {
   const IntelCounter& counter = kIntel[place - 1];
   copy(counter.name, static_cast<GLsizei>(size), nullptr, name);
   *description = '\0';
@@ -203,7 +207,8 @@ struct Row {
   const char* name;
   void* function;
 };
-#define ROW(name, function) {name, reinterpret_cast<void*>(function)}
+#define ROW(name, function) \
+  { name, reinterpret_cast<void*>(function) }
 const Row kRows[] = {
     ROW("glGetError", get_error),
     ROW("glDrawArrays", draw_arrays),

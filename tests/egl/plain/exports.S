@@ -1,5 +1,5 @@
 /* The symbols of libEGL.so.1 (TALLY_PLAIN_EGL) or of libGLESv2.so.2. */
-#include "egl/preload/jump.h"
+#include "egl/preload/jump.inc"
 
   .text
   .hidden tally_plain_table

@@ -1,11 +1,9 @@
-// An EGL without libglvnd, as set-top boxes have it: libEGL.so.1 (TALLY_PLAIN_EGL) and libGLESv2.so.2, both straight into
-// Mesa's vendor library. Only what the tests call is there.
+// An EGL without libglvnd, as set-top boxes have it: libEGL.so.1 (TALLY_PLAIN_EGL) and
+// libGLESv2.so.2, both straight into Mesa's vendor library. Only what the tests call is there.
 
-// clang-format off: libglvnd's header wants EGL's
 #include <EGL/egl.h>
-#include <glvnd/libeglabi.h>
-// clang-format on
 #include <dlfcn.h>
+#include <glvnd/libeglabi.h>
 
 #include <cstdio>
 #include <cstdlib>

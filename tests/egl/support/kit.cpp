@@ -15,13 +15,14 @@ namespace {
   std::abort();
 }
 
-// A leak checker at the end of the program can only say whose code allocated something while that code is loaded; EGL
-// unloads its drivers when the last display is terminated.
+// A leak checker at the end of the program can only say whose code allocated something while that
+// code is loaded; EGL unloads its drivers when the last display is terminated.
 void keep_drivers_loaded() {
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void*) {
         const std::string path = info->dlpi_name;
-        if (path.ends_with("_dri.so")) dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        if (path.ends_with("_dri.so"))
+          dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         return 0;
       },
       nullptr);
@@ -31,8 +32,10 @@ bool is_es(Api api) { return api == Api::Gles2 || api == Api::Gles3; }
 
 std::vector<EGLint> context_attributes(Api api) {
   switch (api) {
-    case Api::Gles2: return {EGL_CONTEXT_MAJOR_VERSION, 2, EGL_NONE};
-    case Api::Gles3: return {EGL_CONTEXT_MAJOR_VERSION, 3, EGL_NONE};
+    case Api::Gles2:
+      return {EGL_CONTEXT_MAJOR_VERSION, 2, EGL_NONE};
+    case Api::Gles3:
+      return {EGL_CONTEXT_MAJOR_VERSION, 3, EGL_NONE};
     case Api::GlCore:
       return {EGL_CONTEXT_MAJOR_VERSION,
               4,
@@ -41,7 +44,8 @@ std::vector<EGLint> context_attributes(Api api) {
               EGL_CONTEXT_OPENGL_PROFILE_MASK,
               EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
               EGL_NONE};
-    default: return {EGL_NONE};
+    default:
+      return {EGL_NONE};
   }
 }
 
@@ -130,9 +134,7 @@ std::string counter_name(const Brcm& brcm, EGLint group, EGLint counter) {
   return found ? name.data() : "";
 }
 
-Client::Client() {
-  EXPECT_TRUE(brcm_.set(EGL_ACQUIRE_COUNTERS_BRCM)) << std::hex << eglGetError();
-}
+Client::Client() { EXPECT_TRUE(brcm_.set(EGL_ACQUIRE_COUNTERS_BRCM)) << std::hex << eglGetError(); }
 
 Client::~Client() { brcm_.set(EGL_RELEASE_COUNTERS_BRCM); }
 
@@ -191,7 +193,8 @@ std::map<std::string, uint64_t> Client::read(bool reset) const {
 }
 
 GLuint use_flat_program(bool desktop) {
-  const std::string version = desktop ? "#version 150\n" : "#version 100\nprecision mediump float;\n";
+  const std::string version =
+      desktop ? "#version 150\n" : "#version 100\nprecision mediump float;\n";
   const std::string vertex =
       desktop ? "in vec2 at; void main() { gl_Position = vec4(at, 0.0, 1.0); }"
               : "attribute vec2 at; void main() { gl_Position = vec4(at, 0.0, 1.0); }";

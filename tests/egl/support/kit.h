@@ -1,5 +1,5 @@
-// What the EGL tests build on: displays and contexts without windows, the extension's functions, and a client of it that
-// speaks of groups and counters by name.
+// What the EGL tests build on: displays and contexts without windows, the extension's functions,
+// and a client of it that speaks of groups and counters by name.
 #pragma once
 
 #define EGL_EGLEXT_PROTOTYPES 1
@@ -110,7 +110,8 @@ class Client {
 std::string group_name(const Brcm& brcm, EGLint group);
 std::string counter_name(const Brcm& brcm, EGLint group, EGLint counter);
 
-// A program that draws the colour uniform "color" where attribute 0, "at", says; current afterwards.
+// A program that draws the colour uniform "color" where attribute 0, "at", says; current
+// afterwards.
 GLuint use_flat_program(bool desktop = false);
 // Attribute 0 reads these positions from a buffer (in a vertex array, which core profiles want).
 void use_positions(const std::vector<GLfloat>& xy);

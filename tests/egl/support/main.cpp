@@ -1,5 +1,5 @@
-// Puts Tally in front of the real EGL, then runs the tests. TALLY_TEST_EGL says how: "vendor" (the default) or "as is",
-// where the environment has done it already (the preload library).
+// Puts Tally in front of the real EGL, then runs the tests. TALLY_TEST_EGL says how: "vendor" (the
+// default) or "as is", where the environment has done it already (the preload library).
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,7 +7,8 @@
 #include <string>
 
 namespace tally::egl_test {
-// A test program may define it, to do something else with these arguments: the exit status, or -1 for the tests.
+// A test program may define it, to do something else with these arguments: the exit status, or -1
+// for the tests.
 __attribute__((weak)) int run_instead(int argc, char** argv);
 }  // namespace tally::egl_test
 
