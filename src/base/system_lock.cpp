@@ -163,7 +163,7 @@ SystemLock::Outcome SystemLock::try_once() {
 
 SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
   if (held()) return Outcome::Acquired;
-  release();  // what the program closed under our hands
+  release();                                        // what the program closed under our hands
   constexpr uint64_t kLongest = UINT64_C(1) << 62;  // so that the deadline cannot overflow
   const bool forever = timeout_ns >= kLongest;
   const auto deadline = Clock::now() + std::chrono::nanoseconds(forever ? 0 : timeout_ns);

@@ -74,11 +74,18 @@ bool has_keys_of_ours(const fs::path& file) {
 
 // Where the layers look for settings: see base/settings.h.
 std::vector<std::string> settings_files(const Environment& environment) {
-  std::vector<fs::path> candidates = {"vk_layer_settings.txt"};
+  constexpr const char* kName = "vk_layer_settings.txt";
+  std::vector<fs::path> candidates;
   if (const std::string path = value_of(environment, "VK_LAYER_SETTINGS_PATH"); !path.empty()) {
-    candidates.emplace_back(path);
-    candidates.push_back(fs::path(path) / "vk_layer_settings.txt");
+    candidates = {path, fs::path(path) / kName};
   }
+  if (const std::string data = value_of(environment, "XDG_DATA_HOME"); !data.empty()) {
+    candidates.push_back(fs::path(data) / "vulkan/settings.d" / kName);
+  }
+  if (const std::string home = value_of(environment, "HOME"); !home.empty()) {
+    candidates.push_back(fs::path(home) / ".local/share/vulkan/settings.d" / kName);
+  }
+  candidates.emplace_back(kName);
   std::vector<std::string> found;
   for (const fs::path& file : candidates) {
     std::error_code error;
