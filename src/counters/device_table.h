@@ -81,8 +81,8 @@ namespace tally::counters {
   X(CreateGraphicsPipelines, "")           \
   X(CreatePipelineLayout, "")              \
   X(CreateRayTracingPipelinesKHR, "")      \
-  X(CreateShaderModule, "")             \
-  X(CreateShadersEXT, "")                \
+  X(CreateShaderModule, "")                \
+  X(CreateShadersEXT, "")                  \
   X(DebugMarkerSetObjectNameEXT, "")       \
   X(DebugMarkerSetObjectTagEXT, "")        \
   X(DestroyBuffer, "")                     \

@@ -27,7 +27,8 @@ class FragmentAnswers : public KnownAnswers {
     more.next = &kInstrument;
     return make_graphics_pipeline(context_, more);
   }
-  // The driver's own statistic may hold helper invocations too: llvmpipe counts whole stamps of 4x4 pixels.
+  // The driver's own statistic may hold helper invocations too: llvmpipe counts whole stamps of 4x4
+  // pixels.
   void expect_at_most_the_drivers_fragments(uint64_t invocations) {
     if (has_statistics()) {
       EXPECT_GE(statistics_->read().fragment_invocations, invocations);

@@ -2,4 +2,6 @@
 #include <string.h>
 #include <tally/vulkan_arm.h>
 
-int main(void) { return strcmp(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME, "VK_ARM_shader_instrumentation"); }
+int main(void) {
+  return strcmp(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME, "VK_ARM_shader_instrumentation");
+}
