@@ -15,11 +15,18 @@ constexpr std::string_view kInterface = "Stage interface";
 constexpr std::string_view kControl = "Control and cooperation";
 constexpr std::string_view kRay = "Rays";
 constexpr std::string_view kMatrix = "Matrices";
+constexpr std::string_view kRegion = "Regions of a framebuffer";
 
 constexpr Counter block(Number number, std::string_view id, std::string_view name,
                         std::string_view group, std::string_view description,
                         Unit unit = Unit::Generic) {
   return {number, id, name, group, unit, Storage::Uint64, Scope::Block, description};
+}
+
+// Sums over the fragment shaders of a region, modulo 2^32.
+constexpr Counter region(Number number, std::string_view id, std::string_view name,
+                         std::string_view description, Unit unit = Unit::Generic) {
+  return {number, id, name, kRegion, unit, Storage::Uint32, Scope::Region, description};
 }
 
 constexpr Counter kCounters[] = {
@@ -155,6 +162,55 @@ constexpr Counter kCounters[] = {
 
     block(Number::OtherInstructions, "other_instructions", "Other instructions", kExecution,
           "Instructions of no other class, and those that Tally does not know."),
+
+    region(Number::FragmentWarps, "fragment_warps", "Fragment warps",
+           "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "
+           "triangle gives 256 in every whole region of the default size."),
+    region(Number::FragmentInvocations, "fragment_invocations", "Fragment invocations",
+           "Invocations of fragment shaders that are no helpers when they begin."),
+    region(Number::FragmentSubgroups, "fragment_subgroups", "Fragment subgroups",
+           "Subgroups that began a fragment shader with at least one invocation that is no helper; "
+           "one that lies in several regions counts where its lowest such invocation is. 0 where "
+           "fragment shaders have no subgroup operations."),
+    region(Number::HelperInvocations, "helper_invocations", "Helper invocations",
+           "Helper invocations in those subgroups when they begin, as far as the driver shows them "
+           "to subgroup operations, where the subgroup counts."),
+    region(Number::CoveredSamples, "covered_samples", "Covered samples",
+           "Samples that fragment invocations cover when they begin (gl_SampleMaskIn). Depth and "
+           "stencil tests may drop some later."),
+    region(Number::DiscardedInvocations, "discarded_invocations", "Discarded invocations",
+           "Fragment invocations that the shader discarded: killed, terminated or demoted."),
+    region(Number::FragmentInstructions, "fragment_instructions", "Fragment instructions",
+           "SPIR-V instructions that fragment invocations executed, each counted once whatever its "
+           "width."),
+    region(Number::FragmentFma, "fragment_fma", "Fragment multiply-adds",
+           "Floating-point multiply-adds by component."),
+    region(Number::FragmentArithmetic, "fragment_arithmetic", "Fragment arithmetic",
+           "All other arithmetic by component: floats and integers of any width, divisions, logic, "
+           "derivatives."),
+    region(Number::FragmentConversions, "fragment_conversions", "Fragment conversions",
+           "Conversions between number types by component."),
+    region(Number::FragmentSpecialFunctions, "fragment_special_functions",
+           "Fragment special functions",
+           "Trigonometry, exponentials, logarithms, powers, square roots by component."),
+    region(Number::FragmentLoads, "fragment_loads", "Fragment loads",
+           "Loads from storage buffers, uniform buffers, push constants and buffer addresses."),
+    region(Number::FragmentStores, "fragment_stores", "Fragment stores",
+           "Stores to storage buffers and buffer addresses."),
+    region(Number::FragmentBytesLoaded, "fragment_bytes_loaded", "Fragment bytes loaded",
+           "Bytes that those loads ask for, without padding.", Unit::Bytes),
+    region(Number::FragmentBytesStored, "fragment_bytes_stored", "Fragment bytes stored",
+           "Bytes that those stores write, without padding.", Unit::Bytes),
+    region(Number::FragmentTexture, "fragment_texture", "Fragment texture reads",
+           "Texture samples, gathers and fetches, one for each instruction."),
+    region(Number::FragmentImages, "fragment_images", "Fragment image accesses",
+           "Loads and stores of storage images, input attachments and tile images."),
+    region(Number::FragmentAtomics, "fragment_atomics", "Fragment atomics",
+           "Atomic operations on buffers and images."),
+    region(Number::FragmentVaryings, "fragment_varyings", "Fragment inputs and outputs",
+           "Components read from inputs, interpolated, and written to outputs."),
+    region(Number::FragmentControlFlow, "fragment_control_flow", "Fragment control flow",
+           "Branches, switches, calls, returns, discards and other ends of an invocation."),
 };
 
 template <typename Predicate>

@@ -117,6 +117,27 @@ enum class Number : uint32_t {
   MatrixMultiplyAdds,
   MatrixOperations,
   OtherInstructions,
+
+  FragmentWarps = 768,
+  FragmentInvocations,
+  FragmentSubgroups,
+  HelperInvocations,
+  CoveredSamples,
+  DiscardedInvocations,
+  FragmentInstructions,
+  FragmentFma,
+  FragmentArithmetic,
+  FragmentConversions,
+  FragmentSpecialFunctions,
+  FragmentLoads,
+  FragmentStores,
+  FragmentBytesLoaded,
+  FragmentBytesStored,
+  FragmentTexture,
+  FragmentImages,
+  FragmentAtomics,
+  FragmentVaryings,
+  FragmentControlFlow,
 };
 
 struct Counter {
@@ -132,7 +153,8 @@ struct Counter {
 
 // All of them, in the order in which they are shown.
 std::span<const Counter> counters();
-// Those of a scope, in that order. For Scope::Block `executions` comes first.
+// Those of a scope, in that order. For Scope::Block `executions` comes first, for Scope::Region
+// `fragment_warps`.
 std::vector<const Counter*> counters_of(Scope scope);
 
 const Counter& counter(Number number);

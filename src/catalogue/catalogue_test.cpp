@@ -68,6 +68,13 @@ TEST(catalogue, block_counters_begin_with_the_executions) {
   EXPECT_EQ(block[0]->number, Number::Executions);
 }
 
+TEST(catalogue, region_counters_begin_with_the_warps_and_are_32_bits_wide) {
+  const std::vector<const Counter*> region = counters_of(Scope::Region);
+  ASSERT_FALSE(region.empty());
+  EXPECT_EQ(region[0]->number, Number::FragmentWarps);
+  for (const Counter* one : region) EXPECT_EQ(one->storage, Storage::Uint32) << one->id;
+}
+
 // docs/counters.md is what applications' authors go by: whoever changes a number sees it here.
 TEST(catalogue, the_page_is_up_to_date) {
   std::ifstream file(TALLY_COUNTERS_PAGE);
