@@ -8,6 +8,7 @@
 #include "probe/record.h"
 #include "spirv/pass/counting.h"
 #include "spirv/pass/early_tests.h"
+#include "spirv/pass/region_counting.h"
 
 namespace tally::spirv {
 namespace {
@@ -47,8 +48,7 @@ class PlanMaker {
     plan_.counters_per_shard = probe::stride_for(plan_.counter_count);
   }
 
-  const std::vector<Counter>& counters() const { return counters_; }
-  CounterPlan& plan() { return plan_; }
+  CounterPlacement take() { return {std::move(counters_), std::move(plan_)}; }
 
  private:
   void add_counter(uint32_t segment) {
@@ -198,26 +198,40 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
   return make_private_counting(tools, counters);
 }
 
+// Where the entry point begins: what is said once in each invocation.
+void insert_begin(PassContext& context, Liveness& liveness, RegionCounting* regions) {
+  Code begin = context.editor.new_code();
+  liveness.begin(begin);
+  if (regions) regions->begin(begin);
+  context.editor.insert_before(context.graph.segments[context.graph.entry_segment].insert_at,
+                               begin);
+}
+
+template <typename Counting>
+void insert_counters(PassContext& context, std::span<const Counter> counters, Counting& counting) {
+  for (uint32_t counter = 0; counter < counters.size(); ++counter) {
+    Code code = context.editor.new_code();
+    counting.count(code, counter);
+    context.editor.insert_before(context.graph.segments[counters[counter].segment].insert_at, code);
+  }
+}
+
 // Counting code first, then what stands before the ways out, so that where both meet they are in
 // the right order.
 void insert_code(PassContext& context, std::span<const Counter> counters, Liveness& liveness,
-                 CounterCode& counting) {
-  Editor& editor = context.editor;
-  Code begin = editor.new_code();
-  liveness.begin(begin);
-  editor.insert_before(context.graph.segments[context.graph.entry_segment].insert_at, begin);
-  for (uint32_t counter = 0; counter < counters.size(); ++counter) {
-    Code code = editor.new_code();
-    counting.count(code, counter);
-    editor.insert_before(context.graph.segments[counters[counter].segment].insert_at, code);
-  }
+                 CounterCode* blocks, RegionCounting* regions) {
+  insert_begin(context, liveness, regions);
+  if (blocks) insert_counters(context, counters, *blocks);
+  if (regions) insert_counters(context, regions->counters(), *regions);
   for (const WayOut& way : context.graph.ways_out) {
-    Code code = editor.new_code();
-    counting.leave(code, way.kind);
+    Code code = context.editor.new_code();
+    if (blocks) blocks->leave(code, way.kind);
+    if (regions) regions->leave(code, way);
     if (way.kind == WayOut::Kind::Demote) liveness.demote(code);
-    editor.insert_before(way.instruction, code);
+    context.editor.insert_before(way.instruction, code);
   }
-  counting.finish();
+  if (blocks) blocks->finish();
+  if (regions) regions->finish();
 }
 
 bool has_demotion(const SegmentGraph& graph) {
@@ -229,6 +243,9 @@ Status check_options(const BlockCountOptions& options) {
   if (options.address.kind == AddressSource::Kind::PushConstant &&
       options.address.push_constant_offset % 8 != 0) {
     return Error{"the push constant's offset is no multiple of 8"};
+  }
+  if (options.regions && options.stage != spv::ExecutionModel::Fragment) {
+    return Error{"only fragment shaders are counted by region"};
   }
   return {};
 }
@@ -248,9 +265,11 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
                              std::max(module.version(), options.spirv_version_limit) >= kVersion13;
   const bool count_subgroups = options.count_subgroups && use_subgroups;
 
-  PlanMaker plan(*graph, options, count_subgroups);
-  plan.make();
-  if (plan.counters().empty()) return unchanged(module, std::move(plan.plan()));
+  CounterPlacement placed;
+  if (options.count_blocks) placed = place_counters(*graph, options, count_subgroups);
+  if (placed.counters.empty() && !options.regions) {
+    return unchanged(module, std::move(placed.plan));
+  }
 
   Editor editor(module);
   PassContext context{editor,
@@ -259,23 +278,41 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
                       stage,
                       *graph,
                       use_subgroups,
-                      options.int64 && options.int64_atomics,
+                      options.count_blocks && options.int64 && options.int64_atomics,
                       uses_vulkan_memory_model(module),
                       has_demotion(*graph)};
   prepare_module(context, *memory_model);
   Builtins builtins(context);
   Liveness liveness(context, builtins);
-  auto record = RecordWriter::make(context, builtins, plan.plan().counters_per_shard);
-  if (!record) return record.error();
-  const auto counting = make_counter_code({context, builtins, liveness, *record}, plan.counters());
-  insert_code(context, plan.counters(), liveness, *counting);
+  const auto words_source = AddressWords::make(context);
+  if (!words_source) return words_source.error();
+  std::optional<RecordWriter> record;
+  std::unique_ptr<CounterCode> blocks;
+  if (options.count_blocks) {
+    record.emplace(context, builtins, *words_source, placed.plan.counters_per_shard);
+    blocks = make_counter_code({context, builtins, liveness, *record}, placed.counters);
+  }
+  std::optional<RegionCounting> regions;
+  if (options.regions) {
+    regions.emplace(context, builtins, liveness, *words_source);
+    if (Status status = regions->plan(); !status) return status.error();
+  }
+  insert_code(context, placed.counters, liveness, blocks.get(), regions ? &*regions : nullptr);
   auto words = editor.write();
   if (!words) return words.error();
-  return BlockCountResult{std::move(*words), std::move(plan.plan()),
-                          record->first_counter_spec_id()};
+  std::optional<uint32_t> first_counter;
+  if (record) first_counter = record->first_counter_spec_id();
+  return BlockCountResult{std::move(*words), std::move(placed.plan), first_counter};
 }
 
 }  // namespace
+
+CounterPlacement place_counters(const SegmentGraph& graph, const BlockCountOptions& options,
+                                bool count_subgroups) {
+  PlanMaker plan(graph, options, count_subgroups);
+  plan.make();
+  return plan.take();
+}
 
 Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
                                           const BlockCountOptions& options) {

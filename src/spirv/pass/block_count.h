@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "spirv/pass/counter_plan.h"
+#include "spirv/pass/region_count.h"
 
 namespace tally::spirv {
 
@@ -57,6 +58,10 @@ struct BlockCountOptions {
   bool entry_count_known = false;  // the host passes the number of invocations to derive()
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
   bool alpha_to_coverage = false;
+  // Also, or only, count by region (region_count.h). The region's address word then stands 8 bytes
+  // behind the record's.
+  std::optional<RegionOptions> regions;
+  bool count_blocks = true;
   bool identity = false;  // parse and write back, change nothing
   // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains
   // something.

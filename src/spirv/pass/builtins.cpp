@@ -43,9 +43,14 @@ Builtins::Input Builtins::create(BuiltIn builtin, uint32_t size) {
                   : is_float(builtin) ? editor.type_float(32)
                                       : editor.type_int(32);
   if (size > 1) type = editor.type_vector(type, size);
+  if (builtin == BuiltIn::SampleMask) type = editor.new_array(type, editor.constant_u32(1));
   const uint32_t variable = editor.new_global_variable(
       editor.type_pointer(StorageClass::Input, type), StorageClass::Input);
   editor.decorate(variable, spv::Decoration::BuiltIn, {word(builtin)});
+  const bool interpolated = is_float(builtin) || is_boolean(builtin);
+  if (context_.entry.model == spv::ExecutionModel::Fragment && !interpolated) {
+    editor.decorate(variable, spv::Decoration::Flat);
+  }
   editor.add_to_interface(context_.entry, variable);
   return {builtin, variable, type, std::nullopt};
 }
@@ -87,6 +92,18 @@ uint32_t Builtins::number(Code& code, BuiltIn builtin, uint32_t size, uint32_t c
 }
 
 uint32_t Builtins::is_helper(Code& code) { return load(code, input(BuiltIn::HelperInvocation, 1)); }
+
+uint32_t Builtins::sample_mask(Code& code) {
+  Editor& editor = context_.editor;
+  const uint32_t u32 = editor.type_int(32);
+  const Input from = input(BuiltIn::SampleMask, 1);
+  const auto array = context_.module().definition(from.type);
+  const uint32_t element = array ? array->operand(0) : u32;
+  const uint32_t pointer = code.access_chain(editor.type_pointer(StorageClass::Input, element),
+                                             from.variable, {editor.constant_u32(0)});
+  const uint32_t value = code.load(element, pointer);
+  return element == u32 ? value : code.emit(Op::OpBitcast, u32, {value});
+}
 
 Liveness::Liveness(PassContext& context, Builtins& builtins)
     : context_(context), builtins_(builtins) {

@@ -17,6 +17,8 @@ class Builtins {
   uint32_t number(Code& code, spv::BuiltIn builtin, uint32_t size, uint32_t component);
   // HelperInvocation.
   uint32_t is_helper(Code& code);
+  // The first word of SampleMask, as a 32-bit number.
+  uint32_t sample_mask(Code& code);
 
  private:
   struct Input {

@@ -18,6 +18,14 @@ struct Counter {
   What what = What::Executions;
 };
 
+// Counters on segments, and how the host gets from these to blocks.
+struct CounterPlacement {
+  std::vector<Counter> counters;
+  CounterPlan plan;
+};
+CounterPlacement place_counters(const SegmentGraph& graph, const BlockCountOptions& options,
+                                bool count_subgroups);
+
 // The shared tools of one instrumented module.
 struct CountingTools {
   PassContext& context;
@@ -58,6 +66,7 @@ class SubgroupCode {
   uint32_t is_lowest(Code& code, uint32_t ballot, uint32_t live);
   uint32_t any(Code& code, uint32_t condition);
   uint32_t sum(Code& code, uint32_t value);
+  uint32_t minimum(Code& code, uint32_t value);
 
  private:
   Editor& editor_;

@@ -1,7 +1,6 @@
 #include "spirv/pass/record_writer.h"
 
 #include "probe/record.h"
-#include "spirv/pass/push_constant.h"
 
 namespace tally::spirv {
 namespace {
@@ -12,48 +11,19 @@ using spv::StorageClass;
 
 }  // namespace
 
-Result<RecordWriter> RecordWriter::make(PassContext& context, Builtins& builtins, uint32_t stride) {
-  RecordWriter writer(context, builtins, stride);
-  if (Status status = writer.make_source(); !status) return status.error();
-  writer.make_counters_type();
-  writer.first_counter_ = writer.editor_.new_spec_constant_u32(0);
-  writer.make_add_function();
-  return writer;
-}
-
-RecordWriter::RecordWriter(PassContext& context, Builtins& builtins, uint32_t stride)
+RecordWriter::RecordWriter(PassContext& context, Builtins& builtins, const AddressWords& words,
+                           uint32_t stride)
     : context_(context),
       editor_(context.editor),
       builtins_(builtins),
+      words_(words),
       stride_(stride),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
-      uvec2_(editor_.type_vector(u32_, 2)) {}
-
-Status RecordWriter::make_source() {
-  const AddressSource& source = context_.options.address;
-  if (source.kind == AddressSource::Kind::UniformBuffer) {
-    make_uniform_buffer();
-    return {};
-  }
-  const auto member =
-      add_push_constant(editor_, context_.entry, uvec2_, source.push_constant_offset);
-  if (!member) return member.error();
-  source_ = member->variable;
-  source_member_ = member->member;
-  return {};
-}
-
-void RecordWriter::make_uniform_buffer() {
-  const uint32_t block = editor_.new_struct({uvec2_});
-  editor_.decorate(block, Decoration::Block);
-  editor_.decorate_member(block, 0, Decoration::Offset, {0});
-  source_storage_ = StorageClass::Uniform;
-  source_ =
-      editor_.new_global_variable(editor_.type_pointer(source_storage_, block), source_storage_);
-  editor_.decorate(source_, Decoration::DescriptorSet, {context_.options.address.set});
-  editor_.decorate(source_, Decoration::Binding, {context_.options.address.binding});
-  editor_.add_to_interface(context_.entry, source_);
+      uvec2_(editor_.type_vector(u32_, 2)) {
+  make_counters_type();
+  first_counter_ = editor_.new_spec_constant_u32(0);
+  make_add_function();
 }
 
 // struct { counter c[stride]; }, behind a physical pointer; a counter is one 64-bit word or two
@@ -67,19 +37,6 @@ void RecordWriter::make_counters_type() {
   editor_.decorate(block, Decoration::Block);
   editor_.decorate_member(block, 0, Decoration::Offset, {0});
   counters_pointer_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
-}
-
-uint32_t RecordWriter::load_address_word(Code& code) {
-  const uint32_t pointer = code.access_chain(editor_.type_pointer(source_storage_, uvec2_), source_,
-                                             {editor_.constant_u32(source_member_)});
-  return code.load(uvec2_, pointer);
-}
-
-uint32_t RecordWriter::is_set(Code& code, uint32_t address_word) {
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
-  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {address_word, 1});
-  const uint32_t any = code.emit(Op::OpBitwiseOr, u32_, {low, high});
-  return code.emit(Op::OpINotEqual, boolean_, {any, editor_.constant_u32(0)});
 }
 
 uint32_t RecordWriter::shard(Code& code, uint32_t shards_log2) {

@@ -5,7 +5,7 @@
 // 64-bit arithmetic is needed to find a counter.
 #pragma once
 
-#include "base/status.h"
+#include "spirv/pass/address_words.h"
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/context.h"
 
@@ -14,11 +14,12 @@ namespace tally::spirv {
 class RecordWriter {
  public:
   // `stride`: CounterPlan::counters_per_shard.
-  static Result<RecordWriter> make(PassContext& context, Builtins& builtins, uint32_t stride);
+  RecordWriter(PassContext& context, Builtins& builtins, const AddressWords& words,
+               uint32_t stride);
 
   // The address word, two 32-bit words, and whether it is set at all.
-  uint32_t load_address_word(Code& code);
-  uint32_t is_set(Code& code, uint32_t address_word);
+  uint32_t load_address_word(Code& code) { return words_.load(code, AddressWords::Word::Record); }
+  uint32_t is_set(Code& code, uint32_t address_word) { return words_.is_set(code, address_word); }
   // The address of this stage's counters in the shard that the invocation adds to.
   uint32_t shard_address(Code& code, uint32_t address_word);
   // Adds a 32-bit value, if it is not 0, to a counter.
@@ -27,9 +28,6 @@ class RecordWriter {
   uint32_t first_counter_spec_id() const { return first_counter_.spec_id; }
 
  private:
-  RecordWriter(PassContext& context, Builtins& builtins, uint32_t stride);
-  Status make_source();
-  void make_uniform_buffer();
   void make_counters_type();
   void make_add_function();
   void emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value);
@@ -40,11 +38,9 @@ class RecordWriter {
   PassContext& context_;
   Editor& editor_;
   Builtins& builtins_;
+  const AddressWords& words_;
   uint32_t stride_;
   uint32_t boolean_, u32_, uvec2_;
-  uint32_t source_ = 0;  // the variable that holds the address word
-  uint32_t source_member_ = 0;
-  spv::StorageClass source_storage_ = spv::StorageClass::PushConstant;
   uint32_t counter_type_ = 0;           // what an atomic adds to
   uint32_t counters_pointer_type_ = 0;  // to a shard
   uint32_t add_function_ = 0;

@@ -44,4 +44,9 @@ uint32_t SubgroupCode::sum(Code& code, uint32_t value) {
   return code.emit(Op::OpGroupNonUniformIAdd, u32_, {scope_, word(GroupOperation::Reduce), value});
 }
 
+uint32_t SubgroupCode::minimum(Code& code, uint32_t value) {
+  editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
+  return code.emit(Op::OpGroupNonUniformUMin, u32_, {scope_, word(GroupOperation::Reduce), value});
+}
+
 }  // namespace tally::spirv

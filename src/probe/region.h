@@ -1,0 +1,73 @@
+// The layout of counters by region in GPU memory: what fragment shaders count into, and what tells
+// them where. The one place that the pass, the layer and the shaders in src/counters/shader/glsl
+// take it from.
+//
+// A fragment shader finds its block through a 64-bit address word, as it finds its record
+// (record.h); 0 means: count nothing. The layer keeps one block for each subpass of a capturing
+// pass, and one for each secondary command buffer, into which the block of the pass that executes
+// it is copied. A block is an array of 32-bit words:
+//
+//    0..15  RegionBlock, below; all that a fragment shader reads
+//   16..47  accumulator of each enabled counter, in the application's order
+//   48..    device address of the application's memory of each layer: low word, high word
+//
+// Accumulators are 32-bit words, one for each region counter of the catalogue in its order, zeroed
+// when the pass begins:  accumulators[layer][row][column][kRegionAccumulators].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tally::probe {
+
+inline constexpr uint32_t kRegionAccumulators = 32;
+inline constexpr uint32_t kRegionAccumulatorBytes = kRegionAccumulators * 4;
+inline constexpr uint64_t kRegionBlockAlignment = 256;
+
+struct RegionBlock {
+  uint32_t accumulators_low = 0, accumulators_high = 0;  // device address
+  uint32_t wanted = 0;                       // bit i: accumulator i is wanted; 0: count nothing
+  uint32_t width_log2 = 0, height_log2 = 0;  // of a region, in pixels
+  uint32_t offset_x = 0, offset_y = 0;       // of the render area, where region 0 begins
+  uint32_t columns = 0, rows = 0;            // regions
+  uint32_t layers = 0;                       // or views
+  uint32_t multiview = 0;                    // 1: the layer is the view index
+  uint32_t counter_count = 0;                // enabled by the application
+  uint32_t subgroup_size = 0;
+  uint32_t region_bytes = 0, row_bytes = 0;  // in the application's memory
+  uint32_t reserved = 0;
+};
+
+enum class RegionWord : uint32_t {
+  AccumulatorsLow,
+  AccumulatorsHigh,
+  Wanted,
+  WidthLog2,
+  HeightLog2,
+  OffsetX,
+  OffsetY,
+  Columns,
+  Rows,
+  Layers,
+  Multiview,
+};
+
+inline constexpr uint32_t kRegionBlockWords = 16;
+inline constexpr uint32_t kRegionCounterWord = kRegionBlockWords;
+inline constexpr uint32_t kRegionAddressWord = kRegionCounterWord + kRegionAccumulators;
+
+static_assert(sizeof(RegionBlock) == kRegionBlockWords * 4);
+static_assert(offsetof(RegionBlock, wanted) == 4 * static_cast<uint32_t>(RegionWord::Wanted));
+static_assert(offsetof(RegionBlock, multiview) == 4 * static_cast<uint32_t>(RegionWord::Multiview));
+
+// Bytes of a block with `layers` addresses.
+constexpr uint64_t region_block_bytes(uint32_t layers) {
+  const uint64_t bytes = (kRegionAddressWord + uint64_t{2} * layers) * 4;
+  return (bytes + kRegionBlockAlignment - 1) / kRegionBlockAlignment * kRegionBlockAlignment;
+}
+
+constexpr uint64_t region_accumulator_bytes(uint32_t columns, uint32_t rows, uint32_t layers) {
+  return uint64_t{columns} * rows * layers * kRegionAccumulatorBytes;
+}
+
+}  // namespace tally::probe

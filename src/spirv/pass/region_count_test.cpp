@@ -1,0 +1,180 @@
+#include "spirv/pass/region_count.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <spirv-tools/libspirv.hpp>
+
+#include "probe/region.h"
+#include "spirv/pass/block_count.h"
+#include "spirv/testing/testing.h"
+
+namespace tally::spirv {
+namespace {
+
+using test::validate;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string disassemble(std::span<const uint32_t> words) {
+  std::string text;
+  const spvtools::SpirvTools tools(SPV_ENV_UNIVERSAL_1_6);
+  if (!tools.Disassemble(
+          words.data(), words.size(), &text,
+          SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES)) {
+    throw std::runtime_error("does not disassemble");
+  }
+  return text;
+}
+
+BlockCountOptions options(bool blocks = false) {
+  BlockCountOptions options;
+  options.stage = spv::ExecutionModel::Fragment;
+  options.address.push_constant_offset = 16;
+  options.subgroup_operations = true;
+  options.count_blocks = blocks;
+  options.regions = RegionOptions{spv::Capability::Geometry, true};
+  return options;
+}
+
+std::string counted(std::span<const uint32_t> words, const BlockCountOptions& with) {
+  const auto result = add_block_counts(words, with);
+  if (!result) throw std::runtime_error(result.error().message);
+  const std::string message = validate(result->words);
+  if (!message.empty()) throw std::runtime_error(message + "\n" + disassemble(result->words));
+  return disassemble(result->words);
+}
+
+const std::string kTypes =
+    "%void = OpTypeVoid\n%bool = OpTypeBool\n%true = OpConstantTrue %bool\n"
+    "%fn = OpTypeFunction %void\n";
+
+std::vector<uint32_t> fragment(const std::string& body, const std::string& interface = "",
+                               const std::string& globals = "") {
+  return test::assemble(
+      "OpCapability Shader\nOpMemoryModel Logical GLSL450\n"
+      "OpEntryPoint Fragment %main \"main\"" +
+          interface + "\nOpExecutionMode %main OriginUpperLeft\n" + globals + kTypes +
+          "%main = OpFunction %void None %fn\n%start = OpLabel\n" + body + "OpFunctionEnd\n",
+      make_version(1, 3));
+}
+
+const std::string kMayDiscard =
+    "OpSelectionMerge %rest None\nOpBranchConditional %true %dies %rest\n"
+    "%dies = OpLabel\nOpKill\n%rest = OpLabel\nOpReturn\n";
+
+size_t count_of(const std::string& text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(RegionCount, the_flush_stands_before_every_way_out) {
+  const std::string text = counted(fragment(kMayDiscard), options());
+  EXPECT_THAT(text, ContainsRegex("OpFunctionCall %void %tally_flush_region\n *OpKill"));
+  EXPECT_THAT(text, ContainsRegex("OpFunctionCall %void %tally_flush_region\n *OpReturn"));
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush_region"), 2u);
+}
+
+TEST(RegionCount, a_discard_is_noted_before_the_flush) {
+  const std::string text = counted(fragment(kMayDiscard), options());
+  EXPECT_THAT(text, ContainsRegex("OpStore %[0-9]+ %uint_1\n"
+                                  " *%[0-9]+ = OpFunctionCall %void %tally_flush_region\n"
+                                  " *OpKill"));
+}
+
+TEST(RegionCount, a_straight_shader_needs_no_variables_for_its_instructions) {
+  const std::string text = counted(fragment("OpReturn\n"), options());
+  // The lowest lane, and the helpers.
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_Private_uint Private"), 2u);
+  EXPECT_THAT(text, HasSubstr("OpIMul %uint"));
+}
+
+TEST(RegionCount, without_subgroup_operations_every_lane_adds) {
+  BlockCountOptions without = options();
+  without.subgroup_operations = false;
+  const std::string text = counted(fragment(kMayDiscard), without);
+  EXPECT_THAT(text, Not(HasSubstr("GroupNonUniform")));
+  EXPECT_THAT(text, HasSubstr("OpAtomicIAdd %uint"));
+}
+
+TEST(RegionCount, the_region_word_stands_behind_the_records) {
+  const std::string text = counted(fragment("OpReturn\n"), options());
+  EXPECT_THAT(text, ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 0 Offset 16"));
+  EXPECT_THAT(text, ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 1 Offset 8"));
+  EXPECT_THAT(text,
+              ContainsRegex("OpAccessChain %_ptr_PushConstant_v2uint %[0-9]+ %uint_0 %uint_1"));
+}
+
+TEST(RegionCount, layers_and_views_are_asked_for_where_the_device_has_them) {
+  const std::string with = counted(fragment("OpReturn\n"), options());
+  EXPECT_THAT(with, HasSubstr("OpCapability Geometry"));
+  EXPECT_THAT(with, HasSubstr("BuiltIn Layer"));
+  EXPECT_THAT(with, HasSubstr("BuiltIn ViewIndex"));
+  BlockCountOptions flat = options();
+  flat.regions = RegionOptions{};
+  const std::string without = counted(fragment("OpReturn\n"), flat);
+  EXPECT_THAT(without, Not(HasSubstr("Geometry")));
+  EXPECT_THAT(without, Not(HasSubstr("BuiltIn Layer")));
+  EXPECT_THAT(without, Not(HasSubstr("MultiView")));
+}
+
+TEST(RegionCount, a_sample_mask_that_is_there_is_used_again) {
+  const std::string text =
+      counted(fragment("OpReturn\n", " %mask",
+                       "OpDecorate %mask BuiltIn SampleMask\nOpDecorate %mask Flat\n"
+                       "%int = OpTypeInt 32 1\n%uint = OpTypeInt 32 0\n%one = OpConstant %uint 1\n"
+                       "%array = OpTypeArray %int %one\n%pointer = OpTypePointer Input %array\n"
+                       "%mask = OpVariable %pointer Input\n"),
+              options());
+  EXPECT_EQ(count_of(text, "BuiltIn SampleMask"), 1u);
+  EXPECT_THAT(text, HasSubstr("OpBitCount %uint"));
+}
+
+TEST(RegionCount, only_fragment_shaders_have_regions) {
+  BlockCountOptions compute = options();
+  compute.stage = spv::ExecutionModel::GLCompute;
+  const auto result = add_block_counts(
+      test::assemble(
+          "OpCapability Shader\nOpMemoryModel Logical GLSL450\n"
+          "OpEntryPoint GLCompute %main \"main\"\nOpExecutionMode %main LocalSize 1 1 1\n" +
+          kTypes +
+          "%main = OpFunction %void None %fn\n%start = OpLabel\nOpReturn\n"
+          "OpFunctionEnd\n"),
+      compute);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("fragment"));
+}
+
+TEST(RegionCount, tests_stay_early_where_nobody_could_tell) {
+  EXPECT_THAT(counted(fragment("OpReturn\n"), options()), HasSubstr("EarlyFragmentTests"));
+  EXPECT_THAT(counted(fragment(kMayDiscard), options()), Not(HasSubstr("EarlyFragmentTests")));
+}
+
+// Both ways of finding the address, with and without subgroup operations, with and without blocks.
+TEST(RegionCount, real_fragment_shaders_stay_valid) {
+  int shaders = 0;
+  for (const test::NamedModule& module : test::corpus()) {
+    const Module parsed = test::parsed(module.words);
+    if (!parsed.find_entry_point(spv::ExecutionModel::Fragment, "main")) continue;
+    ++shaders;
+    for (int variant = 0; variant < 8; ++variant) {
+      BlockCountOptions with = options((variant & 1) != 0);
+      with.address.push_constant_offset = 112;
+      with.subgroup_operations = (variant & 2) != 0;
+      if ((variant & 4) != 0) {
+        with.address.kind = AddressSource::Kind::UniformBuffer;
+        with.address.set = 7;
+      }
+      const std::string text = counted(module.words, with);
+      EXPECT_THAT(text, HasSubstr("tally_flush_region")) << module.name;
+      EXPECT_EQ(text.find("%tally_flush =") != std::string::npos, (variant & 1) != 0)
+          << module.name;
+    }
+  }
+  EXPECT_GE(shaders, 2);
+}
+
+}  // namespace
+}  // namespace tally::spirv

@@ -1,0 +1,88 @@
+// The code of counting by region (region_count.h).
+#pragma once
+
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "spirv/block_map.h"
+#include "spirv/pass/address_words.h"
+#include "spirv/pass/builtins.h"
+#include "spirv/pass/counting.h"
+
+namespace tally::spirv {
+
+class RegionCounting {
+ public:
+  RegionCounting(PassContext& context, Builtins& builtins, Liveness& liveness,
+                 const AddressWords& words);
+  // Places the counters; call first.
+  Status plan();
+
+  std::span<const Counter> counters() const { return counters_; }
+
+  // Where the entry point begins, after Liveness::begin.
+  void begin(Code& code);
+  // Where the segment of counter number `counter` begins.
+  void count(Code& code, uint32_t counter);
+  // Before a way out.
+  void leave(Code& code, const WayOut& way);
+  // Adds the functions; called once, at the end.
+  void finish();
+
+ private:
+  // A region counter's value in one invocation: constant + sum of factor x private variable.
+  struct Value {
+    struct Term {
+      uint32_t variable;  // index into variables_
+      uint32_t factor;
+    };
+    uint32_t accumulator = 0;
+    uint32_t constant = 0;
+    std::vector<Term> terms;
+    bool of_samples = false;  // instead: the bits of SampleMask
+  };
+  // What a region's accumulators are found by.
+  struct Place {
+    uint32_t live = 0;     // boolean: a live invocation within the regions
+    uint32_t region = 0;   // index of the region, layers included
+    uint32_t address = 0;  // of the accumulators of region 0
+    uint32_t wanted = 0;   // bits
+  };
+
+  uint32_t new_variable();
+  void add_class_values(const CounterPlan& plan, const BlockMap& map);
+  void add_variable_value(catalogue::Number number, uint32_t variable);
+
+  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
+  uint32_t binary(Code& code, spv::Op op, uint32_t a, uint32_t b) const;
+  uint32_t compare(Code& code, spv::Op op, uint32_t a, uint32_t b) const;
+  uint32_t both(Code& code, uint32_t a, uint32_t b) const;
+  uint32_t load_block_word(Code& code, uint32_t block, uint32_t index);
+  uint32_t layer(Code& code, uint32_t block);
+  Place find_place(Code& code, uint32_t block);
+  void flush(Code& code, uint32_t block);
+  void add_alone(Code& code, const Place& place);
+  void add_together(Code& code, const Place& place);
+  uint32_t own_value(Code& code, const Value& value);
+  uint32_t region_address(Code& code, const Place& place, uint32_t region);
+  void add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value);
+  template <typename Body>
+  void if_wanted(Code& code, const Place& place, const Value& value, Body&& body);
+
+  PassContext& context_;
+  Editor& editor_;
+  Builtins& builtins_;
+  Liveness& liveness_;
+  const AddressWords& words_;
+  SubgroupCode subgroup_;
+  uint32_t boolean_, u32_, uvec2_;
+  uint32_t words_pointer_type_ = 0;  // to an array of 32-bit words in physical memory
+  uint32_t flush_function_;
+  std::vector<Counter> counters_;
+  std::vector<uint32_t> counter_variables_;  // by counter; kNone for the invocations themselves
+  std::vector<uint32_t> variables_;          // ids
+  std::vector<Value> values_;
+  uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone;  // indices into variables_
+};
+
+}  // namespace tally::spirv
