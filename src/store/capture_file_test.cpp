@@ -121,11 +121,22 @@ TEST_F(CaptureFile, the_golden_file_of_version_1_is_read) {
   EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
   EXPECT_EQ(collect(*reader, &Reader::for_each_pass).at(0).name, "Shadow");
   EXPECT_EQ(collect(*reader, &Reader::for_each_command_metric).at(1).value, 305u);
+  EXPECT_TRUE(reader->frame_counters()->empty()) << "version 2 added them";
+  EXPECT_TRUE(collect(*reader, &Reader::for_each_frame_value).empty());
+}
+
+TEST_F(CaptureFile, the_golden_file_of_version_2_is_read) {
+  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v2.sqlite");
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
+  EXPECT_EQ(reader->frame_counters()->at(0).name, "CPU time in swaps");
+  EXPECT_EQ(reader->frame_counters()->at(0).denominator, 1000u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_frame_value).at(0).value, 1500u);
 }
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file.
-TEST_F(CaptureFile, the_schema_of_version_1_is_that_of_the_golden_file) {
-  EXPECT_EQ(kCaptureVersion, 1);
+TEST_F(CaptureFile, the_schema_of_version_2_is_that_of_the_golden_file) {
+  EXPECT_EQ(kCaptureVersion, 2);
   write_test_capture(path_);
   const auto schema = [](const std::string& path) {
     const Result<Reader> reader = Reader::open(path);
@@ -135,7 +146,7 @@ TEST_F(CaptureFile, the_schema_of_version_1_is_that_of_the_golden_file) {
     while (rows && rows->step()) statements.push_back(rows->text(0));
     return statements;
   };
-  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v1.sqlite");
+  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v2.sqlite");
   EXPECT_FALSE(golden.empty());
   EXPECT_EQ(schema(path_), golden);
 }

@@ -56,6 +56,8 @@ Bytes small_capture(int commands) {
     message.commands.push_back(command);
   }
   append_message(bytes, message);
+  append_message(bytes, FrameCounter{9, 1, "API", "Draw calls", "calls"});
+  append_message(bytes, FrameValues{1, 0, {{9, 77}}});
   append_message(bytes, FrameEnded{1, 0, 20, true});
   return bytes;
 }
@@ -105,6 +107,9 @@ TEST_F(CollectorTest, what_a_process_sends_is_in_the_file) {
   client.reset();
   finish();
   EXPECT_EQ(number("SELECT count(*) FROM command"), 3);
+  EXPECT_EQ(number("SELECT value FROM frame_value JOIN frame_counter ON frame_counter.id = counter "
+                   "JOIN frame ON frame.id = frame WHERE name = 'Draw calls' AND number = 0"),
+            77);
   EXPECT_EQ(number("SELECT sum(value) FROM block_metric JOIN metric ON metric.id = metric WHERE "
                    "name = 'fma'"),
             3 * (10 * 3 + 5 * 5));
@@ -220,7 +225,11 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
       BlockCosts{4, 0, 3, {1, 2, 3}},
       BlockCosts{4, 0, 2, {1}},
       Dropped{1, 99},
-      NotInstrumented{99}};
+      NotInstrumented{99},
+      stream::FrameCounter{.id = 1, .device = 99},
+      FrameCounter{.id = 1, .device = 1, .denominator = 0},
+      FrameValues{1, 99, {}},
+      FrameValues{1, 0, {{99, 1}}}};
   for (const AnyMessage& message : wrong) {
     auto client = connect();
     Bytes bytes = small_capture(0);

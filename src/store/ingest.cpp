@@ -411,4 +411,31 @@ Status Ingest::on(stream::NotInstrumented& news) {
   return {};
 }
 
+Status Ingest::on(stream::FrameCounter& counter) {
+  ++definitions_;
+  const Device* device = find(devices_, counter.device);
+  if (!device) return unknown("device", counter.device);
+  if (counter.id == 0 || counters_.contains(counter.id)) return Error{"the same counter twice"};
+  if (counter.denominator == 0) return Error{"a counter in parts of nothing"};
+  const RowId row = writer_.add(FrameCounterRow{.device = device->row,
+                                                .group = std::move(counter.group),
+                                                .name = std::move(counter.name),
+                                                .unit = std::move(counter.unit),
+                                                .denominator = counter.denominator,
+                                                .is_level = counter.is_level});
+  counters_[counter.id] = {row, counter.device};
+  return {};
+}
+
+Status Ingest::on(stream::FrameValues& values) {
+  const RowId* frame = find(frames_, {values.device, values.frame});
+  if (!frame) return unknown("frame", static_cast<Id>(values.frame));
+  for (const stream::FrameValue& value : values.values) {
+    const Counter* counter = find(counters_, value.counter);
+    if (!counter || counter->device != values.device) return unknown("counter", value.counter);
+    writer_.add(FrameValueRow{.frame = *frame, .counter = counter->row, .value = value.value});
+  }
+  return {};
+}
+
 }  // namespace tally::store

@@ -48,6 +48,10 @@ class Ingest {
     RowId row = 0;
     Id device = 0;
   };
+  struct Counter {
+    RowId row = 0;
+    Id device = 0;
+  };
   struct Execution {
     RowId row = 0;
     std::optional<uint32_t> parent;
@@ -74,6 +78,8 @@ class Ingest {
   Status on(stream::Dropped& dropped);
   Status on(stream::Message& message);
   Status on(stream::NotInstrumented& news);
+  Status on(stream::FrameCounter& counter);
+  Status on(stream::FrameValues& values);
 
   Status add_command(const stream::Command& command);
   Status add_stage(RowId command, const stream::StageValues& values, const Device& device);
@@ -93,6 +99,7 @@ class Ingest {
   std::unordered_map<Id, Queue> queues_;
   std::unordered_map<Id, Shader> shaders_;
   std::unordered_map<Id, Pipeline> pipelines_;
+  std::unordered_map<Id, Counter> counters_;
   Ids modules_;
   Ids objects_;
   Ids labels_;

@@ -46,7 +46,7 @@ Result<FileHead> read_head(const std::string& path) {
 }
 
 Status check_version(int64_t version) {
-  if (version == kCaptureVersion) return {};
+  if (version >= kOldestCaptureVersion && version <= kCaptureVersion) return {};
   if (version > kCaptureVersion) {
     return Error{fmt::format("is a capture of format {}, newer than the {} that this tally reads",
                              version, kCaptureVersion)};
@@ -54,8 +54,10 @@ Status check_version(int64_t version) {
   return Error{
       fmt::format("is a capture of format {}, older than the {} that this tally reads; "
                   "capture again",
-                  version, kCaptureVersion)};
+                  version, kOldestCaptureVersion)};
 }
+
+int64_t version_of(const FileHead& head) { return big_endian(head.bytes.data() + 60); }
 
 // From the first bytes alone, before SQLite sees the file.
 Status check_head(const FileHead& head) {
@@ -68,7 +70,7 @@ Status check_head(const FileHead& head) {
   if (big_endian(bytes + 68) != static_cast<uint32_t>(kCaptureApplicationId)) {
     return Error{"is an SQLite database, but not a Tally capture"};
   }
-  if (Status version = check_version(big_endian(bytes + 60)); !version) return version;
+  if (Status version = check_version(version_of(head)); !version) return version;
   const uint32_t stored_size = uint32_t{bytes[16]} << 8 | bytes[17];
   const int64_t page_size = stored_size == 1 ? 65536 : stored_size;
   const int64_t expected_size = page_size * big_endian(bytes + 28);
@@ -76,8 +78,8 @@ Status check_head(const FileHead& head) {
   return {};
 }
 
-Status check_tables(const Database& database) {
-  for (const char* table : schema_tables()) {
+Status check_tables(const Database& database, int64_t version) {
+  for (const char* table : schema_tables(version)) {
     Result<Statement> found =
         database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
     if (!found) return found.error();
@@ -182,8 +184,8 @@ MetricRow metric_of(const Statement& row) {
 
 }  // namespace
 
-Reader::Reader(Database database, std::string path)
-    : database_(std::move(database)), path_(std::move(path)) {}
+Reader::Reader(Database database, std::string path, int64_t version)
+    : database_(std::move(database)), path_(std::move(path)), version_(version) {}
 
 Result<Reader> Reader::open(const std::string& path) {
   const auto wrong = [&](const Error& error) { return Error{path + ": " + error.message}; };
@@ -192,8 +194,9 @@ Result<Reader> Reader::open(const std::string& path) {
   if (Status checked = check_head(*head); !checked) return wrong(checked.error());
   Result<Database> database = Database::open(path, Database::Mode::Read);
   if (!database) return wrong(database.error());
-  if (Status tables = check_tables(*database); !tables) return wrong(tables.error());
-  Reader reader(std::move(*database), path);
+  if (Status tables = check_tables(*database, version_of(*head)); !tables)
+    return wrong(tables.error());
+  Reader reader(std::move(*database), path, version_of(*head));
   if (Result<CaptureRow> row = reader.capture(); !row) return wrong(row.error());
   return reader;
 }
@@ -341,6 +344,28 @@ Result<std::vector<FrameRow>> Reader::frames() const {
                                          .blocks_dropped = row.integer(6),
                                          .commands_dropped = row.integer(7)};
                        });
+}
+
+Result<std::vector<FrameCounterRow>> Reader::frame_counters() const {
+  if (!counts_frames()) return std::vector<FrameCounterRow>{};
+  return all<FrameCounterRow>(database_, "SELECT * FROM frame_counter ORDER BY id",
+                              [](const Statement& row) {
+                                return FrameCounterRow{.id = row.integer(0),
+                                                       .device = row.integer(1),
+                                                       .group = row.text(2),
+                                                       .name = row.text(3),
+                                                       .unit = row.text(4),
+                                                       .denominator = u64(row, 5),
+                                                       .is_level = row.integer(6) != 0};
+                              });
+}
+
+Status Reader::for_each_frame_value(const std::function<bool(const FrameValueRow&)>& visit) const {
+  if (!counts_frames()) return {};
+  return each(database_, "SELECT * FROM frame_value ORDER BY frame, counter",
+              [&](const Statement& row) {
+                return visit({row.integer(0), row.integer(1), u64(row, 2)});
+              });
 }
 
 Result<std::vector<MessageRow>> Reader::messages() const {

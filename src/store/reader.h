@@ -1,6 +1,6 @@
 // Reads a capture file, also one that is still being written or whose writer died. Only reads.
-// open() accepts exactly captures of kCaptureVersion and says in one line what is wrong with
-// anything else.
+// open() accepts captures of kOldestCaptureVersion to kCaptureVersion and says in one line what is
+// wrong with anything else.
 #pragma once
 
 #include <functional>
@@ -38,9 +38,11 @@ class Reader {
   Result<std::vector<LabelRow>> labels() const;
   Result<std::vector<CallRow>> calls() const;
   Result<std::vector<FrameRow>> frames() const;
+  Result<std::vector<FrameCounterRow>> frame_counters() const;
   Result<std::vector<MessageRow>> messages() const;
 
   // Large tables are visited row by row in order of their keys; the visitor returns false to stop.
+  Status for_each_frame_value(const std::function<bool(const FrameValueRow&)>& visit) const;
   Status for_each_submission(const std::function<bool(const SubmissionRow&)>& visit) const;
   Status for_each_execution(const std::function<bool(const ExecutionRow&)>& visit) const;
   Status for_each_pass(const std::function<bool(const PassRow&)>& visit) const;
@@ -54,9 +56,12 @@ class Reader {
   Result<Statement> query(std::string_view sql) const { return database_.prepare(sql); }
 
  private:
-  Reader(Database database, std::string path);
+  Reader(Database database, std::string path, int64_t version);
+  bool counts_frames() const { return version_ >= 2; }
+
   Database database_;
   std::string path_;
+  int64_t version_;
 };
 
 }  // namespace tally::store

@@ -140,6 +140,24 @@ struct FrameRow {
   int64_t commands_dropped = 0;  // commands of this frame that are missing altogether
 };
 
+// Something that is counted frame by frame; value / denominator is in the unit.
+struct FrameCounterRow {
+  RowId id = 0;
+  RowId device = 0;
+  std::string group;
+  std::string name;
+  std::string unit;
+  uint64_t denominator = 1;
+  bool is_level = false;  // as it was at the frame's end, not what the frame added
+};
+
+// A frame without a row of a counter was not measured by it.
+struct FrameValueRow {
+  RowId frame = 0;
+  RowId counter = 0;
+  uint64_t value = 0;
+};
+
 struct SubmissionRow {
   RowId id = 0;
   RowId frame = 0;

@@ -3,11 +3,14 @@
 namespace tally::store {
 namespace {
 
+// Those of version 1 first, then what each version added.
+constexpr size_t kTablesOfVersion1 = 23;
 constexpr const char* kTables[] = {
-    "capture",    "process",     "device",      "queue",   "metric",         "device_metric",
-    "module",     "shader",      "pipeline",    "object",  "label",          "call",
-    "frame",      "submission",  "execution",   "pass",    "command",        "command_metric",
-    "block_cost", "block_count", "block_other", "message", "pipeline_shader"};
+    "capture",       "process", "device",          "queue",         "metric",
+    "device_metric", "module",  "shader",          "pipeline",      "object",
+    "label",         "call",    "frame",           "submission",    "execution",
+    "pass",          "command", "command_metric",  "block_cost",    "block_count",
+    "block_other",   "message", "pipeline_shader", "frame_counter", "frame_value"};
 
 constexpr const char* kSchema = R"sql(
 CREATE TABLE capture (
@@ -143,6 +146,23 @@ CREATE TABLE frame (
   commands_dropped INTEGER NOT NULL,
   UNIQUE (device, number)
 ) STRICT;
+
+CREATE TABLE frame_counter (
+  id INTEGER PRIMARY KEY,
+  device INTEGER NOT NULL REFERENCES device,
+  group_name TEXT NOT NULL,
+  name TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  denominator INTEGER NOT NULL,
+  is_level INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE frame_value (
+  frame INTEGER NOT NULL REFERENCES frame,
+  counter INTEGER NOT NULL REFERENCES frame_counter,
+  value INTEGER NOT NULL,
+  PRIMARY KEY (frame, counter)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE submission (
   id INTEGER PRIMARY KEY,
@@ -302,6 +322,9 @@ SELECT id, path FROM path;
 
 const char* schema_sql() { return kSchema; }
 
-std::span<const char* const> schema_tables() { return kTables; }
+std::span<const char* const> schema_tables(int64_t version) {
+  const std::span<const char* const> all(kTables);
+  return version == 1 ? all.first(kTablesOfVersion1) : all;
+}
 
 }  // namespace tally::store

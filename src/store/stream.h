@@ -29,7 +29,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 1;
+inline constexpr uint32_t kStreamVersion = 2;
 inline constexpr size_t kGreetingBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -288,11 +288,38 @@ struct NotInstrumented {
   TALLY_STREAM_FIELDS(shader, reason)
 };
 
+// Something that is counted frame by frame (EGL_BRCM_performance_counters), sent before its first
+// value. value / denominator is in the unit.
+struct FrameCounter {
+  Id id = 0;
+  Id device = 0;
+  std::string group;
+  std::string name;
+  std::string unit;
+  uint64_t denominator = 1;
+  bool is_level = false;  // what it was at the frame's end, not what the frame added
+  TALLY_STREAM_FIELDS(id, device, group, name, unit, denominator, is_level)
+};
+
+struct FrameValue {
+  Id counter = 0;
+  uint64_t value = 0;
+  TALLY_STREAM_FIELDS(counter, value)
+};
+
+struct FrameValues {
+  Id device = 0;
+  int64_t frame = 0;
+  std::vector<FrameValue> values;
+  TALLY_STREAM_FIELDS(device, frame, values)
+};
+
 #undef TALLY_STREAM_FIELDS
 
 // The type byte is the index.
-using AnyMessage = std::variant<Hello, Goodbye, Device, Queue, Module, Shader, Pipeline, Object,
-                                Name, Label, Frame, FrameEnded, Submission, Execution, Pass,
-                                Commands, BlockCosts, Dropped, Message, NotInstrumented>;
+using AnyMessage =
+    std::variant<Hello, Goodbye, Device, Queue, Module, Shader, Pipeline, Object, Name, Label,
+                 Frame, FrameEnded, Submission, Execution, Pass, Commands, BlockCosts, Dropped,
+                 Message, NotInstrumented, FrameCounter, FrameValues>;
 
 }  // namespace tally::store::stream

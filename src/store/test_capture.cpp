@@ -114,6 +114,12 @@ TestCapture write_test_rows(Writer& writer) {
                                        .gpu_begin_ns = 40,
                                        .gpu_time_ns = 5});
   write_values(writer, ids);
+  ids.frame_counter = writer.add(FrameCounterRow{.device = ids.device,
+                                                 .group = "Frame",
+                                                 .name = "CPU time in swaps",
+                                                 .unit = "us",
+                                                 .denominator = 1000});
+  writer.add(FrameValueRow{.frame = ids.frame, .counter = ids.frame_counter, .value = 1500});
   writer.add(MessageRow{
       .process = ids.process, .time_ns = 2500, .severity = Severity::Warning, .text = "careful"});
   writer.end_frame(ids.frame, 3000, FrameEnd::Present);

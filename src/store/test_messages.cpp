@@ -35,7 +35,9 @@ std::vector<AnyMessage> one_message_of_each_kind() {
       BlockCosts{4, 8, 2, {1, 3, 1, 0}},
       Dropped{1, 3, 10, 20},
       Message{Severity::Error, 7, "text", 2},
-      NotInstrumented{4, "reason"}};
+      NotInstrumented{4, "reason"},
+      FrameCounter{1, 1, "API", "Draw calls", "calls", 1, true},
+      FrameValues{1, 3, {{1, 7}, {2, ~0ull}}}};
 }
 
 }  // namespace tally::store::stream

@@ -241,6 +241,12 @@ RowId Writer::add(const FrameRow& row) {
                         row.blocks_dropped, row.commands_dropped);
 }
 
+RowId Writer::add(const FrameCounterRow& row) {
+  return state_->insert("INSERT INTO frame_counter VALUES (NULL, ?, ?, ?, ?, ?, ?)", row.device,
+                        row.group, row.name, row.unit, stored(row.denominator),
+                        int64_t{row.is_level});
+}
+
 RowId Writer::add(const SubmissionRow& row) {
   return state_->insert("INSERT INTO submission VALUES (NULL, ?, ?, ?, ?, ?)", row.frame, row.queue,
                         row.number, row.time_ns, row.label);
@@ -270,6 +276,11 @@ RowId Writer::add(const CommandRow& row) {
 RowId Writer::add(const MessageRow& row) {
   return state_->insert("INSERT INTO message VALUES (NULL, ?, ?, ?, ?, ?)", row.process,
                         row.time_ns, std::string_view(word(row.severity)), row.text, row.count);
+}
+
+void Writer::add(const FrameValueRow& row) {
+  state_->run("INSERT OR REPLACE INTO frame_value VALUES (?, ?, ?)", row.frame, row.counter,
+              stored(row.value));
 }
 
 void Writer::add(const CommandMetricRow& row) {

@@ -34,11 +34,13 @@ class Writer {
   RowId add(const LabelRow& row);
   RowId add(const CallRow& row);
   RowId add(const FrameRow& row);
+  RowId add(const FrameCounterRow& row);
   RowId add(const SubmissionRow& row);
   RowId add(const ExecutionRow& row);
   RowId add(const PassRow& row);
   RowId add(const CommandRow& row);
   RowId add(const MessageRow& row);
+  void add(const FrameValueRow& row);
   void add(const CommandMetricRow& row);
   void add(
       const BlockCostRow& row);  // a second cost of the same shader, block and metric is ignored
