@@ -38,6 +38,7 @@ class Generator {
     std::string continue_to;  // and its continue target
     std::string switch_end;   // innermost switch's merge, if no loop is inside of it
     bool in_continue = false;
+    uint32_t loops_before = 0;  // loops made before the innermost loop's body
   };
 
   uint32_t pick(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
@@ -162,13 +163,15 @@ class Generator {
       arithmetic();
       return true;
     }
+    // SPIRV-Tools 2023.1 refuses the way out of a switch and a loop at once after another loop.
+    const bool may_leave_loop = place.switch_end.empty() || loops_made_ == place.loops_before;
     switch (pick(6)) {
       case 0:
-        if (place.break_to.empty()) break;
+        if (place.break_to.empty() || !may_leave_loop) break;
         line("OpBranch {}", place.break_to);
         return false;
       case 1:
-        if (place.continue_to.empty()) break;
+        if (place.continue_to.empty() || !may_leave_loop) break;
         line("OpBranch {}", place.continue_to);
         return false;
       case 2:
@@ -274,6 +277,7 @@ class Generator {
     const std::string counter = fresh("n");
     variables_ += fmt::format("{} = OpVariable %function_uint Function\n", counter);
     const std::string header = fresh("loop"), merge = fresh("after"), next = fresh("next");
+    ++loops_made_;
     const std::string trips = constant(1 + pick(5));
     line("OpStore {} {}", counter, constant(0));
     line("OpBranch {}", header);
@@ -302,6 +306,7 @@ class Generator {
     inner.break_to = merge;
     inner.continue_to = next;
     inner.switch_end.clear();
+    inner.loops_before = loops_made_;
     if (statements(inner)) line("OpBranch {}", next);
     label(next);
     inner.in_continue = true;
@@ -445,6 +450,7 @@ class Generator {
   uint32_t next_ = 0;
   uint32_t calls_ = 0;     // of the function in the making
   uint32_t compound_ = 0;  // statements of it so far
+  uint32_t loops_made_ = 0;
   std::string constants_;  // beyond the small ones
   std::string body_;       // of the function in the making
   std::string variables_;

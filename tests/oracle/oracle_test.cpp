@@ -4,6 +4,8 @@
 //
 // Each program runs plain and in some of the ways, in turn, or in all; programs alternate between
 // compute and fragment shaders. What fails is printed with its seed; --keep writes its text.
+// A program that a driver runs wrongly as it is says nothing of our counts: it is printed and left
+// out, and too many of them are a failure.
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -24,6 +26,7 @@ namespace {
 constexpr uint32_t kInvocations = 16 * 5;  // of a dispatch
 constexpr VkExtent2D kExtent = {13, 11};   // odd: helpers beside the last column and row
 constexpr uint32_t kWaysAtOnce = 3;
+constexpr double kMostLeftOut = 0.01;  // of the programs
 
 struct Options {
   uint64_t seed = 1;
@@ -108,8 +111,9 @@ class OracleTest {
       }
     }
     fmt::print("oracle: {} blocks of {} programs in {} runs\n", blocks_, options_.count, runs_);
-    fmt::print("{} passed, {} failed\n", options_.count - failed_, failed_);
-    return failed_ == 0 && runs_ > 0 ? 0 : 1;
+    fmt::print("{} passed, {} failed, {} that the driver runs wrongly without us\n",
+               options_.count - failed_ - left_out_, failed_, left_out_);
+    return failed_ == 0 && runs_ > 0 && left_out_ <= options_.count * kMostLeftOut ? 0 : 1;
   }
 
  private:
@@ -130,7 +134,13 @@ class OracleTest {
     const Expected expected = expected_of(code, random, fragment);
     blocks_ += expected.executions.size();
     const Program program = program_of(code, random, fragment);
-    compare(seed, fragment, "plain", expected, run_program(context_, program));
+    if (const Outcome plain = run_program(context_, program);
+        plain.values != expected.values || plain.picture != expected.picture) {
+      ++left_out_;
+      fmt::print("seed {} ({}): the driver runs the plain program wrongly\n", seed,
+                 fragment ? "fragment" : "compute");
+      return;
+    }
     const auto ways = all_ways(abilities_of(context_), fragment ? VK_SHADER_STAGE_FRAGMENT_BIT
                                                                 : VK_SHADER_STAGE_COMPUTE_BIT);
     const size_t count =
@@ -161,7 +171,7 @@ class OracleTest {
 
   const Options& options_;
   Context context_;
-  uint64_t failed_ = 0, last_failed_ = ~uint64_t{0}, runs_ = 0, blocks_ = 0;
+  uint64_t failed_ = 0, last_failed_ = ~uint64_t{0}, runs_ = 0, blocks_ = 0, left_out_ = 0;
 };
 
 }  // namespace
