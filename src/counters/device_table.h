@@ -60,14 +60,22 @@ namespace tally::counters {
   X(AllocateMemory, "")                    \
   X(BeginCommandBuffer, "")                \
   X(BindBufferMemory, "")                  \
+  X(CmdBeginRenderPass, "")                \
+  X(CmdBeginRenderPass2, "KHR")            \
+  X(CmdBeginRendering, "KHR")              \
   X(CmdBeginTransformFeedbackEXT, "")      \
   X(CmdBindDescriptorSets, "")             \
   X(CmdBindPipeline, "")                   \
   X(CmdBindShadersEXT, "")                 \
   X(CmdCopyBuffer, "")                     \
+  X(CmdEndRenderPass, "")                  \
+  X(CmdEndRenderPass2, "KHR")              \
+  X(CmdEndRendering, "KHR")                \
   X(CmdEndTransformFeedbackEXT, "")        \
   X(CmdExecuteCommands, "")                \
   X(CmdFillBuffer, "")                     \
+  X(CmdNextSubpass, "")                    \
+  X(CmdNextSubpass2, "KHR")                \
   X(CmdPipelineBarrier, "")                \
   X(CmdPreprocessGeneratedCommandsEXT, "") \
   X(CmdPushConstants, "")                  \
@@ -78,9 +86,12 @@ namespace tally::counters {
   X(CreateDescriptorPool, "")              \
   X(CreateDescriptorSetLayout, "")         \
   X(CreateFence, "")                       \
+  X(CreateFramebuffer, "")                 \
   X(CreateGraphicsPipelines, "")           \
   X(CreatePipelineLayout, "")              \
   X(CreateRayTracingPipelinesKHR, "")      \
+  X(CreateRenderPass, "")                  \
+  X(CreateRenderPass2, "KHR")              \
   X(CreateShaderModule, "")                \
   X(CreateShadersEXT, "")                  \
   X(DebugMarkerSetObjectNameEXT, "")       \
@@ -91,8 +102,10 @@ namespace tally::counters {
   X(DestroyDescriptorSetLayout, "")        \
   X(DestroyDevice, "")                     \
   X(DestroyFence, "")                      \
+  X(DestroyFramebuffer, "")                \
   X(DestroyPipeline, "")                   \
   X(DestroyPipelineLayout, "")             \
+  X(DestroyRenderPass, "")                 \
   X(DestroyShaderModule, "")               \
   X(DestroyDeferredOperationKHR, "")       \
   X(DeviceWaitIdle, "")                    \

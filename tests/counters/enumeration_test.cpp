@@ -27,11 +27,13 @@ class Enumeration : public CountersTest {
   }
 };
 
-TEST_F(Enumeration, the_extension_is_offered_once_by_the_device_and_by_the_layer) {
+TEST_F(Enumeration, each_extension_is_offered_once_by_the_device_and_by_the_layer) {
   const auto all = extensions_of(context().gpu(), nullptr);
   EXPECT_EQ(std::count(all.begin(), all.end(), "VK_ARM_shader_instrumentation"), 1);
-  EXPECT_THAT(extensions_of(context().gpu(), "VK_LAYER_TALLY_counters"),
-              ElementsAre("VK_ARM_shader_instrumentation"));
+  EXPECT_EQ(std::count(all.begin(), all.end(), "VK_ARM_performance_counters_by_region"), 1);
+  EXPECT_THAT(
+      extensions_of(context().gpu(), "VK_LAYER_TALLY_counters"),
+      ElementsAre("VK_ARM_performance_counters_by_region", "VK_ARM_shader_instrumentation"));
 }
 
 TEST_F(Enumeration, a_short_array_of_extensions_gives_incomplete) {

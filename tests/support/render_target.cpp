@@ -32,7 +32,7 @@ VkAttachmentDescription attachment(VkFormat format, VkSampleCountFlagBits sample
 RenderTarget::RenderTarget(Context& context, const RenderTargetInfo& info)
     : context_(context), info_(info) {
   const uint32_t layers =
-      info.view_mask ? static_cast<uint32_t>(std::bit_width(info.view_mask)) : 1;
+      info.view_mask ? static_cast<uint32_t>(std::bit_width(info.view_mask)) : info.layers;
   color_ = Image(context, {info.extent, info.color_format, kColorUsage, info.samples, layers});
   if (has_depth()) {
     depth_ = Image(context, {info.extent, info.depth_format,
@@ -46,8 +46,12 @@ RenderTarget::RenderTarget(Context& context, const RenderTargetInfo& info)
   create_framebuffer();
 }
 
+VkRect2D RenderTarget::area() const {
+  return info_.area.extent.width != 0 ? info_.area : VkRect2D{{0, 0}, info_.extent};
+}
+
 void RenderTarget::begin(VkCommandBuffer commands, std::array<float, 4> color,
-                         VkRenderingFlags flags) const {
+                         VkRenderingFlags flags, const void* next) const {
   change_layout(commands, color_, VK_IMAGE_LAYOUT_UNDEFINED,
                 VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
   VkRenderingAttachmentInfo color_info = {VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
@@ -73,10 +77,10 @@ void RenderTarget::begin(VkCommandBuffer commands, std::array<float, 4> color,
     depth_info.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
     depth_info.clearValue.depthStencil = {1, 0};
   }
-  VkRenderingInfo rendering = {VK_STRUCTURE_TYPE_RENDERING_INFO};
+  VkRenderingInfo rendering = {VK_STRUCTURE_TYPE_RENDERING_INFO, next};
   rendering.flags = flags;
-  rendering.renderArea = {{0, 0}, info_.extent};
-  rendering.layerCount = 1;
+  rendering.renderArea = area();
+  rendering.layerCount = info_.layers;
   rendering.viewMask = info_.view_mask;
   rendering.colorAttachmentCount = 1;
   rendering.pColorAttachments = &color_info;
@@ -91,16 +95,16 @@ void RenderTarget::end(VkCommandBuffer commands) const {
 }
 
 void RenderTarget::begin_render_pass(VkCommandBuffer commands, std::array<float, 4> color,
-                                     VkSubpassContents contents) const {
+                                     VkSubpassContents contents, const void* next) const {
   std::vector<VkClearValue> clear = {clear_color(color)};
   if (has_depth()) {
     clear.emplace_back();
     clear.back().depthStencil = {1, 0};
   }
-  VkRenderPassBeginInfo begin = {VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO};
+  VkRenderPassBeginInfo begin = {VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO, next};
   begin.renderPass = render_pass_;
   begin.framebuffer = framebuffer_;
-  begin.renderArea = {{0, 0}, info_.extent};
+  begin.renderArea = area();
   begin.clearValueCount = static_cast<uint32_t>(clear.size());
   begin.pClearValues = clear.data();
   vkCmdBeginRenderPass(commands, &begin, contents);
@@ -120,7 +124,7 @@ void RenderTarget::finish(VkCommandBuffer commands) const {
 void RenderTarget::set_viewport(VkCommandBuffer commands) const {
   const VkViewport viewport = {
       0, 0, static_cast<float>(info_.extent.width), static_cast<float>(info_.extent.height), 0, 1};
-  const VkRect2D scissor = {{0, 0}, info_.extent};
+  const VkRect2D scissor = area();
   vkCmdSetViewport(commands, 0, 1, &viewport);
   vkCmdSetScissor(commands, 0, 1, &scissor);
 }
@@ -176,7 +180,7 @@ void RenderTarget::create_framebuffer() {
   create.pAttachments = views.data();
   create.width = info_.extent.width;
   create.height = info_.extent.height;
-  create.layers = 1;
+  create.layers = info_.layers;
   VkFramebuffer handle = VK_NULL_HANDLE;
   check(vkCreateFramebuffer(context_.device(), &create, nullptr, &handle));
   framebuffer_ = {context_.device(), handle};

@@ -15,6 +15,8 @@ struct RenderTargetInfo {
   VkFormat depth_format = VK_FORMAT_UNDEFINED;
   VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;  // several: resolved when the pass ends
   uint32_t view_mask = 0;  // multiview; the images get as many layers
+  uint32_t layers = 1;     // of layered rendering
+  VkRect2D area = {};      // that is rendered to; empty: all
 };
 
 class RenderTarget {
@@ -22,14 +24,16 @@ class RenderTarget {
   RenderTarget(Context& context, const RenderTargetInfo& info = {});
 
   // One render pass, dynamic or (begin_render_pass) of a VkRenderPass, over the whole target,
-  // cleared to `color` and to depth 1. end() leaves the picture ready for read().
+  // cleared to `color` and to depth 1; `next` goes into the chain. end() leaves the picture ready
+  // for read().
   void begin(VkCommandBuffer commands, std::array<float, 4> color = {0, 0, 0, 0},
-             VkRenderingFlags flags = 0) const;
+             VkRenderingFlags flags = 0, const void* next = nullptr) const;
   void end(VkCommandBuffer commands) const;
 
   // The same through vkCmdBeginRenderPass and vkCmdEndRenderPass. Pipelines need render_pass().
   void begin_render_pass(VkCommandBuffer commands, std::array<float, 4> color = {0, 0, 0, 0},
-                         VkSubpassContents contents = VK_SUBPASS_CONTENTS_INLINE) const;
+                         VkSubpassContents contents = VK_SUBPASS_CONTENTS_INLINE,
+                         const void* next = nullptr) const;
   void end_render_pass(VkCommandBuffer commands) const;
   VkRenderPass render_pass() const { return render_pass_; }
   VkFramebuffer framebuffer() const { return framebuffer_; }
@@ -42,6 +46,7 @@ class RenderTarget {
 
  private:
   bool resolved() const { return info_.samples != VK_SAMPLE_COUNT_1_BIT; }
+  VkRect2D area() const;
   bool has_depth() const { return info_.depth_format != VK_FORMAT_UNDEFINED; }
   void create_render_pass();
   void create_framebuffer();

@@ -79,7 +79,7 @@ VKAPI_ATTR void VKAPI_CALL hook_preprocess(VkCommandBuffer commands,
   CommandBuffer* state = find_command_buffer(source);
   if (state) state->bind_plain_pipelines();
   find_device(commands)->next().CmdPreprocessGeneratedCommandsEXT(commands, info, source);
-  if (state) state->bind_counting_pipelines();
+  if (state) state->bind_wanted_pipelines();
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ VkResult allocate(VkDevice handle, const VkCommandBufferAllocateInfo* info,
   for (uint32_t i = 0; i < info->commandBufferCount; ++i) {
     pool->buffers.push_back(buffers[i]);
     state->command_buffers.insert(
-        buffers[i], std::make_shared<CommandBuffer>(buffers[i], device, pool->is_protected));
+        buffers[i], std::make_shared<CommandBuffer>(
+                        buffers[i], device, CommandBuffer::Kind{info->level, pool->is_protected}));
   }
   return result;
 }
@@ -99,7 +100,11 @@ VKAPI_ATTR void VKAPI_CALL hook_free(VkDevice device, VkCommandPool pool, uint32
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_begin(VkCommandBuffer commands,
                                           const VkCommandBufferBeginInfo* info) {
-  if (CommandBuffer* state = find_command_buffer(commands)) state->reset();
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->reset();
+  if (state && state->is_secondary() && state->regions() && info->pInheritanceInfo) {
+    return vk::guarded([&] { return begin_secondary(commands, *state, *info); });
+  }
   return next_of(commands).BeginCommandBuffer(commands, info);
 }
 
@@ -141,7 +146,7 @@ void execute(VkCommandBuffer commands, uint32_t count, const VkCommandBuffer* se
   state->forget_pipelines();
   for (uint32_t i = 0; i < count; ++i) {
     const auto secondary = state->device().instrumentation()->command_buffers.find(secondaries[i]);
-    if (secondary) state->execute(*secondary);
+    if (secondary) state->execute(secondary);
   }
 }
 

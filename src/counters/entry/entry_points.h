@@ -19,8 +19,9 @@ inline constexpr char kLayerName[] = "VK_LAYER_TALLY_counters";
 enum HookCondition : uint32_t {
   kAlways = 0,
   kExtensionEnabled = 1,  // our own function of an extension that the application enabled
-  kInstrumentation = 2,   // the feature is on
+  kInstrumentation = 2,   // shader instrumentation or counters by region are on
   kQueueShared = 4,       // ... and copies of records share a queue with the application
+  kRegions = 16,          // counters by region are on
   kWhereBelow = 8,        // an instance function of an extension: where the layers below have it
 };
 
@@ -36,6 +37,15 @@ void add_pipeline_entry_points(std::vector<vk::Hook>& hooks);
 void add_queue_entry_points(std::vector<vk::Hook>& hooks);
 void add_object_name_entry_points(std::vector<vk::Hook>& hooks);
 void add_shader_instrumentation_entry_points(std::vector<vk::Hook>& hooks);
+void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks);
+
+// Of entry/counters_by_region.cpp, called by the hooks that others have too: vkBeginCommandBuffer
+// of a secondary command buffer, and the enumeration.
+VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
+                         const VkCommandBufferBeginInfo& info);
+VkResult enumerate_region_counters(VkPhysicalDevice handle, uint32_t family, uint32_t* count,
+                                   VkPerformanceCounterARM* counters,
+                                   VkPerformanceCounterDescriptionARM* descriptions);
 
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance instance, const char* name);
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name);

@@ -15,6 +15,7 @@ std::span<const vk::Hook> device_hooks() {
     add_queue_entry_points(*hooks);
     add_object_name_entry_points(*hooks);
     add_shader_instrumentation_entry_points(*hooks);
+    add_counters_by_region_entry_points(*hooks);
     std::ranges::sort(*hooks, {}, &vk::Hook::name);
     return hooks;
   }();
@@ -37,6 +38,8 @@ bool applies(const Device& device, uint32_t condition) {
       return device.extension_enabled();
     case kInstrumentation:
       return device.instrumentation() != nullptr;
+    case kRegions:
+      return device.regions() != nullptr;
     case kQueueShared:
       return device.instrumentation() && device.instrumentation()->shares_queue();
     default:

@@ -1,6 +1,7 @@
 // What a physical device offers with this layer above it, and vkCreateDevice.
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "counters/entry/entry_points.h"
 #include "vk/boundary.h"
@@ -9,8 +10,10 @@
 namespace tally::counters {
 namespace {
 
-const VkExtensionProperties kExtension = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
-                                          VK_ARM_SHADER_INSTRUMENTATION_SPEC_VERSION};
+const VkExtensionProperties kBlockCounters = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
+                                              VK_ARM_SHADER_INSTRUMENTATION_SPEC_VERSION};
+const VkExtensionProperties kRegionCounters = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
+                                               VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_SPEC_VERSION};
 
 VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32_t* count,
                               VkExtensionProperties* properties) {
@@ -21,8 +24,12 @@ VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32
   const PhysicalDevice& gpu = instance.physical_device(handle);
   std::vector<VkExtensionProperties> all;
   if (!ours) all = gpu.extensions;
-  const bool listed = !ours && gpu.has_extension(kExtension.extensionName);
-  if (gpu.offers_emulation() && !listed) all.push_back(kExtension);
+  const auto add = [&](bool offered, const VkExtensionProperties& extension) {
+    const bool listed = !ours && gpu.has_extension(extension.extensionName);
+    if (offered && !listed) all.push_back(extension);
+  };
+  add(gpu.offers_regions(), kRegionCounters);
+  add(gpu.offers_emulation(), kBlockCounters);
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -39,18 +46,35 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_layers(VkPhysicalDevice, uint32_t*
   return vk::write_array<VkLayerProperties>({&layer, 1}, count, properties);
 }
 
+// A struct of ours in a chain that the driver fills: out of the chain for as long as this lives.
+// Null where there is none, or where the driver knows it.
+template <typename Struct>
+struct OurStruct {
+  OurStruct(void* head, VkStructureType type, bool native) {
+    if (native) return;
+    data = vk::find_in_out_chain<Struct>(static_cast<VkBaseOutStructure*>(head)->pNext, type);
+    if (data) unlinked.emplace(head, std::initializer_list<VkStructureType>{type});
+  }
+
+  Struct* data = nullptr;
+  std::optional<vk::UnlinkedStructs> unlinked;
+};
+
 void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) {
   Instance& instance = *find_instance(handle);
-  auto* ours = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
-      features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
-  if (!ours || instance.physical_device(handle).native) {
-    instance.next().GetPhysicalDeviceFeatures2(handle, features);
-    return;
-  }
-  const vk::UnlinkedStructs unlinked(features, {ours->sType});
+  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const OurStruct<VkPhysicalDeviceShaderInstrumentationFeaturesARM> instrumentation(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, gpu.native);
+  const OurStruct<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM> regions(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM,
+      gpu.native_regions);
   instance.next().GetPhysicalDeviceFeatures2(handle, features);
-  ours->shaderInstrumentation =
-      instance.physical_device(handle).offers_emulation() ? VK_TRUE : VK_FALSE;
+  if (instrumentation.data) {
+    instrumentation.data->shaderInstrumentation = gpu.offers_emulation() ? VK_TRUE : VK_FALSE;
+  }
+  if (regions.data) {
+    regions.data->performanceCountersByRegion = gpu.offers_regions() ? VK_TRUE : VK_FALSE;
+  }
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_get_features(VkPhysicalDevice gpu,
@@ -58,19 +82,38 @@ VKAPI_ATTR void VKAPI_CALL hook_get_features(VkPhysicalDevice gpu,
   vk::guarded_void([&] { get_features(gpu, features); });
 }
 
+void fill(VkPhysicalDeviceShaderInstrumentationPropertiesARM& ours, bool offered, size_t metrics) {
+  ours.numMetrics = offered ? static_cast<uint32_t>(metrics) : 0;
+  ours.perBasicBlockGranularity = offered ? VK_TRUE : VK_FALSE;
+}
+
+void fill(VkPhysicalDevicePerformanceCountersByRegionPropertiesARM& ours,
+          const RegionProperties& properties) {
+  ours.maxPerRegionPerformanceCounters = properties.counters;
+  ours.performanceCounterRegionSize = properties.extent();
+  ours.rowStrideAlignment = properties.row_alignment;
+  ours.regionAlignment = properties.region_alignment;
+  ours.identityTransformOrder = VK_TRUE;
+}
+
 void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* properties) {
   Instance& instance = *find_instance(handle);
-  auto* ours = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationPropertiesARM>(
-      properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM);
-  if (!ours || instance.physical_device(handle).native) {
-    instance.next().GetPhysicalDeviceProperties2(handle, properties);
-    return;
-  }
-  const vk::UnlinkedStructs unlinked(properties, {ours->sType});
+  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const OurStruct<VkPhysicalDeviceShaderInstrumentationPropertiesARM> instrumentation(
+      properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM,
+      gpu.native);
+  const OurStruct<VkPhysicalDevicePerformanceCountersByRegionPropertiesARM> regions(
+      properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_PROPERTIES_ARM,
+      gpu.native_regions);
   instance.next().GetPhysicalDeviceProperties2(handle, properties);
-  const bool offered = instance.physical_device(handle).offers_emulation();
-  ours->numMetrics = offered ? static_cast<uint32_t>(instance.metrics().size()) : 0;
-  ours->perBasicBlockGranularity = offered ? VK_TRUE : VK_FALSE;
+  if (instrumentation.data) {
+    fill(*instrumentation.data, gpu.offers_emulation(), instance.metrics().size());
+  }
+  if (regions.data) {
+    RegionProperties offered = region_properties(gpu, instance.options());
+    if (!gpu.offers_regions()) offered.counters = 0;
+    fill(*regions.data, offered);
+  }
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_get_properties(VkPhysicalDevice gpu,
@@ -121,6 +164,28 @@ hook_enumerate_metrics(VkPhysicalDevice gpu, uint32_t* count,
   return vk::guarded([&] { return enumerate_metrics(gpu, count, descriptions); });
 }
 
+VkResult enumerate_region(VkPhysicalDevice handle, uint32_t family, uint32_t* count,
+                          VkPerformanceCounterARM* counters,
+                          VkPerformanceCounterDescriptionARM* descriptions) {
+  Instance& instance = *find_instance(handle);
+  if (!instance.physical_device(handle).native_regions) {
+    return enumerate_region_counters(handle, family, count, counters, descriptions);
+  }
+  const auto native =
+      reinterpret_cast<PFN_vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM>(
+          instance.next_instance().get_instance_proc_addr(
+              instance.handle(),
+              "vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM"));
+  return native ? native(handle, family, count, counters, descriptions)
+                : VK_ERROR_INITIALIZATION_FAILED;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_region(
+    VkPhysicalDevice gpu, uint32_t family, uint32_t* count, VkPerformanceCounterARM* counters,
+    VkPerformanceCounterDescriptionARM* descriptions) {
+  return vk::guarded([&] { return enumerate_region(gpu, family, count, counters, descriptions); });
+}
+
 VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& original,
                        const VkAllocationCallbacks* allocator, VkDevice* device) {
   Instance& instance = *find_instance(handle);
@@ -161,6 +226,8 @@ std::span<const vk::Hook> physical_device_hooks() {
       vk::hook("vkCreateDevice", hook_create_device),
       vk::hook("vkEnumerateDeviceExtensionProperties", hook_enumerate_extensions),
       vk::hook("vkEnumerateDeviceLayerProperties", hook_enumerate_layers),
+      vk::hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM",
+               hook_enumerate_region, kExtensionEnabled),
       vk::hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", hook_enumerate_metrics,
                kExtensionEnabled),
       vk::hook("vkGetPhysicalDeviceFeatures2", hook_get_features),

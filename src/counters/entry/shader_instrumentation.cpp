@@ -28,7 +28,7 @@ std::shared_ptr<Instrumentation> find_object(const Device& device,
 VkResult create(VkDevice handle, VkShaderInstrumentationARM* instrumentation) {
   Device& device = *find_device(handle);
   InstrumentationState* state = device.instrumentation();
-  if (!state) return VK_ERROR_FEATURE_NOT_PRESENT;
+  if (!state || !state->blocks) return VK_ERROR_FEATURE_NOT_PRESENT;
   auto object = std::make_shared<Instrumentation>(state->records, state->words);
   const uint64_t bits = kHandleTag | state->next_object.fetch_add(1, std::memory_order_relaxed);
   const auto created = (VkShaderInstrumentationARM)bits;  // NOLINT: a handle is a number

@@ -12,7 +12,7 @@ namespace tally::counters {
 class Chunk {
  public:
   enum class Use {
-    HostRecords,    // written by shaders through its address, mapped
+    HostRecords,    // written by shaders through its address, filled, mapped
     DeviceRecords,  // written by shaders through its address, copied from and filled
     Staging,        // copied to, mapped
     Words,          // address words read as a uniform buffer, mapped, always coherent

@@ -9,14 +9,15 @@ namespace {
 
 constexpr uint32_t kPageBytes = 16 * 1024;
 constexpr uint32_t kSlabPages = 64;
-constexpr VkDeviceSize kWordBytes = sizeof(uint64_t);
+constexpr VkDeviceSize kPairBytes = 2 * sizeof(uint64_t);
 
 }  // namespace
 
-void WordPage::write(uint32_t index, uint64_t word) const {
+void WordPage::write(uint32_t index, uint64_t record, uint64_t region) const {
   const uint32_t target = dynamic_offset(index);
-  std::memcpy(chunk->host() + target, &word, sizeof word);
-  chunk->flush(target, sizeof word);
+  const uint64_t words[] = {record, region};
+  std::memcpy(chunk->host() + target, words, sizeof words);
+  chunk->flush(target, sizeof words);
 }
 
 WordPool::~WordPool() {
@@ -83,7 +84,7 @@ VkResult WordPool::make_set(Slab& slab) {
     next.DestroyDescriptorPool(context_.device, slab.pool, nullptr);
     return result;
   }
-  const VkDescriptorBufferInfo buffer{slab.chunk->buffer(), 0, kWordBytes};
+  const VkDescriptorBufferInfo buffer{slab.chunk->buffer(), 0, kPairBytes};
   const VkWriteDescriptorSet write{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                    .dstSet = slab.set,
                                    .descriptorCount = 1,
@@ -111,7 +112,7 @@ VkResult WordPool::prepare() {
   WordPage page;
   const VkResult result = acquire_locked(page);
   if (result != VK_SUCCESS) return result;
-  page.write(0, 0);
+  page.write(0, 0, 0);
   null_word_ = page;
   return VK_SUCCESS;
 }
@@ -136,8 +137,8 @@ VkResult WordPool::acquire_locked(WordPage& page) {
   }
   const auto index = static_cast<uint32_t>(std::countr_zero(slab->free));
   slab->free &= slab->free - 1;
-  const auto alignment = std::max<VkDeviceSize>(context_.uniform_offset_alignment, kWordBytes);
-  const auto stride = static_cast<uint32_t>((kWordBytes + alignment - 1) / alignment * alignment);
+  const auto alignment = std::max<VkDeviceSize>(context_.uniform_offset_alignment, kPairBytes);
+  const auto stride = static_cast<uint32_t>((kPairBytes + alignment - 1) / alignment * alignment);
   page = {slab->chunk.get(), slab->set, index * kPageBytes, stride, kPageBytes / stride};
   return VK_SUCCESS;
 }

@@ -1,5 +1,6 @@
-// Address words for pipelines that find their record through the reserved descriptor set: small
-// uniform buffers, each chunk with one descriptor set whose dynamic offset picks the word.
+// Address words for pipelines that find them through the reserved descriptor set: small uniform
+// buffers, each chunk with one descriptor set whose dynamic offset picks a pair, the record's word
+// and the region's.
 // Thread-safe.
 #pragma once
 
@@ -11,7 +12,7 @@
 
 namespace tally::counters {
 
-// Room for `count` words, `stride` bytes apart.
+// Room for `count` pairs of words, `stride` bytes apart.
 struct WordPage {
   Chunk* chunk = nullptr;
   VkDescriptorSet set = VK_NULL_HANDLE;
@@ -20,7 +21,7 @@ struct WordPage {
   uint32_t count = 0;
 
   uint32_t dynamic_offset(uint32_t index) const { return offset + index * stride; }
-  void write(uint32_t index, uint64_t word) const;
+  void write(uint32_t index, uint64_t record, uint64_t region) const;
 };
 
 class WordPool {
@@ -38,7 +39,7 @@ class WordPool {
 
   // Makes sure that null_word() has one. Call before the first use.
   VkResult prepare();
-  // A word that is always 0.
+  // Words that are always 0.
   WordPage null_word();
 
   VkResult acquire(WordPage& page);

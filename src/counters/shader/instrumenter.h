@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "counters/shader/program.h"
 #include "counters/shader/shader_code.h"
+#include "counters/shader/variant.h"
 #include "spirv/pass/block_count.h"
 
 namespace tally::counters {
@@ -25,6 +26,7 @@ struct InstrumenterOptions {
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
   bool count_subgroups = false;
+  spirv::RegionOptions regions;  // how shaders that count by region do so
   uint32_t spirv_version_limit = 0x00010300;
   bool validate = false;                         // run spirv-val over what the pass made
   uint32_t vulkan_version = VK_API_VERSION_1_1;  // what spirv-val checks against
@@ -45,6 +47,7 @@ class Instrumenter {
     std::string entry_point;
     spirv::AddressSource address;
     bool alpha_to_coverage = false;
+    Variant variant = Variant::Blocks;
   };
 
   // The error is the reason why this shader runs as the application wrote it.

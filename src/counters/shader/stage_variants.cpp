@@ -12,39 +12,51 @@ StageVariants::~StageVariants() {
 }
 
 void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& stages,
-                          const Addressing& addressing, bool alpha_to_coverage) {
+                          const Request& request) {
   for (const Stage& stage : stages) infos_.push_back(*stage.info);
   // In the order of the stage bits, which is that of the record.
   std::vector<size_t> order(stages.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) { return stages[i].info->stage; });
   for (const size_t i : order) {
-    const Status added =
-        add_instrumented(instrumenter, stages[i], addressing, alpha_to_coverage, infos_[i]);
-    if (added) continue;
-    infos_[i] = *stages[i].info;
-    refusals_.push_back({stages[i].info->stage, stages[i].code ? stages[i].code->hash : Hash128{},
-                         added.error().message});
+    const bool has_regions = tally::counters::counts_regions(request.variant) &&
+                             stages[i].info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+    const bool has_blocks = counts_blocks(request.variant);
+    Variant variant = make_variant(has_blocks, has_regions);
+    while (variant != Variant::Plain) {
+      const Status added = add_instrumented(instrumenter, stages[i], request, variant, infos_[i]);
+      if (added) break;
+      infos_[i] = *stages[i].info;
+      refuse(stages[i], added.error());
+      variant = variant == Variant::Both ? Variant::Blocks : Variant::Plain;
+    }
+    if (tally::counters::counts_regions(variant)) counts_regions_ = true;
   }
 }
 
+void StageVariants::refuse(const Stage& stage, const Error& error) {
+  refusals_.push_back(
+      {stage.info->stage, stage.code ? stage.code->hash : Hash128{}, error.message});
+}
+
 Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& stage,
-                                       const Addressing& addressing, bool alpha_to_coverage,
+                                       const Request& request, Variant variant,
                                        VkPipelineShaderStageCreateInfo& target) {
   if (!stage.code) return Error{"its SPIR-V is not known"};
+  const Addressing& addressing = request.addressing;
   const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
   const AddressSlot slot =
       fragment && addressing.separate_fragment ? AddressSlot::Fragment : AddressSlot::Main;
-  const Instrumenter::Request request{
+  const Instrumenter::Request wanted{
       stage.info->stage, stage.info->pName,
       slot == AddressSlot::Main ? addressing.main : addressing.fragment,
-      fragment && alpha_to_coverage};
-  const auto shader = instrumenter.instrument(*stage.code, request);
+      fragment && request.alpha_to_coverage, variant};
+  const auto shader = instrumenter.instrument(*stage.code, wanted);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;
 
   const uint32_t first_counter = program_.strides[static_cast<size_t>(slot)];
-  if (first_counter != 0 && !instrumented.first_counter_spec_id) {
+  if (counts_blocks(variant) && first_counter != 0 && !instrumented.first_counter_spec_id) {
     return Error{"it has no free specialization constant id"};
   }
   const Result<VkShaderModule> module = create_module(instrumented.words);
@@ -54,11 +66,11 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
   chain.remove(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   chain.remove(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);
   target.pNext = chain.head();
-  if (first_counter != 0) {
+  if (counts_blocks(variant) && first_counter != 0) {
     target.pSpecializationInfo =
         specialize(target.pSpecializationInfo, *instrumented.first_counter_spec_id, first_counter);
   }
-  program_.add(stage.info->stage, slot, instrumented.info);
+  if (counts_blocks(variant)) program_.add(stage.info->stage, slot, instrumented.info);
   return {};
 }
 

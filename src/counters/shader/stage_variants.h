@@ -11,6 +11,7 @@
 #include "counters/device_table.h"
 #include "counters/shader/instrumenter.h"
 #include "counters/shader/program.h"
+#include "counters/shader/variant.h"
 #include "vk/chain.h"
 
 namespace tally::counters {
@@ -39,18 +40,24 @@ class StageVariants {
   StageVariants(const StageVariants&) = delete;
   StageVariants& operator=(const StageVariants&) = delete;
 
-  // Stages that cannot be instrumented are taken over as they are and listed in refusals().
-  void build(Instrumenter& instrumenter, const std::vector<Stage>& stages,
-             const Addressing& addressing, bool alpha_to_coverage);
+  // Stages that cannot be instrumented are taken over as they are and listed in refusals(); so are,
+  // unlisted, those that have nothing to count in this variant.
+  struct Request {
+    Variant variant = Variant::Blocks;
+    Addressing addressing;
+    bool alpha_to_coverage = false;
+  };
+  void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
 
   const std::vector<VkPipelineShaderStageCreateInfo>& infos() const { return infos_; }
   const Program& program() const { return program_; }
+  bool counts_regions() const { return counts_regions_; }
   const std::vector<Refusal>& refusals() const { return refusals_; }
 
  private:
-  Status add_instrumented(Instrumenter& instrumenter, const Stage& stage,
-                          const Addressing& addressing, bool alpha_to_coverage,
-                          VkPipelineShaderStageCreateInfo& target);
+  Status add_instrumented(Instrumenter& instrumenter, const Stage& stage, const Request& request,
+                          Variant variant, VkPipelineShaderStageCreateInfo& target);
+  void refuse(const Stage& stage, const Error& error);
   Result<VkShaderModule> create_module(const std::vector<uint32_t>& words);
   const VkSpecializationInfo* specialize(const VkSpecializationInfo* original, uint32_t id,
                                          uint32_t value);
@@ -65,6 +72,7 @@ class StageVariants {
   const DeviceTable& next_;
   std::vector<VkPipelineShaderStageCreateInfo> infos_;
   Program program_;
+  bool counts_regions_ = false;
   std::vector<Refusal> refusals_;
   std::vector<VkShaderModule> modules_;
   std::deque<Specialization> specializations_;

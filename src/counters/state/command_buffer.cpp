@@ -15,6 +15,11 @@ constexpr uint32_t kCpuShardsLog2 = 2;
 
 }  // namespace
 
+CommandBuffer::CommandBuffer(VkCommandBuffer handle, Device& device, Kind kind)
+    : handle_(handle), device_(device), kind_(kind) {
+  if (device.regions()) regions_ = std::make_unique<RegionRecorder>(device, handle);
+}
+
 const DeviceTable& CommandBuffer::next() const { return device_.next(); }
 
 size_t CommandBuffer::point_index(VkPipelineBindPoint point) {
@@ -57,6 +62,8 @@ void CommandBuffer::reset() {
   transform_feedback_ = false;
   bound_ = {};
   objects_.clear();
+  capturing_.clear();
+  if (regions_) regions_->reset();
   constants_begin_ = constants_end_ = 0;
 }
 
@@ -73,8 +80,52 @@ void CommandBuffer::note_object(const std::shared_ptr<Instrumentation>& object) 
   if (std::ranges::find(objects_, object) == objects_.end()) objects_.push_back(object);
 }
 
-void CommandBuffer::execute(const CommandBuffer& secondary) {
-  for (const auto& object : secondary.objects_) note_object(object);
+void CommandBuffer::execute(const std::shared_ptr<CommandBuffer>& secondary) {
+  for (const auto& object : secondary->objects_) note_object(object);
+  if (!regions_) return;
+  const VkResult result = regions_->link(*secondary->regions_);
+  if (result != VK_SUCCESS) fail(result);
+  if (secondary->regions_->captures()) capturing_.push_back(secondary);
+}
+
+void CommandBuffer::continue_pass() {
+  if (!regions_) return;
+  const VkResult result = regions_->begin_continuing();
+  if (result != VK_SUCCESS) {
+    fail(result);
+    return;
+  }
+  attention_ |= kRegions;
+}
+
+void CommandBuffer::begin_capture(RegionRequest request) {
+  const VkResult result = regions_->begin_pass(std::move(request));
+  if (result != VK_SUCCESS) {
+    fail(result);
+    return;
+  }
+  attention_ |= kRegions;
+  dispatched_ours();
+  bind_wanted_pipelines();
+}
+
+void CommandBuffer::end_capture() {
+  regions_->end_pass();
+  attention_ &= ~kRegions;
+  dispatched_ours();
+  bind_wanted_pipelines();
+  note_stale_words();
+}
+
+// A dispatch of ours has changed the bound compute pipeline, and the bytes of the slot.
+void CommandBuffer::dispatched_ours() {
+  const Bound& bound = *bound_at(VK_PIPELINE_BIND_POINT_COMPUTE);
+  if (bound.handle != VK_NULL_HANDLE) {
+    const bool plain = bound.variant == Variant::Plain;
+    next().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE,
+                           plain ? bound.handle : bound.pipeline->variant(bound.variant));
+  }
+  if (constants_begin_ != constants_end_) attention_ |= kLostConstants;
 }
 
 void CommandBuffer::begin_instrumentation(const std::shared_ptr<Instrumentation>& object) {
@@ -83,7 +134,7 @@ void CommandBuffer::begin_instrumentation(const std::shared_ptr<Instrumentation>
   active_ = object;
   kept_program_ = nullptr;
   attention_ |= kActive;
-  bind_counting_pipelines();
+  bind_wanted_pipelines();
 }
 
 void CommandBuffer::end_instrumentation() {
@@ -94,8 +145,13 @@ void CommandBuffer::end_instrumentation() {
   active_.reset();
   segment_ = nullptr;
   attention_ &= ~kActive;
-  bind_plain_pipelines();
-  const bool stale = std::ranges::any_of(bound_, [](const Bound& bound) { return bound.counting; });
+  bind_wanted_pipelines();
+  note_stale_words();
+}
+
+void CommandBuffer::note_stale_words() {
+  const bool stale = std::ranges::any_of(
+      bound_, [](const Bound& bound) { return bound.variant != Variant::Plain; });
   if (stale) attention_ |= kStaleWord;
 }
 
@@ -111,9 +167,18 @@ Pipeline* CommandBuffer::resolve(Bound& bound) {
   return bound.pipeline.get();
 }
 
-void CommandBuffer::bind(VkPipelineBindPoint point, Bound& bound, bool counting) {
-  bound.counting = counting;
-  next().CmdBindPipeline(handle_, point, counting ? bound.pipeline->counting : bound.handle);
+Variant CommandBuffer::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
+  const bool regions = (attention_ & kRegions) != 0 && point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+  const Variant wanted = make_variant(active(), regions);
+  if (wanted == Variant::Plain) return wanted;
+  const Pipeline* known = resolve(bound);
+  return known ? known->choose(wanted) : Variant::Plain;
+}
+
+void CommandBuffer::bind(VkPipelineBindPoint point, Bound& bound, Variant variant) {
+  bound.variant = variant;
+  next().CmdBindPipeline(
+      handle_, point, variant == Variant::Plain ? bound.handle : bound.pipeline->variant(variant));
 }
 
 void CommandBuffer::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
@@ -122,13 +187,8 @@ void CommandBuffer::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline
     next().CmdBindPipeline(handle_, point, pipeline);
     return;
   }
-  if (bound->handle != pipeline || !bound->pipeline) *bound = {pipeline, nullptr, false};
-  bool counting = false;
-  if (active_) {
-    const Pipeline* known = resolve(*bound);
-    counting = known && known->counting != VK_NULL_HANDLE;
-  }
-  bind(point, *bound, counting);
+  if (bound->handle != pipeline || !bound->pipeline) *bound = {pipeline, nullptr, Variant::Plain};
+  bind(point, *bound, wanted_variant(point, *bound));
 }
 
 void CommandBuffer::forget_pipelines() { bound_ = {}; }
@@ -137,21 +197,21 @@ void CommandBuffer::forget_pipeline(VkPipelineBindPoint point) {
   if (Bound* bound = bound_at(point)) *bound = {};
 }
 
-void CommandBuffer::bind_counting_pipelines() {
-  if (!active_) return;
+void CommandBuffer::bind_wanted_pipelines() {
   for (size_t i = 0; i < kPoints; ++i) {
     Bound& bound = bound_[i];
-    const Pipeline* pipeline = resolve(bound);
-    if (!pipeline || pipeline->counting == VK_NULL_HANDLE || bound.counting ||
-        !can_bind(point_at(i)))
-      continue;
-    bind(point_at(i), bound, true);
+    if (bound.handle == VK_NULL_HANDLE || !can_bind(point_at(i))) continue;
+    const Variant wanted = wanted_variant(point_at(i), bound);
+    if (wanted != bound.variant) bind(point_at(i), bound, wanted);
   }
 }
 
 void CommandBuffer::bind_plain_pipelines() {
   for (size_t i = 0; i < kPoints; ++i) {
-    if (bound_[i].counting && can_bind(point_at(i))) bind(point_at(i), bound_[i], false);
+    Bound& bound = bound_[i];
+    if (bound.variant != Variant::Plain && can_bind(point_at(i))) {
+      bind(point_at(i), bound, Variant::Plain);
+    }
   }
 }
 
@@ -162,11 +222,7 @@ void CommandBuffer::before_generated_commands() {
 
 void CommandBuffer::end_transform_feedback() {
   transform_feedback_ = false;
-  if (active_) {
-    bind_counting_pipelines();
-  } else {
-    bind_plain_pipelines();
-  }
+  bind_wanted_pipelines();
 }
 
 void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept {
@@ -175,35 +231,38 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
   const auto prepare = [&] {
     if ((attention_ & kActive) != 0) {
       record_action(point, *bound, work);
-    } else if (bound->counting) {
-      write_words(point, *bound->pipeline, 0, 0);
+    } else if (bound->variant != Variant::Plain) {
+      write_words(point, *bound, 0, 0);
     }
     if ((attention_ & kLostConstants) != 0) restore_constants(*bound);
   };
   vk::guarded_void(prepare, [&](VkResult error) {
     fail(error);
-    if (bound->counting) run_uncounted(point, *bound);
+    if (bound->variant != Variant::Plain) run_uncounted(point, *bound);
   });
 }
 
 void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
   const uint32_t index = active_->take_index();
-  if (!bound.counting) return;
-  const Pipeline& pipeline = *bound.pipeline;
-  const Program& program = *pipeline.program;
+  if (!counts_blocks(bound.variant)) {
+    if (bound.variant != Variant::Plain) write_words(point, bound, 0, 0);
+    return;
+  }
+  const auto& shared_program = bound.pipeline->programs[static_cast<size_t>(bound.variant)];
+  const Program& program = *shared_program;
   const uint32_t shards = choose_shards(work);
   const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
   const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
   VkDeviceSize offset = 0;
   const bool reserved = error_ == VK_SUCCESS && reserve(bytes, offset);
   const VkDeviceAddress address = page_.page.address + offset;
-  if (!reserved || !write_words(point, pipeline, probe::address_word(address, shards),
+  if (!reserved || !write_words(point, bound, probe::address_word(address, shards),
                                 probe::address_word(address + main_bytes, shards))) {
     run_uncounted(point, bound);
     return;
   }
   if (kept_program_ != &program) {
-    segment_->keep(pipeline.program);
+    segment_->keep(shared_program);
     kept_program_ = &program;
   }
   segment_->append({index, page_.index, static_cast<uint32_t>(offset / probe::kRecordAlignment),
@@ -213,9 +272,9 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
 // Out of memory: this command is drawn, but not counted.
 void CommandBuffer::run_uncounted(VkPipelineBindPoint point, Bound& bound) {
   if (can_bind(point)) {
-    bind(point, bound, false);
+    bind(point, bound, Variant::Plain);
   } else {
-    write_words(point, *bound.pipeline, 0, 0);
+    write_words(point, bound, 0, 0);
   }
 }
 
@@ -246,35 +305,51 @@ uint32_t CommandBuffer::choose_shards(uint64_t work) const {
   return std::min<uint32_t>(most, static_cast<uint32_t>(std::bit_width(work)) / 2);
 }
 
-// Where both addresses are 0 nothing is written; that cannot fail.
-bool CommandBuffer::write_words(VkPipelineBindPoint point, const Pipeline& pipeline, uint64_t main,
+uint64_t CommandBuffer::region_word(const Bound& bound) const {
+  const bool counted = (attention_ & kRegions) != 0 && counts_regions(bound.variant);
+  return counted ? regions_->word() : 0;
+}
+
+// Where all addresses are 0 nothing is written; that cannot fail.
+bool CommandBuffer::write_words(VkPipelineBindPoint point, const Bound& bound, uint64_t main,
                                 uint64_t fragment) {
-  const PipelineLayout& layout = *pipeline.layout;
-  if (layout.path() == AddressPath::Descriptor) return write_descriptor(point, layout, main);
-  const uint64_t words[kAddressSlots] = {main, fragment};
-  const uint32_t size = device_.instrumentation()->layout_rules.address_slots * sizeof(uint64_t);
+  const PipelineLayout& layout = *bound.pipeline->layout;
+  const uint64_t region = region_word(bound);
+  if (layout.path() == AddressPath::Descriptor) {
+    return write_descriptor(point, layout, main, region);
+  }
+  const LayoutRules& rules = device_.instrumentation()->layout_rules;
+  const uint64_t words[kAddressSlots + 1] = {
+      main, rules.address_slots == kAddressSlots ? fragment : region, region};
   next().CmdPushConstants(handle_, layout.handle(), layout.slot_stages(), layout.slot_offset(),
-                          size, words);
+                          rules.slots() * static_cast<uint32_t>(sizeof(uint64_t)), words);
   if (constants_begin_ != constants_end_) attention_ |= kLostConstants;
   return true;
 }
 
+VkResult CommandBuffer::next_words(WordPage& page, uint32_t& index) {
+  if (!active_) return regions_->next_words(page, index);
+  if (words_.used == words_.page.count) {
+    words_ = {};
+    const VkResult result = active_->open_words(words_);
+    if (result != VK_SUCCESS) return result;
+  }
+  page = words_.page;
+  index = words_.used++;
+  return VK_SUCCESS;
+}
+
 bool CommandBuffer::write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout,
-                                     uint64_t word) {
+                                     uint64_t record, uint64_t region) {
   WordPage page = device_.instrumentation()->words.null_word();
   uint32_t index = 0;
-  if (word != 0) {
-    if (words_.used == words_.page.count) {
-      words_ = {};
-      const VkResult result = active_->open_words(words_);
-      if (result != VK_SUCCESS) {
-        fail(result);
-        return false;
-      }
+  if (record != 0 || region != 0) {
+    const VkResult result = next_words(page, index);
+    if (result != VK_SUCCESS) {
+      fail(result);
+      return false;
     }
-    page = words_.page;
-    index = words_.used++;
-    page.write(index, word);
+    page.write(index, record, region);
   }
   const uint32_t dynamic_offset = page.dynamic_offset(index);
   next().CmdBindDescriptorSets(handle_, point, layout.handle(), layout.reserved_set(), 1, &page.set,

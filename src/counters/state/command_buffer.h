@@ -1,6 +1,6 @@
-// What the layer knows of a command buffer while it is recorded: the active instrumentation, what
-// is bound, and the first error. Used by one thread at a time, as Vulkan demands of the
-// application.
+// What the layer knows of a command buffer while it is recorded: the active instrumentation and the
+// capturing render pass, what is bound, and the first error. Used by one thread at a time, as
+// Vulkan demands of the application.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -11,6 +11,7 @@
 
 #include "counters/state/instrumentation.h"
 #include "counters/state/pipeline.h"
+#include "counters/state/region_recorder.h"
 
 namespace tally::counters {
 
@@ -23,8 +24,12 @@ inline constexpr uint64_t kLeastDrawWork = 64;  // few vertices may still cover 
 
 class CommandBuffer {
  public:
-  CommandBuffer(VkCommandBuffer handle, Device& device, bool is_protected)
-      : handle_(handle), device_(device), protected_(is_protected) {}
+  struct Kind {
+    VkCommandBufferLevel level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    bool is_protected = false;
+  };
+
+  CommandBuffer(VkCommandBuffer handle, Device& device, Kind kind);
   CommandBuffer(const CommandBuffer&) = delete;
   CommandBuffer& operator=(const CommandBuffer&) = delete;
 
@@ -41,7 +46,18 @@ class CommandBuffer {
   void begin_instrumentation(const std::shared_ptr<Instrumentation>& object);
   void end_instrumentation();
   bool active() const { return active_ != nullptr; }
-  bool is_protected() const { return protected_; }
+  bool is_protected() const { return kind_.is_protected; }
+  bool is_secondary() const { return kind_.level == VK_COMMAND_BUFFER_LEVEL_SECONDARY; }
+
+  // --- counters by region; null where they are not enabled
+  RegionRecorder* regions() const { return regions_.get(); }
+  // A secondary command buffer that continues a render pass.
+  void continue_pass();
+  // Around the commands that begin and end a pass.
+  void begin_capture(RegionRequest request);
+  void end_capture();
+  // Executed command buffers with capturing passes of their own.
+  const std::vector<std::shared_ptr<CommandBuffer>>& capturing() const { return capturing_; }
 
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
   // What is bound at the point is no pipeline of ours to swap (shader objects), or nothing.
@@ -62,39 +78,46 @@ class CommandBuffer {
   // Around commands that may change the bound pipeline themselves: the plain one is bound for them.
   void before_generated_commands();
   void bind_plain_pipelines();
-  void bind_counting_pipelines();
+  void bind_wanted_pipelines();
 
   // Objects that commands recorded here, or in executed secondaries, write to.
   const std::vector<std::shared_ptr<Instrumentation>>& objects() const { return objects_; }
-  void execute(const CommandBuffer& secondary);
+  void execute(const std::shared_ptr<CommandBuffer>& secondary);
 
  private:
   enum Attention : uint32_t {
-    kActive = 1,        // every action takes an index, some write a record
-    kStaleWord = 2,     // a counting pipeline is bound although nothing is active
-    kLostConstants = 4  // the slot's bytes hold our word where the application had its own
+    kActive = 1,         // every action takes an index, some write a record
+    kStaleWord = 2,      // a counting pipeline is bound although nothing is active
+    kLostConstants = 4,  // the slot's bytes hold our word where the application had its own
+    kRegions = 8         // graphics commands are counted by region
   };
   static constexpr size_t kPoints = 3;
 
   struct Bound {
     VkPipeline handle = VK_NULL_HANDLE;
     std::shared_ptr<Pipeline> pipeline;  // looked up only when needed
-    bool counting = false;               // the twin is bound
+    Variant variant = Variant::Plain;    // which one of it is bound
   };
 
   static size_t point_index(VkPipelineBindPoint point);
   static VkPipelineBindPoint point_at(size_t index);
   Bound* bound_at(VkPipelineBindPoint point);
   Pipeline* resolve(Bound& bound);
-  void bind(VkPipelineBindPoint point, Bound& bound, bool counting);
+  Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
+  void bind(VkPipelineBindPoint point, Bound& bound, Variant variant);
+  void note_stale_words();
+  void dispatched_ours();
   bool can_bind(VkPipelineBindPoint point) const;
 
   void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept;
   void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
-  bool write_words(VkPipelineBindPoint point, const Pipeline& pipeline, uint64_t main,
-                   uint64_t fragment);
-  bool write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout, uint64_t word);
+  // The record's words; that of the region is added.
+  bool write_words(VkPipelineBindPoint point, const Bound& bound, uint64_t main, uint64_t fragment);
+  bool write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout, uint64_t record,
+                        uint64_t region);
+  VkResult next_words(WordPage& page, uint32_t& index);
+  uint64_t region_word(const Bound& bound) const;
   bool reserve(uint64_t bytes, VkDeviceSize& offset);
   uint32_t choose_shards(uint64_t work) const;
   void keep_constants(const PipelineLayout& layout, uint32_t offset, uint32_t size,
@@ -104,7 +127,7 @@ class CommandBuffer {
 
   VkCommandBuffer handle_;
   Device& device_;
-  bool protected_;
+  Kind kind_;
   VkResult error_ = VK_SUCCESS;
   uint32_t attention_ = 0;
   bool transform_feedback_ = false;
@@ -116,9 +139,11 @@ class CommandBuffer {
   Instrumentation::OpenWords words_;
   const Program* kept_program_ = nullptr;
   std::vector<std::shared_ptr<Instrumentation>> objects_;
+  std::unique_ptr<RegionRecorder> regions_;
+  std::vector<std::shared_ptr<CommandBuffer>> capturing_;
 
   // The application's own constants in the bytes of the slot, for layouts that reach there.
-  std::array<std::byte, 16> constants_{};
+  std::array<std::byte, 24> constants_{};
   uint32_t constants_begin_ = 0, constants_end_ = 0;  // offsets in push constants; empty when equal
 };
 

@@ -42,6 +42,7 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   rules.record_address = creation.options().record_address;
   rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
   rules.address_slots = creation.pipeline_libraries() ? 2 : 1;
+  rules.region_slot = creation.regions_enabled();
   // Sets in descriptor buffers and sets from pools do not go together in one layout.
   const bool descriptor_buffers = creation.has_extension(VK_EXT_DESCRIPTOR_BUFFER_EXTENSION_NAME);
   rules.descriptor_sets = descriptor_buffers ? 0 : limits.maxBoundDescriptorSets;
@@ -60,6 +61,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.subgroup_stages = gpu.subgroup_stages;
   result.max_shards_log2 = options.max_shards_log2;
   result.count_subgroups = options.count_subgroups;
+  result.regions = region_options(gpu);
   result.validate = options.validate_spirv;
   result.vulkan_version = gpu.api_version;
   return result;
@@ -93,9 +95,7 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
       next_device_(next_device),
       extension_enabled_(creation.extension_enabled()) {
   next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
-  if (creation.instrumentation_enabled()) {
-    instrumentation_ = make_instrumentation_state(creation);
-  }
+  if (creation.anything_enabled()) instrumentation_ = make_instrumentation_state(creation);
 }
 
 std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
@@ -116,8 +116,16 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
     if (memory.set_loader_data) memory.set_loader_data(handle_, memory.transfer_queue);
     memory.transfer_family = queue.family;
   }
-  return std::make_unique<InstrumentationState>(memory, make_layout_rules(creation),
-                                                make_instrumenter_options(creation));
+  const LayoutRules rules = make_layout_rules(creation);
+  auto state =
+      std::make_unique<InstrumentationState>(memory, rules, make_instrumenter_options(creation));
+  state->blocks = creation.instrumentation_enabled();
+  if (creation.regions_enabled()) {
+    const uint32_t push_offset = rules.slot_offset() + 8 * rules.address_slots;
+    state->regions = std::make_unique<RegionState>(
+        state->memory, region_properties(gpu_, creation.options()), push_offset);
+  }
+  return state;
 }
 
 Device* find_device(const void* dispatchable_handle) {

@@ -20,6 +20,7 @@
 #include "counters/state/object_names.h"
 #include "counters/state/pipeline.h"
 #include "counters/state/pipeline_layout.h"
+#include "counters/state/region_state.h"
 #include "counters/state/submission.h"
 #include "vk/handle_map.h"
 
@@ -31,7 +32,7 @@ struct CommandPool {
   std::vector<VkCommandBuffer> buffers;  // guarded by the application, as the pool is
 };
 
-// Everything that exists only where shader instrumentation is enabled.
+// Everything that exists only where shader instrumentation or counters by region are enabled.
 struct InstrumentationState {
   InstrumentationState(const MemoryContext& memory_context, const LayoutRules& rules,
                        const InstrumenterOptions& instrumenter_options);
@@ -44,6 +45,9 @@ struct InstrumentationState {
   Instrumenter instrumenter;
   RecordPool records;
   WordPool words;
+  bool blocks = false;  // shader instrumentation is enabled
+  // Null where counters by region are not enabled.
+  std::unique_ptr<RegionState> regions;
 
   vk::HandleMap<VkShaderModule, std::shared_ptr<const ShaderCode>> shader_modules;
   vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
@@ -84,10 +88,13 @@ class Device {
   Messages& messages() const { return instance_.messages(); }
   uint64_t handle_bits() const { return vk::handle_bits(handle_); }
 
-  // Which of our extensions the application enabled, and whether the driver has it itself.
+  // The application enabled VK_ARM_shader_instrumentation, and the driver has it not itself.
   bool extension_enabled() const { return extension_enabled_; }
-  // Null where the feature is not enabled.
+  // Null where none of our features is enabled.
   InstrumentationState* instrumentation() const { return instrumentation_.get(); }
+  RegionState* regions() const {
+    return instrumentation_ ? instrumentation_->regions.get() : nullptr;
+  }
   // Destroys everything of ours on the device, which is about to go.
   void release_objects() { instrumentation_.reset(); }
 

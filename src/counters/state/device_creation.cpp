@@ -15,10 +15,9 @@ DeviceCreation::DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDev
   extensions_.assign(info.ppEnabledExtensionNames,
                      info.ppEnabledExtensionNames + info.enabledExtensionCount);
   queues_.assign(info.pQueueCreateInfos, info.pQueueCreateInfos + info.queueCreateInfoCount);
-  if (!gpu.native) {
-    take_ours();
-    if (feature_enabled_ && gpu.missing.empty()) enable_needs();
-  }
+  if (!gpu.native) take_ours();
+  if (!gpu.native_regions) take_regions();
+  if (anything_enabled() && gpu.missing.empty()) enable_needs();
   info_.pNext = chain_.head();
   info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
   info_.ppEnabledExtensionNames = extensions_.data();
@@ -26,21 +25,34 @@ DeviceCreation::DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDev
   info_.pQueueCreateInfos = queues_.data();
 }
 
+bool DeviceCreation::take_extension(const char* name) {
+  return std::erase_if(extensions_,
+                       [&](const char* enabled) { return std::strcmp(enabled, name) == 0; }) != 0;
+}
+
 void DeviceCreation::take_ours() {
-  extension_enabled_ =
-      std::erase_if(extensions_, [](const char* name) {
-        return std::strcmp(name, VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME) == 0;
-      }) != 0;
+  extension_enabled_ = take_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
   const auto* features = chain_.find<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
   feature_enabled_ = extension_enabled_ && features && features->shaderInstrumentation == VK_TRUE;
   chain_.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
 }
 
+void DeviceCreation::take_regions() {
+  regions_extension_enabled_ = take_extension(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
+  constexpr VkStructureType kType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM;
+  const auto* features = chain_.find<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM>(kType);
+  regions_feature_enabled_ =
+      regions_extension_enabled_ && features && features->performanceCountersByRegion == VK_TRUE;
+  chain_.remove(kType);
+}
+
 VkResult DeviceCreation::refusal() const {
   if (gpu_.missing.empty()) return VK_SUCCESS;
-  if (feature_enabled_) return VK_ERROR_FEATURE_NOT_PRESENT;
-  return extension_enabled_ ? VK_ERROR_EXTENSION_NOT_PRESENT : VK_SUCCESS;
+  if (anything_enabled()) return VK_ERROR_FEATURE_NOT_PRESENT;
+  return extension_enabled_ || regions_extension_enabled_ ? VK_ERROR_EXTENSION_NOT_PRESENT
+                                                          : VK_SUCCESS;
 }
 
 bool DeviceCreation::has_extension(const char* name) const {
@@ -72,6 +84,7 @@ void DeviceCreation::enable_needs() {
   enable_core_features();
   enable_buffer_device_address();
   if (gpu_.int64_atomics) enable_int64_atomics();
+  if (regions_feature_enabled_ && gpu_.multiview) enable_multiview();
   const auto* libraries = chain_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
@@ -91,6 +104,17 @@ void DeviceCreation::enable_core_features() {
   features.vertexPipelineStoresAndAtomics = VK_TRUE;
   features.fragmentStoresAndAtomics = VK_TRUE;
   if (gpu_.int64) features.shaderInt64 = VK_TRUE;
+  // So that fragment shaders may read the layer.
+  if (regions_feature_enabled_ && gpu_.geometry_shader) features.geometryShader = VK_TRUE;
+}
+
+void DeviceCreation::enable_multiview() {
+  using Core = VkPhysicalDeviceVulkan11Features;
+  using Own = VkPhysicalDeviceMultiviewFeatures;
+  if (!set_if_chained<Core, &Core::multiview>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES)) {
+    set<Own, &Own::multiview>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES);
+  }
 }
 
 void DeviceCreation::enable_buffer_device_address() {

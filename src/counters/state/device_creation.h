@@ -1,6 +1,6 @@
-// The application's VkDeviceCreateInfo, made into what goes to the driver: without our extension
-// and feature struct, with the features and extensions that instrumentation needs. Owns every copy
-// that the create info points to.
+// The application's VkDeviceCreateInfo, made into what goes to the driver: without our
+// extensions and feature structs, with the features and extensions that instrumentation needs. Owns
+// every copy that the create info points to.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -27,6 +27,10 @@ class DeviceCreation {
   // The application asked for our extension; and for its feature, so that instrumentation is on.
   bool extension_enabled() const { return extension_enabled_; }
   bool instrumentation_enabled() const { return feature_enabled_; }
+  // The same of counters by region.
+  bool regions_extension_enabled() const { return regions_extension_enabled_; }
+  bool regions_enabled() const { return regions_feature_enabled_; }
+  bool anything_enabled() const { return feature_enabled_ || regions_feature_enabled_; }
   // VK_SUCCESS, or why the application may not have what it asks for.
   VkResult refusal() const;
 
@@ -45,9 +49,12 @@ class DeviceCreation {
   TransferQueue transfer_queue() const { return transfer_queue_; }
 
  private:
+  bool take_extension(const char* name);
   void take_ours();
+  void take_regions();
   void enable_needs();
   void enable_core_features();
+  void enable_multiview();
   void enable_buffer_device_address();
   void enable_int64_atomics();
   void add_extension(const char* name);
@@ -70,6 +77,8 @@ class DeviceCreation {
   RecordMemory record_memory_ = RecordMemory::Host;
   bool extension_enabled_ = false;
   bool feature_enabled_ = false;
+  bool regions_extension_enabled_ = false;
+  bool regions_feature_enabled_ = false;
   bool pipeline_libraries_ = false;
 };
 

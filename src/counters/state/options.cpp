@@ -1,6 +1,7 @@
 #include "counters/state/options.h"
 
 #include <bit>
+#include <cstdio>
 #include <initializer_list>
 #include <string_view>
 
@@ -30,6 +31,26 @@ Value choose(const Settings& settings, std::string_view key, Value fallback,
   return fallback;
 }
 
+// "WxH", both powers of two from 4 to 4096.
+std::optional<RegionSize> parse_region_size(const Settings& settings) {
+  const std::string text = settings.text("region_size", "");
+  if (text.empty()) return std::nullopt;
+  unsigned width = 0;
+  unsigned height = 0;
+  int end = 0;
+  const auto fits = [](unsigned side) {
+    return std::has_single_bit(side) && side >= 4 && side <= 4096;
+  };
+  if (std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
+      static_cast<size_t>(end) == text.size() && fits(width) && fits(height)) {
+    return RegionSize{static_cast<uint32_t>(std::countr_zero(width)),
+                      static_cast<uint32_t>(std::countr_zero(height))};
+  }
+  log(LogLevel::Warning,
+      "setting region_size is \"{}\", not WIDTHxHEIGHT in powers of two from 4 to 4096", text);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Options parse_options(const Settings& settings) {
@@ -56,6 +77,9 @@ Options parse_options(const Settings& settings) {
                                                  : probe::kMaxShardsLog2;
   options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
   options.validate_spirv = settings.flag("validate_spirv", options.validate_spirv);
+  options.region_size = parse_region_size(settings);
+  options.exclusive_timeout =
+      settings.number("exclusive_timeout", options.exclusive_timeout, 0, 3'600'000);
   options.force_emulation = settings.flag("force_emulation", options.force_emulation);
   return options;
 }

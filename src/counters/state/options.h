@@ -2,6 +2,8 @@
 // keys to people.
 #pragma once
 
+#include <optional>
+
 #include "base/settings.h"
 #include "counters/memory/context.h"
 #include "spirv/pass/block_count.h"
@@ -9,6 +11,12 @@
 namespace tally::counters {
 
 enum class RecordAddress { Auto, PushConstant, Descriptor };
+
+// Of counters by region, in pixels as powers of two.
+struct RegionSize {
+  uint32_t width_log2 = 0;
+  uint32_t height_log2 = 0;
+};
 
 struct Options {
   RecordAddress record_address = RecordAddress::Auto;
@@ -21,6 +29,8 @@ struct Options {
   bool count_subgroups = true;
   bool validate_spirv = false;
   bool force_emulation = false;
+  std::optional<RegionSize> region_size;  // none: the device's
+  uint64_t exclusive_timeout = 10'000;    // milliseconds
 };
 
 Options parse_options(const Settings& settings);

@@ -53,16 +53,20 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   const bool core12 = gpu.api_version >= VK_API_VERSION_1_2;
   VkPhysicalDeviceBufferDeviceAddressFeatures address{};
   VkPhysicalDeviceShaderAtomicInt64Features atomics{};
+  VkPhysicalDeviceMultiviewFeatures multiview{};
   Query<VkPhysicalDeviceFeatures2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   query.add(address, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
             core12 || gpu.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
   query.add(atomics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
             core12 || gpu.has_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME));
+  query.add(multiview, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, true);
   next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
   const VkPhysicalDeviceFeatures& core = query.head().features;
   gpu.buffer_device_address = address.bufferDeviceAddress == VK_TRUE;
   gpu.vertex_stores = core.vertexPipelineStoresAndAtomics == VK_TRUE;
   gpu.fragment_stores = core.fragmentStoresAndAtomics == VK_TRUE;
+  gpu.geometry_shader = core.geometryShader == VK_TRUE;
+  gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;
   gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;
 }
@@ -72,6 +76,7 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   Query<VkPhysicalDeviceProperties2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
   query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
   next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
+  gpu.subgroup_size = std::max(1u, subgroup.subgroupSize);
   constexpr VkSubgroupFeatureFlags kNeeded =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
       VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
@@ -104,6 +109,8 @@ PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevi
   gpu.extensions = list_extensions(next, handle);
   gpu.api_version = std::min(gpu.properties.apiVersion, instance_version);
   gpu.native = !force_emulation && gpu.has_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
+  gpu.native_regions =
+      !force_emulation && gpu.has_extension(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
   if (gpu.api_version >= VK_API_VERSION_1_1 && next.GetPhysicalDeviceFeatures2 &&
       next.GetPhysicalDeviceProperties2) {
     inspect_features(next, gpu);

@@ -24,16 +24,22 @@ struct PhysicalDevice {
   bool fragment_stores = false;
   bool int64 = false;
   bool int64_atomics = false;
+  bool geometry_shader = false;
+  bool multiview = false;
+  uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
 
   // Whether the driver implements VK_ARM_shader_instrumentation itself, and we let it.
   bool native = false;
-  // What instrumentation lacks on this device, in Vulkan's words; empty where the extension is
-  // offered.
+  // The same of VK_ARM_performance_counters_by_region.
+  bool native_regions = false;
+  // What instrumentation lacks on this device, in Vulkan's words; empty where the
+  // extensions are offered.
   std::vector<std::string> missing;
 
   bool has_extension(const char* name) const;
   bool offers_emulation() const { return !native && missing.empty(); }
+  bool offers_regions() const { return !native_regions && missing.empty(); }
 };
 
 // `instance_version`: the apiVersion that the instance was created with, after this layer raised

@@ -20,8 +20,11 @@ constexpr const char* kNoticeId = "TALLY-uninstrumented-shader";
 template <typename Info>
 class PlainInfos {
  public:
-  explicit PlainInfos(std::span<const Info> original) : infos_(original.begin(), original.end()) {
-    for (const Info& info : original) wanted_.push_back(wants_instrumentation(info));
+  PlainInfos(std::span<const Info> original, bool instrumentation_enabled)
+      : infos_(original.begin(), original.end()) {
+    for (const Info& info : original) {
+      wanted_.push_back(instrumentation_enabled && wants_instrumentation(info));
+    }
     for (Info& info : infos_) {
       if (!vk::find_in_chain<VkBaseInStructure>(
               info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR)) {
@@ -81,54 +84,68 @@ std::shared_ptr<const ShaderCode> find_code(InstrumentationState& state,
 // Replaces the libraries of a pipeline by their twins, and takes over what those count.
 class LibraryTwins {
  public:
-  LibraryTwins(InstrumentationState& state, vk::ChainCopy& chain, Program& program) {
+  LibraryTwins(InstrumentationState& state, vk::ChainCopy& chain, Variant variant,
+               Program& program) {
     auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
         VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
     if (!info) return;
     libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
     for (VkPipeline& library : libraries_) {
       const std::shared_ptr<Pipeline> known = state.pipelines.find(library);
-      if (!known || known->counting == VK_NULL_HANDLE) continue;
-      library = known->counting;
-      for (const StageProgram& stage : known->program->stages) program.stages.push_back(stage);
-      for (size_t slot = 0; slot < kAddressSlots; ++slot) {
-        program.strides[slot] = std::max(program.strides[slot], known->program->strides[slot]);
-      }
+      if (!known) continue;
+      const Variant best = known->choose(variant);
+      if (best == Variant::Plain) continue;
+      library = known->variant(best);
+      changed_ = true;
+      if (counts_blocks(best)) take_over(*known->programs[static_cast<size_t>(best)], program);
     }
     info->pLibraries = libraries_.data();
   }
 
+  bool changed() const { return changed_; }
+
  private:
+  static void take_over(const Program& library, Program& program) {
+    for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
+    for (size_t slot = 0; slot < kAddressSlots; ++slot) {
+      program.strides[slot] = std::max(program.strides[slot], library.strides[slot]);
+    }
+  }
+
+  bool changed_ = false;
   std::vector<VkPipeline> libraries_;
 };
 
 template <typename Info>
 class Twin {
  public:
-  Twin(Device& device, const Info& plain, const std::shared_ptr<PipelineLayout>& layout)
+  Twin(Device& device, const Info& plain, const std::shared_ptr<PipelineLayout>& layout,
+       Variant variant)
       : device_(device),
+        variant_(variant),
         state_(*device.instrumentation()),
         layout_(layout),
         info_(plain),
         chain_(plain.pNext),
         stages_(device.handle(), device.next()) {}
 
-  // VK_SUCCESS with `pipeline.counting` null when there is nothing to count.
+  // VK_SUCCESS without the variant when there is nothing to count.
   VkResult create(VkPipelineCache cache, Pipeline& pipeline) {
     build_stages();
-    report_refusals(pipeline.plain);
+    report_refusals(pipeline.variant(Variant::Plain));
     auto program = std::make_shared<Program>(stages_.program());
-    const LibraryTwins libraries(state_, chain_, *program);
-    if (program->stages.empty()) return VK_SUCCESS;
+    const LibraryTwins libraries(state_, chain_, variant_, *program);
+    if (program->stages.empty() && !stages_.counts_regions() && !libraries.changed())
+      return VK_SUCCESS;
     std::ranges::sort(program->stages, {}, &StageProgram::stage);
     finish_info();
-    const VkResult result =
-        create_pipelines(device_, cache, 1, &info_, nullptr, &pipeline.counting);
+    VkPipeline& handle = pipeline.variant(variant_);
+    const VkResult result = create_pipelines(device_, cache, 1, &info_, nullptr, &handle);
     if (result != VK_SUCCESS) {
-      pipeline.counting = VK_NULL_HANDLE;
+      handle = VK_NULL_HANDLE;
       return result;
     }
-    pipeline.program = std::move(program);
+    pipeline.programs[static_cast<size_t>(variant_)] = std::move(program);
     return VK_SUCCESS;
   }
 
@@ -140,8 +157,8 @@ class Twin {
     }
     if (sources.empty()) return;
     const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
-    stages_.build(state_.instrumenter, sources, layout_->addressing(two_slots),
-                  may_cover_by_alpha(info_));
+    stages_.build(state_.instrumenter, sources,
+                  {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_)});
     set_stages(info_, stages_.infos());
   }
 
@@ -169,6 +186,7 @@ class Twin {
   }
 
   Device& device_;
+  Variant variant_;
   InstrumentationState& state_;
   std::shared_ptr<PipelineLayout> layout_;
   Info info_;
@@ -204,26 +222,44 @@ bool can_count(Device& device, const Info& info, const PipelineLayout* layout,
   return false;
 }
 
-// Makes the layer know the pipeline, with its twin where one is wanted.
+bool has_fragments(const VkComputePipelineCreateInfo&) { return false; }
+bool has_fragments(const VkGraphicsPipelineCreateInfo& info) {
+  return has_libraries(info.pNext) ||
+         std::ranges::any_of(stages_of(info), [](const VkPipelineShaderStageCreateInfo& stage) {
+           return stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+         });
+}
+
 template <typename Info>
-VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool wanted,
+VkResult add_variant(Device& device, VkPipelineCache cache, const Info& info, Variant variant,
+                     Pipeline& pipeline) {
+  const VkResult result =
+      Twin<Info>(device, info, pipeline.layout, variant).create(cache, pipeline);
+  if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
+  device.messages().notice(
+      kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.variant(Variant::Plain)),
+      fmt::format("a pipeline runs uninstrumented: the driver refused its instrumented twin "
+                  "with error {}",
+                  static_cast<int>(result)));
+  return VK_SUCCESS;
+}
+
+// Makes the layer know the pipeline, with the variants that are wanted.
+template <typename Info>
+VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool blocks,
                VkPipeline plain) {
   InstrumentationState& state = *device.instrumentation();
   const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
-  if (!wanted && !(layout && layout->covers_slot())) return VK_SUCCESS;
+  const bool regions = state.regions && has_fragments(info);
+  if (!blocks && !regions && !(layout && layout->covers_slot())) return VK_SUCCESS;
   auto pipeline = std::make_shared<Pipeline>(device.handle(), device.next());
-  pipeline->plain = plain;
+  pipeline->variant(Variant::Plain) = plain;
   pipeline->layout = layout;
-  if (wanted && can_count(device, info, layout.get(), plain)) {
-    Twin<Info> twin(device, info, layout);
-    const VkResult result = twin.create(cache, *pipeline);
-    if (result == VK_PIPELINE_COMPILE_REQUIRED) return result;
-    if (result != VK_SUCCESS) {
-      device.messages().notice(
-          kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(plain),
-          fmt::format("a pipeline runs uninstrumented: the driver refused its instrumented twin "
-                      "with error {}",
-                      static_cast<int>(result)));
+  if ((blocks || regions) && can_count(device, info, layout.get(), plain)) {
+    for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
+      if ((counts_blocks(variant) && !blocks) || (counts_regions(variant) && !regions)) continue;
+      const VkResult result = add_variant(device, cache, info, variant, *pipeline);
+      if (result != VK_SUCCESS) return result;
     }
   }
   state.pipelines.insert(plain, std::move(pipeline));
@@ -233,7 +269,7 @@ VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool wan
 template <typename Info>
 VkResult create_with_twins(Device& device, VkPipelineCache cache, std::span<const Info> originals,
                            const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  const PlainInfos<Info> infos(originals);
+  const PlainInfos<Info> infos(originals, device.instrumentation()->blocks);
   VkResult result =
       create_pipelines(device, cache, infos.count(), infos.data(), allocator, pipelines);
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
@@ -270,7 +306,8 @@ VkResult create_ray_tracing_pipelines(Device& device, VkDeferredOperationKHR ope
                                       const VkAllocationCallbacks* allocator,
                                       VkPipeline* pipelines) {
   // A deferred operation reads the create infos until it is done.
-  const auto plain = std::make_shared<PlainInfos<VkRayTracingPipelineCreateInfoKHR>>(infos);
+  const auto plain = std::make_shared<PlainInfos<VkRayTracingPipelineCreateInfoKHR>>(
+      infos, device.instrumentation()->blocks);
   if (plain->any_wanted()) {
     device.messages().notice(
         kNoticeId, VK_OBJECT_TYPE_DEVICE, device.handle_bits(),
@@ -283,10 +320,7 @@ VkResult create_ray_tracing_pipelines(Device& device, VkDeferredOperationKHR ope
 
 void destroy_pipeline(Device& device, VkPipeline pipeline, const VkAllocationCallbacks* allocator) {
   const std::shared_ptr<Pipeline> known = device.instrumentation()->pipelines.take(pipeline);
-  if (known && known->counting != VK_NULL_HANDLE) {
-    device.next().DestroyPipeline(device.handle(), std::exchange(known->counting, VK_NULL_HANDLE),
-                                  nullptr);
-  }
+  if (known) known->destroy_variants();
   device.next().DestroyPipeline(device.handle(), pipeline, allocator);
 }
 

@@ -2,8 +2,8 @@
 // application's handle is that of an extended driver layout, so its own pipelines, plain and
 // instrumented, stay compatible with each other and with what it binds. How the place is found:
 //
-// PushConstant: the last 8 bytes (16 with pipeline libraries) of the push constants that the device
-// has. The same bytes in
+// PushConstant: the last 8 bytes (8 more with pipeline libraries, 8 more with counters by region)
+// of the push constants that the device has. The same bytes in
 //   every layout, so they do not get in the way of the application's in other layouts. Each of the
 //   application's ranges is prolonged over them (a stage may appear in one range only), and one
 //   more range adds the other stages.
@@ -33,11 +33,13 @@ enum class AddressPath { None, PushConstant, Descriptor };
 struct LayoutRules {
   RecordAddress record_address = RecordAddress::Auto;
   uint32_t push_constant_size = 128;  // maxPushConstantsSize
-  uint32_t address_slots = 1;         // 2 on devices with pipeline libraries
+  uint32_t address_slots = 1;         // for records: 2 on devices with pipeline libraries
+  bool region_slot = false;           // one more, behind them, for counters by region
   uint32_t descriptor_sets = 4;       // maxBoundDescriptorSets; 0: none may be added
   VkShaderStageFlags stages = 0;      // all that the device may run
 
-  uint32_t slot_offset() const { return push_constant_size - 8 * address_slots; }
+  uint32_t slots() const { return address_slots + (region_slot ? 1 : 0); }
+  uint32_t slot_offset() const { return push_constant_size - 8 * slots(); }
 };
 
 class PipelineLayout {

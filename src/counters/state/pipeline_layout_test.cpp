@@ -5,8 +5,10 @@
 namespace tally::counters {
 namespace {
 
-LayoutRules rules(RecordAddress address = RecordAddress::Auto, uint32_t slots = 1) {
-  return {address, 128, slots, 8, VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT};
+LayoutRules rules(RecordAddress address = RecordAddress::Auto, uint32_t slots = 1,
+                  bool regions = false) {
+  return {address, 128, slots,
+          regions, 8,   VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT};
 }
 
 // A layout of `sets` sets with these ranges, as the application asks for it.
@@ -32,6 +34,12 @@ TEST(PipelineLayout, the_address_stands_in_the_last_bytes_that_nobody_uses) {
   EXPECT_EQ(PipelineLayout(almost.info, rules()).path(), AddressPath::PushConstant);
   EXPECT_EQ(PipelineLayout(almost.info, rules(RecordAddress::Auto, 2)).path(),
             AddressPath::Descriptor);
+}
+
+TEST(PipelineLayout, counters_by_region_have_their_address_behind_the_records) {
+  const LayoutRules with = rules(RecordAddress::Auto, 2, true);
+  EXPECT_EQ(PipelineLayout(Asked({}).info, with).slot_offset(), 104u);
+  EXPECT_EQ(with.slots(), 3u);
 }
 
 TEST(PipelineLayout, a_full_one_takes_the_last_set_or_nothing) {

@@ -41,6 +41,8 @@ class Submission {
   Submission& operator=(const Submission&) = delete;
 
   bool done();
+  // Whether it is done, after at most this many nanoseconds.
+  bool wait(uint64_t timeout) { return finished(timeout); }
   // The same, with the moment.
   bool done_soon();
   // The fence was not submitted after all.

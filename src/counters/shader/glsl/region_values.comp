@@ -1,0 +1,38 @@
+// Turns a subpass's accumulators into the application's values: one invocation a region, one layer
+// of workgroups a layer of the framebuffer. Every value is written, zeros too, and nothing else.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "region_block.glsl"
+
+layout(local_size_x = 8, local_size_y = 8) in;
+
+// Which accumulator the warps are computed from: the invocations.
+layout(constant_id = 0) const uint kWarps = 0;
+layout(constant_id = 1) const uint kInvocations = 1;
+
+void main() {
+  BlockReference from = BlockReference(address);
+  const uvec3 region = gl_GlobalInvocationID;
+  if (region.x >= from.block.columns || region.y >= from.block.rows) return;
+  const uvec2 target = from.addresses[region.z];
+  if (target == uvec2(0)) return;
+  const uint index =
+      (region.z * from.block.rows + region.y) * from.block.columns + region.x;
+  Words accumulators = Words(advanced(from.block.accumulators, index * kAccumulators * 4));
+  Words values = Words(
+      advanced(target, region.y * from.block.row_bytes + region.x * from.block.region_bytes));
+  for (uint i = 0; i < from.block.counter_count; ++i) {
+    const uint counter = from.counters[i];
+    uint value = 0;
+    if (from.block.wanted == 0 || counter >= kAccumulators) {
+      value = 0;
+    } else if (counter == kWarps) {
+      const uint invocations = accumulators.at[kInvocations];
+      value = invocations / from.block.subgroup_size +
+              uint(invocations % from.block.subgroup_size != 0);
+    } else {
+      value = accumulators.at[counter];
+    }
+    values.at[i] = value;
+  }
+}

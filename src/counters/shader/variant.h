@@ -1,0 +1,23 @@
+// Which counts the shaders of a pipeline's variant make.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tally::counters {
+
+// The values are bits.
+enum class Variant : uint8_t { Plain = 0, Blocks = 1, Regions = 2, Both = 3 };
+inline constexpr size_t kVariants = 4;
+
+constexpr bool counts_blocks(Variant variant) {
+  return variant == Variant::Blocks || variant == Variant::Both;
+}
+constexpr bool counts_regions(Variant variant) {
+  return variant == Variant::Regions || variant == Variant::Both;
+}
+constexpr Variant make_variant(bool blocks, bool regions) {
+  return static_cast<Variant>((blocks ? 1 : 0) | (regions ? 2 : 0));
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,51 @@
+// What a render pass asks for with VkRenderPassPerformanceCountersByRegionBeginInfoARM, checked
+// against the rules of the specification.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <tally/vulkan_arm.h>
+
+#include "probe/region.h"
+
+namespace tally::counters {
+
+class Device;
+
+// The render pass instance that begins.
+struct RenderPassInstance {
+  VkRect2D area{};
+  uint32_t subpasses = 1;
+  uint32_t layers = 1;  // or views
+  bool multiview = false;
+  bool may_execute_secondaries = true;
+  bool suspending = false;
+  bool resuming = false;
+};
+
+struct RegionRequest {
+  RenderPassInstance instance;
+  uint32_t columns = 0, rows = 0;  // regions
+  uint32_t region_bytes = 0, row_bytes = 0;
+  uint32_t wanted = 0;                     // accumulators, as bits
+  std::vector<uint32_t> counters;          // accumulator of each enabled counter
+  std::vector<VkDeviceAddress> addresses;  // by subpass, then layer; 0: not wanted
+
+  // Block of a subpass, but for its accumulators.
+  probe::RegionBlock block(const Device& device) const;
+  bool subpass_wanted(uint32_t subpass) const;
+};
+
+// Nothing where a rule is broken such that nothing can be captured. Addresses that must not be
+// written to become 0. What is broken is reported.
+std::optional<RegionRequest> check_region_request(
+    const Device& device, VkCommandBuffer commands,
+    const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
+    const RenderPassInstance& instance);
+
+}  // namespace tally::counters

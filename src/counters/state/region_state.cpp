@@ -1,0 +1,39 @@
+#include "counters/state/region_state.h"
+
+#include <bit>
+
+#include "probe/region.h"
+
+namespace tally::counters {
+namespace {
+
+// A whole region holds this many full subgroups.
+constexpr uint32_t kWarpsLog2 = 8;
+
+// The power-of-two rectangle of that area that is a square, or twice as wide as high.
+RegionSize default_size(uint32_t subgroup_size) {
+  const auto area_log2 = kWarpsLog2 + static_cast<uint32_t>(std::bit_width(subgroup_size)) - 1;
+  return {(area_log2 + 1) / 2, area_log2 / 2};
+}
+
+}  // namespace
+
+RegionProperties region_properties(const PhysicalDevice& gpu, const Options& options) {
+  RegionProperties properties;
+  properties.size = options.region_size.value_or(default_size(gpu.subgroup_size));
+  properties.subgroup_size = gpu.subgroup_size;
+  properties.counters =
+      static_cast<uint32_t>(catalogue::counters_of(catalogue::Scope::Region).size());
+  properties.region_alignment = probe::kRegionAccumulatorBytes;
+  properties.row_alignment = probe::kRegionAccumulatorBytes;
+  return properties;
+}
+
+spirv::RegionOptions region_options(const PhysicalDevice& gpu) {
+  spirv::RegionOptions options;
+  if (gpu.geometry_shader) options.layer_capability = spv::Capability::Geometry;
+  options.multiview = gpu.multiview;
+  return options;
+}
+
+}  // namespace tally::counters
