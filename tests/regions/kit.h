@@ -68,6 +68,27 @@ class Capture {
 
 VkPhysicalDevicePerformanceCountersByRegionPropertiesARM region_properties(const Context& context);
 
+// Compares the counter in every region with the sum of `of_pixel(x, y)` over the region's pixels,
+// which begin at `origin`, the render area's.
+template <typename OfPixel>
+void expect_pixels(const Capture& values, std::string_view counter, const Context& context,
+                   const VkRect2D& area, OfPixel&& of_pixel, uint32_t index = 0) {
+  const VkExtent2D region = region_properties(context).performanceCounterRegionSize;
+  std::vector<uint64_t> sums(size_t{values.columns()} * values.rows());
+  for (uint32_t y = 0; y < area.extent.height; ++y) {
+    for (uint32_t x = 0; x < area.extent.width; ++x) {
+      sums[y / region.height * values.columns() + x / region.width] += of_pixel(
+          x + static_cast<uint32_t>(area.offset.x), y + static_cast<uint32_t>(area.offset.y));
+    }
+  }
+  for (uint32_t row = 0; row < values.rows(); ++row) {
+    for (uint32_t column = 0; column < values.columns(); ++column) {
+      EXPECT_EQ(values.value(counter, column, row, index), sums[row * values.columns() + column])
+          << counter << " at column " << column << ", row " << row;
+    }
+  }
+}
+
 class RegionsTest : public testing::Test {
  protected:
   static constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;

@@ -175,6 +175,7 @@ Pipeline make_graphics_pipeline(const Context& context, const GraphicsPipelineIn
   create.pDynamicState = &state.dynamic;
   create.layout = info.layout;
   create.renderPass = info.render_pass;
+  create.subpass = info.subpass;
   VkPipeline handle = VK_NULL_HANDLE;
   check(vkCreateGraphicsPipelines(context.device(), info.cache, 1, &create, nullptr, &handle));
   return {context.device(), handle};

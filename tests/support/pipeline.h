@@ -68,6 +68,7 @@ struct GraphicsPipelineInfo {
   bool rasterizer_discard = false;
   uint32_t view_mask = 0;
   VkRenderPass render_pass = VK_NULL_HANDLE;
+  uint32_t subpass = 0;
   VkPipelineCache cache = VK_NULL_HANDLE;
   VkPipelineCreateFlags flags = 0;
   const void* next = nullptr;  // pNext of the create info

@@ -1,8 +1,10 @@
-// Submissions: which instrumentation objects they use, until when. Where copies of records share a
-// queue with the application, every call into a queue is also kept apart from ours.
+// Submissions: which instrumentation objects they use, until when; and whether they count by
+// region, which is exclusive. Where copies of records share a queue with the application, every
+// call into a queue is also kept apart from ours.
 #include <algorithm>
 
 #include "counters/entry/entry_points.h"
+#include "counters/state/region_submission.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -32,6 +34,35 @@ void visit_buffers(const VkSubmitInfo2& submit, const auto& visit) {
   for (uint32_t i = 0; i < submit.commandBufferInfoCount; ++i)
     visit(submit.pCommandBufferInfos[i].commandBuffer);
 }
+// Of a timeline semaphore, if it is one.
+uint64_t value_at(uint32_t count, const uint64_t* values, uint32_t i) {
+  return i < count && values ? values[i] : 0;
+}
+
+void add_semaphores(const VkSubmitInfo& submit, RegionSubmission& regions) {
+  const auto* timeline = vk::find_in_chain<VkTimelineSemaphoreSubmitInfo>(
+      submit.pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+  const VkTimelineSemaphoreSubmitInfo values =
+      timeline ? *timeline : VkTimelineSemaphoreSubmitInfo{};
+  for (uint32_t i = 0; i < submit.waitSemaphoreCount; ++i) {
+    regions.wait({submit.pWaitSemaphores[i],
+                  value_at(values.waitSemaphoreValueCount, values.pWaitSemaphoreValues, i)});
+  }
+  for (uint32_t i = 0; i < submit.signalSemaphoreCount; ++i) {
+    regions.signal({submit.pSignalSemaphores[i],
+                    value_at(values.signalSemaphoreValueCount, values.pSignalSemaphoreValues, i)});
+  }
+}
+void add_semaphores(const VkSubmitInfo2& submit, RegionSubmission& regions) {
+  for (uint32_t i = 0; i < submit.waitSemaphoreInfoCount; ++i) {
+    regions.wait({submit.pWaitSemaphoreInfos[i].semaphore, submit.pWaitSemaphoreInfos[i].value});
+  }
+  for (uint32_t i = 0; i < submit.signalSemaphoreInfoCount; ++i) {
+    regions.signal(
+        {submit.pSignalSemaphoreInfos[i].semaphore, submit.pSignalSemaphoreInfos[i].value});
+  }
+}
+
 uint32_t signals_of(const VkSubmitInfo& submit) { return submit.signalSemaphoreCount; }
 uint32_t signals_of(const VkSubmitInfo2& submit) { return submit.signalSemaphoreInfoCount; }
 
@@ -56,8 +87,8 @@ VkResult submit_tracked(Device& device, VkQueue queue, std::span<const Submit> s
 }
 
 template <typename Submit, typename Next>
-VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, const Next& next) {
-  Device& device = *find_device(queue);
+VkResult submit_instrumented(Device& device, VkQueue queue, std::span<const Submit> submits,
+                             VkFence fence, const Next& next) {
   const auto lock = lock_queue(device);
   const auto submit_work = [&](VkFence with) { return next(device.next(), with); };
   Objects objects;
@@ -69,6 +100,27 @@ VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, c
   }
   if (objects.empty()) return submit_work(fence);
   return submit_tracked(device, queue, submits, objects, fence, submit_work);
+}
+
+// The lock on the queue is taken after the wait for other capturing work: that may need the queue.
+template <typename Submit, typename Next>
+VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, const Next& next) {
+  Device& device = *find_device(queue);
+  if (!device.regions()) return submit_instrumented(device, queue, submits, fence, next);
+  RegionSubmission regions(device);
+  for (const Submit& one : submits) {
+    visit_buffers(one, [&](VkCommandBuffer commands) {
+      const auto known = device.instrumentation()->command_buffers.find(commands);
+      if (known) regions.add(*known);
+    });
+  }
+  if (!regions.captures()) return submit_instrumented(device, queue, submits, fence, next);
+  for (const Submit& one : submits) add_semaphores(one, regions);
+  regions.enter(queue);
+  const VkResult result = submit_instrumented(device, queue, submits, fence, next);
+  const auto lock = lock_queue(device);
+  regions.submitted(queue, result);
+  return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,

@@ -46,10 +46,11 @@ const StageRow* find_stage(VkShaderStageFlagBits stage) {
 
 std::string cache_key(const ShaderCode& code, const Instrumenter::Request& request) {
   const spirv::AddressSource& address = request.address;
-  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
                      static_cast<uint32_t>(request.stage), request.entry_point,
                      static_cast<int>(address.kind), address.push_constant_offset, address.set,
-                     address.binding, request.alpha_to_coverage, static_cast<int>(request.variant));
+                     address.binding, request.alpha_to_coverage, static_cast<int>(request.variant),
+                     request.multiview);
 }
 
 Result<std::vector<spirv::InstructionMix>> block_costs(const ShaderCode& code,
@@ -99,7 +100,12 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.max_shards_log2 = options_.max_shards_log2;
   options.count_subgroups = options_.count_subgroups;
   options.count_blocks = counts_blocks(request.variant);
-  if (counts_regions(request.variant)) options.regions = options_.regions;
+  // A pipeline has views or layers, and may not ask for the other.
+  if (counts_regions(request.variant)) {
+    options.regions = options_.regions;
+    options.regions->multiview &= request.multiview;
+    if (request.multiview) options.regions->layer_capability.reset();
+  }
   options.alpha_to_coverage = request.alpha_to_coverage;
   options.spirv_version_limit = options_.spirv_version_limit;
   Result<spirv::BlockCountResult> counted = spirv::add_block_counts(code.words, options);

@@ -48,6 +48,7 @@ class Instrumenter {
     spirv::AddressSource address;
     bool alpha_to_coverage = false;
     Variant variant = Variant::Blocks;
+    bool multiview = false;
   };
 
   // The error is the reason why this shader runs as the application wrote it.

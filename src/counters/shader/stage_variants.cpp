@@ -48,9 +48,12 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
   const AddressSlot slot =
       fragment && addressing.separate_fragment ? AddressSlot::Fragment : AddressSlot::Main;
   const Instrumenter::Request wanted{
-      stage.info->stage, stage.info->pName,
+      stage.info->stage,
+      stage.info->pName,
       slot == AddressSlot::Main ? addressing.main : addressing.fragment,
-      fragment && request.alpha_to_coverage, variant};
+      fragment && request.alpha_to_coverage,
+      variant,
+      request.multiview};
   const auto shader = instrumenter.instrument(*stage.code, wanted);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;

@@ -46,6 +46,7 @@ class StageVariants {
     Variant variant = Variant::Blocks;
     Addressing addressing;
     bool alpha_to_coverage = false;
+    bool multiview = false;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
 

@@ -42,6 +42,17 @@ std::span<const VkPipelineShaderStageCreateInfo> stages_of(
   return {info.pStages, info.stageCount};
 }
 
+// Ignored, and perhaps anything, in libraries of state that it does not concern.
+VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info) {
+  return stages_of(info).empty() ? VK_NULL_HANDLE : info.renderPass;
+}
+
+uint32_t view_mask_of(const VkGraphicsPipelineCreateInfo& info) {
+  const auto* rendering = vk::find_in_chain<VkPipelineRenderingCreateInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+  return rendering ? rendering->viewMask : 0;
+}
+
 bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info) {
   if (subsets(info) != kAllSubsets) return true;
   const bool discards = info.pRasterizationState &&

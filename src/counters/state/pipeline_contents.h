@@ -24,4 +24,10 @@ inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
 }
 inline bool may_cover_by_alpha(const VkComputePipelineCreateInfo&) { return false; }
 
+// The render pass object, or the views of dynamic rendering.
+VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info);
+uint32_t view_mask_of(const VkGraphicsPipelineCreateInfo& info);
+inline VkRenderPass render_pass_of(const VkComputePipelineCreateInfo&) { return VK_NULL_HANDLE; }
+inline uint32_t view_mask_of(const VkComputePipelineCreateInfo&) { return 0; }
+
 }  // namespace tally::counters

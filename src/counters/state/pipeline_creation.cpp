@@ -157,9 +157,18 @@ class Twin {
     }
     if (sources.empty()) return;
     const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
-    stages_.build(state_.instrumenter, sources,
-                  {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_)});
+    stages_.build(
+        state_.instrumenter, sources,
+        {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview()});
     set_stages(info_, stages_.infos());
+  }
+
+  bool multiview() const {
+    if (!state_.regions || !counts_regions(variant_)) return false;
+    const VkRenderPass render_pass = render_pass_of(info_);
+    return render_pass != VK_NULL_HANDLE
+               ? state_.regions->render_passes.find(render_pass).views != 0
+               : view_mask_of(info_) != 0;
   }
 
   void report_refusals(VkPipeline plain) const {
