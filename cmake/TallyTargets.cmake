@@ -19,8 +19,10 @@ function(tally_layer name)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME VkLayer_tally_${name})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} tally_build_flags)
-  # Nothing but the entry points is visible to the application that the layer is loaded into.
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic)
+  # Nothing but the entry points is visible to the application that the layer is loaded into. The layer stays loaded
+  # when the loader lets go of it: its tables of handles are never freed, for applications that call Vulkan while they
+  # are torn down.
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,nodelete)
 
   set(library libVkLayer_tally_${name}.so)
   set(TALLY_LAYER_LIBRARY ./${library})

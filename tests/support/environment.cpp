@@ -1,5 +1,8 @@
 #include "support/environment.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <cstdlib>
 
 namespace tally::test {
@@ -15,6 +18,14 @@ void set_default_environment() {
 std::string driver_name() {
   const char* name = getenv("TALLY_TEST_DRIVER");
   return name ? name : "lavapipe";
+}
+
+void keep_libraries_loaded() {
+  const auto keep = [](dl_phdr_info* info, size_t, void*) {
+    if (*info->dlpi_name) dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    return 0;
+  };
+  dl_iterate_phdr(keep, nullptr);
 }
 
 bool validation_wanted() {

@@ -14,6 +14,10 @@ void set_default_environment();
 // default.
 std::string driver_name();
 
+// Keeps what is loaded now loaded for good: a leak checker knows whose a leak is only while the
+// library is there.
+void keep_libraries_loaded();
+
 // Whether VK_LAYER_KHRONOS_validation is to be loaded below the layers (TALLY_TEST_VALIDATION=1).
 bool validation_wanted();
 
