@@ -8,6 +8,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <map>
+#include <string>
+
 #include "capture/testing/session.h"
 
 namespace tally::capture::testing {
@@ -76,14 +80,22 @@ TEST(CaptureLayer, overlapping_submissions_add_up_exactly) {
   EXPECT_EQ(executed, 40 * 5);
 }
 
+// Sanitizers catch signals otherwise.
+std::map<std::string, std::string> signals_left_to_the_system() {
+  std::map<std::string, std::string> environment;
+  for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"}) {
+    const char* others = ::getenv(name);
+    environment[name] = (others ? std::string(others) + ":" : "") + "handle_segv=0";
+  }
+  return environment;
+}
+
 class Endings : public ::testing::TestWithParam<std::pair<const char*, int>> {};
 
 TEST_P(Endings, what_was_completed_is_in_the_capture) {
   const auto [how, status] = GetParam();
-  // A sanitizer leaves the signal to the system.
   const Session session =
-      run({.scenario = "ending", .how = how, .environment = {{"ASAN_OPTIONS", "handle_segv=0"}}},
-          status);
+      run({.scenario = "ending", .how = how, .environment = signals_left_to_the_system()}, status);
   EXPECT_THAT(executions(session), ElementsAre(7));
   const bool orderly = status == 0 || status == 4;
   EXPECT_EQ(session.text("SELECT ending FROM process"), orderly ? "closed" : "cut off");
