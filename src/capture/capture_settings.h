@@ -9,23 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/frame_range.h"
 #include "base/settings.h"
 
 namespace tally::capture {
 
 inline constexpr const char* kLayerName = "VK_LAYER_TALLY_capture";
 inline constexpr std::string_view kSettingsPrefix = "tally_capture";
-
-// Frames first to last, both included, counted from 0.
-struct FrameRange {
-  int64_t first = 0;
-  int64_t last = INT64_MAX;
-
-  bool contains(int64_t frame) const { return frame >= first && frame <= last; }
-
-  // "7", "3-9", "3-", "-9"; none for anything else.
-  static std::optional<FrameRange> parse(std::string_view text);
-};
 
 struct CaptureSettings {
   std::string socket;          // capture_socket: where `tally run` listens; "" = nobody does

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/log.h"
 #include "store/clock.h"
+#include "store/this_process.h"
 
 namespace tally::capture {
 namespace {
@@ -17,24 +15,6 @@ namespace {
 constexpr size_t kMaxLabels = 100'000;
 constexpr size_t kMaxMessages = 1'000;
 constexpr size_t kGreetingLimit = size_t{1} << 20;
-
-std::string executable_path() {
-  std::array<char, 4096> path{};
-  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
-  return size > 0 ? std::string(path.data(), static_cast<size_t>(size)) : std::string{};
-}
-
-std::vector<std::string> command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::vector<std::string> arguments;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\0', begin), text.size());
-    arguments.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return arguments;
-}
 
 }  // namespace
 
@@ -72,13 +52,7 @@ Channel::~Channel() {
 
 void Channel::greet(const ApplicationInfo& info) {
   stream::Bytes bytes;
-  append_message(bytes, stream::Hello{.pid = ::getpid(),
-                                      .parent_pid = ::getppid(),
-                                      .executable = executable_path(),
-                                      .command_line = command_line(),
-                                      .application = info.application,
-                                      .engine = info.engine,
-                                      .start_ns = store::monotonic_ns()});
+  append_message(bytes, stream::hello_of_this_process(info.application, info.engine));
   client_->push(std::move(bytes), kGreetingLimit);
 }
 

@@ -14,6 +14,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/drivers.h"
+#include "cli/egl_front.h"
 #include "cli/environment.h"
 #include "cli/hints.h"
 #include "cli/layers.h"
@@ -38,6 +39,7 @@ struct Options {
   std::string frames;
   std::string shader;
   std::string driver;
+  std::string egl = "auto";
   bool force = false;
   bool quiet = false;
   int verbose = 0;
@@ -60,6 +62,7 @@ Result<Environment> application_environment(const Options& options, const LayerS
   if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
+  add_egl(environment, find_egl_files(own_executable()), egl_way_from(options.egl));
   if (!options.driver.empty()) {
     const auto drivers = find_drivers(environment, options.driver);
     if (!drivers) return drivers.error();
@@ -94,7 +97,8 @@ std::string report_command(const std::string& file) {
 void tell_changes(const Environment& environment) {
   for (const char* name :
        {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
-        "TALLY_CAPTURE_SOCKET", "TALLY_FRAMES", "TALLY_SHADER", "TALLY_LOG_LEVEL"}) {
+        "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
+        "TALLY_FRAMES", "TALLY_SHADER", "TALLY_LOG_LEVEL"}) {
     const std::string value = value_of(environment, name);
     if (!value.empty()) say(fmt::format("{}={}", name, value));
   }
@@ -107,7 +111,8 @@ void tell_end(const ChildEnd& end) {
 }
 
 void tell_nothing_came(const std::string& program) {
-  say(fmt::format("no Vulkan device was made by {}, so nothing was captured", program));
+  say(fmt::format("{} made no Vulkan device and no GL context of EGL, so nothing was captured",
+                  program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
     say(*reason);
   say("next: tally doctor");
@@ -251,6 +256,11 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->add_option("--driver", options->driver,
                    "Use this driver: its manifest, or a word of the manifest's name")
       ->type_name("DRIVER");
+  command
+      ->add_option("--egl", options->egl,
+                   "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
+      ->check(CLI::IsMember({"auto", "vendor", "preload", "off"}).description(""))
+      ->type_name("WAY");
   command->add_flag("-q,--quiet", options->quiet, "No summary");
   command->add_flag("-v,--verbose", options->verbose,
                     "Say what is done to the environment; twice: the layers' log too");

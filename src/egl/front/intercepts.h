@@ -14,6 +14,7 @@
 #include "egl/gl/calls.h"
 #include "egl/gl/contexts.h"
 #include "egl/group/frames.h"
+#include "egl/profile/profile.h"
 
 namespace tally::egl::intercept {
 
@@ -52,7 +53,9 @@ struct MakeCurrent {
                        t_hot.context->handle() == context;
     if (!stays) settle_current_context();
     const EGLBoolean done = forward(real, display, draw, read, context);
-    if (done && !stays) set_current_context(driver, display, context);
+    if (!done || stays) return done;
+    set_current_context(driver, display, context);
+    if (Profile::wanted() && t_hot.context != nullptr) Profile::context_is_current();
     return done;
   }
 };
@@ -86,10 +89,12 @@ struct DestroySurface {
 struct Swap {
   static EGLBoolean run(Driver&, auto real, EGLDisplay display, EGLSurface surface, auto... rest) {
     if (t_hot.context != nullptr) t_hot.context->end_frame();
-    if (!frames().active()) return forward(real, display, surface, rest...);
+    if (!frames().active() && !Profile::wanted()) return forward(real, display, surface, rest...);
     const uint64_t begin = now_ns();
     const EGLBoolean done = forward(real, display, surface, rest...);
-    if (done) frames().swapped(surface, begin, now_ns());
+    if (!done) return done;
+    frames().swapped(surface, begin, now_ns());
+    if (Profile::wanted()) Profile::swapped();
     return done;
   }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "egl/gl/contexts.h"
+#include "egl/gl/hot.h"
 #include "egl/group/frames.h"
 
 namespace tally::egl {
@@ -48,13 +49,14 @@ bool Session::acquired() {
 void Session::forget_everything() {
   collect(false);
   choices_.clear();
-  acquired_ = counting_ = false;
+  acquired_ = counting_ = profiling_ = false;
 }
 
 EGLint Session::acquire() {
   const std::lock_guard lock(mutex_);
   if (acquired()) return EGL_SUCCESS;
   if (lock_.acquire(0) != SystemLock::Outcome::Acquired) return EGL_BAD_ACCESS;
+  if (profiling_) forget_everything();
   acquired_ = true;
   return EGL_SUCCESS;
 }
@@ -193,16 +195,55 @@ EGLint Session::read(size_t most, bool reset_counters, std::vector<Record>& reco
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
   if (counting_) settle_current_context();
+  append_records(most, reset_counters, records);
+  return EGL_SUCCESS;
+}
+
+void Session::append_records(size_t most, bool reset_counters, std::vector<Record>& records) {
   take_readings();
   for (size_t g = 0; g < choices_.size(); g++) {
     for (size_t c = 0; c < choices_[g].chosen.size(); c++) {
       if (!choices_[g].chosen[c]) continue;
-      if (records.size() == most) return EGL_SUCCESS;
+      if (records.size() == most) return;
       records.push_back({static_cast<uint32_t>(g), static_cast<uint32_t>(c), value_of(g, c)});
       if (reset_counters) reset(g, c);
     }
   }
-  return EGL_SUCCESS;
+}
+
+void Session::profile_everything() {
+  const std::lock_guard lock(mutex_);
+  if (acquired()) return;
+  if (t_hot.context != nullptr) groups_.discover();
+  bool more = !profiling_;
+  for (size_t g = 0; g < groups_.size(); g++) {
+    Choice& choice = choice_of(g);
+    size_t active = choice.count();
+    for (size_t c = 0; c < choice.chosen.size() && active < groups_[g].max_active(); c++) {
+      const bool extreme = groups_[g].counters()[c].kind == Kind::Extreme;
+      if (extreme || choice.chosen[c]) continue;
+      choice.chosen[c] = more = true;
+      active++;
+      choice.now = groups_[g].read();
+      reset(g, c);
+    }
+  }
+  if (!more) return;
+  counting_ = profiling_ = true;
+  collect(true);
+}
+
+bool Session::read_profile(bool settle, std::vector<Record>& records) {
+  const std::lock_guard lock(mutex_);
+  if (!profiling_) return false;
+  if (settle) settle_current_context();
+  append_records(SIZE_MAX, true, records);
+  return true;
+}
+
+void Session::end_profile() {
+  const std::lock_guard lock(mutex_);
+  if (profiling_) forget_everything();
 }
 
 Session& session() {

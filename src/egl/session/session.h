@@ -56,6 +56,15 @@ class Session {
   EGLint read(size_t most, bool reset, std::vector<Record>& records);
   EGLint active_count(size_t& count);
 
+  // A profile (egl/profile) counts all totals and levels without having acquired anything: it
+  // excludes nobody, and ends when the application acquires the counters.
+  // Begins it, or adds what has become known since; nothing where the application has them.
+  void profile_everything();
+  // What was counted since the last call or the begin; false where no profile is under way. With
+  // `settle` it waits for the context that is current in the calling thread.
+  bool read_profile(bool settle, std::vector<Record>& records);
+  void end_profile();
+
  private:
   // What a counter has counted: before the last start, and, while counting, since then.
   struct Window {
@@ -77,6 +86,7 @@ class Session {
   void take_readings();
   void begin_windows();
   void save_windows();
+  void append_records(size_t most, bool reset_counters, std::vector<Record>& records);
   uint64_t value_of(size_t group, size_t counter) const;
   void reset(size_t group, size_t counter);
 
@@ -85,6 +95,7 @@ class Session {
   GroupList groups_;
   bool acquired_ = false;
   bool counting_ = false;
+  bool profiling_ = false;  // then counting_ and not acquired_
   std::vector<Choice> choices_;
 };
 

@@ -1,0 +1,139 @@
+#include "egl/profile/profile.h"
+
+#include <stdlib.h>
+
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "base/frame_range.h"
+#include "base/log.h"
+#include "egl/driver/driver.h"
+#include "egl/gl/hot.h"
+#include "egl/profile/sender.h"
+#include "egl/session/session.h"
+#include "store/clock.h"
+
+namespace tally::egl {
+namespace {
+
+// Empty where it is not set or must not be trusted.
+std::string environment(const char* name) {
+  const char* const value = secure_getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string text_of(const RawGl& gl, GLenum name) {
+  const GLubyte* const text = gl.glGetString(name);
+  return text != nullptr ? reinterpret_cast<const char*>(text) : "";
+}
+
+GlDescription describe(GlContext& context) {
+  const RawGl& gl = context.driver().raw();
+  return {text_of(gl, GL_RENDERER), text_of(gl, GL_VENDOR), text_of(gl, GL_VERSION)};
+}
+
+class Recorder {
+ public:
+  static Recorder& instance() {
+    static auto* const one = new Recorder;  // never destroyed: threads may outlive static objects
+    return *one;
+  }
+
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    if (over_ || t_hot.context == nullptr) return;
+    if (sender_ == nullptr) {
+      sender_ = Sender::connect(environment("TALLY_CAPTURE_SOCKET"), describe(*t_hot.context));
+      over_ = sender_ == nullptr;
+      begin_ns_ = store::monotonic_ns();
+    }
+    if (!over_) session().profile_everything();
+  }
+
+  void end_frame() {
+    const std::lock_guard lock(mutex_);
+    if (over_ || sender_ == nullptr) return;
+    send_frame(store::monotonic_ns());
+    number_++;
+    if (number_ > range_.last) return finish();
+    session().profile_everything();
+    begin_ns_ = store::monotonic_ns();
+  }
+
+  // Where the lock is not to be had, this is the exit of a thread that is inside of us.
+  void end_process() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || over_ || sender_ == nullptr) return;
+    if (sender_->is_of_this_process()) {
+      send_frame(std::nullopt);
+      finish();
+    }
+  }
+
+ private:
+  Recorder() {
+    const std::string frames = environment("TALLY_FRAMES");
+    if (const auto range = FrameRange::parse(frames)) range_ = *range;
+  }
+
+  // No GL is called where the process ends: what the GPU has not answered is then missing.
+  void send_frame(std::optional<int64_t> end_ns) {
+    if (!sender_->is_of_this_process()) {
+      over_ = true;
+      return;
+    }
+    std::vector<Record> records;
+    const bool measured = session().read_profile(end_ns.has_value(), records);
+    if (!measured) return say_why_not();
+    if (range_.contains(number_)) sender_->send({number_, begin_ns_, end_ns, std::move(records)});
+  }
+
+  void say_why_not() {
+    if (std::exchange(said_, true)) return;
+    sender_->warn(
+        "the program has acquired the counters itself: frames in which it had them are not "
+        "profiled");
+  }
+
+  void finish() {
+    over_ = true;
+    session().end_profile();
+    sender_->say_goodbye();
+  }
+
+  std::mutex mutex_;
+  std::unique_ptr<Sender> sender_;
+  FrameRange range_;
+  int64_t number_ = 0;
+  int64_t begin_ns_ = 0;
+  bool over_ = false;
+  bool said_ = false;
+};
+
+template <typename Action>
+void unfailing(Action action) noexcept {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    log_once(LogLevel::Warning, "the EGL program's profile has a gap: {}", error.what());
+  }
+}
+
+__attribute__((destructor)) void at_exit() {
+  if (Profile::wanted()) unfailing([] { Recorder::instance().end_process(); });
+}
+
+}  // namespace
+
+const bool Profile::wanted_ = !environment("TALLY_CAPTURE_SOCKET").empty();
+
+void Profile::context_is_current() noexcept {
+  unfailing([] { Recorder::instance().begin(); });
+}
+
+void Profile::swapped() noexcept {
+  unfailing([] { Recorder::instance().end_frame(); });
+}
+
+}  // namespace tally::egl

@@ -1,0 +1,95 @@
+#include "egl/profile/sender.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "store/clock.h"
+#include "store/this_process.h"
+
+namespace tally::egl {
+namespace {
+
+namespace stream = store::stream;
+
+constexpr stream::Id kDevice = 1;  // all GL of the process
+constexpr size_t kMostWaiting = size_t{64} << 20;
+
+}  // namespace
+
+std::unique_ptr<Sender> Sender::connect(const std::string& socket, const GlDescription& gl) {
+  auto client = stream::StreamClient::connect(socket);
+  if (!client) {
+    log_once(LogLevel::Warning, "the EGL program is not profiled: {}", client.error().message);
+    return nullptr;
+  }
+  std::unique_ptr<Sender> sender(new Sender(std::move(*client)));
+  sender->introduce(gl);
+  return sender;
+}
+
+Sender::Sender(std::unique_ptr<stream::StreamClient> client)
+    : client_(std::move(client)), process_(::getpid()) {}
+
+bool Sender::is_of_this_process() const { return process_ == ::getpid(); }
+
+void Sender::introduce(const GlDescription& gl) {
+  stream::Bytes bytes;
+  append_message(bytes, stream::hello_of_this_process());
+  append_message(bytes, stream::Device{.id = kDevice,
+                                       .name = gl.renderer,
+                                       .type = "gl",
+                                       .driver_name = gl.vendor,
+                                       .driver_info = gl.version});
+  client_->push(std::move(bytes), kMostWaiting);
+}
+
+uint64_t Sender::counter_id(const Record& record, stream::Bytes& bytes) {
+  const auto [at, fresh] = known_.try_emplace({record.group, record.counter}, known_.size() + 1);
+  if (!fresh) return at->second;
+  const auto group = static_cast<EGLint>(record.group);
+  const auto description = session().describe_group(group);
+  const auto info = session().describe_counter(group, static_cast<EGLint>(record.counter));
+  append_message(bytes,
+                 stream::FrameCounter{.id = at->second,
+                                      .device = kDevice,
+                                      .group = description ? description->name : "",
+                                      .name = info ? info->name : "",
+                                      .unit = info ? info->unit : "",
+                                      .denominator = info ? info->denominator : 1,
+                                      .is_level = info && info->kind != CounterInfo::Kind::Total});
+  return at->second;
+}
+
+void Sender::send(const ProfiledFrame& frame) {
+  stream::Bytes definitions, bytes;
+  stream::FrameValues values{kDevice, frame.number, {}};
+  for (const Record& record : frame.records) {
+    values.values.push_back({counter_id(record, definitions), record.value});
+  }
+  if (!definitions.empty()) client_->push(std::move(definitions), SIZE_MAX);
+  append_message(bytes, stream::Frame{kDevice, frame.number, frame.begin_ns});
+  append_message(bytes, values);
+  if (frame.end_ns) {
+    append_message(bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, true});
+  }
+  if (!client_->push(std::move(bytes), kMostWaiting)) frames_lost_++;
+}
+
+void Sender::warn(const std::string& text) {
+  stream::Bytes bytes;
+  append_message(bytes, stream::Message{store::Severity::Warning, store::monotonic_ns(), text, 1});
+  client_->push(std::move(bytes), SIZE_MAX);
+}
+
+void Sender::say_goodbye() {
+  if (frames_lost_ != 0) {
+    warn(fmt::format("{} frames are missing: the receiver did not keep up", frames_lost_));
+  }
+  stream::Bytes bytes;
+  append_message(bytes, stream::Goodbye{store::monotonic_ns()});
+  client_->push(std::move(bytes), SIZE_MAX);
+  client_.reset();
+}
+
+}  // namespace tally::egl
