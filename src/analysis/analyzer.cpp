@@ -6,6 +6,7 @@
 
 #include "analysis/block_table.h"
 #include "analysis/command_table.h"
+#include "analysis/frame_counters.h"
 #include "analysis/line_table.h"
 #include "analysis/shader_table.h"
 
@@ -51,6 +52,8 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
       return make_command_table(*model_, *codes_, GroupBy::Label, options, progress_);
     case By::Shader:
       return make_shader_table(*model_, *codes_, options, progress_);
+    case By::Counter:
+      return make_counter_table(*model_, options);
     case By::Line:
     case By::Block:
       break;
@@ -61,12 +64,42 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
                         : make_block_table(*model_, *codes_, **blocks, options);
 }
 
+Result<std::vector<Table>> Analyzer::tables(By by, const TableOptions& options) {
+  const bool gl_frames = by == By::Frame && counts_frames(*model_);
+  std::vector<Table> tables;
+  Status first_error;
+  const auto take = [&](Result<Table> made) {
+    if (made) tables.push_back(std::move(*made));
+    if (!made && first_error.ok()) first_error = made.error();
+  };
+  if (gl_frames) take(make_frame_counter_table(*model_, options));
+  if (!gl_frames || !model_->commands.empty()) take(table(by, options));
+  // Of two tables --sort and --columns may fit one.
+  if (tables.empty()) return first_error.error();
+  return tables;
+}
+
+Result<std::vector<Table>> Analyzer::gl_overview(TableOptions options) {
+  auto counters = make_counter_table(*model_, {});
+  if (!counters) return counters.error();
+  if (options.top == 0) options.top = kOverviewRows;
+  if (options.sort.empty()) options.sort = "time";
+  auto frames = make_frame_counter_table(*model_, options);
+  if (!frames) return frames.error();
+  return std::vector<Table>{std::move(*counters), std::move(*frames)};
+}
+
 Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
+  std::vector<Table> tables;
+  if (counts_frames(*model_)) {
+    auto made = gl_overview(options);
+    if (!made || model_->commands.empty()) return made;
+    tables = std::move(*made);
+  }
   TableOptions first = options, rest = options;
   first.merge = true;
   first.header_above = rest.header_above = true;
   if (options.top == 0) first.top = kOverviewPasses, rest.top = kOverviewRows;
-  std::vector<Table> tables;
   const std::pair<By, const TableOptions*> wanted[] = {
       {model_->passes.empty() ? By::Draw : By::Pass, &first},
       {By::Shader, &rest},

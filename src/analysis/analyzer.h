@@ -14,11 +14,11 @@
 
 namespace tally::analysis {
 
-enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label };
+enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label, Counter };
 
 // The names that By has for users, in its order.
-inline constexpr std::string_view kByNames[] = {"draw",  "pass",     "shader", "line",
-                                                "block", "pipeline", "frame",  "label"};
+inline constexpr std::string_view kByNames[] = {"draw",     "pass",  "shader", "line",   "block",
+                                                "pipeline", "frame", "label",  "counter"};
 
 std::optional<By> by_from_name(std::string_view name);
 
@@ -28,16 +28,21 @@ class Analyzer {
 
   const Model& model() const { return *model_; }
 
+  // Of frames: those of Vulkan.
   Result<Table> table(By by, const TableOptions& options);
 
+  // One table, or of frames two where both Vulkan and GL have some.
+  Result<std::vector<Table>> tables(By by, const TableOptions& options);
+
   // The first look at a capture: its passes (or its dispatches where it has no passes), shaders and
-  // lines.
+  // lines; of GL its counters and slowest frames.
   Result<std::vector<Table>> overview(const TableOptions& options);
 
   // The selected shaders from their first line to their last.
   Result<std::vector<Table>> listings(ListingKind kind, const TableOptions& options);
 
  private:
+  Result<std::vector<Table>> gl_overview(TableOptions options);
   Result<const BlockTotals*> totals();
 
   // On the heap, because codes_ and totals_ refer to it.

@@ -40,6 +40,7 @@ Status load_small_tables(Model& model) {
   take(reader.labels(), model.labels, status);
   take(reader.calls(), model.calls, status);
   take(reader.frames(), model.frames, status);
+  take(reader.frame_counters(), model.frame_counters, status);
   take(reader.messages(), model.messages, status);
   if (!status.ok()) return status;
   model.device_index = index_rows(model.devices);

@@ -72,6 +72,7 @@ struct Model {
   std::vector<store::LabelRow> labels;
   std::vector<store::CallRow> calls;
   std::vector<store::FrameRow> frames;
+  std::vector<store::FrameCounterRow> frame_counters;
   std::vector<store::MessageRow> messages;
 
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,

@@ -18,7 +18,9 @@ std::string version_text(uint32_t version) {
 DeviceSummary device_summary(const store::DeviceRow& row) {
   std::string driver = row.driver_name;
   if (!row.driver_info.empty()) driver += (driver.empty() ? "" : " ") + row.driver_info;
-  return {row.name, driver, version_text(row.api_version), row.not_captured};
+  const bool gl = row.type == "gl";
+  return {row.name, driver, gl ? "GL" : "Vulkan", gl ? "" : version_text(row.api_version),
+          row.not_captured};
 }
 
 class Counter {
@@ -75,6 +77,11 @@ void count_frames(const Model& model, Summary& summary) {
   std::set<uint32_t> frames;
   for (const Command& command : model.commands) frames.insert(command.frame);
   for (const Pass& pass : model.passes) frames.insert(pass.frame);
+  for (uint32_t f = 0; f < model.frames.size(); ++f) {
+    const uint32_t device = model.device_index.find(model.frames[f].device);
+    const bool gl = device != kNone && model.devices[device].type == "gl";
+    if (gl && model.frame_selected(f)) frames.insert(f);
+  }
   summary.frames = frames.size();
   for (uint32_t f = 0; f < model.frames.size(); ++f) {
     if (!model.frame_selected(f)) continue;
@@ -101,6 +108,9 @@ Summary summarize(const Model& model) {
   summary.shader_pattern = model.capture.shader_pattern;
   summary.processes = model.processes.size();
   for (const store::DeviceRow& row : model.devices) summary.devices.push_back(device_summary(row));
+  summary.has_commands =
+      std::any_of(model.devices.begin(), model.devices.end(),
+                  [](const store::DeviceRow& device) { return device.type != "gl"; });
   summary.passes = model.passes.size();
   count_frames(model, summary);
   Counter(model, summary).run();

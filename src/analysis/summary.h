@@ -20,7 +20,8 @@ struct Uncounted {
 struct DeviceSummary {
   std::string name;
   std::string driver;       // "llvmpipe Mesa 22.3.6"
-  std::string api_version;  // "1.3.230"
+  std::string api;          // "Vulkan", "GL"
+  std::string api_version;  // "1.3.230"; of GL the driver's text says it
   std::string not_captured;
 };
 
@@ -38,6 +39,7 @@ struct Summary {
   std::vector<DeviceSummary> devices;
   // Of the selected part.
   uint64_t frames = 0;
+  bool has_commands = false;  // Vulkan was captured, not only GL profiled
   uint64_t passes = 0;
   uint64_t draws = 0;
   uint64_t dispatches = 0;

@@ -82,9 +82,7 @@ Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& option
     return analyzer.overview(table_options);
   }
   table_options.top = options.top.value_or(options.json() ? 0 : kDefaultTop);
-  auto table = analyzer.table(*analysis::by_from_name(options.by), table_options);
-  if (!table) return table.error();
-  return std::vector<Table>{std::move(*table)};
+  return analyzer.tables(*analysis::by_from_name(options.by), table_options);
 }
 
 std::string as_text(const analysis::Summary& summary, const std::vector<Table>& tables,
@@ -129,7 +127,8 @@ void add_report(CLI::App& app, Action& chosen) {
   command
       ->add_option(
           "--by", options->by,
-          "draw, pass, shader, line, block, pipeline, frame or label; default: an overview")
+          "draw, pass, shader, line, block, pipeline, frame, label or counter; default: an "
+          "overview")
       ->check(CLI::IsMember(by).description(""))
       ->type_name("WHAT");
   command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")

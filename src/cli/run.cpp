@@ -127,10 +127,13 @@ void tell_summary(const std::string& file) {
   std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
   if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
   say(fmt::format("{} on {}", report::amounts(summary), device));
-  say(report::shaders_line(summary));
+  if (const std::string shaders = report::shaders_line(summary); !shaders.empty()) say(shaders);
   for (const std::string& line : report::uncounted_lines(summary, kMostReasons))
     say("  not counted: " + line);
   for (const std::string& line : report::missing_lines(summary)) say("  missing: " + line);
+  for (const store::MessageRow& message : summary.messages) {
+    if (message.severity != store::Severity::Info) say("  " + message.text);
+  }
   std::error_code ignored;
   const auto size = std::filesystem::file_size(file, ignored);
   say(fmt::format("capture: {} ({})", file, report::bytes_text(static_cast<double>(size))));

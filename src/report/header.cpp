@@ -73,11 +73,13 @@ class Lines {
 }  // namespace
 
 std::string amounts(const Summary& s) {
+  if (!s.has_commands) return counted(s.frames, "frame");
   return fmt::format("{}, {}, {}, {}", counted(s.frames, "frame"), counted(s.passes, "pass"),
                      counted(s.draws, "draw"), counted(s.dispatches, "dispatch"));
 }
 
 std::string shaders_line(const Summary& s) {
+  if (!s.has_commands) return {};
   std::string text = counted(s.shaders_counted, "shader") + " counted";
   if (!s.uncounted.empty()) text += fmt::format(", {} not", with_separators(s.uncounted.size()));
   return text;
@@ -119,8 +121,10 @@ std::string capture_header(const Summary& s, size_t width) {
   lines.add("captured", captured_text(s));
   lines.add("only", limits_text(s));
   for (const analysis::DeviceSummary& device : s.devices) {
-    lines.add("device",
-              fmt::format("{}; {}; Vulkan {}", device.name, device.driver, device.api_version));
+    lines.add("device", device.api_version.empty()
+                            ? fmt::format("{}; {}", device.name, device.driver)
+                            : fmt::format("{}; {}; {} {}", device.name, device.driver, device.api,
+                                          device.api_version));
   }
   lines.add("holds", amounts(s));
   lines.add("shaders", shaders_line(s));

@@ -73,6 +73,7 @@ Json devices_json(const Summary& summary) {
   for (const analysis::DeviceSummary& device : summary.devices) {
     devices.push_back({{"name", device.name},
                        {"driver", device.driver},
+                       {"api", device.api},
                        {"api_version", device.api_version},
                        {"not_captured", device.not_captured}});
   }

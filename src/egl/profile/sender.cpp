@@ -14,6 +14,7 @@ namespace stream = store::stream;
 
 constexpr stream::Id kDevice = 1;  // all GL of the process
 constexpr size_t kMostWaiting = size_t{64} << 20;
+constexpr std::chrono::milliseconds kPatience{1000};
 
 }  // namespace
 
@@ -74,6 +75,7 @@ void Sender::send(const ProfiledFrame& frame) {
     append_message(bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, true});
   }
   if (!client_->push(std::move(bytes), kMostWaiting)) frames_lost_++;
+  receiver_hangs_ = !client_->flush(receiver_hangs_ ? std::chrono::milliseconds(0) : kPatience);
 }
 
 void Sender::warn(const std::string& text) {

@@ -1,5 +1,7 @@
 // The profile's end of the capture stream: describes the process's GL and its counters, sends one
-// batch of messages for each frame. What the receiver has no room for is dropped and said.
+// batch of messages for each frame, which has left the process when send() returns, whatever
+// becomes of the process then. A receiver that hangs is waited for once; what it has no room for is
+// dropped and said.
 #pragma once
 
 #include <sys/types.h>
@@ -52,6 +54,7 @@ class Sender {
   const pid_t process_;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> known_;  // counters by group and index
   uint64_t frames_lost_ = 0;
+  bool receiver_hangs_ = false;
 };
 
 }  // namespace tally::egl

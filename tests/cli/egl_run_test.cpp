@@ -1,0 +1,153 @@
+// `tally run` and `tally report` with an EGL program. Its frame f has f + 1 draws of one triangle
+// of 64 x 64 samples (tests/egl/profiled_app.cpp).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "program.h"
+#include "store/test_capture.h"
+
+namespace tally::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class EglRun : public ::testing::Test {
+ protected:
+  cli::CapturedRun run(const std::string& options, const std::string& application,
+                       const std::vector<std::string>& variables = {}) {
+    return run_script(folder_.path(),
+                      "exec \"$TALLY\" run -o a.tally " + options + " -- \"$APP\" " + application,
+                      variables);
+  }
+  nlohmann::json report(const std::string& options) {
+    const auto run =
+        run_script(folder_.path(), "exec \"$TALLY\" report --format json " + options + " a.tally");
+    EXPECT_EQ(run.end.shell_status(), 0) << run.standard_error;
+    return nlohmann::json::parse(run.standard_output, nullptr, false);
+  }
+  nlohmann::json frames() { return report("--by frame").at("tables").at(0).at("rows"); }
+
+  void expect_known_counts(const nlohmann::json& row) {
+    const uint64_t draws = row.at("frame").get<uint64_t>() + 1;
+    EXPECT_EQ(row.at("api.draw_calls"), draws);
+    EXPECT_EQ(row.at("api.vertices_submitted"), 3 * draws);
+    EXPECT_EQ(row.at("api.primitives_submitted"), draws);
+    EXPECT_EQ(row.at("gpu.primitives_generated"), draws);
+    EXPECT_EQ(row.at("frame.swaps"), 1u);
+    EXPECT_GT(row.at("process_and_device.resident_memory"), 0u);
+  }
+
+  store::TestDirectory folder_;
+};
+
+TEST_F(EglRun, every_frame_has_the_counts_of_its_own_draws) {
+  const auto done = run("", "es 5");
+  EXPECT_EQ(done.end.shell_status(), 0) << done.standard_error;
+  EXPECT_THAT(done.standard_output, IsEmpty());
+  EXPECT_THAT(done.standard_error, HasSubstr("6 frames on llvmpipe"));
+  const nlohmann::json rows = frames();
+  ASSERT_EQ(rows.size(), 6u) << "five swaps, and what comes after the last";
+  for (size_t f = 0; f < 5; f++) {
+    EXPECT_EQ(rows[f].at("frame"), f);
+    EXPECT_GT(rows[f].at("time"), 0u);
+    expect_known_counts(rows[f]);
+  }
+  EXPECT_EQ(rows[5].at("api.draw_calls"), 0u);
+  EXPECT_TRUE(rows[5].at("time").is_null());
+}
+
+TEST_F(EglRun, samples_of_desktop_gl_belong_to_their_frame) {
+  run("", "gl 3");
+  const nlohmann::json rows = frames();
+  ASSERT_EQ(rows.size(), 4u);
+  for (size_t f = 0; f < 3; f++) {
+    expect_known_counts(rows[f]);
+    EXPECT_EQ(rows[f].at("gpu.samples_passed"), (f + 1) * 64 * 64);
+  }
+}
+
+TEST_F(EglRun, the_overview_sums_the_counters_of_all_frames) {
+  run("", "es 5");
+  const nlohmann::json counters = report("--by counter").at("tables").at(0).at("rows");
+  bool found = false;
+  for (const auto& row : counters) {
+    if (row.at("counter") != "Draw calls") continue;
+    found = true;
+    EXPECT_EQ(row.at("total"), 1 + 2 + 3 + 4 + 5);
+    EXPECT_EQ(row.at("most"), 5);
+    EXPECT_EQ(row.at("mean"), 15 / 6.0);
+  }
+  EXPECT_TRUE(found);
+  const auto text = run_script(folder_.path(), "exec \"$TALLY\" report a.tally");
+  EXPECT_THAT(text.standard_output, HasSubstr("Counters of GL, by frame"));
+  EXPECT_THAT(text.standard_output, HasSubstr("Frames of GL, by time"));
+}
+
+TEST_F(EglRun, only_the_frames_that_were_asked_for_are_kept) {
+  run("--frames 1-2", "es 5");
+  const nlohmann::json rows = frames();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].at("frame"), 1u);
+  expect_known_counts(rows[0]);
+  expect_known_counts(rows[1]);
+}
+
+TEST_F(EglRun, a_program_that_never_swaps_is_one_open_frame) {
+  run("", "es 4 offscreen");
+  const nlohmann::json rows = frames();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].at("api.draw_calls"), 1 + 2 + 3 + 4);
+  EXPECT_EQ(rows[0].at("gpu.primitives_generated"), 1 + 2 + 3 + 4);
+  EXPECT_TRUE(rows[0].at("time").is_null());
+}
+
+TEST_F(EglRun, what_a_killed_program_had_swapped_is_kept) {
+  EXPECT_EQ(run("", "es 5 kill").end.shell_status(), 128 + 9);
+  const nlohmann::json rows = frames();
+  ASSERT_EQ(rows.size(), 5u);
+  for (const auto& row : rows) expect_known_counts(row);
+}
+
+TEST_F(EglRun, a_program_that_acquires_the_counters_has_them_and_the_capture_says_so) {
+  const auto done = run("", "es 8 acquire");
+  EXPECT_EQ(done.standard_output, "Draw calls: 7\n");
+  EXPECT_THAT(done.standard_error, HasSubstr("acquired the counters itself"));
+  const nlohmann::json all = report("--by frame");
+  std::vector<int> measured;
+  for (const auto& row : all.at("tables").at(0).at("rows")) {
+    measured.push_back(row.at("frame"));
+    if (measured.back() < 8) expect_known_counts(row);
+  }
+  // It released them after frame 3 had been swapped: frame 4 had begun.
+  EXPECT_THAT(measured, ::testing::ElementsAre(0, 1, 5, 6, 7, 8));
+  EXPECT_THAT(all.at("capture").at("messages").at(0).at("text").get<std::string>(),
+              HasSubstr("acquired the counters itself"));
+}
+
+TEST_F(EglRun, switched_off_it_leaves_the_program_alone) {
+  const auto done = run("--egl off", "es 2", {"TALLY_TEST_EGL=as is"});
+  EXPECT_EQ(done.end.shell_status(), 0);
+  EXPECT_THAT(done.standard_error, HasSubstr("nothing was captured"));
+}
+
+#ifdef TALLY_PLAIN_EGL_FOLDER
+TEST_F(EglRun, without_libglvnd_the_library_is_preloaded) {
+  const std::vector<std::string> plain = {"TALLY_TEST_EGL=as is",
+                                          "LD_LIBRARY_PATH=" TALLY_PLAIN_EGL_FOLDER};
+  for (const char* way : {"--force", "--force --egl preload"}) {
+    const auto done = run(way, "es 3", plain);
+    EXPECT_EQ(done.end.shell_status(), 0) << done.standard_error;
+    const nlohmann::json rows = frames();
+    ASSERT_EQ(rows.size(), 4u) << way;
+    for (size_t f = 0; f < 3; f++) expect_known_counts(rows[f]);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace tally::test
