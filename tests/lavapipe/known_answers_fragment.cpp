@@ -75,6 +75,18 @@ TEST_F(FragmentAnswers, instances_and_overdraw_add_up) {
   }
 }
 
+// Some drivers drop what is behind an opaque triangle, where nobody could tell.
+TEST_F(FragmentAnswers, what_is_painted_over_has_run) {
+  const RenderTarget target(context_, {.extent = {512, 512}});
+  const Pipeline pipeline = make_pipeline(plain_frag);
+  measure_drawing(target, [&](VkCommandBuffer commands) {
+    draw_rectangle(commands, pipeline, layout_, {0, 0, 512, 512, 512, 512, 0.5f}, 2);
+    draw_rectangle(commands, pipeline, layout_, {0, 0, 512, 512, 512, 512, 0.5f});
+  });
+  EXPECT_EQ(counts(kFragment, plain_frag, 0).invocations(), 512u * 512 * 2);
+  EXPECT_EQ(counts(kFragment, plain_frag, 1).invocations(), 512u * 512);
+}
+
 TEST_F(FragmentAnswers, killed_invocations_are_counted_until_they_die) {
   const RenderTarget target(context_);
   const Pipeline pipeline = make_pipeline(discard_frag);

@@ -90,6 +90,19 @@ TEST_F(RegionAnswers, overdraw_adds_up_layer_by_layer) {
   });
 }
 
+// Some drivers drop what is behind an opaque triangle, where nobody could tell.
+TEST_F(RegionAnswers, what_is_painted_over_has_run) {
+  const VkExtent2D extent = {1024, 512};
+  const RenderTarget target(context(), {.extent = extent});
+  const Capture values(context(), {extent});
+  const Pipeline pipeline = make_rectangles(plain_frag);
+  capture(target, values, [&](VkCommandBuffer commands) {
+    for (int i = 0; i < 4; ++i) draw(commands, pipeline, whole(target));
+  });
+  expect_pixels(values, kInvocations, context(), {{0, 0}, extent},
+                [](uint32_t, uint32_t) { return 4; });
+}
+
 TEST_F(RegionAnswers, discarded_invocations_count_and_are_told) {
   const RenderTarget target(context(), {.extent = {128, 64}});
   const Capture values(context(), {{128, 64}, {kDiscarded, kInvocations}});

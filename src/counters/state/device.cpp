@@ -61,6 +61,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.subgroup_stages = gpu.subgroup_stages;
   result.max_shards_log2 = options.max_shards_log2;
   result.count_subgroups = options.count_subgroups;
+  result.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.regions = region_options(gpu);
   result.validate = options.validate_spirv;
   result.vulkan_version = gpu.api_version;

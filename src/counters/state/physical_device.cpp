@@ -74,8 +74,13 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
 void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceSubgroupProperties subgroup{};
   Query<VkPhysicalDeviceProperties2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  VkPhysicalDeviceDriverProperties driver{};
+  query.add(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
+            gpu.api_version >= VK_API_VERSION_1_2 ||
+                gpu.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME));
   query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
   next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
+  gpu.driver_id = driver.driverID;
   gpu.subgroup_size = std::max(1u, subgroup.subgroupSize);
   constexpr VkSubgroupFeatureFlags kNeeded =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |

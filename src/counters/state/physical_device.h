@@ -26,6 +26,7 @@ struct PhysicalDevice {
   bool int64_atomics = false;
   bool geometry_shader = false;
   bool multiview = false;
+  VkDriverId driver_id{};  // 0 where it is not told
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
 

@@ -198,9 +198,40 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
   return make_private_counting(tools, counters);
 }
 
+// void never() { if (the address word is one that no address is) discard; }
+uint32_t make_never_function(PassContext& context, const AddressWords& words) {
+  Editor& editor = context.editor;
+  const uint32_t none = editor.type_void();
+  const uint32_t function = editor.new_id();
+  editor.name(function, "tally.never");
+  Code code = editor.new_code();
+  code.emit_as(function, Op::OpFunction, none,
+               std::vector<uint32_t>{0, editor.type_function(none)});
+  code.label(code.new_id());
+  const uint32_t address = words.load(code, AddressWords::Word::Record);
+  const uint32_t low = code.emit(Op::OpCompositeExtract, editor.type_int(32), {address, 0});
+  const uint32_t impossible =
+      code.emit(Op::OpIEqual, editor.type_bool(), {low, editor.constant_u32(~0u)});
+  const uint32_t inside = code.new_id();
+  const uint32_t after = code.new_id();
+  code.selection_merge(after);
+  code.branch_if(impossible, inside, after);
+  code.label(inside);
+  code.emit(Op::OpKill);
+  code.label(after);
+  code.emit(Op::OpReturn);
+  code.emit(Op::OpFunctionEnd);
+  context.add_function(code);
+  return function;
+}
+
 // Where the entry point begins: what is said once in each invocation.
-void insert_begin(PassContext& context, Liveness& liveness, RegionCounting* regions) {
+void insert_begin(PassContext& context, const AddressWords& words, Liveness& liveness,
+                  RegionCounting* regions) {
   Code begin = context.editor.new_code();
+  if (context.options.drops_overdraw && context.stage.has_helpers) {
+    begin.call(context.editor.type_void(), make_never_function(context, words));
+  }
   liveness.begin(begin);
   if (regions) regions->begin(begin);
   context.editor.insert_before(context.graph.segments[context.graph.entry_segment].insert_at,
@@ -220,7 +251,6 @@ void insert_counters(PassContext& context, std::span<const Counter> counters, Co
 // the right order.
 void insert_code(PassContext& context, std::span<const Counter> counters, Liveness& liveness,
                  CounterCode* blocks, RegionCounting* regions) {
-  insert_begin(context, liveness, regions);
   if (blocks) insert_counters(context, counters, *blocks);
   if (regions) insert_counters(context, regions->counters(), *regions);
   for (const WayOut& way : context.graph.ways_out) {
@@ -297,6 +327,7 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
     regions.emplace(context, builtins, liveness, *words_source);
     if (Status status = regions->plan(); !status) return status.error();
   }
+  insert_begin(context, *words_source, liveness, regions ? &*regions : nullptr);
   insert_code(context, placed.counters, liveness, blocks.get(), regions ? &*regions : nullptr);
   auto words = editor.write();
   if (!words) return words.error();

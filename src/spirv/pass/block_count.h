@@ -62,6 +62,10 @@ struct BlockCountOptions {
   // behind the record's.
   std::optional<RegionOptions> regions;
   bool count_blocks = true;
+  // The driver drops what it has not yet run of the fragments behind an opaque triangle, although
+  // they write to memory, unless the shader may discard (llvmpipe). So it may, in a branch that is
+  // never taken.
+  bool drops_overdraw = false;
   bool identity = false;  // parse and write back, change nothing
   // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains
   // something.

@@ -415,6 +415,23 @@ TEST(BlockCount, a_block_is_cut_behind_a_call_that_may_not_return) {
   EXPECT_EQ(result.plan.counter_count, 6u);  // the first block has three parts
 }
 
+TEST(BlockCount, a_driver_that_drops_overdraw_sees_a_discard_that_is_never_taken) {
+  BlockCountOptions options = fragment_options();
+  const std::string straight = kTypes +
+                               "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+                               "OpReturn\nOpFunctionEnd\n";
+  const std::string module =
+      header("OpEntryPoint Fragment %main \"main\"\nOpExecutionMode %main OriginUpperLeft\n") +
+      straight;
+  EXPECT_THAT(instrumented(module, options), Not(HasSubstr("OpKill")));
+  options.drops_overdraw = true;
+  const std::string text = instrumented(module, options);
+  EXPECT_EQ(count_of(text, "OpKill"), 1u);
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_never"), 1u);
+  // It does not move the tests behind the shader.
+  EXPECT_THAT(text, HasSubstr("EarlyFragmentTests"));
+}
+
 TEST(BlockCount, tests_stay_early_where_nobody_could_tell) {
   EXPECT_THAT(instrumented(fragment("OpReturn\n"), fragment_options()),
               HasSubstr("EarlyFragmentTests"));
