@@ -211,6 +211,10 @@ DoctorFacts healthy() {
   facts.with_tally.layers.push_back({kCountersLayer, "1.3.0", 1});
   facts.with_tally.layers.push_back({kCaptureLayer, "1.3.0", 1});
   facts.with_tally.devices[0].extensions = {"VK_ARM_shader_instrumentation"};
+  facts.egl_files = {{"/lib/egl_vendor.d/10_tally.json"}, "/lib/libEGL_tally_preload.so"};
+  facts.egl_library = EglLibrary::Glvnd;
+  facts.egl.has_extension = true;
+  facts.egl.groups = {{"API", 1, {{"Draw calls", "calls", 1}}}};
   facts.temporary_folder = {"/tmp", true, true};
   return facts;
 }
@@ -234,6 +238,40 @@ std::string notes(const DoctorFacts& facts) {
 }
 
 TEST(Doctor, finds_nothing_wrong_with_a_healthy_machine) { EXPECT_EQ(problems(healthy()), ""); }
+
+TEST(Doctor, says_what_egl_lacks) {
+  DoctorFacts facts = healthy();
+  facts.egl = {};
+  facts.egl.display_error = "error 0x3001";
+  EXPECT_THAT(notes(facts), HasSubstr("libegl-mesa0"));
+  EXPECT_EQ(problems(facts), "");
+  facts.egl.display_error.clear();
+  EXPECT_THAT(problems(facts), HasSubstr("does not list EGL_BRCM_performance_counters"));
+  facts.egl.died = "ended by SIGSEGV";
+  EXPECT_THAT(problems(facts), HasSubstr("tally run --egl off"));
+  facts.egl_library = EglLibrary::None;
+  EXPECT_THAT(notes(facts), HasSubstr("apt-get install libegl1"));
+  facts.egl_files = {};
+  EXPECT_THAT(notes(facts), HasSubstr("EGL programs are not profiled"));
+}
+
+TEST(EglFront, vendors_that_the_user_named_stay_behind_tally) {
+  const EglFiles files{{"/t/10.json", "/t/11.json"}, "/t/preload.so"};
+  Environment environment = {{"__EGL_VENDOR_LIBRARY_FILENAMES", "/user.json"}};
+  add_egl(environment, files, EglWay::Vendor);
+  EXPECT_EQ(environment["__EGL_VENDOR_LIBRARY_FILENAMES"], "/t/10.json:/t/11.json");
+  EXPECT_EQ(environment["TALLY_EGL_VENDORS"], "/user.json");
+  const Environment once = environment;
+  add_egl(environment, files, EglWay::Vendor);
+  EXPECT_EQ(environment, once);
+  environment = {{"LD_PRELOAD", "other.so"}};
+  add_egl(environment, files, EglWay::Preload);
+  add_egl(environment, files, EglWay::Preload);
+  EXPECT_EQ(environment["LD_PRELOAD"], "/t/preload.so:other.so");
+  environment.clear();
+  add_egl(environment, files, EglWay::Off);
+  EXPECT_TRUE(environment.empty());
+}
 
 TEST(Doctor, names_the_missing_feature) {
   DoctorFacts facts = healthy();

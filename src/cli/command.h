@@ -40,6 +40,7 @@ void add_report(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h
+void add_egl_probe(CLI::App& app, Action& chosen);     // internal, see egl_probe.h
 
 // One line on standard error, "tally: ...". Control characters in it are made visible.
 void say(const std::string& text);

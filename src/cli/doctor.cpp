@@ -107,6 +107,9 @@ DoctorFacts gather_facts() {
   facts.native = probe_vulkan(without_tally_layers(facts.environment));
   if (facts.layers)
     facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
+  facts.egl_files = find_egl_files(own_executable());
+  facts.egl_library = look_at_egl_library();
+  facts.egl = probe_egl(with_tally_egl(facts.environment, facts.egl_files));
   const std::string temporary = value_of(facts.environment, "TMPDIR");
   facts.temporary_folder = look_at(temporary.empty() ? "/tmp" : temporary);
   if (const std::string runtime = value_of(facts.environment, "XDG_RUNTIME_DIR");

@@ -72,4 +72,9 @@ void add_egl(Environment& environment, const EglFiles& files, EglWay way) {
   environment[kVendorFiles] = join_list(ours);
 }
 
+Environment with_tally_egl(Environment environment, const EglFiles& files) {
+  add_egl(environment, files, usual_way(look_at_egl_library()));
+  return environment;
+}
+
 }  // namespace tally::cli

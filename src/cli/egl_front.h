@@ -30,6 +30,9 @@ EglWay usual_way(EglLibrary library);
 // "auto" is the usual way; "vendor", "preload" and "off" are themselves.
 EglWay egl_way_from(const std::string& word);
 
+// This process's environment with Tally's EGL in front, by the usual way.
+Environment with_tally_egl(Environment environment, const EglFiles& files);
+
 // Vendors that the user has named stay those that serve. What is there already stays as it is.
 void add_egl(Environment& environment, const EglFiles& files, EglWay way);
 

@@ -38,6 +38,7 @@ class Examination {
     drivers();
     devices();
     layers_in_vulkan();
+    egl();
     variables();
     files();
     validation();
@@ -194,6 +195,36 @@ class Examination {
     }
   }
 
+  // Vulkan programs do without: what is missing for EGL is a note, what is broken a problem.
+  void egl() {
+    if (!facts_.egl_files.complete()) {
+      note("EGL", "Tally's EGL libraries were not found: EGL programs are not profiled",
+           "build or install Tally again; the libraries stand beside the program");
+      return;
+    }
+    if (facts_.egl_library == EglLibrary::None) {
+      note("EGL", "there is no libEGL.so.1", "for EGL programs: apt-get install libegl1");
+      return;
+    }
+    const EglProbe& probe = facts_.egl;
+    if (!probe.died.empty()) {
+      problem(
+          "EGL", "with Tally in front, asking EGL " + probe.died,
+          "tally run --egl off leaves EGL alone; please report this with the output of eglinfo");
+    } else if (!probe.display_error.empty() || !probe.library_error.empty()) {
+      note("EGL", probe.why_nothing(), "for EGL programs: apt-get install libegl-mesa0");
+    } else if (!probe.has_extension) {
+      problem("EGL", probe.why_nothing() + " with Tally in front",
+              "is __EGL_VENDOR_LIBRARY_FILENAMES or LD_PRELOAD set? try tally run --egl preload");
+    } else {
+      good("EGL",
+           fmt::format("{} {}: {} counters in {} groups, by {}", probe.vendor, probe.version,
+                       probe.counter_count(), probe.groups.size(),
+                       facts_.egl_library == EglLibrary::Glvnd ? "a vendor library of libglvnd"
+                                                               : "a preloaded library"));
+    }
+  }
+
   // Patterns of VK_LOADER_LAYERS_DISABLE as the loader reads them: globs, and words such as ~all~.
   bool disabled(const char* layer) const {
     for (const std::string& pattern :
@@ -223,9 +254,10 @@ class Examination {
            "VK_DRIVER_FILES and VK_ICD_FILENAMES differ; newer loaders use the first",
            "unset one of them");
     }
-    for (const char* name : {"VK_INSTANCE_LAYERS", "VK_LAYER_PATH", "VK_LOADER_LAYERS_ENABLE",
-                             "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT",
-                             "VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) {
+    for (const char* name :
+         {"VK_INSTANCE_LAYERS", "VK_LAYER_PATH", "VK_LOADER_LAYERS_ENABLE",
+          "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT", "VK_DRIVER_FILES",
+          "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES", "__EGL_VENDOR_LIBRARY_DIRS"}) {
       if (!variable(name).empty())
         note("environment", fmt::format("{}={} is set and is kept", name, variable(name)));
     }

@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "cli/device_support.h"
 #include "cli/drivers.h"
+#include "cli/egl_front.h"
+#include "cli/egl_probe.h"
 #include "cli/environment.h"
 #include "cli/layers.h"
 
@@ -29,6 +31,9 @@ struct DoctorFacts {
   std::vector<DriverManifest> drivers;
   VulkanProbe native;
   VulkanProbe with_tally;
+  EglFiles egl_files;
+  EglLibrary egl_library = EglLibrary::None;
+  EglProbe egl;  // with Tally in front
   PathFact temporary_folder;
   std::optional<PathFact> runtime_folder;    // XDG_RUNTIME_DIR, where it is set
   std::vector<PathFact> device_nodes;        // of /dev/dri and /dev/nvidia*

@@ -1,4 +1,5 @@
-// `tally list`: the devices, and what can be counted on each, by the driver itself and with Tally.
+// `tally list`: the devices, and what can be counted on each, by the driver itself and with Tally;
+// the counters of EGL.
 #include <fmt/format.h>
 
 #include <memory>
@@ -7,6 +8,8 @@
 
 #include "cli/command.h"
 #include "cli/device_support.h"
+#include "cli/egl_front.h"
+#include "cli/egl_probe.h"
 #include "cli/layers.h"
 #include "report/display_text.h"
 #include "report/text_table.h"
@@ -67,6 +70,57 @@ analysis::Table metric_table(const ProbedDevice& device) {
   return table;
 }
 
+analysis::Table egl_table(const EglProbe& probe) {
+  analysis::Table table;
+  table.title = fmt::format("EGL  {} {}: EGL_BRCM_performance_counters with Tally", probe.vendor,
+                            probe.version);
+  table.columns = {text_column("group", "group", analysis::ColumnRole::Key),
+                   {.id = "counters", .title = "counters", .unit = analysis::Unit::Count}};
+  for (const ProbedGroup& group : probe.groups) {
+    table.rows.push_back({group.name, uint64_t{group.counters.size()}});
+  }
+  table.total_rows = table.rows.size();
+  return table;
+}
+
+analysis::Table egl_counter_table(const EglProbe& probe) {
+  analysis::Table table;
+  table.title = "Counters of EGL";
+  table.columns = {text_column("group", "group", analysis::ColumnRole::Key),
+                   text_column("counter", "counter", analysis::ColumnRole::Key),
+                   text_column("unit", "unit", analysis::ColumnRole::Key)};
+  for (const ProbedGroup& group : probe.groups) {
+    for (const ProbedCounter& counter : group.counters)
+      table.rows.push_back({group.name, counter.name, counter.unit});
+  }
+  table.total_rows = table.rows.size();
+  return table;
+}
+
+std::string egl_text(const EglProbe& probe, bool metrics) {
+  if (const std::string nothing = probe.why_nothing(); !nothing.empty()) return nothing + "\n";
+  std::string out = report::text_table(egl_table(probe), {});
+  if (metrics) out += "\n" + report::text_table(egl_counter_table(probe), {});
+  return out;
+}
+
+Json egl_json(const EglProbe& probe) {
+  Json groups = Json::array();
+  for (const ProbedGroup& group : probe.groups) {
+    Json counters = Json::array();
+    for (const ProbedCounter& counter : group.counters) {
+      counters.push_back(
+          {{"name", counter.name}, {"unit", counter.unit}, {"denominator", counter.denominator}});
+    }
+    groups.push_back(
+        {{"name", group.name}, {"max_active", group.max_active}, {"counters", counters}});
+  }
+  return {{"vendor", probe.vendor},
+          {"version", probe.version},
+          {"missing", probe.why_nothing()},
+          {"groups", groups}};
+}
+
 Json device_json(const DeviceSupport& support) {
   const ProbedDevice& device = *support.native;
   Json interfaces = Json::array();
@@ -115,10 +169,12 @@ std::string as_text(const std::vector<DeviceSupport>& devices, bool metrics) {
   return out;
 }
 
-std::string as_json(const std::vector<DeviceSupport>& devices, const VulkanProbe& probe) {
+std::string as_json(const std::vector<DeviceSupport>& devices, const VulkanProbe& probe,
+                    const EglProbe& egl) {
   Json json = {{"format", "tally-list"}, {"version", 1}, {"loader_version", probe.loader_version}};
   json["devices"] = Json::array();
   for (const DeviceSupport& support : devices) json["devices"].push_back(device_json(support));
+  json["egl"] = egl_json(egl);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -136,8 +192,10 @@ int run(const Options& options) {
   const auto devices = compare_devices(native, with_tally);
   const std::string nothing = why_nothing(native);
   if (!nothing.empty()) say(nothing + "; tally doctor says more");
-  const std::string text =
-      options.format == "json" ? as_json(devices, native) : as_text(devices, options.metrics);
+  const EglProbe egl = probe_egl(with_tally_egl(environment, find_egl_files(own_executable())));
+  const std::string text = options.format == "json" ? as_json(devices, native, egl)
+                                                    : as_text(devices, options.metrics) + "\n" +
+                                                          egl_text(egl, options.metrics);
   const int printed = print(text);
   return printed != kDone ? printed : nothing.empty() ? kDone : kNo;
 }
@@ -148,7 +206,7 @@ void add_list(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "List devices and what can be counted on each");
   command->add_flag("--metrics", options->metrics,
-                    "List the metrics of shader instrumentation too");
+                    "List the metrics of shader instrumentation and the counters of EGL too");
   command->add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");

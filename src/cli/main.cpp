@@ -52,6 +52,7 @@ int parse_and_run(int argc, char** argv) {
   tally::cli::add_list(app, chosen);
   tally::cli::add_doctor(app, chosen);
   tally::cli::add_vulkan_probe(app, chosen);
+  tally::cli::add_egl_probe(app, chosen);
   try {
     app.parse(arguments.own);
   } catch (const CLI::ParseError& error) {

@@ -4,9 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/captured_run.h"
 #include "cli/command.h"
-#include "cli/layers.h"
+#include "cli/probe_process.h"
 
 namespace tally::cli {
 
@@ -15,26 +14,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedDevice, name, type, uuid, api_version, 
                                    features, limits, metrics)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VulkanProbe, loader_error, loader_version, loader_path, layers,
                                    instance_error, devices, died)
-
-namespace {
-
-constexpr std::chrono::seconds kLimit{60};
-
-std::string last_line(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  const size_t line = text.find_last_of('\n');
-  return line == std::string::npos ? text : text.substr(line + 1);
-}
-
-std::string how_it_died(const CapturedRun& run) {
-  if (run.timed_out) return fmt::format("gave no answer within {} s", kLimit.count());
-  const std::string end = run.end.by_signal ? "ended by " + signal_name(run.end.number)
-                                            : fmt::format("ended with status {}", run.end.number);
-  const std::string words = last_line(run.standard_error);
-  return words.empty() ? end : end + ", saying: " + words;
-}
-
-}  // namespace
 
 const ProbedLayer* VulkanProbe::layer(const std::string& name) const {
   for (const ProbedLayer& candidate : layers) {
@@ -58,16 +37,14 @@ Result<VulkanProbe> probe_from_json(const std::string& text) {
 
 VulkanProbe probe_vulkan(const Environment& environment) {
   VulkanProbe failed;
-  const auto run = run_captured({own_executable().string(), "probe-vulkan"},
-                                environment_strings(environment), kLimit);
-  if (!run) {
-    failed.died = run.error().message;
-    return failed;
+  const auto answer = ask_own_process("probe-vulkan", environment);
+  if (answer) {
+    auto probe = probe_from_json(*answer);
+    if (probe) return std::move(*probe);
+    failed.died = probe.error().message;
+  } else {
+    failed.died = answer.error().message;
   }
-  // A driver may write to standard output: the answer is the last line.
-  auto probe = probe_from_json(last_line(run->standard_output));
-  if (probe && !run->timed_out && !run->end.by_signal) return std::move(*probe);
-  failed.died = how_it_died(*run);
   return failed;
 }
 

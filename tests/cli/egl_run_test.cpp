@@ -129,6 +129,22 @@ TEST_F(EglRun, a_program_that_acquires_the_counters_has_them_and_the_capture_say
               HasSubstr("acquired the counters itself"));
 }
 
+TEST_F(EglRun, list_and_doctor_know_the_counters) {
+  const auto list = run_script(folder_.path(), "exec \"$TALLY\" list --format json");
+  const nlohmann::json egl = nlohmann::json::parse(list.standard_output).at("egl");
+  EXPECT_EQ(egl.at("missing"), "");
+  std::vector<std::string> groups;
+  for (const auto& group : egl.at("groups")) groups.push_back(group.at("name"));
+  EXPECT_THAT(groups, ::testing::IsSupersetOf({"API", "Frame", "Process and device", "GPU"}));
+  EXPECT_EQ(egl.at("groups").at(0).at("counters").at(0).at("name"), "Draw calls");
+  const auto doctor = run_script(folder_.path(), "exec \"$TALLY\" doctor");
+#ifdef TALLY_PLAIN_EGL_FOLDER
+  EXPECT_THAT(doctor.standard_output, HasSubstr("by a vendor library of libglvnd"));
+#else
+  EXPECT_THAT(doctor.standard_output, HasSubstr("EGL: Tally's EGL libraries were not found"));
+#endif
+}
+
 TEST_F(EglRun, switched_off_it_leaves_the_program_alone) {
   const auto done = run("--egl off", "es 2", {"TALLY_TEST_EGL=as is"});
   EXPECT_EQ(done.end.shell_status(), 0);

@@ -1,0 +1,45 @@
+// What EGL_BRCM_performance_counters offers in an environment, found out by a process of its own
+// (`tally probe-egl`, internal).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/environment.h"
+
+namespace tally::cli {
+
+struct ProbedCounter {
+  std::string name;
+  std::string unit;
+  uint64_t denominator = 1;
+};
+
+struct ProbedGroup {
+  std::string name;
+  int max_active = 0;
+  std::vector<ProbedCounter> counters;
+};
+
+struct EglProbe {
+  std::string library_error;  // why there is no EGL, "" = there is one
+  std::string display_error;  // why there is no display, "" = there is one
+  std::string version;        // EGL_VERSION and EGL_VENDOR of the display
+  std::string vendor;
+  bool has_extension = false;
+  std::vector<ProbedGroup> groups;
+  std::string died;  // how the asking process ended before it could answer, "" = it answered
+
+  size_t counter_count() const;
+  // Why there is nothing to count, "" = there is.
+  std::string why_nothing() const;
+};
+
+EglProbe probe_egl(const Environment& environment);
+
+// Asks in this process.
+EglProbe probe_egl_here();
+
+}  // namespace tally::cli
