@@ -166,6 +166,7 @@ std::string as_text(const std::vector<DeviceSupport>& devices, bool metrics) {
       out += "\n" + report::text_table(metric_table(*devices[i].with_tally), {.width = 200});
     }
   }
+  if (!out.empty()) out += "\n";
   return out;
 }
 
@@ -193,9 +194,9 @@ int run(const Options& options) {
   const std::string nothing = why_nothing(native);
   if (!nothing.empty()) say(nothing + "; tally doctor says more");
   const EglProbe egl = probe_egl(with_tally_egl(environment, find_egl_files(own_executable())));
-  const std::string text = options.format == "json" ? as_json(devices, native, egl)
-                                                    : as_text(devices, options.metrics) + "\n" +
-                                                          egl_text(egl, options.metrics);
+  const std::string text = options.format == "json"
+                               ? as_json(devices, native, egl)
+                               : as_text(devices, options.metrics) + egl_text(egl, options.metrics);
   const int printed = print(text);
   return printed != kDone ? printed : nothing.empty() ? kDone : kNo;
 }
