@@ -1,6 +1,11 @@
 // What the layer offers, and that it stays out of the way where nothing is enabled.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "catalogue/catalogue.h"
 #include "counters/kit.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -99,6 +104,53 @@ TEST_F(Enumeration, the_metric_of_subgroups_goes_with_its_setting) {
   EXPECT_EQ(count(), with - 1);
 }
 
+// A file named vk_layer_settings.txt in a folder of its own, which the layers are told of.
+class SettingsFile {
+ public:
+  explicit SettingsFile(const std::string& text) {
+    make_folder();
+    std::ofstream(folder_ / "vk_layer_settings.txt") << text;
+    setenv("VK_LAYER_SETTINGS_PATH", folder_.c_str(), 1);
+  }
+  ~SettingsFile() {
+    unsetenv("VK_LAYER_SETTINGS_PATH");
+    std::filesystem::remove_all(folder_);
+  }
+  SettingsFile(const SettingsFile&) = delete;
+  SettingsFile& operator=(const SettingsFile&) = delete;
+
+ private:
+  void make_folder() {
+    std::string name = std::filesystem::temp_directory_path() / "tally-settings-XXXXXX";
+    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for settings");
+    folder_ = name;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(Enumeration, settings_come_from_the_file_the_program_and_the_environment) {
+  const auto subgroups_are_counted = [&] {
+    uint32_t metrics = 0;
+    check(enumerate_metrics()(context().gpu(), &metrics, nullptr));
+    return metrics == catalogue::counters_of(catalogue::Scope::Block).size();
+  };
+  start();
+  EXPECT_TRUE(subgroups_are_counted());
+  const SettingsFile file("tally_counters.count_subgroups = false\n");
+  start();
+  EXPECT_FALSE(subgroups_are_counted());
+  start({{"count_subgroups", "true"}});
+  EXPECT_TRUE(subgroups_are_counted());
+  setenv("TALLY_COUNT_SUBGROUPS", "false", 1);
+  if (!validation_wanted()) {  // else start() itself uses the variable
+    start({{"count_subgroups", "true"}});
+    EXPECT_FALSE(subgroups_are_counted());
+  }
+  start();
+  EXPECT_FALSE(subgroups_are_counted());
+  unsetenv("TALLY_COUNT_SUBGROUPS");
+}
+
 constexpr const char* kOwnFunctions[] = {
     "vkClearShaderInstrumentationMetricsARM", "vkCmdBeginShaderInstrumentationARM",
     "vkCmdEndShaderInstrumentationARM",       "vkCreateShaderInstrumentationARM",
@@ -132,6 +184,31 @@ TEST_F(Enumeration, a_device_with_mapped_records_leaves_presentation_and_waiting
   const Context bare;
   EXPECT_EQ(vkGetDeviceProcAddr(context().device(), "vkQueueWaitIdle"),
             vkGetDeviceProcAddr(bare.device(), "vkQueueWaitIdle"));
+}
+
+// What makes every other validated test worth something: an error below is an error of the test.
+TEST_F(Enumeration, the_validation_layer_below_is_heard) {
+  if (!validation_wanted()) GTEST_SKIP() << "not with the validation layer below";
+  static std::vector<std::string> reported;
+  reported.clear();
+  const auto create_empty_buffer = [](VkDevice device) {
+    const VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, nullptr, 0, 0,
+                                  VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    VkBuffer buffer = VK_NULL_HANDLE;
+    if (vkCreateBuffer(device, &info, nullptr, &buffer) == VK_SUCCESS)
+      vkDestroyBuffer(device, buffer, nullptr);
+  };
+  create_empty_buffer(context().device());
+  EXPECT_THAT(error_ids(), ElementsAre("VUID-VkBufferCreateInfo-size-00912"));
+
+  const ErrorReport usual =
+      set_error_report([](const Message& error) { reported.push_back(error.id); });
+  {
+    const Context other({.layers = {"VK_LAYER_TALLY_counters"}});
+    create_empty_buffer(other.device());
+  }
+  set_error_report(usual);
+  EXPECT_THAT(reported, ElementsAre("VUID-VkBufferCreateInfo-size-00912"));
 }
 
 TEST_F(Enumeration, an_application_of_vulkan_1_0_gets_the_extension) {

@@ -264,6 +264,48 @@ TEST_F(Pipelines, allocation_callbacks_reach_the_driver_as_without_the_layer) {
   EXPECT_EQ(allocate_and_free(context(), &kInstrument), allocate_and_free(bare, nullptr));
 }
 
+// The host's memory ends after so many allocations.
+struct ShortAllocator : CountingAllocator {
+  static void* VKAPI_CALL allocate_few(void* self, size_t size, size_t alignment,
+                                       VkSystemAllocationScope scope) {
+    auto* counter = static_cast<ShortAllocator*>(self);
+    return counter->calls < counter->room ? allocate(self, size, alignment, scope) : nullptr;
+  }
+  VkAllocationCallbacks callbacks() {
+    return {
+        static_cast<CountingAllocator*>(this), allocate_few, reallocate, release, nullptr, nullptr};
+  }
+  int room = 0;
+};
+
+TEST_F(Pipelines, a_creation_that_fails_gives_nothing_and_leaks_nothing) {
+  const WorkInfo info(context(), work().layout);
+  ShortAllocator allocator;
+  const VkAllocationCallbacks callbacks = allocator.callbacks();
+  const auto create_two = [&](VkPipeline* pipelines) {
+    const VkComputePipelineCreateInfo infos[] = {info.info, info.info};
+    return vkCreateComputePipelines(context().device(), VK_NULL_HANDLE, 2, infos, &callbacks,
+                                    pipelines);
+  };
+  VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+  int failures = 0;
+  for (; result != VK_SUCCESS && failures < 100; ++failures) {
+    allocator.calls = 0;
+    allocator.room = failures;
+    VkPipeline pipelines[2] = {};
+    result = create_two(pipelines);
+    for (const VkPipeline pipeline : pipelines) {
+      if (pipeline != VK_NULL_HANDLE) {
+        EXPECT_THAT(measure(pipeline), ElementsAre(Pair(0, 16))) << failures;
+      }
+      vkDestroyPipeline(context().device(), pipeline, &callbacks);
+    }
+    EXPECT_EQ(allocator.alive, 0) << failures;
+  }
+  EXPECT_EQ(result, VK_SUCCESS);
+  if (failures == 1) GTEST_SKIP() << "this driver's pipelines are not allocated through them";
+}
+
 TEST_F(Pipelines, an_object_may_be_made_with_allocation_callbacks) {
   CountingAllocator counter;
   const VkAllocationCallbacks callbacks = counter.callbacks();

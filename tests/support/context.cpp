@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "support/environment.h"
 
@@ -70,7 +71,7 @@ struct CoreFeatures {
 
 }  // namespace
 
-void set_error_report(ErrorReport report) { error_report = report; }
+ErrorReport set_error_report(ErrorReport report) { return std::exchange(error_report, report); }
 
 Context::Context(const ContextOptions& options) {
   create_instance(options);

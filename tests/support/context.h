@@ -40,9 +40,10 @@ struct Message {
   std::vector<std::pair<VkObjectType, uint64_t>> objects;
 };
 
-// What to do with errors that nobody took; by default they go to stderr.
+// What to do with errors that nobody took; by default they go to stderr. Returns what was done
+// before.
 using ErrorReport = void (*)(const Message&);
-void set_error_report(ErrorReport report);
+ErrorReport set_error_report(ErrorReport report);
 
 class Context {
  public:
