@@ -82,6 +82,7 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, Livenes
       liveness_(liveness),
       words_(words),
       subgroup_(editor_),
+      together_(context.use_subgroups && context.options.counting != Counting::Lane),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
@@ -109,7 +110,7 @@ Status RegionCounting::plan() {
   }
   values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   values_.push_back({.accumulator = accumulator_of(Number::CoveredSamples), .of_samples = true});
-  if (context_.use_subgroups) {
+  if (together_) {
     first_lane_ = new_variable();
     helpers_ = new_variable();
     add_variable_value(Number::FragmentSubgroups, first_lane_);
@@ -270,7 +271,7 @@ void RegionCounting::flush(Code& code, uint32_t block) {
   code.if_then(compare(code, Op::OpINotEqual, wanted, constant(0)), [&] {
     Place place = find_place(code, block);
     place.wanted = wanted;
-    if (context_.use_subgroups) {
+    if (together_) {
       add_together(code, place);
     } else {
       code.if_then(place.live, [&] { add_alone(code, place); });

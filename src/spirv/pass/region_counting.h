@@ -75,6 +75,7 @@ class RegionCounting {
   Liveness& liveness_;
   const AddressWords& words_;
   SubgroupCode subgroup_;
+  bool together_;  // the lanes of a subgroup add up before they write
   uint32_t boolean_, u32_, uvec2_;
   uint32_t words_pointer_type_ = 0;  // to an array of 32-bit words in physical memory
   uint32_t flush_function_;

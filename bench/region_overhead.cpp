@@ -1,0 +1,203 @@
+// What VK_ARM_performance_counters_by_region costs through the layer: a fragment-heavy pass at
+// 1080p with overdraw 4, plain and captured with more and more counters, and with one atomic for
+// each lane and counter. The ways must come to the same values, or there is no table.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+
+#include "catalogue/catalogue.h"
+#include "fragment_heavy.frag.h"
+#include "full_screen.vert.h"
+#include "harness/program.h"
+#include "harness/rounds.h"
+#include "harness/table.h"
+#include "support/pipeline.h"
+#include "support/render_target.h"
+#include "tally/vulkan_arm.h"
+
+namespace tally::bench {
+namespace {
+
+struct Options {
+  int rounds = 9;
+  uint32_t width = 1920, height = 1080;
+  uint32_t overdraw = 4;
+};
+
+// As many counters as wanted, those that cost most variables last.
+std::vector<uint32_t> first_counters(size_t count) {
+  std::vector<uint32_t> ids;
+  for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
+    if (ids.size() < count) ids.push_back(static_cast<uint32_t>(one->number));
+  }
+  return ids;
+}
+
+test::ContextOptions context_options() {
+  // Read only, whatever the type of pNext says.
+  static VkPhysicalDevicePerformanceCountersByRegionFeaturesARM feature = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
+      VK_TRUE};
+  test::ContextOptions options;
+  options.layers = {"VK_LAYER_TALLY_counters"};
+  options.device_extensions = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME};
+  options.device_next = &feature;
+  return options;
+}
+
+// A device whose fragment shaders count in one way.
+class Scene {
+ public:
+  Scene(const char* counting, const Options& options)
+      : options_(options), context_(with_counting(counting)), timer_(*context_) {
+    target_ = std::make_unique<test::RenderTarget>(
+        *context_, test::RenderTargetInfo{.extent = {options.width, options.height}});
+    layout_ = test::make_pipeline_layout(*context_, {}, 12);
+    pipeline_ = test::make_graphics_pipeline(
+        *context_, {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                               {VK_SHADER_STAGE_FRAGMENT_BIT, fragment_heavy_frag}},
+                    .layout = layout_,
+                    .additive_blend = true});
+    VkPhysicalDeviceProperties2 head = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                        &properties_};
+    vkGetPhysicalDeviceProperties2(context_->gpu(), &head);
+    values_ = DeviceBuffer(*context_, bytes(), Residence::Visible);
+  }
+
+  test::Context& context() { return *context_; }
+
+  VkCommandBuffer record(std::vector<uint32_t> counters) {
+    const VkDeviceAddress address = values_.address();
+    VkRenderPassPerformanceCountersByRegionBeginInfoARM info = {
+        VK_STRUCTURE_TYPE_RENDER_PASS_PERFORMANCE_COUNTERS_BY_REGION_BEGIN_INFO_ARM};
+    info.counterAddressCount = 1;
+    info.pCounterAddresses = &address;
+    info.counterIndexCount = static_cast<uint32_t>(counters.size());
+    info.pCounterIndices = counters.data();
+    const VkCommandBuffer commands = context_->begin_commands(0);
+    timer_.begin(commands);
+    target_->begin(commands, {0, 0, 0, 0}, 0, counters.empty() ? nullptr : &info);
+    struct {
+      float time;
+      uint32_t octaves, lights;
+    } const push = {0.5f, 4, 24};
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
+    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
+    for (uint32_t i = 0; i < options_.overdraw; ++i) vkCmdDraw(commands, 3, 1, 0, 0);
+    target_->end(commands);
+    timer_.end(commands);
+    test::full_barrier(commands);
+    test::check(vkEndCommandBuffer(commands));
+    return commands;
+  }
+
+  Sample measure(VkCommandBuffer commands) {
+    const double wall = time_of([&] { context_->submit_and_wait(commands); });
+    return {timer_.nanoseconds(), wall};
+  }
+
+  // The values of all counters, region by region.
+  std::vector<uint64_t> read() {
+    std::ranges::fill(values_.words(), 0);
+    const size_t all = catalogue::counters_of(catalogue::Scope::Region).size();
+    context_->submit_and_wait(record(first_counters(all)));
+    return {values_.words().begin(), values_.words().end()};
+  }
+
+ private:
+  // The environment wins over all other settings.
+  static std::unique_ptr<test::Context> with_counting(const char* counting) {
+    setenv("TALLY_COUNTING", counting, 1);
+    return std::make_unique<test::Context>(context_options());
+  }
+  VkDeviceSize bytes() const {
+    const VkExtent2D region = properties_.performanceCounterRegionSize;
+    const uint32_t columns = (options_.width + region.width - 1) / region.width;
+    const uint32_t rows = (options_.height + region.height - 1) / region.height;
+    return VkDeviceSize{columns} * rows * properties_.regionAlignment;
+  }
+
+  Options options_;
+  std::unique_ptr<test::Context> context_;
+  GpuTimer timer_;
+  std::unique_ptr<test::RenderTarget> target_;
+  test::PipelineLayout layout_;
+  test::Pipeline pipeline_;
+  VkPhysicalDevicePerformanceCountersByRegionPropertiesARM properties_ = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_PROPERTIES_ARM};
+  DeviceBuffer values_;
+};
+
+// Counters of subgroups are there only where lanes add up together.
+void require_equal_values(Scene& a, Scene& b) {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  const std::vector<uint64_t> first = a.read();
+  const std::vector<uint64_t> second = b.read();
+  const auto* x = reinterpret_cast<const uint32_t*>(first.data());
+  const auto* y = reinterpret_cast<const uint32_t*>(second.data());
+  for (size_t i = 0; i < first.size() * 2; ++i) {
+    const size_t counter = i % 32;
+    if (counter >= all.size() || all[counter]->id == "fragment_subgroups" ||
+        all[counter]->id == "helper_invocations") {
+      continue;
+    }
+    if (x[i] != y[i]) {
+      throw std::runtime_error(fmt::format("{} of region {}: {} together, {} by lane",
+                                           all[counter]->id, i / 32, x[i], y[i]));
+    }
+  }
+}
+
+void run(const Options& options) {
+  Scene together("private", options);
+  Scene by_lane("lane", options);
+  print_device(Capabilities(together.context().gpu()));
+  require_equal_values(together, by_lane);
+
+  struct Row {
+    std::string name;
+    Scene* scene;
+    std::vector<uint32_t> counters;
+  };
+  const size_t all = catalogue::counters_of(catalogue::Scope::Region).size();
+  std::vector<Row> rows = {{"plain", &together, {}}};
+  for (const size_t count : {size_t{1}, size_t{2}, size_t{4}, size_t{8}, size_t{12}, all}) {
+    rows.push_back({fmt::format("{} counters", count), &together, first_counters(count)});
+  }
+  rows.push_back({"1 counter, an atomic a lane", &by_lane, first_counters(1)});
+  rows.push_back(
+      {fmt::format("{} counters, an atomic a lane", all), &by_lane, first_counters(all)});
+  std::vector<Candidate> candidates;
+  for (const Row& row : rows) {
+    const VkCommandBuffer commands = row.scene->record(row.counters);
+    candidates.push_back(
+        {row.name, [scene = row.scene, commands] { return scene->measure(commands); }});
+  }
+  const std::vector<Measured> measured = measure_in_turn(candidates, options.rounds);
+  Table table({fmt::format("{}x{}, overdraw {}", options.width, options.height, options.overdraw),
+               "device time", "of plain", "by the clock"});
+  for (const Measured& row : measured) {
+    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0]),
+               number(row.ratios[1].median)});
+  }
+  fmt::print("{}{} rounds\n\n", table.text(), options.rounds);
+}
+
+}  // namespace
+}  // namespace tally::bench
+
+int main(int argc, char** argv) {
+  tally::bench::Options options;
+  CLI::App app("What counters by region cost through the layer");
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_option("--width", options.width)->check(CLI::PositiveNumber);
+  app.add_option("--height", options.height)->check(CLI::PositiveNumber);
+  app.add_option("--overdraw", options.overdraw)->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  return tally::bench::run_program([&] { tally::bench::run(options); });
+}
