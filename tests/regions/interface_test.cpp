@@ -160,7 +160,7 @@ TEST_F(RegionRules, an_address_is_one_of_a_buffer) {
 TEST_F(RegionRules, the_values_fit_into_the_buffer) {
   VkDeviceAddress late = 0;
   const auto values = capture_with([&](BeginInfo& info) {
-    late = info.pCounterAddresses[0] + 128;
+    late = info.pCounterAddresses[0] + 64;
     info.pCounterAddresses = &late;
   });
   EXPECT_THAT(error_ids(), ElementsAre(std::string(kRule) + "pCounterAddresses-11817"));

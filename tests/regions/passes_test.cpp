@@ -200,6 +200,49 @@ TEST_F(RegionPasses, layers_of_a_mesh_shader_are_told_apart) {
   expect_rectangle(values, context(), 128, 1, 1);
 }
 
+// One library of everything before the rasteriser, one of everything behind it, linked.
+TEST_F(RegionPasses, pipelines_linked_from_libraries_are_captured) {
+  if (!context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME))
+    GTEST_SKIP() << "no graphics pipeline libraries";
+  VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, nullptr, VK_TRUE};
+  start({}, false,
+        {.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                               VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME},
+         .device_next = &feature});
+  const auto make_library = [&](const Stage& stage, VkGraphicsPipelineLibraryFlagsEXT parts) {
+    const VkGraphicsPipelineLibraryCreateInfoEXT library = {
+        VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, nullptr, parts};
+    GraphicsPipelineInfo info;
+    info.stages = {stage};
+    info.layout = layout();
+    info.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
+    info.flags = VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
+    if (stage.stage == kVertex) info.color_format = VK_FORMAT_UNDEFINED;  // nothing of its own
+    info.next = &library;
+    return make_graphics_pipeline(context(), info);
+  };
+  const Pipeline before =
+      make_library({kVertex, rectangle_vert},
+                   VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+                       VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT);
+  const Pipeline behind = make_library(
+      {kFragment, plain_frag}, VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+                                   VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT);
+  const VkPipeline libraries[] = {before, behind};
+  const VkPipelineLibraryCreateInfoKHR parts = {VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR,
+                                                nullptr, 2, libraries};
+  VkGraphicsPipelineCreateInfo link = {VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &parts};
+  link.layout = layout();
+  VkPipeline handle = VK_NULL_HANDLE;
+  check(vkCreateGraphicsPipelines(context().device(), VK_NULL_HANDLE, 1, &link, nullptr, &handle));
+  const Pipeline pipeline(context().device(), handle);
+  const RenderTarget target(context(), {.extent = kExtent});
+  const Capture values(context(), {kExtent});
+  capture(target, values, [&](VkCommandBuffer commands) { draw(commands, pipeline, square(100)); });
+  expect_rectangle(values, context(), 100);
+}
+
 // Two subpasses that draw into the same attachment.
 class RegionSubpasses : public RegionPasses {
  protected:
