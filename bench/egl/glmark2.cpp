@@ -60,7 +60,9 @@ void run() {
 
 int main(int, char** argv) try {
   if (std::getenv("DISPLAY") == nullptr && std::system("command -v xvfb-run >/dev/null") == 0) {
-    return std::system(("xvfb-run -a " + std::string(argv[0])).c_str()) == 0 ? 0 : 1;
+    // A server that resets itself when a client goes may refuse the next.
+    const std::string display = "xvfb-run -a -s '-screen 0 640x480x24 -noreset' ";
+    return std::system((display + argv[0]).c_str()) == 0 ? 0 : 1;
   }
   tally::bench::run();
   return 0;
