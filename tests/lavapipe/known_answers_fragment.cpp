@@ -179,7 +179,9 @@ TEST_F(FragmentAnswers, multiview_is_summed_over_the_views) {
   measure_drawing(target, [&](VkCommandBuffer commands) {
     draw_rectangle(commands, pipeline, layout_, kWhole);
   });
-  expect_strip_vertices(counts(kVertex, rectangle_vert, 0).invocations(), 2);
+  // A vertex shader that does not ask for the view may serve both views at once.
+  const uint64_t vertices = counts(kVertex, rectangle_vert, 0).invocations();
+  expect_strip_vertices(vertices, vertices < 8 ? 1 : 2);
   EXPECT_EQ(counts(kFragment, plain_frag, 0).invocations(), 64u * 64 * 2);
 }
 
