@@ -129,6 +129,21 @@ TEST_F(EglRun, a_program_that_acquires_the_counters_has_them_and_the_capture_say
               HasSubstr("acquired the counters itself"));
 }
 
+TEST_F(EglRun, where_gl_runs_on_vulkan_the_capture_has_both) {
+  const auto done = run("", "es 3", {"LIBGL_ALWAYS_SOFTWARE=1", "GALLIUM_DRIVER=zink"});
+  EXPECT_EQ(done.end.shell_status(), 0) << done.standard_error;
+  const nlohmann::json all = report("--by frame");
+  EXPECT_EQ(all.at("capture").at("devices").size(), 2u);
+  ASSERT_EQ(all.at("tables").size(), 2u);
+  const nlohmann::json gl = all.at("tables").at(0).at("rows");
+  ASSERT_EQ(gl.size(), 4u);
+  for (size_t f = 0; f < 3; f++) EXPECT_EQ(gl[f].at("api.draw_calls"), f + 1);
+  uint64_t draws = 0;
+  for (const auto& row : all.at("tables").at(1).at("rows"))
+    draws += row.at("draws").get<uint64_t>();
+  EXPECT_GE(draws, 3u) << "of Vulkan: at least one a frame, since zink puts draws together";
+}
+
 TEST_F(EglRun, list_and_doctor_know_the_counters) {
   const auto list = run_script(folder_.path(), "exec \"$TALLY\" list --format json");
   const nlohmann::json egl = nlohmann::json::parse(list.standard_output).at("egl");

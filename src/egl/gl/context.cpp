@@ -10,8 +10,15 @@
 namespace tally::egl {
 namespace {
 
-std::mutex g_plan_mutex;
-std::shared_ptr<const CollectPlan> g_plan = std::make_shared<CollectPlan>();
+// Never destroyed: threads and the profile's end may outlive static objects.
+struct SharedPlan {
+  std::mutex mutex;
+  std::shared_ptr<const CollectPlan> plan = std::make_shared<CollectPlan>();
+};
+SharedPlan& shared_plan() {
+  static auto* const one = new SharedPlan;
+  return *one;
+}
 
 struct Version {
   bool es = false;
@@ -55,13 +62,13 @@ class CountingErrorGuard {
 }  // namespace
 
 void set_collect_plan(std::shared_ptr<const CollectPlan> plan) {
-  const std::lock_guard lock(g_plan_mutex);
-  g_plan = std::move(plan);
+  const std::lock_guard lock(shared_plan().mutex);
+  shared_plan().plan.swap(plan);
 }
 
 std::shared_ptr<const CollectPlan> collect_plan() {
-  const std::lock_guard lock(g_plan_mutex);
-  return g_plan;
+  const std::lock_guard lock(shared_plan().mutex);
+  return shared_plan().plan;
 }
 
 GlContext::GlContext(Driver& driver, EGLDisplay display, EGLContext handle)
