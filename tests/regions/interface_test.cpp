@@ -219,6 +219,52 @@ TEST_F(RegionInterface, compute_state_survives_the_pass) {
   values.expect_layout();
 }
 
+TEST_F(RegionInterface, a_compute_shader_object_survives_the_pass) {
+  if (!context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME))
+    GTEST_SKIP() << "no shader objects";
+  VkPhysicalDeviceShaderObjectFeaturesEXT feature = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, nullptr, VK_TRUE};
+  start({}, false,
+        {.device_extensions = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME}, .device_next = &feature});
+  const Buffer data(context(), 4096);
+  const StorageSet set(context(), {data});
+  std::ranges::fill(data.as<uint32_t>(), 0u);
+  const PipelineLayout compute_layout = make_pipeline_layout(context(), {{set.layout()}}, 4);
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const VkPushConstantRange range = {VK_SHADER_STAGE_ALL, 0, 4};
+  VkShaderCreateInfoEXT info = {VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT};
+  info.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT;
+  info.codeSize = work_shader().size_bytes();
+  info.pCode = work_shader().data();
+  info.pName = "main";
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &set_layout;
+  info.pushConstantRangeCount = 1;
+  info.pPushConstantRanges = &range;
+  VkShaderEXT shader = VK_NULL_HANDLE;
+  check(context().function<PFN_vkCreateShadersEXT>("vkCreateShadersEXT")(context().device(), 1,
+                                                                         &info, nullptr, &shader));
+  const RenderTarget target(context(), {.extent = kExtent});
+  const Capture values(context(), {kExtent});
+  context().run([&](VkCommandBuffer commands) {
+    const VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    const uint32_t add = 5;
+    context().function<PFN_vkCmdBindShadersEXT>("vkCmdBindShadersEXT")(commands, 1, &stage,
+                                                                       &shader);
+    set.bind(commands, compute_layout, VK_PIPELINE_BIND_POINT_COMPUTE);
+    vkCmdPushConstants(commands, compute_layout, VK_SHADER_STAGE_ALL, 0, sizeof add, &add);
+    target.begin(commands, {0, 0, 0, 0}, 0, values.begin_info());
+    target.end(commands);
+    vkCmdDispatch(commands, 4, 1, 1);
+    full_barrier(commands);
+  });
+  context().function<PFN_vkDestroyShaderEXT>("vkDestroyShaderEXT")(context().device(), shader,
+                                                                   nullptr);
+  EXPECT_TRUE(std::ranges::any_of(data.as<uint32_t>(), [](uint32_t word) { return word != 0; }));
+  values.expect_layout();
+}
+
 // The same where the application's constants reach into the bytes that the layer uses.
 TEST_F(RegionInterface, constants_that_fill_the_device_survive_the_pass) {
   const Buffer data(context(), 4096);

@@ -173,6 +173,9 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_shaders(VkCommandBuffer commands, uint32_t 
       state->forget_pipeline(stages[i] == VK_SHADER_STAGE_COMPUTE_BIT
                                  ? VK_PIPELINE_BIND_POINT_COMPUTE
                                  : VK_PIPELINE_BIND_POINT_GRAPHICS);
+      if (stages[i] == VK_SHADER_STAGE_COMPUTE_BIT) {
+        state->note_compute_shader(shaders ? shaders[i] : VK_NULL_HANDLE);
+      }
     }
   }
   next_of(commands).CmdBindShadersEXT(commands, count, stages, shaders);

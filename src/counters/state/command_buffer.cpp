@@ -61,6 +61,7 @@ void CommandBuffer::reset() {
   attention_ = 0;
   transform_feedback_ = false;
   bound_ = {};
+  compute_shader_ = VK_NULL_HANDLE;
   objects_.clear();
   capturing_.clear();
   if (regions_) regions_->reset();
@@ -124,6 +125,9 @@ void CommandBuffer::dispatched_ours() {
     const bool plain = bound.variant == Variant::Plain;
     next().CmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE,
                            plain ? bound.handle : bound.pipeline->variant(bound.variant));
+  } else if (compute_shader_ != VK_NULL_HANDLE) {
+    constexpr VkShaderStageFlagBits kStage = VK_SHADER_STAGE_COMPUTE_BIT;
+    next().CmdBindShadersEXT(handle_, 1, &kStage, &compute_shader_);
   }
   if (constants_begin_ != constants_end_) attention_ |= kLostConstants;
 }
@@ -191,7 +195,10 @@ void CommandBuffer::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline
   bind(point, *bound, wanted_variant(point, *bound));
 }
 
-void CommandBuffer::forget_pipelines() { bound_ = {}; }
+void CommandBuffer::forget_pipelines() {
+  bound_ = {};
+  compute_shader_ = VK_NULL_HANDLE;
+}
 
 void CommandBuffer::forget_pipeline(VkPipelineBindPoint point) {
   if (Bound* bound = bound_at(point)) *bound = {};

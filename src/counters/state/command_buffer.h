@@ -63,6 +63,8 @@ class CommandBuffer {
   // What is bound at the point is no pipeline of ours to swap (shader objects), or nothing.
   void forget_pipelines();
   void forget_pipeline(VkPipelineBindPoint point);
+  // A shader object in place of a compute pipeline.
+  void note_compute_shader(VkShaderEXT shader) { compute_shader_ = shader; }
   // An update of the application's constants: what is to be remembered of it, and the stages that
   // it must now name.
   VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
@@ -132,6 +134,7 @@ class CommandBuffer {
   uint32_t attention_ = 0;
   bool transform_feedback_ = false;
   std::array<Bound, kPoints> bound_;
+  VkShaderEXT compute_shader_ = VK_NULL_HANDLE;
 
   std::shared_ptr<Instrumentation> active_;
   Segment* segment_ = nullptr;
