@@ -42,7 +42,7 @@ Arguments split_arguments(int argc, char** argv) {
 
 int parse_and_run(int argc, char** argv) {
   Arguments arguments = split_arguments(argc, argv);
-  CLI::App app{"Exact GPU counters of any Vulkan application, on any driver.", "tally"};
+  CLI::App app{"Exact GPU counters of any Vulkan or EGL application, on any driver.", "tally"};
   app.set_version_flag("--version", "tally " TALLY_VERSION);
   app.require_subcommand(1);
   app.footer("Start with: tally run -- APPLICATION; tally doctor says what may be missing.");
