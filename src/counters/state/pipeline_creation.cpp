@@ -9,6 +9,7 @@
 #include "counters/state/device.h"
 #include "counters/state/pipeline_contents.h"
 #include "counters/state/pipeline_flags.h"
+#include "vk/boundary.h"
 
 namespace tally::counters {
 namespace {
@@ -284,11 +285,14 @@ VkResult create_with_twins(Device& device, VkPipelineCache cache, std::span<cons
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
   for (uint32_t i = 0; i < infos.count(); ++i) {
     if (pipelines[i] == VK_NULL_HANDLE) continue;
-    if (!stopped && adopt(device, cache, infos[i], infos.wanted(i), pipelines[i]) == VK_SUCCESS)
-      continue;
+    // Out of host memory here must not leave the application with pipelines of a failed call.
+    const VkResult adopted = stopped ? VK_PIPELINE_COMPILE_REQUIRED : vk::guarded([&] {
+      return adopt(device, cache, infos[i], infos.wanted(i), pipelines[i]);
+    });
+    if (adopted == VK_SUCCESS) continue;
     destroy_pipeline(device, pipelines[i], allocator);
     pipelines[i] = VK_NULL_HANDLE;
-    if (result == VK_SUCCESS) result = VK_PIPELINE_COMPILE_REQUIRED;
+    if (result >= VK_SUCCESS) result = adopted;
     stopped =
         stopped || (pipeline_flags(infos[i]) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
   }
