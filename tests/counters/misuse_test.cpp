@@ -169,6 +169,17 @@ TEST_F(Misuse, handles_that_are_none) {
   check(vkEndCommandBuffer(commands));
 }
 
+TEST_F(Misuse, an_object_of_another_device) {
+  Context second(with_instrumentation());
+  const Instrumentation here(context()), there(second);
+  const VkCommandBuffer commands = context().begin_commands();
+  function<PFN_vkCmdBeginShaderInstrumentationARM>("vkCmdBeginShaderInstrumentationARM")(
+      commands, there.handle());
+  expect_error("VUID-vkCmdBeginShaderInstrumentationARM-instrumentation-parameter",
+               VK_OBJECT_TYPE_SHADER_INSTRUMENTATION_ARM, there.handle());
+  check(vkEndCommandBuffer(commands));
+}
+
 TEST_F(Misuse, flags_that_are_reserved) {
   const Instrumentation instrumentation(context());
   uint32_t count = 0;

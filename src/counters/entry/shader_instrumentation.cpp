@@ -1,6 +1,8 @@
 // The functions of VK_ARM_shader_instrumentation.
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "counters/entry/entry_points.h"
 #include "vk/boundary.h"
 
@@ -30,7 +32,9 @@ VkResult create(VkDevice handle, VkShaderInstrumentationARM* instrumentation) {
   InstrumentationState* state = device.instrumentation();
   if (!state || !state->blocks) return VK_ERROR_FEATURE_NOT_PRESENT;
   auto object = std::make_shared<Instrumentation>(state->records, state->words);
-  const uint64_t bits = kHandleTag | state->next_object.fetch_add(1, std::memory_order_relaxed);
+  // Counted over all devices, so that an object of another device is known to be one.
+  static std::atomic<uint64_t> next_object = 1;
+  const uint64_t bits = kHandleTag | next_object.fetch_add(1, std::memory_order_relaxed);
   const auto created = (VkShaderInstrumentationARM)bits;  // NOLINT: a handle is a number
   state->objects.insert(created, std::move(object));
   *instrumentation = created;

@@ -59,7 +59,6 @@ struct InstrumentationState {
       deferred;  // what a pending operation points to
   ObjectNames names;
 
-  std::atomic<uint64_t> next_object = 1;
   // Set once there is a layout for which updates of constants need a second look.
   std::atomic<bool> constants_matter = false;
 
