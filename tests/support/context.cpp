@@ -77,6 +77,7 @@ Context::Context(const ContextOptions& options) {
   create_instance(options);
   choose_gpu();
   create_device(options);
+  keep_libraries_loaded();
 }
 
 Context::~Context() {

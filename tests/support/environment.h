@@ -15,7 +15,7 @@ void set_default_environment();
 std::string driver_name();
 
 // Keeps what is loaded now loaded for good: a leak checker knows whose a leak is only while the
-// library is there.
+// library is there, and NVIDIA's driver can be loaded some 27 times by a process.
 void keep_libraries_loaded();
 
 // Whether VK_LAYER_KHRONOS_validation is to be loaded below the layers (TALLY_TEST_VALIDATION=1).

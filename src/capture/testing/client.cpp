@@ -352,7 +352,6 @@ int forked() {
   const pid_t child = ::fork();
   {
     Context context;
-    keep_libraries_loaded();
     const Doubler doubler(context);
     context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, child == 0 ? 3 : 2); });
   }
@@ -391,7 +390,6 @@ int main(int argc, char** argv) {
   });
   {
     Context context;
-    keep_libraries_loaded();
     found->second(context);
     for (const Message& message : context.take_errors()) {
       std::fprintf(stderr, "%s: %s\n", message.id.c_str(), message.text.c_str());

@@ -226,13 +226,11 @@ uint32_t make_never_function(PassContext& context, const AddressWords& words) {
 }
 
 // Where the entry point begins: what is said once in each invocation.
-void insert_begin(PassContext& context, const AddressWords& words, Liveness& liveness,
-                  RegionCounting* regions) {
+void insert_begin(PassContext& context, const AddressWords& words, RegionCounting* regions) {
   Code begin = context.editor.new_code();
   if (context.options.drops_overdraw && context.stage.has_helpers) {
     begin.call(context.editor.type_void(), make_never_function(context, words));
   }
-  liveness.begin(begin);
   if (regions) regions->begin(begin);
   context.editor.insert_before(context.graph.segments[context.graph.entry_segment].insert_at,
                                begin);
@@ -249,15 +247,14 @@ void insert_counters(PassContext& context, std::span<const Counter> counters, Co
 
 // Counting code first, then what stands before the ways out, so that where both meet they are in
 // the right order.
-void insert_code(PassContext& context, std::span<const Counter> counters, Liveness& liveness,
-                 CounterCode* blocks, RegionCounting* regions) {
+void insert_code(PassContext& context, std::span<const Counter> counters, CounterCode* blocks,
+                 RegionCounting* regions) {
   if (blocks) insert_counters(context, counters, *blocks);
   if (regions) insert_counters(context, regions->counters(), *regions);
   for (const WayOut& way : context.graph.ways_out) {
     Code code = context.editor.new_code();
     if (blocks) blocks->leave(code, way.kind);
     if (regions) regions->leave(code, way);
-    if (way.kind == WayOut::Kind::Demote) liveness.demote(code);
     context.editor.insert_before(way.instruction, code);
   }
   if (blocks) blocks->finish();
@@ -327,8 +324,8 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
     regions.emplace(context, builtins, liveness, *words_source);
     if (Status status = regions->plan(); !status) return status.error();
   }
-  insert_begin(context, *words_source, liveness, regions ? &*regions : nullptr);
-  insert_code(context, placed.counters, liveness, blocks.get(), regions ? &*regions : nullptr);
+  insert_begin(context, *words_source, regions ? &*regions : nullptr);
+  insert_code(context, placed.counters, blocks.get(), regions ? &*regions : nullptr);
   auto words = editor.write();
   if (!words) return words.error();
   std::optional<uint32_t> first_counter;

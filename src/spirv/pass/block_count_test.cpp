@@ -394,8 +394,8 @@ TEST(BlockCount, what_is_counted_is_added_before_a_demotion_and_nothing_after_it
       fragment_options());
   const std::string text = disassemble(result.words);
   EXPECT_THAT(text, testing::ContainsRegex("OpFunctionCall %void %tally_flush\n"
-                                           " *OpStore %[0-9]+ %true\n"
                                            " *OpDemoteToHelperInvocation\n"));
+  EXPECT_THAT(text, HasSubstr("= OpIsHelperInvocationEXT %bool"));
   // Counters: the entry and the fading block; the rest is what did not fade.
   const std::vector<uint64_t> counters{10, 4};
   EXPECT_EQ(result.plan.derive(counters).executions, (std::vector<uint64_t>{10, 4, 6}));

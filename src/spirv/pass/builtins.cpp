@@ -105,29 +105,11 @@ uint32_t Builtins::sample_mask(Code& code) {
   return element == u32 ? value : code.emit(Op::OpBitcast, u32, {value});
 }
 
-Liveness::Liveness(PassContext& context, Builtins& builtins)
-    : context_(context), builtins_(builtins) {
-  if (!context.stage.has_helpers || !context.demotes) return;
-  Editor& editor = context.editor;
-  is_helper_ =
-      editor.new_global_variable(editor.type_pointer(StorageClass::Private, editor.type_bool()),
-                                 StorageClass::Private, editor.constant_bool(false));
-  editor.add_to_interface(context.entry, is_helper_);
-}
-
-void Liveness::begin(Code& code) {
-  if (is_helper_ != 0) code.store(is_helper_, builtins_.is_helper(code));
-}
-
-void Liveness::demote(Code& code) {
-  if (is_helper_ != 0) code.store(is_helper_, context_.editor.constant_bool(true));
-}
-
-uint32_t Liveness::is_live(Code& code) {
+uint32_t Liveness::is_live(Code& code) const {
   if (!context_.stage.has_helpers) return 0;
   const uint32_t boolean = context_.editor.type_bool();
-  const uint32_t helper =
-      is_helper_ != 0 ? code.load(boolean, is_helper_) : builtins_.is_helper(code);
+  const uint32_t helper = context_.demotes ? code.emit(Op::OpIsHelperInvocationEXT, boolean, {})
+                                           : builtins_.is_helper(code);
   return code.emit(Op::OpLogicalNot, boolean, {helper});
 }
 

@@ -41,22 +41,18 @@ class Builtins {
 // helpers there is nothing to ask.
 //
 // What the built-in says after a demotion is undefined, or asks for Volatile, which not all drivers
-// take. So a module that demotes keeps the answer of the beginning in a variable, and corrects it.
+// take; a copy made at the beginning is wrong in some shaders on NVIDIA's 580. A module that
+// demotes may use the instruction.
 class Liveness {
  public:
-  Liveness(PassContext& context, Builtins& builtins);
+  Liveness(PassContext& context, Builtins& builtins) : context_(context), builtins_(builtins) {}
 
-  // Where the entry point begins.
-  void begin(Code& code);
-  // Before a demotion, when everything has been counted.
-  void demote(Code& code);
   // A boolean; 0 if all invocations count.
-  uint32_t is_live(Code& code);
+  uint32_t is_live(Code& code) const;
 
  private:
   PassContext& context_;
   Builtins& builtins_;
-  uint32_t is_helper_ = 0;  // a private boolean, if the module demotes
 };
 
 }  // namespace tally::spirv
