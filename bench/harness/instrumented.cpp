@@ -80,6 +80,7 @@ VkDeviceSize InstrumentedShaders::record_bytes() const {
 std::vector<uint64_t> InstrumentedShaders::executions(std::span<const uint64_t> record) const {
   std::vector<uint64_t> all;
   for (const auto& shader : shaders_) {
+    if (shader->stage == VK_SHADER_STAGE_VERTEX_BIT) continue;
     std::vector<uint64_t> sums(shader->counters.stride);
     if (!probe::sum_shards(record, shader->counters, shards_log2_, sums)) {
       throw std::runtime_error("the record is too short");

@@ -41,7 +41,8 @@ class InstrumentedShaders {
   uint64_t address_word(VkDeviceAddress record) const {
     return probe::address_word(record, shards_log2_);
   }
-  // Executions of all blocks, stage after stage.
+  // Executions of all blocks, stage after stage; without the vertex stage, which a driver may run
+  // once for several instances where a shader does not tell them apart.
   std::vector<uint64_t> executions(std::span<const uint64_t> record) const;
   uint32_t counters() const;
   uint32_t blocks() const;
