@@ -106,12 +106,18 @@ void Instrumentation::clear() const {
 std::vector<BlockValues> Instrumentation::read() const {
   const auto get = context_.function<PFN_vkGetShaderInstrumentationValuesARM>(
       "vkGetShaderInstrumentationValuesARM");
-  uint32_t count = 0;
-  check(get(context_.device(), handle_, &count, nullptr, 0));
   const size_t stride =
       sizeof(VkShaderInstrumentationMetricDataHeaderARM) + metric_names_.size() * sizeof(uint64_t);
-  std::vector<std::byte> bytes(count * stride);
-  check(get(context_.device(), handle_, &count, bytes.data(), 0));
+  uint32_t count = 0;
+  std::vector<std::byte> bytes;
+  VkResult result = VK_INCOMPLETE;
+  while (result == VK_INCOMPLETE) {  // other threads may record meanwhile
+    check(get(context_.device(), handle_, &count, nullptr, 0));
+    if (count == 0) return {};
+    bytes.resize(count * stride);
+    result = get(context_.device(), handle_, &count, bytes.data(), 0);
+  }
+  check(result);
   std::vector<BlockValues> blocks(count);
   for (size_t i = 0; i < count; ++i) {
     const std::byte* from = bytes.data() + i * stride;
