@@ -11,6 +11,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -34,8 +35,8 @@ class Other {
     if (pid_ == 0) {
       dup2(in[0], 0);
       dup2(out[1], 1);
-      if (user != getuid() && setuid(user) != 0) _exit(1);
-      execl("/proc/self/exe", "egl_exclusive_test", "--hold", nullptr);
+      execl("/proc/self/exe", "egl_exclusive_test", "--hold", std::to_string(user).c_str(),
+            nullptr);
       _exit(1);
     }
     close(in[0]);
@@ -146,8 +147,9 @@ TEST(Exclusive, losing_the_lock_is_noticed) {
   EXPECT_TRUE(brcm.set(EGL_RELEASE_COUNTERS_BRCM));
 }
 
-int hold() {
-  const Brcm brcm;
+int hold(uid_t user) {
+  const Brcm brcm;  // before the change of user, who may not be able to read this folder
+  if (user != getuid() && setuid(user) != 0) return 1;
   if (acquire(brcm)) {
     printf("+\n");
   } else {
@@ -168,6 +170,7 @@ int hold() {
 namespace tally::egl_test {
 // Called by the kit's main before the tests.
 int run_instead(int argc, char** argv) {
-  return argc == 2 && std::strcmp(argv[1], "--hold") == 0 ? hold() : -1;
+  if (argc != 3 || std::strcmp(argv[1], "--hold") != 0) return -1;
+  return hold(static_cast<uid_t>(std::strtoul(argv[2], nullptr, 10)));
 }
 }  // namespace tally::egl_test
