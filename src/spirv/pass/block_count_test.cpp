@@ -7,6 +7,7 @@
 
 #include "probe/record.h"
 #include "spirv/block_map.h"
+#include "spirv/newer_enums.h"
 #include "spirv/testing/testing.h"
 
 namespace tally::spirv {
@@ -353,6 +354,35 @@ TEST(BlockCount, what_cannot_be_instrumented_is_refused_with_the_reason) {
             "a function calls itself");
   const std::vector<uint32_t> junk{1, 2, 3};
   EXPECT_FALSE(add_block_counts(junk, compute_options()));
+}
+
+// Cooperative matrices: per element (operands: matrix, function), when reduced (matrix, mask,
+// function) and when loaded (pointer, object, layout, no memory operands, those of tensors: bit 1
+// is the decoding function). How often is the implementation's choice.
+TEST(BlockCount, functions_that_are_not_called_by_calls_alone_are_refused) {
+  std::vector<uint32_t> words =
+      assemble(header(kCompute) + kTypes +
+               "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+               "%call = OpFunctionCall %void %element\nOpReturn\nOpFunctionEnd\n"
+               "%element = OpFunction %void None %fn\n%a = OpLabel\nOpReturn\nOpFunctionEnd\n");
+  ASSERT_TRUE(add_block_counts(words, compute_options()));
+  const Module module = test::parsed(words);
+  const uint32_t at = module.word_offset(module.blocks()[0].begin + 1);
+  const uint32_t type = words[at + 1], result = words[at + 2], function = words[at + 3];
+  words.erase(words.begin() + at, words.begin() + at + 4);
+  const auto with = [&](spv::Op opcode, std::initializer_list<uint32_t> operands) {
+    const test::Words call = test::instruction(opcode, operands);
+    std::vector<uint32_t> changed = words;
+    changed.insert(changed.begin() + at, call.begin(), call.end());
+    const auto answer = add_block_counts(changed, compute_options());
+    return answer ? "accepted" : answer.error().message;
+  };
+  const auto is_refused = HasSubstr("cooperative matrices");
+  EXPECT_THAT(with(newer::OpCooperativeMatrixPerElementOpNV, {type, result, 1, function}),
+              is_refused);
+  EXPECT_THAT(with(newer::OpCooperativeMatrixReduceNV, {type, result, 1, 0, function}), is_refused);
+  EXPECT_THAT(with(newer::OpCooperativeMatrixLoadTensorNV, {type, result, 1, 1, 1, 0, 2, function}),
+              is_refused);
 }
 
 // A fragment shader: `body` between its first label and its return.

@@ -35,9 +35,13 @@ class Builder {
       : module_(module), entry_(entry), graph_(graph), parts_(module.functions().size()) {}
 
   Status build() {
-    reachable_ = CallGraph::build(module_).reachable_from(entry_.function_id);
+    const CallGraph calls = CallGraph::build(module_);
+    reachable_ = calls.reachable_from(entry_.function_id);
     if (reachable_.empty()) return Error{"the entry point's function is missing"};
     for (const uint32_t f : reachable_) {
+      if (calls.is_called_otherwise(f)) {
+        return Error{"an instruction on cooperative matrices calls one of its functions"};
+      }
       auto cfg = Cfg::build(module_, module_.functions()[f]);
       if (!cfg) return cfg.error();
       parts_[f].cfg = std::move(*cfg);
