@@ -293,6 +293,36 @@ TEST(BlockCount, push_constants_loaded_as_a_whole_are_loaded_by_member) {
               testing::ContainsRegex("OpCompositeConstruct %[A-Za-z0-9_]+ %[0-9]+ %[0-9]+\n"));
 }
 
+// zink lists its push constants whether or not a shader uses them, and Mesa takes no second ones.
+TEST(BlockCount, push_constants_that_are_not_used_get_the_member_too) {
+  const std::string unused = use_of_push_constants("");
+  const std::string text = instrumented(unused, compute_options());
+  EXPECT_THAT(text, testing::ContainsRegex("OpTypeStruct %float %float %v2uint"));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 1u);
+
+  std::string listed = unused;
+  listed.replace(listed.find("\"main\""), 6, "\"main\" %push");
+  auto words = test::assemble(listed, make_version(1, 5));
+  EXPECT_EQ(count_of(disassemble(instrument(words, compute_options()).words),
+                     "OpVariable %_ptr_PushConstant"),
+            1u);
+}
+
+TEST(BlockCount, push_constants_of_other_entry_points_stay_as_they_are) {
+  const auto words = test::assemble(use_of_push_constants(""), make_version(1, 5));
+  const std::string text = disassemble(instrument(words, compute_options()).words);
+  EXPECT_THAT(text, HasSubstr("OpVariable %_ptr_PushConstant__struct_2 "));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 2u);
+}
+
+TEST(BlockCount, unused_push_constants_in_the_way_stay_as_they_are) {
+  BlockCountOptions options = compute_options();
+  options.address.push_constant_offset = 0;
+  const std::string text = instrumented(use_of_push_constants(""), options);
+  EXPECT_THAT(text, HasSubstr("OpVariable %_ptr_PushConstant__struct_2 "));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 2u);
+}
+
 TEST(BlockCount, push_constants_in_the_way_are_refused) {
   BlockCountOptions options = compute_options();
   options.address.push_constant_offset = 0;

@@ -62,6 +62,20 @@ Result<uint32_t> used_variable(const Module& module, const EntryPoint& entry) {
   return used.empty() ? 0 : used.front();
 }
 
+// A variable that the entry point does not use but that a driver counts as its own, 0 if there is
+// none: Mesa wants a single one among those that are listed, before SPIR-V 1.4 in the module.
+uint32_t idle_variable(const Module& module, const EntryPoint& entry) {
+  if (module.version() >= make_version(1, 4)) {
+    const auto listed = std::ranges::find_if(
+        entry.interface, [&](uint32_t id) { return is_push_constant(module, id); });
+    return listed != entry.interface.end() ? *listed : 0;
+  }
+  for (uint32_t id = 1; id < module.bound(); ++id) {
+    if (is_push_constant(module, id) && module.is_global_variable(id)) return id;
+  }
+  return 0;
+}
+
 class BlockExtension {
  public:
   BlockExtension(Editor& editor, uint32_t variable)
@@ -81,7 +95,8 @@ class BlockExtension {
     }
     members_.assign(block->operands().begin(), block->operands().end());
     if (Status status = check_offsets(offset); !status) return status.error();
-    if (Status status = rewrite_uses(); !status) return status.error();
+    if (Status status = check_uses(); !status) return status.error();
+    rewrite_loads();
     retype(make_block(type, offset));
     return PushConstantMember{variable_, static_cast<uint32_t>(members_.size())};
   }
@@ -139,21 +154,32 @@ class BlockExtension {
     editor_.insert_before(globals_end, moved);
   }
 
-  Status rewrite_uses() {
+  // Calls visit(index, instruction) for all that name the variable.
+  template <typename Visit>
+  void for_each_use(Visit&& visit) const {
     for (const Function& function : module_.functions()) {
       for (uint32_t i = function.begin; i < function.end; ++i) {
         const Instruction instruction = module_.instruction(i);
         bool names_it = false;
         for_each_pointer(instruction, [&](uint32_t id) { names_it |= id == variable_; });
-        if (!names_it) continue;
-        if (instruction.opcode() == Op::OpLoad) {
-          rewrite_load(i, instruction);
-        } else if (!is_member_access(instruction)) {
-          return Error{"it takes the address of its push-constant block"};
-        }
+        if (names_it) visit(i, instruction);
       }
     }
+  }
+
+  Status check_uses() const {
+    bool known = true;
+    for_each_use([&](uint32_t, const Instruction& use) {
+      known &= use.opcode() == Op::OpLoad || is_member_access(use);
+    });
+    if (!known) return Error{"it takes the address of its push-constant block"};
     return {};
+  }
+
+  void rewrite_loads() {
+    for_each_use([&](uint32_t index, const Instruction& use) {
+      if (use.opcode() == Op::OpLoad) rewrite_load(index, use);
+    });
   }
 
   static bool is_member_access(const Instruction& instruction) {
@@ -199,8 +225,13 @@ Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& e
                                              uint32_t offset) {
   const auto used = used_variable(editor.module(), entry);
   if (!used) return used.error();
-  if (*used == 0) return new_variable(editor, entry, type, offset);
-  return BlockExtension(editor, *used).extend(type, offset);
+  if (*used != 0) return BlockExtension(editor, *used).extend(type, offset);
+  if (const uint32_t idle = idle_variable(editor.module(), entry)) {
+    // Where that fails nothing has been edited.
+    const auto extended = BlockExtension(editor, idle).extend(type, offset);
+    if (extended) return extended;
+  }
+  return new_variable(editor, entry, type, offset);
 }
 
 }  // namespace tally::spirv

@@ -1,8 +1,8 @@
 // A further member in the push-constant block of an entry point.
 //
-// An entry point may use one push-constant variable. If it has one, the variable gets a new block
-// type of the old members and the new one; access chains stay as they are, loads of the whole block
-// become loads of its members. Else a variable is made.
+// An entry point may use one push-constant variable. If it has one, also one that it does not use,
+// the variable gets a new block type of the old members and the new one; access chains stay as they
+// are, loads of the whole block become loads of its members. Else a variable is made.
 #pragma once
 
 #include "base/status.h"
