@@ -1,13 +1,15 @@
 // The capture file's reader on any bytes: whatever the file holds, opening and reading it ends with
 // rows or an error.
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
 #include <string>
 
+#include "expect.h"
 #include "store/reader.h"
 
 using namespace tally::store;
@@ -38,16 +40,42 @@ void read_everything(const Reader& reader) {
   (void)reader.for_each_block_other([](const BlockOtherRow&) { return true; });
 }
 
+// A file of its own, rewritten for every input: SQLite opens by name and follows links, so that
+// what has no name in a folder (memfd) cannot be opened.
+class TemporaryFile {
+ public:
+  TemporaryFile() : path_(std::filesystem::temp_directory_path() / "capture_file_fuzz.XXXXXX") {
+    file_ = ::mkstemp(path_.data());
+    TALLY_FUZZ_EXPECT(file_ >= 0);
+  }
+  ~TemporaryFile() {
+    ::close(file_);
+    ::unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  void write(std::span<const std::byte> bytes) const {
+    TALLY_FUZZ_EXPECT(::ftruncate(file_, 0) == 0);
+    TALLY_FUZZ_EXPECT(::pwrite(file_, bytes.data(), bytes.size(), 0) ==
+                      static_cast<ssize_t>(bytes.size()));
+  }
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
 }  // namespace
 
+// Inputs are only worth anything if what is right can be read.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  TALLY_FUZZ_EXPECT(Reader::open(GOLDEN_CAPTURE).ok());
+  return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const int file = ::memfd_create("capture", MFD_CLOEXEC);
-  if (file < 0) return 0;
-  const bool written = ::write(file, data, size) == static_cast<ssize_t>(size);
-  if (written) {
-    const auto reader = Reader::open("/proc/self/fd/" + std::to_string(file));
-    if (reader) read_everything(*reader);
-  }
-  ::close(file);
+  static const TemporaryFile file;
+  file.write(std::as_bytes(std::span(data, size)));
+  const auto reader = Reader::open(file.path());
+  if (reader) read_everything(*reader);
   return 0;
 }

@@ -30,8 +30,8 @@ int main(int count, char** arguments) {
     write_file(folder + "/stream/" + std::to_string(message.index()), one);
   }
   write_file(folder + "/stream/all", all);
-  // Small pages: a capture as it is written is longer than what a fuzzer likes.
-  std::filesystem::copy_file(GOLDEN_CAPTURE, folder + "/capture/v1",
-                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(
+      GOLDEN_CAPTURES, folder + "/capture",
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
   return 0;
 }

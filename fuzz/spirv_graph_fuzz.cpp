@@ -1,6 +1,7 @@
 // Control-flow graph, call graph and block map of whatever the reader lets through.
 #include <algorithm>
 
+#include "expect.h"
 #include "spirv/block_map.h"
 #include "spirv/cfg.h"
 #include "spirv_input.h"

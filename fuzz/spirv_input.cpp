@@ -1,7 +1,5 @@
 #include "spirv_input.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace tally::fuzz {
@@ -15,11 +13,6 @@ SpirvInput split_input(const uint8_t* data, size_t size) {
     std::memcpy(input.words.data(), data + kChoiceBytes, input.words.size() * sizeof(uint32_t));
   }
   return input;
-}
-
-void report_broken(const char* what, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
-  std::abort();
 }
 
 }  // namespace tally::fuzz

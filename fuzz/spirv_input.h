@@ -18,11 +18,4 @@ struct SpirvInput {
 
 SpirvInput split_input(const uint8_t* data, size_t size);
 
-// Prints the expression and ends the process: a finding.
-[[noreturn]] void report_broken(const char* what, const char* file, int line);
-
 }  // namespace tally::fuzz
-
-// A claim that must hold for every input.
-#define TALLY_FUZZ_EXPECT(condition) \
-  ((condition) ? void() : ::tally::fuzz::report_broken(#condition, __FILE__, __LINE__))

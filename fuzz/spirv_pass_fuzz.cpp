@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "expect.h"
 #include "spirv/block_map.h"
 #include "spirv/pass/block_count.h"
 #include "spirv_input.h"

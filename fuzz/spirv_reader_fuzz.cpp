@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "expect.h"
 #include "spirv/cost.h"
 #include "spirv/module.h"
 #include "spirv_input.h"

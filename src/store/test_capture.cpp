@@ -7,7 +7,6 @@
 namespace tally::store {
 namespace {
 
-constexpr uint32_t kVertex = 0x1;
 constexpr uint32_t kFragment = 0x10;
 constexpr uint32_t kCompute = 0x20;
 

@@ -1,0 +1,18 @@
+// A claim that must hold for every input. Where it does not, it is printed and the process ends: a
+// finding.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace tally::fuzz {
+
+[[noreturn]] inline void report_broken(const char* what, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+  std::abort();
+}
+
+}  // namespace tally::fuzz
+
+#define TALLY_FUZZ_EXPECT(condition) \
+  ((condition) ? void() : ::tally::fuzz::report_broken(#condition, __FILE__, __LINE__))
