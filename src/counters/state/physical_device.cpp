@@ -66,6 +66,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.vertex_stores = core.vertexPipelineStoresAndAtomics == VK_TRUE;
   gpu.fragment_stores = core.fragmentStoresAndAtomics == VK_TRUE;
   gpu.geometry_shader = core.geometryShader == VK_TRUE;
+  gpu.tessellation_shader = core.tessellationShader == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;
   gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;
@@ -116,6 +117,8 @@ PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevi
   gpu.native = !force_emulation && gpu.has_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
   gpu.native_regions =
       !force_emulation && gpu.has_extension(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
+  gpu.native_performance_queries =
+      !force_emulation && gpu.has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   if (gpu.api_version >= VK_API_VERSION_1_1 && next.GetPhysicalDeviceFeatures2 &&
       next.GetPhysicalDeviceProperties2) {
     inspect_features(next, gpu);

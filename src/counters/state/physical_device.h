@@ -25,6 +25,7 @@ struct PhysicalDevice {
   bool int64 = false;
   bool int64_atomics = false;
   bool geometry_shader = false;
+  bool tessellation_shader = false;
   bool multiview = false;
   VkDriverId driver_id{};  // 0 where it is not told
   uint32_t subgroup_size = 1;
@@ -34,6 +35,8 @@ struct PhysicalDevice {
   bool native = false;
   // The same of VK_ARM_performance_counters_by_region.
   bool native_regions = false;
+  // The same of VK_KHR_performance_query.
+  bool native_performance_queries = false;
   // What instrumentation lacks on this device, in Vulkan's words; empty where the
   // extensions are offered.
   std::vector<std::string> missing;
@@ -41,6 +44,7 @@ struct PhysicalDevice {
   bool has_extension(const char* name) const;
   bool offers_emulation() const { return !native && missing.empty(); }
   bool offers_regions() const { return !native_regions && missing.empty(); }
+  bool offers_performance_queries() const { return !native_performance_queries && missing.empty(); }
 };
 
 // `instance_version`: the apiVersion that the instance was created with, after this layer raised
