@@ -17,6 +17,7 @@ constexpr uint64_t kMaxPatience = 60'000;
 CaptureSettings CaptureSettings::from(const Settings& settings) {
   CaptureSettings result;
   result.socket = settings.text("capture_socket", "");
+  result.live_counters = settings.flag("live_counters", false);
   result.shader_pattern = settings.text("shader", "");
   result.gpu_time = settings.flag("gpu_time", true);
   result.queue_bytes = settings.number("queue_mib", kDefaultQueueMib, 1, kMaxQueueMib) << 20;

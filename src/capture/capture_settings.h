@@ -19,12 +19,16 @@ inline constexpr std::string_view kSettingsPrefix = "tally_capture";
 
 struct CaptureSettings {
   std::string socket;          // capture_socket: where `tally run` listens; "" = nobody does
+  bool live_counters = false;  // live_counters: counts for the EGL library, also without a receiver
   FrameRange frames;           // frames
   std::string shader_pattern;  // shader: glob over names and hashes, "" = all
   bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
   size_t queue_bytes = 0;      // queue_mib: what may wait for the receiver
   std::chrono::milliseconds
       patience{};  // patience_ms: how long a frame waits for the receiver before it drops details
+
+  // Whether the layer has anything to do.
+  bool wants_anything() const { return !socket.empty() || live_counters; }
 
   static CaptureSettings from(const Settings& settings);
 };

@@ -22,7 +22,7 @@ std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
                                           const ApplicationInfo& info) {
   static std::mutex mutex;
   static std::weak_ptr<Channel> current;
-  if (settings.socket.empty()) {
+  if (settings.socket.empty() && !settings.live_counters) {
     log_once(LogLevel::Warning,
              "nobody records: start the application with `tally run`; nothing is captured");
     return nullptr;
@@ -31,12 +31,17 @@ std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
   std::shared_ptr<Channel> channel = current.lock();
   // After a fork the parent's connection is the parent's.
   if (channel && channel->process_ == ::getpid()) return channel;
-  auto client = store::stream::StreamClient::connect(settings.socket);
-  if (!client) {
-    log_once(LogLevel::Warning, "nothing is captured: {}", client.error().message);
-    return nullptr;
+  std::unique_ptr<store::stream::StreamClient> client;
+  if (!settings.socket.empty()) {
+    auto connected = store::stream::StreamClient::connect(settings.socket);
+    if (connected) {
+      client = std::move(*connected);
+    } else {
+      log_once(LogLevel::Warning, "nothing is captured: {}", connected.error().message);
+      if (!settings.live_counters) return nullptr;
+    }
   }
-  channel.reset(new Channel(std::move(*client), settings));
+  channel.reset(new Channel(std::move(client), settings));
   channel->greet(info);
   current = channel;
   return channel;
@@ -53,21 +58,27 @@ Channel::~Channel() {
 void Channel::greet(const ApplicationInfo& info) {
   stream::Bytes bytes;
   append_message(bytes, stream::hello_of_this_process(info.application, info.engine));
-  client_->push(std::move(bytes), kGreetingLimit);
+  push(std::move(bytes), kGreetingLimit);
 }
 
 std::shared_ptr<Module> Channel::module(std::span<const uint32_t> words) {
   const Hash128 hash = hash_words(words);
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<Module>& module = modules_[hash];
-  if (!module) {
-    module = std::make_shared<Module>(new_id(), hash);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = modules_.find(hash);
+    if (found != modules_.end()) return found->second;
+  }
+  auto module = std::make_shared<Module>(new_id(), hash);
+  module->entry_blocks = entry_blocks(words);
+  if (receiving()) {
     module->words = std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
   }
-  return module;
+  const std::lock_guard lock(mutex_);
+  return modules_.try_emplace(hash, std::move(module)).first->second;
 }
 
 Id Channel::label(Id parent, const char* name) {
+  if (!receiving()) return parent;
   const std::lock_guard lock(mutex_);
   return label_locked(parent, name ? name : "");
 }
@@ -99,6 +110,7 @@ Id Channel::label_under(Id root, Id label) {
 }
 
 void Channel::message(store::Severity severity, const std::string& text) {
+  if (!receiving()) return;
   const std::lock_guard lock(mutex_);
   if (said_.size() >= kMaxMessages || !said_.emplace(text, true).second) return;
   messages_.push_back({severity, store::monotonic_ns(), text, 1});
@@ -106,6 +118,7 @@ void Channel::message(store::Severity severity, const std::string& text) {
 
 void Channel::name_changed(std::shared_ptr<Definable> thing, std::string name) {
   thing->set_name(std::move(name));
+  if (!receiving()) return;
   const std::lock_guard lock(mutex_);
   if (std::exchange(thing->name_waits, true)) return;
   names_.push_back(std::move(thing));
@@ -147,13 +160,14 @@ void Channel::put_back(std::vector<std::shared_ptr<Definable>> names) {
 }
 
 void Channel::flush() {
+  if (!client_) return;
   const auto patience = receiver_hangs_ ? std::chrono::milliseconds(0) : settings_.patience;
   receiver_hangs_ = !client_->flush(patience);
 }
 
 void Channel::say_goodbye() {
   const std::lock_guard lock(emission_mutex_);
-  if (std::exchange(goodbye_said_, true)) return;
+  if (std::exchange(goodbye_said_, true) || !client_) return;
   stream::Bytes bytes;
   for (stream::Message& message : take_messages()) append_message(bytes, std::move(message));
   append_message(bytes, stream::Goodbye{store::monotonic_ns()});

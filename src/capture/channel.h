@@ -1,5 +1,6 @@
 // The process's connection to the receiver, shared by all its devices, and what has to be unique in
-// it: ids, modules and labels. It exists while an instance lives that was created with a receiver.
+// it: ids, modules and labels. It exists while an instance lives that was created with a receiver,
+// or with the setting for live counters: then there may be no receiver.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 
 #include "base/hash.h"
 #include "capture/capture_settings.h"
+#include "capture/entry_blocks.h"
 #include "store/stream.h"
 #include "store/stream_client.h"
 
@@ -48,10 +50,12 @@ class Definable {
   std::string name_;
 };
 
-// A shader module's content. The words are let go once the receiver has them.
+// A shader module's content. The words are let go once the receiver has them, or at once where
+// there is none.
 struct Module : Definable {
   Module(Id new_id, Hash128 content) : Definable(stream::Named::Module, new_id), hash(content) {}
   const Hash128 hash;
+  std::vector<EntryBlock> entry_blocks;
   std::shared_ptr<const std::vector<uint32_t>> words;  // under the emission lock
 };
 
@@ -63,14 +67,22 @@ struct ApplicationInfo {
 class Channel {
  public:
   // The channel of this process, connected on first use. Null when nobody listens (which is
-  // logged).
+  // logged) and no live counters are asked for.
   static std::shared_ptr<Channel> acquire(const CaptureSettings& settings,
                                           const ApplicationInfo& info);
   ~Channel();
 
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
-  store::stream::StreamClient& client() { return *client_; }
-  bool receiver_gone() const { return client_->receiver_gone(); }
+  // Somebody gets what is captured.
+  bool receiving() const { return client_ && !client_->receiver_gone(); }
+  // Queues bytes for the receiver; false: `limit` bytes wait already.
+  bool push(stream::Bytes bytes, size_t limit) {
+    return !client_ || client_->push(std::move(bytes), limit);
+  }
+  // Until no more than `bytes` wait, or `patience` is at its end.
+  void wait_below(size_t bytes, std::chrono::milliseconds patience) {
+    if (client_) client_->wait_below(bytes, patience);
+  }
   const CaptureSettings& settings() const { return settings_; }
 
   // The module with this content; the first caller's words are kept.
@@ -112,7 +124,7 @@ class Channel {
   void greet(const ApplicationInfo& info);
   Id label_locked(Id parent, const std::string& name);
 
-  const std::unique_ptr<store::stream::StreamClient> client_;
+  const std::unique_ptr<store::stream::StreamClient> client_;  // null: there is no receiver
   const CaptureSettings settings_;
   const int process_;
   std::atomic<bool> receiver_hangs_ = false;

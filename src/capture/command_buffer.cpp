@@ -108,7 +108,7 @@ void CommandBuffer::deactivate() {
 }
 
 std::optional<TimestampPair> CommandBuffer::begin_time() {
-  if (!can_time_ || between_suspended_) return std::nullopt;
+  if (!can_time_ || between_suspended_ || !device_.measures()) return std::nullopt;
   return recording_->timestamps.begin(handle_);
 }
 
@@ -116,10 +116,11 @@ std::optional<TimestampPair> CommandBuffer::before_action(
     store::Function function, std::initializer_list<int64_t> parameters) {
   if (!recording_) return std::nullopt;
   const std::shared_ptr<Pipeline>& pipeline = pipeline_for(function);
-  const bool wanted = pipeline && pipeline->instrumented();
+  const bool measures = device_.measures();
+  const bool wanted = measures && pipeline && pipeline->instrumented();
   if (wanted) {
     activate();
-  } else if (active_ && recording_->object_is_full()) {
+  } else if (active_ && (!measures || recording_->object_is_full())) {
     deactivate();
   }
   RecordedCommand* command =

@@ -1,6 +1,7 @@
 #include "capture/device.h"
 
 #include <algorithm>
+#include <shared_mutex>
 #include <utility>
 
 #include "base/log.h"
@@ -12,6 +13,13 @@ namespace {
 vk::HandleMap<void*, std::shared_ptr<Device>>& devices() {
   static auto* map = new vk::HandleMap<void*, std::shared_ptr<Device>>;  // outlives every thread
   return *map;
+}
+
+// Held by calls that do not come from the device's own application code: a device that is taken out
+// of the map is nobody else's once it could be locked.
+std::shared_mutex& outside_users() {
+  static auto* mutex = new std::shared_mutex;  // outlives every thread
+  return *mutex;
 }
 
 // Raised whenever command buffers are freed: the caches of all threads are then out of date.
@@ -129,7 +137,7 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
     }
   }
   submission->frame = frames_.current();
-  if (stopped() || channel_->receiver_gone() || !frames_.captured(submission->frame.number)) {
+  if (!measures() || !frames_.captured(submission->frame.number)) {
     submission->for_each_recording(
         [](Recording& recording, uint32_t) { recording.executed_uncaptured(); });
     return nullptr;
@@ -187,22 +195,35 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
 void Device::end_frame(Queue& queue, bool by_present) {
   const int64_t now = store::monotonic_ns();
   const Frames::Frame ended = frames_.end(now);
-  if (stopped() || channel_->receiver_gone() || !frames_.captured(ended.number)) return;
+  if (stopped() || !channel_->receiving() || !frames_.captured(ended.number)) return;
   HarvestItem item;
   item.frame_end = FrameEnd{ended, now, by_present};
   queue.harvester.add(std::move(item));
 }
 
 void Device::settle(const Harvester::Matches& matches) {
-  if (stopped() || channel_->receiver_gone()) return;
+  if (stopped() || !channel_->receiving()) return;
   for (const auto& queue : queues_.values()) queue->harvester.wait_for(matches, kSettlePatience);
   channel_->flush();
 }
 
 void Device::settle_queue(Queue& queue) {
-  if (stopped() || channel_->receiver_gone()) return;
+  if (stopped() || !channel_->receiving()) return;
   queue.harvester.wait_for([](const HarvestItem&) { return true; }, kSettlePatience);
   channel_->flush();
+}
+
+void Device::settle_all(std::chrono::milliseconds patience) {
+  const std::shared_lock lock(outside_users());
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (const auto& device : all()) {
+    for (const auto& queue : device->queues_.values()) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          end - std::chrono::steady_clock::now());
+      queue->harvester.wait_for([](const HarvestItem&) { return true; },
+                                std::max(left, std::chrono::milliseconds(0)));
+    }
+  }
 }
 
 void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
@@ -250,7 +271,9 @@ void Device::add(std::shared_ptr<Device> device) {
 }
 
 std::shared_ptr<Device> Device::take(VkDevice handle) {
-  return devices().take(vk::dispatch_key(handle));
+  auto device = devices().take(vk::dispatch_key(handle));
+  const std::unique_lock nobody_else(outside_users());
+  return device;
 }
 
 std::vector<std::shared_ptr<Device>> Device::all() { return devices().values(); }

@@ -12,6 +12,7 @@
 #include "capture/frames.h"
 #include "capture/harvester.h"
 #include "capture/instance.h"
+#include "capture/live_totals.h"
 #include "capture/passes.h"
 #include "capture/reporter.h"
 #include "capture/shaders.h"
@@ -57,6 +58,11 @@ class Device {
   TimestampPools& timestamps() { return timestamps_; }
   Frames& frames() { return frames_; }
 
+  // What is recorded and submitted now is to be measured: for the receiver, or the live counters.
+  bool measures() const {
+    return !stopped() && (channel_->receiving() || LiveTotals::instance().wanted());
+  }
+
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 
   void add_queue(VkQueue handle, uint32_t family, uint32_t position);
@@ -87,6 +93,8 @@ class Device {
   // that takes too long.
   void settle(const Harvester::Matches& matches);
   void settle_queue(Queue& queue);
+  // What has been submitted to all devices so far is reported, unless that takes too long.
+  static void settle_all(std::chrono::milliseconds patience);
 
   void set_name(VkObjectType type, uint64_t handle, const char* name);
 

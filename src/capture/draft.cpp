@@ -144,7 +144,7 @@ void Draft::keep_new(ShaderRegistry& shaders, std::vector<std::shared_ptr<Pipeli
 }
 
 bool Draft::push(size_t limit) {
-  if (!bytes_.empty() && !channel_.client().push(std::move(bytes_), limit)) return false;
+  if (!bytes_.empty() && !channel_.push(std::move(bytes_), limit)) return false;
   committed_ = true;
   for (const auto& module : modules_) module->words.reset();
   return true;

@@ -49,7 +49,7 @@ void announce_not_captured(Channel& channel, const stream::Device& description) 
   const std::lock_guard lock(channel.emission_mutex());
   stream::Bytes bytes;
   append_message(bytes, description);
-  channel.client().push(std::move(bytes), SIZE_MAX);
+  channel.push(std::move(bytes), SIZE_MAX);
 }
 
 struct Creation {

@@ -91,7 +91,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
     const CaptureSettings settings = CaptureSettings::from(load_settings(*info));
     bool debug_utils = false;
     VkResult result = VK_SUCCESS;
-    if (settings.socket.empty()) {
+    if (!settings.wants_anything()) {
       result = create(info, allocator, instance);
     } else {
       InstanceRequest request(*info);

@@ -1,7 +1,9 @@
-// What the loader calls: the negotiation, the only exported function.
+// The exported functions: what the loader calls, the negotiation, and what the EGL library of the
+// same process looks for.
 #include "vk/layer.h"
 
 #include "capture/entry.h"
+#include "capture/live_totals.h"
 
 namespace tally::capture {
 
@@ -22,4 +24,9 @@ vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
   return tally::vk::negotiate(version, tally::capture::GetInstanceProcAddr,
                               tally::capture::GetDeviceProcAddr,
                               tally::capture::GetPhysicalDeviceProcAddr);
+}
+
+extern "C" __attribute__((visibility("default"))) const TallyLiveCounters*
+tally_capture_live_counters(uint32_t version) {
+  return tally::capture::live_counters(version);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capture/command_messages.h"
+#include "capture/live_totals.h"
 #include "capture/value_reader.h"
 #include "store/clock.h"
 
@@ -18,6 +19,7 @@ Reporter::Reporter(Channel& channel, ShaderRegistry& shaders, stream::Device dev
     : channel_(channel), shaders_(shaders), device_(std::move(device)) {
   layout_.metrics = device_.metrics;
   layout_.find_executions();
+  live_places_ = LiveTotals::instance().list(layout_);
 }
 
 void Reporter::announce_device() {
@@ -37,13 +39,14 @@ void Reporter::announce_queue(const stream::Queue& queue,
 
 void Reporter::report(const Submission& submission) {
   const std::lock_guard lock(channel_.emission_mutex());
-  if (channel_.receiver_gone()) return;
   const std::vector<Values> values = read_values(submission);
+  count_live(submission, values);
+  if (!channel_.receiving()) return;
   const size_t limit = channel_.settings().queue_bytes;
   const bool congested = congested_frame_ == submission.frame.number;
   if (!congested) {
     if (write(submission, values, true, limit)) return;
-    channel_.client().wait_below(limit / 2, channel_.settings().patience);
+    channel_.wait_below(limit / 2, channel_.settings().patience);
     if (write(submission, values, true, limit)) return;
     congested_frame_ = submission.frame.number;
   }
@@ -112,6 +115,14 @@ std::vector<Reporter::Values> Reporter::read_values(const Submission& submission
     }
   }
   return all;
+}
+
+void Reporter::count_live(const Submission& submission, const std::vector<Values>& values) {
+  LiveSum sum(layout_);
+  for (size_t i = 0; i < values.size(); ++i) {
+    sum.add(submission.executions[i], values[i].times, values[i].stages);
+  }
+  LiveTotals::instance().add(sum, live_places_);
 }
 
 bool Reporter::write(const Submission& submission, const std::vector<Values>& values, bool blocks,

@@ -50,6 +50,7 @@ class Reporter {
   };
 
   std::vector<Values> read_values(const Submission& submission);
+  void count_live(const Submission& submission, const std::vector<Values>& values);
   void note_missing_stages(const Execution& execution, Values& values);
   bool write(const Submission& submission, const std::vector<Values>& values, bool blocks,
              size_t limit);
@@ -65,9 +66,10 @@ class Reporter {
   ShaderRegistry& shaders_;
   stream::Device device_;
   MetricLayout layout_;
-  std::map<int64_t, bool> frames_;  // that were mentioned: whether the receiver knows them
-  std::map<int64_t, Lost> lost_;    // by frame, not told yet
-  int64_t congested_frame_ = -1;    // its details are dropped from here on
+  std::vector<uint32_t> live_places_;  // of its metrics in the live totals
+  std::map<int64_t, bool> frames_;     // that were mentioned: whether the receiver knows them
+  std::map<int64_t, Lost> lost_;       // by frame, not told yet
+  int64_t congested_frame_ = -1;       // its details are dropped from here on
 };
 
 }  // namespace tally::capture

@@ -89,6 +89,7 @@ std::shared_ptr<Shader> ShaderRegistry::shader(const std::shared_ptr<Module>& mo
     shader->module = module;
     shader->stage = stage.stage;
     shader->entry_point = entry;
+    if (module) shader->entry_block = entry_block_of(module->entry_blocks, stage.stage, entry);
   }
   return shader;
 }
@@ -135,6 +136,7 @@ void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_po
   pipeline->not_instrumented = std::move(not_instrumented);
   pipeline->heard = std::move(heard);
   pipelines_.insert(handle, pipeline);
+  if (!channel_.receiving()) return;
   const std::lock_guard lock(mutex_);
   new_pipelines_.push_back(std::move(pipeline));
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -24,6 +25,7 @@ struct Shader {
   std::shared_ptr<Module> module;  // null: the SPIR-V is not known
   VkShaderStageFlagBits stage{};
   std::string entry_point;
+  std::optional<uint32_t> entry_block;  // whose executions are the shader's invocations
 
   // Under the emission lock.
   bool defined = false;

@@ -125,6 +125,11 @@ void GlContext::settle() noexcept {
   unfailing([this] { harvest(true); });
 }
 
+void GlContext::finish() noexcept {
+  const CountingErrorGuard guard(gl_, stashed_error_);
+  gl_.glFinish();
+}
+
 QueryKinds GlContext::try_query_kinds() {
   const CountingErrorGuard guard(gl_, stashed_error_);
   return queries_.try_kinds();

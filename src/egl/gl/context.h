@@ -52,6 +52,8 @@ class GlContext {
   // Ends the segment and waits for all results: before the context is left or destroyed, and when a
   // value is asked for.
   void settle() noexcept;
+  // glFinish.
+  void finish() noexcept;
 
   // What this context can measure. Changes nothing that the application can see.
   QueryKinds try_query_kinds();

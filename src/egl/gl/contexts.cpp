@@ -117,6 +117,10 @@ void settle_current_context() noexcept try {
 } catch (const std::exception&) {
 }
 
+void finish_current_context() noexcept {
+  if (t_hot.context != nullptr) t_hot.context->finish();
+}
+
 void forget_context(Driver& driver, EGLDisplay display, EGLContext handle) noexcept {
   Registry::instance().forget([&](const GlContext& context) {
     return &context.driver() == &driver && context.display() == display &&

@@ -17,6 +17,9 @@ void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) 
 // The calling thread is about to lose its current context, or may: takes its results.
 void settle_current_context() noexcept;
 
+// Waits for the GPU to have done all that the current context was asked for.
+void finish_current_context() noexcept;
+
 // The application destroys the context, or terminates the display. One that is current somewhere
 // lives until it is left.
 void forget_context(Driver& driver, EGLDisplay display, EGLContext handle) noexcept;

@@ -38,6 +38,7 @@ CounterInfo count_counter(std::string name, std::string unit);
 struct Wants {
   uint32_t collecting = 0;  // bits of Collecting
   bool frames = false;
+  bool vulkan = false;
   CollectPlan plan;
 };
 
@@ -57,6 +58,8 @@ class Group {
   // began.
   virtual std::vector<uint64_t> read() = 0;
   virtual void reset_extremes() {}
+  // Waits until what the calling thread has asked for so far is in the values.
+  virtual void settle() {}
 
  protected:
   explicit Group(std::string name) : name_(std::move(name)) {}

@@ -18,6 +18,8 @@ GroupList::GroupList() {
   groups_.push_back(std::move(process));
   unlisted_gpu_ = std::make_unique<GpuGroup>();
   gpu_ = unlisted_gpu_.get();
+  unlisted_vulkan_ = std::make_unique<VulkanGroup>();
+  vulkan_ = unlisted_vulkan_.get();
 }
 
 void GroupList::add_offer(Driver& driver, Offer offer) {
@@ -33,6 +35,18 @@ void GroupList::add_offer(Driver& driver, Offer offer) {
 
 void GroupList::discover() {
   process_->discover();
+  ask_driver();
+  discover_vulkan();
+}
+
+void GroupList::discover_vulkan() {
+  vulkan_->discover();
+  if (unlisted_vulkan_ && !vulkan_->counters().empty()) {
+    groups_.push_back(std::move(unlisted_vulkan_));
+  }
+}
+
+void GroupList::ask_driver() {
   std::optional<KnownDisplay> known;
   bool es = true;
   if (GlContext* const context = t_hot.context) {

@@ -12,6 +12,7 @@
 #include "egl/group/frame_group.h"
 #include "egl/group/gpu_group.h"
 #include "egl/group/process_group.h"
+#include "egl/group/vulkan_group.h"
 
 namespace tally::egl {
 
@@ -24,6 +25,8 @@ class GroupList {
   // it asks a context of our own.
   void discover();
 
+  VulkanGroup& vulkan() { return *vulkan_; }
+
   size_t size() const { return groups_.size(); }
   Group& operator[](size_t index) const { return *groups_[index]; }
 
@@ -33,11 +36,15 @@ class GroupList {
     DriverCounters counters;
   };
 
+  void discover_vulkan();
+  void ask_driver();
   void add_offer(Driver& driver, Offer offer);
 
   ProcessGroup* process_;
   std::unique_ptr<GpuGroup> unlisted_gpu_;  // until it has a counter
   GpuGroup* gpu_;
+  std::unique_ptr<VulkanGroup> unlisted_vulkan_;  // until it has a counter
+  VulkanGroup* vulkan_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::set<std::tuple<const Driver*, bool>> asked_;  // drivers, and whether for OpenGL ES
 };

@@ -1,6 +1,7 @@
 #include "egl/session/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "egl/gl/contexts.h"
 #include "egl/gl/hot.h"
@@ -64,7 +65,7 @@ EGLint Session::acquire() {
 EGLint Session::release() {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
-  settle_current_context();
+  settle();
   forget_everything();
   lock_.release();
   return EGL_SUCCESS;
@@ -80,12 +81,20 @@ Session::Choice& Session::choice_of(size_t group) {
   return choice;
 }
 
+void Session::settle() {
+  settle_current_context();
+  for (size_t g = 0; g < choices_.size(); g++) {
+    if (choices_[g].any()) groups_[g].settle();
+  }
+}
+
 void Session::collect(bool on) {
   Wants wants;
   for (size_t g = 0; on && g < choices_.size(); g++) {
     groups_[g].add_wants(choice_of(g).chosen, wants);
   }
   frames().set_active(wants.frames);
+  groups_.vulkan().collect(wants.vulkan);
   set_collect_plan(std::make_shared<const CollectPlan>(std::move(wants.plan)));
   g_collecting.store(wants.collecting, std::memory_order_relaxed);
 }
@@ -117,6 +126,7 @@ EGLint Session::start() {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
   if (counting_) return EGL_SUCCESS;
+  settle();
   take_readings();
   begin_windows();
   counting_ = true;
@@ -128,7 +138,7 @@ EGLint Session::stop() {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
   if (!counting_) return EGL_SUCCESS;
-  settle_current_context();
+  settle();
   collect(false);
   counting_ = false;
   take_readings();
@@ -145,7 +155,7 @@ EGLint Session::choose(bool enable, EGLint group, std::span<const EGLint> counte
   if (std::any_of(counters.begin(), counters.end(), [&](EGLint c) { return c < 0 || c >= size; })) {
     return EGL_BAD_PARAMETER;
   }
-  if (counting_) settle_current_context();
+  if (counting_) settle();
   Choice& choice = choice_of(index);
   size_t active = choice.count();
   const auto set = [&](size_t counter) {
@@ -161,6 +171,7 @@ EGLint Session::choose(bool enable, EGLint group, std::span<const EGLint> counte
     for (const EGLint c : counters) set(static_cast<size_t>(c));
   }
   if (!counting_) return EGL_SUCCESS;
+  settle();
   collect(true);
   take_readings();
   for (size_t g = 0; g < choices_.size(); g++) {
@@ -194,7 +205,7 @@ EGLint Session::active_count(size_t& count) {
 EGLint Session::read(size_t most, bool reset_counters, std::vector<Record>& records) {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
-  if (counting_) settle_current_context();
+  if (counting_) settle();
   append_records(most, reset_counters, records);
   return EGL_SUCCESS;
 }
@@ -219,12 +230,16 @@ void Session::profile_everything() {
   for (size_t g = 0; g < groups_.size(); g++) {
     Choice& choice = choice_of(g);
     size_t active = choice.count();
+    bool fresh = false;
     for (size_t c = 0; c < choice.chosen.size() && active < groups_[g].max_active(); c++) {
       const bool extreme = groups_[g].counters()[c].kind == Kind::Extreme;
       if (extreme || choice.chosen[c]) continue;
       choice.chosen[c] = more = true;
       active++;
-      choice.now = groups_[g].read();
+      if (!std::exchange(fresh, true)) {
+        groups_[g].settle();
+        choice.now = groups_[g].read();
+      }
       reset(g, c);
     }
   }
@@ -233,10 +248,10 @@ void Session::profile_everything() {
   collect(true);
 }
 
-bool Session::read_profile(bool settle, std::vector<Record>& records) {
+bool Session::read_profile(bool wait, std::vector<Record>& records) {
   const std::lock_guard lock(mutex_);
   if (!profiling_) return false;
-  if (settle) settle_current_context();
+  if (wait) settle();
   append_records(SIZE_MAX, true, records);
   return true;
 }

@@ -61,8 +61,8 @@ class Session {
   // Begins it, or adds what has become known since; nothing where the application has them.
   void profile_everything();
   // What was counted since the last call or the begin; false where no profile is under way. With
-  // `settle` it waits for the context that is current in the calling thread.
-  bool read_profile(bool settle, std::vector<Record>& records);
+  // `wait` it waits for the context that is current in the calling thread.
+  bool read_profile(bool wait, std::vector<Record>& records);
   void end_profile();
 
  private:
@@ -82,6 +82,7 @@ class Session {
   bool acquired();
   void forget_everything();
   Choice& choice_of(size_t group);
+  void settle();
   void collect(bool on);
   void take_readings();
   void begin_windows();

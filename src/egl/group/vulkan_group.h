@@ -1,0 +1,31 @@
+// What the process's Vulkan does, where GL runs on it (zink, ANGLE): the counters of the capture
+// layer in the same process (base/live_counters.h). Lists nothing until the layer is loaded and has
+// a device.
+#pragma once
+
+#include "base/live_counters.h"
+#include "egl/group/group.h"
+
+namespace tally::egl {
+
+class VulkanGroup final : public Group {
+ public:
+  VulkanGroup() : Group("Vulkan") {}
+
+  // Adds what the layer has begun to list.
+  void discover();
+  // The layer measures while this is on.
+  void collect(bool on);
+
+  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  // Finishes the context that is current in the calling thread, and waits until the layer has
+  // counted what was submitted, by whomever.
+  void settle() override;
+  std::vector<uint64_t> read() override;
+
+ private:
+  const TallyLiveCounters* layer_ = nullptr;
+  bool collecting_ = false;
+};
+
+}  // namespace tally::egl
