@@ -11,6 +11,7 @@
 #include "cli/egl_front.h"
 #include "cli/egl_probe.h"
 #include "cli/layers.h"
+#include "cli/query_support.h"
 #include "report/display_text.h"
 #include "report/text_table.h"
 
@@ -22,6 +23,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string format = "text";
   bool metrics = false;
+  bool queries = false;
 };
 
 analysis::Column text_column(const char* id, const char* title, analysis::ColumnRole role) {
@@ -66,6 +68,18 @@ analysis::Table metric_table(const ProbedDevice& device) {
   table.columns = {text_column("metric", "metric", analysis::ColumnRole::Key),
                    text_column("description", "description", analysis::ColumnRole::Text)};
   for (const auto& [name, description] : device.metrics) table.rows.push_back({name, description});
+  table.total_rows = table.rows.size();
+  return table;
+}
+
+analysis::Table query_table(const DeviceSupport& support) {
+  analysis::Table table;
+  table.title = fmt::format("Queries of {}", support.native->name);
+  table.columns = {text_column("query", "query type", analysis::ColumnRole::Key),
+                   text_column("support", "with Tally", analysis::ColumnRole::Key),
+                   text_column("detail", "by what, or why not", analysis::ColumnRole::Text)};
+  for (const QuerySupport& query : query_support(support))
+    table.rows.push_back({query.type, std::string(name_of(query.how)), query.detail});
   table.total_rows = table.rows.size();
   return table;
 }
@@ -136,6 +150,13 @@ Json device_json(const DeviceSupport& support) {
       metrics.push_back({{"name", name}, {"description", description}});
     }
   }
+  Json queries = Json::array();
+  for (const QuerySupport& query : query_support(support)) {
+    queries.push_back({{"id", query.id},
+                       {"type", query.type},
+                       {"support", name_of(query.how)},
+                       {"detail", query.detail}});
+  }
   return {{"name", device.name},
           {"type", device.type},
           {"uuid", device.uuid},
@@ -145,7 +166,8 @@ Json device_json(const DeviceSupport& support) {
           {"can_capture", support.can_capture()},
           {"missing", support.missing},
           {"notes", support.second_best},
-          {"metrics", metrics}};
+          {"metrics", metrics},
+          {"queries", queries}};
 }
 
 // Why there is nothing to list; empty where there is.
@@ -157,12 +179,13 @@ std::string why_nothing(const VulkanProbe& probe) {
   return probe.devices.empty() ? "Vulkan has no device" : "";
 }
 
-std::string as_text(const std::vector<DeviceSupport>& devices, bool metrics) {
+std::string as_text(const std::vector<DeviceSupport>& devices, const Options& options) {
   std::string out;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (!out.empty()) out += "\n";
     out += report::text_table(interface_table(devices[i], i), {});
-    if (metrics && devices[i].with_tally != nullptr) {
+    if (options.queries) out += "\n" + report::text_table(query_table(devices[i]), {.width = 200});
+    if (options.metrics && devices[i].with_tally != nullptr) {
       out += "\n" + report::text_table(metric_table(*devices[i].with_tally), {.width = 200});
     }
   }
@@ -196,7 +219,7 @@ int run(const Options& options) {
   const EglProbe egl = probe_egl(with_tally_egl(environment, find_egl_files(own_executable())));
   const std::string text = options.format == "json"
                                ? as_json(devices, native, egl)
-                               : as_text(devices, options.metrics) + egl_text(egl, options.metrics);
+                               : as_text(devices, options) + egl_text(egl, options.metrics);
   const int printed = print(text);
   return printed != kDone ? printed : nothing.empty() ? kDone : kNo;
 }
@@ -208,6 +231,8 @@ void add_list(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("list", "List devices and what can be counted on each");
   command->add_flag("--metrics", options->metrics,
                     "List the metrics of shader instrumentation and the counters of EGL too");
+  command->add_flag("--queries", options->queries,
+                    "List the query types of Vulkan: native, emulated, or not possible");
   command->add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");

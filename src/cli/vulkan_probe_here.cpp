@@ -139,11 +139,14 @@ class Device {
     list_extensions();
     note_limits(properties.limits);
     note_core_features();
+    note_queue_families();
     if (api_version_ >= VK_API_VERSION_1_1) {
       note_properties2();
       note_features2();
+      note_result_status();
     }
     if (result_.features["shaderInstrumentation"]) list_metrics();
+    if (result_.features["performanceCounterQueryPools"]) count_performance_counters();
     return std::move(result_);
   }
 
@@ -184,6 +187,46 @@ class Device {
     result_.features["occlusionQueryPrecise"] = features.occlusionQueryPrecise;
   }
 
+  void note_queue_families() {
+    const auto ask = instance_function<PFN_vkGetPhysicalDeviceQueueFamilyProperties>(
+        "vkGetPhysicalDeviceQueueFamilyProperties");
+    uint32_t count = 0;
+    ask(handle_, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    ask(handle_, &count, families.data());
+    result_.limits["queueFamilies"] = count;
+    result_.limits["queueFamiliesWithTimestamps"] = static_cast<uint64_t>(std::ranges::count_if(
+        families, [](const auto& family) { return family.timestampValidBits != 0; }));
+  }
+
+  void note_result_status() {
+    const auto ask = instance_function<PFN_vkGetPhysicalDeviceQueueFamilyProperties2>(
+        "vkGetPhysicalDeviceQueueFamilyProperties2");
+    uint32_t count = 0;
+    ask(handle_, &count, nullptr);
+    std::vector<VkQueueFamilyQueryResultStatusPropertiesKHR> statuses(
+        count, {VK_STRUCTURE_TYPE_QUEUE_FAMILY_QUERY_RESULT_STATUS_PROPERTIES_KHR});
+    std::vector<VkQueueFamilyProperties2> families(count,
+                                                   {VK_STRUCTURE_TYPE_QUEUE_FAMILY_PROPERTIES_2});
+    for (uint32_t i = 0; i < count; ++i) families[i].pNext = &statuses[i];
+    ask(handle_, &count, families.data());
+    result_.limits["queueFamiliesWithResultStatus"] = static_cast<uint64_t>(std::ranges::count_if(
+        statuses, [](const auto& status) { return status.queryResultStatusSupport == VK_TRUE; }));
+  }
+
+  // Of the family that has the most.
+  void count_performance_counters() {
+    const auto ask =
+        instance_function<PFN_vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR>(
+            "vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR");
+    uint64_t& most = result_.limits["performanceCounters"];
+    for (uint32_t family = 0; ask && family < result_.limits["queueFamilies"]; ++family) {
+      uint32_t count = 0;
+      if (ask(handle_, family, &count, nullptr, nullptr) == VK_SUCCESS)
+        most = std::max<uint64_t>(most, count);
+    }
+  }
+
   void note_properties2() {
     VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceSubgroupProperties subgroup{
@@ -191,13 +234,20 @@ class Device {
     VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     subgroup.pNext = &id;
     if (is_1_2() || has(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) id.pNext = &driver;
+    VkPhysicalDeviceTransformFeedbackPropertiesEXT feedback{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT};
     VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                            &subgroup};
+    if (has(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME)) {
+      feedback.pNext = properties.pNext;
+      properties.pNext = &feedback;
+    }
     instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
         handle_, &properties);
     result_.driver = driver.driverName;
     if (driver.driverInfo[0] != '\0') result_.driver += std::string(" ") + driver.driverInfo;
     for (const uint8_t byte : id.deviceUUID) result_.uuid += fmt::format("{:02x}", byte);
+    result_.features["transformFeedbackQueries"] = feedback.transformFeedbackQueries;
     result_.limits["subgroupSize"] = subgroup.subgroupSize;
     result_.limits["subgroupSupportedStages"] = subgroup.supportedStages;
     result_.limits["subgroupSupportedOperations"] = subgroup.supportedOperations;
@@ -217,6 +267,18 @@ class Device {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES};
     VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM};
+    VkPhysicalDeviceMeshShaderFeaturesEXT mesh{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT};
+    VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT primitives{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT};
+    VkPhysicalDevicePerformanceQueryFeaturesKHR performance{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR};
+    VkPhysicalDeviceAccelerationStructureFeaturesKHR structures{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR};
+    if (has(VK_EXT_MESH_SHADER_EXTENSION_NAME)) link(mesh);
+    if (has(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME)) link(primitives);
+    if (has(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME)) link(performance);
+    if (has(VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME)) link(structures);
     if (is_1_2()) link(core12);
     if (!is_1_2() && has(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) link(address);
     if (!is_1_2() && has(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME)) link(atomics);
@@ -227,6 +289,11 @@ class Device {
         core12.bufferDeviceAddress || address.bufferDeviceAddress;
     result_.features["shaderBufferInt64Atomics"] =
         core12.shaderBufferInt64Atomics || atomics.shaderBufferInt64Atomics;
+    result_.features["meshShader"] = mesh.meshShader;
+    result_.features["meshShaderQueries"] = mesh.meshShaderQueries;
+    result_.features["primitivesGeneratedQuery"] = primitives.primitivesGeneratedQuery;
+    result_.features["performanceCounterQueryPools"] = performance.performanceCounterQueryPools;
+    result_.features["accelerationStructure"] = structures.accelerationStructure;
     result_.features["shaderInstrumentation"] = instrumentation.shaderInstrumentation;
   }
 

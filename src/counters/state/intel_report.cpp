@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tally/intel_report.h"
+#include <tally/intel_report.h>
 
 namespace tally::counters {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "tally/intel_report.h"
+#include <tally/intel_report.h>
 
 namespace tally::counters {
 namespace {

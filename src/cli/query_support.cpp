@@ -1,0 +1,142 @@
+#include "cli/query_support.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tally::cli {
+namespace {
+
+using How = QuerySupport::How;
+
+bool feature(const ProbedDevice& device, const char* name) {
+  const auto found = device.features.find(name);
+  return found != device.features.end() && found->second;
+}
+
+uint64_t limit(const ProbedDevice& device, const char* name) {
+  const auto found = device.limits.find(name);
+  return found == device.limits.end() ? 0 : found->second;
+}
+
+// One type of query. `has` is asked of the device without the layer and with it.
+struct QueryType {
+  const char* id;
+  const char* type;
+  bool (*has)(const ProbedDevice&);
+  std::string (*by)(const ProbedDevice& with_tally);  // of one that is emulated
+  const char* needs;  // of the driver, where Tally cannot have it without; "": nothing special
+  bool (*could)(const ProbedDevice& native);  // whether the driver has what is needed
+};
+
+bool always(const ProbedDevice&) { return true; }
+bool never(const ProbedDevice&) { return false; }
+template <const char* kName>
+bool has_feature(const ProbedDevice& device) {
+  return feature(device, kName);
+}
+template <const char* kName>
+bool has_extension(const ProbedDevice& device) {
+  return device.extensions.contains(kName);
+}
+template <const char* kName>
+bool on_some_queue(const ProbedDevice& device) {
+  return limit(device, kName) != 0;
+}
+template <const char* kText>
+std::string fixed(const ProbedDevice&) {
+  return kText;
+}
+
+constexpr char kPrecise[] = "occlusionQueryPrecise";
+constexpr char kStatistics[] = "pipelineStatisticsQuery";
+constexpr char kMeshQueries[] = "meshShaderQueries";
+constexpr char kMeshShader[] = "meshShader";
+constexpr char kPrimitives[] = "primitivesGeneratedQuery";
+constexpr char kFeedbackQueries[] = "transformFeedbackQueries";
+constexpr char kPerformance[] = "performanceCounterQueryPools";
+constexpr char kStructures[] = "accelerationStructure";
+constexpr char kIntel[] = "VK_INTEL_performance_query";
+constexpr char kMicromap[] = "VK_EXT_opacity_micromap";
+constexpr char kVideoEncode[] = "VK_KHR_video_encode_queue";
+constexpr char kTimestamps[] = "queueFamiliesWithTimestamps";
+constexpr char kResultStatus[] = "queueFamiliesWithResultStatus";
+
+constexpr char kBySamples[] = "samples that fragment shaders cover";
+constexpr char kByShadersAndCommands[] = "instrumented shaders and the recorded commands";
+constexpr char kByShaders[] = "instrumented shaders";
+constexpr char kByReports[] = "the same counters, as a report";
+constexpr char kByStatus[] = "what the layer could count";
+
+std::string performance_counters(const ProbedDevice& device) {
+  return fmt::format("{} counters: instrumented shaders, the recorded commands, timestamps",
+                     limit(device, "performanceCounters"));
+}
+
+constexpr QueryType kTypes[] = {
+    {"occlusion", "occlusion", always, nullptr, "", never},
+    {"occlusion_precise", "occlusion, precise", has_feature<kPrecise>, fixed<kBySamples>, "",
+     always},
+    {"pipeline_statistics", "pipeline statistics", has_feature<kStatistics>,
+     fixed<kByShadersAndCommands>, "", always},
+    {"mesh_statistics", "task and mesh statistics, mesh primitives generated",
+     has_feature<kMeshQueries>, fixed<kByShaders>, "VK_EXT_mesh_shader", has_feature<kMeshShader>},
+    {"timestamp", "timestamp", on_some_queue<kTimestamps>, nullptr,
+     "timestampValidBits of a queue family", never},
+    {"performance_khr", "performance (VK_KHR_performance_query)", has_feature<kPerformance>,
+     performance_counters, "", always},
+    {"transform_feedback", "transform feedback", has_feature<kFeedbackQueries>, nullptr,
+     "transformFeedbackQueries", never},
+    {"primitives_generated", "primitives generated", has_feature<kPrimitives>,
+     fixed<kByShadersAndCommands>, "", always},
+    {"performance_intel", "performance (VK_INTEL_performance_query)", has_extension<kIntel>,
+     fixed<kByReports>, "", always},
+    {"result_status", "result status", on_some_queue<kResultStatus>, fixed<kByStatus>, "", always},
+    {"video_encode_feedback", "video encode feedback", has_extension<kVideoEncode>, nullptr,
+     kVideoEncode, never},
+    {"acceleration_structure", "acceleration structure properties", has_feature<kStructures>,
+     nullptr, "VK_KHR_acceleration_structure", never},
+    {"micromap", "micromap properties", has_extension<kMicromap>, nullptr, kMicromap, never},
+};
+
+std::string why_not(const QueryType& type, const DeviceSupport& device) {
+  if (!type.could(*device.native) && *type.needs != '\0')
+    return fmt::format("the driver lacks {}", type.needs);
+  if (!device.missing.empty())
+    return fmt::format("the driver lacks {}", fmt::join(device.missing, ", "));
+  return device.with_tally == nullptr ? "Tally's layer was not found" : "Tally does not emulate it";
+}
+
+QuerySupport support_of(const QueryType& type, const DeviceSupport& device) {
+  QuerySupport result{type.id, type.type, How::No, ""};
+  if (type.has(*device.native)) {
+    result.how = How::Native;
+  } else if (type.by != nullptr && device.with_tally != nullptr && type.has(*device.with_tally)) {
+    result.how = How::Emulated;
+    result.detail = type.by(*device.with_tally);
+  } else {
+    result.detail = why_not(type, device);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<QuerySupport> query_support(const DeviceSupport& device) {
+  std::vector<QuerySupport> all;
+  for (const QueryType& type : kTypes) all.push_back(support_of(type, device));
+  return all;
+}
+
+std::string_view name_of(How how) {
+  switch (how) {
+    case How::Native:
+      return "native";
+    case How::Emulated:
+      return "emulated";
+    case How::No:
+      return "no";
+  }
+  return "?";
+}
+
+}  // namespace tally::cli
