@@ -142,8 +142,8 @@ TEST_F(EglRun, where_gl_runs_on_vulkan_the_capture_has_both) {
   ASSERT_EQ(gl.size(), 4u);
   for (size_t f = 0; f < 3; f++) {
     EXPECT_EQ(gl[f].at("api.draw_calls"), f + 1);
-    EXPECT_EQ(gl[f].at("vulkan.vertex_shader_invocations"), 3 * (f + 1));
-    EXPECT_EQ(gl[f].at("vulkan.fragment_shader_invocations"), 64 * 64 * (f + 1));
+    EXPECT_EQ(gl[f].at("vulkan_layer.vertex_shader_invocations"), 3 * (f + 1));
+    EXPECT_EQ(gl[f].at("vulkan_layer.fragment_shader_invocations"), 64 * 64 * (f + 1));
   }
   uint64_t vertices = 0, fragments = 0;
   const nlohmann::json draws = report("--by draw");

@@ -1,5 +1,5 @@
-// The group "Vulkan": GL on zink, under Tally's layers. What Vulkan does for a draw of GL is zink's
-// choice (it puts draws together, and draws itself); how often shaders run is not.
+// The group "Vulkan layer": GL on zink or ANGLE, under Tally's layers. What Vulkan does for a draw
+// of GL is their choice (zink puts draws together); how often shaders run is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ class VulkanGroup : public ::testing::Test {
 
 TEST_F(VulkanGroup, counts_what_the_gl_program_draws) {
   Client client;
-  client.choose_all("Vulkan");
+  client.choose_all("Vulkan layer");
   client.start();
   draw(5);
   const Values values = client.read();
@@ -58,7 +58,7 @@ TEST_F(VulkanGroup, counts_what_the_gl_program_draws) {
 
 TEST_F(VulkanGroup, counts_exactly_between_start_and_stop) {
   Client client;
-  client.choose_all("Vulkan");
+  client.choose_all("Vulkan layer");
   draw(3);
   expect_draws(client.read(), 0);
   client.start();
@@ -82,7 +82,7 @@ TEST_F(VulkanGroup, choosing_while_counting_begins_anew) {
   client.choose("API", "Draw calls");
   client.start();
   draw(3);
-  client.choose_all("Vulkan");
+  client.choose_all("Vulkan layer");
   draw(2);
   const Values values = client.read();
   expect_draws(values, 2);
@@ -91,7 +91,7 @@ TEST_F(VulkanGroup, choosing_while_counting_begins_anew) {
 
 TEST_F(VulkanGroup, frames_that_are_swapped_add_up) {
   Client client;
-  client.choose_all("Vulkan");
+  client.choose_all("Vulkan layer");
   client.start();
   for (int frame = 1; frame <= 20; frame++) {
     draw(frame);
@@ -102,7 +102,7 @@ TEST_F(VulkanGroup, frames_that_are_swapped_add_up) {
 
 TEST_F(VulkanGroup, contexts_of_other_threads_count_once_they_have_finished) {
   Client client;
-  client.choose_all("Vulkan");
+  client.choose_all("Vulkan layer");
   client.start();
   std::thread other([this] {
     const Context theirs(display_.handle(), Api::Gles3);
@@ -121,7 +121,7 @@ TEST_F(VulkanGroup, contexts_of_other_threads_count_once_they_have_finished) {
 
 TEST_F(VulkanGroup, may_be_read_from_a_thread_without_a_context) {
   Client client;
-  client.choose_all("Vulkan");
+  client.choose_all("Vulkan layer");
   client.start();
   draw(6);
   glFinish();
@@ -148,7 +148,7 @@ TEST_F(VulkanGroup, dispatches_are_counted_with_what_they_load_and_store) {
   TALLY_FUNCTION(glBindBufferBase)(GL_SHADER_STORAGE_BUFFER, 0, buffer);
 
   Client client;
-  client.choose_all("Vulkan");
+  client.choose_all("Vulkan layer");
   client.start();
   for (GLuint groups = 1; groups <= 4; groups++) {
     TALLY_FUNCTION(glDispatchCompute)(groups, 1, 1);
@@ -169,7 +169,7 @@ TEST_F(VulkanGroup, dispatches_are_counted_with_what_they_load_and_store) {
 TEST_F(VulkanGroup, every_counter_has_a_name_of_its_own_a_unit_and_a_range) {
   const Brcm brcm;
   const Client client;
-  const auto group = client.find_group("Vulkan");
+  const auto group = client.find_group("Vulkan layer");
   ASSERT_TRUE(group);
   EGLint counters = 0, most = 0;
   ASSERT_TRUE(brcm.group_info(*group, 0, nullptr, &counters, &most));
@@ -196,7 +196,7 @@ TEST(NoVulkanGroup, is_not_listed) {
   context.make_current();
   const Client client;
   EXPECT_TRUE(client.find_group("API"));
-  EXPECT_FALSE(client.find_group("Vulkan"));
+  EXPECT_FALSE(client.find_group("Vulkan layer"));
 }
 
 }  // namespace

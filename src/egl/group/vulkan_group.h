@@ -10,7 +10,7 @@ namespace tally::egl {
 
 class VulkanGroup final : public Group {
  public:
-  VulkanGroup() : Group("Vulkan") {}
+  VulkanGroup() : Group("Vulkan layer") {}
 
   // Adds what the layer has begun to list.
   void discover();
