@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 
+#include "picture/png.h"
 #include "store/reader.h"
 #include "store/schema.h"
 #include "store/test_capture.h"
@@ -41,6 +42,34 @@ void overwrite(const std::string& path, std::streamoff offset, const std::string
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(offset);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+// What write_test_capture() says of regions.
+void expect_regions(const Reader& reader) {
+  const auto counters = *reader.region_counters();
+  ASSERT_EQ(counters.size(), 2u);
+  EXPECT_EQ(counters[1].name, "Fragment invocations");
+  const auto all = collect(reader, &Reader::for_each_pass_regions);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].pass, collect(reader, &Reader::for_each_pass).at(0).id);
+  EXPECT_EQ(all[0].x, 4);
+  EXPECT_EQ(all[0].height, 50u);
+  EXPECT_EQ(all[0].columns(), 2u);
+  EXPECT_EQ(all[0].rows(), 2u);
+  std::vector<RegionValuesRow> values;
+  const Status status = reader.for_each_region_values(all[0], [&](const RegionValuesRow& row) {
+    values.push_back(row);
+    return true;
+  });
+  EXPECT_TRUE(status.ok());
+  ASSERT_EQ(values.size(), 1u) << "a counter that is 0 everywhere has no row";
+  EXPECT_EQ(values[0].counter, counters[1].id);
+  EXPECT_THAT(values[0].by_region, ElementsAre(10, 0, ~0u, 7));
+  const auto picture = *reader.pass_picture(all[0].pass, 0);
+  ASSERT_NE(picture, std::nullopt);
+  EXPECT_EQ(picture->width, 2u);
+  EXPECT_THAT(decode_png(picture->png, 2)->pixels, ElementsAre(0xff0000ff, 0xff00ff00));
+  EXPECT_EQ(*reader.pass_picture(all[0].pass, 1), std::nullopt);
 }
 
 class CaptureFile : public ::testing::Test {
@@ -132,11 +161,45 @@ TEST_F(CaptureFile, the_golden_file_of_version_2_is_read) {
   EXPECT_EQ(reader->frame_counters()->at(0).name, "CPU time in swaps");
   EXPECT_EQ(reader->frame_counters()->at(0).denominator, 1000u);
   EXPECT_EQ(collect(*reader, &Reader::for_each_frame_value).at(0).value, 1500u);
+  EXPECT_TRUE(reader->region_counters()->empty()) << "version 3 added them";
+  EXPECT_TRUE(collect(*reader, &Reader::for_each_pass_regions).empty());
+  EXPECT_EQ(*reader->pass_picture(1, 0), std::nullopt);
+}
+
+TEST_F(CaptureFile, the_golden_file_of_version_3_is_read) {
+  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v3.sqlite");
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(collect(*reader, &Reader::for_each_frame_value).at(0).value, 1500u);
+  expect_regions(*reader);
+}
+
+TEST_F(CaptureFile, regions_and_pictures_are_read_as_they_were_written) {
+  write_test_capture(path_);
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  expect_regions(*reader);
+}
+
+TEST_F(CaptureFile, region_values_of_the_wrong_size_are_left_out) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok());
+  const TestCapture ids = write_test_rows(*writer);
+  writer->add(
+      RegionValuesRow{.regions = ids.regions, .counter = ids.invocations, .by_region = {1, 2, 3}});
+  ASSERT_TRUE(writer->finish(1, 0).ok());
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  const PassRegionsRow regions = collect(*reader, &Reader::for_each_pass_regions).at(0);
+  const Status status = reader->for_each_region_values(regions, [](const RegionValuesRow&) {
+    ADD_FAILURE();
+    return true;
+  });
+  EXPECT_TRUE(status.ok());
 }
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file.
-TEST_F(CaptureFile, the_schema_of_version_2_is_that_of_the_golden_file) {
-  EXPECT_EQ(kCaptureVersion, 2);
+TEST_F(CaptureFile, the_schema_of_version_3_is_that_of_the_golden_file) {
+  EXPECT_EQ(kCaptureVersion, 3);
   write_test_capture(path_);
   const auto schema = [](const std::string& path) {
     const Result<Reader> reader = Reader::open(path);
@@ -146,7 +209,7 @@ TEST_F(CaptureFile, the_schema_of_version_2_is_that_of_the_golden_file) {
     while (rows && rows->step()) statements.push_back(rows->text(0));
     return statements;
   };
-  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v2.sqlite");
+  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v3.sqlite");
   EXPECT_FALSE(golden.empty());
   EXPECT_EQ(schema(path_), golden);
 }

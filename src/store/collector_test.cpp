@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "picture/png.h"
 #include "store/reader.h"
 #include "store/stream_client.h"
 #include "store/test_capture.h"
@@ -28,13 +29,17 @@ using namespace stream;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+const PassRegions kRegions{.width = 100, .height = 50, .region_width = 64, .region_height = 32};
+
 // A whole little capture of one frame with `commands` dispatches.
 Bytes small_capture(int commands) {
   Bytes bytes;
   append_message(bytes, Hello{::getpid(), 1, "app", {"app"}, "", "", 1});
-  append_message(
-      bytes,
-      stream::Device{.id = 1, .name = "gpu", .metrics = {{"executions", "d"}, {"fma", "d"}}});
+  append_message(bytes,
+                 stream::Device{.id = 1,
+                                .name = "gpu",
+                                .metrics = {{"executions", "d"}, {"fma", "d"}},
+                                .region_counters = {"Fragment warps", "Fragment invocations"}});
   append_message(bytes, Queue{2, 1, 0, 0, 7, 64});
   append_message(bytes, Module{3, "hash", {1, 2, 3}});
   append_message(bytes, Shader{4, 1, 3, 32, "main", ""});
@@ -45,6 +50,7 @@ Bytes small_capture(int commands) {
   append_message(bytes, Frame{1, 0, 10});
   append_message(bytes, Submission{2, 0, 0, 11, 7});
   append_message(bytes, Execution{.command_buffer = 6, .recording = 1});
+  append_message(bytes, stream::Pass{.width = 100, .height = 50, .attachments = "[]"});
   append_message(bytes, BlockCosts{4, 0, 2, {1, 3, 1, 5}});
   stream::Command command{
       .function = Function::Dispatch, .parameters = {4, 1, 1}, .pipeline = 5, .label = 8};
@@ -58,6 +64,12 @@ Bytes small_capture(int commands) {
   append_message(bytes, message);
   append_message(bytes, FrameCounter{9, 1, "API", "Draw calls", "calls"});
   append_message(bytes, FrameValues{1, 0, {{9, 77}}});
+  append_message(bytes, kRegions);
+  append_message(bytes, RegionValues{1, {5, 6, 7}});
+  append_message(bytes, RegionValues{1, {8}});
+  append_message(bytes, PassPicture{.width = 2, .height = 3});
+  append_message(bytes, PictureRows{{1, 2, 3, 4}});
+  append_message(bytes, PictureRows{{5, 6}});
   append_message(bytes, FrameEnded{1, 0, 20, true});
   return bytes;
 }
@@ -117,6 +129,13 @@ TEST_F(CollectorTest, what_a_process_sends_is_in_the_file) {
             "Outer / Inner");
   EXPECT_EQ(text("SELECT parameters FROM call"),
             R"({"groupCountX":4,"groupCountY":1,"groupCountZ":1})");
+  EXPECT_EQ(number("SELECT total FROM region_values JOIN region_counter ON region_counter.id = "
+                   "counter WHERE name = 'Fragment invocations'"),
+            5 + 6 + 7 + 8);
+  const Result<Reader> reader = Reader::open(path_);
+  const auto picture = *reader->pass_picture(number("SELECT id FROM pass"), 0);
+  ASSERT_NE(picture, std::nullopt);
+  EXPECT_THAT(decode_png(picture->png, 6)->pixels, ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(text("SELECT ending FROM process"), "closed");
   EXPECT_EQ(text("SELECT ended_by FROM frame"), "present");
 }
@@ -214,7 +233,8 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
       Commands{{stream::Command{.function = Function::Dispatch, .parameters = {1}}}},
       Commands{{stream::Command{.function = Function::TraceRaysIndirect, .pipeline = 99}}},
       Commands{{stream::Command{.function = Function::TraceRaysIndirect, .label = 99}}},
-      Commands{{stream::Command{.function = Function::TraceRaysIndirect, .pass_of = PassOf::Own}}},
+      Commands{{stream::Command{
+          .function = Function::TraceRaysIndirect, .pass_of = PassOf::Own, .pass = 99}}},
       Commands{
           {stream::Command{.function = Function::TraceRaysIndirect, .pass_of = PassOf::Parent}}},
       Commands{{stream::Command{.function = Function::TraceRaysIndirect,
@@ -234,6 +254,45 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
     auto client = connect();
     Bytes bytes = small_capture(0);
     append_message(bytes, message);
+    ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+  }
+  finish();
+  EXPECT_EQ(number("SELECT count(*) FROM process WHERE ending = 'refused'"),
+            static_cast<int64_t>(wrong.size()));
+}
+
+// What goes together is complete and in order.
+TEST_F(CollectorTest, every_wrong_part_of_regions_and_pictures_is_refused) {
+  const PassPicture picture{.width = 2, .height = 3};
+  const Submission next{2, 0, 1, 12, 7};
+  const std::vector<std::vector<AnyMessage>> wrong = {
+      {PassRegions{.execution = 1}},
+      {PassRegions{.execution = -1}},
+      {PassRegions{.pass = 1}},
+      {PassRegions{.width = 100, .height = 50, .region_width = 64}},
+      {PassRegions{.width = 0, .height = 50, .region_width = 64, .region_height = 64}},
+      {PassRegions{.width = ~0u, .height = ~0u, .region_width = 1, .region_height = 1}},
+      {kRegions, RegionValues{2, {1, 2, 3, 4}}},
+      {kRegions, RegionValues{1, {1, 2, 3, 4, 5}}},
+      {kRegions, RegionValues{1, {}}},
+      {kRegions, RegionValues{0, {1}}, RegionValues{1, {1}}},
+      {kRegions, RegionValues{0, {1}}, kRegions},
+      {kRegions, RegionValues{0, {1}}, next},
+      {next, RegionValues{0, {1}}},
+      {PassPicture{.pass = 1, .width = 1, .height = 1}},
+      {PassPicture{.width = 0, .height = 3}},
+      {PassPicture{.width = ~0u, .height = ~0u}},
+      {PictureRows{{1, 2}}},
+      {picture, PictureRows{{1, 2, 3}}},
+      {picture, PictureRows{}},
+      {picture, PictureRows{{1, 2, 3, 4, 5, 6, 7, 8}}},
+      {picture, PictureRows{{1, 2}}, picture},
+      {picture, PictureRows{{1, 2}}, kRegions},
+      {picture, PictureRows{{1, 2}}, next}};
+  for (const std::vector<AnyMessage>& messages : wrong) {
+    auto client = connect();
+    Bytes bytes = small_capture(0);
+    for (const AnyMessage& message : messages) append_message(bytes, message);
     ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
   }
   finish();

@@ -108,6 +108,9 @@ Status Ingest::on(stream::Device& device) {
     writer_.add_device_metric(added.row, static_cast<uint32_t>(added.metrics.size()), row);
     added.metrics.push_back(row);
   }
+  for (const std::string& name : device.region_counters) {
+    added.region_counters.push_back(writer_.add(RegionCounterRow{.name = name}));
+  }
   return {};
 }
 
@@ -237,6 +240,7 @@ Status Ingest::on(stream::Submission& submission) {
                     .number = submission.number,
                     .time_ns = submission.time_ns};
   if (Status found = resolve(labels_, submission.label, "label", row.label); !found) return found;
+  if (Status ended = regions_.end(); !ended) return ended;
   submission_ = writer_.add(row);
   submission_device_ = queue->device;
   executions_.clear();
@@ -437,5 +441,31 @@ Status Ingest::on(stream::FrameValues& values) {
   }
   return {};
 }
+
+Result<RowId> Ingest::pass_of(int64_t execution, uint32_t pass) const {
+  const auto index = static_cast<uint64_t>(execution);
+  if (index >= executions_.size()) return unknown("execution", index);
+  const std::vector<RowId>& passes = executions_[index].passes;
+  if (pass >= passes.size()) return unknown("pass", pass);
+  return passes[pass];
+}
+
+Status Ingest::on(stream::PassRegions& regions) {
+  const Result<RowId> pass = pass_of(regions.execution, regions.pass);
+  return pass ? regions_.begin(regions, *pass) : Status(pass.error());
+}
+
+Status Ingest::on(stream::RegionValues& values) {
+  const Device* device = find(devices_, submission_device_);
+  if (!device) return Error{"values without their regions"};
+  return regions_.add(values, device->region_counters);
+}
+
+Status Ingest::on(stream::PassPicture& picture) {
+  const Result<RowId> pass = pass_of(picture.execution, picture.pass);
+  return pass ? regions_.begin(picture, *pass) : Status(pass.error());
+}
+
+Status Ingest::on(stream::PictureRows& rows) { return regions_.add(rows); }
 
 }  // namespace tally::store

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/region_ingest.h"
 #include "store/stream.h"
 #include "store/writer.h"
 
@@ -16,7 +17,7 @@ namespace tally::store {
 
 class Ingest {
  public:
-  explicit Ingest(Writer& writer) : writer_(writer) {}
+  explicit Ingest(Writer& writer) : writer_(writer), regions_(writer) {}
 
   Status take(stream::AnyMessage& message);
   // The connection is gone; `refused` when it was ended because of what it sent.
@@ -35,6 +36,7 @@ class Ingest {
   struct Device {
     RowId row = 0;
     std::vector<RowId> metrics;
+    std::vector<RowId> region_counters;
   };
   struct Shader {
     RowId row = 0;
@@ -80,14 +82,20 @@ class Ingest {
   Status on(stream::NotInstrumented& news);
   Status on(stream::FrameCounter& counter);
   Status on(stream::FrameValues& values);
+  Status on(stream::PassRegions& regions);
+  Status on(stream::RegionValues& values);
+  Status on(stream::PassPicture& picture);
+  Status on(stream::PictureRows& rows);
 
   Status add_command(const stream::Command& command);
   Status add_stage(RowId command, const stream::StageValues& values, const Device& device);
   Status define(Ids& ids, Id id, RowId row);
   Status resolve(const Ids& ids, Id id, const char* what, std::optional<RowId>& row) const;
   Status find_pass(const stream::Command& command, std::optional<RowId>& pass) const;
+  Result<RowId> pass_of(int64_t execution, uint32_t pass) const;
 
   Writer& writer_;
+  RegionIngest regions_;
   RowId process_ = 0;
   int64_t pid_ = 0;
   bool closed_ = false;

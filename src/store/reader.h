@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ class Reader {
   Result<std::vector<CallRow>> calls() const;
   Result<std::vector<FrameRow>> frames() const;
   Result<std::vector<FrameCounterRow>> frame_counters() const;
+  Result<std::vector<RegionCounterRow>> region_counters() const;
   Result<std::vector<MessageRow>> messages() const;
 
   // Large tables are visited row by row in order of their keys; the visitor returns false to stop.
@@ -52,12 +54,22 @@ class Reader {
   Status for_each_block_count(const std::function<bool(const BlockCountRow&)>& visit) const;
   Status for_each_block_other(const std::function<bool(const BlockOtherRow&)>& visit) const;
 
+  // By pass, subpass and layer.
+  Status for_each_pass_regions(const std::function<bool(const PassRegionsRow&)>& visit) const;
+  // Those of one PassRegionsRow. A row with another number of values than there are regions is
+  // left out.
+  Status for_each_region_values(const PassRegionsRow& regions,
+                                const std::function<bool(const RegionValuesRow&)>& visit) const;
+  // None where there is no picture.
+  Result<std::optional<PassPictureRow>> pass_picture(RowId pass, uint32_t layer) const;
+
   // Any other question, in SQL over the documented schema.
   Result<Statement> query(std::string_view sql) const { return database_.prepare(sql); }
 
  private:
   Reader(Database database, std::string path, int64_t version);
   bool counts_frames() const { return version_ >= 2; }
+  bool counts_regions() const { return version_ >= 3; }
 
   Database database_;
   std::string path_;

@@ -4,6 +4,7 @@
 // clock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -204,6 +205,49 @@ struct PassRow {
   std::optional<RowId> label;
   std::optional<int64_t> gpu_begin_ns;
   std::optional<int64_t> gpu_time_ns;
+};
+
+// Something that is counted by region; devices that give it the same name share the row.
+struct RegionCounterRow {
+  RowId id = 0;
+  std::string name;
+};
+
+// A subpass and layer of a pass, divided into regions from the render area's corner on. The last
+// column and row may be partial.
+struct PassRegionsRow {
+  RowId id = 0;
+  RowId pass = 0;
+  uint32_t subpass = 0;
+  uint32_t layer = 0;
+  int64_t x = 0;  // the render area
+  int64_t y = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t region_width = 1;
+  uint32_t region_height = 1;
+
+  uint32_t columns() const { return width / region_width + (width % region_width != 0); }
+  uint32_t rows() const { return height / region_height + (height % region_height != 0); }
+};
+
+// A counter in all regions, row by row. Without a row it is 0 everywhere.
+struct RegionValuesRow {
+  RowId regions = 0;
+  RowId counter = 0;
+  std::vector<uint32_t> by_region;
+};
+
+// A layer of a pass's final image, as far as the render area.
+struct PassPictureRow {
+  RowId pass = 0;
+  uint32_t layer = 0;
+  uint32_t attachment = 0;  // index in the pass's attachments
+  uint32_t width = 0;
+  uint32_t height = 0;
+  std::vector<std::byte> png;
+
+  bool operator==(const PassPictureRow&) const = default;
 };
 
 struct CommandRow {

@@ -1,16 +1,21 @@
 #include "store/schema.h"
 
+#include <iterator>
+
 namespace tally::store {
 namespace {
 
 // Those of version 1 first, then what each version added.
-constexpr size_t kTablesOfVersion1 = 23;
+constexpr size_t kTablesOfVersion[] = {0, 23, 25, 29};
 constexpr const char* kTables[] = {
-    "capture",       "process", "device",          "queue",         "metric",
-    "device_metric", "module",  "shader",          "pipeline",      "object",
-    "label",         "call",    "frame",           "submission",    "execution",
-    "pass",          "command", "command_metric",  "block_cost",    "block_count",
-    "block_other",   "message", "pipeline_shader", "frame_counter", "frame_value"};
+    "capture",        "process",      "device",          "queue",         "metric",
+    "device_metric",  "module",       "shader",          "pipeline",      "object",
+    "label",          "call",         "frame",           "submission",    "execution",
+    "pass",           "command",      "command_metric",  "block_cost",    "block_count",
+    "block_other",    "message",      "pipeline_shader", "frame_counter", "frame_value",
+    "region_counter", "pass_regions", "region_values",   "pass_picture"};
+static_assert(std::size(kTablesOfVersion) == kCaptureVersion + 1);
+static_assert(std::size(kTables) == kTablesOfVersion[kCaptureVersion]);
 
 constexpr const char* kSchema = R"sql(
 CREATE TABLE capture (
@@ -205,6 +210,43 @@ CREATE TABLE pass (
 ) STRICT;
 CREATE INDEX pass_by_execution ON pass (execution);
 
+CREATE TABLE region_counter (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE pass_regions (
+  id INTEGER PRIMARY KEY,
+  pass INTEGER NOT NULL REFERENCES pass,
+  subpass INTEGER NOT NULL,
+  layer INTEGER NOT NULL,
+  x INTEGER NOT NULL,
+  y INTEGER NOT NULL,
+  width INTEGER NOT NULL,
+  height INTEGER NOT NULL,
+  region_width INTEGER NOT NULL,
+  region_height INTEGER NOT NULL
+) STRICT;
+CREATE INDEX pass_regions_by_pass ON pass_regions (pass);
+
+CREATE TABLE region_values (
+  regions INTEGER NOT NULL REFERENCES pass_regions,
+  counter INTEGER NOT NULL REFERENCES region_counter,
+  total INTEGER NOT NULL,
+  by_region BLOB NOT NULL,
+  PRIMARY KEY (regions, counter)
+) STRICT;
+
+CREATE TABLE pass_picture (
+  pass INTEGER NOT NULL REFERENCES pass,
+  layer INTEGER NOT NULL,
+  attachment INTEGER NOT NULL,
+  width INTEGER NOT NULL,
+  height INTEGER NOT NULL,
+  png BLOB NOT NULL,
+  PRIMARY KEY (pass, layer)
+) STRICT;
+
 CREATE TABLE command (
   id INTEGER PRIMARY KEY,
   execution INTEGER NOT NULL REFERENCES execution,
@@ -323,8 +365,7 @@ SELECT id, path FROM path;
 const char* schema_sql() { return kSchema; }
 
 std::span<const char* const> schema_tables(int64_t version) {
-  const std::span<const char* const> all(kTables);
-  return version == 1 ? all.first(kTablesOfVersion1) : all;
+  return std::span<const char* const>(kTables).first(kTablesOfVersion[version]);
 }
 
 }  // namespace tally::store

@@ -10,7 +10,7 @@ namespace tally::store {
 
 inline constexpr int32_t kCaptureApplicationId =
     0x54414C59;                                // "TALY", in SQLite's header at offset 68
-inline constexpr int32_t kCaptureVersion = 2;  // PRAGMA user_version
+inline constexpr int32_t kCaptureVersion = 3;  // PRAGMA user_version
 // The oldest that is still read: each version only added tables to the one before.
 inline constexpr int32_t kOldestCaptureVersion = 1;
 

@@ -29,13 +29,17 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 2;
+inline constexpr uint32_t kStreamVersion = 3;
 inline constexpr size_t kGreetingBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
 inline constexpr size_t kMaxModuleBytes = size_t{64} << 20;
 inline constexpr size_t kMaxMessageBytes = size_t{4} << 20;
 inline constexpr size_t kMaxTextBytes = size_t{64} << 10;
+
+// What is not sent because it is larger.
+inline constexpr uint64_t kMaxRegions = uint64_t{1} << 22;        // of a subpass and layer
+inline constexpr uint64_t kMaxPicturePixels = uint64_t{1} << 25;  // of a layer
 
 using Id = uint64_t;
 
@@ -84,8 +88,10 @@ struct Device {
   bool per_block = false;
   std::string not_captured;
   std::vector<Metric> metrics;
+  std::vector<std::string> region_counters;  // names; empty: passes are not counted by region
   TALLY_STREAM_FIELDS(id, name, type, vendor_id, device_id, api_version, driver_name, driver_info,
-                      driver_version, uuid, timestamp_period_ns, per_block, not_captured, metrics)
+                      driver_version, uuid, timestamp_period_ns, per_block, not_captured, metrics,
+                      region_counters)
 };
 
 struct Queue {
@@ -314,12 +320,56 @@ struct FrameValues {
   TALLY_STREAM_FIELDS(device, frame, values)
 };
 
+// The regions of one subpass and layer of a pass, of an execution of the last Submission; sent
+// after the commands of all its executions. They begin at the render area's corner. Their values
+// follow.
+struct PassRegions {
+  int64_t execution = 0;  // position
+  uint32_t pass = 0;
+  uint32_t subpass = 0;
+  uint32_t layer = 0;
+  int64_t x = 0;  // the render area
+  int64_t y = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t region_width = 0;
+  uint32_t region_height = 0;
+  TALLY_STREAM_FIELDS(execution, pass, subpass, layer, x, y, width, height, region_width,
+                      region_height)
+};
+
+// Values of a counter in the regions of the last PassRegions, row by row. A message goes on where
+// the one before of the same counter ended. A counter that is not sent is 0 everywhere.
+struct RegionValues {
+  uint32_t counter = 0;  // of the device's region_counters
+  std::vector<uint32_t> values;
+  TALLY_STREAM_FIELDS(counter, values)
+};
+
+// A layer of a pass's final image, as far as its render area, of an execution of the last
+// Submission. Its rows follow from the top, each pixel as bytes R, G, B, A.
+struct PassPicture {
+  int64_t execution = 0;
+  uint32_t pass = 0;
+  uint32_t layer = 0;
+  uint32_t attachment = 0;  // of the pass's attachments
+  uint32_t width = 0;
+  uint32_t height = 0;
+  TALLY_STREAM_FIELDS(execution, pass, layer, attachment, width, height)
+};
+
+struct PictureRows {
+  std::vector<uint32_t> pixels;
+  TALLY_STREAM_FIELDS(pixels)
+};
+
 #undef TALLY_STREAM_FIELDS
 
 // The type byte is the index.
 using AnyMessage =
     std::variant<Hello, Goodbye, Device, Queue, Module, Shader, Pipeline, Object, Name, Label,
                  Frame, FrameEnded, Submission, Execution, Pass, Commands, BlockCosts, Dropped,
-                 Message, NotInstrumented, FrameCounter, FrameValues>;
+                 Message, NotInstrumented, FrameCounter, FrameValues, PassRegions, RegionValues,
+                 PassPicture, PictureRows>;
 
 }  // namespace tally::store::stream

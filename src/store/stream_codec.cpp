@@ -74,7 +74,7 @@ class Encoder {
     put(value.has_value());
     if (value) put(*value);
   }
-  void put(const std::vector<uint32_t>& words) {  // SPIR-V, as it is
+  void put(const std::vector<uint32_t>& words) {  // SPIR-V and the like, as it is
     varint(words.size());
     raw(words.data(), words.size() * sizeof(uint32_t));
   }

@@ -58,8 +58,8 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(command.stages.at(0).blocks.at(1).block, 2u);
 }
 
-// These bytes are version 2. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_2_has_these_bytes) {
+// These bytes are version 3. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_3_has_these_bytes) {
   Bytes bytes;
   append_greeting(bytes);
   append_message(bytes, Queue{2, 1, 0, 300, 7, 64});
@@ -70,15 +70,25 @@ TEST(StreamCodec, version_2_has_these_bytes) {
                                           .pipeline = 3,
                                           .stages = {{0, 32, {9}, {{0, 9}}, {}}}}}});
   append_message(bytes, FrameValues{1, 2, {{3, 300}}});
-  EXPECT_EQ(kStreamVersion, 2u);
+  append_message(bytes, PassRegions{1, 2, 0, 1, -4, 8, 300, 50, 64, 32});
+  append_message(bytes, RegionValues{5, {1, 0x10002}});
+  append_message(bytes, PassPicture{1, 2, 0, 1, 2, 3});
+  append_message(bytes, PictureRows{{0xff0102ff}});
+  EXPECT_EQ(kStreamVersion, 3u);
   EXPECT_THAT(
       octets(bytes),
-      ElementsAreArray<int>({'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P', 2,    0,    0,   0,   //
-                             8,   0,   0,   0,   3,   2,   1,   0,   0xac, 0x02, 7,   64,  //
-                             7,   0,   0,   0,   9,   1,   0,   3,   'S',  'k',  'y',      //
-                             24,  0,   0,   0,   15,  1,   2,   15,  3,    8,    2,   2,  3, 0,
-                             0,   0,   0,   0,   0,   1,   0,   32,  1,    9,    1,   0,  9, 0,  //
-                             7,   0,   0,   0,   21,  1,   4,   1,   3,    0xac, 2}));
+      ElementsAreArray<int>(
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 3,    0,    0,   0,   //
+           8,   0,   0,   0,   3,   2,   1,    0,   0xac, 0x02, 7,   64,  //
+           7,   0,   0,   0,   9,   1,   0,    3,   'S',  'k',  'y',      //
+           24,  0,   0,   0,   15,  1,   2,    15,  3,    8,    2,   2,    3, 0,  0,  0,
+           0,   0,   0,   1,   0,   32,  1,    9,   1,    0,    9,   0,                    //
+           7,   0,   0,   0,   21,  1,   4,    1,   3,    0xac, 2,                         //
+           12,  0,   0,   0,   22,  2,   2,    0,   1,    7,    16,  0xac, 2, 50, 64, 32,  //
+           11,  0,   0,   0,   23,  5,   2,    1,   0,    0,    0,   2,    0, 1,
+           0,                                                       //
+           7,   0,   0,   0,   24,  2,   2,    0,   1,    2,    3,  //
+           6,   0,   0,   0,   25,  1,   0xff, 2,   1,    0xff}));
 }
 
 TEST(StreamCodec, every_truncated_message_is_refused) {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "picture/png.h"
+
 namespace tally::store {
 namespace {
 
@@ -67,6 +69,24 @@ void write_values(Writer& writer, const TestCapture& ids) {
       .command = ids.dispatch, .stage = kCompute, .metric = ids.executions, .value = 0});
 }
 
+// Four regions, the right ones 36 wide and the lower ones 18 high; a picture of red and green.
+void write_regions(Writer& writer, TestCapture& ids) {
+  ids.warps = writer.add(RegionCounterRow{.name = "Fragment warps"});
+  ids.invocations = writer.add(RegionCounterRow{.name = "Fragment invocations"});
+  ids.regions = writer.add(PassRegionsRow{.pass = ids.pass,
+                                          .x = 4,
+                                          .y = 8,
+                                          .width = 100,
+                                          .height = 50,
+                                          .region_width = 64,
+                                          .region_height = 32});
+  writer.add(RegionValuesRow{
+      .regions = ids.regions, .counter = ids.invocations, .by_region = {10, 0, ~0u, 7}});
+  const auto png = encode_png({2, 1, {0xff0000ff, 0xff00ff00}});
+  require(png ? Status{} : Status{png.error()});
+  writer.add(PassPictureRow{.pass = ids.pass, .width = 2, .height = 1, .png = *png});
+}
+
 }  // namespace
 
 CaptureRow test_capture_row() {
@@ -113,6 +133,7 @@ TestCapture write_test_rows(Writer& writer) {
                                        .gpu_begin_ns = 40,
                                        .gpu_time_ns = 5});
   write_values(writer, ids);
+  write_regions(writer, ids);
   ids.frame_counter = writer.add(FrameCounterRow{.device = ids.device,
                                                  .group = "Frame",
                                                  .name = "CPU time in swaps",

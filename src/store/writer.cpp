@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -64,6 +65,7 @@ struct Writer::State {
   std::map<std::string, Statement, std::less<>> statements;
   std::map<std::pair<std::string, std::string>, RowId> metrics;
   std::map<std::string, RowId> modules;
+  std::map<std::string, RowId> region_counters;
   std::map<std::pair<RowId, std::string>, RowId> labels;
   std::map<std::pair<std::string, std::string>, RowId> calls;
 
@@ -264,6 +266,31 @@ RowId Writer::add(const PassRow& row) {
                         row.render_pass, row.framebuffer, int64_t{row.width}, int64_t{row.height},
                         int64_t{row.layers}, int64_t{row.view_mask}, row.attachments, row.label,
                         row.gpu_begin_ns, row.gpu_time_ns);
+}
+
+RowId Writer::add(const RegionCounterRow& row) {
+  return state_->intern(state_->region_counters, row.name, [&] {
+    return state_->insert("INSERT INTO region_counter VALUES (NULL, ?)", row.name);
+  });
+}
+
+RowId Writer::add(const PassRegionsRow& row) {
+  return state_->insert("INSERT INTO pass_regions VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        row.pass, int64_t{row.subpass}, int64_t{row.layer}, row.x, row.y,
+                        int64_t{row.width}, int64_t{row.height}, int64_t{row.region_width},
+                        int64_t{row.region_height});
+}
+
+void Writer::add(const RegionValuesRow& row) {
+  const uint64_t total = std::accumulate(row.by_region.begin(), row.by_region.end(), uint64_t{0});
+  state_->run("INSERT OR REPLACE INTO region_values VALUES (?, ?, ?, ?)", row.regions, row.counter,
+              stored(total), std::as_bytes(std::span(row.by_region)));
+}
+
+void Writer::add(const PassPictureRow& row) {
+  state_->run("INSERT OR REPLACE INTO pass_picture VALUES (?, ?, ?, ?, ?, ?)", row.pass,
+              int64_t{row.layer}, int64_t{row.attachment}, int64_t{row.width}, int64_t{row.height},
+              std::span<const std::byte>(row.png));
 }
 
 RowId Writer::add(const CommandRow& row) {

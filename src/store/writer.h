@@ -22,7 +22,7 @@ class Writer {
   ~Writer();  // commits, and leaves the capture marked as unfinished
 
   // Each returns the id of the new row, or of the equal row that is already there (metric, module
-  // by hash, label, call).
+  // by hash, label, call, region counter).
   RowId add(const ProcessRow& row);
   RowId add(const DeviceRow& row);
   RowId add(const QueueRow& row);
@@ -38,9 +38,13 @@ class Writer {
   RowId add(const SubmissionRow& row);
   RowId add(const ExecutionRow& row);
   RowId add(const PassRow& row);
+  RowId add(const RegionCounterRow& row);
+  RowId add(const PassRegionsRow& row);
   RowId add(const CommandRow& row);
   RowId add(const MessageRow& row);
   void add(const FrameValueRow& row);
+  void add(const RegionValuesRow& row);
+  void add(const PassPictureRow& row);
   void add(const CommandMetricRow& row);
   void add(
       const BlockCostRow& row);  // a second cost of the same shader, block and metric is ignored

@@ -21,10 +21,11 @@ ALLOWED = {
     "counters": {"base", "catalogue", "spirv", "spirv/pass", "probe", "vk"},
     "capture": {"base", "catalogue", "vk", "store"} | BLOCK_MAP,
     "egl": {"base", "catalogue"} | STREAM,
-    "store": {"base", "catalogue"},
+    "picture": {"base"},
+    "store": {"base", "catalogue", "picture"},
     "analysis": {"base", "store", "catalogue"} | BLOCK_MAP,
-    "report": {"base", "analysis", "store", "catalogue"},
-    "cli": {"base", "report", "analysis", "store", "catalogue"},
+    "report": {"base", "analysis", "store", "catalogue", "picture"},
+    "cli": {"base", "report", "analysis", "store", "catalogue", "picture"},
 }
 # Inside counters: a room may include the rooms below its own.
 COUNTERS_LEVEL = {"entry": 5, "state": 4, "result": 3, "source": 2, "shader": 1, "memory": 0}

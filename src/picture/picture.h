@@ -1,0 +1,19 @@
+// A picture in memory: rows of pixels from the top, each the bytes R, G, B, A as a PNG has them
+// (sRGB, alpha not multiplied in).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tally {
+
+struct Picture {
+  uint32_t width = 0;
+  uint32_t height = 0;
+  std::vector<uint32_t> pixels;
+
+  uint32_t& at(uint32_t x, uint32_t y) { return pixels[size_t{y} * width + x]; }
+  uint32_t at(uint32_t x, uint32_t y) const { return pixels[size_t{y} * width + x]; }
+};
+
+}  // namespace tally
