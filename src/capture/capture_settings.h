@@ -23,6 +23,7 @@ struct CaptureSettings {
   FrameRange frames;           // frames
   std::string shader_pattern;  // shader: glob over names and hashes, "" = all
   bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
+  bool regions = false;        // regions: render passes by region
   size_t queue_bytes = 0;      // queue_mib: what may wait for the receiver
   std::chrono::milliseconds
       patience{};  // patience_ms: how long a frame waits for the receiver before it drops details

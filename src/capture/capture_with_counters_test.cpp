@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstring>
+
 #include "capture/testing/session.h"
 
 namespace tally::capture::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr const char* kLayers = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters";
@@ -65,6 +69,102 @@ TEST(CaptureWithCounters, threads_and_devices_are_exact) {
   EXPECT_EQ(run({.scenario = "two_devices"})
                 .number("SELECT sum(executions) FROM block_count WHERE block = 0"),
             (1 + 2) * kGroup);
+}
+
+// --- by region
+
+Session run_by_region(const std::string& scenario, const std::string& region_size = "16x16") {
+  return run({.scenario = scenario,
+              .environment = {{"TALLY_REGIONS", "1"}, {"TALLY_REGION_SIZE", region_size}}});
+}
+
+constexpr const char* kInvocations =
+    " FROM region_values JOIN region_counter ON region_counter.id = counter JOIN pass_regions ON "
+    "pass_regions.id = regions WHERE name = 'Fragment invocations' ";
+
+// The values of all regions of a subpass and layer of the capture's only pass with regions.
+std::vector<uint32_t> invocations(const Session& session, int subpass = 0, int layer = 0) {
+  Result<store::Statement> rows = session.reader().query(
+      std::string("SELECT by_region") + kInvocations + "AND subpass = ? AND layer = ?");
+  EXPECT_TRUE(rows.ok()) << rows.error().message;
+  rows->bind(int64_t{subpass}).bind(int64_t{layer});
+  std::vector<uint32_t> values;
+  if (!rows->step()) return values;
+  values.resize(rows->blob(0).size() / sizeof(uint32_t));
+  std::memcpy(values.data(), rows->blob(0).data(), rows->blob(0).size());
+  EXPECT_FALSE(rows->step()) << "more than one";
+  return values;
+}
+
+std::vector<uint32_t> everywhere(size_t regions, uint32_t value) {
+  return std::vector<uint32_t>(regions, value);
+}
+
+TEST(CaptureByRegion, every_region_of_a_pass_has_its_invocations) {
+  const Session session = run_by_region("render_pass");
+  EXPECT_EQ(invocations(session), everywhere(4 * 4, 16 * 16 * (2 + 3)));
+  EXPECT_EQ(executions(session), (std::vector<int64_t>{3 * 2, 3 * 3}))
+      << "vertices: both extensions in one pass";
+  EXPECT_EQ(session.number("SELECT count(*) FROM region_counter"), 20);
+  EXPECT_EQ(session.number("SELECT total FROM region_values JOIN region_counter ON "
+                           "region_counter.id = counter WHERE name = 'Fragment warps'"),
+            session.number(std::string("SELECT total / 8") + kInvocations));
+  EXPECT_EQ(session.text("SELECT x || ' ' || y || ' ' || width || ' ' || height || ' ' || "
+                         "region_width || ' ' || region_height FROM pass_regions"),
+            "0 0 64 64 16 16");
+}
+
+TEST(CaptureByRegion, nothing_is_there_unless_it_is_asked_for) {
+  const Session session = run({.scenario = "render_pass"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM region_counter"), 0);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass_regions"), 0);
+}
+
+TEST(CaptureByRegion, secondaries_that_continue_a_pass_count_in_it) {
+  EXPECT_EQ(invocations(run_by_region("secondaries")), everywhere(4 * 4, 16 * 16 * (2 + 2 * 5)));
+}
+
+// It began in another command buffer, and the part that ends it has the values of all of it.
+TEST(CaptureByRegion, a_pass_that_is_resumed_has_the_values_of_all_its_parts) {
+  const Session session = run_by_region("suspended");
+  EXPECT_EQ(invocations(session), everywhere(4 * 4, 16 * 16 * (1 + 2 + 3)));
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass"), 2);
+  EXPECT_EQ(session.number("SELECT pass FROM pass_regions"),
+            session.number("SELECT max(id) FROM pass"));
+}
+
+TEST(CaptureByRegion, each_view_has_regions_of_its_own_from_the_corner_of_the_render_area) {
+  const Session session = run_by_region("views");
+  // The area is 40 x 20 from (8, 4): the last column is 8 wide, the last row 4 high.
+  const std::vector<uint32_t> twice{512, 512, 256, 128, 128, 64};
+  EXPECT_EQ(invocations(session, 0, 0), twice);
+  EXPECT_THAT(invocations(session, 0, 1), IsEmpty());
+  EXPECT_EQ(invocations(session, 0, 2), twice);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass_regions"), 3);
+  EXPECT_EQ(session.text("SELECT x || ' ' || y || ' ' || width || ' ' || height FROM pass_regions"),
+            "8 4 40 20");
+}
+
+TEST(CaptureByRegion, each_subpass_has_its_own_values) {
+  const Session session = run_by_region("subpasses");
+  EXPECT_EQ(invocations(session, 0), everywhere(4 * 4, 16 * 16));
+  EXPECT_EQ(invocations(session, 1), everywhere(4 * 4, 16 * 16 * 2));
+}
+
+TEST(CaptureByRegion, each_execution_of_a_recording_has_its_own_values) {
+  const Session session = run_by_region("passes_again");
+  EXPECT_EQ(session.number(std::string("SELECT count(*)") + kInvocations), 20);
+  EXPECT_EQ(session.number(std::string("SELECT count(DISTINCT pass)") + kInvocations +
+                           "AND total = 64 * 64 * 3"),
+            20);
+}
+
+TEST(CaptureByRegion, where_nothing_below_offers_it_that_is_said) {
+  const Session session({.scenario = "render_pass", .environment = {{"TALLY_REGIONS", "1"}}});
+  EXPECT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass_regions"), 0);
+  EXPECT_THAT(session.text("SELECT text FROM message"),
+              HasSubstr("neither the driver nor VK_LAYER_TALLY_counters offers"));
 }
 
 TEST(CaptureWithCounters, long_command_buffers_are_exact) {

@@ -1,8 +1,10 @@
 #include "capture/command_buffer.h"
 
+#include <bit>
 #include <utility>
 
 #include "capture/device.h"
+#include "vk/chain.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
@@ -35,6 +37,8 @@ CommandBuffer::CommandBuffer(Device& device, VkCommandBuffer handle, bool primar
                    (pool.queue_flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0),
       can_time_(!pool.protected_memory && pool.timestamp_bits != 0 &&
                 device.channel().settings().gpu_time),
+      can_count_regions_(device.regions().enabled() && !pool.protected_memory &&
+                         (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
       object_(std::make_shared<Object>(device.channel().new_id(), "VkCommandBuffer",
                                        vk::handle_bits(handle))) {}
 
@@ -51,16 +55,18 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
   if (device_.frames().over() || device_.stopped()) return;
   recording_ = std::make_shared<Recording>(
-      device_.handle(), table_, device_.timestamps(), object_, device_.next_recording(),
-      (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
+      device_.handle(), table_, device_.timestamps(), device_.host_memory(), object_,
+      device_.next_recording(), (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
 }
 
 // Makes the values of the whole command buffer readable by the host, once it is at its end.
 void CommandBuffer::end() {
   deactivate();
   if (!recording_ || !needs_barrier_ || !primary_ || between_suspended_) return;
+  // Values by region are written as colour attachments are.
   const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
-                                VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
+                                VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT,
+                                VK_ACCESS_HOST_READ_BIT};
   table_.CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                             0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
@@ -156,6 +162,30 @@ uint32_t CommandBuffer::begin_pass(RecordedPass pass) {
   return static_cast<uint32_t>(recording_->passes.size() - 1);
 }
 
+void CommandBuffer::prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses) {
+  if (!can_count_regions_) return;
+  std::string reason;
+  if (vk::find_in_chain<VkBaseInStructure>(chain, kRegionBeginType)) {
+    reason = "the application counts it by region itself";
+  } else {
+    const auto views = static_cast<uint32_t>(std::bit_width(pass.view_mask));
+    const PassShape shape{pass.area, subpasses, views != 0 ? views : pass.layers};
+    pass.regions = device_.regions().prepare(shape, recording_->host_pieces, reason);
+  }
+  if (pass.regions) {
+    needs_barrier_ = true;
+  } else {
+    device_.channel().message(store::Severity::Warning,
+                              "a render pass is not captured by region: " + reason);
+  }
+}
+
+const RecordedRegions* CommandBuffer::regions() const {
+  if (!recording_ || !pass_) return nullptr;
+  const auto& regions = recording_->passes[*pass_].regions;
+  return regions ? &*regions : nullptr;
+}
+
 void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
                                       VkSubpassContents contents) {
   if (!recording_) return;
@@ -163,12 +193,12 @@ void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
   RecordedPass pass;
   pass.render_pass = device_.passes().find(info.renderPass);
   pass.framebuffer = device_.passes().find(info.framebuffer);
-  pass.width = info.renderArea.extent.width;
-  pass.height = info.renderArea.extent.height;
+  pass.area = info.renderArea;
   if (pass.framebuffer) pass.layers = pass.framebuffer->layers;
   if (pass.render_pass) {
     pass.view_mask = pass.render_pass->view_mask;
     pass.attachments = pass.render_pass->attachments;
+    prepare_regions(pass, info.pNext, pass.render_pass->subpasses);
   }
   pass_ = begin_pass(std::move(pass));
   subpass_ = 0;
@@ -188,6 +218,7 @@ void CommandBuffer::after_end_pass() {
   if (!recording_ || !pass_) return;
   const uint32_t pair = recording_->passes[*pass_].timestamps;
   if (pair != RecordedCommand::kNone) recording_->timestamps.end(handle_, pair);
+  recording_->passes[*pass_].ended = true;
   pass_.reset();
   scope_ = Scope::Outside;
 }
@@ -206,11 +237,11 @@ void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
   } else {
     RecordedPass pass;
     pass.dynamic = true;
-    pass.width = info.renderArea.extent.width;
-    pass.height = info.renderArea.extent.height;
+    pass.area = info.renderArea;
     pass.layers = info.layerCount;
     pass.view_mask = info.viewMask;
     pass.attachments = device_.passes().attachments(info);
+    prepare_regions(pass, info.pNext, 1);
     pass_ = begin_pass(std::move(pass));
   }
   between_suspended_ = false;

@@ -60,6 +60,8 @@ class CommandBuffer {
   void before_begin_rendering(const VkRenderingInfo& info);
   void before_end_rendering();
   void after_end_rendering();
+  // The values by region that the pass which is being begun asks for; null: none.
+  const RecordedRegions* regions() const;
   void execute(uint32_t count, const VkCommandBuffer* secondaries);
 
   void push_label(const char* name);
@@ -73,6 +75,7 @@ class CommandBuffer {
   void deactivate();
   std::optional<TimestampPair> begin_time();
   uint32_t begin_pass(RecordedPass pass);
+  void prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses);
   const std::shared_ptr<Pipeline>& pipeline_for(store::Function function) const;
   Id label() const { return labels_.empty() ? 0 : labels_.back(); }
 
@@ -82,6 +85,7 @@ class CommandBuffer {
   const bool primary_;
   const bool can_measure_;
   const bool can_time_;
+  const bool can_count_regions_;
   const std::shared_ptr<Object> object_;
   std::shared_ptr<Recording> recording_;  // null: nothing of it is captured
 

@@ -56,9 +56,11 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<Channel> chan
       shaders_(*channel_),
       passes_(*channel_),
       timestamps_(handle, table_),
+      host_memory_(handle, table_, setup.regions.memory),
+      regions_(std::move(setup.regions)),
       fences_(handle, table_),
       frames_(channel_->settings().frames, store::monotonic_ns()),
-      reporter_(*channel_, shaders_, std::move(setup.description)) {
+      reporter_(*channel_, shaders_, regions_, std::move(setup.description)) {
   table_.load([&](const char* name) { return next.get_device_proc_addr(handle, name); });
   reporter_.announce_device();
 }
@@ -69,6 +71,7 @@ Device::~Device() {
   for (const auto& queue : queues_.values()) queues_.take(queue->handle);
   for (const auto& buffer : command_buffers_.values()) buffer->reset();
   timestamps_.destroy_all();
+  host_memory_.destroy_all();
   fences_.destroy_all();
 }
 
@@ -155,11 +158,13 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
 }
 
 // A recording that is not for simultaneous use has completed before it is submitted again: its
-// values are read first, so that each submission's are its own.
+// values are read first, so that each submission's are its own. One with values by region is waited
+// for in any case, because they are overwritten.
 void Device::await_earlier(const Submission& submission) {
   for (const Execution& execution : submission.executions) {
     const Recording* recording = execution.recording.get();
-    if (recording->simultaneous() || recording->pending() == 0) continue;
+    if (recording->pending() == 0) continue;
+    if (recording->simultaneous() && !recording->has_regions()) continue;
     const auto executes_it = [&](const HarvestItem& item) {
       return item.submission &&
              std::any_of(

@@ -11,9 +11,11 @@
 #include "capture/command_buffer.h"
 #include "capture/frames.h"
 #include "capture/harvester.h"
+#include "capture/host_memory.h"
 #include "capture/instance.h"
 #include "capture/live_totals.h"
 #include "capture/passes.h"
+#include "capture/region_capture.h"
 #include "capture/reporter.h"
 #include "capture/shaders.h"
 #include "capture/tables.h"
@@ -27,6 +29,13 @@ struct DeviceSetup {
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
   stream::Device description;
   std::vector<VkQueueFamilyProperties> families;
+  RegionSetup regions;
+
+  void refuse_regions(std::string reason) {
+    regions = {};
+    regions.reason = std::move(reason);
+    description.region_counters.clear();
+  }
 };
 
 struct Queue : Definable {
@@ -56,6 +65,8 @@ class Device {
   ShaderRegistry& shaders() { return shaders_; }
   PassRegistry& passes() { return passes_; }
   TimestampPools& timestamps() { return timestamps_; }
+  HostMemory& host_memory() { return host_memory_; }
+  const RegionCapture& regions() const { return regions_; }
   Frames& frames() { return frames_; }
 
   // What is recorded and submitted now is to be measured: for the receiver, or the live counters.
@@ -119,6 +130,8 @@ class Device {
   ShaderRegistry shaders_;
   PassRegistry passes_;
   TimestampPools timestamps_;
+  HostMemory host_memory_;
+  const RegionCapture regions_;
   FencePool fences_;
   Frames frames_;
   Reporter reporter_;

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <tally/vulkan_arm.h>
 
-#include <algorithm>
-#include <cstring>
 #include <span>
 #include <string>
+
+#include "capture/region_setup.h"
 
 namespace tally::capture {
 namespace {
@@ -55,24 +55,6 @@ void describe(const InstanceTable& table, VkPhysicalDevice device, stream::Devic
   description.driver_info = driver.driverInfo;
 }
 
-bool offers_extension(const InstanceTable& table, VkPhysicalDevice device) {
-  uint32_t count = 0;
-  std::vector<VkExtensionProperties> extensions;
-  VkResult result = VK_INCOMPLETE;
-  while (result == VK_INCOMPLETE) {
-    if (table.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) {
-      return false;
-    }
-    extensions.resize(count);
-    result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
-  }
-  extensions.resize(count);
-  return result == VK_SUCCESS &&
-         std::any_of(extensions.begin(), extensions.end(), [](const VkExtensionProperties& one) {
-           return std::strcmp(one.extensionName, kExtension) == 0;
-         });
-}
-
 bool offers_feature(const InstanceTable& table, VkPhysicalDevice device) {
   VkPhysicalDeviceShaderInstrumentationFeaturesARM features{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM};
@@ -97,17 +79,13 @@ void describe_metrics(const InstanceTable& table, VkPhysicalDevice device,
   }
 }
 
-bool enables_extension(const VkDeviceCreateInfo& info) {
-  return std::any_of(info.ppEnabledExtensionNames,
-                     info.ppEnabledExtensionNames + info.enabledExtensionCount,
-                     [](const char* name) { return std::strcmp(name, kExtension) == 0; });
-}
-
 std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
                            const VkDeviceCreateInfo& info) {
-  if (enables_extension(info)) return fmt::format("the application uses {} itself", kExtension);
+  if (enables_extension(info, kExtension)) {
+    return fmt::format("the application uses {} itself", kExtension);
+  }
   if (!table.GetPhysicalDeviceFeatures2 || !table.GetPhysicalDeviceProperties2 ||
-      !offers_extension(table, device) ||
+      !offers_extension(table, device, kExtension) ||
       !table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM ||
       !offers_feature(table, device)) {
     return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}", kExtension);
@@ -132,19 +110,46 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   table.GetPhysicalDeviceQueueFamilyProperties(physical_device, &count, nullptr);
   setup.families.resize(count);
   table.GetPhysicalDeviceQueueFamilyProperties(physical_device, &count, setup.families.data());
+  if (instance.settings().regions && !instance.settings().socket.empty() &&
+      setup.description.not_captured.empty()) {
+    setup.regions = inspect_regions(table, physical_device, info, setup.families);
+    setup.description.region_counters = setup.regions.names;
+  }
   return setup;
 }
 
-CapturedDeviceInfo::CapturedDeviceInfo(const VkDeviceCreateInfo& info)
+CapturedDeviceInfo::CapturedDeviceInfo(const VkDeviceCreateInfo& info, const RegionSetup& regions)
     : info_(info),
+      chain_(info.pNext),
       extensions_(info.ppEnabledExtensionNames,
-                  info.ppEnabledExtensionNames + info.enabledExtensionCount),
-      features_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM,
-                const_cast<void*>(info.pNext), VK_TRUE} {
+                  info.ppEnabledExtensionNames + info.enabledExtensionCount) {
   extensions_.push_back(kExtension);
+  chain_.add(VkPhysicalDeviceShaderInstrumentationFeaturesARM{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE});
+  if (regions.enabled) enable_regions(regions.add_address_extension);
   info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
   info_.ppEnabledExtensionNames = extensions_.data();
-  info_.pNext = &features_;
+  info_.pNext = chain_.head();
+}
+
+void CapturedDeviceInfo::enable_regions(bool add_address_extension) {
+  extensions_.push_back(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
+  chain_.add(VkPhysicalDevicePerformanceCountersByRegionFeaturesARM{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
+      VK_TRUE});
+  if (add_address_extension) extensions_.push_back(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+  if (auto* core = chain_.find<VkPhysicalDeviceVulkan12Features>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    core->bufferDeviceAddress = VK_TRUE;
+  } else if (auto* own = chain_.find<VkPhysicalDeviceBufferDeviceAddressFeatures>(
+                 VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)) {
+    own->bufferDeviceAddress = VK_TRUE;
+  } else {
+    VkPhysicalDeviceBufferDeviceAddressFeatures features{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    features.bufferDeviceAddress = VK_TRUE;
+    chain_.add(features);
+  }
 }
 
 }  // namespace tally::capture

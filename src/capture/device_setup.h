@@ -8,6 +8,7 @@
 
 #include "capture/device.h"
 #include "capture/instance.h"
+#include "vk/chain.h"
 
 namespace tally::capture {
 
@@ -15,18 +16,21 @@ namespace tally::capture {
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
                            const VkDeviceCreateInfo& info, Id id);
 
-// The application's create info with VK_ARM_shader_instrumentation enabled.
+// The application's create info with VK_ARM_shader_instrumentation enabled, and with what counting
+// by region needs where `regions` is.
 class CapturedDeviceInfo {
  public:
-  explicit CapturedDeviceInfo(const VkDeviceCreateInfo& info);
+  CapturedDeviceInfo(const VkDeviceCreateInfo& info, const RegionSetup& regions);
   CapturedDeviceInfo(const CapturedDeviceInfo&) = delete;
   CapturedDeviceInfo& operator=(const CapturedDeviceInfo&) = delete;
   const VkDeviceCreateInfo* get() const { return &info_; }
 
  private:
+  void enable_regions(bool add_address_extension);
+
   VkDeviceCreateInfo info_;
+  vk::ChainCopy chain_;
   std::vector<const char*> extensions_;
-  VkPhysicalDeviceShaderInstrumentationFeaturesARM features_;
 };
 
 }  // namespace tally::capture

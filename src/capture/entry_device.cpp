@@ -72,6 +72,18 @@ VkResult create_bystander(const Creation& creation) {
   return result;
 }
 
+VkResult create_with(const Creation& creation, const RegionSetup& regions) {
+  const CapturedDeviceInfo info(creation.info, regions);
+  return creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
+}
+
+void tell_no_regions(Channel& channel, const DeviceSetup& setup) {
+  if (setup.regions.reason.empty()) return;
+  channel.message(store::Severity::Warning,
+                  fmt::format("{}: render passes are not captured by region: {}",
+                              setup.description.name, setup.regions.reason));
+}
+
 VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> channel) {
   DeviceSetup setup = inspect_device(*creation.instance, creation.physical_device, creation.info,
                                      channel->new_id());
@@ -79,10 +91,15 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> chan
                                            VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
   std::string& reason = setup.description.not_captured;
   if (reason.empty()) {
-    const CapturedDeviceInfo info(creation.info);
-    const VkResult result =
-        creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
+    VkResult result = create_with(creation, setup.regions);
+    if (result != VK_SUCCESS && setup.regions.enabled) {
+      link.put_back();
+      setup.refuse_regions(fmt::format("the device could not be created with it (VkResult {})",
+                                       static_cast<int>(result)));
+      result = create_with(creation, setup.regions);
+    }
     if (result == VK_SUCCESS) {
+      tell_no_regions(*channel, setup);
       Device::add(std::make_shared<Device>(creation.instance, std::move(channel), *creation.device,
                                            creation.next, std::move(setup)));
       add_debug_utils(creation.instance->handle(), *creation.device, creation.next);

@@ -17,18 +17,36 @@ void around(VkCommandBuffer command_buffer, Before before, Call call, After afte
 
 void nothing(CommandBuffer&) {}
 
+template <typename Info>
+void ask_for_regions(const CommandBuffer& state, RegionBegin<Info>& begin) {
+  if (const RecordedRegions* regions = state.regions())
+    begin.ask(state.device().regions(), *regions);
+}
+
 VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass(VkCommandBuffer b, const VkRenderPassBeginInfo* info,
                                               VkSubpassContents contents) {
+  RegionBegin begin(*info);
   around(
-      b, [&](CommandBuffer& state) { state.before_begin_pass(*info, contents); },
-      [&](const DeviceTable& next) { next.CmdBeginRenderPass(b, info, contents); }, nothing);
+      b,
+      [&](CommandBuffer& state) {
+        state.before_begin_pass(*info, contents);
+        ask_for_regions(state, begin);
+      },
+      [&](const DeviceTable& next) { next.CmdBeginRenderPass(b, begin.info(), contents); },
+      nothing);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass2(VkCommandBuffer b, const VkRenderPassBeginInfo* info,
                                                const VkSubpassBeginInfo* subpass) {
+  RegionBegin begin(*info);
   around(
-      b, [&](CommandBuffer& state) { state.before_begin_pass(*info, subpass->contents); },
-      [&](const DeviceTable& next) { next.CmdBeginRenderPass2(b, info, subpass); }, nothing);
+      b,
+      [&](CommandBuffer& state) {
+        state.before_begin_pass(*info, subpass->contents);
+        ask_for_regions(state, begin);
+      },
+      [&](const DeviceTable& next) { next.CmdBeginRenderPass2(b, begin.info(), subpass); },
+      nothing);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdNextSubpass(VkCommandBuffer b, VkSubpassContents contents) {
@@ -57,9 +75,14 @@ VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass2(VkCommandBuffer b, const VkSubpassE
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer b, const VkRenderingInfo* info) {
+  RegionBegin begin(*info);
   around(
-      b, [&](CommandBuffer& state) { state.before_begin_rendering(*info); },
-      [&](const DeviceTable& next) { next.CmdBeginRendering(b, info); }, nothing);
+      b,
+      [&](CommandBuffer& state) {
+        state.before_begin_rendering(*info);
+        ask_for_regions(state, begin);
+      },
+      [&](const DeviceTable& next) { next.CmdBeginRendering(b, begin.info()); }, nothing);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdEndRendering(VkCommandBuffer b) {

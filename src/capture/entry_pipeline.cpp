@@ -113,7 +113,7 @@ VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* 
     std::string heard;
     VkResult result = VK_SUCCESS;
     {
-      const HeardReasons reasons;
+      const HeardReasons reasons(HeardReasons::kInstrumentation);
       result = call(device->table(), instrumented.data());
       heard = reasons.text();
     }

@@ -50,7 +50,16 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
     for (uint32_t i = 0; i < count; ++i) contents.add(infos[i]);
     if (queue) submission = device->before_submit(*queue, contents.buffers);
   });
-  const VkResult result = call(device->table());
+  VkResult result = VK_SUCCESS;
+  {
+    const HeardReasons reasons(HeardReasons::kRegions);
+    result = call(device->table());
+    vk::guarded_void([&] {
+      if (!reasons.text().empty()) {
+        device->channel().message(store::Severity::Warning, reasons.text());
+      }
+    });
+  }
   vk::guarded_void([&] {
     if (!queue) return;
     HarvestItem item;

@@ -75,11 +75,12 @@ std::shared_ptr<Instance> Instance::take(VkInstance handle) {
   return instances().take(vk::dispatch_key(handle));
 }
 
-HeardReasons::HeardReasons() : outer_(std::exchange(listening, this)) {}
+HeardReasons::HeardReasons(const char* topic)
+    : topic_(topic), outer_(std::exchange(listening, this)) {}
 HeardReasons::~HeardReasons() { listening = outer_; }
 
 void HeardReasons::hear(const VkDebugUtilsMessengerCallbackDataEXT& data) {
-  if (!listening || !data.pMessage || !std::strstr(data.pMessage, "instrument")) return;
+  if (!listening || !data.pMessage || !std::strstr(data.pMessage, listening->topic_)) return;
   std::string& text = listening->text_;
   if (text.size() > kMaxReason) return;
   if (!text.empty()) text += "; ";

@@ -41,11 +41,15 @@ class Instance {
   std::shared_ptr<Channel> channel_;
 };
 
-// While it exists, what layers and driver say on this thread through VK_EXT_debug_utils about
-// shader instrumentation is kept: the reason why a pipeline is not instrumented.
+// While it exists, what layers and driver say on this thread through VK_EXT_debug_utils about a
+// topic is kept: the reason why a pipeline is not instrumented, or a submission does not count.
 class HeardReasons {
  public:
-  HeardReasons();
+  static constexpr const char* kInstrumentation = "instrument";
+  static constexpr const char* kRegions = "by region";
+
+  // `topic`: words that messages about it have.
+  explicit HeardReasons(const char* topic);
   ~HeardReasons();
   HeardReasons(const HeardReasons&) = delete;
   HeardReasons& operator=(const HeardReasons&) = delete;
@@ -54,6 +58,7 @@ class HeardReasons {
   static void hear(const VkDebugUtilsMessengerCallbackDataEXT& data);
 
  private:
+  const char* const topic_;
   HeardReasons* const outer_;
   std::string text_;
 };

@@ -51,6 +51,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) 
   auto pass =
       std::make_shared<RenderPass>(channel_.new_id(), "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
+  pass->subpasses = info.subpassCount;
   const auto* views = vk::find_in_chain<VkRenderPassMultiviewCreateInfo>(
       info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
   for (uint32_t i = 0; views && i < views->subpassCount; ++i)
@@ -62,6 +63,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo2& info)
   auto pass =
       std::make_shared<RenderPass>(channel_.new_id(), "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
+  pass->subpasses = info.subpassCount;
   for (uint32_t i = 0; i < info.subpassCount; ++i) pass->view_mask |= info.pSubpasses[i].viewMask;
   render_passes_.insert(handle, std::move(pass));
 }

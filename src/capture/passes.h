@@ -23,7 +23,8 @@ struct Object : Definable {
 struct RenderPass : Object {
   using Object::Object;
   std::string attachments;  // JSON
-  uint32_t view_mask = 0;   // of all subpasses together
+  uint32_t subpasses = 1;
+  uint32_t view_mask = 0;  // of all subpasses together
 };
 
 struct Framebuffer : Object {

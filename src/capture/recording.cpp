@@ -1,5 +1,6 @@
 #include "capture/recording.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -27,8 +28,10 @@ void subtract_blocks(std::vector<uint64_t>& words, const std::vector<uint64_t>& 
 }  // namespace
 
 Recording::Recording(VkDevice device, const DeviceTable& table, TimestampPools& pools,
-                     std::shared_ptr<Object> command_buffer, int64_t number, bool simultaneous)
+                     HostMemory& memory, std::shared_ptr<Object> command_buffer, int64_t number,
+                     bool simultaneous)
     : timestamps(pools),
+      host_pieces(memory),
       device_(device),
       table_(table),
       command_buffer_(std::move(command_buffer)),
@@ -39,6 +42,10 @@ Recording::~Recording() {
   for (const VkShaderInstrumentationARM object : objects_) {
     table_.DestroyShaderInstrumentationARM(device_, object, nullptr);
   }
+}
+
+bool Recording::has_regions() const {
+  return std::ranges::any_of(passes, [](const RecordedPass& pass) { return !!pass.regions; });
 }
 
 RecordedCommand* Recording::add_command(store::Function function, std::span<const int64_t> values,

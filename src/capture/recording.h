@@ -15,7 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "capture/host_memory.h"
 #include "capture/passes.h"
+#include "capture/region_capture.h"
 #include "capture/shaders.h"
 #include "capture/tables.h"
 #include "capture/timestamps.h"
@@ -40,13 +42,14 @@ struct RecordedPass {
   bool dynamic = false;
   std::shared_ptr<RenderPass> render_pass;
   std::shared_ptr<Framebuffer> framebuffer;
-  uint32_t width = 0;
-  uint32_t height = 0;
+  VkRect2D area{};
   uint32_t layers = 0;
   uint32_t view_mask = 0;
   std::string attachments;
   Id label = 0;
   uint32_t timestamps = RecordedCommand::kNone;
+  bool ended = false;  // not suspended for good: its values by region are written
+  std::optional<RecordedRegions> regions;
 };
 
 class Recording;
@@ -66,7 +69,7 @@ class Recording {
   static constexpr uint32_t kResultsPerObject = 1024;
   static constexpr size_t kMaxCommands = size_t{1} << 20;
 
-  Recording(VkDevice device, const DeviceTable& table, TimestampPools& pools,
+  Recording(VkDevice device, const DeviceTable& table, TimestampPools& pools, HostMemory& memory,
             std::shared_ptr<Object> command_buffer, int64_t number, bool simultaneous);
   ~Recording();
   Recording(const Recording&) = delete;
@@ -88,6 +91,7 @@ class Recording {
   std::vector<RecordedSecondary> secondaries;
   uint64_t commands_lost = 0;  // beyond kMaxCommands
   Timestamps timestamps;
+  HostPieces host_pieces;
 
   // Afterwards.
   bool empty() const { return commands.empty() && passes.empty() && secondaries.empty(); }
@@ -95,6 +99,8 @@ class Recording {
   int64_t number() const { return number_; }
   bool simultaneous() const { return simultaneous_; }
   uint32_t results() const { return results_; }
+  // Has values that the next execution overwrites.
+  bool has_regions() const;
 
   // Before a submission executes it `runs` times: values of finished executions are cleared.
   // `uncaptured`: what it counts then is nobody's.

@@ -5,6 +5,7 @@
 
 #include "capture/command_messages.h"
 #include "capture/live_totals.h"
+#include "capture/region_messages.h"
 #include "capture/value_reader.h"
 #include "store/clock.h"
 
@@ -15,8 +16,9 @@ constexpr const char* kNoCounts = "no counts came back for it";
 
 }  // namespace
 
-Reporter::Reporter(Channel& channel, ShaderRegistry& shaders, stream::Device device)
-    : channel_(channel), shaders_(shaders), device_(std::move(device)) {
+Reporter::Reporter(Channel& channel, ShaderRegistry& shaders, const RegionCapture& regions,
+                   stream::Device device)
+    : channel_(channel), shaders_(shaders), regions_(regions), device_(std::move(device)) {
   layout_.metrics = device_.metrics;
   layout_.find_executions();
   live_places_ = LiveTotals::instance().list(layout_);
@@ -42,12 +44,17 @@ void Reporter::report(const Submission& submission) {
   const std::vector<Values> values = read_values(submission);
   count_live(submission, values);
   if (!channel_.receiving()) return;
+  if (write_as_there_is_room(submission, values)) write_regions(submission, values);
+}
+
+bool Reporter::write_as_there_is_room(const Submission& submission,
+                                      const std::vector<Values>& values) {
   const size_t limit = channel_.settings().queue_bytes;
   const bool congested = congested_frame_ == submission.frame.number;
   if (!congested) {
-    if (write(submission, values, true, limit)) return;
+    if (write(submission, values, true, limit)) return true;
     channel_.wait_below(limit / 2, channel_.settings().patience);
-    if (write(submission, values, true, limit)) return;
+    if (write(submission, values, true, limit)) return true;
     congested_frame_ = submission.frame.number;
   }
   Lost& lost = lost_[submission.frame.number];
@@ -57,9 +64,26 @@ void Reporter::report(const Submission& submission) {
   }
   // A quarter more for what is small and matters most.
   lost.blocks += commands;
-  if (write(submission, values, false, limit + limit / 4)) return;
+  if (write(submission, values, false, limit + limit / 4)) return true;
   lost_[submission.frame.number].blocks -= commands;
   lost_[submission.frame.number].commands += commands;
+  return false;
+}
+
+// While executions of a recording overlap, one overwrites the values of another.
+void Reporter::write_regions(const Submission& submission, const std::vector<Values>& values) {
+  RegionMessages messages(channel_, device_.id, regions_);
+  for (size_t i = 0; i < submission.executions.size(); ++i) {
+    const Recording& recording = *submission.executions[i].recording;
+    if (!recording.has_regions()) continue;
+    if (values[i].read.overlapped) {
+      channel_.message(store::Severity::Warning,
+                       "regions of render passes are missing: command buffers were executed again "
+                       "before their values could be read");
+    } else {
+      messages.send(static_cast<int64_t>(i), recording);
+    }
+  }
 }
 
 void Reporter::lost(const Submission& submission, const std::string& why) {
@@ -170,8 +194,8 @@ void Reporter::write_passes(Draft& draft, const Execution& execution, const Valu
                          pass.dynamic,
                          draft.need(pass.render_pass),
                          draft.need(pass.framebuffer),
-                         pass.width,
-                         pass.height,
+                         pass.area.extent.width,
+                         pass.area.extent.height,
                          pass.layers,
                          pass.view_mask,
                          pass.attachments,

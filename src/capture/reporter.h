@@ -16,6 +16,7 @@
 #include "capture/block_costs.h"
 #include "capture/channel.h"
 #include "capture/draft.h"
+#include "capture/region_capture.h"
 #include "capture/shaders.h"
 #include "capture/submission.h"
 
@@ -23,7 +24,8 @@ namespace tally::capture {
 
 class Reporter {
  public:
-  Reporter(Channel& channel, ShaderRegistry& shaders, stream::Device device);
+  Reporter(Channel& channel, ShaderRegistry& shaders, const RegionCapture& regions,
+           stream::Device device);
 
   Id device() const { return device_.id; }
   void announce_device();
@@ -52,8 +54,11 @@ class Reporter {
   std::vector<Values> read_values(const Submission& submission);
   void count_live(const Submission& submission, const std::vector<Values>& values);
   void note_missing_stages(const Execution& execution, Values& values);
+  // Whether the submission was sent, with or without blocks.
+  bool write_as_there_is_room(const Submission& submission, const std::vector<Values>& values);
   bool write(const Submission& submission, const std::vector<Values>& values, bool blocks,
              size_t limit);
+  void write_regions(const Submission& submission, const std::vector<Values>& values);
   void write_execution(Draft& draft, const Submission& submission, size_t index,
                        const Values& values, bool blocks);
   void write_passes(Draft& draft, const Execution& execution, const Values& values);
@@ -64,6 +69,7 @@ class Reporter {
 
   Channel& channel_;
   ShaderRegistry& shaders_;
+  const RegionCapture& regions_;
   stream::Device device_;
   MetricLayout layout_;
   std::vector<uint32_t> live_places_;  // of its metrics in the live totals

@@ -15,20 +15,24 @@ using PFN_vkCmdBindShadersEXT = void(VKAPI_PTR*)(VkCommandBuffer, uint32_t,
 using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, VkBool32,
                                                               const void*);
 
-#define TALLY_CAPTURE_INSTANCE_FUNCTIONS(X)     \
-  X(DestroyInstance, "")                        \
-  X(EnumerateDeviceExtensionProperties, "")     \
-  X(GetPhysicalDeviceProperties, "")            \
-  X(GetPhysicalDeviceProperties2, "KHR")        \
-  X(GetPhysicalDeviceFeatures2, "KHR")          \
-  X(GetPhysicalDeviceQueueFamilyProperties, "") \
-  X(CreateDebugUtilsMessengerEXT, "")           \
-  X(DestroyDebugUtilsMessengerEXT, "")          \
-  X(EnumeratePhysicalDeviceShaderInstrumentationMetricsARM, "")
+#define TALLY_CAPTURE_INSTANCE_FUNCTIONS(X)                     \
+  X(DestroyInstance, "")                                        \
+  X(EnumerateDeviceExtensionProperties, "")                     \
+  X(GetPhysicalDeviceMemoryProperties, "")                      \
+  X(GetPhysicalDeviceProperties, "")                            \
+  X(GetPhysicalDeviceProperties2, "KHR")                        \
+  X(GetPhysicalDeviceFeatures2, "KHR")                          \
+  X(GetPhysicalDeviceQueueFamilyProperties, "")                 \
+  X(CreateDebugUtilsMessengerEXT, "")                           \
+  X(DestroyDebugUtilsMessengerEXT, "")                          \
+  X(EnumeratePhysicalDeviceShaderInstrumentationMetricsARM, "") \
+  X(EnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM, "")
 
 #define TALLY_CAPTURE_DEVICE_FUNCTIONS(X)     \
   X(AllocateCommandBuffers, "")               \
+  X(AllocateMemory, "")                       \
   X(BeginCommandBuffer, "")                   \
+  X(BindBufferMemory, "")                     \
   X(ClearShaderInstrumentationMetricsARM, "") \
   X(CmdBeginRenderPass, "")                   \
   X(CmdBeginRenderPass2, "KHR")               \
@@ -73,6 +77,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(CmdTraceRaysKHR, "")                      \
   X(CmdTraceRaysNV, "")                       \
   X(CmdWriteTimestamp, "")                    \
+  X(CreateBuffer, "")                         \
   X(CreateCommandPool, "")                    \
   X(CreateComputePipelines, "")               \
   X(CreateFence, "")                          \
@@ -87,6 +92,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(CreateShaderModule, "")                   \
   X(CreateSwapchainKHR, "")                   \
   X(DebugMarkerSetObjectNameEXT, "")          \
+  X(DestroyBuffer, "")                        \
   X(DestroyCommandPool, "")                   \
   X(DestroyDevice, "")                        \
   X(DestroyFence, "")                         \
@@ -101,12 +107,16 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(DeviceWaitIdle, "")                       \
   X(EndCommandBuffer, "")                     \
   X(FreeCommandBuffers, "")                   \
+  X(FreeMemory, "")                           \
+  X(GetBufferDeviceAddress, "KHR")            \
+  X(GetBufferMemoryRequirements, "")          \
   X(GetDeviceQueue, "")                       \
   X(GetDeviceQueue2, "")                      \
   X(GetFenceStatus, "")                       \
   X(GetQueryPoolResults, "")                  \
   X(GetSemaphoreCounterValue, "KHR")          \
   X(GetShaderInstrumentationValuesARM, "")    \
+  X(MapMemory, "")                            \
   X(QueuePresentKHR, "")                      \
   X(QueueSubmit, "")                          \
   X(QueueSubmit2, "KHR")                      \

@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -40,6 +42,7 @@ struct Options {
   std::string shader;
   std::string driver;
   std::string egl = "auto";
+  std::string regions;  // "" = not wanted, "true" = of the size that the layer chooses, "16x16"
   bool force = false;
   bool quiet = false;
   int verbose = 0;
@@ -60,6 +63,10 @@ Result<Environment> application_environment(const Options& options, const LayerS
   environment["TALLY_CAPTURE_SOCKET"] = socket;
   if (!options.frames.empty()) environment["TALLY_FRAMES"] = options.frames;
   if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
+  if (!options.regions.empty()) environment["TALLY_REGIONS"] = "1";
+  if (options.regions.find('x') != std::string::npos) {
+    environment["TALLY_REGION_SIZE"] = options.regions;
+  }
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
   add_egl(environment, find_egl_files(own_executable()), egl_way_from(options.egl));
@@ -98,7 +105,7 @@ void tell_changes(const Environment& environment) {
   for (const char* name :
        {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
         "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
-        "TALLY_FRAMES", "TALLY_SHADER", "TALLY_LOG_LEVEL"}) {
+        "TALLY_FRAMES", "TALLY_SHADER", "TALLY_REGIONS", "TALLY_REGION_SIZE", "TALLY_LOG_LEVEL"}) {
     const std::string value = value_of(environment, name);
     if (!value.empty()) say(fmt::format("{}={}", name, value));
   }
@@ -177,12 +184,29 @@ class Run {
   }
 
  private:
+  Status check_regions() const {
+    unsigned width = 0, height = 0;
+    int end = -1;
+    const auto fits = [](unsigned side) {
+      return std::has_single_bit(side) && side >= 4 && side <= 4096;
+    };
+    const std::string& text = options_.regions;
+    if (text.empty() || text == "true") return {};
+    if (std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
+        end == static_cast<int>(text.size()) && fits(width) && fits(height)) {
+      return {};
+    }
+    return Error{
+        fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two from 4 to 4096", text)};
+  }
+
   // The collector's thread must not take the signals that are to be forwarded.
   Status prepare() {
     if (!options_.frames.empty()) {
       if (const auto range = analysis::parse_frame_range(options_.frames); !range)
         return range.error();
     }
+    if (Status regions = check_regions(); !regions) return regions.error();
     auto layers = find_layers(own_executable());
     if (!layers) return layers.error();
     layers_ = std::move(*layers);
@@ -255,6 +279,11 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->add_option("--shader", options->shader,
                    "Count only shaders whose name or hash matches (* and ? allowed)")
       ->type_name("PATTERN");
+  command
+      ->add_flag("--regions", options->regions,
+                 "Count every render pass by region of the framebuffer, too; --regions=WxH: "
+                 "regions of this size")
+      ->type_name("[=WxH]");
   command
       ->add_option("--driver", options->driver,
                    "Use this driver: its manifest, or a word of the manifest's name")

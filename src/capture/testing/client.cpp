@@ -15,14 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "capture/testing/painter.h"
+#include "capture/testing/region_scenarios.h"
 #include "double.comp.h"
-#include "full_screen.vert.h"
-#include "orange.frag.h"
 #include "support/context.h"
 #include "support/environment.h"
 #include "support/memory.h"
-#include "support/pipeline.h"
-#include "support/render_target.h"
 
 namespace {
 
@@ -55,31 +53,6 @@ class Doubler {
   Buffer buffer_;
   StorageSet set_;
   PipelineLayout layout_;
-  Pipeline pipeline_;
-};
-
-// Orange triangles.
-class Painter {
- public:
-  explicit Painter(Context& context, bool dynamic)
-      : layout_(make_pipeline_layout(context)), target_(context) {
-    GraphicsPipelineInfo info;
-    info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                   {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
-    info.layout = layout_;
-    if (!dynamic) info.render_pass = target_.render_pass();
-    pipeline_ = make_graphics_pipeline(context, info);
-  }
-  void draw(VkCommandBuffer commands, uint32_t instances) const {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
-    target_.set_viewport(commands);
-    vkCmdDraw(commands, 3, instances, 0, 0);
-  }
-  const RenderTarget& target() const { return target_; }
-
- private:
-  PipelineLayout layout_;
-  RenderTarget target_;
   Pipeline pipeline_;
 };
 
@@ -180,7 +153,7 @@ void exit_unwaited(Context& context) {
 }
 
 void render_pass(Context& context) {
-  const Painter painter(context, false);
+  const Painter painter(context, Painter::Passes::Objects);
   set_name(context, VK_OBJECT_TYPE_RENDER_PASS, (void*)painter.target().render_pass(), "main pass");
   context.run([&](VkCommandBuffer commands) {
     const Label frame(context, commands, "Frame");
@@ -196,7 +169,7 @@ void render_pass(Context& context) {
 
 // Secondaries that continue the primary's pass, one of them executed twice; dispatches around.
 void secondaries(Context& context) {
-  const Painter painter(context, false);
+  const Painter painter(context, Painter::Passes::Objects);
   const Doubler doubler(context);
   VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
   inheritance.renderPass = painter.target().render_pass();
@@ -229,7 +202,7 @@ void secondaries(Context& context) {
 
 // One dynamic render pass suspended and resumed, within and across command buffers.
 void suspended(Context& context) {
-  const Painter painter(context, true);
+  const Painter painter(context, Painter::Passes::Dynamic);
   const Doubler doubler(context);
   const auto begin = [&](VkCommandBuffer commands, VkRenderingFlags flags) {
     VkRenderingAttachmentInfo color{VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
@@ -365,7 +338,7 @@ int main(int argc, char** argv) {
   const std::string how = argc > 2 ? argv[2] : "";
   set_default_environment();
   if (scenario == "forked") return forked();
-  const std::map<std::string, std::function<void(Context&)>> scenarios = {
+  std::map<std::string, std::function<void(Context&)>> scenarios = {
       {"resubmit", resubmit},
       {"simultaneous", simultaneous},
       {"render_pass", render_pass},
@@ -380,6 +353,7 @@ int main(int argc, char** argv) {
       {"exit_unwaited", exit_unwaited},
       {"ending", [&](Context& context) { ending(context, how); }},
   };
+  scenarios.insert(region_scenarios().begin(), region_scenarios().end());
   const auto found = scenarios.find(scenario);
   if (found == scenarios.end()) return 2;
   bool failed = false;

@@ -1,0 +1,72 @@
+// Memory that the GPU writes and the host reads once an execution has completed: values by region,
+// final images. A device has a pool of mapped buffers; a recording borrows some and cuts pieces
+// from them.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "capture/tables.h"
+
+namespace tally::capture {
+
+class HostMemory {
+ public:
+  struct Buffer {
+    VkBuffer handle = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkDeviceSize size = 0;
+    VkDeviceAddress address = 0;
+    const std::byte* data = nullptr;
+  };
+
+  HostMemory(VkDevice device, const DeviceTable& table,
+             const VkPhysicalDeviceMemoryProperties& properties)
+      : device_(device), table_(table), properties_(properties) {}
+
+  // Of at least `bytes`; none: the driver has no such memory left.
+  std::optional<Buffer> borrow(VkDeviceSize bytes);
+  void give_back(const Buffer& buffer);
+  void destroy_all();
+
+ private:
+  std::optional<Buffer> create(VkDeviceSize bytes) const;
+  bool allocate(Buffer& buffer) const;
+  std::optional<uint32_t> memory_type(uint32_t allowed) const;
+  void destroy(const Buffer& buffer) const;
+
+  const VkDevice device_;
+  const DeviceTable& table_;
+  const VkPhysicalDeviceMemoryProperties properties_;
+  std::mutex mutex_;
+  std::vector<Buffer> free_;
+};
+
+struct HostPiece {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;
+  VkDeviceAddress address = 0;
+  const std::byte* data = nullptr;
+};
+
+// The pieces of one recording. Cut by one thread.
+class HostPieces {
+ public:
+  explicit HostPieces(HostMemory& memory) : memory_(memory) {}
+  ~HostPieces();
+  HostPieces(const HostPieces&) = delete;
+  HostPieces& operator=(const HostPieces&) = delete;
+
+  std::optional<HostPiece> cut(VkDeviceSize bytes);
+
+ private:
+  HostMemory& memory_;
+  std::vector<HostMemory::Buffer> buffers_;
+  VkDeviceSize used_ = 0;  // of the last one
+};
+
+}  // namespace tally::capture

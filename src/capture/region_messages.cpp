@@ -1,0 +1,65 @@
+#include "capture/region_messages.h"
+
+#include <algorithm>
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kValuesPerMessage = size_t{256} << 10;
+
+void add_values(Draft& draft, uint32_t counter, const std::vector<uint32_t>& values) {
+  for (size_t at = 0; at < values.size(); at += kValuesPerMessage) {
+    const size_t end = std::min(values.size(), at + kValuesPerMessage);
+    draft.add(stream::RegionValues{counter,
+                                   {values.begin() + static_cast<ptrdiff_t>(at),
+                                    values.begin() + static_cast<ptrdiff_t>(end)}});
+  }
+}
+
+}  // namespace
+
+void RegionMessages::send(int64_t index, const Recording& recording) {
+  for (size_t i = 0; i < recording.passes.size(); ++i) {
+    const RecordedPass& pass = recording.passes[i];
+    if (!pass.regions || !pass.ended) continue;
+    const VkRect2D& area = pass.regions->shape.area;
+    Draft draft(channel_, device_);
+    add(draft,
+        {.execution = index,
+         .pass = static_cast<uint32_t>(i),
+         .x = area.offset.x,
+         .y = area.offset.y,
+         .width = area.extent.width,
+         .height = area.extent.height,
+         .region_width = capture_.region().width,
+         .region_height = capture_.region().height},
+        *pass.regions);
+    if (!push(draft)) return;
+  }
+}
+
+void RegionMessages::add(Draft& draft, stream::PassRegions message,
+                         const RecordedRegions& regions) const {
+  for (message.subpass = 0; message.subpass < regions.shape.subpasses; ++message.subpass) {
+    for (message.layer = 0; message.layer < regions.shape.layers; ++message.layer) {
+      draft.add(message);
+      for (uint32_t counter = 0; counter < capture_.counters(); ++counter) {
+        const auto values = regions.read(message.subpass, message.layer, counter);
+        const bool zero = std::ranges::all_of(values, [](uint32_t value) { return value == 0; });
+        if (!zero) add_values(draft, counter, values);
+      }
+    }
+  }
+}
+
+bool RegionMessages::push(Draft& draft) {
+  const size_t limit = channel_.settings().queue_bytes;
+  if (draft.push(limit)) return true;
+  channel_.wait_below(limit / 2, channel_.settings().patience);
+  if (draft.push(limit)) return true;
+  channel_.message(store::Severity::Warning,
+                   "regions of render passes are missing: the capture could not keep up");
+  return false;
+}
+
+}  // namespace tally::capture
