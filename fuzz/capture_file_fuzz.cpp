@@ -30,6 +30,12 @@ void read_everything(const Reader& reader) {
   (void)reader.calls();
   (void)reader.frames();
   (void)reader.messages();
+  (void)reader.region_counters();
+  (void)reader.for_each_pass_regions([&](const PassRegionsRow& regions) {
+    (void)reader.for_each_region_values(regions, [](const RegionValuesRow&) { return true; });
+    (void)reader.pass_picture(regions.pass, regions.layer);
+    return true;
+  });
   (void)reader.for_each_submission([](const SubmissionRow&) { return true; });
   (void)reader.for_each_execution([](const ExecutionRow&) { return true; });
   (void)reader.for_each_pass([](const PassRow&) { return true; });

@@ -8,6 +8,7 @@
 #include "analysis/command_table.h"
 #include "analysis/frame_counters.h"
 #include "analysis/line_table.h"
+#include "analysis/region_table.h"
 #include "analysis/shader_table.h"
 
 namespace tally::analysis {
@@ -54,6 +55,8 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
       return make_shader_table(*model_, *codes_, options, progress_);
     case By::Counter:
       return make_counter_table(*model_, options);
+    case By::Region:
+      return make_region_table(*model_, options, progress_);
     case By::Line:
     case By::Block:
       break;

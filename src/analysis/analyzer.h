@@ -14,11 +14,11 @@
 
 namespace tally::analysis {
 
-enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label, Counter };
+enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label, Counter, Region };
 
 // The names that By has for users, in its order.
-inline constexpr std::string_view kByNames[] = {"draw",     "pass",  "shader", "line",   "block",
-                                                "pipeline", "frame", "label",  "counter"};
+inline constexpr std::string_view kByNames[] = {"draw",     "pass",  "shader", "line",    "block",
+                                                "pipeline", "frame", "label",  "counter", "region"};
 
 std::optional<By> by_from_name(std::string_view name);
 

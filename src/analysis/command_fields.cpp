@@ -101,16 +101,6 @@ std::string attachments_text(const std::string& json) {
   return text;
 }
 
-// "main 640x480", or what it looks like where it has no name: "(640x480 RGBA8+D32F)".
-std::string pass_text(const Pass* pass) {
-  if (pass == nullptr) return {};
-  const store::PassRow& row = pass->row;
-  const std::string size = fmt::format("{}x{}", row.width, row.height);
-  if (!row.name.empty()) return row.name + " " + size;
-  const std::string attachments = attachments_text(row.attachments);
-  return fmt::format("({}{}{})", size, attachments.empty() ? "" : " ", attachments);
-}
-
 // Parameters that say how much a call does; their order in the call says which is which.
 bool is_size(const std::string& parameter) {
   constexpr std::string_view kSizes[] = {
@@ -254,6 +244,15 @@ std::vector<Field> own_fields(const Model& model, const Rows& rows, GroupBy by, 
 }
 
 }  // namespace
+
+std::string pass_text(const Pass* pass) {
+  if (pass == nullptr) return {};
+  const store::PassRow& row = pass->row;
+  const std::string size = fmt::format("{}x{}", row.width, row.height);
+  if (!row.name.empty()) return row.name + " " + size;
+  const std::string attachments = attachments_text(row.attachments);
+  return fmt::format("({}{}{})", size, attachments.empty() ? "" : " ", attachments);
+}
 
 std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
                                       bool merge) {

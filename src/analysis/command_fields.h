@@ -15,4 +15,7 @@ std::vector<Field> command_key_fields(const Model& model, const CommandGroups& g
 // first, then the other parameters that are not 0.
 std::string call_text(const store::CallRow& call);
 
+// "main 640x480", or what it looks like where it has no name: "(640x480 RGBA8+D32F)".
+std::string pass_text(const Pass* pass);
+
 }  // namespace tally::analysis

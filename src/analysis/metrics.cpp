@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "analysis/region_passes.h"
 #include "catalogue/catalogue.h"
 
 namespace tally::analysis {
@@ -76,18 +77,38 @@ Metric describe(const store::MetricRow& row) {
   return metric;
 }
 
-}  // namespace
+// Regions' counters have no description by which they could be told from a driver's own.
+Metric describe(const store::RegionCounterRow& row) {
+  Metric metric{.id = id_of(row.name), .title = row.name, .description = row.name};
+  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Region)) {
+    if (row.name != counter->name) continue;
+    metric.id = counter->id;
+    metric.title = in_lower_case(std::string(counter->name));
+    metric.description = counter->description;
+    metric.unit = unit_of(counter->unit);
+  }
+  return metric;
+}
 
-std::vector<Metric> describe_metrics(const Model& model) {
+template <typename Row>
+std::vector<Metric> describe_all(const std::vector<Row>& rows) {
   std::vector<Metric> metrics;
   std::set<std::string> taken;
-  for (const store::MetricRow& row : model.metrics) {
+  for (const Row& row : rows) {
     Metric metric = describe(row);
     const std::string id = metric.id;
     for (int n = 2; !taken.insert(metric.id).second; ++n) metric.id = id + "_" + std::to_string(n);
     metrics.push_back(std::move(metric));
   }
   return metrics;
+}
+
+}  // namespace
+
+std::vector<Metric> describe_metrics(const Model& model) { return describe_all(model.metrics); }
+
+std::vector<Metric> describe_region_counters(const Model& model) {
+  return describe_all(model.region_counters);
 }
 
 uint32_t default_metric(const std::vector<Metric>& metrics) {

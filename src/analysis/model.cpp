@@ -41,6 +41,7 @@ Status load_small_tables(Model& model) {
   take(reader.calls(), model.calls, status);
   take(reader.frames(), model.frames, status);
   take(reader.frame_counters(), model.frame_counters, status);
+  take(reader.region_counters(), model.region_counters, status);
   take(reader.messages(), model.messages, status);
   if (!status.ok()) return status;
   model.device_index = index_rows(model.devices);
@@ -51,6 +52,7 @@ Status load_small_tables(Model& model) {
   model.label_index = index_rows(model.labels);
   model.call_index = index_rows(model.calls);
   model.frame_index = index_rows(model.frames);
+  model.region_counter_index = index_rows(model.region_counters);
   return status;
 }
 

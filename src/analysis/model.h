@@ -73,10 +73,11 @@ struct Model {
   std::vector<store::CallRow> calls;
   std::vector<store::FrameRow> frames;
   std::vector<store::FrameCounterRow> frame_counters;
+  std::vector<store::RegionCounterRow> region_counters;
   std::vector<store::MessageRow> messages;
 
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
-      call_index, frame_index;
+      call_index, frame_index, region_counter_index;
 
   std::vector<Pass> passes;       // those of selected frames
   std::vector<Command> commands;  // those of selected frames

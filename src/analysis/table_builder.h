@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct TableOptions {
   std::vector<std::string> columns;  // ids, empty: the usual ones
   size_t top = 0;                    // rows to keep, 0: all
   bool merge = false;                // put draws or passes that are alike together
+  std::optional<uint32_t> pass;      // of regions: only passes of this number in their frames
   bool header_above = false;         // a header says already what of the capture is missing
 };
 

@@ -127,7 +127,7 @@ void add_report(CLI::App& app, Action& chosen) {
   command
       ->add_option(
           "--by", options->by,
-          "draw, pass, shader, line, block, pipeline, frame, label or counter; default: an "
+          "draw, pass, shader, line, block, pipeline, frame, label, counter or region; default: an "
           "overview")
       ->check(CLI::IsMember(by).description(""))
       ->type_name("WHAT");
@@ -141,6 +141,10 @@ void add_report(CLI::App& app, Action& chosen) {
       ->add_option("--columns", options->columns,
                    "Show just these columns (ids as in --format json)")
       ->type_name("A,B,...");
+  command
+      ->add_option("--pass", options->table.pass,
+                   "Regions only of passes of this number in their frames (see --by pass)")
+      ->type_name("N");
   command->add_option("--frame", options->frames, "Only frame 7, or frames 3-9, 3- or -9")
       ->type_name("A-B");
   command

@@ -54,7 +54,7 @@ class Reader {
   Status for_each_block_count(const std::function<bool(const BlockCountRow&)>& visit) const;
   Status for_each_block_other(const std::function<bool(const BlockOtherRow&)>& visit) const;
 
-  // By pass, subpass and layer.
+  // By pass, subpass and layer; without those of more than stream::kMaxRegions regions.
   Status for_each_pass_regions(const std::function<bool(const PassRegionsRow&)>& visit) const;
   // Those of one PassRegionsRow. A row with another number of values than there are regions is
   // left out.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "store/reader.h"
+#include "store/stream.h"
 
 namespace tally::store {
 namespace {
@@ -42,7 +43,10 @@ Status Reader::for_each_pass_regions(
   auto rows = database_.prepare("SELECT * FROM pass_regions ORDER BY pass, subpass, layer, id");
   if (!rows) return rows.error();
   while (rows->step()) {
-    if (!visit(regions_of(*rows))) return {};
+    const PassRegionsRow regions = regions_of(*rows);
+    const uint64_t count = uint64_t{regions.columns()} * regions.rows();
+    if (count == 0 || count > stream::kMaxRegions) continue;  // no capture of ours has such
+    if (!visit(regions)) return {};
   }
   return rows->status();
 }
@@ -56,7 +60,7 @@ Status Reader::for_each_region_values(
   rows->bind(regions.id);
   while (rows->step()) {
     const std::span<const std::byte> bytes = rows->blob(1);
-    if (count == 0 || bytes.size() != count * sizeof(uint32_t)) continue;
+    if (bytes.size() != count * sizeof(uint32_t)) continue;
     RegionValuesRow row{.regions = regions.id, .counter = rows->integer(0), .by_region = {}};
     row.by_region.resize(count);
     std::memcpy(row.by_region.data(), bytes.data(), bytes.size());

@@ -36,6 +36,9 @@ const Case kCases[] = {
     {"pipeline.txt", {"--by", "pipeline", "--sort", "gpu_time"}},
     {"frame.txt", {"--by", "frame"}},
     {"label.txt", {"--by", "label"}},
+    {"region.txt", {"--by", "region"}},
+    {"region-sorted.txt", {"--by", "region", "--sort", "fragment_bytes_loaded", "--frame", "1"}},
+    {"region.json", {"--by", "region", "--format", "json", "--top", "1"}},
     {"columns.txt", {"--by", "shader", "--columns", "stage,instructions,share"}},
     {"annotate-source.txt", {"--annotate", "lit"}},
     {"annotate-without-source.txt", {"--annotate", "deadbeef"}},
@@ -83,7 +86,8 @@ TEST(ReportJson, every_table_has_a_cell_for_each_of_its_columns) {
   const store::TestDirectory directory;
   const std::string file = directory.file("sample.tally");
   write_sample_capture(file);
-  for (const char* by : {"draw", "pass", "shader", "line", "block", "pipeline", "frame", "label"}) {
+  for (const char* by :
+       {"draw", "pass", "shader", "line", "block", "pipeline", "frame", "label", "region"}) {
     const cli::CapturedRun run = report(file, {"--by", by, "--format", "json"});
     ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
     const auto json = nlohmann::json::parse(run.standard_output);

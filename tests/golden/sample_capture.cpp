@@ -160,6 +160,7 @@ class Sample {
                        .attachments = R"([{"format":44,"load":"clear","store":"store"}])",
                        .label = opaque_,
                        .gpu_time_ns = 1'500'000 + number});
+    add_regions(pass, number);
     const RowId first = add_draw(execution, 0, graphics_, pass, 3);
     add_counts(first, triangle_, {3});
     add_counts(first, lit_, {1000, 400, 1000});
@@ -180,6 +181,23 @@ class Sample {
                                                          .gpu_time_ns = 20'000});
     add_counts(dispatch, loop_, {256, 2816, 2816, 2560, 256});
     writer_.end_frame(frame, 1'000 * number + 900, store::FrameEnd::Present);
+  }
+
+  // 5 x 4 regions of 128x128 pixels, the last row 96 high; nothing but in the first three.
+  void add_regions(RowId pass, int64_t frame) {
+    const RowId regions = writer_.add(store::PassRegionsRow{
+        .pass = pass, .width = 640, .height = 480, .region_width = 128, .region_height = 128});
+    const auto add = [&](Number counter, std::vector<uint32_t> values) {
+      values.resize(5 * 4);
+      const RowId row = writer_.add(
+          store::RegionCounterRow{.name = std::string(catalogue::counter(counter).name)});
+      writer_.add(store::RegionValuesRow{.regions = regions, .counter = row, .by_region = values});
+    };
+    const auto more = static_cast<uint32_t>(frame);
+    add(Number::FragmentWarps, {512, 1, 1536});
+    add(Number::FragmentInvocations, {16'384, 20, 49'152 + more});
+    add(Number::FragmentInstructions, {98'304, 120, 294'912 + 6 * more});
+    add(Number::FragmentBytesLoaded, {0, 0, 4096});
   }
 
   RowId add_draw(RowId execution, int64_t position, RowId pipeline, RowId pass, int vertices) {

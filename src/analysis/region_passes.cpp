@@ -1,0 +1,46 @@
+#include "analysis/region_passes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tally::analysis {
+
+Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<uint32_t> number) {
+  IdIndex index;
+  for (uint32_t p = 0; p < model.passes.size(); ++p) index.add(model.passes[p].row.id, p);
+  std::vector<RegionPass> passes;
+  bool other_number = false;
+  const Status status = model.reader.for_each_pass_regions([&](const store::PassRegionsRow& row) {
+    const uint32_t pass = index.find(row.pass);
+    if (pass == kNone) return true;
+    const bool wanted = !number || model.passes[pass].number_in_frame == *number;
+    other_number |= !wanted;
+    if (wanted) passes.push_back({pass, row});
+    return true;
+  });
+  if (!status) return status.error();
+  if (!passes.empty()) return passes;
+  if (other_number) {
+    return Error{
+        fmt::format("no pass of number {} was counted by region (see --by pass)", *number)};
+  }
+  return Error{"nothing of the capture was counted by region: capture with tally run --regions"};
+}
+
+PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uint32_t row) {
+  const uint32_t left = column * regions.region_width, top = row * regions.region_height;
+  return {regions.x + left, regions.y + top, std::min(regions.region_width, regions.width - left),
+          std::min(regions.region_height, regions.height - top)};
+}
+
+uint32_t default_region_counter(const std::vector<Metric>& counters) {
+  for (const char* id : {"fragment_instructions", "fragment_invocations"}) {
+    for (uint32_t i = 0; i < counters.size(); ++i) {
+      if (counters[i].id == id) return i;
+    }
+  }
+  return 0;
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,90 @@
+// Whole way by region: the sample scene under `tally run --regions`, then reports of its capture.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "program.h"
+#include "store/test_capture.h"
+
+namespace tally::test {
+namespace {
+
+using testing::HasSubstr;
+
+class RegionRun : public testing::Test {
+ protected:
+  cli::CapturedRun run(const std::string& options, const std::string& arguments) {
+    return run_script(folder_.path(), "exec \"$TALLY\" run -o lanterns.tally --force " + options +
+                                          " -- \"" TALLY_LANTERNS "\" " + arguments);
+  }
+  cli::CapturedRun report(const std::string& options) {
+    return run_script(folder_.path(), "exec \"$TALLY\" report " + options + " lanterns.tally");
+  }
+  nlohmann::json rows(const std::string& options) {
+    const auto result = report("--format json " + options);
+    EXPECT_EQ(result.end.shell_status(), 0) << result.standard_error;
+    return nlohmann::json::parse(result.standard_output)["tables"][0]["rows"];
+  }
+
+  store::TestDirectory folder_;
+};
+
+// Two ways of counting the same: by region of a pass, and by block of the shaders that ran in it.
+TEST_F(RegionRun, regions_of_a_pass_add_up_to_its_fragment_shaders) {
+  const auto result = run("--regions=32x32", "--frames 2 --size 100x70");
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> by_pass;
+  for (const auto& region : rows("--by region")) {
+    by_pass[{region["frame"], region["pass_number"]}] +=
+        region["fragment_invocations"].get<uint64_t>();
+  }
+  size_t passes = 0;
+  for (const auto& pass : rows("--by pass")) {
+    if (pass["pass_number"].is_null()) continue;
+    const std::pair<uint64_t, uint64_t> key{pass["frame"], pass["pass_number"]};
+    EXPECT_GE(by_pass[key], 100u * 70u);
+    EXPECT_EQ(by_pass[key], pass["invocations_fragment"].get<uint64_t>()) << key.second;
+    ++passes;
+  }
+  EXPECT_EQ(passes, 2u * 2u);
+  EXPECT_EQ(by_pass.size(), passes);
+}
+
+TEST_F(RegionRun, regions_have_the_size_that_was_asked_for) {
+  ASSERT_EQ(run("--regions=32x16", "--frames 1 --size 100x70").end.shell_status(), 0);
+  std::set<std::pair<int, int>> sizes;
+  const auto all = rows("--by region --pass 1");
+  for (const auto& region : all) {
+    sizes.emplace(region["width"].get<int>(), region["height"].get<int>());
+  }
+  EXPECT_EQ(sizes, (std::set<std::pair<int, int>>{{32, 16}, {4, 16}, {32, 6}, {4, 6}}));
+  EXPECT_EQ(all.size(), 4u * 5u);
+  EXPECT_THAT(report("--by region").standard_output, HasSubstr("Regions of 32x16 pixels"));
+}
+
+TEST_F(RegionRun, the_picture_is_the_same_with_and_without) {
+  const std::string draw = "--frames 1 --size 100x70 --png ";
+  ASSERT_EQ(run("--regions=16x16", draw + "counted.png").end.shell_status(), 0);
+  const auto compared = run_script(
+      folder_.path(), "\"" TALLY_LANTERNS "\" " + draw + "plain.png && cmp plain.png counted.png");
+  EXPECT_EQ(compared.end.shell_status(), 0) << compared.standard_output << compared.standard_error;
+}
+
+TEST_F(RegionRun, what_cannot_be_is_said_in_one_line) {
+  const auto size = run("--regions=32x33", "--frames 1 --size 32x32");
+  EXPECT_EQ(size.end.shell_status(), 2);
+  EXPECT_EQ(size.standard_error,
+            "tally: --regions=32x33: not WIDTHxHEIGHT in powers of two from 4 to 4096\n");
+  ASSERT_EQ(run("", "--frames 1 --size 32x32").end.shell_status(), 0);
+  const auto none = report("--by region");
+  EXPECT_EQ(none.end.shell_status(), 2);
+  EXPECT_EQ(none.standard_error,
+            "tally: nothing of the capture was counted by region: capture with tally run "
+            "--regions\n");
+}
+
+}  // namespace
+}  // namespace tally::test
