@@ -1,102 +1,194 @@
-// corpus_compile FOLDER...: every entry point of the modules in the folders becomes a pipeline of
-// the device, as it is and instrumented. Fails if the driver takes the original and not what the
-// pass made of it. A driver that crashes names the module first (--verbose).
+// corpus_compile [--statistics] FOLDER...
+//
+// Every entry point of the valid modules in the folders becomes a pipeline of the device, as it is
+// and instrumented. Fails if the driver takes the original and not what the pass made of it, also
+// if it crashes. --statistics: a table of what the driver says of the code that it made.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string_view>
 
+#include "corpus/code_statistics.h"
 #include "corpus/entry_pipeline.h"
 #include "corpus/module_files.h"
 #include "support/environment.h"
+#include "support/spirv.h"
+#include "support/supervised.h"
 
 namespace {
 
 using namespace tally;
 
-struct Totals {
-  size_t modules = 0, unreadable = 0, compiled = 0, failures = 0;
-  std::map<std::string, size_t> left_out;  // by reason
+// What a child says of an item.
+constexpr std::string_view kDevice = "device ";
+constexpr std::string_view kPlain = "plain";
+constexpr std::string_view kInstrumented = "instrumented";
+constexpr std::string_view kCompiled = "compiled ";
+constexpr std::string_view kLeftOut = "left out ";
+constexpr std::string_view kFailed = "failed ";
+constexpr std::string_view kThrew = "threw ";
+
+struct Item {
+  std::string path;
+  size_t entry;  // of the module
 };
 
 class Compiler {
  public:
-  explicit Compiler(bool verbose) : verbose_(verbose) {}
+  Compiler(const std::vector<Item>& items, bool statistics)
+      : items_(items), context_(options(statistics)), statistics_(statistics) {}
 
-  void file(const std::string& path) {
-    ++totals.modules;
-    const auto words = test::read_words(path);
-    const auto module = words ? spirv::Module::parse(*words) : Result<spirv::Module>(words.error());
-    if (!module) {
-      ++totals.unreadable;
-      return;
-    }
-    for (const spirv::EntryPoint& entry : module->entry_points()) {
-      if (verbose_) std::fprintf(stderr, "%s: %s\n", path.c_str(), entry.name.c_str());
-      if (const auto reason = compile(path, *module, entry)) ++totals.left_out[*reason];
+  void compile(size_t item, const test::Say& say) {
+    say(std::string(kDevice) + context_.properties().deviceName);
+    const auto words = test::read_words(items_[item].path);
+    const auto module = spirv::Module::parse(*words);
+    try {
+      compile(*module, module->entry_points()[items_[item].entry], say);
+    } catch (const std::exception& error) {  // it is made up wrongly, or the driver fails at it
+      say(std::string(kThrew) + error.what());
     }
   }
-
-  Totals totals;
-  const test::Context& context() const { return context_; }
 
  private:
-  // Why the entry point was left out, or nothing.
-  std::optional<std::string> compile(const std::string& path, const spirv::Module& module,
-                                     const spirv::EntryPoint& entry) {
-    if (auto reason = test::EntryPipeline::obstacle(context_, module, entry)) return reason;
+  test::ContextOptions options(bool statistics) {
+    test::ContextOptions options;
+    if (!statistics) return options;
+    options.device_extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME};
+    options.device_next = &feature_;
+    return options;
+  }
+
+  VkResult create(const test::EntryPipeline& target, std::span<const uint32_t> words,
+                  test::Pipeline& pipeline) const {
+    return target.create(words, statistics_ ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0,
+                         pipeline);
+  }
+
+  void compile(const spirv::Module& module, const spirv::EntryPoint& entry, const test::Say& say) {
+    const auto left_out = [&](const std::string& why) { say(std::string(kLeftOut) + why); };
+    if (const auto reason = test::EntryPipeline::obstacle(context_, module, entry))
+      return left_out(*reason);
+    say(kPlain);
     const test::EntryPipeline target(context_, module, entry);
     test::Pipeline plain, instrumented;
-    if (target.create(module.words(), 0, plain) != VK_SUCCESS) {
-      return "the driver does not take the original";
-    }
+    if (create(target, module.words(), plain) != VK_SUCCESS)
+      return left_out("no pipeline of the original");
     const auto result = instrument_for(context_, target, module, entry);
-    if (!result) return "the pass refuses it: " + result.error().message;
-    const VkResult created = target.create(result->words, 0, instrumented);
-    if (created == VK_SUCCESS) {
-      ++totals.compiled;
-    } else {
-      ++totals.failures;
-      fmt::print("FAIL {} {}: VkResult {} once instrumented\n", path, entry.name,
-                 static_cast<int>(created));
-    }
-    return std::nullopt;
+    if (!result) return left_out("the pass refuses it: " + result.error().message);
+    say(kInstrumented);
+    const VkResult created = create(target, result->words, instrumented);
+    if (created != VK_SUCCESS)
+      return say(fmt::format("{}VkResult {}", kFailed, static_cast<int>(created)));
+    const auto of = [&](VkPipeline pipeline) {
+      return test::code_statistics(context_, pipeline, target.stage());
+    };
+    say(std::string(kCompiled) +
+        (statistics_ ? test::CodeComparison::line(of(plain), of(instrumented)) : std::string()));
   }
 
+  const std::vector<Item>& items_;
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature_ = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, nullptr,
+      VK_TRUE};
   test::Context context_;
-  bool verbose_;
+  bool statistics_;
 };
 
-int run(int argc, char** argv) {
-  bool verbose = false;
-  std::vector<std::string> files;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--verbose") {
-      verbose = true;
-      continue;
-    }
-    for (std::string& file : test::module_files(argv[i])) files.push_back(std::move(file));
+// What came of all items, in the parent.
+class Totals {
+ public:
+  explicit Totals(const std::vector<Item>& items) : items_(items) {}
+
+  void heard(size_t item, std::string_view line) {
+    const auto rest = [&](std::string_view start) {
+      return std::string(line.substr(start.size()));
+    };
+    if (line.starts_with(kDevice)) device_ = rest(kDevice);
+    if (line == kPlain || line == kInstrumented) stage_ = line;
+    if (line.starts_with(kLeftOut)) ++left_out_[rest(kLeftOut)];
+    if (line.starts_with(kFailed)) fail(item, rest(kFailed));
+    if (line.starts_with(kThrew)) died(item, rest(kThrew));
+    if (!line.starts_with(kCompiled)) return;
+    ++compiled_;
+    code_.add(rest(kCompiled));
   }
-  Compiler compiler(verbose);
-  for (const std::string& file : files) compiler.file(file);
-  const Totals& totals = compiler.totals;
-  fmt::print(
-      "{}: {} modules ({} unreadable), {} entry points compiled plain and instrumented, {} "
-      "failures\n",
-      compiler.context().properties().deviceName, totals.modules, totals.unreadable,
-      totals.compiled, totals.failures);
-  for (const auto& [reason, count] : totals.left_out)
-    fmt::print("  {} left out: {}\n", count, reason);
-  return totals.failures == 0 && totals.compiled > 0 ? 0 : 1;
+
+  void died(size_t item, const std::string& how) {
+    if (stage_ == kInstrumented) return fail(item, how);
+    ++left_out_["no pipeline of the original"];
+    fmt::print("{}, plain: {}\n", items_[item].path, how);
+  }
+
+  bool print(size_t modules, size_t invalid) const {
+    fmt::print(
+        "{}: {} modules ({} not valid), {} entry points compiled plain and instrumented, {} "
+        "failures\n",
+        device_, modules, invalid, compiled_, failures_);
+    for (const auto& [reason, count] : left_out_) fmt::print("  {} left out: {}\n", count, reason);
+    code_.print();
+    return failures_ == 0 && compiled_ > 0;
+  }
+
+ private:
+  void fail(size_t item, const std::string& how) {
+    ++failures_;
+    fmt::print("FAIL {}, instrumented: {}\n", items_[item].path, how);
+  }
+
+  const std::vector<Item>& items_;
+  std::string device_, stage_;
+  size_t compiled_ = 0, failures_ = 0;
+  std::map<std::string, size_t> left_out_;  // by reason
+  test::CodeComparison code_;
+};
+
+// The entry points of a module, or none if it is not valid.
+size_t entry_points_of(const std::string& path) {
+  const auto words = test::read_words(path);
+  if (!words || !test::validate(*words).empty()) return 0;
+  const auto module = spirv::Module::parse(*words);
+  return module ? module->entry_points().size() : 0;
+}
+
+int run(const std::vector<std::string>& files, bool statistics) {
+  std::vector<Item> items;
+  size_t invalid = 0;
+  for (const std::string& file : files) {
+    const size_t count = entry_points_of(file);
+    if (count == 0) ++invalid;
+    for (size_t entry = 0; entry < count; ++entry) items.push_back({file, entry});
+  }
+  Totals totals(items);
+  test::supervise({.count = items.size(),
+                   .limit = std::chrono::minutes(1),
+                   .begin = [&]() -> test::Work {
+                     const auto compiler = std::make_shared<Compiler>(items, statistics);
+                     return [compiler](size_t item, const test::Say& say) {
+                       compiler->compile(item, say);
+                     };
+                   },
+                   .heard = [&](size_t item, std::string_view line) { totals.heard(item, line); },
+                   .died = [&](size_t item, const std::string& how) { totals.died(item, how); }});
+  return totals.print(files.size(), invalid) ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   test::set_default_environment();
+  bool statistics = false;
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--statistics") {
+      statistics = true;
+      continue;
+    }
+    for (std::string& file : test::module_files(argv[i])) files.push_back(std::move(file));
+  }
   try {
-    return run(argc, argv);
+    return run(files, statistics);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -115,6 +115,8 @@ EntryPipeline::EntryPipeline(const Context& context, const Module& module, const
   }
 }
 
+VkShaderStageFlagBits EntryPipeline::stage() const { return *stage_of(model_); }
+
 void EntryPipeline::make_layout(const ShaderInterface& interface) {
   const uint32_t sets = interface.sets.empty() ? 0 : interface.sets.rbegin()->first + 1;
   std::vector<VkDescriptorSetLayout> handles;

@@ -27,6 +27,7 @@ class EntryPipeline {
   VkResult create(std::span<const uint32_t> words, VkPipelineCreateFlags flags,
                   Pipeline& pipeline) const;
 
+  VkShaderStageFlagBits stage() const;
   uint32_t address_set() const { return static_cast<uint32_t>(set_layouts_.size()) - 1; }
 
  private:

@@ -1,19 +1,19 @@
-// Runs the pass over SPIR-V files: corpus_check [--env vulkan1.3] [--out FOLDER] FILE_OR_FOLDER...
+// Runs the pass over SPIR-V files: corpus_check [--env vulkan1.3] [--at-least N] [--out FOLDER]
+// FOLDER...
 //
 // Every entry point of every valid module is instrumented in every way there is. It fails if a
-// result is not valid where the original was, or if the identity option changes a byte. Modules
-// that the pass refuses are listed with the reason; modules that are not valid to begin with must
-// do no harm.
+// result is not valid where the original was, if the identity option changes a byte, or if there
+// are fewer than N modules. Modules that the pass refuses are listed with the reason; modules that
+// are not valid to begin with must do no harm.
 #include <fmt/format.h>
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "corpus/module_files.h"
 #include "spirv/module.h"
 #include "spirv/pass/block_count.h"
 #include "support/spirv.h"
@@ -31,14 +31,6 @@ struct Totals {
   size_t modules = 0, invalid = 0, entry_points = 0, results = 0, refused = 0, failures = 0;
   size_t blocks = 0, counters = 0;
 };
-
-std::vector<uint32_t> read_words(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  std::vector<uint32_t> words(bytes.size() / 4);
-  std::memcpy(words.data(), bytes.data(), words.size() * 4);
-  return words;
-}
 
 std::vector<BlockCountOptions> all_options() {
   std::vector<BlockCountOptions> all;
@@ -72,7 +64,9 @@ class Check {
       : environment_(environment), out_(std::move(out)) {}
 
   void file(const fs::path& path) {
-    const auto words = read_words(path);
+    const auto read = tally::test::read_words(path.string());
+    if (!read) return fail(path, read.error().message);
+    const std::vector<uint32_t>& words = *read;
     ++totals.modules;
     const bool valid = tally::test::validate(words, environment_).empty();
     if (!valid) ++totals.invalid;
@@ -137,42 +131,32 @@ class Check {
 
   void write(const fs::path& path, const std::vector<uint32_t>& words) const {
     fs::create_directories(out_);
-    std::ofstream file(out_ / path.filename(), std::ios::binary);
-    file.write(reinterpret_cast<const char*>(words.data()),
-               static_cast<std::streamsize>(words.size() * 4));
+    const auto status = tally::test::write_words((out_ / path.filename()).string(), words);
+    if (!status) fmt::print("{}\n", status.error().message);
   }
 
   spv_target_env environment_;
   fs::path out_;
 };
 
-void add_files(const fs::path& path, std::vector<fs::path>& files) {
-  if (!fs::is_directory(path)) {
-    files.push_back(path);
-    return;
-  }
-  for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".spv")
-      files.push_back(entry.path());
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   spv_target_env environment = SPV_ENV_VULKAN_1_3;
   fs::path out;
-  std::vector<fs::path> files;
+  size_t at_least = 1;
+  std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--env" && i + 1 < argc) {
       if (!spvParseTargetEnv(argv[++i], &environment)) return 2;
     } else if (std::string_view(argv[i]) == "--out" && i + 1 < argc) {
       out = argv[++i];
+    } else if (std::string_view(argv[i]) == "--at-least" && i + 1 < argc) {
+      at_least = std::strtoul(argv[++i], nullptr, 10);
     } else {
-      add_files(argv[i], files);
+      for (std::string& file : tally::test::module_files(argv[i])) files.push_back(std::move(file));
     }
   }
-  std::ranges::sort(files);
   Check check(environment, out);
   for (const auto& file : files) check.file(file);
   const Totals& totals = check.totals;
@@ -186,5 +170,6 @@ int main(int argc, char** argv) {
   }
   fmt::print("{} passed, {} failed\n", totals.results - std::min(totals.results, totals.failures),
              totals.failures);
-  return totals.failures == 0 && totals.results > 0 ? 0 : 1;
+  if (totals.modules < at_least) fmt::print("{} modules are too few\n", totals.modules);
+  return totals.failures == 0 && totals.results > 0 && totals.modules >= at_least ? 0 : 1;
 }

@@ -1,0 +1,136 @@
+#include "support/supervised.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+
+namespace tally::test {
+namespace {
+
+// Lines on the pipe: which item is begun, or what is said of it.
+constexpr char kBegun = 'B';
+constexpr char kSaid = 'S';
+
+void send(int pipe, char kind, std::string_view text) {
+  std::string line = kind + std::string(text);
+  std::ranges::replace(line, '\n', ' ');
+  line += '\n';
+  for (std::string_view rest = line; !rest.empty();) {
+    const ssize_t written = ::write(pipe, rest.data(), rest.size());
+    if (written < 0) ::_exit(1);  // nobody listens any more
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+[[noreturn]] void be_child(const Supervision& supervision, size_t first, int pipe) {
+  int status = 0;
+  try {
+    const Work work = supervision.begin();
+    for (size_t item = first; item < supervision.count; ++item) {
+      send(pipe, kBegun, std::to_string(item));
+      work(item, [&](std::string_view line) { send(pipe, kSaid, line); });
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    status = 1;
+  }
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+// The parent's end of one child.
+class Child {
+ public:
+  Child(const Supervision& supervision, size_t first) : supervision_(supervision) {
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
+    std::fflush(nullptr);
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("no child process");
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      be_child(supervision, first, ends[1]);
+    }
+    ::close(ends[1]);
+    pipe_ = ends[0];
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { ::close(pipe_); }
+
+  // Listens until the child has ended. The item it was at, if it did not end well.
+  std::optional<size_t> finish() {
+    while (listen()) {
+    }
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+    if (!item_) throw std::runtime_error("the child process ended before its first item");
+    supervision_.died(*item_, how(status));
+    return item_;
+  }
+
+ private:
+  std::string how(int status) const {
+    if (timed_out_) return "took more than " + std::to_string(supervision_.limit.count()) + " s";
+    if (WIFSIGNALED(status)) return ::strsignal(WTERMSIG(status));
+    return "exit status " + std::to_string(WEXITSTATUS(status));
+  }
+
+  bool listen() {
+    using std::chrono::steady_clock;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        began_ + supervision_.limit - steady_clock::now());
+    pollfd ready = {pipe_, POLLIN, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
+    if (count == 0) {
+      timed_out_ = true;
+      ::kill(pid_, SIGKILL);
+      return false;
+    }
+    char bytes[4096];
+    const ssize_t got = ::read(pipe_, bytes, sizeof(bytes));
+    if (got <= 0) return false;
+    text_.append(bytes, static_cast<size_t>(got));
+    for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1)) {
+      hear(std::string_view(text_).substr(0, end));
+    }
+    return true;
+  }
+
+  void hear(std::string_view line) {
+    if (line.front() == kBegun) {
+      item_ = std::stoul(std::string(line.substr(1)));
+      began_ = std::chrono::steady_clock::now();
+    } else {
+      supervision_.heard(*item_, line.substr(1));
+    }
+  }
+
+  const Supervision& supervision_;
+  pid_t pid_ = -1;
+  int pipe_ = -1;
+  std::string text_;  // received, and no whole line yet
+  std::optional<size_t> item_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  bool timed_out_ = false;
+};
+
+}  // namespace
+
+void supervise(const Supervision& supervision) {
+  for (size_t next = 0; next < supervision.count;) {
+    const std::optional<size_t> item = Child(supervision, next).finish();
+    if (!item) return;
+    next = *item + 1;
+  }
+}
+
+}  // namespace tally::test
