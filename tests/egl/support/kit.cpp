@@ -15,13 +15,14 @@ namespace {
   std::abort();
 }
 
-// A leak checker at the end of the program can only say whose code allocated something while that
-// code is loaded; EGL unloads its drivers when the last display is terminated.
+// Sanitizers can only say whose code did something while that code is loaded; EGL unloads its
+// drivers when the last display is terminated.
 void keep_drivers_loaded() {
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void*) {
         const std::string path = info->dlpi_name;
-        if (path.ends_with("_dri.so"))
+        const bool is_vulkan = path.find("/libvulkan_") != std::string::npos;
+        if (is_vulkan || path.ends_with("_dri.so"))
           dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         return 0;
       },
