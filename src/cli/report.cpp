@@ -9,6 +9,7 @@
 #include "analysis/analyzer.h"
 #include "analysis/summary.h"
 #include "cli/command.h"
+#include "cli/heatmap.h"
 #include "cli/progress.h"
 #include "report/header.h"
 #include "report/json.h"
@@ -32,6 +33,8 @@ struct Options {
   std::string frames;
   std::string shader;
   std::string columns;
+  std::string heatmap;
+  std::string counter;
   std::string format = "text";
   std::optional<size_t> top;
   std::optional<size_t> width;
@@ -97,6 +100,12 @@ std::string as_text(const analysis::Summary& summary, const std::vector<Table>& 
   return out;
 }
 
+int draw_heatmap(const analysis::Model& model, const Options& options) {
+  const auto shown = write_heatmap(model, {.counter = options.counter, .pass = options.table.pass},
+                                   options.heatmap);
+  return shown ? print(*shown + "\n") : fail(shown.error());
+}
+
 int run(const Options& options) {
   const auto selection = selection_of(options);
   if (!selection) return fail(selection.error());
@@ -104,6 +113,7 @@ int run(const Options& options) {
   if (!reader) return fail(reader.error());
   auto model = analysis::Model::load(std::move(*reader), *selection);
   if (!model) return fail(with_context(model.error(), options.file));
+  if (!options.heatmap.empty()) return draw_heatmap(*model, options);
   Result<std::vector<Table>> tables = std::vector<Table>{};
   analysis::Summary summary;
   {
@@ -141,6 +151,17 @@ void add_report(CLI::App& app, Action& chosen) {
       ->add_option("--columns", options->columns,
                    "Show just these columns (ids as in --format json)")
       ->type_name("A,B,...");
+  CLI::Option* heatmap =
+      command
+          ->add_option("--heatmap", options->heatmap,
+                       "Write a picture of a pass by region (of tally run --regions): the hottest, "
+                       "or as --frame and --pass say")
+          ->type_name("FILE.png");
+  command
+      ->add_option("--counter", options->counter,
+                   "The heatmap's counter (default: fragment_instructions)")
+      ->type_name("NAME")
+      ->needs(heatmap);
   command
       ->add_option("--pass", options->table.pass,
                    "Regions only of passes of this number in their frames (see --by pass)")

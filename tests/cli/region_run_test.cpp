@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
+#include "picture/png.h"
 #include "program.h"
 #include "store/test_capture.h"
 
@@ -63,6 +66,41 @@ TEST_F(RegionRun, regions_have_the_size_that_was_asked_for) {
   EXPECT_EQ(sizes, (std::set<std::pair<int, int>>{{32, 16}, {4, 16}, {32, 6}, {4, 6}}));
   EXPECT_EQ(all.size(), 4u * 5u);
   EXPECT_THAT(report("--by region").standard_output, HasSubstr("Regions of 32x16 pixels"));
+}
+
+Result<Picture> read_png(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return decode_png(std::as_bytes(std::span(bytes)), 1 << 24);
+}
+
+TEST_F(RegionRun, a_heatmap_is_written_of_the_pass_and_counter_that_are_asked_for) {
+  ASSERT_EQ(run("--regions=16x16", "--frames 1 --size 320x200").end.shell_status(), 0);
+  const auto hottest = report("--heatmap map.png");
+  EXPECT_EQ(hottest.standard_output,
+            "map.png: fragment instructions of scene 320x200, frame 0, pass 0\n");
+  const auto first = read_png(folder_.file("map.png"));
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_GT(first->width, 320u);
+  EXPECT_GT(first->height, 200u);
+  const auto other = report("--heatmap map.png --pass 1 --counter fragment_invocations");
+  EXPECT_EQ(other.standard_output,
+            "map.png: fragment invocations of composite 320x200, frame 0, pass 1\n");
+  const auto second = read_png(folder_.file("map.png"));
+  ASSERT_TRUE(second.ok()) << "a picture is replaced";
+  EXPECT_NE(first->pixels, second->pixels);
+}
+
+TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
+  ASSERT_EQ(run("--regions=16x16", "--frames 1 --size 32x32").end.shell_status(), 0);
+  EXPECT_THAT(report("--heatmap map.png --counter nonsense").standard_error,
+              HasSubstr("there is no counter 'nonsense' here; the counters are fragment_warps, "));
+  EXPECT_THAT(report("--heatmap map.png --pass 9").standard_error,
+              HasSubstr("no pass of number 9 was counted by region"));
+  EXPECT_THAT(report("--heatmap lanterns.tally").standard_error,
+              HasSubstr("lanterns.tally: exists and is not a PNG file; it is left as it is"));
+  EXPECT_THAT(report("--heatmap no/where.png").standard_error, HasSubstr("no/where.png: "));
+  EXPECT_EQ(report("--by pass").end.shell_status(), 0) << "the capture is as it was";
 }
 
 TEST_F(RegionRun, the_picture_is_the_same_with_and_without) {

@@ -1,6 +1,7 @@
 // A Vulkan program for the tests of the capture layer: `capture_client SCENARIO [HOW]`. It knows
 // nothing of Tally.
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -320,7 +321,7 @@ void resets(Context& context) {
   context.submit_and_wait(commands);
 }
 
-// A child of fork() runs Vulkan too; the parent has not begun.
+// A child of fork() runs Vulkan too; the parent has not begun, and outlives it.
 int forked() {
   const pid_t child = ::fork();
   {
@@ -328,7 +329,9 @@ int forked() {
     const Doubler doubler(context);
     context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, child == 0 ? 3 : 2); });
   }
-  return 0;
+  int status = 0;
+  if (child > 0 && ::waitpid(child, &status, 0) != child) return 1;
+  return status == 0 ? 0 : 1;
 }
 
 }  // namespace

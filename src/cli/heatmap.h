@@ -1,0 +1,17 @@
+// `tally report --heatmap`: a pass by region as a PNG file.
+#pragma once
+
+#include <string>
+
+#include "analysis/region_map.h"
+#include "base/status.h"
+
+namespace tally::cli {
+
+// Writes the picture of the pass that `options` choose. An existing PNG file is replaced, any other
+// file is an error. Gives a line that says what the picture shows.
+Result<std::string> write_heatmap(const analysis::Model& model,
+                                  const analysis::RegionMapOptions& options,
+                                  const std::string& file);
+
+}  // namespace tally::cli
