@@ -2,9 +2,11 @@
 //
 // Every entry point of the valid modules in the folders becomes a pipeline of the device, as it is
 // and instrumented. Fails if the driver takes the original and not what the pass made of it, also
-// if it crashes. --statistics: a table of what the driver says of the code that it made.
+// if it crashes. Prints how long creation took, without a pipeline cache, and which share of it was
+// the pass's. --statistics: a table of what the driver says of the code that it made.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -27,6 +29,7 @@ constexpr std::string_view kPlain = "plain";
 constexpr std::string_view kInstrumented = "instrumented";
 constexpr std::string_view kCompiled = "compiled ";
 constexpr std::string_view kLeftOut = "left out ";
+constexpr std::string_view kTimes = "times ";
 constexpr std::string_view kFailed = "failed ";
 constexpr std::string_view kThrew = "threw ";
 
@@ -34,6 +37,11 @@ struct Item {
   std::string path;
   size_t entry;  // of the module
 };
+
+using Clock = std::chrono::steady_clock;
+int64_t nanoseconds(Clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
 
 class Compiler {
  public:
@@ -73,14 +81,19 @@ class Compiler {
     say(kPlain);
     const test::EntryPipeline target(context_, module, entry);
     test::Pipeline plain, instrumented;
+    const auto begin = Clock::now();
     if (create(target, module.words(), plain) != VK_SUCCESS)
       return left_out("no pipeline of the original");
+    const auto created_plain = Clock::now();
     const auto result = instrument_for(context_, target, module, entry);
     if (!result) return left_out("the pass refuses it: " + result.error().message);
+    const auto passed = Clock::now();
     say(kInstrumented);
     const VkResult created = create(target, result->words, instrumented);
     if (created != VK_SUCCESS)
       return say(fmt::format("{}VkResult {}", kFailed, static_cast<int>(created)));
+    say(fmt::format("{}{} {} {}", kTimes, nanoseconds(created_plain - begin),
+                    nanoseconds(passed - created_plain), nanoseconds(Clock::now() - passed)));
     const auto of = [&](VkPipeline pipeline) {
       return test::code_statistics(context_, pipeline, target.stage());
     };
@@ -109,6 +122,7 @@ class Totals {
     if (line == kPlain || line == kInstrumented) stage_ = line;
     if (line.starts_with(kLeftOut)) ++left_out_[rest(kLeftOut)];
     if (line.starts_with(kFailed)) fail(item, rest(kFailed));
+    if (line.starts_with(kTimes)) add_times(rest(kTimes));
     if (line.starts_with(kThrew)) died(item, rest(kThrew));
     if (!line.starts_with(kCompiled)) return;
     ++compiled_;
@@ -127,11 +141,24 @@ class Totals {
         "failures\n",
         device_, modules, invalid, compiled_, failures_);
     for (const auto& [reason, count] : left_out_) fmt::print("  {} left out: {}\n", count, reason);
+    fmt::print(
+        "  pipelines created in {:.0f} ms plain and {:.0f} ms instrumented; the pass took "
+        "{:.0f} ms, {:.1f} % of all\n",
+        plain_ / 1e6, instrumented_ / 1e6, pass_ / 1e6,
+        100 * pass_ / (plain_ + pass_ + instrumented_));
     code_.print();
     return failures_ == 0 && compiled_ > 0;
   }
 
  private:
+  void add_times(const std::string& line) {
+    double plain = 0, pass = 0, instrumented = 0;
+    if (std::sscanf(line.c_str(), "%lf %lf %lf", &plain, &pass, &instrumented) != 3) return;
+    plain_ += plain;
+    pass_ += pass;
+    instrumented_ += instrumented;
+  }
+
   void fail(size_t item, const std::string& how) {
     ++failures_;
     fmt::print("FAIL {}, instrumented: {}\n", items_[item].path, how);
@@ -140,7 +167,8 @@ class Totals {
   const std::vector<Item>& items_;
   std::string device_, stage_;
   size_t compiled_ = 0, failures_ = 0;
-  std::map<std::string, size_t> left_out_;  // by reason
+  std::map<std::string, size_t> left_out_;          // by reason
+  double plain_ = 0, pass_ = 0, instrumented_ = 0;  // nanoseconds
   test::CodeComparison code_;
 };
 
