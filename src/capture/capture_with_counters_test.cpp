@@ -4,6 +4,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <array>
+#include <map>
+#include <sstream>
+#include <string>
+
 #include <cstring>
 
 #include "capture/testing/session.h"
@@ -189,6 +194,68 @@ TEST(CaptureWithCounters, the_stored_module_numbers_its_blocks_as_the_counts_do)
   EXPECT_EQ(session.number("SELECT count(*) FROM block_cost JOIN metric ON metric.id = metric "
                            "WHERE lower(name) = 'executions' AND per_execution <> 1"),
             0);
+}
+
+std::map<std::string, int64_t> live_counters(const Session& session) {
+  std::map<std::string, int64_t> values;
+  std::istringstream lines(session.errors());
+  for (std::string line; std::getline(lines, line);) {
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos)
+      values[line.substr(0, equals)] = std::stoll(line.substr(equals + 1));
+  }
+  return values;
+}
+
+int64_t entry_executions(const Session& session, int stage) {
+  return session.number(
+      "SELECT ifnull(sum(executions), 0) FROM block_count WHERE block = 0 AND stage = " +
+      std::to_string(stage));
+}
+
+constexpr std::array kLiveScenarios = {"resubmit",  "simultaneous", "render_pass", "secondaries",
+                                       "suspended", "many",         "threads",     "two_devices"};
+
+TEST(LiveCounters, agree_with_what_was_captured) {
+  for (const char* scenario : kLiveScenarios) {
+    const Session session =
+        run({.scenario = scenario, .environment = {{"TEST_LIVE_COUNTERS", "1"}}});
+    const auto live = live_counters(session);
+    EXPECT_EQ(live.at("Vertex shader invocations"), entry_executions(session, 1)) << scenario;
+    EXPECT_EQ(live.at("Fragment shader invocations"), entry_executions(session, 16)) << scenario;
+    EXPECT_EQ(live.at("Compute shader invocations"), entry_executions(session, 32)) << scenario;
+    EXPECT_EQ(live.at("Submissions"), session.number("SELECT count(*) FROM submission"))
+        << scenario;
+    EXPECT_EQ(live.at("Shaders: Blocks executed"),
+              session.number(
+                  "SELECT sum(value) FROM command_metric AS m JOIN metric ON metric.id = m.metric "
+                  "WHERE lower(metric.name) = 'executions'"))
+        << scenario;
+    EXPECT_EQ(live.at("Commands whose shaders are not counted"), 0) << scenario;
+  }
+}
+
+TEST(LiveCounters, are_the_same_without_a_receiver) {
+  for (const char* scenario : kLiveScenarios) {
+    auto with =
+        live_counters(run({.scenario = scenario, .environment = {{"TEST_LIVE_COUNTERS", "1"}}}));
+    auto without = live_counters(run({.scenario = scenario,
+                                      .environment = {{"TEST_LIVE_COUNTERS", "wanted"},
+                                                      {"TALLY_LIVE_COUNTERS", "1"},
+                                                      {"TALLY_CAPTURE_SOCKET", ""}}}));
+    for (auto* values : {&with, &without}) values->erase("GPU time in passes and dispatches");
+    EXPECT_EQ(with, without) << scenario;
+    EXPECT_GT(without.at("Submissions"), 0) << scenario;
+  }
+}
+
+TEST(LiveCounters, count_nothing_that_nobody_wants) {
+  const auto live = live_counters(run({.scenario = "resubmit",
+                                       .environment = {{"TEST_LIVE_COUNTERS", "1"},
+                                                       {"TALLY_LIVE_COUNTERS", "1"},
+                                                       {"TALLY_CAPTURE_SOCKET", ""}}}));
+  ASSERT_FALSE(live.empty());
+  for (const auto& [name, value] : live) EXPECT_EQ(value, 0) << name;
 }
 
 }  // namespace
