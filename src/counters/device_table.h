@@ -11,17 +11,18 @@
 
 namespace tally::counters {
 
-#define TALLY_COUNTERS_INSTANCE_FUNCTIONS(X)    \
-  X(DestroyInstance, "")                        \
-  X(EnumeratePhysicalDevices, "")               \
-  X(EnumerateDeviceExtensionProperties, "")     \
-  X(GetPhysicalDeviceProperties, "")            \
-  X(GetPhysicalDeviceProperties2, "KHR")        \
-  X(GetPhysicalDeviceFeatures, "")              \
-  X(GetPhysicalDeviceFeatures2, "KHR")          \
-  X(GetPhysicalDeviceMemoryProperties, "")      \
-  X(GetPhysicalDeviceQueueFamilyProperties, "") \
-  X(CreateDebugUtilsMessengerEXT, "")           \
+#define TALLY_COUNTERS_INSTANCE_FUNCTIONS(X)        \
+  X(DestroyInstance, "")                            \
+  X(EnumeratePhysicalDevices, "")                   \
+  X(EnumerateDeviceExtensionProperties, "")         \
+  X(GetPhysicalDeviceProperties, "")                \
+  X(GetPhysicalDeviceProperties2, "KHR")            \
+  X(GetPhysicalDeviceFeatures, "")                  \
+  X(GetPhysicalDeviceFeatures2, "KHR")              \
+  X(GetPhysicalDeviceMemoryProperties, "")          \
+  X(GetPhysicalDeviceQueueFamilyProperties, "")     \
+  X(GetPhysicalDeviceQueueFamilyProperties2, "KHR") \
+  X(CreateDebugUtilsMessengerEXT, "")               \
   X(DestroyDebugUtilsMessengerEXT, "")
 
 // Commands that do work; each takes one result index of shader instrumentation.
@@ -60,6 +61,8 @@ namespace tally::counters {
   X(AllocateMemory, "")                    \
   X(BeginCommandBuffer, "")                \
   X(BindBufferMemory, "")                  \
+  X(CmdBeginQuery, "")                     \
+  X(CmdBeginQueryIndexedEXT, "")           \
   X(CmdBeginRenderPass, "")                \
   X(CmdBeginRenderPass2, "KHR")            \
   X(CmdBeginRendering, "KHR")              \
@@ -68,6 +71,9 @@ namespace tally::counters {
   X(CmdBindPipeline, "")                   \
   X(CmdBindShadersEXT, "")                 \
   X(CmdCopyBuffer, "")                     \
+  X(CmdCopyQueryPoolResults, "")           \
+  X(CmdEndQuery, "")                       \
+  X(CmdEndQueryIndexedEXT, "")             \
   X(CmdEndRenderPass, "")                  \
   X(CmdEndRenderPass2, "KHR")              \
   X(CmdEndRendering, "KHR")                \
@@ -80,6 +86,12 @@ namespace tally::counters {
   X(CmdPreprocessGeneratedCommandsEXT, "") \
   X(CmdPushConstants, "")                  \
   X(CmdPushConstants2, "KHR")              \
+  X(CmdResetQueryPool, "")                 \
+  X(CmdSetPatchControlPointsEXT, "")       \
+  X(CmdSetPrimitiveTopology, "EXT")        \
+  X(CmdSetRasterizerDiscardEnable, "EXT")  \
+  X(CmdUpdateBuffer, "")                   \
+  X(CmdWriteTimestamp, "")                 \
   X(CreateBuffer, "")                      \
   X(CreateCommandPool, "")                 \
   X(CreateComputePipelines, "")            \
@@ -89,6 +101,7 @@ namespace tally::counters {
   X(CreateFramebuffer, "")                 \
   X(CreateGraphicsPipelines, "")           \
   X(CreatePipelineLayout, "")              \
+  X(CreateQueryPool, "")                   \
   X(CreateRayTracingPipelinesKHR, "")      \
   X(CreateRenderPass, "")                  \
   X(CreateRenderPass2, "KHR")              \
@@ -105,6 +118,7 @@ namespace tally::counters {
   X(DestroyFramebuffer, "")                \
   X(DestroyPipeline, "")                   \
   X(DestroyPipelineLayout, "")             \
+  X(DestroyQueryPool, "")                  \
   X(DestroyRenderPass, "")                 \
   X(DestroyShaderModule, "")               \
   X(DestroyDeferredOperationKHR, "")       \
@@ -117,6 +131,7 @@ namespace tally::counters {
   X(GetBufferDeviceAddressEXT, "")         \
   X(GetBufferMemoryRequirements, "")       \
   X(GetDeviceQueue, "")                    \
+  X(GetQueryPoolResults, "")               \
   X(GetFenceStatus, "")                    \
   X(GetPrivateData, "EXT")                 \
   X(InvalidateMappedMemoryRanges, "")      \
@@ -129,6 +144,7 @@ namespace tally::counters {
   X(ResetCommandBuffer, "")                \
   X(ResetCommandPool, "")                  \
   X(ResetFences, "")                       \
+  X(ResetQueryPool, "EXT")                 \
   X(SetDebugUtilsObjectNameEXT, "")        \
   X(SetDebugUtilsObjectTagEXT, "")         \
   X(SetPrivateData, "EXT")                 \

@@ -14,7 +14,8 @@ const DeviceTable& next_of(VkCommandBuffer commands, const CommandBuffer* state)
   return state ? state->next() : find_device(commands)->next();
 }
 
-// How much a command does, as far as its arguments tell.
+// What kinds of commands there are: how much one does, as far as its arguments tell, and what
+// queries are told of it.
 struct Unknown {
   template <typename... Arguments>
   static uint64_t of(Arguments...) {
@@ -26,11 +27,57 @@ struct Vertices {
   static uint64_t of(uint32_t vertices, uint32_t instances, Others...) {
     return std::max(kLeastDrawWork, uint64_t{vertices} * instances);
   }
+  template <typename... Others>
+  static void note(CommandBuffer& state, uint32_t vertices, uint32_t instances, Others...) {
+    state.note_draw(vertices, instances);
+  }
 };
 struct Groups {
   static uint64_t of(uint32_t x, uint32_t y, uint32_t z) { return uint64_t{x} * y * z; }
   static uint64_t of(uint32_t, uint32_t, uint32_t, uint32_t x, uint32_t y, uint32_t z) {
     return of(x, y, z);
+  }
+  template <typename... Arguments>
+  static void note(CommandBuffer& state, Arguments... arguments) {
+    state.note_dispatch(of(arguments...));
+  }
+};
+struct MeshGroups : Unknown {
+  static void note(CommandBuffer& state, uint32_t x, uint32_t y, uint32_t z) {
+    state.note_mesh_draw(Groups::of(x, y, z));
+  }
+  // VK_NV_mesh_shader: tasks, and the first of them.
+  static void note(CommandBuffer& state, uint32_t tasks, uint32_t) { state.note_mesh_draw(tasks); }
+};
+template <CommandMetric kMetric>
+struct Indirect : Unknown {
+  template <typename... Arguments>
+  static void note(CommandBuffer& state, Arguments...) {
+    state.note_indirect(kMetric);
+  }
+};
+using IndirectDraw = Indirect<CommandMetric::Draws>;
+using IndirectDispatch = Indirect<CommandMetric::Dispatches>;
+using Trace = Indirect<CommandMetric::Traces>;
+// One command, several draws.
+struct MultiDraw : Unknown {
+  static void note(CommandBuffer& state, uint32_t count, const VkMultiDrawInfoEXT* infos,
+                   uint32_t instances, uint32_t, uint32_t stride) {
+    for_each(count, infos, stride,
+             [&](const VkMultiDrawInfoEXT& info) { state.note_draw(info.vertexCount, instances); });
+  }
+  static void note(CommandBuffer& state, uint32_t count, const VkMultiDrawIndexedInfoEXT* infos,
+                   uint32_t instances, uint32_t, uint32_t stride, const int32_t*) {
+    for_each(count, infos, stride, [&](const VkMultiDrawIndexedInfoEXT& info) {
+      state.note_draw(info.indexCount, instances);
+    });
+  }
+
+ private:
+  template <typename Info, typename Visit>
+  static void for_each(uint32_t count, const Info* infos, uint32_t stride, const Visit& visit) {
+    const auto* at = reinterpret_cast<const std::byte*>(infos);
+    for (uint32_t i = 0; i < count; ++i, at += stride) visit(*reinterpret_cast<const Info*>(at));
   }
 };
 
@@ -41,12 +88,16 @@ template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename... Arg
 struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
   static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
     CommandBuffer* state = find_command_buffer(commands);
-    if (state) state->before_action(kPoint, Work::of(arguments...));
+    if (state) {
+      state->before_action(kPoint, Work::of(arguments...));
+      if (state->counts_commands()) [[unlikely]]
+        Work::note(*state, arguments...);
+    }
     (next_of(commands, state).*kNext)(commands, arguments...);
   }
 };
 
-template <auto kNext, VkPipelineBindPoint kPoint, typename Work = Unknown>
+template <auto kNext, VkPipelineBindPoint kPoint, typename Work>
 void add(std::vector<vk::Hook>& hooks, std::string_view name) {
   using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
   hooks.push_back(vk::hook(name, Action<kNext, kPoint, Work, Function>::call, kInstrumentation));
@@ -89,32 +140,38 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdDispatch, kCompute, Groups>(hooks, "vkCmdDispatch");
   add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBase");
   add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBaseKHR");
-  add<&Table::CmdDispatchIndirect, kCompute>(hooks, "vkCmdDispatchIndirect");
+  add<&Table::CmdDispatchIndirect, kCompute, IndirectDispatch>(hooks, "vkCmdDispatchIndirect");
   add<&Table::CmdDraw, kGraphics, Vertices>(hooks, "vkCmdDraw");
   add<&Table::CmdDrawIndexed, kGraphics, Vertices>(hooks, "vkCmdDrawIndexed");
-  add<&Table::CmdDrawIndexedIndirect, kGraphics>(hooks, "vkCmdDrawIndexedIndirect");
-  add<&Table::CmdDrawIndexedIndirectCount, kGraphics>(hooks, "vkCmdDrawIndexedIndirectCount");
-  add<&Table::CmdDrawIndexedIndirectCount, kGraphics>(hooks, "vkCmdDrawIndexedIndirectCountKHR");
-  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics>(hooks, "vkCmdDrawIndexedIndirectCountAMD");
-  add<&Table::CmdDrawIndirect, kGraphics>(hooks, "vkCmdDrawIndirect");
-  add<&Table::CmdDrawIndirectByteCountEXT, kGraphics>(hooks, "vkCmdDrawIndirectByteCountEXT");
-  add<&Table::CmdDrawIndirectCount, kGraphics>(hooks, "vkCmdDrawIndirectCount");
-  add<&Table::CmdDrawIndirectCount, kGraphics>(hooks, "vkCmdDrawIndirectCountKHR");
-  add<&Table::CmdDrawIndirectCountAMD, kGraphics>(hooks, "vkCmdDrawIndirectCountAMD");
-  add<&Table::CmdDrawMeshTasksEXT, kGraphics>(hooks, "vkCmdDrawMeshTasksEXT");
-  add<&Table::CmdDrawMeshTasksIndirectCountEXT, kGraphics>(hooks,
-                                                           "vkCmdDrawMeshTasksIndirectCountEXT");
-  add<&Table::CmdDrawMeshTasksIndirectCountNV, kGraphics>(hooks,
-                                                          "vkCmdDrawMeshTasksIndirectCountNV");
-  add<&Table::CmdDrawMeshTasksIndirectEXT, kGraphics>(hooks, "vkCmdDrawMeshTasksIndirectEXT");
-  add<&Table::CmdDrawMeshTasksIndirectNV, kGraphics>(hooks, "vkCmdDrawMeshTasksIndirectNV");
-  add<&Table::CmdDrawMeshTasksNV, kGraphics>(hooks, "vkCmdDrawMeshTasksNV");
-  add<&Table::CmdDrawMultiEXT, kGraphics>(hooks, "vkCmdDrawMultiEXT");
-  add<&Table::CmdDrawMultiIndexedEXT, kGraphics>(hooks, "vkCmdDrawMultiIndexedEXT");
-  add<&Table::CmdTraceRaysIndirect2KHR, kRays>(hooks, "vkCmdTraceRaysIndirect2KHR");
-  add<&Table::CmdTraceRaysIndirectKHR, kRays>(hooks, "vkCmdTraceRaysIndirectKHR");
-  add<&Table::CmdTraceRaysKHR, kRays>(hooks, "vkCmdTraceRaysKHR");
-  add<&Table::CmdTraceRaysNV, kRays>(hooks, "vkCmdTraceRaysNV");
+  add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndexedIndirect");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectDraw>(
+      hooks, "vkCmdDrawIndexedIndirectCount");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectDraw>(
+      hooks, "vkCmdDrawIndexedIndirectCountKHR");
+  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics, IndirectDraw>(
+      hooks, "vkCmdDrawIndexedIndirectCountAMD");
+  add<&Table::CmdDrawIndirect, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirect");
+  add<&Table::CmdDrawIndirectByteCountEXT, kGraphics, IndirectDraw>(
+      hooks, "vkCmdDrawIndirectByteCountEXT");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirectCount");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirectCountKHR");
+  add<&Table::CmdDrawIndirectCountAMD, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirectCountAMD");
+  add<&Table::CmdDrawMeshTasksEXT, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksEXT");
+  add<&Table::CmdDrawMeshTasksIndirectCountEXT, kGraphics, IndirectDraw>(
+      hooks, "vkCmdDrawMeshTasksIndirectCountEXT");
+  add<&Table::CmdDrawMeshTasksIndirectCountNV, kGraphics, IndirectDraw>(
+      hooks, "vkCmdDrawMeshTasksIndirectCountNV");
+  add<&Table::CmdDrawMeshTasksIndirectEXT, kGraphics, IndirectDraw>(
+      hooks, "vkCmdDrawMeshTasksIndirectEXT");
+  add<&Table::CmdDrawMeshTasksIndirectNV, kGraphics, IndirectDraw>(hooks,
+                                                                   "vkCmdDrawMeshTasksIndirectNV");
+  add<&Table::CmdDrawMeshTasksNV, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksNV");
+  add<&Table::CmdDrawMultiEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiEXT");
+  add<&Table::CmdDrawMultiIndexedEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiIndexedEXT");
+  add<&Table::CmdTraceRaysIndirect2KHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirect2KHR");
+  add<&Table::CmdTraceRaysIndirectKHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirectKHR");
+  add<&Table::CmdTraceRaysKHR, kRays, Trace>(hooks, "vkCmdTraceRaysKHR");
+  add<&Table::CmdTraceRaysNV, kRays, Trace>(hooks, "vkCmdTraceRaysNV");
   hooks.push_back(
       vk::hook("vkCmdExecuteGeneratedCommandsEXT", hook_generated_ext, kInstrumentation));
   hooks.push_back(vk::hook("vkCmdExecuteGeneratedCommandsNV", hook_generated_nv, kInstrumentation));

@@ -102,7 +102,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_begin(VkCommandBuffer commands,
                                           const VkCommandBufferBeginInfo* info) {
   CommandBuffer* state = find_command_buffer(commands);
   if (state) state->reset();
-  if (state && state->is_secondary() && state->regions() && info->pInheritanceInfo) {
+  if (state && state->is_secondary() && info->pInheritanceInfo) {
     return vk::guarded([&] { return begin_secondary(commands, *state, *info); });
   }
   return next_of(commands).BeginCommandBuffer(commands, info);

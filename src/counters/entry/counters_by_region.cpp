@@ -51,10 +51,22 @@ void begin_capture(CommandBuffer& state, const BeginInfo& info,
   if (request) state.begin_capture(std::move(*request));
 }
 
+// Emulated queries wait for the end of the pass.
+void note_pass(VkCommandBuffer commands, const RenderPassShape& shape, bool suspending = false) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->queries()) state->queries()->begin_pass(shape, suspending);
+}
+
+RenderPassShape find_shape(VkCommandBuffer commands, VkRenderPass render_pass) {
+  const InstrumentationState* state = find_device(commands)->instrumentation();
+  return state ? state->render_passes.find(render_pass) : RenderPassShape{};
+}
+
 void begin_render_pass(CommandBuffer& state, const BeginInfo& info,
                        const VkRenderPassBeginInfo& begin, VkSubpassContents contents) {
   const RegionState& regions = *state.device().regions();
-  const RenderPassShape shape = regions.render_passes.find(begin.renderPass);
+  const RenderPassShape shape =
+      state.device().instrumentation()->render_passes.find(begin.renderPass);
   RenderPassInstance instance;
   instance.area = begin.renderArea;
   instance.subpasses = shape.subpasses;
@@ -103,6 +115,7 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass(VkCommandBuffer commands,
       [&](const VkRenderPassBeginInfo* with) {
         next_of(commands).CmdBeginRenderPass(commands, with, contents);
       });
+  note_pass(commands, find_shape(commands, info->renderPass));
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass2(VkCommandBuffer commands,
@@ -116,6 +129,7 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass2(VkCommandBuffer commands,
       [&](const VkRenderPassBeginInfo* with) {
         next_of(commands).CmdBeginRenderPass2(commands, with, subpass);
       });
+  note_pass(commands, find_shape(commands, info->renderPass));
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
@@ -124,13 +138,15 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
       commands, info,
       [&](CommandBuffer& state, const BeginInfo& ours) { begin_rendering(state, ours, *info); },
       [&](const VkRenderingInfo* with) { next_of(commands).CmdBeginRendering(commands, with); });
+  note_pass(commands, shape_of({info->viewMask}), (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0);
 }
 
 // --- what goes on and ends
 
 void note_next_subpass(VkCommandBuffer commands) {
-  CommandBuffer* state = find_capturing(commands);
-  if (state) state->regions()->next_subpass();
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->regions()) state->regions()->next_subpass();
+  if (state && state->queries()) state->queries()->next_subpass();
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_next_subpass(VkCommandBuffer commands, VkSubpassContents contents) {
@@ -145,26 +161,30 @@ VKAPI_ATTR void VKAPI_CALL hook_next_subpass2(VkCommandBuffer commands,
   note_next_subpass(commands);
 }
 
-void end_capture(VkCommandBuffer commands) {
-  CommandBuffer* state = find_capturing(commands);
-  if (!state || !state->regions()->in_pass()) return;
-  vk::guarded_void([&] { state->end_capture(); }, [&](VkResult error) { state->fail(error); });
+void end_pass(VkCommandBuffer commands) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (!state) return;
+  const auto end = [&] {
+    if (state->regions() && state->regions()->in_pass()) state->end_capture();
+    if (state->queries()) state->end_query_pass();
+  };
+  vk::guarded_void(end, [&](VkResult error) { state->fail(error); });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_render_pass(VkCommandBuffer commands) {
   next_of(commands).CmdEndRenderPass(commands);
-  end_capture(commands);
+  end_pass(commands);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_render_pass2(VkCommandBuffer commands,
                                                  const VkSubpassEndInfo* info) {
   next_of(commands).CmdEndRenderPass2(commands, info);
-  end_capture(commands);
+  end_pass(commands);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_rendering(VkCommandBuffer commands) {
   next_of(commands).CmdEndRendering(commands);
-  end_capture(commands);
+  end_pass(commands);
 }
 
 // --- render passes and framebuffers
@@ -175,11 +195,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass(VkDevice device,
                                                        VkRenderPass* render_pass) {
   return vk::guarded([&] {
     const VkResult result = next_of(device).CreateRenderPass(device, info, allocator, render_pass);
-    RegionState* regions = regions_of(device);
-    if (result != VK_SUCCESS || !regions) return result;
+    InstrumentationState* state = find_device(device)->instrumentation();
+    if (result != VK_SUCCESS || !state) return result;
     const auto* multiview = vk::find_in_chain<VkRenderPassMultiviewCreateInfo>(
         info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
-    regions->render_passes.insert(*render_pass, shape_of(*info, multiview));
+    state->render_passes.insert(*render_pass, shape_of(*info, multiview));
     return result;
   });
 }
@@ -190,9 +210,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass2(VkDevice device,
                                                         VkRenderPass* render_pass) {
   return vk::guarded([&] {
     const VkResult result = next_of(device).CreateRenderPass2(device, info, allocator, render_pass);
-    RegionState* regions = regions_of(device);
-    if (result == VK_SUCCESS && regions) {
-      regions->render_passes.insert(*render_pass, shape_of(*info));
+    InstrumentationState* state = find_device(device)->instrumentation();
+    if (result == VK_SUCCESS && state) {
+      state->render_passes.insert(*render_pass, shape_of(*info));
     }
     return result;
   });
@@ -200,7 +220,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass2(VkDevice device,
 
 VKAPI_ATTR void VKAPI_CALL hook_destroy_render_pass(VkDevice device, VkRenderPass render_pass,
                                                     const VkAllocationCallbacks* allocator) {
-  if (RegionState* regions = regions_of(device)) regions->render_passes.take(render_pass);
+  if (InstrumentationState* state = find_device(device)->instrumentation()) {
+    state->render_passes.take(render_pass);
+  }
   next_of(device).DestroyRenderPass(device, render_pass, allocator);
 }
 
@@ -265,14 +287,21 @@ hook_buffer_address_ext(VkDevice device, const VkBufferDeviceAddressInfo* info) 
 
 VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
                          const VkCommandBufferBeginInfo& info) {
+  const bool continues = (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
+  if (state.queries()) state.inherit_queries(*info.pInheritanceInfo);
   VkCommandBufferBeginInfo changed = info;
-  const Stripped<VkCommandBufferInheritanceInfo> inheritance(*info.pInheritanceInfo);
+  VkCommandBufferInheritanceInfo inherited = *info.pInheritanceInfo;
+  if (const QueryState* queries = state.device().queries()) {
+    if (queries->emulated.statistics) inherited.pipelineStatistics = 0;
+    if (queries->emulated.occlusion) {
+      inherited.occlusionQueryEnable = VK_FALSE;
+      inherited.queryFlags = 0;
+    }
+  }
+  const Stripped<VkCommandBufferInheritanceInfo> inheritance(inherited);
   changed.pInheritanceInfo = &inheritance;
   const VkResult result = state.next().BeginCommandBuffer(commands, &changed);
-  if (result == VK_SUCCESS &&
-      (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0) {
-    state.continue_pass();
-  }
+  if (result == VK_SUCCESS && continues) state.continue_pass();
   return result;
 }
 
@@ -280,27 +309,30 @@ void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kRegions));
   };
-  add("vkCmdBeginRenderPass", hook_begin_render_pass);
-  add("vkCmdBeginRenderPass2", hook_begin_render_pass2);
-  add("vkCmdBeginRenderPass2KHR", hook_begin_render_pass2);
-  add("vkCmdBeginRendering", hook_begin_rendering);
-  add("vkCmdBeginRenderingKHR", hook_begin_rendering);
-  add("vkCmdEndRenderPass", hook_end_render_pass);
-  add("vkCmdEndRenderPass2", hook_end_render_pass2);
-  add("vkCmdEndRenderPass2KHR", hook_end_render_pass2);
-  add("vkCmdEndRendering", hook_end_rendering);
-  add("vkCmdEndRenderingKHR", hook_end_rendering);
-  add("vkCmdNextSubpass", hook_next_subpass);
-  add("vkCmdNextSubpass2", hook_next_subpass2);
-  add("vkCmdNextSubpass2KHR", hook_next_subpass2);
+  const auto pass = [&](std::string_view name, auto* function) {
+    hooks.push_back(vk::hook(name, function, kPasses));
+  };
+  pass("vkCmdBeginRenderPass", hook_begin_render_pass);
+  pass("vkCmdBeginRenderPass2", hook_begin_render_pass2);
+  pass("vkCmdBeginRenderPass2KHR", hook_begin_render_pass2);
+  pass("vkCmdBeginRendering", hook_begin_rendering);
+  pass("vkCmdBeginRenderingKHR", hook_begin_rendering);
+  pass("vkCmdEndRenderPass", hook_end_render_pass);
+  pass("vkCmdEndRenderPass2", hook_end_render_pass2);
+  pass("vkCmdEndRenderPass2KHR", hook_end_render_pass2);
+  pass("vkCmdEndRendering", hook_end_rendering);
+  pass("vkCmdEndRenderingKHR", hook_end_rendering);
+  pass("vkCmdNextSubpass", hook_next_subpass);
+  pass("vkCmdNextSubpass2", hook_next_subpass2);
+  pass("vkCmdNextSubpass2KHR", hook_next_subpass2);
   add("vkCreateBuffer", hook_create_buffer);
   add("vkCreateFramebuffer", hook_create_framebuffer);
-  add("vkCreateRenderPass", hook_create_render_pass);
-  add("vkCreateRenderPass2", hook_create_render_pass2);
-  add("vkCreateRenderPass2KHR", hook_create_render_pass2);
+  pass("vkCreateRenderPass", hook_create_render_pass);
+  pass("vkCreateRenderPass2", hook_create_render_pass2);
+  pass("vkCreateRenderPass2KHR", hook_create_render_pass2);
   add("vkDestroyBuffer", hook_destroy_buffer);
   add("vkDestroyFramebuffer", hook_destroy_framebuffer);
-  add("vkDestroyRenderPass", hook_destroy_render_pass);
+  pass("vkDestroyRenderPass", hook_destroy_render_pass);
   add("vkGetBufferDeviceAddress", hook_buffer_address);
   add("vkGetBufferDeviceAddressEXT", hook_buffer_address_ext);
   add("vkGetBufferDeviceAddressKHR", hook_buffer_address);

@@ -22,6 +22,8 @@ enum HookCondition : uint32_t {
   kInstrumentation = 2,   // shader instrumentation or counters by region are on
   kQueueShared = 4,       // ... and copies of records share a queue with the application
   kRegions = 16,          // counters by region are on
+  kQueries = 32,          // queries are emulated
+  kPasses = 64,           // render passes matter: one of the two
   kWhereBelow = 8,        // an instance function of an extension: where the layers below have it
 };
 
@@ -37,6 +39,7 @@ void add_pipeline_entry_points(std::vector<vk::Hook>& hooks);
 void add_queue_entry_points(std::vector<vk::Hook>& hooks);
 void add_object_name_entry_points(std::vector<vk::Hook>& hooks);
 void add_shader_instrumentation_entry_points(std::vector<vk::Hook>& hooks);
+void add_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks);
 
 // Of entry/counters_by_region.cpp, called by the hooks that others have too: vkBeginCommandBuffer

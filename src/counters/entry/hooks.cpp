@@ -16,6 +16,7 @@ std::span<const vk::Hook> device_hooks() {
     add_object_name_entry_points(*hooks);
     add_shader_instrumentation_entry_points(*hooks);
     add_counters_by_region_entry_points(*hooks);
+    add_query_entry_points(*hooks);
     std::ranges::sort(*hooks, {}, &vk::Hook::name);
     return hooks;
   }();
@@ -40,6 +41,10 @@ bool applies(const Device& device, uint32_t condition) {
       return device.instrumentation() != nullptr;
     case kRegions:
       return device.regions() != nullptr;
+    case kQueries:
+      return device.queries() != nullptr;
+    case kPasses:
+      return device.regions() != nullptr || device.queries() != nullptr;
     case kQueueShared:
       return device.instrumentation() && device.instrumentation()->shares_queue();
     default:

@@ -15,6 +15,10 @@ const VkExtensionProperties kBlockCounters = {VK_ARM_SHADER_INSTRUMENTATION_EXTE
 const VkExtensionProperties kRegionCounters = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
                                                VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_SPEC_VERSION};
 
+const VkExtensionProperties kPrimitivesGenerated = {
+    VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME,
+    VK_EXT_PRIMITIVES_GENERATED_QUERY_SPEC_VERSION};
+
 VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32_t* count,
                               VkExtensionProperties* properties) {
   Instance& instance = *find_instance(handle);
@@ -30,6 +34,7 @@ VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32
   };
   add(gpu.offers_regions(), kRegionCounters);
   add(gpu.offers_emulation(), kBlockCounters);
+  add(gpu.offers_primitives_generated(), kPrimitivesGenerated);
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -60,6 +65,29 @@ struct OurStruct {
   std::optional<vk::UnlinkedStructs> unlinked;
 };
 
+// Queries that the layer emulates.
+void add_query_features(const PhysicalDevice& gpu, VkPhysicalDeviceFeatures& features) {
+  if (gpu.offers_statistics()) features.pipelineStatisticsQuery = VK_TRUE;
+  if (gpu.offers_occlusion()) features.occlusionQueryPrecise = VK_TRUE;
+}
+
+void add_query_features(const PhysicalDevice& gpu, VkPhysicalDeviceFeatures2& features) {
+  add_query_features(gpu, features.features);
+  auto* mesh = vk::find_in_out_chain<VkPhysicalDeviceMeshShaderFeaturesEXT>(
+      static_cast<VkBaseOutStructure*>(features.pNext),
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT);
+  if (mesh && gpu.offers_mesh_queries()) mesh->meshShaderQueries = VK_TRUE;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_get_core_features(VkPhysicalDevice handle,
+                                                  VkPhysicalDeviceFeatures* features) {
+  vk::guarded_void([&] {
+    Instance& instance = *find_instance(handle);
+    instance.next().GetPhysicalDeviceFeatures(handle, features);
+    add_query_features(instance.physical_device(handle), *features);
+  });
+}
+
 void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) {
   Instance& instance = *find_instance(handle);
   const PhysicalDevice& gpu = instance.physical_device(handle);
@@ -68,7 +96,17 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
   const OurStruct<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM> regions(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM,
       gpu.native_regions);
+  const OurStruct<VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT> primitives(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
+      gpu.primitives_generated_query);
   instance.next().GetPhysicalDeviceFeatures2(handle, features);
+  add_query_features(gpu, *features);
+  if (primitives.data) {
+    const VkBool32 offered = gpu.offers_primitives_generated() ? VK_TRUE : VK_FALSE;
+    primitives.data->primitivesGeneratedQuery = offered;
+    primitives.data->primitivesGeneratedQueryWithRasterizerDiscard = offered;
+    primitives.data->primitivesGeneratedQueryWithNonZeroStreams = VK_FALSE;
+  }
   if (instrumentation.data) {
     instrumentation.data->shaderInstrumentation = gpu.offers_emulation() ? VK_TRUE : VK_FALSE;
   }
@@ -186,6 +224,22 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_region(
   return vk::guarded([&] { return enumerate_region(gpu, family, count, counters, descriptions); });
 }
 
+// Where result-status queries are emulated, every family has them.
+VKAPI_ATTR void VKAPI_CALL hook_queue_families(VkPhysicalDevice handle, uint32_t* count,
+                                               VkQueueFamilyProperties2* families) {
+  vk::guarded_void([&] {
+    Instance& instance = *find_instance(handle);
+    instance.next().GetPhysicalDeviceQueueFamilyProperties2(handle, count, families);
+    if (!families || !instance.options().emulate_queries.result_status) return;
+    for (uint32_t i = 0; i < *count; ++i) {
+      auto* status = vk::find_in_out_chain<VkQueueFamilyQueryResultStatusPropertiesKHR>(
+          static_cast<VkBaseOutStructure*>(families[i].pNext),
+          VK_STRUCTURE_TYPE_QUEUE_FAMILY_QUERY_RESULT_STATUS_PROPERTIES_KHR);
+      if (status) status->queryResultStatusSupport = VK_TRUE;
+    }
+  });
+}
+
 VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& original,
                        const VkAllocationCallbacks* allocator, VkDevice* device) {
   Instance& instance = *find_instance(handle);
@@ -230,10 +284,13 @@ std::span<const vk::Hook> physical_device_hooks() {
                hook_enumerate_region, kExtensionEnabled),
       vk::hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", hook_enumerate_metrics,
                kExtensionEnabled),
+      vk::hook("vkGetPhysicalDeviceFeatures", hook_get_core_features),
       vk::hook("vkGetPhysicalDeviceFeatures2", hook_get_features),
       vk::hook("vkGetPhysicalDeviceFeatures2KHR", hook_get_features),
       vk::hook("vkGetPhysicalDeviceProperties2", hook_get_properties),
       vk::hook("vkGetPhysicalDeviceProperties2KHR", hook_get_properties),
+      vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2", hook_queue_families),
+      vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2KHR", hook_queue_families),
   };
   return hooks;
 }

@@ -16,8 +16,6 @@ bool has_address(Chunk::Use use) {
 VkBufferUsageFlags usage_flags(Chunk::Use use) {
   switch (use) {
     case Chunk::Use::HostRecords:
-      return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-             VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     case Chunk::Use::DeviceRecords:
       return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
              VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;

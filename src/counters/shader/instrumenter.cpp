@@ -53,16 +53,24 @@ std::string cache_key(const ShaderCode& code, const Instrumenter::Request& reque
                      request.multiview);
 }
 
-Result<std::vector<spirv::InstructionMix>> block_costs(const ShaderCode& code,
-                                                       spv::ExecutionModel model,
-                                                       const std::string& entry_point) {
+struct Blocks {
+  std::vector<spirv::InstructionMix> costs;
+  uint32_t entry = 0;
+};
+
+Result<Blocks> find_blocks(const ShaderCode& code, spv::ExecutionModel model,
+                           const std::string& entry_point) {
   const Result<spirv::Module> module = spirv::Module::parse(code.words);
   if (!module) return module.error();
   const Result<spirv::BlockMap> map = spirv::BlockMap::build(*module, model, entry_point);
   if (!map) return map.error();
-  std::vector<spirv::InstructionMix> costs;
-  for (const spirv::Block& block : map.value().blocks()) costs.push_back(block.mix);
-  return costs;
+  Blocks blocks;
+  for (const spirv::Block& block : map->blocks()) blocks.costs.push_back(block.mix);
+  const uint32_t function = module->find_entry_point(model, entry_point)->function_id;
+  for (const spirv::MappedFunction& mapped : map->functions()) {
+    if (mapped.id == function) blocks.entry = mapped.first_block;
+  }
+  return blocks;
 }
 
 }  // namespace
@@ -85,9 +93,8 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
                                                 const Request& request) const {
   const StageRow* stage = find_stage(request.stage);
   if (!stage) return Error{"an unknown kind of shader stage"};
-  Result<std::vector<spirv::InstructionMix>> costs =
-      block_costs(code, stage->model, request.entry_point);
-  if (!costs) return costs.error();
+  Result<Blocks> blocks = find_blocks(code, stage->model, request.entry_point);
+  if (!blocks) return blocks.error();
   spirv::BlockCountOptions options;
   options.stage = stage->model;
   options.entry_point = request.entry_point;
@@ -99,6 +106,7 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.subgroup_operations = (options_.subgroup_stages & request.stage) != 0;
   options.max_shards_log2 = options_.max_shards_log2;
   options.count_subgroups = options_.count_subgroups;
+  options.count_outputs = options_.count_outputs;
   options.count_blocks = counts_blocks(request.variant);
   // A pipeline has views or layers, and may not ask for the other.
   if (counts_regions(request.variant)) {
@@ -111,17 +119,17 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.spirv_version_limit = options_.spirv_version_limit;
   Result<spirv::BlockCountResult> counted = spirv::add_block_counts(code.words, options);
   if (!counted) return counted.error();
-  if (options.count_blocks && counted->plan.block_count != costs->size()) {
-    return Error{fmt::format("internal error: {} blocks are mapped, {} are counted", costs->size(),
-                             counted->plan.block_count)};
+  if (options.count_blocks && counted->plan.block_count != blocks->costs.size()) {
+    return Error{fmt::format("internal error: {} blocks are mapped, {} are counted",
+                             blocks->costs.size(), counted->plan.block_count)};
   }
   if (options_.validate) {
     const Status valid = validate_spirv(counted->words, options_.vulkan_version);
     if (!valid)
       return with_context(valid.error(), "internal error: the instrumented module is invalid");
   }
-  auto info =
-      std::make_shared<const StageInfo>(StageInfo{std::move(counted->plan), std::move(*costs)});
+  auto info = std::make_shared<const StageInfo>(
+      StageInfo{std::move(counted->plan), std::move(blocks->costs), blocks->entry});
   return Shader(std::make_shared<const InstrumentedShader>(InstrumentedShader{
       std::move(counted->words), counted->first_counter_spec_id, std::move(info)}));
 }

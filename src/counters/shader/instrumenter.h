@@ -26,6 +26,7 @@ struct InstrumenterOptions {
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
   bool count_subgroups = false;
+  bool count_outputs = false;
   bool drops_overdraw = false;
   spirv::RegionOptions regions;  // how shaders that count by region do so
   uint32_t spirv_version_limit = 0x00010300;

@@ -19,6 +19,7 @@ namespace tally::counters {
 struct StageInfo {
   spirv::CounterPlan plan;
   std::vector<spirv::InstructionMix> blocks;  // static cost, by public block number
+  uint32_t entry_block = 0;                   // every invocation executes it once
 };
 
 // Where a stage finds the address of its record. Pipelines made from libraries need a second slot:

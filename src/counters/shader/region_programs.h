@@ -1,21 +1,17 @@
-// The two compute pipelines of counters by region (glsl/region_*.comp), made when first needed.
-// They take one address in a push constant, in bytes that the layer has for itself in the layouts
-// of the application (state/pipeline_layout.h), and no descriptors: using them disturbs nothing but
-// the bound pipeline. Thread-safe.
+// The two compute programs of counters by region (glsl/region_*.comp), made when first needed.
+// Thread-safe.
 #pragma once
 
 #include <mutex>
-#include <span>
 
-#include "counters/device_table.h"
+#include "counters/shader/own_programs.h"
 
 namespace tally::counters {
 
 class RegionPrograms {
  public:
-  // `push_offset`: of 8 bytes in the push constants.
   RegionPrograms(VkDevice device, const DeviceTable& next, uint32_t push_offset)
-      : device_(device), next_(next), push_offset_(push_offset) {}
+      : next_(next), programs_(device, next, push_offset) {}
   ~RegionPrograms();
   RegionPrograms(const RegionPrograms&) = delete;
   RegionPrograms& operator=(const RegionPrograms&) = delete;
@@ -31,15 +27,9 @@ class RegionPrograms {
   void link(VkCommandBuffer commands, VkDeviceAddress list, bool unlink) const;
 
  private:
-  VkResult make_layout();
-  VkResult make_pipeline(std::span<const uint32_t> code, VkPipeline& pipeline) const;
-  void push(VkCommandBuffer commands, VkPipeline pipeline, uint64_t address) const;
-
-  VkDevice device_;
   const DeviceTable& next_;
-  uint32_t push_offset_;
   std::mutex mutex_;  // while they are made
-  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  OwnPrograms programs_;
   VkPipeline values_ = VK_NULL_HANDLE;
   VkPipeline links_ = VK_NULL_HANDLE;
 };

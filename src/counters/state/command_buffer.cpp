@@ -6,18 +6,24 @@
 
 #include "counters/state/device.h"
 #include "vk/boundary.h"
+#include "vk/chain.h"
 
 namespace tally::counters {
 namespace {
 
 // Shards on a processor with few cores: more would only cost memory.
 constexpr uint32_t kCpuShardsLog2 = 2;
+// As vertices or workgroups: 8 shards.
+constexpr uint64_t kLeastRecordWork = 64;
 
 }  // namespace
 
 CommandBuffer::CommandBuffer(VkCommandBuffer handle, Device& device, Kind kind)
     : handle_(handle), device_(device), kind_(kind) {
   if (device.regions()) regions_ = std::make_unique<RegionRecorder>(device, handle);
+  if (device.queries()) {
+    queries_ = std::make_unique<QueryRecorder>(device, handle, is_secondary());
+  }
 }
 
 const DeviceTable& CommandBuffer::next() const { return device_.next(); }
@@ -65,6 +71,8 @@ void CommandBuffer::reset() {
   objects_.clear();
   capturing_.clear();
   if (regions_) regions_->reset();
+  if (queries_) queries_->reset();
+  dynamic_facts_ = {};
   constants_begin_ = constants_end_ = 0;
 }
 
@@ -74,6 +82,7 @@ void CommandBuffer::fail(VkResult error) {
 
 VkResult CommandBuffer::end() {
   if (active_) end_instrumentation();
+  flush_queries();
   return error_;
 }
 
@@ -83,6 +92,10 @@ void CommandBuffer::note_object(const std::shared_ptr<Instrumentation>& object) 
 
 void CommandBuffer::execute(const std::shared_ptr<CommandBuffer>& secondary) {
   for (const auto& object : secondary->objects_) note_object(object);
+  if (queries_) {
+    queries_->execute(*secondary->queries_);
+    flush_queries();
+  }
   if (!regions_) return;
   const VkResult result = regions_->link(*secondary->regions_);
   if (result != VK_SUCCESS) fail(result);
@@ -173,7 +186,7 @@ Pipeline* CommandBuffer::resolve(Bound& bound) {
 
 Variant CommandBuffer::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   const bool regions = (attention_ & kRegions) != 0 && point == VK_PIPELINE_BIND_POINT_GRAPHICS;
-  const Variant wanted = make_variant(active(), regions);
+  const Variant wanted = make_variant((attention_ & (kActive | kQueries)) != 0, regions);
   if (wanted == Variant::Plain) return wanted;
   const Pipeline* known = resolve(bound);
   return known ? known->choose(wanted) : Variant::Plain;
@@ -238,6 +251,8 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
   const auto prepare = [&] {
     if ((attention_ & kActive) != 0) {
       record_action(point, *bound, work);
+    } else if ((attention_ & kQueries) != 0) {
+      count_for_queries(point, *bound, work);
     } else if (bound->variant != Variant::Plain) {
       write_words(point, *bound, 0, 0);
     }
@@ -249,9 +264,13 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
   });
 }
 
+// What the application's own instrumentation counts, queries read from its record, which then has a
+// place behind it for what they have read before.
 void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
   const uint32_t index = active_->take_index();
+  const bool shared = (attention_ & kQueries) != 0;
   if (!counts_blocks(bound.variant)) {
+    if (shared) queries_->count_error();
     if (bound.variant != Variant::Plain) write_words(point, bound, 0, 0);
     return;
   }
@@ -261,7 +280,7 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
   const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
   const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
   VkDeviceSize offset = 0;
-  const bool reserved = error_ == VK_SUCCESS && reserve(bytes, offset);
+  const bool reserved = error_ == VK_SUCCESS && reserve(shared ? 2 * bytes : bytes, offset);
   const VkDeviceAddress address = page_.page.address + offset;
   if (!reserved || !write_words(point, bound, probe::address_word(address, shards),
                                 probe::address_word(address + main_bytes, shards))) {
@@ -274,6 +293,30 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
   }
   segment_->append({index, page_.index, static_cast<uint32_t>(offset / probe::kRecordAlignment),
                     shards, &program});
+  if (shared) {
+    queries_->share(shared_program, {address, address + main_bytes, shards}, bytes);
+  }
+}
+
+void CommandBuffer::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
+  if (!counts_blocks(bound.variant)) {
+    queries_->count_error();
+    if (bound.variant != Variant::Plain) write_words(point, bound, 0, 0);
+    return;
+  }
+  const auto& program = bound.pipeline->programs[static_cast<size_t>(bound.variant)];
+  // The record may be used by further commands, of more work.
+  const uint32_t shards = choose_shards(std::max(work, kLeastRecordWork));
+  QueryRecorder::Record record;
+  const VkResult result = error_ == VK_SUCCESS ? queries_->record(program, shards, record) : error_;
+  if (result == VK_SUCCESS &&
+      write_words(point, bound, probe::address_word(record.main, record.shards_log2),
+                  probe::address_word(record.fragment, record.shards_log2))) {
+    return;
+  }
+  fail(result);
+  queries_->count_error();
+  run_uncounted(point, bound);
 }
 
 // Out of memory: this command is drawn, but not counted.
@@ -335,7 +378,10 @@ bool CommandBuffer::write_words(VkPipelineBindPoint point, const Bound& bound, u
 }
 
 VkResult CommandBuffer::next_words(WordPage& page, uint32_t& index) {
-  if (!active_) return regions_->next_words(page, index);
+  if (!active_) {
+    return (attention_ & kQueries) != 0 ? queries_->next_words(page, index)
+                                        : regions_->next_words(page, index);
+  }
   if (words_.used == words_.page.count) {
     words_ = {};
     const VkResult result = active_->open_words(words_);
@@ -396,6 +442,94 @@ void CommandBuffer::restore_constants(Bound& bound) {
   layout.push_application_bytes(handle_, constants_begin_, constants_end_,
                                 constants_.data() + (constants_begin_ - layout.slot_offset()));
   attention_ &= ~kLostConstants;
+}
+
+// --- emulated queries
+
+void CommandBuffer::update_query_attention() {
+  attention_ &= ~(kQueries | kQueryCommands);
+  if (queries_->active()) attention_ |= kQueryCommands;
+  if (queries_->counts_shaders()) attention_ |= kQueries;
+  bind_wanted_pipelines();
+  note_stale_words();
+}
+
+void CommandBuffer::begin_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
+                                uint32_t index) {
+  queries_->begin(pool, query, index);
+  update_query_attention();
+}
+
+void CommandBuffer::end_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
+                              uint32_t index) {
+  queries_->end(pool, query, index);
+  update_query_attention();
+  flush_queries();
+}
+
+void CommandBuffer::end_query_pass() {
+  queries_->end_pass();
+  flush_queries();
+}
+
+void CommandBuffer::inherit_queries(const VkCommandBufferInheritanceInfo& info) {
+  RenderPassShape shape;
+  if (info.renderPass != VK_NULL_HANDLE) {
+    shape = device_.instrumentation()->render_passes.find(info.renderPass);
+  } else if (const auto* rendering = vk::find_in_chain<VkCommandBufferInheritanceRenderingInfo>(
+                 info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO)) {
+    shape = shape_of({rendering->viewMask});
+  }
+  queries_->inherit(info, shape);
+  update_query_attention();
+}
+
+void CommandBuffer::flush_queries() {
+  if (!queries_ || !queries_->ready()) return;
+  const VkResult result = queries_->flush();
+  if (result != VK_SUCCESS) fail(result);
+  dispatched_ours();
+  note_stale_words();
+}
+
+void CommandBuffer::copy_query_results(const QueryPool& pool, const QueryPool::Request& request,
+                                       VkBuffer target, VkDeviceSize offset) {
+  const VkResult result = queries_->copy_results(pool, request, target, offset);
+  if (result != VK_SUCCESS) fail(result);
+  dispatched_ours();
+  note_stale_words();
+}
+
+void CommandBuffer::note_draw(uint64_t vertices, uint64_t instances) {
+  queries_->count(CommandMetric::Draws);
+  Bound& bound = *bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS);
+  const Pipeline* pipeline = resolve(bound);
+  if (!pipeline) return;
+  const DrawFacts facts = dynamic_facts_.applied_to(pipeline->facts.facts);
+  const uint64_t primitives = primitives_of(facts, vertices) * instances;
+  queries_->count(CommandMetric::Vertices, vertices * instances);
+  queries_->count(CommandMetric::Primitives, primitives);
+  if ((facts.stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0) {
+    queries_->count(CommandMetric::Patches, primitives);
+  }
+  if (!keeps_primitives(facts)) return;
+  queries_->count(CommandMetric::LastPrimitives, primitives);
+  if (!facts.rasterizer_discard) queries_->count(CommandMetric::ClippedPrimitives, primitives);
+}
+
+void CommandBuffer::note_dispatch(uint64_t workgroups) {
+  queries_->count(CommandMetric::Dispatches);
+  queries_->count(CommandMetric::Workgroups, workgroups);
+}
+
+void CommandBuffer::note_mesh_draw(uint64_t workgroups) {
+  queries_->count(CommandMetric::Draws);
+  queries_->count(CommandMetric::MeshWorkgroups, workgroups);
+}
+
+void CommandBuffer::note_indirect(CommandMetric metric) {
+  queries_->count(metric);
+  if (metric == CommandMetric::Draws) queries_->count(CommandMetric::IndirectDraws);
 }
 
 }  // namespace tally::counters

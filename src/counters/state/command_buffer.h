@@ -11,6 +11,7 @@
 
 #include "counters/state/instrumentation.h"
 #include "counters/state/pipeline.h"
+#include "counters/state/query_recorder.h"
 #include "counters/state/region_recorder.h"
 
 namespace tally::counters {
@@ -59,6 +60,25 @@ class CommandBuffer {
   // Executed command buffers with capturing passes of their own.
   const std::vector<std::shared_ptr<CommandBuffer>>& capturing() const { return capturing_; }
 
+  // --- emulated queries; null where there are none
+  QueryRecorder* queries() const { return queries_.get(); }
+  void begin_query(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index);
+  void end_query(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index);
+  void inherit_queries(const VkCommandBufferInheritanceInfo& info);
+  void end_query_pass();
+  void copy_query_results(const QueryPool& pool, const QueryPool::Request& request, VkBuffer target,
+                          VkDeviceSize offset);
+  // What has ended is worked out, where commands for it are allowed.
+  void flush_queries();
+  // Whether active queries want to know of commands.
+  bool counts_commands() const { return (attention_ & kQueryCommands) != 0; }
+  void note_draw(uint64_t vertices, uint64_t instances);
+  void note_dispatch(uint64_t workgroups);
+  void note_mesh_draw(uint64_t workgroups);
+  // Of commands whose arguments stand in a buffer.
+  void note_indirect(CommandMetric metric);
+  DynamicDrawFacts& dynamic_facts() { return dynamic_facts_; }
+
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
   // What is bound at the point is no pipeline of ours to swap (shader objects), or nothing.
   void forget_pipelines();
@@ -91,7 +111,9 @@ class CommandBuffer {
     kActive = 1,         // every action takes an index, some write a record
     kStaleWord = 2,      // a counting pipeline is bound although nothing is active
     kLostConstants = 4,  // the slot's bytes hold our word where the application had its own
-    kRegions = 8         // graphics commands are counted by region
+    kRegions = 8,        // graphics commands are counted by region
+    kQueries = 16,       // queries are active that count in shaders
+    kQueryCommands = 32  // ... that count at all
   };
   static constexpr size_t kPoints = 3;
 
@@ -113,6 +135,8 @@ class CommandBuffer {
 
   void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept;
   void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work);
+  void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
+  void update_query_attention();
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
   // The record's words; that of the region is added.
   bool write_words(VkPipelineBindPoint point, const Bound& bound, uint64_t main, uint64_t fragment);
@@ -144,6 +168,8 @@ class CommandBuffer {
   std::vector<std::shared_ptr<Instrumentation>> objects_;
   std::unique_ptr<RegionRecorder> regions_;
   std::vector<std::shared_ptr<CommandBuffer>> capturing_;
+  std::unique_ptr<QueryRecorder> queries_;
+  DynamicDrawFacts dynamic_facts_;
 
   // The application's own constants in the bytes of the slot, for layouts that reach there.
   std::array<std::byte, 24> constants_{};

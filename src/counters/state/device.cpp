@@ -61,11 +61,17 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.subgroup_stages = gpu.subgroup_stages;
   result.max_shards_log2 = options.max_shards_log2;
   result.count_subgroups = options.count_subgroups;
+  result.count_outputs = creation.emulated_queries().counts_shaders();
   result.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.regions = region_options(gpu);
   result.validate = options.validate_spirv;
   result.vulkan_version = gpu.api_version;
   return result;
+}
+
+MemoryContext in_host_memory(MemoryContext memory) {
+  memory.mode = RecordMemory::Host;
+  return memory;
 }
 
 }  // namespace
@@ -74,10 +80,12 @@ InstrumentationState::InstrumentationState(const MemoryContext& memory_context,
                                            const LayoutRules& rules,
                                            const InstrumenterOptions& instrumenter_options)
     : memory(memory_context),
+      host_memory(in_host_memory(memory_context)),
       layout_rules(rules),
       fences(memory.device, *memory.next),
       instrumenter(instrumenter_options),
       records(memory),
+      host_pages(host_memory),
       words(memory) {
   memory.transfer_queue_mutex = &queue_mutex;
 }
@@ -125,6 +133,10 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
     const uint32_t push_offset = rules.slot_offset() + 8 * rules.address_slots;
     state->regions = std::make_unique<RegionState>(
         state->memory, region_properties(gpu_, creation.options()), push_offset);
+  }
+  if (creation.emulated_queries().any() && gpu_.missing.empty()) {
+    state->queries = std::make_unique<QueryState>(handle_, next_, rules.slot_offset(),
+                                                  creation.emulated_queries());
   }
   return state;
 }

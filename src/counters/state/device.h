@@ -20,7 +20,9 @@
 #include "counters/state/object_names.h"
 #include "counters/state/pipeline.h"
 #include "counters/state/pipeline_layout.h"
+#include "counters/state/query_state.h"
 #include "counters/state/region_state.h"
+#include "counters/state/render_passes.h"
 #include "counters/state/submission.h"
 #include "vk/handle_map.h"
 
@@ -38,20 +40,25 @@ struct InstrumentationState {
                        const InstrumenterOptions& instrumenter_options);
 
   MemoryContext memory;
-  std::mutex queue_mutex;  // only taken when the records' memory needs the queue
+  MemoryContext host_memory;  // the same, where the host writes
+  std::mutex queue_mutex;     // only taken when the records' memory needs the queue
   LayoutRules layout_rules;
   FencePool fences;
   ShaderCodeStore codes;
   Instrumenter instrumenter;
   RecordPool records;
+  RecordPool host_pages;
   WordPool words;
   bool blocks = false;  // shader instrumentation is enabled
   // Null where counters by region are not enabled.
   std::unique_ptr<RegionState> regions;
+  // Null where no query is emulated.
+  std::unique_ptr<QueryState> queries;
 
   vk::HandleMap<VkShaderModule, std::shared_ptr<const ShaderCode>> shader_modules;
   vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines;
+  vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;  // for regions and queries
   vk::HandleMap<VkCommandPool, std::shared_ptr<CommandPool>> command_pools;
   vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers;
   vk::HandleMap<VkShaderInstrumentationARM, std::shared_ptr<Instrumentation>> objects;
@@ -93,6 +100,9 @@ class Device {
   InstrumentationState* instrumentation() const { return instrumentation_.get(); }
   RegionState* regions() const {
     return instrumentation_ ? instrumentation_->regions.get() : nullptr;
+  }
+  QueryState* queries() const {
+    return instrumentation_ ? instrumentation_->queries.get() : nullptr;
   }
   // Destroys everything of ours on the device, which is about to go.
   void release_objects() { instrumentation_.reset(); }

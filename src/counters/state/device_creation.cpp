@@ -17,6 +17,7 @@ DeviceCreation::DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDev
   queues_.assign(info.pQueueCreateInfos, info.pQueueCreateInfos + info.queueCreateInfoCount);
   if (!gpu.native) take_ours();
   if (!gpu.native_regions) take_regions();
+  if (gpu.missing.empty()) take_queries();
   if (anything_enabled() && gpu.missing.empty()) enable_needs();
   info_.pNext = chain_.head();
   info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());
@@ -46,6 +47,50 @@ void DeviceCreation::take_regions() {
   regions_feature_enabled_ =
       regions_extension_enabled_ && features && features->performanceCountersByRegion == VK_TRUE;
   chain_.remove(kType);
+}
+
+// What the application enables of queries, and the driver lacks, the driver does not hear of.
+void DeviceCreation::take_queries() {
+  auto* chained =
+      chain_.find<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  if (chained) {
+    take_core_queries(chained->features);
+  } else if (info_.pEnabledFeatures) {
+    core_features_ = *info_.pEnabledFeatures;
+    info_.pEnabledFeatures = &core_features_;
+    take_core_queries(core_features_);
+  }
+  const Options::ForcedQueries& forced = options_.emulate_queries;
+  constexpr VkStructureType kPrimitives =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT;
+  const auto* primitives =
+      chain_.find<VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT>(kPrimitives);
+  emulated_queries_.primitives_generated =
+      (gpu_.offers_primitives_generated() || forced.primitives_generated) && primitives &&
+      primitives->primitivesGeneratedQuery == VK_TRUE;
+  if (gpu_.offers_primitives_generated()) {
+    chain_.remove(kPrimitives);
+    take_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME);
+  }
+  auto* mesh = chain_.find<VkPhysicalDeviceMeshShaderFeaturesEXT>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT);
+  if (mesh && mesh->meshShaderQueries == VK_TRUE) {
+    emulated_queries_.mesh_statistics = gpu_.offers_mesh_queries() || forced.mesh;
+    if (gpu_.offers_mesh_queries()) mesh->meshShaderQueries = VK_FALSE;
+  }
+  emulated_queries_.result_status = forced.result_status;
+}
+
+void DeviceCreation::take_core_queries(VkPhysicalDeviceFeatures& features) {
+  const Options::ForcedQueries& forced = options_.emulate_queries;
+  if (features.pipelineStatisticsQuery == VK_TRUE) {
+    emulated_queries_.statistics = gpu_.offers_statistics() || forced.statistics;
+    if (gpu_.offers_statistics()) features.pipelineStatisticsQuery = VK_FALSE;
+  }
+  if (features.occlusionQueryPrecise == VK_TRUE) {
+    emulated_queries_.occlusion = gpu_.offers_occlusion() || forced.occlusion;
+    if (gpu_.offers_occlusion()) features.occlusionQueryPrecise = VK_FALSE;
+  }
 }
 
 VkResult DeviceCreation::refusal() const {
@@ -97,7 +142,9 @@ void DeviceCreation::enable_core_features() {
   auto* chained =
       chain_.find<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   if (!chained) {
-    if (info_.pEnabledFeatures) core_features_ = *info_.pEnabledFeatures;
+    if (info_.pEnabledFeatures && info_.pEnabledFeatures != &core_features_) {
+      core_features_ = *info_.pEnabledFeatures;
+    }
     info_.pEnabledFeatures = &core_features_;
   }
   VkPhysicalDeviceFeatures& features = chained ? chained->features : core_features_;

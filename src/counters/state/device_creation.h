@@ -10,6 +10,7 @@
 
 #include "counters/state/options.h"
 #include "counters/state/physical_device.h"
+#include "counters/state/query_types.h"
 #include "vk/chain.h"
 
 namespace tally::counters {
@@ -30,7 +31,11 @@ class DeviceCreation {
   // The same of counters by region.
   bool regions_extension_enabled() const { return regions_extension_enabled_; }
   bool regions_enabled() const { return regions_feature_enabled_; }
-  bool anything_enabled() const { return feature_enabled_ || regions_feature_enabled_; }
+  // Queries that the application enabled and the layer emulates.
+  const EmulatedQueries& emulated_queries() const { return emulated_queries_; }
+  bool anything_enabled() const {
+    return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.any();
+  }
   // VK_SUCCESS, or why the application may not have what it asks for.
   VkResult refusal() const;
 
@@ -52,6 +57,8 @@ class DeviceCreation {
   bool take_extension(const char* name);
   void take_ours();
   void take_regions();
+  void take_queries();
+  void take_core_queries(VkPhysicalDeviceFeatures& features);
   void enable_needs();
   void enable_core_features();
   void enable_multiview();
@@ -80,6 +87,7 @@ class DeviceCreation {
   bool regions_extension_enabled_ = false;
   bool regions_feature_enabled_ = false;
   bool pipeline_libraries_ = false;
+  EmulatedQueries emulated_queries_;
 };
 
 }  // namespace tally::counters

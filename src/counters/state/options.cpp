@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdio>
 #include <initializer_list>
+#include <sstream>
 #include <string_view>
 
 #include "base/log.h"
@@ -51,6 +52,26 @@ std::optional<RegionSize> parse_region_size(const Settings& settings) {
   return std::nullopt;
 }
 
+// A list of names with commas between; "all".
+Options::ForcedQueries parse_forced_queries(const Settings& settings) {
+  Options::ForcedQueries forced;
+  std::stringstream names(settings.text("emulate_queries", ""));
+  for (std::string name; std::getline(names, name, ',');) {
+    bool known = name == "all";
+    const auto take = [&](std::string_view type, bool& is_forced) {
+      if (name != "all" && name != type) return;
+      is_forced = known = true;
+    };
+    take("statistics", forced.statistics);
+    take("occlusion", forced.occlusion);
+    take("primitives_generated", forced.primitives_generated);
+    take("mesh", forced.mesh);
+    take("result_status", forced.result_status);
+    if (!known) log(LogLevel::Warning, "setting emulate_queries names \"{}\", no query type", name);
+  }
+  return forced;
+}
+
 }  // namespace
 
 Options parse_options(const Settings& settings) {
@@ -77,6 +98,7 @@ Options parse_options(const Settings& settings) {
                                                  : probe::kMaxShardsLog2;
   options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
   options.validate_spirv = settings.flag("validate_spirv", options.validate_spirv);
+  options.emulate_queries = parse_forced_queries(settings);
   options.region_size = parse_region_size(settings);
   options.exclusive_timeout =
       settings.number("exclusive_timeout", options.exclusive_timeout, 0, 3'600'000);

@@ -29,6 +29,15 @@ struct Options {
   bool count_subgroups = true;
   bool validate_spirv = false;
   bool force_emulation = false;
+  // Emulated also where the driver has them.
+  struct ForcedQueries {
+    bool statistics = false;
+    bool occlusion = false;
+    bool primitives_generated = false;
+    bool mesh = false;
+    bool result_status = false;
+  };
+  ForcedQueries emulate_queries;
   std::optional<RegionSize> region_size;  // none: the device's
   uint64_t exclusive_timeout = 10'000;    // milliseconds
 };

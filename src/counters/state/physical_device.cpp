@@ -59,6 +59,12 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
             core12 || gpu.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
   query.add(atomics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
             core12 || gpu.has_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME));
+  VkPhysicalDeviceMeshShaderFeaturesEXT mesh{};
+  query.add(mesh, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME));
+  VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT primitives{};
+  query.add(primitives, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME));
   query.add(multiview, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, true);
   next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
   const VkPhysicalDeviceFeatures& core = query.head().features;
@@ -67,6 +73,12 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.fragment_stores = core.fragmentStoresAndAtomics == VK_TRUE;
   gpu.geometry_shader = core.geometryShader == VK_TRUE;
   gpu.tessellation_shader = core.tessellationShader == VK_TRUE;
+  gpu.statistics_query = core.pipelineStatisticsQuery == VK_TRUE;
+  gpu.precise_occlusion = core.occlusionQueryPrecise == VK_TRUE;
+  gpu.inherited_queries = core.inheritedQueries == VK_TRUE;
+  gpu.mesh_shader = mesh.meshShader == VK_TRUE;
+  gpu.mesh_queries = mesh.meshShaderQueries == VK_TRUE;
+  gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;
   gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;

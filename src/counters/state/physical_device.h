@@ -37,12 +37,27 @@ struct PhysicalDevice {
   bool native_regions = false;
   // The same of VK_KHR_performance_query.
   bool native_performance_queries = false;
+  // What the driver has of the chapter on queries.
+  bool statistics_query = false;
+  bool precise_occlusion = false;
+  bool inherited_queries = false;
+  bool mesh_queries = false;
+  bool mesh_shader = false;
+  bool primitives_generated_query = false;
   // What instrumentation lacks on this device, in Vulkan's words; empty where the
   // extensions are offered.
   std::vector<std::string> missing;
 
   bool has_extension(const char* name) const;
   bool offers_emulation() const { return !native && missing.empty(); }
+  // Queries that the driver lacks and the layer emulates.
+  bool offers_queries() const { return missing.empty(); }
+  bool offers_statistics() const { return offers_queries() && !statistics_query; }
+  bool offers_occlusion() const { return offers_queries() && !precise_occlusion; }
+  bool offers_mesh_queries() const { return offers_queries() && mesh_shader && !mesh_queries; }
+  bool offers_primitives_generated() const {
+    return offers_queries() && !primitives_generated_query;
+  }
   bool offers_regions() const { return !native_regions && missing.empty(); }
   bool offers_performance_queries() const { return !native_performance_queries && missing.empty(); }
 };

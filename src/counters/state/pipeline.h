@@ -12,6 +12,7 @@
 #include "counters/device_table.h"
 #include "counters/shader/program.h"
 #include "counters/shader/variant.h"
+#include "counters/state/pipeline_contents.h"
 #include "counters/state/pipeline_layout.h"
 
 namespace tally::counters {
@@ -45,6 +46,7 @@ struct Pipeline {
   const DeviceTable& next;
   std::array<VkPipeline, kVariants> variants{};
   std::array<std::shared_ptr<const Program>, kVariants> programs;  // where blocks are counted
+  StatedFacts facts;                                               // of a graphics pipeline
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
 };
 

@@ -7,10 +7,10 @@
 namespace tally::counters {
 namespace {
 
+constexpr auto kVertexInput = VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
+constexpr auto kPreRasterization = VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
 constexpr VkGraphicsPipelineLibraryFlagsEXT kAllSubsets =
-    VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
-    VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
-    VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+    kVertexInput | kPreRasterization | VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
     VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
 
 // The parts of the pipeline that this create info itself describes.
@@ -40,6 +40,45 @@ std::span<const VkPipelineShaderStageCreateInfo> stages_of(
       VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
   if ((subsets(info) & kWithShaders) == 0) return {};
   return {info.pStages, info.stageCount};
+}
+
+StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info) {
+  StatedFacts stated;
+  stated.subsets = subsets(info);
+  DrawFacts& facts = stated.facts;
+  for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) facts.stages |= stage.stage;
+  const bool mesh = (facts.stages & VK_SHADER_STAGE_MESH_BIT_EXT) != 0;
+  if ((stated.subsets & kVertexInput) != 0 && !mesh) {
+    facts.dynamic_topology = is_dynamic(info, VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY);
+    if (info.pInputAssemblyState) facts.topology = info.pInputAssemblyState->topology;
+  }
+  if ((stated.subsets & kPreRasterization) == 0) return stated;
+  facts.dynamic_discard = is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+  facts.dynamic_patch = is_dynamic(info, VK_DYNAMIC_STATE_PATCH_CONTROL_POINTS_EXT);
+  if (info.pRasterizationState) {
+    facts.rasterizer_discard = info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE;
+  }
+  const bool tessellates = (facts.stages & VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) != 0;
+  if (tessellates && info.pTessellationState) {
+    facts.patch_control_points = info.pTessellationState->patchControlPoints;
+  }
+  return stated;
+}
+
+void add_library(StatedFacts& stated, const StatedFacts& library) {
+  const VkGraphicsPipelineLibraryFlagsEXT added = library.subsets & ~stated.subsets;
+  if ((added & kVertexInput) != 0) {
+    stated.facts.topology = library.facts.topology;
+    stated.facts.dynamic_topology = library.facts.dynamic_topology;
+  }
+  if ((added & kPreRasterization) != 0) {
+    stated.facts.patch_control_points = library.facts.patch_control_points;
+    stated.facts.dynamic_patch = library.facts.dynamic_patch;
+    stated.facts.rasterizer_discard = library.facts.rasterizer_discard;
+    stated.facts.dynamic_discard = library.facts.dynamic_discard;
+  }
+  stated.facts.stages |= library.facts.stages;
+  stated.subsets |= added;
 }
 
 // Ignored, and perhaps anything, in libraries of state that it does not concern.

@@ -7,6 +7,8 @@
 
 #include <span>
 
+#include "counters/state/draw_facts.h"
+
 namespace tally::counters {
 
 // Its stages; none for a library of other state, and none for a pipeline that is only linked.
@@ -23,6 +25,16 @@ inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
   return {&info.stage, 1};
 }
 inline bool may_cover_by_alpha(const VkComputePipelineCreateInfo&) { return false; }
+
+// How its vertices become primitives, as far as this create info itself says; and what of that is
+// for a library to say.
+struct StatedFacts {
+  DrawFacts facts;
+  VkGraphicsPipelineLibraryFlagsEXT subsets = 0;  // those that are described
+};
+StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info);
+// Takes over from a library what is not stated.
+void add_library(StatedFacts& stated, const StatedFacts& library);
 
 // The render pass object, or the views of dynamic rendering.
 VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info);

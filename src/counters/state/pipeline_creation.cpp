@@ -167,9 +167,8 @@ class Twin {
   bool multiview() const {
     if (!state_.regions || !counts_regions(variant_)) return false;
     const VkRenderPass render_pass = render_pass_of(info_);
-    return render_pass != VK_NULL_HANDLE
-               ? state_.regions->render_passes.find(render_pass).views != 0
-               : view_mask_of(info_) != 0;
+    return render_pass != VK_NULL_HANDLE ? state_.render_passes.find(render_pass).views != 0
+                                         : view_mask_of(info_) != 0;
   }
 
   void report_refusals(VkPipeline plain) const {
@@ -254,6 +253,18 @@ VkResult add_variant(Device& device, VkPipelineCache cache, const Info& info, Va
   return VK_SUCCESS;
 }
 
+void note_facts(Device&, const VkComputePipelineCreateInfo&, Pipeline&) {}
+void note_facts(Device& device, const VkGraphicsPipelineCreateInfo& info, Pipeline& pipeline) {
+  if (!device.queries()) return;
+  pipeline.facts = facts_of(info);
+  const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
+    const auto library = device.instrumentation()->pipelines.find(libraries->pLibraries[i]);
+    if (library) add_library(pipeline.facts, library->facts);
+  }
+}
+
 // Makes the layer know the pipeline, with the variants that are wanted.
 template <typename Info>
 VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool blocks,
@@ -265,6 +276,7 @@ VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool blo
   auto pipeline = std::make_shared<Pipeline>(device.handle(), device.next());
   pipeline->variant(Variant::Plain) = plain;
   pipeline->layout = layout;
+  note_facts(device, info, *pipeline);
   if ((blocks || regions) && can_count(device, info, layout.get(), plain)) {
     for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
       if ((counts_blocks(variant) && !blocks) || (counts_regions(variant) && !regions)) continue;
@@ -280,6 +292,8 @@ template <typename Info>
 VkResult create_with_twins(Device& device, VkPipelineCache cache, std::span<const Info> originals,
                            const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
   const PlainInfos<Info> infos(originals, device.instrumentation()->blocks);
+  // Nobody can tell which ones a query will need.
+  const bool always = device.queries() && device.queries()->emulated.counts_shaders();
   VkResult result =
       create_pipelines(device, cache, infos.count(), infos.data(), allocator, pipelines);
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
@@ -287,7 +301,7 @@ VkResult create_with_twins(Device& device, VkPipelineCache cache, std::span<cons
     if (pipelines[i] == VK_NULL_HANDLE) continue;
     // Out of host memory here must not leave the application with pipelines of a failed call.
     const VkResult adopted = stopped ? VK_PIPELINE_COMPILE_REQUIRED : vk::guarded([&] {
-      return adopt(device, cache, infos[i], infos.wanted(i), pipelines[i]);
+      return adopt(device, cache, infos[i], always || infos.wanted(i), pipelines[i]);
     });
     if (adopted == VK_SUCCESS) continue;
     destroy_pipeline(device, pipelines[i], allocator);

@@ -24,8 +24,8 @@ enum class CommandMetric : uint8_t {
   Vertices,           // vertices assembled: by draw, times instances
   Primitives,         // primitives assembled, times instances
   Patches,            // patches assembled, times instances
-  ClippedPrimitives,  // primitives assembled that reach the clipper as they are: with neither
-                      // tessellation nor geometry shader, and with rasterization
+  LastPrimitives,     // primitives assembled where no later stage makes others of them
+  ClippedPrimitives,  // the same, with rasterization
   Workgroups,         // of direct and indirect dispatches
   MeshWorkgroups,     // of direct and indirect mesh draws
   PipelineBinds,
@@ -45,7 +45,8 @@ struct QuerySource {
     Invocations,  // of shaders of `stages`
     Subgroups,    // that began a shader of `stages`, where the stage has subgroup operations
     Cost,         // what the shaders of `stages` executed of `cost`
-    Samples,      // covered by fragment invocations
+    Samples,      // covered by fragment invocations that were not discarded
+    Primitives,   // that geometry and mesh shaders of `stages` put out
     Command,      // `command`
     Time,         // ticks of the device's clock from the query's begin to its end
   };

@@ -1,7 +1,5 @@
 #include "counters/state/region_recorder.h"
 
-#include <cstring>
-
 #include "counters/state/device.h"
 
 namespace tally::counters {
@@ -31,26 +29,16 @@ void barrier(const DeviceTable& next, VkCommandBuffer commands, Half from, Half 
 
 }  // namespace
 
-void RegionRecorder::HostBlock::write(VkDeviceSize at, const void* data, size_t size) const {
-  std::memcpy(chunk->host() + offset + at, data, size);
-  chunk->flush(offset + at, size);
-}
-
-uint32_t RegionRecorder::HostBlock::word(uint32_t index) const {
-  uint32_t value = 0;
-  std::memcpy(&value, chunk->host() + offset + index * sizeof value, sizeof value);
-  return value;
-}
+RegionRecorder::RegionRecorder(Device& device, VkCommandBuffer commands)
+    : device_(device), commands_(commands), host_blocks_(device.instrumentation()->host_pages) {}
 
 void RegionRecorder::reset() {
   InstrumentationState& state = *device_.instrumentation();
   for (const RecordPage& page : accumulator_pages_) state.records.release(page);
-  for (const RecordPage& page : host_pages_) device_.regions()->blocks.release(page);
+  host_blocks_.reset();
   for (const WordPage& page : word_pages_) state.words.release(page);
   accumulator_pages_.clear();
-  host_pages_.clear();
   word_pages_.clear();
-  host_used_ = 0;
   words_used_ = 0;
   passes_.clear();
   current_ = suspended_ = nullptr;
@@ -76,22 +64,8 @@ VkResult RegionRecorder::next_words(WordPage& page, uint32_t& index) {
   return VK_SUCCESS;
 }
 
-VkResult RegionRecorder::new_block(uint64_t bytes, HostBlock& block) {
-  if (host_pages_.empty() || host_pages_.back().size - host_used_ < bytes) {
-    RecordPage page;
-    const VkResult result = device_.regions()->blocks.acquire(bytes, page);
-    if (result != VK_SUCCESS) return result;
-    host_pages_.push_back(page);
-    host_used_ = 0;
-  }
-  const RecordPage& page = host_pages_.back();
-  block = {page.chunk, page.offset + host_used_, page.address + host_used_};
-  host_used_ += bytes;
-  return VK_SUCCESS;
-}
-
 VkResult RegionRecorder::begin_continuing() {
-  return new_block(sizeof(probe::RegionBlock), own_block_);
+  return host_blocks_.take(sizeof(probe::RegionBlock), own_block_);
 }
 
 VkResult RegionRecorder::make_blocks(Pass& pass) {
@@ -99,7 +73,7 @@ VkResult RegionRecorder::make_blocks(Pass& pass) {
   const uint32_t layers = request.instance.layers;
   for (uint32_t subpass = 0; subpass < request.instance.subpasses; ++subpass) {
     HostBlock block;
-    const VkResult result = new_block(probe::region_block_bytes(layers), block);
+    const VkResult result = host_blocks_.take(probe::region_block_bytes(layers), block);
     if (result != VK_SUCCESS) return result;
     const probe::RegionBlock head = request.block(device_);
     block.write(0, &head, sizeof head);
@@ -110,7 +84,7 @@ VkResult RegionRecorder::make_blocks(Pass& pass) {
     pass.blocks.push_back(block);
   }
   if (!request.instance.may_execute_secondaries || pass.began_elsewhere) return VK_SUCCESS;
-  const VkResult result = new_block(kNodeBytes, pass.links);
+  const VkResult result = host_blocks_.take(kNodeBytes, pass.links);
   pass.last_node = pass.links;
   return result;
 }
@@ -208,7 +182,7 @@ VkResult RegionRecorder::link(const RegionRecorder& secondary) {
 VkResult RegionRecorder::add_link(Pass& pass, const HostBlock& secondary) {
   if (pass.last_entries == kNodeEntries) {
     HostBlock node;
-    const VkResult result = new_block(kNodeBytes, node);
+    const VkResult result = host_blocks_.take(kNodeBytes, node);
     if (result != VK_SUCCESS) return result;
     pass.last_node.write(kNextAt, &node.address, sizeof node.address);
     pass.last_node = node;

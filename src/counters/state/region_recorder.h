@@ -18,7 +18,7 @@
 #include <deque>
 #include <vector>
 
-#include "counters/memory/record_pool.h"
+#include "counters/memory/host_blocks.h"
 #include "counters/memory/word_pool.h"
 #include "counters/state/region_request.h"
 
@@ -26,15 +26,6 @@ namespace tally::counters {
 
 class RegionRecorder {
  public:
-  // Memory that the host writes and shaders read.
-  struct HostBlock {
-    const Chunk* chunk = nullptr;
-    VkDeviceSize offset = 0;
-    VkDeviceAddress address = 0;
-
-    void write(VkDeviceSize at, const void* data, size_t size) const;
-    uint32_t word(uint32_t index) const;
-  };
   struct Pass {
     RegionRequest request;
     std::vector<HostBlock> blocks;  // by subpass
@@ -46,7 +37,7 @@ class RegionRecorder {
     bool enabled = true;
   };
 
-  RegionRecorder(Device& device, VkCommandBuffer commands) : device_(device), commands_(commands) {}
+  RegionRecorder(Device& device, VkCommandBuffer commands);
   ~RegionRecorder() { reset(); }
   RegionRecorder(const RegionRecorder&) = delete;
   RegionRecorder& operator=(const RegionRecorder&) = delete;
@@ -80,7 +71,6 @@ class RegionRecorder {
   static void join(const Pass& suspended, Pass& resumed);
 
  private:
-  VkResult new_block(uint64_t bytes, HostBlock& block);
   VkResult make_blocks(Pass& pass);
   VkResult make_accumulators(Pass& pass, RecordPage& page);
   void record_begin(const Pass& pass, const RecordPage& page);
@@ -95,8 +85,7 @@ class RegionRecorder {
   uint32_t subpass_ = 0;
   HostBlock own_block_;  // of a secondary that continues a pass
   std::vector<RecordPage> accumulator_pages_;
-  std::vector<RecordPage> host_pages_;
-  VkDeviceSize host_used_ = 0;  // of the last host page
+  HostBlocks host_blocks_;
   std::vector<WordPage> word_pages_;
   uint32_t words_used_ = 0;  // of the last word page
 };

@@ -6,13 +6,11 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "counters/memory/record_pool.h"
 #include "counters/shader/region_programs.h"
 #include "counters/state/buffer_ranges.h"
 #include "counters/state/exclusive_mode.h"
 #include "counters/state/options.h"
 #include "counters/state/physical_device.h"
-#include "counters/state/render_passes.h"
 #include "vk/handle_map.h"
 
 namespace tally::counters {
@@ -35,23 +33,12 @@ spirv::RegionOptions region_options(const PhysicalDevice& gpu);
 struct RegionState {
   RegionState(const MemoryContext& memory, const RegionProperties& device_properties,
               uint32_t push_offset)
-      : properties(device_properties),
-        block_memory(host_memory(memory)),
-        blocks(block_memory),
-        programs(memory.device, *memory.next, push_offset) {}
-
-  static MemoryContext host_memory(MemoryContext memory) {
-    memory.mode = RecordMemory::Host;
-    return memory;
-  }
+      : properties(device_properties), programs(memory.device, *memory.next, push_offset) {}
 
   RegionProperties properties;
-  MemoryContext block_memory;
-  RecordPool blocks;  // of probe/region.h, and lists of secondaries: written by the host
   RegionPrograms programs;
   BufferRanges buffers;
   CapturingQueue exclusive;
-  vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
   vk::HandleMap<VkFramebuffer, uint32_t> framebuffer_layers;
 };
 

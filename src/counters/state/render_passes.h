@@ -1,4 +1,4 @@
-// What counters by region must know of the application's render passes and framebuffers.
+// What must be known of the application's render passes and framebuffers.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -6,34 +6,52 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace tally::counters {
-
-struct RenderPassShape {
-  uint32_t subpasses = 0;
-  uint32_t views = 0;  // one more than the highest view of any subpass; 0: no multiview
-};
 
 // The views of a mask: the index of its highest bit, and one more.
 inline uint32_t views_of(uint32_t mask) { return static_cast<uint32_t>(std::bit_width(mask)); }
 
-inline RenderPassShape shape_of(const VkRenderPassCreateInfo2& info) {
-  RenderPassShape shape{info.subpassCount, 0};
-  for (const VkSubpassDescription2& subpass : std::span(info.pSubpasses, info.subpassCount)) {
-    shape.views = std::max(shape.views, views_of(subpass.viewMask));
+struct RenderPassShape {
+  uint32_t subpasses = 0;
+  uint32_t views = 0;  // one more than the highest view of any subpass; 0: no multiview
+  std::shared_ptr<const std::vector<uint32_t>> view_masks;  // by subpass; null: no multiview
+
+  // In how many views the subpass draws; 0: no multiview.
+  uint32_t views_in(uint32_t subpass) const {
+    if (!view_masks || subpass >= view_masks->size()) return 0;
+    return static_cast<uint32_t>(std::popcount((*view_masks)[subpass]));
+  }
+};
+
+inline RenderPassShape shape_of(std::vector<uint32_t> view_masks) {
+  RenderPassShape shape{static_cast<uint32_t>(view_masks.size()), 0, nullptr};
+  for (const uint32_t mask : view_masks) shape.views = std::max(shape.views, views_of(mask));
+  if (shape.views != 0) {
+    shape.view_masks = std::make_shared<const std::vector<uint32_t>>(std::move(view_masks));
   }
   return shape;
 }
 
+inline RenderPassShape shape_of(const VkRenderPassCreateInfo2& info) {
+  std::vector<uint32_t> masks;
+  for (const VkSubpassDescription2& subpass : std::span(info.pSubpasses, info.subpassCount)) {
+    masks.push_back(subpass.viewMask);
+  }
+  return shape_of(std::move(masks));
+}
+
 inline RenderPassShape shape_of(const VkRenderPassCreateInfo& info,
                                 const VkRenderPassMultiviewCreateInfo* multiview) {
-  RenderPassShape shape{info.subpassCount, 0};
-  if (!multiview) return shape;
-  for (const uint32_t mask : std::span(multiview->pViewMasks, multiview->subpassCount)) {
-    shape.views = std::max(shape.views, views_of(mask));
+  std::vector<uint32_t> masks(info.subpassCount);
+  if (multiview) {
+    std::copy_n(multiview->pViewMasks, std::min(multiview->subpassCount, info.subpassCount),
+                masks.begin());
   }
-  return shape;
+  return shape_of(std::move(masks));
 }
 
 }  // namespace tally::counters

@@ -8,6 +8,7 @@
 #include "probe/record.h"
 #include "spirv/pass/counting.h"
 #include "spirv/pass/early_tests.h"
+#include "spirv/pass/output_counting.h"
 #include "spirv/pass/region_counting.h"
 
 namespace tally::spirv {
@@ -43,6 +44,7 @@ class PlanMaker {
       place_everywhere();
     }
     if (counts_subgroups_) count_subgroups();
+    if (counts_outputs(options_)) count_outputs();
     map_blocks();
     plan_.counter_count = static_cast<uint32_t>(counters_.size());
     plan_.counters_per_shard = probe::stride_for(plan_.counter_count);
@@ -70,8 +72,9 @@ class PlanMaker {
   void place_minimally() {
     const FlowPlacement placement = place_minimal(flow_);
     for (const uint32_t segment : placement.counted) add_counter(segment);
-    // Derived values stand behind all counters, those of subgroups included.
-    uint32_t next = static_cast<uint32_t>(counters_.size()) + subgroup_counter_count();
+    // Derived values stand behind all counters, those of subgroups and outputs included.
+    uint32_t next = static_cast<uint32_t>(counters_.size()) + subgroup_counter_count() +
+                    (counts_outputs(options_) ? 1 : 0);
     for (const FlowEquation& equation : placement.derived) {
       plan_.derived.push_back(sum([&] {
         add_terms(equation.plus, false);
@@ -125,6 +128,11 @@ class PlanMaker {
       plan_.subgroup_counters[graph_.segments[s].block] = static_cast<uint32_t>(counters_.size());
       counters_.push_back({s, Counter::What::Subgroups});
     }
+  }
+
+  void count_outputs() {
+    plan_.output_counter = static_cast<uint32_t>(counters_.size());
+    counters_.push_back({graph_.entry_segment, Counter::What::Outputs});
   }
 
   void map_blocks() {
@@ -253,7 +261,7 @@ void insert_code(PassContext& context, std::span<const Counter> counters, Counte
   if (regions) insert_counters(context, regions->counters(), *regions);
   for (const WayOut& way : context.graph.ways_out) {
     Code code = context.editor.new_code();
-    if (blocks) blocks->leave(code, way.kind);
+    if (blocks) blocks->leave(code, way);
     if (regions) regions->leave(code, way);
     context.editor.insert_before(way.instruction, code);
   }

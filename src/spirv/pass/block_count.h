@@ -55,6 +55,9 @@ struct BlockCountOptions {
   // work: not with Counting::Lane, nor in the geometry stages, whose subgroups hold lanes that are
   // nobody.
   bool count_subgroups = false;
+  // Also what the stage puts out: samples covered by fragment invocations that are not discarded;
+  // primitives of geometry shaders (of stream 0) and mesh shaders.
+  bool count_outputs = false;
   bool entry_count_known = false;  // the host passes the number of invocations to derive()
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
   bool alpha_to_coverage = false;

@@ -49,6 +49,25 @@ BlockCounts CounterPlan::derive(std::span<const uint64_t> counters, uint64_t ent
   return counts;
 }
 
+std::vector<std::vector<uint32_t>> CounterPlan::factors() const {
+  std::vector<std::vector<uint32_t>> all;
+  for (uint32_t i = 0; i < counter_count; ++i) {
+    all.emplace_back(counter_count)[i] = 1;
+  }
+  for (const Sum& sum : derived) {
+    std::vector<uint32_t> value(counter_count);
+    for (uint32_t t = sum.begin; t < sum.end; ++t) {
+      const Term& term = terms[t];
+      if (term.value >= all.size()) continue;  // one that is always 0
+      for (uint32_t i = 0; i < counter_count; ++i) {
+        value[i] += term.negative ? -all[term.value][i] : all[term.value][i];
+      }
+    }
+    all.push_back(std::move(value));
+  }
+  return all;
+}
+
 std::vector<std::string> CounterPlan::verify(std::span<const uint64_t> counters,
                                              uint64_t entry_count) const {
   const Values values = evaluate(*this, counters, entry_count);

@@ -47,12 +47,18 @@ struct CounterPlan {
   std::vector<Sum> derived;                 // value counter_count + i
   std::vector<uint32_t> block_values;       // value of each block's executions
   std::vector<uint32_t> subgroup_counters;  // counter of each block's subgroups, or kZero; or empty
+  // Counter of what the stage puts out (BlockCountOptions::count_outputs), or kZero.
+  uint32_t output_counter = kZero;
   std::vector<Balance> balances;  // flow conservation, in the placement of every block only
   std::vector<Term> terms;
 
   // `counters` holds the sum over the shards of each counter (probe::sum_shards); at least
   // counter_count of them. `entry_count` is used only if needs_entry_count.
   BlockCounts derive(std::span<const uint64_t> counters, uint64_t entry_count = 0) const;
+
+  // Each value as a sum of factors times counters: factors()[value][counter], modulo 2^32 (so -1 is
+  // 2^32 - 1). Only where the entry count is not needed.
+  std::vector<std::vector<uint32_t>> factors() const;
 
   // The debug mode: one line for each place where what flows in does not flow out (placement
   // Every), and for each block whose count came out above 2^63, as a negative difference does (any

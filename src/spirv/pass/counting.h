@@ -13,7 +13,7 @@
 namespace tally::spirv {
 
 struct Counter {
-  enum class What { Executions, Subgroups };
+  enum class What { Executions, Subgroups, Outputs };
   uint32_t segment;  // index into the graph's segments
   What what = What::Executions;
 };
@@ -40,7 +40,7 @@ class CounterCode {
   // Where the segment of counter number `counter` begins.
   virtual void count(Code& code, uint32_t counter) = 0;
   // Before a way out.
-  virtual void leave(Code& code, WayOut::Kind kind) = 0;
+  virtual void leave(Code& code, const WayOut& way) = 0;
   // Adds its functions; called once, at the end.
   virtual void finish() = 0;
 };

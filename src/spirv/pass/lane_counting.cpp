@@ -16,7 +16,7 @@ class LaneCounting : public CounterCode {
     code.call(editor.type_void(), function_, {editor.constant_u32(counter)});
   }
 
-  void leave(Code&, WayOut::Kind) override {}
+  void leave(Code&, const WayOut&) override {}
 
   // void count(uint counter)
   void finish() override {

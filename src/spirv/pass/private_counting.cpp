@@ -4,7 +4,10 @@
 // - The entry point's first segment needs no variable: it runs once in each invocation.
 // - A segment that runs at most once is one bit of a word of 32.
 // - All others are 32-bit variables.
+#include <optional>
+
 #include "spirv/pass/flush_code.h"
+#include "spirv/pass/output_counting.h"
 
 namespace tally::spirv {
 namespace {
@@ -27,6 +30,10 @@ class PrivateCounting : public CounterCode {
   void count(Code& code, uint32_t counter) override {
     const PrivateSlot& slot = slots_[counter];
     if (slot.kind == PrivateSlot::Kind::EveryInvocation) return;
+    if (what_[counter] == Counter::What::Outputs) {
+      outputs_->begin(code);
+      return;
+    }
     const uint32_t variable = variables_[slot.variable];
     const uint32_t old = code.load(u32_, variable);
     uint32_t value = 0;
@@ -35,19 +42,22 @@ class PrivateCounting : public CounterCode {
       value = code.emit(Op::OpBitwiseOr, u32_, {old, bit});
     } else {
       const uint32_t one = editor().constant_u32(1);
-      value = code.emit(Op::OpIAdd, u32_, {old, counts_subgroups_[counter] ? is_first(code) : one});
+      value = code.emit(Op::OpIAdd, u32_,
+                        {old, what_[counter] == Counter::What::Subgroups ? is_first(code) : one});
     }
     code.store(variable, value);
   }
 
-  void leave(Code& code, WayOut::Kind kind) override {
+  void leave(Code& code, const WayOut& way) override {
+    if (outputs_) outputs_->leave(code, way);
     code.call(editor().type_void(), flush_);
-    if (kind != WayOut::Kind::MayEnd) return;
+    if (way.kind != WayOut::Kind::MayEnd) return;
     // The invocation may go on, and flush again.
     for (const uint32_t variable : variables_) code.store(variable, zero_);
   }
 
   void finish() override {
+    if (outputs_) outputs_->insert();
     const uint32_t none = editor().type_void();
     editor().name(flush_, "tally.flush");
     Code code = editor().new_code();
@@ -64,11 +74,11 @@ class PrivateCounting : public CounterCode {
 
   void add_slot(const Counter& counter) {
     const SegmentGraph& graph = tools_.context.graph;
-    const bool of_subgroups = counter.what == Counter::What::Subgroups;
+    const bool of_blocks = counter.what == Counter::What::Executions;
     PrivateSlot slot;
-    if (counter.segment == graph.entry_segment && !of_subgroups && !may_flush_twice()) {
+    if (counter.segment == graph.entry_segment && of_blocks && !may_flush_twice()) {
       slot.kind = PrivateSlot::Kind::EveryInvocation;
-    } else if (graph.segments[counter.segment].once && !of_subgroups) {
+    } else if (graph.segments[counter.segment].once && of_blocks) {
       slot.kind = PrivateSlot::Kind::Flag;
       slot.bit = flags_++ % kFlagsPerWord;
       if (slot.bit == 0) flag_word_ = new_variable();
@@ -76,8 +86,11 @@ class PrivateCounting : public CounterCode {
     } else {
       slot.variable = new_variable();
     }
+    if (counter.what == Counter::What::Outputs) {
+      outputs_.emplace(tools_, variables_[slot.variable]);
+    }
     slots_.push_back(slot);
-    counts_subgroups_.push_back(of_subgroups);
+    what_.push_back(counter.what);
   }
 
   bool may_flush_twice() const {
@@ -121,10 +134,11 @@ class PrivateCounting : public CounterCode {
   CountingTools tools_;
   uint32_t u32_, zero_;
   uint32_t flush_;
-  uint32_t first_lane_ = 0;             // the function, if it is needed
-  std::vector<PrivateSlot> slots_;      // by counter
-  std::vector<bool> counts_subgroups_;  // by counter
-  std::vector<uint32_t> variables_;     // all
+  uint32_t first_lane_ = 0;          // the function, if it is needed
+  std::vector<PrivateSlot> slots_;   // by counter
+  std::vector<Counter::What> what_;  // by counter
+  std::vector<uint32_t> variables_;  // all
+  std::optional<OutputCounting> outputs_;
   uint32_t flags_ = 0;
   size_t flag_word_ = 0;  // index into variables_
 };

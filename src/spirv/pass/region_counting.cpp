@@ -52,26 +52,6 @@ bool is_discard(Op opcode) {
          opcode == Op::OpDemoteToHelperInvocation;
 }
 
-// Each value of the plan as a sum of factors x counters, modulo 2^32.
-std::vector<std::vector<uint32_t>> factors_of(const CounterPlan& plan) {
-  std::vector<std::vector<uint32_t>> factors;
-  for (uint32_t i = 0; i < plan.counter_count; ++i) {
-    factors.emplace_back(plan.counter_count)[i] = 1;
-  }
-  for (const CounterPlan::Sum& sum : plan.derived) {
-    std::vector<uint32_t> derived(plan.counter_count);
-    for (uint32_t t = sum.begin; t < sum.end; ++t) {
-      const CounterPlan::Term& term = plan.terms[t];
-      if (term.value >= factors.size()) continue;  // one that is always 0
-      for (uint32_t i = 0; i < plan.counter_count; ++i) {
-        derived[i] += term.negative ? -factors[term.value][i] : factors[term.value][i];
-      }
-    }
-    factors.push_back(std::move(derived));
-  }
-  return factors;
-}
-
 }  // namespace
 
 RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, Liveness& liveness,
@@ -140,7 +120,7 @@ void RegionCounting::add_variable_value(Number number, uint32_t variable) {
 }
 
 void RegionCounting::add_class_values(const CounterPlan& plan, const BlockMap& map) {
-  const auto factors = factors_of(plan);
+  const auto factors = plan.factors();
   for (const ClassCounter& counter : class_counters()) {
     std::vector<uint32_t> sums(plan.counter_count);
     for (uint32_t block = 0; block < map.blocks().size(); ++block) {

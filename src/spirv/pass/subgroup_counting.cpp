@@ -18,7 +18,7 @@ class SubgroupCounting : public CounterCode {
     code.call(editor().type_void(), function, {editor().constant_u32(counter)});
   }
 
-  void leave(Code&, WayOut::Kind) override {}
+  void leave(Code&, const WayOut&) override {}
 
   void finish() override {
     if (functions_[0] != 0) make_function(functions_[0], false);

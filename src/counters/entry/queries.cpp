@@ -1,0 +1,201 @@
+// Query pools that the layer emulates, and the commands on them. Pools of the driver pass.
+#include "counters/entry/entry_points.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
+
+std::shared_ptr<QueryPool> find_pool(const void* handle, VkQueryPool pool) {
+  QueryState* queries = find_device(handle)->queries();
+  return queries ? queries->pools.find(pool) : nullptr;
+}
+
+// The driver's pool whose handle ours has.
+VkQueryPoolCreateInfo handle_info() {
+  return {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+          .queryType = VK_QUERY_TYPE_OCCLUSION,
+          .queryCount = 1};
+}
+
+VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
+                     const VkAllocationCallbacks* allocator, VkQueryPool* handle) {
+  const DeviceTable& next = device.next();
+  QueryState* queries = device.queries();
+  if (!queries || !queries->emulated.emulates(info)) {
+    return next.CreateQueryPool(device.handle(), &info, allocator, handle);
+  }
+  VkResult result = VK_SUCCESS;
+  auto pool = QueryPool::create(device.instrumentation()->host_memory, query_kind(info),
+                                info.queryCount, result);
+  if (!pool) return result;
+  const VkQueryPoolCreateInfo native = handle_info();
+  result = next.CreateQueryPool(device.handle(), &native, allocator, handle);
+  if (result == VK_SUCCESS) queries->pools.insert(*handle, std::move(pool));
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_pool(VkDevice device, const VkQueryPoolCreateInfo* info,
+                                                const VkAllocationCallbacks* allocator,
+                                                VkQueryPool* pool) {
+  return vk::guarded([&] { return create_pool(*find_device(device), *info, allocator, pool); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_pool(VkDevice device, VkQueryPool pool,
+                                             const VkAllocationCallbacks* allocator) {
+  if (QueryState* queries = find_device(device)->queries()) queries->pools.take(pool);
+  next_of(device).DestroyQueryPool(device, pool, allocator);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_results(VkDevice device, VkQueryPool handle, uint32_t first,
+                                            uint32_t count, size_t size, void* data,
+                                            VkDeviceSize stride, VkQueryResultFlags flags) {
+  const auto pool = find_pool(device, handle);
+  if (!pool) {
+    return next_of(device).GetQueryPoolResults(device, handle, first, count, size, data, stride,
+                                               flags);
+  }
+  if (!pool->contains(first, count)) return VK_ERROR_UNKNOWN;
+  return vk::guarded([&] { return pool->results({first, count, size, data, stride, flags}); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_reset(VkDevice device, VkQueryPool handle, uint32_t first,
+                                      uint32_t count) {
+  const auto pool = find_pool(device, handle);
+  if (!pool) {
+    next_of(device).ResetQueryPool(device, handle, first, count);
+  } else if (pool->contains(first, count)) {
+    pool->reset(first, count);
+  }
+}
+
+// The state of a command buffer, and the pool if it is emulated: else null.
+struct Recording {
+  Recording(VkCommandBuffer commands, VkQueryPool handle)
+      : state(find_command_buffer(commands)), pool(find_pool(commands, handle)) {
+    if (!state || !state->queries()) pool = nullptr;
+  }
+  CommandBuffer* state;
+  std::shared_ptr<QueryPool> pool;
+};
+
+template <typename Body>
+void record(const Recording& recording, Body&& body) {
+  vk::guarded_void(body, [&](VkResult error) { recording.state->fail(error); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_cmd_reset(VkCommandBuffer commands, VkQueryPool handle,
+                                          uint32_t first, uint32_t count) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdResetQueryPool(commands, handle, first, count);
+  } else if (recording.pool->contains(first, count)) {
+    recording.pool->record_reset(commands, first, count);
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_begin(VkCommandBuffer commands, VkQueryPool handle, uint32_t query,
+                                      VkQueryControlFlags flags) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdBeginQuery(commands, handle, query, flags);
+  } else if (recording.pool->contains(query, 1)) {
+    record(recording, [&] { recording.state->begin_query(recording.pool, query, 0); });
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_end(VkCommandBuffer commands, VkQueryPool handle, uint32_t query) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdEndQuery(commands, handle, query);
+  } else {
+    record(recording, [&] { recording.state->end_query(recording.pool, query, 0); });
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_begin_indexed(VkCommandBuffer commands, VkQueryPool handle,
+                                              uint32_t query, VkQueryControlFlags flags,
+                                              uint32_t index) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdBeginQueryIndexedEXT(commands, handle, query, flags, index);
+  } else if (recording.pool->contains(query, 1)) {
+    record(recording, [&] { recording.state->begin_query(recording.pool, query, index); });
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_end_indexed(VkCommandBuffer commands, VkQueryPool handle,
+                                            uint32_t query, uint32_t index) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdEndQueryIndexedEXT(commands, handle, query, index);
+  } else {
+    record(recording, [&] { recording.state->end_query(recording.pool, query, index); });
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_copy(VkCommandBuffer commands, VkQueryPool handle, uint32_t first,
+                                     uint32_t count, VkBuffer target, VkDeviceSize offset,
+                                     VkDeviceSize stride, VkQueryResultFlags flags) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdCopyQueryPoolResults(commands, handle, first, count, target, offset,
+                                              stride, flags);
+  } else if (count != 0 && recording.pool->contains(first, count)) {
+    record(recording, [&] {
+      recording.state->copy_query_results(
+          *recording.pool, {first, count, 0, nullptr, stride, flags}, target, offset);
+    });
+  }
+}
+
+// --- what decides how vertices become primitives
+
+VKAPI_ATTR void VKAPI_CALL hook_set_topology(VkCommandBuffer commands,
+                                             VkPrimitiveTopology topology) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->dynamic_facts().topology = topology;
+  }
+  next_of(commands).CmdSetPrimitiveTopology(commands, topology);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_set_discard(VkCommandBuffer commands, VkBool32 discard) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->dynamic_facts().rasterizer_discard = discard == VK_TRUE;
+  }
+  next_of(commands).CmdSetRasterizerDiscardEnable(commands, discard);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_set_patch(VkCommandBuffer commands, uint32_t points) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->dynamic_facts().patch_control_points = points;
+  }
+  next_of(commands).CmdSetPatchControlPointsEXT(commands, points);
+}
+
+}  // namespace
+
+void add_query_entry_points(std::vector<vk::Hook>& hooks) {
+  const auto add = [&](std::string_view name, auto* function) {
+    hooks.push_back(vk::hook(name, function, kQueries));
+  };
+  add("vkCmdBeginQuery", hook_begin);
+  add("vkCmdBeginQueryIndexedEXT", hook_begin_indexed);
+  add("vkCmdCopyQueryPoolResults", hook_copy);
+  add("vkCmdEndQuery", hook_end);
+  add("vkCmdEndQueryIndexedEXT", hook_end_indexed);
+  add("vkCmdResetQueryPool", hook_cmd_reset);
+  add("vkCmdSetPatchControlPointsEXT", hook_set_patch);
+  add("vkCmdSetPrimitiveTopology", hook_set_topology);
+  add("vkCmdSetPrimitiveTopologyEXT", hook_set_topology);
+  add("vkCmdSetRasterizerDiscardEnable", hook_set_discard);
+  add("vkCmdSetRasterizerDiscardEnableEXT", hook_set_discard);
+  add("vkCreateQueryPool", hook_create_pool);
+  add("vkDestroyQueryPool", hook_destroy_pool);
+  add("vkGetQueryPoolResults", hook_results);
+  add("vkResetQueryPool", hook_reset);
+  add("vkResetQueryPoolEXT", hook_reset);
+}
+
+}  // namespace tally::counters

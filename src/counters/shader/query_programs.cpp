@@ -1,0 +1,52 @@
+#include "counters/shader/query_programs.h"
+
+#include <algorithm>
+
+#include "query_copy.comp.h"
+#include "query_finish.comp.h"
+#include "query_records.comp.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr uint32_t kMaxGroups = 65535;  // glsl/query.glsl has it too
+constexpr uint32_t kCopyLanes = 64;
+
+}  // namespace
+
+QueryPrograms::~QueryPrograms() {
+  programs_.destroy(records_);
+  programs_.destroy(finish_);
+  programs_.destroy(copy_);
+}
+
+VkResult QueryPrograms::prepare() {
+  const std::lock_guard lock(mutex_);
+  VkResult result = programs_.make(query_records_comp, {}, records_);
+  if (result == VK_SUCCESS) result = programs_.make(query_finish_comp, {}, finish_);
+  if (result == VK_SUCCESS) result = programs_.make(query_copy_comp, {}, copy_);
+  return result;
+}
+
+void QueryPrograms::run(VkCommandBuffer commands, VkPipeline program, VkDeviceAddress address,
+                        uint32_t groups) const {
+  programs_.use(commands, program, address);
+  next_.CmdDispatch(commands, std::min(groups, kMaxGroups), (groups + kMaxGroups - 1) / kMaxGroups,
+                    1);
+}
+
+void QueryPrograms::add_records(VkCommandBuffer commands, VkDeviceAddress batch,
+                                uint32_t count) const {
+  run(commands, records_, batch, count);
+}
+
+void QueryPrograms::finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const {
+  run(commands, finish_, batch, count);
+}
+
+void QueryPrograms::copy(VkCommandBuffer commands, VkDeviceAddress parameters,
+                         uint32_t count) const {
+  run(commands, copy_, parameters, (count + kCopyLanes - 1) / kCopyLanes);
+}
+
+}  // namespace tally::counters

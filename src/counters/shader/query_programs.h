@@ -1,0 +1,39 @@
+// The compute programs of emulated queries (glsl/query_*.comp), made when first needed.
+// Thread-safe.
+#pragma once
+
+#include <mutex>
+
+#include "counters/shader/own_programs.h"
+
+namespace tally::counters {
+
+class QueryPrograms {
+ public:
+  QueryPrograms(VkDevice device, const DeviceTable& next, uint32_t push_offset)
+      : next_(next), programs_(device, next, push_offset) {}
+  ~QueryPrograms();
+  QueryPrograms(const QueryPrograms&) = delete;
+  QueryPrograms& operator=(const QueryPrograms&) = delete;
+
+  VkResult prepare();
+
+  // The record operations of the batch (probe/query.h) at the address; its finish operations.
+  void add_records(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
+  void finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
+  // Results of `count` queries.
+  void copy(VkCommandBuffer commands, VkDeviceAddress parameters, uint32_t count) const;
+
+ private:
+  void run(VkCommandBuffer commands, VkPipeline program, VkDeviceAddress address,
+           uint32_t groups) const;
+
+  const DeviceTable& next_;
+  std::mutex mutex_;  // while they are made
+  OwnPrograms programs_;
+  VkPipeline records_ = VK_NULL_HANDLE;
+  VkPipeline finish_ = VK_NULL_HANDLE;
+  VkPipeline copy_ = VK_NULL_HANDLE;
+};
+
+}  // namespace tally::counters

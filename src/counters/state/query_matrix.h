@@ -1,0 +1,16 @@
+// How the rows of a query follow from the counters of an instrumented stage: a matrix of whole
+// numbers, in the layout that the GPU reads (probe/query.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "counters/shader/program.h"
+#include "counters/state/query_source.h"
+
+namespace tally::counters {
+
+// matrix[row * counter_count + counter]; empty where the stage adds to no row.
+std::vector<uint32_t> query_matrix(const StageProgram& stage, const std::vector<QueryRow>& rows);
+
+}  // namespace tally::counters

@@ -1,0 +1,154 @@
+// Emulated queries while a command buffer is recorded: which are active, which records their
+// commands count into, and the commands that work out the results.
+//
+// Commands of one pipeline share a record for as long as the same queries are active. Outside of
+// render passes, at the latest at the end of the command buffer, a dispatch adds what the records
+// have counted to the queries that were active, sets the records to 0 again (so the same recording
+// may be submitted again), and a second one makes the queries that have ended available. A
+// secondary command buffer leaves that to the primary that executes it.
+//
+// Used by one thread at a time, as the command buffer is. Its memory goes back at reset().
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "counters/memory/host_blocks.h"
+#include "counters/memory/record_pool.h"
+#include "counters/memory/word_pool.h"
+#include "counters/shader/program.h"
+#include "counters/state/query_pool.h"
+#include "counters/state/render_passes.h"
+
+namespace tally::counters {
+
+class Device;
+
+class QueryRecorder {
+ public:
+  QueryRecorder(Device& device, VkCommandBuffer commands, bool secondary);
+  ~QueryRecorder() { reset(); }
+  QueryRecorder(const QueryRecorder&) = delete;
+  QueryRecorder& operator=(const QueryRecorder&) = delete;
+
+  void reset();
+  // A secondary command buffer that queries of the primary may go on in.
+  void inherit(const VkCommandBufferInheritanceInfo& info, const RenderPassShape& shape);
+
+  // `index`: of a vertex stream.
+  void begin(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
+  void end(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
+  // Some query is active that counts in shaders.
+  bool counts_shaders() const { return shader_targets_ != 0; }
+  bool active() const { return !active_.empty() || inherits_; }
+
+  void count(CommandMetric metric, uint64_t number = 1) {
+    totals_[static_cast<size_t>(metric)] += number;
+  }
+  // A command ran that should have been counted, and was not.
+  void count_error() { ++errors_; }
+
+  // The record of the commands with this program: the address of each slot's, without shards.
+  struct Record {
+    VkDeviceAddress main = 0;
+    VkDeviceAddress fragment = 0;
+    uint32_t shards_log2 = 0;
+  };
+  VkResult record(const std::shared_ptr<const Program>& program, uint32_t shards_log2,
+                  Record& record);
+  // A record that others read too, with as much zeroed memory behind it for what was read before.
+  void share(const std::shared_ptr<const Program>& program, const Record& record, uint64_t bytes);
+  VkResult next_words(WordPage& page, uint32_t& index);
+
+  // Around render passes. A suspended one goes on.
+  void begin_pass(const RenderPassShape& shape, bool suspending);
+  void next_subpass() { ++subpass_; }
+  void end_pass() { in_pass_ = suspending_; }
+
+  void execute(const QueryRecorder& secondary);
+
+  // Whether there is something to work out that may be worked out here.
+  bool ready() const { return pending() && !in_pass_ && !secondary_; }
+  bool pending() const { return !uses_.empty() || !finishes_.empty(); }
+  // Records the commands for it. They change what is bound.
+  VkResult flush();
+
+  // Results of queries into a buffer, with the layer's own dispatch.
+  VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request, VkBuffer target,
+                        VkDeviceSize target_offset);
+
+  // Before a submission: which pass of performance queries it makes.
+  void set_pass(uint32_t pass);
+
+ private:
+  struct Active {
+    std::shared_ptr<QueryPool> pool;
+    uint32_t query = 0;
+    uint32_t index = 0;
+    uint32_t views = 1;
+    uint64_t errors = 0;  // before
+    std::array<uint64_t, kCommandMetrics> totals{};
+  };
+  struct Target {
+    std::shared_ptr<QueryPool> pool;
+    uint32_t query = 0;
+  };
+  // A record that commands counted into, and for whom.
+  struct Use {
+    std::shared_ptr<const Program> program;
+    Record record;
+    uint64_t previous = 0;   // bytes behind the record; 0: not shared
+    bool inherited = false;  // also for the queries of whoever executes this
+    std::vector<Target> targets;
+  };
+  struct Finish {
+    Target target;
+    uint32_t views = 1;
+    uint32_t errors = 0;
+    std::vector<uint64_t> constants;
+  };
+
+  void begin_interval();
+  Use& add_use(const std::shared_ptr<const Program>& program, const Record& record);
+  VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
+  VkResult matrix(const StageProgram& stage, const QueryKind& kind, VkDeviceAddress& address);
+  VkResult write_batch(HostBlock& batch, uint32_t& records, uint32_t& finishes);
+  VkResult make_records(const Use& use, std::vector<probe::QueryRecord>& records);
+  VkResult make_finish(const Finish& finish, probe::QueryFinish& result);
+  void copy_times() const;
+  void finish_without_rows(const Finish& finish) const;
+  void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
+               VkAccessFlags uses) const;
+
+  Device& device_;
+  VkCommandBuffer commands_;
+  bool secondary_;
+  bool inherits_ = false;
+  bool in_pass_ = false;
+  bool suspending_ = false;
+  RenderPassShape shape_;  // of the current pass
+  uint32_t subpass_ = 0;
+  uint32_t shader_targets_ = 0;
+  uint64_t errors_ = 0;
+  std::array<uint64_t, kCommandMetrics> totals_{};
+  std::vector<Active> active_;
+  std::vector<Use> uses_;
+  size_t interval_begin_ = 0;  // first use of the current interval
+  std::vector<Finish> finishes_;
+  std::vector<HostBlock> batches_;
+  // By stage and what is asked of it.
+  std::map<std::pair<const StageInfo*, const QueryKind*>, VkDeviceAddress> matrices_;
+  std::vector<std::shared_ptr<const Program>> kept_programs_;  // what the keys point into
+  std::vector<std::shared_ptr<QueryPool>> kept_pools_;
+  std::vector<RecordPage> pages_;
+  VkDeviceSize used_ = 0;  // of the last page
+  HostBlocks host_blocks_;
+  std::vector<WordPage> word_pages_;
+  uint32_t words_used_ = 0;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,25 @@
+// What exists of a device where queries are emulated.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+
+#include "counters/shader/query_programs.h"
+#include "counters/state/query_pool.h"
+#include "counters/state/query_types.h"
+#include "vk/handle_map.h"
+
+namespace tally::counters {
+
+struct QueryState {
+  QueryState(VkDevice device, const DeviceTable& next, uint32_t push_offset,
+             const EmulatedQueries& emulated_types)
+      : emulated(emulated_types), programs(device, next, push_offset) {}
+
+  const EmulatedQueries emulated;
+  QueryPrograms programs;
+  vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;
+};
+
+}  // namespace tally::counters

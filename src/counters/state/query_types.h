@@ -1,0 +1,37 @@
+// Which query types the layer emulates on a device, and which it offers to.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "counters/state/query_pool.h"
+
+namespace tally::counters {
+
+// Of one device: enabled by the application, and emulated.
+struct EmulatedQueries {
+  bool statistics = false;
+  bool mesh_statistics = false;  // the bits of task and mesh shaders, and the mesh query
+  bool occlusion = false;
+  bool primitives_generated = false;
+  bool result_status = false;
+  bool performance = false;        // VK_KHR_performance_query
+  bool performance_intel = false;  // VK_INTEL_performance_query
+
+  bool any() const {
+    return statistics || mesh_statistics || occlusion || primitives_generated || result_status ||
+           performance || performance_intel;
+  }
+  // Whether shaders may have to count.
+  bool counts_shaders() const {
+    return statistics || mesh_statistics || occlusion || primitives_generated || performance ||
+           performance_intel;
+  }
+  // Whether pools of this type are the layer's own.
+  bool emulates(const VkQueryPoolCreateInfo& info) const;
+};
+
+// What the queries of a pool of one of the chapter's plain types count; performance queries have
+// their own (source/performance_counters.h).
+QueryKind query_kind(const VkQueryPoolCreateInfo& info);
+
+}  // namespace tally::counters

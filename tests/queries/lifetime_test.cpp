@@ -1,0 +1,259 @@
+// The life of queries: reset, active, available; over command buffers, passes and submissions.
+#include "full_screen.vert.h"
+#include "plain.frag.h"
+#include "queries/kit.h"
+
+namespace tally::test {
+namespace {
+
+constexpr VkQueryPipelineStatisticFlags kInvocations =
+    VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
+constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
+
+class QueryLifetime : public QueriesTest {
+ protected:
+  VkResult state_of(const Queries& queries, uint32_t query = 0) {
+    uint64_t number = 0;
+    return vkGetQueryPoolResults(context().device(), queries, query, 1, sizeof number, &number,
+                                 sizeof number, VK_QUERY_RESULT_64_BIT);
+  }
+};
+
+TEST_F(QueryLifetime, resetting_makes_a_query_unavailable_and_its_end_available) {
+  start();
+  const Pipeline pipeline = make_work();
+  const Queries queries(context(), kStatistics, 2, kInvocations);
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    queries.begin(commands, 1);
+    dispatch(commands, pipeline, 3);
+    queries.end(commands, 1);
+  });
+  EXPECT_EQ(state_of(queries, 0), VK_NOT_READY);
+  EXPECT_EQ(state_of(queries, 1), VK_SUCCESS);
+  EXPECT_EQ(queries.read(1)[0], 24u);
+  context().run([&](VkCommandBuffer commands) { queries.reset(commands); });
+  EXPECT_EQ(state_of(queries, 1), VK_NOT_READY);
+}
+
+TEST_F(QueryLifetime, the_host_resets_as_commands_do) {
+  start();
+  const Pipeline pipeline = make_work();
+  const Queries queries(context(), kStatistics, 1, kInvocations);
+  const auto record = [&](VkCommandBuffer commands) {
+    queries.begin(commands);
+    dispatch(commands, pipeline, 2);
+    queries.end(commands);
+  };
+  vkResetQueryPool(context().device(), queries, 0, 1);
+  context().run(record);
+  EXPECT_EQ(queries.read()[0], 16u);
+  vkResetQueryPool(context().device(), queries, 0, 1);
+  EXPECT_EQ(state_of(queries), VK_NOT_READY);
+  context().run(record);
+  EXPECT_EQ(queries.read()[0], 16u);
+}
+
+TEST_F(QueryLifetime, a_command_buffer_that_is_submitted_again_counts_again) {
+  start();
+  const Pipeline pipeline = make_work();
+  const Queries queries(context(), kStatistics, 1, kInvocations);
+  VkCommandBuffer commands = context().begin_commands(0);
+  queries.reset(commands);
+  queries.begin(commands);
+  dispatch(commands, pipeline, 4);
+  queries.end(commands);
+  check(vkEndCommandBuffer(commands));
+  for (int i = 0; i < 3; ++i) {
+    context().submit_and_wait(commands);
+    EXPECT_EQ(queries.read()[0], 32u);
+  }
+}
+
+TEST_F(QueryLifetime, only_work_between_begin_and_end_counts) {
+  start();
+  const Pipeline pipeline = make_work();
+  const Queries queries(context(), kStatistics, 2, kInvocations);
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    dispatch(commands, pipeline, 100);
+    queries.begin(commands, 0);
+    dispatch(commands, pipeline, 1);
+    queries.end(commands, 0);
+    dispatch(commands, pipeline, 100);
+    queries.begin(commands, 1);
+    dispatch(commands, pipeline, 5);
+    queries.end(commands, 1);
+    dispatch(commands, pipeline, 100);
+  });
+  EXPECT_EQ(queries.read(0)[0], 8u);
+  EXPECT_EQ(queries.read(1)[0], 40u);
+}
+
+TEST_F(QueryLifetime, queries_of_several_types_overlap) {
+  start();
+  const Pipeline pipeline = make_graphics(
+      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
+  const RenderTarget target(context());
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION);
+  const Queries fragments(context(), kStatistics, 1,
+                          VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  context().run([&](VkCommandBuffer commands) {
+    samples.reset(commands);
+    fragments.reset(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    samples.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    fragments.begin(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    samples.end(commands);
+    vkCmdDraw(commands, 3, 2, 0, 0);
+    fragments.end(commands);
+    target.end(commands);
+  });
+  EXPECT_EQ(samples.read()[0], 2u * 64 * 64);
+  EXPECT_EQ(fragments.read()[0], 3u * 64 * 64);
+}
+
+TEST_F(QueryLifetime, secondary_command_buffers_go_on_with_the_primarys_query) {
+  start();
+  if (!context().features().inheritedQueries) GTEST_SKIP() << "no inherited queries";
+  const Pipeline pipeline = make_work();
+  const Queries queries(context(), kStatistics, 1, kInvocations);
+  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, context().command_pool(),
+                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
+  VkCommandBuffer secondary = VK_NULL_HANDLE;
+  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
+  VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+  inheritance.pipelineStatistics = kInvocations;
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
+                                       &inheritance};
+  check(vkBeginCommandBuffer(secondary, &begin));
+  dispatch(secondary, pipeline, 3);
+  check(vkEndCommandBuffer(secondary));
+  for (int i = 0; i < 2; ++i) {
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      vkCmdExecuteCommands(commands, 1, &secondary);
+      queries.begin(commands);
+      dispatch(commands, pipeline, 1);
+      vkCmdExecuteCommands(commands, 1, &secondary);
+      queries.end(commands);
+    });
+    EXPECT_EQ(queries.read()[0], (1u + 3) * 8);
+  }
+}
+
+TEST_F(QueryLifetime, secondary_command_buffers_have_queries_of_their_own) {
+  start();
+  const Pipeline pipeline = make_graphics(
+      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
+  const RenderTarget target(context());
+  const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION);
+  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, context().command_pool(),
+                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
+  VkCommandBuffer secondary = VK_NULL_HANDLE;
+  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
+  const VkFormat format = target.info().color_format;
+  const VkCommandBufferInheritanceRenderingInfo rendering{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
+      nullptr,
+      VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT,
+      0,
+      1,
+      &format,
+      VK_FORMAT_UNDEFINED,
+      VK_FORMAT_UNDEFINED,
+      VK_SAMPLE_COUNT_1_BIT};
+  const VkCommandBufferInheritanceInfo inheritance{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO, &rendering};
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
+                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
+                                       &inheritance};
+  check(vkBeginCommandBuffer(secondary, &begin));
+  target.set_viewport(secondary);
+  vkCmdBindPipeline(secondary, kGraphics, pipeline);
+  queries.begin(secondary, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+  vkCmdDraw(secondary, 3, 1, 0, 0);
+  queries.end(secondary);
+  check(vkEndCommandBuffer(secondary));
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    target.begin(commands, {}, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
+    vkCmdExecuteCommands(commands, 1, &secondary);
+    target.end(commands);
+  });
+  EXPECT_EQ(queries.read()[0], 64u * 64);
+}
+
+TEST_F(QueryLifetime, multiview_uses_a_query_for_each_view) {
+  start();
+  const RenderTarget target(context(), {.view_mask = 3});
+  GraphicsPipelineInfo views;
+  views.view_mask = 3;
+  const Pipeline pipeline = make_graphics(
+      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}},
+      views);
+  const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION, 3);
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    queries.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    queries.end(commands);
+    target.end(commands);
+  });
+  EXPECT_EQ(queries.read(0)[0] + queries.read(1)[0], 2u * 64 * 64);
+  EXPECT_EQ(state_of(queries, 2), VK_NOT_READY);
+}
+
+TEST_F(QueryLifetime, names_and_private_data_work_on_emulated_pools) {
+  start(true, {.instance_extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME}});
+  const Queries queries(context(), kStatistics, 1, kInvocations);
+  const VkDebugUtilsObjectNameInfoEXT name{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+                                           nullptr, VK_OBJECT_TYPE_QUERY_POOL,
+                                           (uint64_t)queries.handle(), "statistics"};
+  EXPECT_EQ(context().function<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT")(
+                context().device(), &name),
+            VK_SUCCESS);
+}
+
+TEST_F(QueryLifetime, instrumentation_and_queries_count_the_same_work) {
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM feature = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+  start(true, {.device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},
+               .device_next = &feature});
+  const Pipeline pipeline = make_work();
+  const Queries queries(context(), kStatistics, 2, kInvocations);
+  const Instrumentation instrumentation(context());
+  VkCommandBuffer commands = context().begin_commands(0);
+  queries.reset(commands);
+  queries.begin(commands, 0);
+  dispatch(commands, pipeline, 1);
+  instrumentation.begin(commands);
+  dispatch(commands, pipeline, 2);
+  queries.end(commands, 0);
+  queries.begin(commands, 1);
+  dispatch(commands, pipeline, 4);
+  instrumentation.end(commands);
+  dispatch(commands, pipeline, 8);
+  queries.end(commands, 1);
+  check(vkEndCommandBuffer(commands));
+  for (uint64_t times = 1; times <= 3; ++times) {
+    context().submit_and_wait(commands);
+    EXPECT_EQ(queries.read(0)[0], (1u + 2) * 8);
+    EXPECT_EQ(queries.read(1)[0], (4u + 8) * 8);
+    EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_COMPUTE_BIT, work_shader()).invocations(),
+              (2u + 4) * 8 * times);
+  }
+  instrumentation.clear();
+  context().submit_and_wait(commands);
+  EXPECT_EQ(queries.read(0)[0], (1u + 2) * 8);
+}
+
+}  // namespace
+}  // namespace tally::test
