@@ -54,10 +54,10 @@ QueriesTest::Work::Work(Context& context) : values(context, 4096), set(context, 
   layout = make_pipeline_layout(context, {{set.layout()}}, 4);
 }
 
-Pipeline QueriesTest::make_work() {
+Pipeline QueriesTest::make_work(const void* next) {
   if (!work_) work_.emplace(context());
   return make_compute_pipeline(
-      context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, work_->layout, {}, 0, nullptr});
+      context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, work_->layout, {}, 0, next});
 }
 
 void QueriesTest::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups) {

@@ -50,7 +50,7 @@ class QueriesTest : public testing::Test {
 
   VkPipelineLayout layout();
   Pipeline make_graphics(std::vector<Stage> stages, GraphicsPipelineInfo more = {});
-  Pipeline make_work();
+  Pipeline make_work(const void* next = nullptr);
   // Dispatches of work.comp: 8 invocations a group.
   void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups);
 

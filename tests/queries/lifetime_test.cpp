@@ -161,7 +161,7 @@ TEST_F(QueryLifetime, secondary_command_buffers_have_queries_of_their_own) {
   const VkCommandBufferInheritanceRenderingInfo rendering{
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
       nullptr,
-      VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT,
+      0,
       0,
       1,
       &format,
@@ -227,7 +227,8 @@ TEST_F(QueryLifetime, instrumentation_and_queries_count_the_same_work) {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
   start(true, {.device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},
                .device_next = &feature});
-  const Pipeline pipeline = make_work();
+  const Pipeline pipeline = make_work(&kInstrument);
+  const Pipeline plain = make_work();
   const Queries queries(context(), kStatistics, 2, kInvocations);
   const Instrumentation instrumentation(context());
   VkCommandBuffer commands = context().begin_commands(0);
@@ -239,6 +240,7 @@ TEST_F(QueryLifetime, instrumentation_and_queries_count_the_same_work) {
   queries.end(commands, 0);
   queries.begin(commands, 1);
   dispatch(commands, pipeline, 4);
+  dispatch(commands, plain, 16);  // gives the object no blocks
   instrumentation.end(commands);
   dispatch(commands, pipeline, 8);
   queries.end(commands, 1);
@@ -246,7 +248,7 @@ TEST_F(QueryLifetime, instrumentation_and_queries_count_the_same_work) {
   for (uint64_t times = 1; times <= 3; ++times) {
     context().submit_and_wait(commands);
     EXPECT_EQ(queries.read(0)[0], (1u + 2) * 8);
-    EXPECT_EQ(queries.read(1)[0], (4u + 8) * 8);
+    EXPECT_EQ(queries.read(1)[0], (4u + 16 + 8) * 8);
     EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_COMPUTE_BIT, work_shader()).invocations(),
               (2u + 4) * 8 * times);
   }

@@ -66,13 +66,18 @@ struct OurStruct {
 };
 
 // Queries that the layer emulates.
-void add_query_features(const PhysicalDevice& gpu, VkPhysicalDeviceFeatures& features) {
+void add_query_features(const Instance& instance, const PhysicalDevice& gpu,
+                        VkPhysicalDeviceFeatures& features) {
+  if (gpu.offers_inherited_queries(instance.options().emulate_queries)) {
+    features.inheritedQueries = VK_TRUE;
+  }
   if (gpu.offers_statistics()) features.pipelineStatisticsQuery = VK_TRUE;
   if (gpu.offers_occlusion()) features.occlusionQueryPrecise = VK_TRUE;
 }
 
-void add_query_features(const PhysicalDevice& gpu, VkPhysicalDeviceFeatures2& features) {
-  add_query_features(gpu, features.features);
+void add_query_features(const Instance& instance, const PhysicalDevice& gpu,
+                        VkPhysicalDeviceFeatures2& features) {
+  add_query_features(instance, gpu, features.features);
   auto* mesh = vk::find_in_out_chain<VkPhysicalDeviceMeshShaderFeaturesEXT>(
       static_cast<VkBaseOutStructure*>(features.pNext),
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT);
@@ -84,7 +89,7 @@ VKAPI_ATTR void VKAPI_CALL hook_get_core_features(VkPhysicalDevice handle,
   vk::guarded_void([&] {
     Instance& instance = *find_instance(handle);
     instance.next().GetPhysicalDeviceFeatures(handle, features);
-    add_query_features(instance.physical_device(handle), *features);
+    add_query_features(instance, instance.physical_device(handle), *features);
   });
 }
 
@@ -100,7 +105,7 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
       gpu.primitives_generated_query);
   instance.next().GetPhysicalDeviceFeatures2(handle, features);
-  add_query_features(gpu, *features);
+  add_query_features(instance, gpu, *features);
   if (primitives.data) {
     const VkBool32 offered = gpu.offers_primitives_generated() ? VK_TRUE : VK_FALSE;
     primitives.data->primitivesGeneratedQuery = offered;

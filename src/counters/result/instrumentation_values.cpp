@@ -90,7 +90,9 @@ bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
 uint32_t count_blocks(std::span<const InstrumentationRecord> records) {
   uint64_t count = 0;
   for (const InstrumentationRecord& record : records) {
-    for (const StageProgram& stage : record.program->stages) count += stage.info->blocks.size();
+    for (const StageProgram& stage : record.program->stages) {
+      if (stage.reported) count += stage.info->blocks.size();
+    }
   }
   return static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX));
 }
@@ -101,6 +103,7 @@ VkResult write_blocks(std::span<const InstrumentationRecord> records,
   bool complete = true;
   for (const InstrumentationRecord& record : records) {
     for (const StageProgram& stage : record.program->stages) {
+      if (!stage.reported) continue;
       complete = complete && write_stage(record, stage, snapshot.page(record.page), writer);
     }
     if (!complete) break;

@@ -33,6 +33,8 @@ struct StageProgram {
   AddressSlot slot = AddressSlot::Main;
   probe::StageCounters counters;  // within the slot's record
   std::shared_ptr<const StageInfo> info;
+  // A metric block of VK_ARM_shader_instrumentation: the application asked for it.
+  bool reported = true;
 };
 
 struct Program {
@@ -42,7 +44,7 @@ struct Program {
   // Adds a stage after those of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
     uint32_t& stride = strides[static_cast<size_t>(slot)];
-    stages.push_back({stage, slot, {stride, info->plan.counters_per_shard}, info});
+    stages.push_back({stage, slot, {stride, info->plan.counters_per_shard}, info, true});
     stride += info->plan.counters_per_shard;
   }
 };

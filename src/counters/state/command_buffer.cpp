@@ -186,10 +186,12 @@ Pipeline* CommandBuffer::resolve(Bound& bound) {
 
 Variant CommandBuffer::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   const bool regions = (attention_ & kRegions) != 0 && point == VK_PIPELINE_BIND_POINT_GRAPHICS;
-  const Variant wanted = make_variant((attention_ & (kActive | kQueries)) != 0, regions);
-  if (wanted == Variant::Plain) return wanted;
+  const bool blocks = (attention_ & (kActive | kQueries)) != 0;
+  if (!blocks && !regions) return Variant::Plain;
   const Pipeline* known = resolve(bound);
-  return known ? known->choose(wanted) : Variant::Plain;
+  if (!known) return Variant::Plain;
+  const bool counted = known->instrumented || (attention_ & kQueries) != 0;
+  return known->choose(make_variant(blocks && counted, regions));
 }
 
 void CommandBuffer::bind(VkPipelineBindPoint point, Bound& bound, Variant variant) {
@@ -269,6 +271,10 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
 void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
   const uint32_t index = active_->take_index();
   const bool shared = (attention_ & kQueries) != 0;
+  if (shared && !(bound.pipeline && bound.pipeline->instrumented)) {
+    count_for_queries(point, bound, work);
+    return;
+  }
   if (!counts_blocks(bound.variant)) {
     if (shared) queries_->count_error();
     if (bound.variant != Variant::Plain) write_words(point, bound, 0, 0);

@@ -83,6 +83,9 @@ void DeviceCreation::take_queries() {
 
 void DeviceCreation::take_core_queries(VkPhysicalDeviceFeatures& features) {
   const Options::ForcedQueries& forced = options_.emulate_queries;
+  if (gpu_.offers_inherited_queries(forced) && !gpu_.inherited_queries) {
+    features.inheritedQueries = VK_FALSE;
+  }
   if (features.pipelineStatisticsQuery == VK_TRUE) {
     emulated_queries_.statistics = gpu_.offers_statistics() || forced.statistics;
     if (gpu_.offers_statistics()) features.pipelineStatisticsQuery = VK_FALSE;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counters/device_table.h"
+#include "counters/state/options.h"
 
 namespace tally::counters {
 
@@ -57,6 +58,10 @@ struct PhysicalDevice {
   bool offers_mesh_queries() const { return offers_queries() && mesh_shader && !mesh_queries; }
   bool offers_primitives_generated() const {
     return offers_queries() && !primitives_generated_query;
+  }
+  // With all of them emulated, whatever the driver says.
+  bool offers_inherited_queries(const Options::ForcedQueries& forced) const {
+    return offers_queries() && forced.statistics && forced.occlusion && forced.primitives_generated;
   }
   bool offers_regions() const { return !native_regions && missing.empty(); }
   bool offers_performance_queries() const { return !native_performance_queries && missing.empty(); }

@@ -42,6 +42,7 @@ struct Pipeline {
     }
   }
 
+  bool instrumented = false;  // the application asked for VK_ARM_shader_instrumentation
   VkDevice device;
   const DeviceTable& next;
   std::array<VkPipeline, kVariants> variants{};

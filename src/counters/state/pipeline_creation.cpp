@@ -98,7 +98,7 @@ class LibraryTwins {
       if (best == Variant::Plain) continue;
       library = known->variant(best);
       changed_ = true;
-      if (counts_blocks(best)) take_over(*known->programs[static_cast<size_t>(best)], program);
+      if (counts_blocks(best)) take_over(*known, best, program);
     }
     info->pLibraries = libraries_.data();
   }
@@ -106,7 +106,8 @@ class LibraryTwins {
   bool changed() const { return changed_; }
 
  private:
-  static void take_over(const Program& library, Program& program) {
+  static void take_over(const Pipeline& pipeline, Variant variant, Program& program) {
+    const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
     for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
     for (size_t slot = 0; slot < kAddressSlots; ++slot) {
       program.strides[slot] = std::max(program.strides[slot], library.strides[slot]);
@@ -135,6 +136,7 @@ class Twin {
     build_stages();
     report_refusals(pipeline.variant(Variant::Plain));
     auto program = std::make_shared<Program>(stages_.program());
+    for (StageProgram& stage : program->stages) stage.reported = pipeline.instrumented;
     const LibraryTwins libraries(state_, chain_, variant_, *program);
     if (program->stages.empty() && !stages_.counts_regions() && !libraries.changed())
       return VK_SUCCESS;
@@ -267,15 +269,19 @@ void note_facts(Device& device, const VkGraphicsPipelineCreateInfo& info, Pipeli
 
 // Makes the layer know the pipeline, with the variants that are wanted.
 template <typename Info>
-VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool blocks,
+VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool instrumented,
                VkPipeline plain) {
   InstrumentationState& state = *device.instrumentation();
   const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
+  // Nobody can tell which ones a query will need.
+  const bool blocks =
+      instrumented || (device.queries() && device.queries()->emulated.counts_shaders());
   const bool regions = state.regions && has_fragments(info);
   if (!blocks && !regions && !(layout && layout->covers_slot())) return VK_SUCCESS;
   auto pipeline = std::make_shared<Pipeline>(device.handle(), device.next());
   pipeline->variant(Variant::Plain) = plain;
   pipeline->layout = layout;
+  pipeline->instrumented = instrumented;
   note_facts(device, info, *pipeline);
   if ((blocks || regions) && can_count(device, info, layout.get(), plain)) {
     for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
@@ -292,8 +298,6 @@ template <typename Info>
 VkResult create_with_twins(Device& device, VkPipelineCache cache, std::span<const Info> originals,
                            const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
   const PlainInfos<Info> infos(originals, device.instrumentation()->blocks);
-  // Nobody can tell which ones a query will need.
-  const bool always = device.queries() && device.queries()->emulated.counts_shaders();
   VkResult result =
       create_pipelines(device, cache, infos.count(), infos.data(), allocator, pipelines);
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
@@ -301,7 +305,7 @@ VkResult create_with_twins(Device& device, VkPipelineCache cache, std::span<cons
     if (pipelines[i] == VK_NULL_HANDLE) continue;
     // Out of host memory here must not leave the application with pipelines of a failed call.
     const VkResult adopted = stopped ? VK_PIPELINE_COMPILE_REQUIRED : vk::guarded([&] {
-      return adopt(device, cache, infos[i], always || infos.wanted(i), pipelines[i]);
+      return adopt(device, cache, infos[i], infos.wanted(i), pipelines[i]);
     });
     if (adopted == VK_SUCCESS) continue;
     destroy_pipeline(device, pipelines[i], allocator);
