@@ -123,23 +123,25 @@ TEST_F(QueryLifetime, secondary_command_buffers_go_on_with_the_primarys_query) {
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                                nullptr, context().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
+                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 2};
+  VkCommandBuffer secondaries[2] = {};
+  check(vkAllocateCommandBuffers(context().device(), &allocation, secondaries));
   VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
   inheritance.pipelineStatistics = kInvocations;
   const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
                                        &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
-  dispatch(secondary, pipeline, 3);
-  check(vkEndCommandBuffer(secondary));
+  for (const VkCommandBuffer secondary : secondaries) {
+    check(vkBeginCommandBuffer(secondary, &begin));
+    dispatch(secondary, pipeline, 3);
+    check(vkEndCommandBuffer(secondary));
+  }
   for (int i = 0; i < 2; ++i) {
     context().run([&](VkCommandBuffer commands) {
       queries.reset(commands);
-      vkCmdExecuteCommands(commands, 1, &secondary);
+      vkCmdExecuteCommands(commands, 1, &secondaries[0]);
       queries.begin(commands);
       dispatch(commands, pipeline, 1);
-      vkCmdExecuteCommands(commands, 1, &secondary);
+      vkCmdExecuteCommands(commands, 1, &secondaries[1]);
       queries.end(commands);
     });
     EXPECT_EQ(queries.read()[0], (1u + 3) * 8);
