@@ -15,6 +15,7 @@ extern "C" {
 #define VK_KHR_MAINTENANCE_5_EXTENSION_NAME "VK_KHR_maintenance5"
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR ((VkStructureType)1000470000)
 #define VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR ((VkStructureType)1000470005)
+#define VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR ((VkStructureType)1000470006)
 
 typedef VkFlags64 VkPipelineCreateFlags2KHR;
 
@@ -31,6 +32,13 @@ typedef struct VkPipelineCreateFlags2CreateInfoKHR {
   const void* pNext;
   VkPipelineCreateFlags2KHR flags;
 } VkPipelineCreateFlags2CreateInfoKHR;
+
+/* Extends VkBufferCreateInfo; replaces its usage. */
+typedef struct VkBufferUsageFlags2CreateInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkFlags64 usage;
+} VkBufferUsageFlags2CreateInfoKHR;
 #endif /* VK_KHR_maintenance5 */
 
 #ifndef VK_KHR_maintenance6

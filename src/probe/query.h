@@ -12,7 +12,7 @@
 //   32  rows      64 bits each
 //
 // A batch is what the GPU does at one place of a command buffer: its header, record operations,
-// then finish operations.
+// finish operations, then indirect operations.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,7 @@ static_assert(kQuerySlotHeader == 32);
 
 struct QueryBatch {
   uint32_t pass = 0;  // of performance queries, set for each submission
-  uint32_t records = 0, finishes = 0;
-  uint32_t reserved = 0;
+  uint32_t records = 0, finishes = 0, indirects = 0;
 };
 
 // Where the counts of a record go: row r gains the sum over the counters c of
@@ -72,8 +71,43 @@ struct QueryFinish {
   uint32_t errors = 0;
   uint32_t reserved = 0;
 };
+// A command whose arguments stand in a buffer; of which `arguments` is a copy.
+struct QueryIndirect {
+  enum Kind : uint32_t {
+    kDraw,      // vertices or indices, then instances
+    kGroups,    // of three dimensions
+    kTasks,     // of one
+    kByteCount  // bytes of transform feedback, behind the first `first_bytes`
+  };
+  enum Flags : uint32_t { kPatches = 1, kLast = 2, kClipped = 4, kMesh = 8 };
+  // What is counted, as a target's matrix names it.
+  enum Metric : uint32_t {
+    kVertices,
+    kPrimitives,
+    kPatchCount,
+    kLastPrimitives,
+    kClippedPrimitives,
+    kWorkgroups,
+    kMeshWorkgroups,
+    kMetrics
+  };
+  uint64_t arguments = 0;  // device address
+  uint64_t count_at = 0;   // of the number of draws; 0: all
+  uint32_t most = 0;       // draws
+  uint32_t stride = 0;     // bytes
+  uint32_t kind = kDraw;
+  uint32_t first = 1, step = 1;  // vertices of the first primitive, of each further one
+  uint32_t instances = 0;        // of kByteCount; its first_bytes and stride of a vertex are
+  uint32_t flags = 0;            // in `first_bytes` and `stride`
+  uint32_t target_count = 0;
+  uint32_t first_bytes = 0;
+  uint32_t reserved = 0;
+  QueryTarget targets[kQueryTargets];  // whose matrix is pairs of a row and a metric
+};
+
 static_assert(sizeof(QueryBatch) == 16 && sizeof(QueryTarget) == 32);
 static_assert(sizeof(QueryRecord) == 256 && sizeof(QueryFinish) == 48);
+static_assert(sizeof(QueryIndirect) == 280);
 
 // How results are written from slots (vkCmdCopyQueryPoolResults): header, then a QueryConversion
 // for each result.

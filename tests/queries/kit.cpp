@@ -60,12 +60,23 @@ Pipeline QueriesTest::make_work(const void* next) {
       context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, work_->layout, {}, 0, next});
 }
 
-void QueriesTest::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups) {
+void QueriesTest::prepare_dispatch(VkCommandBuffer commands, VkPipeline pipeline) {
   const uint32_t add = 1;
   vkCmdBindPipeline(commands, kCompute, pipeline);
   work_->set.bind(commands, work_->layout);
   vkCmdPushConstants(commands, work_->layout, VK_SHADER_STAGE_ALL, 0, sizeof add, &add);
+}
+
+void QueriesTest::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups) {
+  prepare_dispatch(commands, pipeline);
   vkCmdDispatch(commands, groups, 1, 1);
+  full_barrier(commands);
+}
+
+void QueriesTest::dispatch_indirect(VkCommandBuffer commands, VkPipeline pipeline, VkBuffer buffer,
+                                    VkDeviceSize offset) {
+  prepare_dispatch(commands, pipeline);
+  vkCmdDispatchIndirect(commands, buffer, offset);
   full_barrier(commands);
 }
 

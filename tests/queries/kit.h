@@ -53,8 +53,12 @@ class QueriesTest : public testing::Test {
   Pipeline make_work(const void* next = nullptr);
   // Dispatches of work.comp: 8 invocations a group.
   void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups);
+  void dispatch_indirect(VkCommandBuffer commands, VkPipeline pipeline, VkBuffer buffer,
+                         VkDeviceSize offset);
 
  private:
+  void prepare_dispatch(VkCommandBuffer commands, VkPipeline pipeline);
+
   struct Work {
     explicit Work(Context& context);
     Buffer values;

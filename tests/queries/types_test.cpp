@@ -2,6 +2,7 @@
 #include "amplify.geom.h"
 #include "discard.frag.h"
 #include "full_screen.vert.h"
+#include "layered.mesh.h"
 #include "level.tesc.h"
 #include "level.tese.h"
 #include "patch.vert.h"
@@ -179,6 +180,64 @@ TEST_F(QueryTypes, statistics_of_dispatches_are_the_drivers) {
   }
 }
 
+TEST_F(QueryTypes, commands_with_arguments_in_a_buffer_count_on_the_gpu) {
+  const auto scene = [&] {
+    const Pipeline graphics =
+        make_graphics({{kVertex, tiny_triangles_vert}, {kFragment, plain_frag}});
+    const Pipeline compute = make_work();
+    const Buffer arguments(context(), 256,
+                           VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    const RenderTarget target(context());
+    // Three draws; the last one is only drawn where the number does not stand in a buffer.
+    const uint32_t draws[] = {30, 2, 0, 0, 6, 1, 0, 0, 300, 1, 0, 0};
+    const uint32_t groups[] = {2, 3, 1};
+    return statistics([&](VkCommandBuffer commands) {
+      vkCmdUpdateBuffer(commands, arguments, 0, sizeof draws, draws);
+      vkCmdUpdateBuffer(commands, arguments, 64, sizeof groups, groups);
+      full_barrier(commands);
+      dispatch_indirect(commands, compute, arguments, 64);
+      // What the command has read may change.
+      vkCmdFillBuffer(commands, arguments, 64, 12, 1);
+      full_barrier(commands);
+      target.begin(commands);
+      vkCmdBindPipeline(commands, kGraphics, graphics);
+      vkCmdDrawIndirect(commands, arguments, 0, 3, 16);
+      target.end(commands);
+      full_barrier(commands);
+    });
+  };
+  start();
+  if (!context().features().multiDrawIndirect) GTEST_SKIP() << "no multi-draw";
+  const auto ours = scene();
+  EXPECT_EQ(ours[kAssembledVertices], 60u + 6 + 300);
+  EXPECT_EQ(ours[kAssembledPrimitives], 20u + 2 + 100);
+  EXPECT_EQ(ours[kClippingInvocations], 20u + 2 + 100);
+  EXPECT_EQ(ours[kComputeInvocations], 6u * 8);
+  const auto drivers = of_driver(scene);
+  if (has(drivers)) {
+    expect_equal(ours, drivers);
+  }
+}
+
+TEST_F(QueryTypes, the_number_of_draws_may_stand_in_a_buffer) {
+  start();
+  VkPhysicalDeviceVulkan12Features core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &core};
+  vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
+  if (!core.drawIndirectCount) GTEST_SKIP() << "no drawIndirectCount";
+  const Pipeline pipeline =
+      make_graphics({{kVertex, tiny_triangles_vert}, {kFragment, plain_frag}});
+  const Buffer arguments(context(), 64, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
+  const uint32_t words[] = {30, 2, 0, 0, 6, 1, 0, 0, 300, 1, 0, 0, 2};
+  std::ranges::copy(words, arguments.as<uint32_t>().begin());
+  const auto numbers = drawn([&](VkCommandBuffer commands) {
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    vkCmdDrawIndirectCount(commands, arguments, 0, arguments, 48, 3, 16);
+  });
+  EXPECT_EQ(numbers[kAssembledVertices], 60u + 6);
+  EXPECT_EQ(numbers[kVertexInvocations], 60u + 6);
+}
+
 TEST_F(QueryTypes, rasterization_that_is_off_reaches_no_clipper) {
   start();
   GraphicsPipelineInfo discarding;
@@ -256,6 +315,184 @@ TEST_F(QueryTypes, discarded_fragments_cover_no_samples) {
     target.end(commands);
   });
   EXPECT_EQ(queries.read()[0], 64u * 64 / 2);
+}
+
+// --- primitives generated, mesh shaders, result status
+
+class GeneratedPrimitives : public QueryTypes {
+ protected:
+  Context& start_with_feature(bool emulated) {
+    return start(emulated, {.device_extensions = {VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME},
+                            .device_next = &feature_});
+  }
+  bool driver_has_it() {
+    start(false);
+    return context().has_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME);
+  }
+  uint64_t count(VkPipeline pipeline, uint32_t vertices, uint32_t instances = 1) {
+    const RenderTarget target(context());
+    const Queries queries(context(), VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT);
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      target.begin(commands);
+      queries.begin(commands);
+      draw(commands, pipeline, vertices, instances);
+      queries.end(commands);
+      target.end(commands);
+    });
+    return queries.read()[0];
+  }
+
+ private:
+  VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT feature_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT, nullptr, VK_TRUE};
+};
+
+TEST_F(GeneratedPrimitives, are_those_that_the_last_stage_puts_out) {
+  const bool native = driver_has_it();
+  const auto scene = [&] {
+    const Pipeline triangles =
+        make_graphics({{kVertex, tiny_triangles_vert}, {kFragment, plain_frag}});
+    GraphicsPipelineInfo strip;
+    strip.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
+    const Pipeline strips =
+        make_graphics({{kVertex, tiny_triangles_vert}, {kFragment, plain_frag}}, strip);
+    std::vector<uint64_t> counts = {count(triangles, 31), count(strips, 10, 3)};
+    if (context().features().geometryShader) {
+      const Pipeline amplified = make_graphics(
+          {{kVertex, patch_vert}, {kGeometry, amplify_geom}, {kFragment, plain_frag}});
+      counts.push_back(count(amplified, 9));
+    }
+    return counts;
+  };
+  start_with_feature(true);
+  const auto ours = scene();
+  EXPECT_EQ(ours[0], 10u);
+  EXPECT_EQ(ours[1], 24u);
+  if (ours.size() > 2) {
+    EXPECT_EQ(ours[2], 3u * 2 * 4);
+  }
+  if (!native) return;
+  start_with_feature(false);
+  EXPECT_EQ(ours, scene());
+}
+
+class MeshQueries : public QueryTypes {};
+
+TEST_F(MeshQueries, count_invocations_and_primitives) {
+  start(false);
+  if (!context().has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME)) {
+    GTEST_SKIP() << "no mesh shaders";
+  }
+  VkPhysicalDeviceMeshShaderFeaturesEXT mesh{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &mesh};
+  vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
+  const bool native = mesh.meshShaderQueries == VK_TRUE;
+  mesh.pNext = nullptr;
+  mesh.meshShaderQueries = VK_TRUE;
+  mesh.multiviewMeshShader = mesh.primitiveFragmentShadingRateMeshShader = VK_FALSE;
+  const ContextOptions options{.device_extensions = {VK_EXT_MESH_SHADER_EXTENSION_NAME},
+                               .device_next = &mesh};
+  const auto scene = [&] {
+    const Pipeline pipeline =
+        make_graphics({{VK_SHADER_STAGE_MESH_BIT_EXT, layered_mesh}, {kFragment, plain_frag}});
+    const RenderTarget target(context(), {.layers = 4});
+    const Queries statistics(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
+                             VK_QUERY_PIPELINE_STATISTIC_MESH_SHADER_INVOCATIONS_BIT_EXT);
+    const Queries primitives(context(), VK_QUERY_TYPE_MESH_PRIMITIVES_GENERATED_EXT);
+    const auto draw_mesh = context().function<PFN_vkCmdDrawMeshTasksEXT>("vkCmdDrawMeshTasksEXT");
+    context().run([&](VkCommandBuffer commands) {
+      statistics.reset(commands);
+      primitives.reset(commands);
+      target.begin(commands);
+      vkCmdBindPipeline(commands, kGraphics, pipeline);
+      statistics.begin(commands);
+      primitives.begin(commands);
+      draw_mesh(commands, 4, 1, 1);
+      primitives.end(commands);
+      statistics.end(commands);
+      target.end(commands);
+    });
+    return std::pair(statistics.read()[0], primitives.read()[0]);
+  };
+  start(true, options);
+  const auto ours = scene();
+  EXPECT_EQ(ours, std::pair(uint64_t{4 * 3}, uint64_t{4}));
+  if (!native) return;
+  start(false, options);
+  EXPECT_EQ(ours, scene());
+}
+
+class ResultStatus : public QueryTypes {
+ protected:
+  int32_t status(const Queries& queries) {
+    int32_t value = 77;
+    check(vkGetQueryPoolResults(context().device(), queries, 0, 1, sizeof value, &value,
+                                sizeof value, VK_QUERY_RESULT_WITH_STATUS_BIT_KHR));
+    return value;
+  }
+};
+
+TEST_F(ResultStatus, is_supported_by_every_family) {
+  start();
+  uint32_t count = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties2(context().gpu(), &count, nullptr);
+  std::vector<VkQueueFamilyQueryResultStatusPropertiesKHR> status(
+      count, {VK_STRUCTURE_TYPE_QUEUE_FAMILY_QUERY_RESULT_STATUS_PROPERTIES_KHR});
+  std::vector<VkQueueFamilyProperties2> families;
+  for (auto& one : status) {
+    families.push_back({VK_STRUCTURE_TYPE_QUEUE_FAMILY_PROPERTIES_2, &one});
+  }
+  vkGetPhysicalDeviceQueueFamilyProperties2(context().gpu(), &count, families.data());
+  for (const auto& one : status) EXPECT_TRUE(one.queryResultStatusSupport);
+}
+
+TEST_F(ResultStatus, of_work_that_ran_is_complete) {
+  start();
+  const Queries queries(context(), VK_QUERY_TYPE_RESULT_STATUS_ONLY_KHR);
+  const Pipeline pipeline = make_work();
+  context().run([&](VkCommandBuffer commands) { queries.reset(commands); });
+  int32_t value = 77;
+  EXPECT_EQ(vkGetQueryPoolResults(context().device(), queries, 0, 1, sizeof value, &value,
+                                  sizeof value, VK_QUERY_RESULT_WITH_STATUS_BIT_KHR),
+            VK_NOT_READY);
+  EXPECT_EQ(value, VK_QUERY_RESULT_STATUS_NOT_READY_KHR);
+  context().run([&](VkCommandBuffer commands) {
+    queries.begin(commands);
+    dispatch(commands, pipeline, 1);
+    queries.end(commands);
+  });
+  EXPECT_EQ(status(queries), VK_QUERY_RESULT_STATUS_COMPLETE_KHR);
+}
+
+// Its push constants and sets leave no room for the address of a record.
+TEST_F(ResultStatus, of_a_query_whose_shaders_could_not_be_counted_is_an_error) {
+  start(true, {}, {{"record_address", "push_constant"}});
+  const uint32_t all = context().properties().limits.maxPushConstantsSize;
+  const PipelineLayout full = make_pipeline_layout(context(), {}, all);
+  GraphicsPipelineInfo info;
+  info.stages = {{kVertex, full_screen_vert}, {kFragment, plain_frag}};
+  info.layout = full;
+  const Pipeline pipeline = make_graphics_pipeline(context(), info);
+  const RenderTarget target(context());
+  const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION);
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    queries.begin(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    queries.end(commands);
+    target.end(commands);
+  });
+  struct {
+    uint32_t samples;
+    int32_t status;
+  } result = {};
+  check(vkGetQueryPoolResults(context().device(), queries, 0, 1, sizeof result, &result,
+                              sizeof result, VK_QUERY_RESULT_WITH_STATUS_BIT_KHR));
+  EXPECT_EQ(result.status, VK_QUERY_RESULT_STATUS_ERROR_KHR);
 }
 
 }  // namespace

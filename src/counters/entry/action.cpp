@@ -49,16 +49,52 @@ struct MeshGroups : Unknown {
   // VK_NV_mesh_shader: tasks, and the first of them.
   static void note(CommandBuffer& state, uint32_t tasks, uint32_t) { state.note_mesh_draw(tasks); }
 };
-template <CommandMetric kMetric>
-struct Indirect : Unknown {
-  template <typename... Arguments>
-  static void note(CommandBuffer& state, Arguments...) {
-    state.note_indirect(kMetric);
+using Arguments = probe::QueryIndirect;
+template <Arguments::Kind kKind, bool kMesh = false>
+struct IndirectDraw : Unknown {
+  static void note(CommandBuffer& state, VkBuffer buffer, VkDeviceSize offset, uint32_t count,
+                   uint32_t stride) {
+    note(state, buffer, offset, VK_NULL_HANDLE, 0, count, stride);
+  }
+  static void note(CommandBuffer& state, VkBuffer buffer, VkDeviceSize offset,
+                   VkBuffer count_buffer, VkDeviceSize count_offset, uint32_t most,
+                   uint32_t stride) {
+    state.note_indirect(CommandMetric::Draws, {.kind = kKind,
+                                               .mesh = kMesh,
+                                               .buffer = buffer,
+                                               .offset = offset,
+                                               .most = most,
+                                               .stride = stride,
+                                               .count_buffer = count_buffer,
+                                               .count_offset = count_offset});
   }
 };
-using IndirectDraw = Indirect<CommandMetric::Draws>;
-using IndirectDispatch = Indirect<CommandMetric::Dispatches>;
-using Trace = Indirect<CommandMetric::Traces>;
+using IndirectVertices = IndirectDraw<Arguments::kDraw>;
+using IndirectMeshGroups = IndirectDraw<Arguments::kGroups, true>;
+using IndirectTasks = IndirectDraw<Arguments::kTasks, true>;
+struct ByteCount : Unknown {
+  static void note(CommandBuffer& state, uint32_t instances, uint32_t, VkBuffer buffer,
+                   VkDeviceSize offset, uint32_t first_bytes, uint32_t vertex_stride) {
+    state.note_indirect(CommandMetric::Draws, {.kind = Arguments::kByteCount,
+                                               .buffer = buffer,
+                                               .offset = offset,
+                                               .stride = vertex_stride,
+                                               .instances = instances,
+                                               .first_bytes = first_bytes});
+  }
+};
+struct IndirectDispatch : Unknown {
+  static void note(CommandBuffer& state, VkBuffer buffer, VkDeviceSize offset) {
+    state.note_indirect(CommandMetric::Dispatches,
+                        {.kind = Arguments::kGroups, .buffer = buffer, .offset = offset});
+  }
+};
+struct Trace : Unknown {
+  template <typename... Others>
+  static void note(CommandBuffer& state, Others...) {
+    state.note_trace();
+  }
+};
 // One command, several draws.
 struct MultiDraw : Unknown {
   static void note(CommandBuffer& state, uint32_t count, const VkMultiDrawInfoEXT* infos,
@@ -143,28 +179,31 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdDispatchIndirect, kCompute, IndirectDispatch>(hooks, "vkCmdDispatchIndirect");
   add<&Table::CmdDraw, kGraphics, Vertices>(hooks, "vkCmdDraw");
   add<&Table::CmdDrawIndexed, kGraphics, Vertices>(hooks, "vkCmdDrawIndexed");
-  add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndexedIndirect");
-  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectDraw>(
+  add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectVertices>(hooks,
+                                                                   "vkCmdDrawIndexedIndirect");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectVertices>(
       hooks, "vkCmdDrawIndexedIndirectCount");
-  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectDraw>(
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectVertices>(
       hooks, "vkCmdDrawIndexedIndirectCountKHR");
-  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics, IndirectDraw>(
+  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics, IndirectVertices>(
       hooks, "vkCmdDrawIndexedIndirectCountAMD");
-  add<&Table::CmdDrawIndirect, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirect");
-  add<&Table::CmdDrawIndirectByteCountEXT, kGraphics, IndirectDraw>(
-      hooks, "vkCmdDrawIndirectByteCountEXT");
-  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirectCount");
-  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirectCountKHR");
-  add<&Table::CmdDrawIndirectCountAMD, kGraphics, IndirectDraw>(hooks, "vkCmdDrawIndirectCountAMD");
+  add<&Table::CmdDrawIndirect, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirect");
+  add<&Table::CmdDrawIndirectByteCountEXT, kGraphics, ByteCount>(hooks,
+                                                                 "vkCmdDrawIndirectByteCountEXT");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirectCount");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectVertices>(hooks,
+                                                                 "vkCmdDrawIndirectCountKHR");
+  add<&Table::CmdDrawIndirectCountAMD, kGraphics, IndirectVertices>(hooks,
+                                                                    "vkCmdDrawIndirectCountAMD");
   add<&Table::CmdDrawMeshTasksEXT, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksEXT");
-  add<&Table::CmdDrawMeshTasksIndirectCountEXT, kGraphics, IndirectDraw>(
+  add<&Table::CmdDrawMeshTasksIndirectCountEXT, kGraphics, IndirectMeshGroups>(
       hooks, "vkCmdDrawMeshTasksIndirectCountEXT");
-  add<&Table::CmdDrawMeshTasksIndirectCountNV, kGraphics, IndirectDraw>(
+  add<&Table::CmdDrawMeshTasksIndirectCountNV, kGraphics, IndirectTasks>(
       hooks, "vkCmdDrawMeshTasksIndirectCountNV");
-  add<&Table::CmdDrawMeshTasksIndirectEXT, kGraphics, IndirectDraw>(
+  add<&Table::CmdDrawMeshTasksIndirectEXT, kGraphics, IndirectMeshGroups>(
       hooks, "vkCmdDrawMeshTasksIndirectEXT");
-  add<&Table::CmdDrawMeshTasksIndirectNV, kGraphics, IndirectDraw>(hooks,
-                                                                   "vkCmdDrawMeshTasksIndirectNV");
+  add<&Table::CmdDrawMeshTasksIndirectNV, kGraphics, IndirectTasks>(hooks,
+                                                                    "vkCmdDrawMeshTasksIndirectNV");
   add<&Table::CmdDrawMeshTasksNV, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksNV");
   add<&Table::CmdDrawMultiEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiEXT");
   add<&Table::CmdDrawMultiIndexedEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiIndexedEXT");

@@ -252,7 +252,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
                                                   const VkAllocationCallbacks* allocator,
                                                   VkBuffer* buffer) {
   return vk::guarded([&] {
-    const VkResult result = next_of(device).CreateBuffer(device, info, allocator, buffer);
+    const CopyableBuffer changed(*info, find_device(device)->queries() != nullptr);
+    const VkResult result = next_of(device).CreateBuffer(device, changed.info(), allocator, buffer);
     RegionState* regions = regions_of(device);
     if (result == VK_SUCCESS && regions) regions->buffers.created(*buffer, info->size);
     return result;
@@ -325,7 +326,7 @@ void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
   pass("vkCmdNextSubpass", hook_next_subpass);
   pass("vkCmdNextSubpass2", hook_next_subpass2);
   pass("vkCmdNextSubpass2KHR", hook_next_subpass2);
-  add("vkCreateBuffer", hook_create_buffer);
+  pass("vkCreateBuffer", hook_create_buffer);
   add("vkCreateFramebuffer", hook_create_framebuffer);
   pass("vkCreateRenderPass", hook_create_render_pass);
   pass("vkCreateRenderPass2", hook_create_render_pass2);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "counters/state/device.h"
+#include "vk/chain.h"
 #include "vk/hooks.h"
 
 namespace tally::counters {
@@ -41,6 +42,18 @@ void add_object_name_entry_points(std::vector<vk::Hook>& hooks);
 void add_shader_instrumentation_entry_points(std::vector<vk::Hook>& hooks);
 void add_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks);
+
+// Of entry/queries.cpp: the create info of a buffer that may hold arguments of commands, so that
+// they can be copied for emulated queries.
+class CopyableBuffer {
+ public:
+  CopyableBuffer(const VkBufferCreateInfo& info, bool queries);
+  const VkBufferCreateInfo* info() const { return &info_; }
+
+ private:
+  VkBufferCreateInfo info_;
+  vk::ChainCopy chain_;
+};
 
 // Of entry/counters_by_region.cpp, called by the hooks that others have too: vkBeginCommandBuffer
 // of a secondary command buffer, and the enumeration.

@@ -150,6 +150,17 @@ VKAPI_ATTR void VKAPI_CALL hook_copy(VkCommandBuffer commands, VkQueryPool handl
   }
 }
 
+VKAPI_ATTR void VKAPI_CALL hook_buffer_requirements(VkDevice device,
+                                                    const VkDeviceBufferMemoryRequirements* info,
+                                                    VkMemoryRequirements2* requirements) {
+  vk::guarded_void([&] {
+    const CopyableBuffer changed(*info->pCreateInfo, true);
+    VkDeviceBufferMemoryRequirements asked = *info;
+    asked.pCreateInfo = changed.info();
+    next_of(device).GetDeviceBufferMemoryRequirements(device, &asked, requirements);
+  });
+}
+
 // --- what decides how vertices become primitives
 
 VKAPI_ATTR void VKAPI_CALL hook_set_topology(VkCommandBuffer commands,
@@ -176,6 +187,22 @@ VKAPI_ATTR void VKAPI_CALL hook_set_patch(VkCommandBuffer commands, uint32_t poi
 
 }  // namespace
 
+CopyableBuffer::CopyableBuffer(const VkBufferCreateInfo& info, bool queries)
+    : info_(info), chain_(queries ? info.pNext : nullptr) {
+  constexpr uint64_t kArguments = VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+                                  VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT;
+  if (!queries) return;
+  // Where the struct is, it says all.
+  auto* newer = chain_.find<VkBufferUsageFlags2CreateInfoKHR>(
+      VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
+  if (newer && (newer->usage & kArguments) != 0) {
+    newer->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+  } else if (!newer && (info_.usage & kArguments) != 0) {
+    info_.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+  }
+  info_.pNext = chain_.head();
+}
+
 void add_query_entry_points(std::vector<vk::Hook>& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kQueries));
@@ -193,6 +220,8 @@ void add_query_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCmdSetRasterizerDiscardEnableEXT", hook_set_discard);
   add("vkCreateQueryPool", hook_create_pool);
   add("vkDestroyQueryPool", hook_destroy_pool);
+  add("vkGetDeviceBufferMemoryRequirements", hook_buffer_requirements);
+  add("vkGetDeviceBufferMemoryRequirementsKHR", hook_buffer_requirements);
   add("vkGetQueryPoolResults", hook_results);
   add("vkResetQueryPool", hook_reset);
   add("vkResetQueryPoolEXT", hook_reset);

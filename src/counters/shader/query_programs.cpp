@@ -4,6 +4,7 @@
 
 #include "query_copy.comp.h"
 #include "query_finish.comp.h"
+#include "query_indirect.comp.h"
 #include "query_records.comp.h"
 
 namespace tally::counters {
@@ -17,6 +18,7 @@ constexpr uint32_t kCopyLanes = 64;
 QueryPrograms::~QueryPrograms() {
   programs_.destroy(records_);
   programs_.destroy(finish_);
+  programs_.destroy(indirects_);
   programs_.destroy(copy_);
 }
 
@@ -24,6 +26,7 @@ VkResult QueryPrograms::prepare() {
   const std::lock_guard lock(mutex_);
   VkResult result = programs_.make(query_records_comp, {}, records_);
   if (result == VK_SUCCESS) result = programs_.make(query_finish_comp, {}, finish_);
+  if (result == VK_SUCCESS) result = programs_.make(query_indirect_comp, {}, indirects_);
   if (result == VK_SUCCESS) result = programs_.make(query_copy_comp, {}, copy_);
   return result;
 }
@@ -38,6 +41,11 @@ void QueryPrograms::run(VkCommandBuffer commands, VkPipeline program, VkDeviceAd
 void QueryPrograms::add_records(VkCommandBuffer commands, VkDeviceAddress batch,
                                 uint32_t count) const {
   run(commands, records_, batch, count);
+}
+
+void QueryPrograms::add_indirects(VkCommandBuffer commands, VkDeviceAddress batch,
+                                  uint32_t count) const {
+  run(commands, indirects_, batch, count);
 }
 
 void QueryPrograms::finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const {

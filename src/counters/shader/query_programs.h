@@ -20,6 +20,8 @@ class QueryPrograms {
 
   // The record operations of the batch (probe/query.h) at the address; its finish operations.
   void add_records(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
+  // Its indirect operations.
+  void add_indirects(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
   void finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
   // Results of `count` queries.
   void copy(VkCommandBuffer commands, VkDeviceAddress parameters, uint32_t count) const;
@@ -33,6 +35,7 @@ class QueryPrograms {
   OwnPrograms programs_;
   VkPipeline records_ = VK_NULL_HANDLE;
   VkPipeline finish_ = VK_NULL_HANDLE;
+  VkPipeline indirects_ = VK_NULL_HANDLE;
   VkPipeline copy_ = VK_NULL_HANDLE;
 };
 

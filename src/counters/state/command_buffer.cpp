@@ -533,9 +533,16 @@ void CommandBuffer::note_mesh_draw(uint64_t workgroups) {
   queries_->count(CommandMetric::MeshWorkgroups, workgroups);
 }
 
-void CommandBuffer::note_indirect(CommandMetric metric) {
+void CommandBuffer::note_indirect(CommandMetric metric, const IndirectCommand& command) {
   queries_->count(metric);
-  if (metric == CommandMetric::Draws) queries_->count(CommandMetric::IndirectDraws);
+  DrawFacts facts;
+  if (metric == CommandMetric::Draws) {
+    queries_->count(CommandMetric::IndirectDraws);
+    const Pipeline* pipeline = resolve(*bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS));
+    if (pipeline) facts = dynamic_facts_.applied_to(pipeline->facts.facts);
+  }
+  const VkResult result = queries_->count_indirect(command, facts);
+  if (result != VK_SUCCESS) fail(result);
 }
 
 }  // namespace tally::counters

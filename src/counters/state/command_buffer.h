@@ -76,7 +76,8 @@ class CommandBuffer {
   void note_dispatch(uint64_t workgroups);
   void note_mesh_draw(uint64_t workgroups);
   // Of commands whose arguments stand in a buffer.
-  void note_indirect(CommandMetric metric);
+  void note_indirect(CommandMetric metric, const IndirectCommand& command);
+  void note_trace() { queries_->count(CommandMetric::Traces); }
   DynamicDrawFacts& dynamic_facts() { return dynamic_facts_; }
 
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);

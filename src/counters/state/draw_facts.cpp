@@ -3,15 +3,6 @@
 #include <algorithm>
 
 namespace tally::counters {
-namespace {
-
-// One more primitive with each `step` vertices, the first one with `first`.
-uint64_t count(uint64_t vertices, uint64_t first, uint64_t step) {
-  return vertices < first ? 0 : (vertices - first) / step + 1;
-}
-
-}  // namespace
-
 DrawFacts DynamicDrawFacts::applied_to(DrawFacts facts) const {
   if (facts.dynamic_topology) facts.topology = topology;
   if (facts.dynamic_patch) facts.patch_control_points = patch_control_points;
@@ -19,34 +10,37 @@ DrawFacts DynamicDrawFacts::applied_to(DrawFacts facts) const {
   return facts;
 }
 
-uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices) {
+PrimitiveStep primitive_step(const DrawFacts& facts) {
   switch (facts.topology) {
-    case VK_PRIMITIVE_TOPOLOGY_POINT_LIST:
-      return vertices;
     case VK_PRIMITIVE_TOPOLOGY_LINE_LIST:
-      return count(vertices, 2, 2);
+      return {2, 2};
     case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP:
-      return count(vertices, 2, 1);
+      return {2, 1};
     case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST:
-      return count(vertices, 3, 3);
+      return {3, 3};
     case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP:
     case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_FAN:
-      return count(vertices, 3, 1);
+      return {3, 1};
     case VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY:
-      return count(vertices, 4, 4);
+      return {4, 4};
     case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP_WITH_ADJACENCY:
-      return count(vertices, 4, 1);
+      return {4, 1};
     case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST_WITH_ADJACENCY:
-      return count(vertices, 6, 6);
+      return {6, 6};
     case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY:
-      return count(vertices, 6, 2);
+      return {6, 2};
     case VK_PRIMITIVE_TOPOLOGY_PATCH_LIST: {
-      const uint64_t points = std::max(1u, facts.patch_control_points);
-      return count(vertices, points, points);
+      const uint32_t points = std::max(1u, facts.patch_control_points);
+      return {points, points};
     }
     default:
-      return 0;
+      return {1, 1};
   }
+}
+
+uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices) {
+  const PrimitiveStep step = primitive_step(facts);
+  return vertices < step.first ? 0 : (vertices - step.first) / step.step + 1;
 }
 
 }  // namespace tally::counters

@@ -27,6 +27,13 @@ struct DynamicDrawFacts {
   DrawFacts applied_to(DrawFacts facts) const;
 };
 
+// How many vertices the first primitive takes, and each further one.
+struct PrimitiveStep {
+  uint32_t first = 1;
+  uint32_t step = 1;
+};
+PrimitiveStep primitive_step(const DrawFacts& facts);
+
 // Complete primitives of one instance's vertices. An index that restarts the primitive is not
 // looked at: it counts as a vertex.
 uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices);

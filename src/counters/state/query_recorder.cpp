@@ -8,6 +8,9 @@
 namespace tally::counters {
 namespace {
 
+// Of one command's arguments: more are not copied, and the command is an error of the query.
+constexpr VkDeviceSize kMostArgumentBytes = 16 << 20;
+
 constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 constexpr VkAccessFlags kTransferAccess =
     VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -46,6 +49,7 @@ void QueryRecorder::reset() {
   uses_.clear();
   interval_begin_ = 0;
   finishes_.clear();
+  indirects_.clear();
   batches_.clear();
   matrices_.clear();
   kept_programs_.clear();
@@ -155,6 +159,57 @@ void QueryRecorder::share(const std::shared_ptr<const Program>& program, const R
   add_use(program, record).previous = bytes;
 }
 
+VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const DrawFacts& facts) {
+  const VkDeviceSize bytes = argument_bytes(command);
+  if (bytes > kMostArgumentBytes) {
+    count_error();
+    return VK_SUCCESS;
+  }
+  Indirect indirect;
+  indirect.inherited = inherits_;
+  for (const Active& one : active_) {
+    if (!indirect_pairs(one.pool->kind().rows).empty()) {
+      indirect.targets.push_back({one.pool, one.query});
+    }
+  }
+  if (indirect.targets.empty() && !inherits_) return VK_SUCCESS;
+  const VkDeviceSize count_bytes = command.count_buffer != VK_NULL_HANDLE ? sizeof(uint64_t) : 0;
+  VkDeviceAddress address = 0;
+  // Records begin at multiples of their alignment, and follow.
+  const VkResult result = reserve((count_bytes + bytes + probe::kRecordAlignment - 1) /
+                                      probe::kRecordAlignment * probe::kRecordAlignment,
+                                  address);
+  if (result != VK_SUCCESS) return result;
+  const RecordPage& page = pages_.back();
+  const VkDeviceSize offset = page.offset + (address - page.address);
+  indirect.target = page.chunk->buffer();
+  indirect.operation = describe(command, facts);
+  indirect.operation.arguments = address + count_bytes;
+  indirect.buffer = command.buffer;
+  indirect.arguments = {command.offset, offset + count_bytes, bytes};
+  if (count_bytes != 0) {
+    indirect.operation.count_at = address;
+    indirect.count_buffer = command.count_buffer;
+    indirect.count = {command.count_offset, offset, sizeof(uint32_t)};
+  }
+  indirect.copied = !in_pass_ && !secondary_;
+  if (indirect.copied) copy_arguments(indirect);
+  indirects_.push_back(std::move(indirect));
+  return VK_SUCCESS;
+}
+
+void QueryRecorder::copy_arguments(const Indirect& indirect) const {
+  const DeviceTable& next = device_.next();
+  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
+          kTransferAccess);
+  if (indirect.arguments.size != 0) {
+    next.CmdCopyBuffer(commands_, indirect.buffer, indirect.target, 1, &indirect.arguments);
+  }
+  if (indirect.count_buffer != VK_NULL_HANDLE) {
+    next.CmdCopyBuffer(commands_, indirect.count_buffer, indirect.target, 1, &indirect.count);
+  }
+}
+
 VkResult QueryRecorder::next_words(WordPage& page, uint32_t& index) {
   if (word_pages_.empty() || words_used_ == word_pages_.back().count) {
     WordPage fresh;
@@ -177,6 +232,14 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
       if (inheritable(one.pool->kind()) && one.pool->kind().needs_shaders()) {
         taken.targets.push_back({one.pool, one.query});
       }
+    }
+  }
+  for (const Indirect& indirect : secondary.indirects_) {
+    Indirect& taken = indirects_.emplace_back(indirect);
+    taken.inherited = inherits_;
+    if (!indirect.inherited) continue;
+    for (const Active& one : active_) {
+      if (inheritable(one.pool->kind())) taken.targets.push_back({one.pool, one.query});
     }
   }
   finishes_.insert(finishes_.end(), secondary.finishes_.begin(), secondary.finishes_.end());
@@ -252,10 +315,35 @@ VkResult QueryRecorder::make_finish(const Finish& finish, probe::QueryFinish& re
   return VK_SUCCESS;
 }
 
-VkResult QueryRecorder::write_batch(HostBlock& batch, uint32_t& record_count,
-                                    uint32_t& finish_count) {
+VkResult QueryRecorder::pairs(const QueryKind& kind, VkDeviceAddress& address, uint32_t& count) {
+  const std::vector<uint64_t> values = indirect_pairs(kind.rows);
+  HostBlock block;
+  const VkResult result = host_blocks_.take(values.size() * sizeof(uint64_t), block);
+  if (result != VK_SUCCESS) return result;
+  block.write(0, values.data(), values.size() * sizeof(uint64_t));
+  address = block.address;
+  count = static_cast<uint32_t>(values.size());
+  return VK_SUCCESS;
+}
+
+VkResult QueryRecorder::make_indirect(const Indirect& indirect, probe::QueryIndirect& operation) {
+  operation = indirect.operation;
+  for (const Target& target : indirect.targets) {
+    if (operation.target_count == probe::kQueryTargets) break;
+    probe::QueryTarget& made = operation.targets[operation.target_count];
+    const VkResult result = pairs(target.pool->kind(), made.matrix, made.row_count);
+    if (result != VK_SUCCESS) return result;
+    made.rows = target.pool->slot(target.query) + probe::kQuerySlotHeader;
+    made.pass = target.pool->kind().count_pass;
+    ++operation.target_count;
+  }
+  return VK_SUCCESS;
+}
+
+VkResult QueryRecorder::write_batch(HostBlock& batch, probe::QueryBatch& header) {
   std::vector<probe::QueryRecord> records;
   std::vector<probe::QueryFinish> finishes;
+  std::vector<probe::QueryIndirect> indirects;
   for (const Use& use : uses_) {
     const VkResult result = make_records(use, records);
     if (result != VK_SUCCESS) return result;
@@ -265,18 +353,24 @@ VkResult QueryRecorder::write_batch(HostBlock& batch, uint32_t& record_count,
     const VkResult result = make_finish(finish, finishes.emplace_back());
     if (result != VK_SUCCESS) return result;
   }
-  record_count = static_cast<uint32_t>(records.size());
-  finish_count = static_cast<uint32_t>(finishes.size());
-  if (record_count + finish_count == 0) return VK_SUCCESS;
+  for (const Indirect& indirect : indirects_) {
+    const VkResult result = make_indirect(indirect, indirects.emplace_back());
+    if (result != VK_SUCCESS) return result;
+  }
+  header.records = static_cast<uint32_t>(records.size());
+  header.finishes = static_cast<uint32_t>(finishes.size());
+  header.indirects = static_cast<uint32_t>(indirects.size());
+  if (header.records + header.finishes + header.indirects == 0) return VK_SUCCESS;
   const size_t record_bytes = records.size() * sizeof(probe::QueryRecord);
   const size_t finish_bytes = finishes.size() * sizeof(probe::QueryFinish);
+  const size_t indirect_bytes = indirects.size() * sizeof(probe::QueryIndirect);
   const VkResult result =
-      host_blocks_.take(sizeof(probe::QueryBatch) + record_bytes + finish_bytes, batch);
+      host_blocks_.take(sizeof header + record_bytes + finish_bytes + indirect_bytes, batch);
   if (result != VK_SUCCESS) return result;
-  const probe::QueryBatch header{0, record_count, finish_count, 0};
   batch.write(0, &header, sizeof header);
   batch.write(sizeof header, records.data(), record_bytes);
   batch.write(sizeof header + record_bytes, finishes.data(), finish_bytes);
+  batch.write(sizeof header + record_bytes + finish_bytes, indirects.data(), indirect_bytes);
   batches_.push_back(batch);
   return VK_SUCCESS;
 }
@@ -318,33 +412,38 @@ void QueryRecorder::finish_without_rows(const Finish& finish) const {
 VkResult QueryRecorder::flush() {
   const QueryPrograms& programs = device_.queries()->programs;
   HostBlock batch;
-  uint32_t records = 0;
-  uint32_t finishes = 0;
+  probe::QueryBatch header;
   VkResult result = device_.queries()->programs.prepare();
-  if (result == VK_SUCCESS) result = write_batch(batch, records, finishes);
-  if (result == VK_SUCCESS) {
-    barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-            kAnyAccess);
-    copy_times();
-    for (const Finish& finish : finishes_) {
-      if (finish.constants.empty()) finish_without_rows(finish);
-    }
-    if (records != 0) {
-      programs.add_records(commands_, batch.address, records);
-    }
-    if (finishes != 0) {
-      barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-              kShaderAccess | kTransferAccess, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess);
-      programs.finish(commands_, batch.address, finishes);
-    }
-    barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess,
-            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-            kAnyAccess | VK_ACCESS_HOST_READ_BIT);
-  }
+  if (result == VK_SUCCESS) result = write_batch(batch, header);
+  if (result == VK_SUCCESS) record_flush(programs, batch.address, header);
   uses_.clear();
   finishes_.clear();
+  indirects_.clear();
   begin_interval();
   return result;
+}
+
+void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
+                                 const probe::QueryBatch& header) const {
+  for (const Indirect& indirect : indirects_) {
+    if (!indirect.copied) copy_arguments(indirect);
+  }
+  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+          kAnyAccess);
+  copy_times();
+  for (const Finish& finish : finishes_) {
+    if (finish.constants.empty()) finish_without_rows(finish);
+  }
+  if (header.records != 0) programs.add_records(commands_, batch, header.records);
+  if (header.indirects != 0) programs.add_indirects(commands_, batch, header.indirects);
+  if (header.finishes != 0) {
+    barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+            kShaderAccess | kTransferAccess, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess);
+    programs.finish(commands_, batch, header.finishes);
+  }
+  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess,
+          VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+          kAnyAccess | VK_ACCESS_HOST_READ_BIT);
 }
 
 VkResult QueryRecorder::copy_results(const QueryPool& pool, const QueryPool::Request& request,

@@ -21,12 +21,14 @@
 #include "counters/memory/record_pool.h"
 #include "counters/memory/word_pool.h"
 #include "counters/shader/program.h"
+#include "counters/state/indirect_counts.h"
 #include "counters/state/query_pool.h"
 #include "counters/state/render_passes.h"
 
 namespace tally::counters {
 
 class Device;
+class QueryPrograms;
 
 class QueryRecorder {
  public:
@@ -49,6 +51,8 @@ class QueryRecorder {
   void count(CommandMetric metric, uint64_t number = 1) {
     totals_[static_cast<size_t>(metric)] += number;
   }
+  // A command that is counted on the GPU. Where that is possible now, its arguments are copied.
+  VkResult count_indirect(const IndirectCommand& command, const DrawFacts& facts);
   // A command ran that should have been counted, and was not.
   void count_error() { ++errors_; }
 
@@ -73,7 +77,7 @@ class QueryRecorder {
 
   // Whether there is something to work out that may be worked out here.
   bool ready() const { return pending() && !in_pass_ && !secondary_; }
-  bool pending() const { return !uses_.empty() || !finishes_.empty(); }
+  bool pending() const { return !uses_.empty() || !finishes_.empty() || !indirects_.empty(); }
   // Records the commands for it. They change what is bound.
   VkResult flush();
 
@@ -112,13 +116,31 @@ class QueryRecorder {
     std::vector<uint64_t> constants;
   };
 
+  // A command with arguments in a buffer, and for whom it is counted.
+  struct Indirect {
+    probe::QueryIndirect operation;
+    std::vector<Target> targets;
+    bool inherited = false;
+    VkBuffer target = VK_NULL_HANDLE;  // where the copies of the arguments go
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkBufferCopy arguments{};
+    VkBuffer count_buffer = VK_NULL_HANDLE;
+    VkBufferCopy count{};
+    bool copied = false;
+  };
+
   void begin_interval();
+  void copy_arguments(const Indirect& indirect) const;
+  VkResult pairs(const QueryKind& kind, VkDeviceAddress& address, uint32_t& count);
+  VkResult make_indirect(const Indirect& indirect, probe::QueryIndirect& result);
   Use& add_use(const std::shared_ptr<const Program>& program, const Record& record);
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
   VkResult matrix(const StageProgram& stage, const QueryKind& kind, VkDeviceAddress& address);
-  VkResult write_batch(HostBlock& batch, uint32_t& records, uint32_t& finishes);
+  VkResult write_batch(HostBlock& batch, probe::QueryBatch& header);
   VkResult make_records(const Use& use, std::vector<probe::QueryRecord>& records);
   VkResult make_finish(const Finish& finish, probe::QueryFinish& result);
+  void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
+                    const probe::QueryBatch& header) const;
   void copy_times() const;
   void finish_without_rows(const Finish& finish) const;
   void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
@@ -139,6 +161,7 @@ class QueryRecorder {
   std::vector<Use> uses_;
   size_t interval_begin_ = 0;  // first use of the current interval
   std::vector<Finish> finishes_;
+  std::vector<Indirect> indirects_;
   std::vector<HostBlock> batches_;
   // By stage and what is asked of it.
   std::map<std::pair<const StageInfo*, const QueryKind*>, VkDeviceAddress> matrices_;

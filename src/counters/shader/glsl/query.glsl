@@ -38,11 +38,26 @@ struct QueryFinish {
   uint reserved;
 };
 
+struct QueryIndirect {
+  uvec2 arguments;
+  uvec2 count_at;
+  uint most;
+  uint stride;
+  uint kind;
+  uint first, step;
+  uint instances;
+  uint flags;
+  uint target_count;
+  uint first_bytes;
+  uint reserved;
+  QueryTarget targets[7];
+};
+
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer BatchHeader {
   uint pass;
   uint records;
   uint finishes;
-  uint reserved;
+  uint indirects;
 };
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Records {
   QueryRecord at[];
@@ -50,9 +65,13 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer Records {
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Finishes {
   QueryFinish at[];
 };
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer Indirects {
+  QueryIndirect at[];
+};
 
 const uint kBatchBytes = 16;
 const uint kRecordBytes = 256;
+const uint kFinishBytes = 48;
 const uint kSlotHeader = 32;
 const uint kMaxGroups = 65535;
 

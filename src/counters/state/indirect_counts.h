@@ -1,0 +1,39 @@
+// Commands whose arguments stand in a buffer, for the emulated queries of one command buffer: the
+// arguments are copied where the command runs, or, in a render pass, where the pass has ended; the
+// GPU counts from the copies (glsl/query_indirect.comp).
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <vector>
+
+#include "counters/memory/record_pool.h"
+#include "counters/state/draw_facts.h"
+#include "counters/state/query_source.h"
+#include "probe/query.h"
+
+namespace tally::counters {
+
+struct IndirectCommand {
+  probe::QueryIndirect::Kind kind = probe::QueryIndirect::kDraw;
+  bool mesh = false;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;
+  uint32_t most = 1;    // draws
+  uint32_t stride = 0;  // bytes; of a vertex where the kind is kByteCount
+  VkBuffer count_buffer = VK_NULL_HANDLE;
+  VkDeviceSize count_offset = 0;
+  uint32_t instances = 0;    // of kByteCount
+  uint32_t first_bytes = 0;  // of kByteCount
+};
+
+// How large the part of the buffer is that the command reads.
+VkDeviceSize argument_bytes(const IndirectCommand& command);
+
+// What the GPU needs to know, but for the targets and the addresses.
+probe::QueryIndirect describe(const IndirectCommand& command, const DrawFacts& facts);
+
+// Which rows count what the GPU finds in arguments: pairs of a row and a metric.
+std::vector<uint64_t> indirect_pairs(const std::vector<QueryRow>& rows);
+
+}  // namespace tally::counters
