@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "capture/testing/session.h"
+#include "picture/png.h"
 
 namespace tally::capture::testing {
 namespace {
@@ -162,6 +163,58 @@ TEST(CaptureByRegion, each_execution_of_a_recording_has_its_own_values) {
   EXPECT_EQ(session.number(std::string("SELECT count(DISTINCT pass)") + kInvocations +
                            "AND total = 64 * 64 * 3"),
             20);
+}
+
+// --- final images
+
+// Of the capture's only pass with regions.
+Picture picture(const Session& session, uint32_t layer = 0) {
+  const auto row =
+      session.reader().pass_picture(session.number("SELECT pass FROM pass_regions"), layer);
+  EXPECT_TRUE(row.ok()) << row.error().message;
+  if (!*row) {
+    ADD_FAILURE() << "no picture: " << session.text("SELECT text FROM message");
+    return {};
+  }
+  auto decoded = decode_png((*row)->png, 1 << 20);
+  EXPECT_TRUE(decoded.ok()) << decoded.error().message;
+  return *decoded;
+}
+
+Picture plain(uint32_t width, uint32_t height, uint32_t pixel) {
+  return {width, height, std::vector<uint32_t>(size_t{width} * height, pixel)};
+}
+
+void expect_same(const Picture& a, const Picture& b) {
+  EXPECT_EQ(a.width, b.width);
+  EXPECT_EQ(a.height, b.height);
+  EXPECT_EQ(a.pixels, b.pixels);
+}
+
+constexpr uint32_t kOrange = 0xff0080ff;
+
+TEST(PassPictures, show_what_a_pass_has_drawn) {
+  for (const char* scenario :
+       {"render_pass", "secondaries", "suspended", "subpasses", "multisampled"}) {
+    SCOPED_TRACE(scenario);
+    expect_same(picture(run_by_region(scenario)), plain(64, 64, kOrange));
+  }
+}
+
+TEST(PassPictures, are_of_each_layer_as_far_as_the_render_area) {
+  const Session session = run_by_region("views");
+  expect_same(picture(session, 0), plain(40, 20, kOrange));
+  expect_same(picture(session, 2), plain(40, 20, kOrange));
+  EXPECT_EQ(session.number("SELECT count(*) FROM pass_picture"), 3);
+}
+
+TEST(PassPictures, are_there_of_images_that_the_application_never_reads) {
+  Picture halves = plain(64, 64, 0xffffffff);
+  for (uint32_t y = 0; y < 64; ++y) {
+    for (uint32_t x = 0; x < 32; ++x) halves.at(x, y) = 0xff000000;
+  }
+  expect_same(picture(run_by_region("shadow")), halves);
+  expect_same(picture(run_by_region("imageless")), plain(40, 20, 0xffff0000));
 }
 
 TEST(CaptureByRegion, where_nothing_below_offers_it_that_is_said) {

@@ -65,7 +65,8 @@ void CommandBuffer::end() {
   if (!recording_ || !needs_barrier_ || !primary_ || between_suspended_) return;
   // Values by region are written as colour attachments are.
   const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
-                                VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT,
+                                VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT |
+                                    VK_ACCESS_TRANSFER_WRITE_BIT,
                                 VK_ACCESS_HOST_READ_BIT};
   table_.CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                             0, 1, &barrier, 0, nullptr, 0, nullptr);
@@ -180,6 +181,33 @@ void CommandBuffer::prepare_regions(RecordedPass& pass, const void* chain, uint3
   }
 }
 
+FinalImage CommandBuffer::final_image(const RecordedPass& pass,
+                                      const VkRenderPassBeginInfo& info) const {
+  FinalImage image;
+  const auto& attachment = pass.render_pass->final_attachment;
+  if (!attachment || !pass.framebuffer) return image;
+  image.attachment = attachment->index;
+  image.layout = attachment->layout;
+  image.missing = "its image is not known";
+  const auto* views = vk::find_in_chain<VkRenderPassAttachmentBeginInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+  if (pass.framebuffer->imageless && views && attachment->index < views->attachmentCount) {
+    image.view = device_.images()->find(views->pAttachments[attachment->index]);
+  } else if (attachment->index < pass.framebuffer->views.size()) {
+    image.view = pass.framebuffer->views[attachment->index];
+  }
+  return image;
+}
+
+void CommandBuffer::take_picture(RecordedPass& pass) {
+  if (!pass.regions) return;
+  std::string reason;
+  pass.picture = copy_picture(table_, handle_, pass.final_image, pass.area,
+                              pass.regions->shape.layers, recording_->host_pieces, reason);
+  if (pass.picture) return;
+  device_.channel().message(store::Severity::Info, "a render pass has no picture: " + reason);
+}
+
 const RecordedRegions* CommandBuffer::regions() const {
   if (!recording_ || !pass_) return nullptr;
   const auto& regions = recording_->passes[*pass_].regions;
@@ -199,6 +227,7 @@ void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
     pass.view_mask = pass.render_pass->view_mask;
     pass.attachments = pass.render_pass->attachments;
     prepare_regions(pass, info.pNext, pass.render_pass->subpasses);
+    if (pass.regions) pass.final_image = final_image(pass, info);
   }
   pass_ = begin_pass(std::move(pass));
   subpass_ = 0;
@@ -219,6 +248,7 @@ void CommandBuffer::after_end_pass() {
   const uint32_t pair = recording_->passes[*pass_].timestamps;
   if (pair != RecordedCommand::kNone) recording_->timestamps.end(handle_, pair);
   recording_->passes[*pass_].ended = true;
+  take_picture(recording_->passes[*pass_]);
   pass_.reset();
   scope_ = Scope::Outside;
 }
@@ -242,6 +272,7 @@ void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
     pass.view_mask = info.viewMask;
     pass.attachments = device_.passes().attachments(info);
     prepare_regions(pass, info.pNext, 1);
+    if (pass.regions) pass.final_image = capture::final_image(*device_.images(), info);
     pass_ = begin_pass(std::move(pass));
   }
   between_suspended_ = false;

@@ -76,6 +76,8 @@ class CommandBuffer {
   std::optional<TimestampPair> begin_time();
   uint32_t begin_pass(RecordedPass pass);
   void prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses);
+  FinalImage final_image(const RecordedPass& pass, const VkRenderPassBeginInfo& info) const;
+  void take_picture(RecordedPass& pass);
   const std::shared_ptr<Pipeline>& pipeline_for(store::Function function) const;
   Id label() const { return labels_.empty() ? 0 : labels_.back(); }
 

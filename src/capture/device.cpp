@@ -62,6 +62,7 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<Channel> chan
       frames_(channel_->settings().frames, store::monotonic_ns()),
       reporter_(*channel_, shaders_, regions_, std::move(setup.description)) {
   table_.load([&](const char* name) { return next.get_device_proc_addr(handle, name); });
+  if (regions_.enabled()) images_.emplace(instance_->table(), setup.physical_device);
   reporter_.announce_device();
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "capture/channel.h"
@@ -12,6 +13,7 @@
 #include "capture/frames.h"
 #include "capture/harvester.h"
 #include "capture/host_memory.h"
+#include "capture/images.h"
 #include "capture/instance.h"
 #include "capture/live_totals.h"
 #include "capture/passes.h"
@@ -67,6 +69,8 @@ class Device {
   TimestampPools& timestamps() { return timestamps_; }
   HostMemory& host_memory() { return host_memory_; }
   const RegionCapture& regions() const { return regions_; }
+  // Null where passes are not captured by region.
+  Images* images() { return images_ ? &*images_ : nullptr; }
   Frames& frames() { return frames_; }
 
   // What is recorded and submitted now is to be measured: for the receiver, or the live counters.
@@ -132,6 +136,7 @@ class Device {
   TimestampPools timestamps_;
   HostMemory host_memory_;
   const RegionCapture regions_;
+  std::optional<Images> images_;
   FencePool fences_;
   Frames frames_;
   Reporter reporter_;

@@ -17,6 +17,9 @@ struct DeviceHook {
   std::string_view name;
   PFN_vkVoidFunction function;
   bool (*reachable)(const DeviceTable& table);  // the next layer has what the hook calls
+  bool for_pictures = false;                    // only where final images are captured
+
+  DeviceHook only_for_pictures() const { return {name, function, reachable, true}; }
 };
 
 // Sorted by name.
@@ -28,6 +31,7 @@ std::span<const DeviceHook> action_hooks();
 std::span<const DeviceHook> pass_hooks();
 std::span<const DeviceHook> command_buffer_hooks();
 std::span<const DeviceHook> object_hooks();
+std::span<const DeviceHook> image_hooks();
 std::span<const DeviceHook> pipeline_hooks();
 std::span<const DeviceHook> queue_hooks();
 

@@ -163,7 +163,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
   if (const PFN_vkVoidFunction hook = find_debug_utils_hook(wanted)) return hook;
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
   const DeviceHook* hook = next ? find_device_hook(wanted) : nullptr;
-  return hook && hook->reachable(device->table()) ? hook->function : next;
+  if (!hook || !hook->reachable(device->table())) return next;
+  return hook->for_pictures && !device->images() ? next : hook->function;
 }
 
 }  // namespace tally::capture

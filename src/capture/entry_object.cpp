@@ -66,8 +66,14 @@ VKAPI_ATTR void VKAPI_CALL DestroyRenderPass(VkDevice d, VkRenderPass pass,
 VKAPI_ATTR VkResult VKAPI_CALL CreateFramebuffer(VkDevice d, const VkFramebufferCreateInfo* info,
                                                  const VkAllocationCallbacks* a,
                                                  VkFramebuffer* framebuffer) {
-  return create<&DeviceTable::CreateFramebuffer>(
-      d, info, a, framebuffer, [&](Device& device) { device.passes().add(*framebuffer, *info); });
+  std::optional<ReadableFramebuffer> readable;
+  vk::guarded_void([&] {
+    const auto device = Device::find(d);
+    if (device->images()) info = readable.emplace(*info).get();
+  });
+  return create<&DeviceTable::CreateFramebuffer>(d, info, a, framebuffer, [&](Device& device) {
+    device.passes().add(*framebuffer, *info, device.images());
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL DestroyFramebuffer(VkDevice d, VkFramebuffer framebuffer,
@@ -78,27 +84,40 @@ VKAPI_ATTR void VKAPI_CALL DestroyFramebuffer(VkDevice d, VkFramebuffer framebuf
 
 VKAPI_ATTR VkResult VKAPI_CALL CreateImageView(VkDevice d, const VkImageViewCreateInfo* info,
                                                const VkAllocationCallbacks* a, VkImageView* view) {
-  return create<&DeviceTable::CreateImageView>(
-      d, info, a, view, [&](Device& device) { device.passes().add(*view, *info); });
+  return create<&DeviceTable::CreateImageView>(d, info, a, view, [&](Device& device) {
+    device.passes().add(*view, *info);
+    if (device.images()) device.images()->add(*view, *info);
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL DestroyImageView(VkDevice d, VkImageView view,
                                             const VkAllocationCallbacks* a) {
-  destroy<&DeviceTable::DestroyImageView>(d, view, a,
-                                          [&](Device& device) { device.passes().remove(view); });
+  destroy<&DeviceTable::DestroyImageView>(d, view, a, [&](Device& device) {
+    device.passes().remove(view);
+    if (device.images()) device.images()->remove(view);
+  });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice d, const VkSwapchainCreateInfoKHR* info,
                                                   const VkAllocationCallbacks* a,
                                                   VkSwapchainKHR* swapchain) {
-  return create<&DeviceTable::CreateSwapchainKHR>(
-      d, info, a, swapchain, [&](Device& device) { device.frames().swapchain_created(); });
+  VkSwapchainCreateInfoKHR changed = *info;
+  vk::guarded_void([&] {
+    const auto device = Device::find(d);
+    if (device->images()) changed.imageUsage = device->images()->usage(*info);
+  });
+  return create<&DeviceTable::CreateSwapchainKHR>(d, &changed, a, swapchain, [&](Device& device) {
+    device.frames().swapchain_created();
+    if (device.images()) device.images()->add(*swapchain, changed);
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice d, VkSwapchainKHR swapchain,
                                                const VkAllocationCallbacks* a) {
-  destroy<&DeviceTable::DestroySwapchainKHR>(
-      d, swapchain, a, [&](Device& device) { device.frames().swapchain_destroyed(); });
+  destroy<&DeviceTable::DestroySwapchainKHR>(d, swapchain, a, [&](Device& device) {
+    device.frames().swapchain_destroyed();
+    if (device.images()) device.images()->remove(swapchain);
+  });
 }
 
 // The numbers of VK_EXT_debug_report are those of VkObjectType for the objects of Vulkan 1.0.

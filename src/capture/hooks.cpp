@@ -11,7 +11,7 @@ std::span<const DeviceHook> device_hooks() {
   static const std::vector<DeviceHook> sorted = [] {
     std::vector<DeviceHook> all;
     for (const auto& hooks : {action_hooks(), pass_hooks(), command_buffer_hooks(), object_hooks(),
-                              pipeline_hooks(), queue_hooks()}) {
+                              image_hooks(), pipeline_hooks(), queue_hooks()}) {
       all.insert(all.end(), hooks.begin(), hooks.end());
     }
     std::sort(all.begin(), all.end(),

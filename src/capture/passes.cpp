@@ -52,6 +52,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) 
       std::make_shared<RenderPass>(channel_.new_id(), "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
+  pass->final_attachment = final_attachment(info);
   const auto* views = vk::find_in_chain<VkRenderPassMultiviewCreateInfo>(
       info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
   for (uint32_t i = 0; views && i < views->subpassCount; ++i)
@@ -64,16 +65,22 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo2& info)
       std::make_shared<RenderPass>(channel_.new_id(), "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
+  pass->final_attachment = final_attachment(info);
   for (uint32_t i = 0; i < info.subpassCount; ++i) pass->view_mask |= info.pSubpasses[i].viewMask;
   render_passes_.insert(handle, std::move(pass));
 }
 
-void PassRegistry::add(VkFramebuffer handle, const VkFramebufferCreateInfo& info) {
+void PassRegistry::add(VkFramebuffer handle, const VkFramebufferCreateInfo& info,
+                       const Images* images) {
   auto framebuffer =
       std::make_shared<Framebuffer>(channel_.new_id(), "VkFramebuffer", vk::handle_bits(handle));
   framebuffer->width = info.width;
   framebuffer->height = info.height;
   framebuffer->layers = info.layers;
+  framebuffer->imageless = (info.flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT) != 0;
+  for (uint32_t i = 0; images && !framebuffer->imageless && i < info.attachmentCount; ++i) {
+    framebuffer->views.push_back(images->find(info.pAttachments[i]));
+  }
   framebuffers_.insert(handle, std::move(framebuffer));
 }
 

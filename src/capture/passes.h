@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "capture/channel.h"
+#include "capture/images.h"
+#include "capture/pass_picture.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
@@ -25,6 +27,7 @@ struct RenderPass : Object {
   std::string attachments;  // JSON
   uint32_t subpasses = 1;
   uint32_t view_mask = 0;  // of all subpasses together
+  std::optional<FinalAttachment> final_attachment;
 };
 
 struct Framebuffer : Object {
@@ -32,6 +35,8 @@ struct Framebuffer : Object {
   uint32_t width = 0;
   uint32_t height = 0;
   uint32_t layers = 0;
+  bool imageless = false;
+  std::vector<std::shared_ptr<const ImageView>> views;  // null where they are not known
 };
 
 class PassRegistry {
@@ -40,7 +45,8 @@ class PassRegistry {
 
   void add(VkRenderPass handle, const VkRenderPassCreateInfo& info);
   void add(VkRenderPass handle, const VkRenderPassCreateInfo2& info);
-  void add(VkFramebuffer handle, const VkFramebufferCreateInfo& info);
+  // `images` where they are kept.
+  void add(VkFramebuffer handle, const VkFramebufferCreateInfo& info, const Images* images);
   void add(VkImageView handle, const VkImageViewCreateInfo& info) {
     views_.insert(handle, info.format);
   }

@@ -50,6 +50,8 @@ struct RecordedPass {
   uint32_t timestamps = RecordedCommand::kNone;
   bool ended = false;  // not suspended for good: its values by region are written
   std::optional<RecordedRegions> regions;
+  FinalImage final_image;  // with regions
+  std::optional<RecordedPicture> picture;
 };
 
 class Recording;

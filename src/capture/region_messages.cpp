@@ -1,11 +1,15 @@
 #include "capture/region_messages.h"
 
 #include <algorithm>
+#include <span>
+
+#include "capture/texels.h"
 
 namespace tally::capture {
 namespace {
 
 constexpr size_t kValuesPerMessage = size_t{256} << 10;
+constexpr size_t kPixelsPerMessage = size_t{256} << 10;
 
 void add_values(Draft& draft, uint32_t counter, const std::vector<uint32_t>& values) {
   for (size_t at = 0; at < values.size(); at += kValuesPerMessage) {
@@ -35,7 +39,33 @@ void RegionMessages::send(int64_t index, const Recording& recording) {
          .region_height = capture_.region().height},
         *pass.regions);
     if (!push(draft)) return;
+    const bool sent = !pass.picture || send_picture({.execution = index,
+                                                     .pass = static_cast<uint32_t>(i),
+                                                     .attachment = pass.picture->attachment,
+                                                     .width = area.extent.width,
+                                                     .height = area.extent.height},
+                                                    *pass.picture);
+    if (!sent) return;
   }
+}
+
+// A layer at a time, in as many rows as a message takes.
+bool RegionMessages::send_picture(stream::PassPicture message, const RecordedPicture& picture) {
+  const size_t row_bytes = picture.row_bytes();
+  const size_t bytes_at_once = std::max<size_t>(kPixelsPerMessage / message.width, 1) * row_bytes;
+  for (message.layer = 0; message.layer < picture.layers; ++message.layer) {
+    Draft draft(channel_, device_);
+    draft.add(message);
+    std::span<const std::byte> texels = picture.layer(message.layer);
+    const DepthRange range = depth_range(picture.format, texels);
+    while (!texels.empty()) {
+      const auto part = texels.first(std::min(texels.size(), bytes_at_once));
+      draft.add(stream::PictureRows{to_pixels(picture.format, part, range)});
+      texels = texels.subspan(part.size());
+    }
+    if (!push(draft)) return false;
+  }
+  return true;
 }
 
 void RegionMessages::add(Draft& draft, stream::PassRegions message,

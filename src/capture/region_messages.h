@@ -18,6 +18,7 @@ class RegionMessages {
 
  private:
   void add(Draft& draft, stream::PassRegions message, const RecordedRegions& regions) const;
+  bool send_picture(stream::PassPicture message, const RecordedPicture& picture);
   bool push(Draft& draft);
 
   Channel& channel_;

@@ -18,7 +18,8 @@ using analysis::RegionMap;
 constexpr Colour kPaper{255, 255, 255};
 constexpr Colour kInk{34, 34, 34};
 constexpr Colour kNothing{128, 128, 128};
-constexpr double kOpacity = 0.7;  // of the colours over the image
+constexpr double kOpacity = 0.7;   // of the colours over the image
+constexpr double kContrast = 0.6;  // of the image under the colours
 
 constexpr uint32_t kMargin = 16;
 constexpr uint32_t kLine = kTextHeight + 8;
@@ -144,9 +145,11 @@ class Heatmap {
     return background_ ? greyed(Colour::of(background_->at(x, y))) : kNothing;
   }
 
+  // Of the image its contrasts, but not so much that a colour would be taken for another.
   Colour coloured(Colour below, double density) const {
     if (density == 0) return below;
-    return blended(below, heat_colour(density / most_), background_ ? kOpacity : 1);
+    return blended(blended(kNothing, below, kContrast), heat_colour(density / most_),
+                   background_ ? kOpacity : 1);
   }
 
   void draw_regions() {

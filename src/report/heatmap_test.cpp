@@ -118,8 +118,8 @@ TEST(Heatmap, the_image_shows_through_and_alone_where_there_is_nothing) {
     return Colour::of(picture.at(kLeft + x, kTop + y));
   };
   EXPECT_EQ(at(10, 500), greyed({0, 255, 0})) << "without colour, so that it is taken for none";
-  EXPECT_EQ(at(12, 100), blended({255, 255, 255}, heat_colour(0.5), 0.7));
-  EXPECT_EQ(at(11, 100), blended({0, 0, 0}, heat_colour(0.5), 0.7));
+  EXPECT_EQ(at(12, 100), blended({204, 204, 204}, heat_colour(0.5), 0.7)) << "softened";
+  EXPECT_EQ(at(11, 100), blended({51, 51, 51}, heat_colour(0.5), 0.7));
 }
 
 TEST(Heatmap, small_passes_are_enlarged_and_those_without_counts_are_grey) {

@@ -10,6 +10,7 @@
 
 #include "picture/png.h"
 #include "program.h"
+#include "store/reader.h"
 #include "store/test_capture.h"
 
 namespace tally::test {
@@ -89,6 +90,25 @@ TEST_F(RegionRun, a_heatmap_is_written_of_the_pass_and_counter_that_are_asked_fo
   const auto second = read_png(folder_.file("map.png"));
   ASSERT_TRUE(second.ok()) << "a picture is replaced";
   EXPECT_NE(first->pixels, second->pixels);
+}
+
+// The last pass draws the frame.
+TEST_F(RegionRun, the_final_image_of_a_pass_is_the_one_that_the_application_reads) {
+  ASSERT_EQ(run("--regions=32x32", "--frames 1 --size 100x70 --png own.png").end.shell_status(), 0);
+  const auto reader = store::Reader::open(folder_.file("lanterns.tally"));
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  store::RowId last = 0;
+  const Status status = reader->for_each_pass_regions([&](const store::PassRegionsRow& row) {
+    last = row.pass;
+    return true;
+  });
+  ASSERT_TRUE(status.ok());
+  const auto picture = reader->pass_picture(last, 0);
+  ASSERT_TRUE(picture.ok() && *picture);
+  const auto own = read_png(folder_.file("own.png"));
+  const auto captured = decode_png((*picture)->png, 1 << 24);
+  ASSERT_TRUE(own.ok() && captured.ok());
+  EXPECT_EQ(captured->pixels, own->pixels);
 }
 
 TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {

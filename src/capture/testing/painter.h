@@ -18,6 +18,7 @@ class Painter {
     info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
                    {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
     info.layout = layout_;
+    info.samples = target.samples;
     if (passes == Passes::Objects) info.render_pass = target_.render_pass();
     pipeline_ = make_graphics_pipeline(context, info);
   }

@@ -128,11 +128,102 @@ void subpasses(Context& context) {
   });
 }
 
+void multisampled(Context& context) {
+  const Painter painter(context, Passes::Dynamic, {.samples = VK_SAMPLE_COUNT_4_BIT});
+  context.run([&](VkCommandBuffer commands) {
+    painter.target().begin(commands);
+    painter.draw(commands, 1);
+    painter.target().end(commands);
+  });
+}
+
+// Depth alone: 0.5 in the left half, 1 in the right one. Nobody said that it would be read.
+void shadow(Context& context) {
+  constexpr VkFormat kFormat = VK_FORMAT_D32_SFLOAT;
+  constexpr VkImageLayout kLayout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
+  const Image depth(context,
+                    {.format = kFormat, .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT});
+  const PipelineLayout layout = make_pipeline_layout(context);
+  GraphicsPipelineInfo info;
+  info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}};
+  info.layout = layout;
+  info.color_format = VK_FORMAT_UNDEFINED;
+  info.depth_format = kFormat;
+  info.depth_test = info.depth_write = true;
+  const Pipeline pipeline = make_graphics_pipeline(context, info);
+  context.run([&](VkCommandBuffer commands) {
+    change_layout(commands, depth, VK_IMAGE_LAYOUT_UNDEFINED, kLayout);
+    VkRenderingAttachmentInfo attachment{VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
+    attachment.imageView = depth.view();
+    attachment.imageLayout = kLayout;
+    attachment.loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
+    attachment.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+    attachment.clearValue.depthStencil = {1, 0};
+    VkRenderingInfo rendering{VK_STRUCTURE_TYPE_RENDERING_INFO};
+    rendering.renderArea.extent = depth.info().extent;
+    rendering.layerCount = 1;
+    rendering.pDepthAttachment = &attachment;
+    vkCmdBeginRendering(commands, &rendering);
+    const VkViewport viewport{0, 0, 64, 64, 0, 1};
+    const VkRect2D left{{0, 0}, {32, 64}};
+    vkCmdSetViewport(commands, 0, 1, &viewport);
+    vkCmdSetScissor(commands, 0, 1, &left);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    vkCmdEndRendering(commands);
+  });
+}
+
+// A framebuffer that learns its image when the pass begins; cleared, and nothing drawn.
+void imageless(Context& context) {
+  const Image image(context, {.usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT});
+  const RenderPass pass = make_two_subpasses(context, image.info().format);
+  VkFramebufferAttachmentImageInfo attachment{VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENT_IMAGE_INFO};
+  attachment.usage = image.info().usage;
+  attachment.width = attachment.height = 64;
+  attachment.layerCount = 1;
+  attachment.viewFormatCount = 1;
+  attachment.pViewFormats = &image.info().format;
+  const VkFramebufferAttachmentsCreateInfo attachments{
+      VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO, nullptr, 1, &attachment};
+  VkFramebufferCreateInfo info{VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                               &attachments,
+                               VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT,
+                               pass,
+                               1,
+                               nullptr,
+                               64,
+                               64,
+                               1};
+  VkFramebuffer handle = VK_NULL_HANDLE;
+  check(vkCreateFramebuffer(context.device(), &info, nullptr, &handle));
+  const Framebuffer framebuffer(context.device(), handle);
+  context.run([&](VkCommandBuffer commands) {
+    const VkImageView view = image.view();
+    const VkRenderPassAttachmentBeginInfo views{VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO,
+                                                nullptr, 1, &view};
+    VkClearValue blue{};
+    blue.color = {{0, 0, 1, 1}};
+    const VkRenderPassBeginInfo begin{VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                      &views,
+                                      pass,
+                                      framebuffer,
+                                      {{16, 8}, {40, 20}},
+                                      1,
+                                      &blue};
+    vkCmdBeginRenderPass(commands, &begin, VK_SUBPASS_CONTENTS_INLINE);
+    vkCmdNextSubpass(commands, VK_SUBPASS_CONTENTS_INLINE);
+    vkCmdEndRenderPass(commands);
+  });
+}
+
 }  // namespace
 
 const std::map<std::string, std::function<void(Context&)>>& region_scenarios() {
   static const std::map<std::string, std::function<void(Context&)>> scenarios = {
-      {"views", views}, {"passes_again", passes_again}, {"subpasses", subpasses}};
+      {"views", views},         {"passes_again", passes_again},
+      {"subpasses", subpasses}, {"multisampled", multisampled},
+      {"shadow", shadow},       {"imageless", imageless}};
   return scenarios;
 }
 
