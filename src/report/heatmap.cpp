@@ -77,7 +77,7 @@ class Heatmap {
 
   Picture draw() {
     const uint32_t titles = static_cast<uint32_t>(head().size()) * kLine;
-    top_ = kMargin + titles;
+    top_ = kMargin + titles + kTextHeight / 2;  // half of the scale's uppermost number stands above
     bar_left_ = kMargin + width_ + kMargin;
     bar_height_ = std::max(height_, 6 * kLine);
     uint32_t right = bar_left_ + kBarWidth + kTick + kMargin / 2 + text_width("99.9 k");

@@ -97,7 +97,7 @@ analysis::RegionMap four_regions() {
 }
 
 // Where the regions begin.
-constexpr uint32_t kLeft = 16, kTop = 16 + 2 * (kTextHeight + 8);
+constexpr uint32_t kLeft = 16, kTop = 16 + 2 * (kTextHeight + 8) + kTextHeight / 2;
 
 TEST(Heatmap, regions_have_the_colours_of_what_a_pixel_of_theirs_has) {
   const Picture picture = draw_heatmap(four_regions(), nullptr);
