@@ -322,11 +322,17 @@ TEST_F(QueryTypes, discarded_fragments_cover_no_samples) {
 class GeneratedPrimitives : public QueryTypes {
  protected:
   Context& start_with_feature(bool emulated) {
-    return start(emulated, {.device_extensions = {VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME},
-                            .device_next = &feature_});
+    ContextOptions options{.device_extensions = {VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME},
+                           .device_next = &feature_};
+    // The driver's own needs it.
+    if (transform_feedback_) {
+      options.device_extensions.push_back(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
+    }
+    return start(emulated, options);
   }
   bool driver_has_it() {
     start(false);
+    transform_feedback_ = context().has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
     return context().has_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME);
   }
   uint64_t count(VkPipeline pipeline, uint32_t vertices, uint32_t instances = 1) {
@@ -344,6 +350,7 @@ class GeneratedPrimitives : public QueryTypes {
   }
 
  private:
+  bool transform_feedback_ = false;
   VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT feature_{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT, nullptr, VK_TRUE};
 };

@@ -10,6 +10,7 @@ constexpr uint64_t kAlignment = 64;
 }  // namespace
 
 void HostBlock::write(VkDeviceSize at, const void* data, size_t size) const {
+  if (size == 0) return;
   std::memcpy(chunk->host() + offset + at, data, size);
   chunk->flush(offset + at, size);
 }
