@@ -92,6 +92,10 @@ void Harvester::run() {
     lock.unlock();
     finish(item);
     lock.lock();
+    std::unique_ptr<Submission> done = std::move(item.submission);  // others look at it
+    lock.unlock();
+    done.reset();  // its recordings may be the last references
+    lock.lock();
     items_.pop_front();
     ++reported_count_;
     reported_.notify_all();
@@ -114,7 +118,6 @@ void Harvester::finish(HarvestItem& item) {
   }
   if (item.frame_end) reporter_.report(*item.frame_end);
   if (item.fence != VK_NULL_HANDLE && result == VK_SUCCESS) fences_.give_back(item.fence);
-  item.submission.reset();  // its recordings may be the last references
 }
 
 }  // namespace tally::capture
