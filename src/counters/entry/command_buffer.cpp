@@ -190,6 +190,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipel
                                                VkShaderStageFlags stages, uint32_t offset,
                                                uint32_t size, const void* values) {
   CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->forget_words();
   if (constants_matter(state)) stages = state->note_constants(layout, stages, offset, size, values);
   (state ? state->next() : next_of(commands))
       .CmdPushConstants(commands, layout, stages, offset, size, values);
@@ -198,6 +199,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipel
 VKAPI_ATTR void VKAPI_CALL hook_push_constants2(VkCommandBuffer commands,
                                                 const VkPushConstantsInfoKHR* info) {
   CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->forget_words();
   VkPushConstantsInfoKHR widened = *info;
   if (constants_matter(state)) {
     widened.stageFlags = state->note_constants(info->layout, info->stageFlags, info->offset,

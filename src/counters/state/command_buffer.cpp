@@ -72,6 +72,7 @@ void CommandBuffer::reset() {
   capturing_.clear();
   if (regions_) regions_->reset();
   if (queries_) queries_->reset();
+  forget_words();
   dynamic_facts_ = {};
   constants_begin_ = constants_end_ = 0;
 }
@@ -133,6 +134,7 @@ void CommandBuffer::end_capture() {
 
 // A dispatch of ours has changed the bound compute pipeline, and the bytes of the slot.
 void CommandBuffer::dispatched_ours() {
+  forget_words();
   const Bound& bound = *bound_at(VK_PIPELINE_BIND_POINT_COMPUTE);
   if (bound.handle != VK_NULL_HANDLE) {
     const bool plain = bound.variant == Variant::Plain;
@@ -195,6 +197,7 @@ Variant CommandBuffer::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
 }
 
 void CommandBuffer::bind(VkPipelineBindPoint point, Bound& bound, Variant variant) {
+  forget_words();
   bound.variant = variant;
   next().CmdBindPipeline(
       handle_, point, variant == Variant::Plain ? bound.handle : bound.pipeline->variant(variant));
@@ -211,6 +214,7 @@ void CommandBuffer::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline
 }
 
 void CommandBuffer::forget_pipelines() {
+  forget_words();
   bound_ = {};
   compute_shader_ = VK_NULL_HANDLE;
 }
@@ -315,9 +319,17 @@ void CommandBuffer::count_for_queries(VkPipelineBindPoint point, Bound& bound, u
   const uint32_t shards = choose_shards(std::max(work, kLeastRecordWork));
   QueryRecorder::Record record;
   const VkResult result = error_ == VK_SUCCESS ? queries_->record(program, shards, record) : error_;
+  const uint64_t word = probe::address_word(record.main, record.shards_log2);
+  const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+  // Command after command of one pipeline has one record: mostly its address is there already.
+  if (result == VK_SUCCESS && graphics && word == pushed_word_ && (attention_ & kRegions) == 0) {
+    return;
+  }
   if (result == VK_SUCCESS &&
-      write_words(point, bound, probe::address_word(record.main, record.shards_log2),
-                  probe::address_word(record.fragment, record.shards_log2))) {
+      write_words(point, bound, word, probe::address_word(record.fragment, record.shards_log2))) {
+    if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
+      pushed_word_ = word;
+    }
     return;
   }
   fail(result);
@@ -369,6 +381,7 @@ uint64_t CommandBuffer::region_word(const Bound& bound) const {
 // Where all addresses are 0 nothing is written; that cannot fail.
 bool CommandBuffer::write_words(VkPipelineBindPoint point, const Bound& bound, uint64_t main,
                                 uint64_t fragment) {
+  forget_words();
   const PipelineLayout& layout = *bound.pipeline->layout;
   const uint64_t region = region_word(bound);
   if (layout.path() == AddressPath::Descriptor) {

@@ -86,6 +86,8 @@ class CommandBuffer {
   void forget_pipeline(VkPipelineBindPoint point);
   // A shader object in place of a compute pipeline.
   void note_compute_shader(VkShaderEXT shader) { compute_shader_ = shader; }
+  // The application updates constants, of whatever layout: what the layer has pushed may be gone.
+  void forget_words() { pushed_word_ = 0; }
   // An update of the application's constants: what is to be remembered of it, and the stages that
   // it must now name.
   VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
@@ -170,6 +172,7 @@ class CommandBuffer {
   std::unique_ptr<RegionRecorder> regions_;
   std::vector<std::shared_ptr<CommandBuffer>> capturing_;
   std::unique_ptr<QueryRecorder> queries_;
+  uint64_t pushed_word_ = 0;  // of the graphics pipeline that is bound, for queries; 0: not known
   DynamicDrawFacts dynamic_facts_;
 
   // The application's own constants in the bytes of the slot, for layouts that reach there.

@@ -1,0 +1,178 @@
+// What an emulated query costs against the driver's own: begun and ended around each of many draws
+// of a frame, or once around all of them; and results of many queries, by the host and by a copy.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "full_screen.vert.h"
+#include "harness/program.h"
+#include "harness/rounds.h"
+#include "harness/table.h"
+#include "orange.frag.h"
+#include "support/pipeline.h"
+#include "support/render_target.h"
+
+namespace tally::bench {
+namespace {
+
+constexpr uint32_t kDraws = 10'000;
+constexpr uint32_t kResults = 100'000;
+constexpr VkQueryPipelineStatisticFlags kStatistics =
+    VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
+    VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT;
+
+enum class Use { None, Native, Emulated };
+
+// Without instance settings: those of the environment hold for the whole process.
+test::ContextOptions options_of(Use use) {
+  test::ContextOptions options;
+  if (use == Use::Emulated) options.layers = {"VK_LAYER_TALLY_counters"};
+  return options;
+}
+
+test::QueryPool make_pool(const test::Context& context, VkQueryType type, uint32_t count) {
+  VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  info.queryType = type;
+  info.queryCount = count;
+  if (type == VK_QUERY_TYPE_PIPELINE_STATISTICS) info.pipelineStatistics = kStatistics;
+  VkQueryPool pool = VK_NULL_HANDLE;
+  test::check(vkCreateQueryPool(context.device(), &info, nullptr, &pool));
+  return {context.device(), pool};
+}
+
+// A device of its own, and frames of draws of a triangle over 4x4 pixels.
+class Frames {
+ public:
+  Frames(Use use, VkQueryType type, bool each)
+      : use_(use), each_(each), context_(options_of(use)), target_(context_, {.extent = {4, 4}}) {
+    layout_ = test::make_pipeline_layout(context_);
+    test::GraphicsPipelineInfo info;
+    info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                   {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
+    info.layout = layout_;
+    pipeline_ = test::make_graphics_pipeline(context_, info);
+    if (use != Use::None) pool_ = make_pool(context_, type, kDraws);
+  }
+
+  // Nanoseconds of a frame: recorded, submitted and waited for.
+  double frame() {
+    return time_of([&] { context_.run([&](VkCommandBuffer commands) { record(commands); }); });
+  }
+
+ private:
+  void record(VkCommandBuffer commands) const {
+    const bool queries = use_ != Use::None;
+    if (queries) vkCmdResetQueryPool(commands, pool_, 0, kDraws);
+    target_.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
+    if (queries && !each_) vkCmdBeginQuery(commands, pool_, 0, 0);
+    for (uint32_t i = 0; i < kDraws; ++i) {
+      if (queries && each_) vkCmdBeginQuery(commands, pool_, i, 0);
+      vkCmdDraw(commands, 3, 1, 0, 0);
+      if (queries && each_) vkCmdEndQuery(commands, pool_, i);
+    }
+    if (queries && !each_) vkCmdEndQuery(commands, pool_, 0);
+    target_.end(commands);
+  }
+
+  Use use_;
+  bool each_;
+  test::Context context_;
+  test::RenderTarget target_;
+  test::PipelineLayout layout_;
+  test::Pipeline pipeline_;
+  test::QueryPool pool_;
+};
+
+// Results of many queries that are available.
+class Results {
+ public:
+  explicit Results(Use use)
+      : context_(options_of(use)),
+        pool_(make_pool(context_, VK_QUERY_TYPE_OCCLUSION, kResults)),
+        buffer_(context_, VkDeviceSize{kResults} * 8, VK_BUFFER_USAGE_TRANSFER_DST_BIT),
+        numbers_(kResults) {
+    context_.run([&](VkCommandBuffer commands) {
+      vkCmdResetQueryPool(commands, pool_, 0, kResults);
+      for (uint32_t i = 0; i < kResults; ++i) {
+        vkCmdBeginQuery(commands, pool_, i, 0);
+        vkCmdEndQuery(commands, pool_, i);
+      }
+    });
+  }
+
+  Sample measure() {
+    const double host = time_of([&] {
+      test::check(vkGetQueryPoolResults(context_.device(), pool_, 0, kResults, 8 * kResults,
+                                        numbers_.data(), 8, VK_QUERY_RESULT_64_BIT));
+    });
+    const double copy = time_of([&] {
+      context_.run([&](VkCommandBuffer commands) {
+        vkCmdCopyQueryPoolResults(commands, pool_, 0, kResults, buffer_, 0, 8,
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+      });
+    });
+    return {host, copy};
+  }
+
+ private:
+  test::Context context_;
+  test::QueryPool pool_;
+  test::Buffer buffer_;
+  std::vector<uint64_t> numbers_;
+};
+
+bool native_statistics() {
+  return test::Context(options_of(Use::Native)).features().pipelineStatisticsQuery == VK_TRUE;
+}
+
+void print_frames(const char* title, VkQueryType type, bool each, int rounds) {
+  std::vector<std::unique_ptr<Frames>> all;
+  std::vector<Candidate> candidates;
+  const auto add = [&](const char* name, Use use) {
+    Frames& frames = *all.emplace_back(std::make_unique<Frames>(use, type, each));
+    candidates.push_back({name, [&frames] { return Sample{frames.frame()}; }});
+  };
+  add("no query", Use::None);
+  if (type == VK_QUERY_TYPE_OCCLUSION || native_statistics()) add("the driver's", Use::Native);
+  add("emulated", Use::Emulated);
+  Table table({fmt::format("{}, a frame of {} draws", title, kDraws), "time", "of none"});
+  for (const Measured& row : measure_in_turn(candidates, rounds)) {
+    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0])});
+  }
+  fmt::print("{}\n", table.text());
+}
+
+void print_results(int rounds) {
+  Results native(Use::Native);
+  Results emulated(Use::Emulated);
+  Table table({fmt::format("results of {} queries", kResults), "by the host", "of the driver's",
+               "by a copy", "of the driver's"});
+  const Candidate candidates[] = {{"the driver's", [&] { return native.measure(); }},
+                                  {"emulated", [&] { return emulated.measure(); }}};
+  for (const Measured& row : measure_in_turn(candidates, rounds)) {
+    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0]),
+               duration(row.values[1].median), with_quartiles(row.ratios[1])});
+  }
+  fmt::print("{}\n", table.text());
+}
+
+}  // namespace
+}  // namespace tally::bench
+
+int main(int argc, char** argv) {
+  using namespace tally::bench;
+  CLI::App app("What emulated queries cost");
+  int rounds = 9;
+  app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  setenv("TALLY_EMULATE_QUERIES", "all", 1);
+  return run_program([&] {
+    print_frames("one statistics query", VK_QUERY_TYPE_PIPELINE_STATISTICS, false, rounds);
+    print_frames("one occlusion query", VK_QUERY_TYPE_OCCLUSION, false, rounds);
+    print_frames("an occlusion query each", VK_QUERY_TYPE_OCCLUSION, true, rounds);
+    print_results(rounds);
+  });
+}
