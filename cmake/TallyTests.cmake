@@ -23,14 +23,15 @@ function(tally_test name)
     LABELS "unit;${ARG_LABELS}" TIMEOUT 600 ENVIRONMENT "${TALLY_TEST_ENVIRONMENT}")
 endfunction()
 
-# tally_vulkan_test(<name> SOURCES ... [DEPS ...] [DRIVERS ...] [LAYERS ...] [LABELS ...])
+# tally_vulkan_test(<name> [VERIFIED] SOURCES ... [DEPS ...] [DRIVERS ...] [LAYERS ...] [LABELS ...])
 #
 # A GoogleTest program on the harness of tests/support. CTest runs it once on each driver (all by default) as
 # <name>.<driver> with the driver's name as label, and once more on lavapipe with the Khronos validation layer below
 # as <name>.validated. LAYERS: targets of the layers it loads, built before it (tally_counters, tally_capture).
+# VERIFIED: once more on lavapipe as <name>.verified, with the layer's setting verify_counts.
 # Not there without the driver: the test is skipped, and fails where TALLY_REQUIRE_DRIVERS is set (scripts/test).
 function(tally_vulkan_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;DRIVERS;LAYERS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "VERIFIED" "" "SOURCES;DEPS;DRIVERS;LAYERS;LABELS" ${ARGN})
   if(NOT TALLY_BUILD_TESTS)
     return()
   endif()
@@ -57,5 +58,12 @@ function(tally_vulkan_test name)
     set_tests_properties(${name}.validated PROPERTIES
       LABELS "validated;${ARG_LABELS}" TIMEOUT 600
       ENVIRONMENT "TALLY_TEST_VALIDATION=1;${TALLY_TEST_ENVIRONMENT}")
+  endif()
+  if(ARG_VERIFIED)
+    add_test(NAME ${name}.verified
+             COMMAND ${PROJECT_SOURCE_DIR}/scripts/with-driver lavapipe $<TARGET_FILE:${name}>)
+    set_tests_properties(${name}.verified PROPERTIES
+      LABELS "verified;${ARG_LABELS}" TIMEOUT 600
+      ENVIRONMENT "TALLY_VERIFY_COUNTS=1;${TALLY_TEST_ENVIRONMENT}")
   endif()
 endfunction()

@@ -157,7 +157,15 @@ VkResult get_values(VkDevice handle, VkShaderInstrumentationARM instrumentation,
     *count = 0;
     return VK_ERROR_VALIDATION_FAILED_EXT;
   }
-  return object->values({device.instance().metrics(), count, blocks});
+  std::vector<std::string> findings;
+  const bool verify = device.instance().options().verify_counts;
+  const VkResult result =
+      object->values({device.instance().metrics(), count, blocks, verify ? &findings : nullptr});
+  for (const std::string& finding : findings) {
+    device.messages().internal_error("TALLY-verify-counts", kObjectType,
+                                     vk::handle_bits(instrumentation), finding);
+  }
+  return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_get_values(VkDevice device,

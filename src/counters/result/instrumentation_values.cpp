@@ -70,9 +70,10 @@ std::span<const uint64_t> slot_words(const InstrumentationRecord& record, Addres
 
 // False when the array is full before the stage is through.
 bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
-                 std::span<const uint64_t> page, BlockWriter& writer) {
+                 std::span<const uint64_t> page, std::vector<std::string>* findings,
+                 BlockWriter& writer) {
   const Result<spirv::BlockCounts> counts =
-      read_stage(stage, slot_words(record, stage.slot, page), record.shards_log2);
+      read_stage(stage, slot_words(record, stage.slot, page), record.shards_log2, findings);
   if (!counts) {
     log_once(LogLevel::Error, "{}", counts.error().message);
     return true;
@@ -104,7 +105,8 @@ VkResult write_blocks(std::span<const InstrumentationRecord> records,
   for (const InstrumentationRecord& record : records) {
     for (const StageProgram& stage : record.program->stages) {
       if (!stage.reported) continue;
-      complete = complete && write_stage(record, stage, snapshot.page(record.page), writer);
+      complete = complete &&
+                 write_stage(record, stage, snapshot.page(record.page), request.findings, writer);
     }
     if (!complete) break;
   }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "counters/memory/record_pool.h"
 #include "counters/shader/metrics.h"
@@ -24,8 +26,9 @@ struct InstrumentationRecord {
 // The arguments of the call.
 struct ValuesRequest {
   std::span<const Metric> metrics;
-  uint32_t* count = nullptr;  // in: room in blocks; out: blocks written
-  void* blocks = nullptr;     // null: only the count is wanted
+  uint32_t* count = nullptr;                     // in: room in blocks; out: blocks written
+  void* blocks = nullptr;                        // null: only the count is wanted
+  std::vector<std::string>* findings = nullptr;  // what cannot be true; null: not looked for
 };
 
 // `records` are in the order of their result indices.

@@ -4,14 +4,18 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "counters/shader/program.h"
 
 namespace tally::counters {
 
-// `record` is the record of the stage's slot, written with 2^shards_log2 shards.
+// `record` is the record of the stage's slot, written with 2^shards_log2 shards. Where `findings`
+// is not null, what cannot be true of the counts is added to it (CounterPlan::verify).
 Result<spirv::BlockCounts> read_stage(const StageProgram& stage, std::span<const uint64_t> record,
-                                      uint32_t shards_log2);
+                                      uint32_t shards_log2,
+                                      std::vector<std::string>* findings = nullptr);
 
 }  // namespace tally::counters

@@ -60,6 +60,13 @@ void Messages::misuse(const char* vuid, VkObjectType type, uint64_t object,
   if (!sent) write_log(LogLevel::Error, message);
 }
 
+void Messages::internal_error(const char* id, VkObjectType type, uint64_t object,
+                              const std::string& text) {
+  send(VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT,
+       id, type, object, text);
+  log(LogLevel::Error, "{}", text);
+}
+
 void Messages::notice(const char* id, VkObjectType type, uint64_t object, const std::string& text) {
   {
     const std::lock_guard lock(mutex_);

@@ -23,6 +23,8 @@ class Messages {
 
   // A rule of the specification that the application broke. `vuid` as the specification writes it.
   void misuse(const char* vuid, VkObjectType type, uint64_t object, const std::string& text);
+  // What can only be a defect of the layer or of the driver.
+  void internal_error(const char* id, VkObjectType type, uint64_t object, const std::string& text);
   // Something that works less well than asked for; also goes to the log. Said once an instance for
   // the same text.
   void notice(const char* id, VkObjectType type, uint64_t object, const std::string& text);

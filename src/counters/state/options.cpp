@@ -99,6 +99,8 @@ Options parse_options(const Settings& settings) {
   options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
   options.validate_spirv = settings.flag("validate_spirv", options.validate_spirv);
   options.emulate_queries = parse_forced_queries(settings);
+  options.verify_counts = settings.flag("verify_counts", options.verify_counts);
+  if (options.verify_counts) options.placement = spirv::Placement::Every;
   options.region_size = parse_region_size(settings);
   options.exclusive_timeout =
       settings.number("exclusive_timeout", options.exclusive_timeout, 0, 3'600'000);

@@ -28,6 +28,7 @@ struct Options {
   bool fixed_shards = false;  // every record has 2^max_shards_log2 shards
   bool count_subgroups = true;
   bool validate_spirv = false;
+  bool verify_counts = false;  // then placement is Every
   bool force_emulation = false;
   // Emulated also where the driver has them.
   struct ForcedQueries {
