@@ -1,0 +1,120 @@
+// What a frame of a real program costs under `tally run`, beside what the Khronos validation layer
+// costs, alone and with GPU-assisted validation, on the same frame. The time of a frame is the
+// difference between a long and a short run of the program, so that starting it is not counted.
+//
+//   frame_cost [--frames N] [--rounds N] [PROGRAM ARGUMENT...]   {} in an argument: how many frames
+//
+// By default it is vkcube, under Xvfb where there is no display. scripts/with-driver chooses the
+// driver.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+#include "harness/rounds.h"
+#include "harness/table.h"
+
+namespace tally::bench {
+namespace {
+
+constexpr uint32_t kShortRun = 20;  // frames
+
+struct Options {
+  uint32_t frames = 500;
+  int rounds = 7;
+  std::vector<std::string> program = {"vkcube", "--c",      "{}", "--present_mode", "0", "--width",
+                                      "300",    "--height", "300"};
+};
+
+// In front of the program's own words.
+struct Use {
+  std::string name;
+  std::vector<std::string> prefix;
+};
+
+std::vector<Use> uses(const std::string& folder) {
+  const std::string validation = "VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation";
+  return {
+      {"bare", {}},
+      {"tally run", {TALLY_PROGRAM, "run", "--force", "--output", folder + "/frames.tally", "--"}},
+      {"validation layer", {"env", validation, "VK_LAYER_ENABLES="}},
+      {"... with GPU assistance",
+       {"env", validation, "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT"}}};
+}
+
+// Runs it with its output thrown away; throws unless it ends well.
+void run_quietly(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no child process");
+  if (child == 0) {
+    if (!std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)) {
+      ::_exit(126);
+    }
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) throw std::runtime_error(fmt::format("{} does not run", fmt::join(words, " ")));
+}
+
+double run_time(const Use& use, const Options& options, uint32_t frames) {
+  std::vector<std::string> words = use.prefix;
+  for (const std::string& word : options.program) {
+    words.push_back(word == "{}" ? std::to_string(frames) : word);
+  }
+  return time_of([&] { run_quietly(words); });
+}
+
+void run(const Options& options) {
+  std::string folder = std::filesystem::temp_directory_path() / "frame_cost.XXXXXX";
+  if (!::mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
+  const std::vector<Use> all = uses(folder);
+  std::vector<Candidate> candidates;
+  for (const Use& use : all) {
+    candidates.push_back({use.name, [&] {
+                            const double once = run_time(use, options, kShortRun);
+                            const double more = run_time(use, options, kShortRun + options.frames);
+                            return Sample{(more - once) / options.frames};
+                          }});
+  }
+  Table table({options.program.front(), "a frame", "of bare"});
+  for (const Measured& row : measure_in_turn(candidates, options.rounds)) {
+    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0])});
+  }
+  std::filesystem::remove_all(folder);
+  fmt::print("{}\n", table.text());
+}
+
+}  // namespace
+}  // namespace tally::bench
+
+int main(int argc, char** argv) {
+  if (std::getenv("DISPLAY") == nullptr && std::system("command -v xvfb-run >/dev/null") == 0) {
+    std::vector<const char*> words = {"xvfb-run", "-a", "-s", "-screen 0 640x480x24 -noreset"};
+    words.insert(words.end(), argv, argv + argc);
+    words.push_back(nullptr);
+    ::execvp(words[0], const_cast<char**>(words.data()));
+  }
+  CLI::App app("What a frame of a program costs under Tally and under validation");
+  tally::bench::Options options;
+  app.add_option("--frames", options.frames)->check(CLI::PositiveNumber);
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_option("program", options.program);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    tally::bench::run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "frame_cost: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
