@@ -10,12 +10,14 @@ namespace {
 
 bool is_mapped(Chunk::Use use) { return use != Chunk::Use::DeviceRecords; }
 bool has_address(Chunk::Use use) {
-  return use == Chunk::Use::HostRecords || use == Chunk::Use::DeviceRecords;
+  return use == Chunk::Use::HostRecords || use == Chunk::Use::HostResults ||
+         use == Chunk::Use::DeviceRecords;
 }
 
 VkBufferUsageFlags usage_flags(Chunk::Use use) {
   switch (use) {
     case Chunk::Use::HostRecords:
+    case Chunk::Use::HostResults:
     case Chunk::Use::DeviceRecords:
       return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
              VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
@@ -35,6 +37,7 @@ std::optional<uint32_t> memory_type(Chunk::Use use, const VkPhysicalDeviceMemory
       return host_memory_type(memory, allowed);
     case Chunk::Use::DeviceRecords:
       return device_memory_type(memory, allowed);
+    case Chunk::Use::HostResults:
     case Chunk::Use::Staging:
       return staging_memory_type(memory, allowed);
   }

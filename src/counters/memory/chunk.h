@@ -13,6 +13,7 @@ class Chunk {
  public:
   enum class Use {
     HostRecords,    // written by shaders through its address, filled, mapped
+    HostResults,    // the same, in memory that the host reads fast
     DeviceRecords,  // written by shaders through its address, copied from and filled
     Staging,        // copied to, mapped
     Words,          // address words read as a uniform buffer, mapped, always coherent

@@ -103,7 +103,7 @@ QueryPool::~QueryPool() {
 
 VkResult QueryPool::initialize() {
   VkResult result = VK_SUCCESS;
-  memory_ = Chunk::create(context_, Chunk::Use::HostRecords, slot_offset(count_), result);
+  memory_ = Chunk::create(context_, Chunk::Use::HostResults, slot_offset(count_), result);
   if (!memory_) return result;
   reset(0, count_);
   if (kind_.time_row() == probe::QueryFinish::kNoRow) return VK_SUCCESS;
