@@ -17,6 +17,7 @@
 namespace tally::capture::testing {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -112,9 +113,10 @@ TEST(CaptureByRegion, every_region_of_a_pass_has_its_invocations) {
   EXPECT_EQ(executions(session), (std::vector<int64_t>{3 * 2, 3 * 3}))
       << "vertices: both extensions in one pass";
   EXPECT_EQ(session.number("SELECT count(*) FROM region_counter"), 20);
-  EXPECT_EQ(session.number("SELECT total FROM region_values JOIN region_counter ON "
-                           "region_counter.id = counter WHERE name = 'Fragment warps'"),
-            session.number(std::string("SELECT total / 8") + kInvocations));
+  EXPECT_THAT(session.number("SELECT total FROM region_values JOIN region_counter ON "
+                             "region_counter.id = counter WHERE name = 'Fragment warps'"),
+              AnyOf(64 * 64 * 5 / 8, 64 * 64 * 5 / 4, 64 * 64 * 5 / 32))
+      << "subgroups of lavapipe, SwiftShader and NVIDIA";
   EXPECT_EQ(session.text("SELECT x || ' ' || y || ' ' || width || ' ' || height || ' ' || "
                          "region_width || ' ' || region_height FROM pass_regions"),
             "0 0 64 64 16 16");
@@ -191,20 +193,25 @@ void expect_same(const Picture& a, const Picture& b) {
   EXPECT_EQ(a.pixels, b.pixels);
 }
 
-constexpr uint32_t kOrange = 0xff0080ff;
+// Half of 255 is the driver's to round.
+void expect_orange(const Picture& shown, uint32_t width, uint32_t height) {
+  ASSERT_FALSE(shown.pixels.empty());
+  EXPECT_THAT(shown.pixels[0], AnyOf(0xff0080ffu, 0xff007fffu));
+  expect_same(shown, plain(width, height, shown.pixels[0]));
+}
 
 TEST(PassPictures, show_what_a_pass_has_drawn) {
   for (const char* scenario :
        {"render_pass", "secondaries", "suspended", "subpasses", "multisampled"}) {
     SCOPED_TRACE(scenario);
-    expect_same(picture(run_by_region(scenario)), plain(64, 64, kOrange));
+    expect_orange(picture(run_by_region(scenario)), 64, 64);
   }
 }
 
 TEST(PassPictures, are_of_each_layer_as_far_as_the_render_area) {
   const Session session = run_by_region("views");
-  expect_same(picture(session, 0), plain(40, 20, kOrange));
-  expect_same(picture(session, 2), plain(40, 20, kOrange));
+  expect_orange(picture(session, 0), 40, 20);
+  expect_orange(picture(session, 2), 40, 20);
   EXPECT_EQ(session.number("SELECT count(*) FROM pass_picture"), 3);
 }
 

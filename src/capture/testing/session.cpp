@@ -1,10 +1,11 @@
 #include "capture/testing/session.h"
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -19,22 +20,45 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Runs the client to its end; its standard error goes to `errors`.
+// The environment of this process with the variables of `more`.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string name(*variable, std::strcspn(*variable, "="));
+    if (!more.contains(name)) variables.emplace_back(*variable);
+  }
+  for (const auto& [name, value] : more) variables.push_back(name + "=" + value);
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// Runs the client to its end; its standard error goes to `errors`. The collector's thread runs
+// already, so a child of fork() could do nothing but exec: posix_spawn it is.
 int run_client(const SessionOptions& options, const std::string& socket, const std::string& errors,
                const std::string& report) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int file = ::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    ::dup2(file, STDERR_FILENO);
-    ::setenv("TALLY_CAPTURE_SOCKET", socket.c_str(), 1);
-    ::setenv("FAKE_INSTRUMENTATION_REPORT", report.c_str(), 1);
-    ::setenv("VK_INSTANCE_LAYERS", options.layers.c_str(), 1);
-    ::setenv("VK_ADD_LAYER_PATH", CAPTURE_TEST_LAYER_PATH, 1);
-    for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
-    const char* how = options.how.empty() ? nullptr : options.how.c_str();
-    ::execl(CAPTURE_TEST_CLIENT, CAPTURE_TEST_CLIENT, options.scenario.c_str(), how, nullptr);
-    ::_exit(127);
-  }
+  std::map<std::string, std::string> more = options.environment;
+  more.insert({{"TALLY_CAPTURE_SOCKET", socket},
+               {"FAKE_INSTRUMENTATION_REPORT", report},
+               {"VK_INSTANCE_LAYERS", options.layers},
+               {"VK_ADD_LAYER_PATH", CAPTURE_TEST_LAYER_PATH}});
+  std::vector<std::string> environment = environment_with(more);
+  std::vector<std::string> arguments{CAPTURE_TEST_CLIENT, options.scenario};
+  if (!options.how.empty()) arguments.push_back(options.how);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = -1;
+  const int error = ::posix_spawn(&child, CAPTURE_TEST_CLIENT, &actions, nullptr,
+                                  pointers(arguments).data(), pointers(environment).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error(std::strerror(error));
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
