@@ -62,6 +62,22 @@ typedef void(VKAPI_PTR* PFN_vkCmdPushConstants2KHR)(
 
 #ifndef VK_VERSION_1_4
 typedef PFN_vkCmdPushConstants2KHR PFN_vkCmdPushConstants2;
+typedef PFN_vkCmdPushDescriptorSetKHR PFN_vkCmdPushDescriptorSet;
+typedef PFN_vkCmdPushDescriptorSetWithTemplateKHR PFN_vkCmdPushDescriptorSetWithTemplate;
+
+/* Only passed through: Tally reads nothing in them. */
+typedef struct VkBindDescriptorSetsInfo VkBindDescriptorSetsInfo;
+typedef struct VkPushDescriptorSetInfo VkPushDescriptorSetInfo;
+typedef struct VkPushDescriptorSetWithTemplateInfo VkPushDescriptorSetWithTemplateInfo;
+typedef void(VKAPI_PTR* PFN_vkCmdBindDescriptorSets2)(VkCommandBuffer commandBuffer,
+                                                      const VkBindDescriptorSetsInfo* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdPushDescriptorSet2)(VkCommandBuffer commandBuffer,
+                                                     const VkPushDescriptorSetInfo* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdPushDescriptorSetWithTemplate2)(
+    VkCommandBuffer commandBuffer, const VkPushDescriptorSetWithTemplateInfo* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdBindIndexBuffer2)(VkCommandBuffer commandBuffer, VkBuffer buffer,
+                                                   VkDeviceSize offset, VkDeviceSize size,
+                                                   VkIndexType indexType);
 #endif
 
 #ifndef VK_EXT_device_generated_commands

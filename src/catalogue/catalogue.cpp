@@ -239,8 +239,9 @@ constexpr Counter kCounters[] = {
            "Branches, switches, calls, returns, discards and other ends of an invocation."),
 
     query(Number::GpuTime, "gpu_time", "GPU time", kTime, Unit::Nanoseconds, Storage::Uint64,
-          "Time from the query's begin to its end by the device's timestamps, in a pass in which "
-          "no shader counts."),
+          "Time from the query's begin to its end by the device's timestamps. A query that has "
+          "shaders "
+          "count too takes it in a pass of its own."),
     query(Number::GpuTicks, "gpu_ticks", "GPU clock ticks", kTime, Unit::Cycles, Storage::Int64,
           "The same time in ticks of the clock that makes the timestamps, which is not the clock "
           "of the shader cores."),
@@ -312,9 +313,10 @@ constexpr Counter kCounters[] = {
                 "Invocations of mesh shaders."),
     invocations(Number::RayShaderInvocations, "ray_shader_invocations", "Ray shader invocations",
                 "Invocations of the shaders of all ray-tracing stages."),
-    invocations(Number::SampleCoverage, "sample_coverage", "Sample coverage",
-                "Samples that fragment invocations cover when they begin (gl_SampleMaskIn). Depth "
-                "and stencil tests may drop some later."),
+    invocations(
+        Number::SampleCoverage, "sample_coverage", "Sample coverage",
+        "Samples that fragment invocations cover (gl_SampleMaskIn) and do not discard. Depth and "
+        "stencil tests may drop some later."),
     invocations(Number::ShaderSubgroups, "shader_subgroups", "Shader subgroups",
                 "Subgroups that began a shader with at least one invocation that is no helper, in "
                 "the stages that have subgroup operations."),

@@ -54,8 +54,55 @@ namespace tally::counters {
   X(CmdTraceRaysKHR, "")                   \
   X(CmdTraceRaysNV, "")
 
+// Of performance queries, where the driver has them itself.
+#define TALLY_COUNTERS_PERFORMANCE_FUNCTIONS(X) \
+  X(AcquirePerformanceConfigurationINTEL, "")   \
+  X(AcquireProfilingLockKHR, "")                \
+  X(CmdSetPerformanceMarkerINTEL, "")           \
+  X(CmdSetPerformanceOverrideINTEL, "")         \
+  X(CmdSetPerformanceStreamMarkerINTEL, "")     \
+  X(GetPerformanceParameterINTEL, "")           \
+  X(InitializePerformanceApiINTEL, "")          \
+  X(QueueSetPerformanceConfigurationINTEL, "")  \
+  X(ReleasePerformanceConfigurationINTEL, "")   \
+  X(ReleaseProfilingLockKHR, "")                \
+  X(UninitializePerformanceApiINTEL, "")
+
+// Commands that performance queries count.
+#define TALLY_COUNTERS_COUNTED_FUNCTIONS(X)   \
+  X(CmdBindDescriptorSets2, "KHR")            \
+  X(CmdBindIndexBuffer, "")                   \
+  X(CmdBindIndexBuffer2, "KHR")               \
+  X(CmdBindVertexBuffers, "")                 \
+  X(CmdBindVertexBuffers2, "EXT")             \
+  X(CmdBlitImage, "")                         \
+  X(CmdBlitImage2, "KHR")                     \
+  X(CmdClearAttachments, "")                  \
+  X(CmdClearColorImage, "")                   \
+  X(CmdClearDepthStencilImage, "")            \
+  X(CmdCopyBuffer2, "KHR")                    \
+  X(CmdCopyBufferToImage, "")                 \
+  X(CmdCopyBufferToImage2, "KHR")             \
+  X(CmdCopyImage, "")                         \
+  X(CmdCopyImage2, "KHR")                     \
+  X(CmdCopyImageToBuffer, "")                 \
+  X(CmdCopyImageToBuffer2, "KHR")             \
+  X(CmdPipelineBarrier2, "KHR")               \
+  X(CmdPushDescriptorSet, "KHR")              \
+  X(CmdPushDescriptorSet2, "KHR")             \
+  X(CmdPushDescriptorSetWithTemplate, "KHR")  \
+  X(CmdPushDescriptorSetWithTemplate2, "KHR") \
+  X(CmdResolveImage, "")                      \
+  X(CmdResolveImage2, "KHR")                  \
+  X(CmdSetDescriptorBufferOffsetsEXT, "")     \
+  X(CmdUpdateBuffer, "")                      \
+  X(CmdWaitEvents, "")                        \
+  X(CmdWaitEvents2, "KHR")
+
 #define TALLY_COUNTERS_DEVICE_FUNCTIONS(X)    \
   TALLY_COUNTERS_ACTION_FUNCTIONS(X)          \
+  TALLY_COUNTERS_COUNTED_FUNCTIONS(X)         \
+  TALLY_COUNTERS_PERFORMANCE_FUNCTIONS(X)     \
   X(AllocateCommandBuffers, "")               \
   X(AllocateDescriptorSets, "")               \
   X(AllocateMemory, "")                       \
@@ -90,7 +137,6 @@ namespace tally::counters {
   X(CmdSetPatchControlPointsEXT, "")          \
   X(CmdSetPrimitiveTopology, "EXT")           \
   X(CmdSetRasterizerDiscardEnable, "EXT")     \
-  X(CmdUpdateBuffer, "")                      \
   X(CmdWriteTimestamp, "")                    \
   X(CreateBuffer, "")                         \
   X(CreateCommandPool, "")                    \

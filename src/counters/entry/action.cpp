@@ -125,6 +125,8 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
   static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
     CommandBuffer* state = find_command_buffer(commands);
     if (state) {
+      if (state->drops_actions()) [[unlikely]]
+        return;
       state->before_action(kPoint, Work::of(arguments...));
       if (state->counts_commands()) [[unlikely]]
         Work::note(*state, arguments...);
@@ -144,6 +146,7 @@ void add(std::vector<vk::Hook>& hooks, std::string_view name) {
 template <typename... Arguments, typename Function>
 void generated(VkCommandBuffer commands, Function DeviceTable::*next, Arguments... arguments) {
   CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->drops_actions()) return;
   if (state) state->before_generated_commands();
   (next_of(commands, state).*next)(commands, arguments...);
   if (state) state->forget_pipelines();

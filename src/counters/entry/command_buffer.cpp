@@ -158,6 +158,7 @@ VKAPI_ATTR void VKAPI_CALL hook_execute(VkCommandBuffer commands, uint32_t count
 VKAPI_ATTR void VKAPI_CALL hook_bind_pipeline(VkCommandBuffer commands, VkPipelineBindPoint point,
                                               VkPipeline pipeline) {
   if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->count_command(CommandMetric::PipelineBinds);
     state->bind_pipeline(point, pipeline);
   } else {
     next_of(commands).CmdBindPipeline(commands, point, pipeline);
@@ -191,6 +192,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipel
                                                uint32_t size, const void* values) {
   CommandBuffer* state = find_command_buffer(commands);
   if (state) state->forget_words();
+  if (state) state->count_command(CommandMetric::ConstantUpdates);
   if (constants_matter(state)) stages = state->note_constants(layout, stages, offset, size, values);
   (state ? state->next() : next_of(commands))
       .CmdPushConstants(commands, layout, stages, offset, size, values);
@@ -200,6 +202,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants2(VkCommandBuffer commands,
                                                 const VkPushConstantsInfoKHR* info) {
   CommandBuffer* state = find_command_buffer(commands);
   if (state) state->forget_words();
+  if (state) state->count_command(CommandMetric::ConstantUpdates);
   VkPushConstantsInfoKHR widened = *info;
   if (constants_matter(state)) {
     widened.stageFlags = state->note_constants(info->layout, info->stageFlags, info->offset,

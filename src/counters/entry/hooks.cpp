@@ -17,6 +17,9 @@ std::span<const vk::Hook> device_hooks() {
     add_shader_instrumentation_entry_points(*hooks);
     add_counters_by_region_entry_points(*hooks);
     add_query_entry_points(*hooks);
+    add_counted_command_entry_points(*hooks);
+    add_performance_query_entry_points(*hooks);
+    add_intel_performance_query_entry_points(*hooks);
     std::ranges::sort(*hooks, {}, &vk::Hook::name);
     return hooks;
   }();
@@ -25,9 +28,15 @@ std::span<const vk::Hook> device_hooks() {
 
 namespace {
 
+// Functions that the layers below need not have.
+bool is_own(const vk::Hook& hook) {
+  return hook.condition == kExtensionEnabled || hook.condition == kProfilingLock ||
+         hook.condition == kIntelQueries;
+}
+
 // Whether the function is to be had from below, where it is not one of our own.
 bool available(const Device& device, const vk::Hook& hook, const char* name) {
-  return hook.condition == kExtensionEnabled ||
+  return is_own(hook) ||
          device.next_device().get_device_proc_addr(device.handle(), name) != nullptr;
 }
 
@@ -45,6 +54,12 @@ bool applies(const Device& device, uint32_t condition) {
       return device.queries() != nullptr;
     case kPasses:
       return device.regions() != nullptr || device.queries() != nullptr;
+    case kProfilingLock:
+      return device.profiling_lock() != nullptr;
+    case kPerformanceQueries:
+      return device.queries() && device.queries()->emulated.counts_commands();
+    case kIntelQueries:
+      return device.queries() && device.queries()->emulated.performance_intel;
     case kQueueShared:
       return device.instrumentation() && device.instrumentation()->shares_queue();
     default:
@@ -79,7 +94,7 @@ PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const ch
   if (!instance) return nullptr;
   if (!hook) hook = vk::find_hook(physical_device_hooks(), name);
   if (!hook) hook = vk::find_hook(device_hooks(), name);
-  if (hook && hook->condition == kExtensionEnabled) return hook->function;
+  if (hook && is_own(*hook)) return hook->function;
   const PFN_vkVoidFunction below = instance->next_instance().get_instance_proc_addr(handle, name);
   return hook && below ? hook->function : below;
 }

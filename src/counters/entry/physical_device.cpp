@@ -15,6 +15,10 @@ const VkExtensionProperties kBlockCounters = {VK_ARM_SHADER_INSTRUMENTATION_EXTE
 const VkExtensionProperties kRegionCounters = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
                                                VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_SPEC_VERSION};
 
+const VkExtensionProperties kPerformanceQueries = {VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME,
+                                                   VK_KHR_PERFORMANCE_QUERY_SPEC_VERSION};
+const VkExtensionProperties kIntelPerformanceQueries = {VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME,
+                                                        VK_INTEL_PERFORMANCE_QUERY_SPEC_VERSION};
 const VkExtensionProperties kPrimitivesGenerated = {
     VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME,
     VK_EXT_PRIMITIVES_GENERATED_QUERY_SPEC_VERSION};
@@ -34,6 +38,8 @@ VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32
   };
   add(gpu.offers_regions(), kRegionCounters);
   add(gpu.offers_emulation(), kBlockCounters);
+  add(gpu.offers_performance_queries(), kPerformanceQueries);
+  add(gpu.offers_intel_queries(), kIntelPerformanceQueries);
   add(gpu.offers_primitives_generated(), kPrimitivesGenerated);
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
@@ -104,6 +110,9 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
   const OurStruct<VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT> primitives(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
       gpu.primitives_generated_query);
+  const OurStruct<VkPhysicalDevicePerformanceQueryFeaturesKHR> performance(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
+      gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceFeatures2(handle, features);
   add_query_features(instance, gpu, *features);
   if (primitives.data) {
@@ -111,6 +120,11 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
     primitives.data->primitivesGeneratedQuery = offered;
     primitives.data->primitivesGeneratedQueryWithRasterizerDiscard = offered;
     primitives.data->primitivesGeneratedQueryWithNonZeroStreams = VK_FALSE;
+  }
+  if (performance.data) {
+    const VkBool32 offered = gpu.offers_performance_queries() ? VK_TRUE : VK_FALSE;
+    performance.data->performanceCounterQueryPools = offered;
+    performance.data->performanceCounterMultipleQueryPools = offered;
   }
   if (instrumentation.data) {
     instrumentation.data->shaderInstrumentation = gpu.offers_emulation() ? VK_TRUE : VK_FALSE;
@@ -148,7 +162,14 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
   const OurStruct<VkPhysicalDevicePerformanceCountersByRegionPropertiesARM> regions(
       properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_PROPERTIES_ARM,
       gpu.native_regions);
+  const OurStruct<VkPhysicalDevicePerformanceQueryPropertiesKHR> performance(
+      properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_PROPERTIES_KHR,
+      gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceProperties2(handle, properties);
+  if (performance.data) {
+    performance.data->allowCommandBufferQueryCopies =
+        gpu.offers_performance_queries() ? VK_TRUE : VK_FALSE;
+  }
   if (instrumentation.data) {
     fill(*instrumentation.data, gpu.offers_emulation(), instance.metrics().size());
   }
@@ -287,6 +308,8 @@ std::span<const vk::Hook> physical_device_hooks() {
       vk::hook("vkEnumerateDeviceLayerProperties", hook_enumerate_layers),
       vk::hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM",
                hook_enumerate_region, kExtensionEnabled),
+      vk::hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR",
+               hook_enumerate_performance_counters, kExtensionEnabled),
       vk::hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", hook_enumerate_metrics,
                kExtensionEnabled),
       vk::hook("vkGetPhysicalDeviceFeatures", hook_get_core_features),
@@ -294,6 +317,8 @@ std::span<const vk::Hook> physical_device_hooks() {
       vk::hook("vkGetPhysicalDeviceFeatures2KHR", hook_get_features),
       vk::hook("vkGetPhysicalDeviceProperties2", hook_get_properties),
       vk::hook("vkGetPhysicalDeviceProperties2KHR", hook_get_properties),
+      vk::hook("vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR",
+               hook_get_performance_passes, kExtensionEnabled),
       vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2", hook_queue_families),
       vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2KHR", hook_queue_families),
   };

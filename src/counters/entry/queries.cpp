@@ -19,6 +19,15 @@ VkQueryPoolCreateInfo handle_info() {
           .queryCount = 1};
 }
 
+VkResult unknown_counters(const Device& device) {
+  device.messages().misuse(
+      "VUID-VkQueryPoolPerformanceCreateInfoKHR-pCounterIndices-03321", VK_OBJECT_TYPE_DEVICE,
+      device.handle_bits(),
+      "vkCreateQueryPool(): no VkQueryPoolPerformanceCreateInfoKHR, or an index that is not one of "
+      "a counter of its queue family");
+  return VK_ERROR_UNKNOWN;
+}
+
 VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
                      const VkAllocationCallbacks* allocator, VkQueryPool* handle) {
   const DeviceTable& next = device.next();
@@ -27,7 +36,9 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
     return next.CreateQueryPool(device.handle(), &info, allocator, handle);
   }
   VkResult result = VK_SUCCESS;
-  auto pool = QueryPool::create(device.instrumentation()->host_memory, query_kind(info),
+  auto kind = query_kind(info, device.gpu(), device.instance().options());
+  if (!kind) return unknown_counters(device);
+  auto pool = QueryPool::create(device.instrumentation()->host_memory, std::move(*kind),
                                 info.queryCount, result);
   if (!pool) return result;
   const VkQueryPoolCreateInfo native = handle_info();

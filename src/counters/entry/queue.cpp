@@ -6,6 +6,7 @@
 #include "counters/entry/entry_points.h"
 #include "counters/state/region_submission.h"
 #include "vk/boundary.h"
+#include "vk/chain.h"
 
 namespace tally::counters {
 namespace {
@@ -123,23 +124,70 @@ VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, c
   return result;
 }
 
+// --- passes of performance queries
+
+const VkPerformanceQuerySubmitInfoKHR* pass_info(const void* chain) {
+  return vk::find_in_chain<VkPerformanceQuerySubmitInfoKHR>(
+      chain, VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR);
+}
+
+// Tells the command buffers which pass they make.
+template <typename Submit>
+void set_pass(const InstrumentationState& state, const Submit& submit) {
+  const VkPerformanceQuerySubmitInfoKHR* info = pass_info(submit.pNext);
+  visit_buffers(submit, [&](VkCommandBuffer commands) {
+    const auto known = state.command_buffers.find(commands);
+    if (known && known->queries()) known->queries()->set_pass(info ? info->counterPassIndex : 0);
+  });
+}
+
+// Submissions, without the structs on passes: the driver does not know them.
+template <typename Submit>
+class Submissions {
+ public:
+  Submissions(VkQueue queue, std::span<const Submit> submits) : submits_(submits) {
+    const Device& device = *find_device(queue);
+    const QueryState* queries = device.queries();
+    if (!queries || !queries->emulated.performance) return;
+    for (const Submit& one : submits) set_pass(*device.instrumentation(), one);
+    if (std::ranges::any_of(submits, [](const Submit& one) { return pass_info(one.pNext); }))
+      copy_without_passes();
+  }
+  std::span<const Submit> get() const { return submits_; }
+
+ private:
+  void copy_without_passes() {
+    copies_.assign(submits_.begin(), submits_.end());
+    for (Submit& copy : copies_) {
+      vk::ChainCopy& chain = chains_.emplace_back(copy.pNext);
+      chain.remove(VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR);
+      copy.pNext = chain.head();
+    }
+    submits_ = copies_;
+  }
+
+  std::span<const Submit> submits_;
+  std::vector<Submit> copies_;
+  std::vector<vk::ChainCopy> chains_;
+};
+
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
                                            const VkSubmitInfo* submits, VkFence fence) {
   return vk::guarded([&] {
-    return submit(queue, std::span(submits, count), fence,
-                  [&](const DeviceTable& next, VkFence with) {
-                    return next.QueueSubmit(queue, count, submits, with);
-                  });
+    const Submissions known(queue, std::span(submits, count));
+    return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
+      return next.QueueSubmit(queue, count, known.get().data(), with);
+    });
   });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit2(VkQueue queue, uint32_t count,
                                             const VkSubmitInfo2* submits, VkFence fence) {
   return vk::guarded([&] {
-    return submit(queue, std::span(submits, count), fence,
-                  [&](const DeviceTable& next, VkFence with) {
-                    return next.QueueSubmit2(queue, count, submits, with);
-                  });
+    const Submissions known(queue, std::span(submits, count));
+    return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
+      return next.QueueSubmit2(queue, count, known.get().data(), with);
+    });
   });
 }
 

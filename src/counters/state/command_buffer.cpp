@@ -104,6 +104,7 @@ void CommandBuffer::execute(const std::shared_ptr<CommandBuffer>& secondary) {
 }
 
 void CommandBuffer::continue_pass() {
+  if (queries_) queries_->continue_pass();
   if (!regions_) return;
   const VkResult result = regions_->begin_continuing();
   if (result != VK_SUCCESS) {
@@ -422,6 +423,9 @@ bool CommandBuffer::write_descriptor(VkPipelineBindPoint point, const PipelineLa
       return false;
     }
     page.write(index, record, region);
+    if (!active_ && (attention_ & kQueries) != 0) {
+      queries_->note_words({page, index, record, region});
+    }
   }
   const uint32_t dynamic_offset = page.dynamic_offset(index);
   next().CmdBindDescriptorSets(handle_, point, layout.handle(), layout.reserved_set(), 1, &page.set,
@@ -517,6 +521,29 @@ void CommandBuffer::copy_query_results(const QueryPool& pool, const QueryPool::R
   if (result != VK_SUCCESS) fail(result);
   dispatched_ours();
   note_stale_words();
+}
+
+void CommandBuffer::drop_actions(bool drop) {
+  if (drop) {
+    attention_ |= kDropped;
+  } else {
+    attention_ &= ~kDropped;
+  }
+}
+
+void CommandBuffer::flush_caches() {
+  if (queries_->in_pass()) {
+    device_.messages().notice(
+        "TALLY-no-flush", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle_),
+        "vkCmdSetPerformanceOverrideINTEL(): caches cannot be flushed inside a render pass");
+    return;
+  }
+  const VkMemoryBarrier all{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+      .srcAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+      .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+  next().CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &all, 0, nullptr, 0, nullptr);
 }
 
 void CommandBuffer::note_draw(uint64_t vertices, uint64_t instances) {

@@ -71,7 +71,16 @@ class CommandBuffer {
   // What has ended is worked out, where commands for it are allowed.
   void flush_queries();
   // Whether active queries want to know of commands.
+  // VK_INTEL_performance_query's overrides: whether draws, dispatches and traces are left out from
+  // here on; and a stop until all has completed and all caches are flushed.
+  void drop_actions(bool drop);
+  bool drops_actions() const { return (attention_ & kDropped) != 0; }
+  void flush_caches();
   bool counts_commands() const { return (attention_ & kQueryCommands) != 0; }
+  void count_command(CommandMetric metric) {
+    if (counts_commands()) [[unlikely]]
+      queries_->count(metric);
+  }
   void note_draw(uint64_t vertices, uint64_t instances);
   void note_dispatch(uint64_t workgroups);
   void note_mesh_draw(uint64_t workgroups);
@@ -111,12 +120,13 @@ class CommandBuffer {
 
  private:
   enum Attention : uint32_t {
-    kActive = 1,         // every action takes an index, some write a record
-    kStaleWord = 2,      // a counting pipeline is bound although nothing is active
-    kLostConstants = 4,  // the slot's bytes hold our word where the application had its own
-    kRegions = 8,        // graphics commands are counted by region
-    kQueries = 16,       // queries are active that count in shaders
-    kQueryCommands = 32  // ... that count at all
+    kActive = 1,          // every action takes an index, some write a record
+    kStaleWord = 2,       // a counting pipeline is bound although nothing is active
+    kLostConstants = 4,   // the slot's bytes hold our word where the application had its own
+    kRegions = 8,         // graphics commands are counted by region
+    kQueries = 16,        // queries are active that count in shaders
+    kQueryCommands = 32,  // ... that count at all
+    kDropped = 64         // actions do nothing
   };
   static constexpr size_t kPoints = 3;
 

@@ -43,6 +43,9 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
   rules.address_slots = creation.pipeline_libraries() ? 2 : 1;
   rules.region_slot = creation.regions_enabled();
+  // For passes of performance queries in which nothing is counted.
+  rules.prefer_descriptor =
+      creation.emulated_queries().performance && !creation.pipeline_libraries();
   // Sets in descriptor buffers and sets from pools do not go together in one layout.
   const bool descriptor_buffers = creation.has_extension(VK_EXT_DESCRIPTOR_BUFFER_EXTENSION_NAME);
   rules.descriptor_sets = descriptor_buffers ? 0 : limits.maxBoundDescriptorSets;
@@ -105,6 +108,8 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
       extension_enabled_(creation.extension_enabled()) {
   next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
   if (creation.anything_enabled()) instrumentation_ = make_instrumentation_state(creation);
+  if (creation.performance_query_extension_enabled())
+    profiling_lock_ = std::make_unique<ProfilingLock>();
 }
 
 std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(

@@ -20,6 +20,7 @@
 #include "counters/state/object_names.h"
 #include "counters/state/pipeline.h"
 #include "counters/state/pipeline_layout.h"
+#include "counters/state/profiling_lock.h"
 #include "counters/state/query_state.h"
 #include "counters/state/region_state.h"
 #include "counters/state/render_passes.h"
@@ -104,6 +105,8 @@ class Device {
   QueryState* queries() const {
     return instrumentation_ ? instrumentation_->queries.get() : nullptr;
   }
+  // Null where VK_KHR_performance_query is not enabled, or the driver's own.
+  ProfilingLock* profiling_lock() const { return profiling_lock_.get(); }
   // Destroys everything of ours on the device, which is about to go.
   void release_objects() { instrumentation_.reset(); }
 
@@ -117,6 +120,7 @@ class Device {
   DeviceTable next_;
   bool extension_enabled_;
   std::unique_ptr<InstrumentationState> instrumentation_;
+  std::unique_ptr<ProfilingLock> profiling_lock_;
 };
 
 // The device of a device, queue or command buffer; null for a foreign handle.

@@ -79,6 +79,21 @@ void DeviceCreation::take_queries() {
     if (gpu_.offers_mesh_queries()) mesh->meshShaderQueries = VK_FALSE;
   }
   emulated_queries_.result_status = forced.result_status;
+  take_performance_queries();
+}
+
+void DeviceCreation::take_performance_queries() {
+  if (gpu_.offers_intel_queries()) {
+    emulated_queries_.performance_intel = take_extension(VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME);
+  }
+  if (!gpu_.offers_performance_queries()) return;
+  constexpr VkStructureType kType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR;
+  const auto* features = chain_.find<VkPhysicalDevicePerformanceQueryFeaturesKHR>(kType);
+  performance_query_extension_enabled_ = take_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
+  emulated_queries_.performance = performance_query_extension_enabled_ && features &&
+                                  features->performanceCounterQueryPools == VK_TRUE;
+  chain_.remove(kType);
 }
 
 void DeviceCreation::take_core_queries(VkPhysicalDeviceFeatures& features) {

@@ -31,6 +31,8 @@ class DeviceCreation {
   // The same of counters by region.
   bool regions_extension_enabled() const { return regions_extension_enabled_; }
   bool regions_enabled() const { return regions_feature_enabled_; }
+  // VK_KHR_performance_query, and the driver has it not itself.
+  bool performance_query_extension_enabled() const { return performance_query_extension_enabled_; }
   // Queries that the application enabled and the layer emulates.
   const EmulatedQueries& emulated_queries() const { return emulated_queries_; }
   bool anything_enabled() const {
@@ -58,6 +60,7 @@ class DeviceCreation {
   void take_ours();
   void take_regions();
   void take_queries();
+  void take_performance_queries();
   void take_core_queries(VkPhysicalDeviceFeatures& features);
   void enable_needs();
   void enable_core_features();
@@ -86,6 +89,7 @@ class DeviceCreation {
   bool feature_enabled_ = false;
   bool regions_extension_enabled_ = false;
   bool regions_feature_enabled_ = false;
+  bool performance_query_extension_enabled_ = false;
   bool pipeline_libraries_ = false;
   EmulatedQueries emulated_queries_;
 };

@@ -208,7 +208,7 @@ bool takes_time(const QueryRow& row) {
   return any_of_kind(row, [](Kind kind) { return kind == Kind::Time; });
 }
 bool needs_probes(const QueryRow& row) {
-  return any_of_kind(row, [](Kind kind) { return kind != Kind::Time && kind != Kind::Command; });
+  return std::ranges::any_of(row, &QuerySource::counts_in_shaders);
 }
 
 bool same(const QuerySource& a, const QuerySource& b) {

@@ -131,6 +131,8 @@ PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevi
       !force_emulation && gpu.has_extension(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
   gpu.native_performance_queries =
       !force_emulation && gpu.has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
+  gpu.native_intel_queries =
+      !force_emulation && gpu.has_extension(VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME);
   if (gpu.api_version >= VK_API_VERSION_1_1 && next.GetPhysicalDeviceFeatures2 &&
       next.GetPhysicalDeviceProperties2) {
     inspect_features(next, gpu);

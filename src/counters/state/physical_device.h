@@ -36,8 +36,9 @@ struct PhysicalDevice {
   bool native = false;
   // The same of VK_ARM_performance_counters_by_region.
   bool native_regions = false;
-  // The same of VK_KHR_performance_query.
+  // The same of VK_KHR_performance_query and VK_INTEL_performance_query.
   bool native_performance_queries = false;
+  bool native_intel_queries = false;
   // What the driver has of the chapter on queries.
   bool statistics_query = false;
   bool precise_occlusion = false;
@@ -65,6 +66,7 @@ struct PhysicalDevice {
   }
   bool offers_regions() const { return !native_regions && missing.empty(); }
   bool offers_performance_queries() const { return !native_performance_queries && missing.empty(); }
+  bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }
 };
 
 // `instance_version`: the apiVersion that the instance was created with, after this layer raised

@@ -19,10 +19,11 @@ PipelineLayout::~PipelineLayout() {
 }
 
 AddressPath PipelineLayout::choose_path(const VkPipelineLayoutCreateInfo& info) const {
-  if (rules_.record_address != RecordAddress::Descriptor && !covers_slot())
-    return AddressPath::PushConstant;
-  if (rules_.record_address == RecordAddress::PushConstant) return AddressPath::None;
-  return info.setLayoutCount < rules_.descriptor_sets ? AddressPath::Descriptor : AddressPath::None;
+  const bool constants = rules_.record_address != RecordAddress::Descriptor && !covers_slot();
+  const bool descriptor = rules_.record_address != RecordAddress::PushConstant &&
+                          info.setLayoutCount < rules_.descriptor_sets;
+  if (constants && !(descriptor && rules_.prefer_descriptor)) return AddressPath::PushConstant;
+  return descriptor ? AddressPath::Descriptor : AddressPath::None;
 }
 
 std::vector<VkPushConstantRange> PipelineLayout::extended_ranges() const {

@@ -37,6 +37,7 @@ struct LayoutRules {
   bool region_slot = false;           // one more, behind them, for counters by region
   uint32_t descriptor_sets = 4;       // maxBoundDescriptorSets; 0: none may be added
   VkShaderStageFlags stages = 0;      // all that the device may run
+  bool prefer_descriptor = false;     // where both ways are open: its words can change later
 
   uint32_t slots() const { return address_slots + (region_slot ? 1 : 0); }
   uint32_t slot_offset() const { return push_constant_size - 8 * slots(); }

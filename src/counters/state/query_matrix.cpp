@@ -36,6 +36,9 @@ void add_source(Row row, const StageInfo& info, const Factors& factors, const Qu
       break;
     case QuerySource::Kind::Command:
     case QuerySource::Kind::Time:
+    case QuerySource::Kind::Marker:
+    case QuerySource::Kind::StreamMarker:
+    case QuerySource::Kind::HasMarkers:
       break;
   }
 }

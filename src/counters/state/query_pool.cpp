@@ -65,9 +65,7 @@ VkPerformanceCounterResultKHR stored(VkPerformanceCounterStorageKHR storage, Num
 
 bool QueryKind::needs_shaders() const {
   return std::ranges::any_of(rows, [](const QueryRow& row) {
-    return std::ranges::any_of(row, [](const QuerySource& source) {
-      return source.kind != QuerySource::Kind::Command && source.kind != QuerySource::Kind::Time;
-    });
+    return std::ranges::any_of(row, &QuerySource::counts_in_shaders);
   });
 }
 
@@ -105,7 +103,8 @@ VkResult QueryPool::initialize() {
   VkResult result = VK_SUCCESS;
   memory_ = Chunk::create(context_, Chunk::Use::HostResults, slot_offset(count_), result);
   if (!memory_) return result;
-  reset(0, count_);
+  std::memset(memory_->host(), 0, slot_offset(count_));
+  memory_->flush(0, slot_offset(count_));
   if (kind_.time_row() == probe::QueryFinish::kNoRow) return VK_SUCCESS;
   result = make_times(begin_times_);
   return result == VK_SUCCESS ? make_times(end_times_) : result;
@@ -199,19 +198,7 @@ void QueryPool::write(uint32_t query, bool is_available, VkQueryResultFlags flag
   };
   if (is_available || (flags & VK_QUERY_RESULT_PARTIAL_BIT) != 0) {
     for (const QueryResult& result : kind_.results) {
-      const uint64_t value = row(query, result.row);
-      if (!kind_.typed) {
-        put_number(value);
-      } else if (!result.divisor && result.scale == 1.0f) {
-        put(target, stored(result.storage, value));
-      } else {
-        double scaled = static_cast<double>(value) * result.scale;
-        if (result.divisor) {
-          const auto divisor = static_cast<double>(row(query, *result.divisor));
-          scaled = divisor == 0 ? 0 : scaled / divisor;
-        }
-        put(target, stored(result.storage, scaled));
-      }
+      kind_.typed ? put(target, typed(query, result)) : put_number(row(query, result.row));
     }
   } else {
     target += kind_.results.size() * (kind_.typed || wide ? 8 : 4);
@@ -224,7 +211,51 @@ void QueryPool::write(uint32_t query, bool is_available, VkQueryResultFlags flag
   wide ? put(target, state) : put(target, static_cast<int32_t>(state));
 }
 
+VkPerformanceCounterResultKHR QueryPool::typed(uint32_t query, const QueryResult& result) const {
+  const uint64_t value = row(query, result.row);
+  if (!result.divisor && result.scale == 1.0f) return stored(result.storage, value);
+  double scaled = static_cast<double>(value) * result.scale;
+  if (result.divisor) {
+    const auto divisor = static_cast<double>(row(query, *result.divisor));
+    scaled = divisor == 0 ? 0 : scaled / divisor;
+  }
+  return stored(result.storage, scaled);
+}
+
+IntelReport QueryPool::report(uint32_t query) const {
+  IntelReport report;
+  const uint64_t markers = row(query, 2);
+  if ((markers & 1) != 0) report.marker = row(query, 0);
+  if ((markers & 2) != 0) report.stream_marker = static_cast<uint32_t>(row(query, 1));
+  report.uncounted_commands = errors(query);
+  for (size_t i = 0; i < kind_.results.size(); ++i) {
+    report.values.push_back({kind_.numbers[i], typed(query, kind_.results[i]).uint64});
+  }
+  return report;
+}
+
+// Each query's report has the bytes up to the next, or to the end.
+VkResult QueryPool::intel_results(const Request& request) const {
+  VkResult result = VK_SUCCESS;
+  for (uint32_t i = 0; i < request.count; ++i) {
+    const size_t offset = i * static_cast<size_t>(request.stride);
+    if (offset >= request.size) break;
+    const uint32_t query = request.first + i;
+    const bool last = i + 1 == request.count || request.stride == 0;
+    const size_t bytes =
+        last ? request.size - offset : std::min<size_t>(request.stride, request.size - offset);
+    if (!available(query, (request.flags & VK_QUERY_RESULT_WAIT_BIT) != 0)) {
+      result = VK_NOT_READY;
+    } else if (!write_intel_report(report(query),
+                                   {static_cast<std::byte*>(request.data) + offset, bytes})) {
+      return VK_INCOMPLETE;
+    }
+  }
+  return result;
+}
+
 VkResult QueryPool::results(const Request& request) const {
+  if (kind_.type == VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL) return intel_results(request);
   VkResult result = VK_SUCCESS;
   const size_t bytes = result_bytes(request.flags);
   auto* data = static_cast<std::byte*>(request.data);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "counters/memory/chunk.h"
+#include "counters/state/intel_report.h"
 #include "counters/state/query_source.h"
 #include "probe/query.h"
 
@@ -26,6 +27,9 @@ struct QueryKind {
   uint32_t count_pass = 0;  // in which all is counted but the time
   uint32_t time_pass = 0;
   bool typed = false;  // results are VkPerformanceCounterResultKHR
+  // Of VK_INTEL_performance_query, whose rows begin with the sources Marker, StreamMarker and
+  // HasMarkers: the catalogue's number of each result.
+  std::vector<uint32_t> numbers = {};
 
   // Whether shaders have to count.
   bool needs_shaders() const;
@@ -80,6 +84,9 @@ class QueryPool {
   bool available(uint32_t query, bool wait) const;
   uint64_t row(uint32_t query, uint32_t row) const;
   uint32_t errors(uint32_t query) const;
+  VkPerformanceCounterResultKHR typed(uint32_t query, const QueryResult& result) const;
+  IntelReport report(uint32_t query) const;
+  VkResult intel_results(const Request& request) const;
   void write(uint32_t query, bool available, VkQueryResultFlags flags, std::byte* target) const;
 
   const MemoryContext& context_;

@@ -39,11 +39,14 @@ void QueryRecorder::reset() {
   host_blocks_.reset();
   used_ = 0;
   words_used_ = 0;
+  words_.clear();
   inherits_ = in_pass_ = suspending_ = false;
   shape_ = {};
   subpass_ = 0;
   shader_targets_ = 0;
   errors_ = 0;
+  marker_.reset();
+  stream_marker_.reset();
   totals_ = {};
   active_.clear();
   uses_.clear();
@@ -57,6 +60,7 @@ void QueryRecorder::reset() {
 }
 
 void QueryRecorder::begin_pass(const RenderPassShape& shape, bool suspending) {
+  if (!in_pass_) count(CommandMetric::RenderPasses);
   in_pass_ = true;
   suspending_ = suspending;
   shape_ = shape;
@@ -101,14 +105,29 @@ void QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t query, 
   for (const QueryRow& row : kind.rows) {
     uint64_t& sum = finish.constants.emplace_back();
     for (const QuerySource& source : row) {
-      if (source.kind != QuerySource::Kind::Command) continue;
-      const auto metric = static_cast<size_t>(source.command);
-      sum += totals_[metric] - found->totals[metric];
+      sum += constant(source, *found);
     }
   }
   finishes_.push_back(std::move(finish));
   if (kind.needs_shaders()) --shader_targets_;
   active_.erase(found);
+}
+
+// What is known now of a query that ends.
+uint64_t QueryRecorder::constant(const QuerySource& source, const Active& query) const {
+  const auto metric = static_cast<size_t>(source.command);
+  switch (source.kind) {
+    case QuerySource::Kind::Command:
+      return totals_[metric] - query.totals[metric];
+    case QuerySource::Kind::Marker:
+      return marker_.value_or(0);
+    case QuerySource::Kind::StreamMarker:
+      return stream_marker_.value_or(0);
+    case QuerySource::Kind::HasMarkers:
+      return (marker_ ? 1u : 0u) | (stream_marker_ ? 2u : 0u);
+    default:
+      return 0;
+  }
 }
 
 VkResult QueryRecorder::reserve(uint64_t bytes, VkDeviceAddress& address) {
@@ -223,6 +242,10 @@ VkResult QueryRecorder::next_words(WordPage& page, uint32_t& index) {
   return VK_SUCCESS;
 }
 
+void QueryRecorder::note_words(const Words& words) {
+  if (device_.queries()->emulated.performance) words_.push_back(words);
+}
+
 void QueryRecorder::execute(const QueryRecorder& secondary) {
   for (const Use& use : secondary.uses_) {
     Use& taken = uses_.emplace_back(use);
@@ -246,6 +269,9 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
   for (const auto& pool : secondary.kept_pools_) kept_pools_.push_back(pool);
   for (size_t i = 0; i < kCommandMetrics; ++i) totals_[i] += secondary.totals_[i];
   errors_ += secondary.errors_;
+  words_.insert(words_.end(), secondary.words_.begin(), secondary.words_.end());
+  if (secondary.marker_) marker_ = secondary.marker_;
+  if (secondary.stream_marker_) stream_marker_ = secondary.stream_marker_;
   begin_interval();
 }
 
@@ -382,6 +408,7 @@ void QueryRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPi
   device_.next().CmdPipelineBarrier(commands_, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
+// The timestamps are then reset: the commands may be submitted again, for another pass.
 void QueryRecorder::copy_times() const {
   for (const Finish& finish : finishes_) {
     const QueryPool& pool = *finish.target.pool;
@@ -395,6 +422,8 @@ void QueryRecorder::copy_times() const {
     };
     copy(pool.begin_times(), offsetof(probe::QuerySlot, begin));
     copy(pool.end_times(), offsetof(probe::QuerySlot, end));
+    device_.next().CmdResetQueryPool(commands_, pool.begin_times(), query, 1);
+    device_.next().CmdResetQueryPool(commands_, pool.end_times(), query, 1);
   }
 }
 
@@ -504,6 +533,9 @@ VkResult QueryRecorder::copy_results(const QueryPool& pool, const QueryPool::Req
 
 void QueryRecorder::set_pass(uint32_t pass) {
   for (const HostBlock& batch : batches_) batch.write(0, &pass, sizeof pass);
+  for (const Words& words : words_) {
+    words.page.write(words.index, pass == 0 ? words.record : 0, words.region);
+  }
 }
 
 }  // namespace tally::counters

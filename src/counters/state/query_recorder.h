@@ -15,6 +15,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "counters/memory/host_blocks.h"
@@ -53,6 +54,9 @@ class QueryRecorder {
   }
   // A command that is counted on the GPU. Where that is possible now, its arguments are copied.
   VkResult count_indirect(const IndirectCommand& command, const DrawFacts& facts);
+  // VK_INTEL_performance_query.
+  void set_marker(uint64_t marker) { marker_ = marker; }
+  void set_stream_marker(uint32_t marker) { stream_marker_ = marker; }
   // A command ran that should have been counted, and was not.
   void count_error() { ++errors_; }
 
@@ -67,15 +71,26 @@ class QueryRecorder {
   // A record that others read too, with as much zeroed memory behind it for what was read before.
   void share(const std::shared_ptr<const Program>& program, const Record& record, uint64_t bytes);
   VkResult next_words(WordPage& page, uint32_t& index);
+  // What stands in them; the record is left out in passes of performance queries that count
+  // nothing.
+  struct Words {
+    WordPage page;
+    uint32_t index = 0;
+    uint64_t record = 0;
+    uint64_t region = 0;
+  };
+  void note_words(const Words& words);
 
   // Around render passes. A suspended one goes on.
   void begin_pass(const RenderPassShape& shape, bool suspending);
+  void continue_pass() { in_pass_ = true; }
   void next_subpass() { ++subpass_; }
   void end_pass() { in_pass_ = suspending_; }
 
   void execute(const QueryRecorder& secondary);
 
   // Whether there is something to work out that may be worked out here.
+  bool in_pass() const { return in_pass_; }
   bool ready() const { return pending() && !in_pass_ && !secondary_; }
   bool pending() const { return !uses_.empty() || !finishes_.empty() || !indirects_.empty(); }
   // Records the commands for it. They change what is bound.
@@ -129,6 +144,7 @@ class QueryRecorder {
     bool copied = false;
   };
 
+  uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();
   void copy_arguments(const Indirect& indirect) const;
   VkResult pairs(const QueryKind& kind, VkDeviceAddress& address, uint32_t& count);
@@ -156,6 +172,8 @@ class QueryRecorder {
   uint32_t subpass_ = 0;
   uint32_t shader_targets_ = 0;
   uint64_t errors_ = 0;
+  std::optional<uint64_t> marker_;
+  std::optional<uint32_t> stream_marker_;
   std::array<uint64_t, kCommandMetrics> totals_{};
   std::vector<Active> active_;
   std::vector<Use> uses_;
@@ -171,6 +189,7 @@ class QueryRecorder {
   VkDeviceSize used_ = 0;  // of the last page
   HostBlocks host_blocks_;
   std::vector<WordPage> word_pages_;
+  std::vector<Words> words_;  // only where there are performance queries
   uint32_t words_used_ = 0;
 };
 

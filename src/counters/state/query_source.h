@@ -42,18 +42,23 @@ inline constexpr size_t kCommandMetrics = static_cast<size_t>(CommandMetric::Cle
 
 struct QuerySource {
   enum class Kind : uint8_t {
-    Invocations,  // of shaders of `stages`
-    Subgroups,    // that began a shader of `stages`, where the stage has subgroup operations
-    Cost,         // what the shaders of `stages` executed of `cost`
-    Samples,      // covered by fragment invocations that were not discarded
-    Primitives,   // that geometry and mesh shaders of `stages` put out
-    Command,      // `command`
-    Time,         // ticks of the device's clock from the query's begin to its end
+    Invocations,   // of shaders of `stages`
+    Subgroups,     // that began a shader of `stages`, where the stage has subgroup operations
+    Cost,          // what the shaders of `stages` executed of `cost`
+    Samples,       // covered by fragment invocations that were not discarded
+    Primitives,    // that geometry and mesh shaders of `stages` put out
+    Command,       // `command`
+    Time,          // ticks of the device's clock from the query's begin to its end
+    Marker,        // VK_INTEL_performance_query: the last one before the query's end, or 0
+    StreamMarker,  // likewise
+    HasMarkers,    // bit 0: there was a marker, bit 1: a stream marker
   };
   Kind kind = Kind::Command;
   VkShaderStageFlags stages = VK_SHADER_STAGE_ALL;
   spirv::CostClass cost = spirv::CostClass::Instruction;
   CommandMetric command = CommandMetric::Draws;
+
+  bool counts_in_shaders() const { return kind < Kind::Command; }
 };
 
 // A row is the sum of its sources.

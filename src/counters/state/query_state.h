@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "counters/shader/query_programs.h"
+#include "counters/state/intel_performance.h"
 #include "counters/state/query_pool.h"
 #include "counters/state/query_types.h"
 #include "vk/handle_map.h"
@@ -20,6 +21,7 @@ struct QueryState {
   const EmulatedQueries emulated;
   QueryPrograms programs;
   vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;
+  IntelConfigurations intel_configurations;
 };
 
 }  // namespace tally::counters

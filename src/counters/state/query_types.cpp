@@ -2,6 +2,10 @@
 
 #include <bit>
 
+#include "counters/state/intel_report.h"
+#include "counters/state/performance_counters.h"
+#include "vk/chain.h"
+
 namespace tally::counters {
 namespace {
 
@@ -64,6 +68,44 @@ void add(QueryKind& kind, QueryRow row) {
   kind.rows.push_back(std::move(row));
 }
 
+std::optional<QueryKind> performance_kind(const VkQueryPoolCreateInfo& info,
+                                          const PhysicalDevice& gpu, const Options& options) {
+  const auto* wanted = vk::find_in_chain<VkQueryPoolPerformanceCreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_QUERY_POOL_PERFORMANCE_CREATE_INFO_KHR);
+  if (!wanted) return std::nullopt;
+  auto query =
+      plan_performance_query(performance_counters(gpu, wanted->queueFamilyIndex, options),
+                             std::span(wanted->pCounterIndices, wanted->counterIndexCount));
+  if (!query) return std::nullopt;
+  QueryKind kind;
+  kind.type = info.queryType;
+  kind.passes = query->passes;
+  kind.count_pass = query->count_pass();
+  kind.time_pass = query->time_pass();
+  kind.rows = std::move(query->rows);
+  kind.results = std::move(query->results);
+  kind.typed = true;
+  return kind;
+}
+
+QueryKind intel_kind(const PhysicalDevice& gpu, const Options& options) {
+  QueryKind kind;
+  kind.type = VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL;
+  using Kind = QuerySource::Kind;
+  for (const Kind source : {Kind::Marker, Kind::StreamMarker, Kind::HasMarkers}) {
+    kind.rows.push_back({{.kind = source}});
+  }
+  for (const PerformanceCounter& counter : intel_counters(gpu, options)) {
+    const bool ticks = counter.row[0].kind == Kind::Time;
+    const uint32_t time = kind.time_row();
+    if (!ticks || time == probe::QueryFinish::kNoRow) kind.rows.push_back(counter.row);
+    const auto last = static_cast<uint32_t>(kind.rows.size() - 1);
+    kind.results.push_back({.row = ticks ? kind.time_row() : last, .scale = counter.scale});
+    kind.numbers.push_back(static_cast<uint32_t>(counter.counter->number));
+  }
+  return kind;
+}
+
 }  // namespace
 
 bool EmulatedQueries::emulates(const VkQueryPoolCreateInfo& info) const {
@@ -87,7 +129,12 @@ bool EmulatedQueries::emulates(const VkQueryPoolCreateInfo& info) const {
   }
 }
 
-QueryKind query_kind(const VkQueryPoolCreateInfo& info) {
+std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const PhysicalDevice& gpu,
+                                    const Options& options) {
+  if (info.queryType == VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR) {
+    return performance_kind(info, gpu, options);
+  }
+  if (info.queryType == VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL) return intel_kind(gpu, options);
   QueryKind kind;
   kind.type = info.queryType;
   switch (info.queryType) {

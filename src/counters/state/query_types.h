@@ -3,6 +3,10 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <optional>
+
+#include "counters/state/options.h"
+#include "counters/state/physical_device.h"
 #include "counters/state/query_pool.h"
 
 namespace tally::counters {
@@ -26,12 +30,15 @@ struct EmulatedQueries {
     return statistics || mesh_statistics || occlusion || primitives_generated || performance ||
            performance_intel;
   }
+  // Whether commands that do no work are counted too.
+  bool counts_commands() const { return performance || performance_intel; }
   // Whether pools of this type are the layer's own.
   bool emulates(const VkQueryPoolCreateInfo& info) const;
 };
 
-// What the queries of a pool of one of the chapter's plain types count; performance queries have
-// their own (source/performance_counters.h).
-QueryKind query_kind(const VkQueryPoolCreateInfo& info);
+// What the queries of a pool count. Nothing where a performance query names no counter of the
+// device.
+std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const PhysicalDevice& gpu,
+                                    const Options& options);
 
 }  // namespace tally::counters
