@@ -15,7 +15,8 @@ constexpr uint32_t kMaxCompound =
 
 class Generator {
  public:
-  Generator(uint64_t seed, bool fragment) : random_(seed), fragment_(fragment) {}
+  Generator(uint64_t seed, ProgramKind kind)
+      : random_(seed), kind_(kind), fragment_(kind == ProgramKind::Fragment) {}
 
   RandomProgram make() {
     function_count_ = 1 + pick(3);
@@ -376,6 +377,8 @@ class Generator {
           "%fy = OpCompositeExtract %float %coord 1\n%ix = OpConvertFToU %uint %fx\n"
           "%iy = OpConvertFToU %uint %fy\n%row = OpIMul %uint %iy %c37\n"
           "%seed = OpIAdd %uint %ix %row\n";
+    } else if (kind_ == ProgramKind::Vertex) {
+      text += "%seed = OpLoad %uint %vertex_index\nOpStore %position %outside\n";
     } else {
       text += "%ids = OpLoad %uvec3 %global_id\n%seed = OpCompositeExtract %uint %ids 0\n";
     }
@@ -408,11 +411,18 @@ class Generator {
              "OpExecutionMode %main OriginUpperLeft\nOpDecorate %frag_coord BuiltIn FragCoord\n"
              "OpDecorate %colour Location 0\n";
     }
+    text += "OpMemoryModel Logical GLSL450\n";
+    if (kind_ == ProgramKind::Vertex) {
+      text +=
+          "OpEntryPoint Vertex %main \"main\" %vertex_index %position\n"
+          "OpDecorate %vertex_index BuiltIn VertexIndex\nOpDecorate %position BuiltIn Position\n";
+    } else {
+      text += "OpEntryPoint GLCompute %main \"main\" %global_id\n" +
+              fmt::format("OpExecutionMode %main LocalSize {} 1 1\n", kGroupSize) +
+              "OpDecorate %global_id BuiltIn GlobalInvocationId\n";
+    }
     return text +
-           "OpMemoryModel Logical GLSL450\n"
-           "OpEntryPoint GLCompute %main \"main\" %global_id\n" +
-           fmt::format("OpExecutionMode %main LocalSize {} 1 1\n", kGroupSize) +
-           "OpDecorate %global_id BuiltIn GlobalInvocationId\nOpDecorate %values ArrayStride 4\n"
+           "OpDecorate %values ArrayStride 4\n"
            "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
            "OpDecorate %buffer DescriptorSet 0\nOpDecorate %buffer Binding 0\n";
   }
@@ -435,15 +445,27 @@ class Generator {
              "%in_vec4 = OpTypePointer Input %vec4\n%out_vec4 = OpTypePointer Output %vec4\n"
              "%frag_coord = OpVariable %in_vec4 Input\n%colour = OpVariable %out_vec4 Output\n";
     }
+    if (kind_ == ProgramKind::Vertex) {
+      text +=
+          "%in_uint = OpTypePointer Input %uint\n%vertex_index = OpVariable %in_uint Input\n"
+          "%float = OpTypeFloat 32\n%vec4 = OpTypeVector %float 4\n"
+          "%out_vec4 = OpTypePointer Output %vec4\n%position = OpVariable %out_vec4 Output\n"
+          "%two = OpConstant %float 2\n%one = OpConstant %float 1\n"
+          "%outside = OpConstantComposite %vec4 %two %two %one %one\n";
+    } else {
+      text +=
+          "%uvec3 = OpTypeVector %uint 3\n%in_uvec3 = OpTypePointer Input %uvec3\n"
+          "%global_id = OpVariable %in_uvec3 Input\n";
+    }
     return text +
-           "%uvec3 = OpTypeVector %uint 3\n%in_uvec3 = OpTypePointer Input %uvec3\n"
-           "%global_id = OpVariable %in_uvec3 Input\n%values = OpTypeRuntimeArray %uint\n"
+           "%values = OpTypeRuntimeArray %uint\n"
            "%block = OpTypeStruct %values\n%buffer_block = OpTypePointer StorageBuffer %block\n"
            "%buffer_uint = OpTypePointer StorageBuffer %uint\n"
            "%buffer = OpVariable %buffer_block StorageBuffer\n";
   }
 
   std::mt19937_64 random_;
+  ProgramKind kind_;
   bool fragment_;
   RandomProgram program_;
   uint32_t function_count_ = 0;
@@ -459,8 +481,13 @@ class Generator {
 
 }  // namespace
 
-RandomProgram random_program(uint64_t seed, bool fragment) {
-  return Generator(seed, fragment).make();
+const char* name_of(ProgramKind kind) {
+  constexpr const char* kNames[] = {"compute", "fragment", "vertex"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+RandomProgram random_program(uint64_t seed, ProgramKind kind) {
+  return Generator(seed, kind).make();
 }
 
 }  // namespace tally::test

@@ -175,6 +175,8 @@ void Interpreter::set_input(uint32_t variable, const Invocation& invocation) {
     words.assign(invocation.global_id.begin(), invocation.global_id.end());
   } else if (builtin == static_cast<uint32_t>(spv::BuiltIn::FragCoord)) {
     for (const float part : invocation.frag_coord) words.push_back(as_word(part));
+  } else if (builtin == static_cast<uint32_t>(spv::BuiltIn::VertexIndex)) {
+    words.push_back(invocation.vertex_index);
   } else {
     throw std::runtime_error("the oracle does not know an input");
   }

@@ -31,6 +31,7 @@ class Interpreter {
   struct Invocation {
     std::array<uint32_t, 3> global_id = {};  // of a dispatch
     std::array<float, 4> frag_coord = {};    // of a fragment
+    uint32_t vertex_index = 0;               // of a vertex
   };
   struct End {
     bool discarded = false;        // killed, terminated or demoted

@@ -1,16 +1,20 @@
 // Random programs through the oracle and through a driver, counted in every way: all equal.
 //
-//   oracle_test [--seed N] [--count N] [--all-ways] [--keep FOLDER]
+//   oracle_test [--seed N] [--count N] [--ways N] [--keep FOLDER]
 //
-// Each program runs plain and in some of the ways, in turn, or in all; programs alternate between
-// compute and fragment shaders. What fails is printed with its seed; --keep writes its text.
+// Each program runs plain and in some of the ways, in turn (--ways: in how many, all by default);
+// programs are compute, fragment and vertex shaders in turn. What fails is printed with its seed;
+// --keep writes its text. A driver that crashes or hangs at a program costs that program alone.
 // A program that a driver runs wrongly as it is says nothing of our counts: it is printed and left
 // out, and too many of them are a failure.
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
+#include <memory>
 #include <string_view>
 
 #include "full_screen.vert.h"
@@ -19,21 +23,36 @@
 #include "pass/gpu_run.h"
 #include "support/environment.h"
 #include "support/spirv.h"
+#include "support/supervised.h"
 
 namespace tally::test {
 namespace {
 
-constexpr uint32_t kInvocations = 16 * 5;  // of a dispatch
+constexpr uint32_t kInvocations = 16 * 5;  // of a dispatch, or points of a draw
 constexpr VkExtent2D kExtent = {13, 11};   // odd: helpers beside the last column and row
-constexpr uint32_t kWaysAtOnce = 3;
-constexpr double kMostLeftOut = 0.01;  // of the programs
+constexpr double kMostLeftOut = 0.01;      // of the programs
 
 struct Options {
   uint64_t seed = 1;
   uint64_t count = 60;
-  bool all_ways = false;
+  size_t ways = std::numeric_limits<size_t>::max();  // of each program
   std::string keep;
 };
+
+ProgramKind kind_of(uint64_t seed) { return static_cast<ProgramKind>(seed % 3); }
+
+VkShaderStageFlagBits stage_of(ProgramKind kind) {
+  constexpr VkShaderStageFlagBits kStages[] = {
+      VK_SHADER_STAGE_COMPUTE_BIT, VK_SHADER_STAGE_FRAGMENT_BIT, VK_SHADER_STAGE_VERTEX_BIT};
+  return kStages[static_cast<size_t>(kind)];
+}
+
+// What a child says of a program.
+constexpr std::string_view kDoing = "doing ";
+constexpr std::string_view kFailed = "failed ";
+constexpr std::string_view kLeftOut = "left out";
+constexpr std::string_view kRan = "ran ";  // blocks and runs
+constexpr std::string_view kPlain = "plain";
 
 struct Expected {
   std::vector<uint32_t> values;   // of a dispatch
@@ -52,20 +71,20 @@ uint32_t texel_of(const std::vector<uint32_t>& output) {
 }
 
 Expected expected_of(const std::vector<uint32_t>& code, const RandomProgram& random,
-                     bool fragment) {
+                     ProgramKind kind) {
   const auto module = spirv::Module::parse(code);
   if (!module) throw std::runtime_error(module.error().message);
   std::map<uint32_t, uint32_t> specialization;
   for (size_t i = 0; i + 1 < random.specialization.size(); i += 2) {
     specialization[random.specialization[i]] = random.specialization[i + 1];
   }
-  Interpreter interpreter(*module,
-                          fragment ? spv::ExecutionModel::Fragment : spv::ExecutionModel::GLCompute,
-                          specialization);
+  Interpreter interpreter(*module, execution_model(stage_of(kind)), specialization);
   Expected expected;
-  if (!fragment) {
+  if (kind != ProgramKind::Fragment) {
     interpreter.buffer().assign(kInvocations, 0);
-    for (uint32_t i = 0; i < kInvocations; ++i) interpreter.run({.global_id = {i, 0, 0}});
+    for (uint32_t i = 0; i < kInvocations; ++i) {
+      interpreter.run({.global_id = {i, 0, 0}, .vertex_index = i});
+    }
     expected.values = interpreter.buffer();
   } else {
     for (uint32_t y = 0; y < kExtent.height; ++y) {
@@ -80,99 +99,148 @@ Expected expected_of(const std::vector<uint32_t>& code, const RandomProgram& ran
   return expected;
 }
 
-Program program_of(const std::vector<uint32_t>& code, const RandomProgram& random, bool fragment) {
+Program program_of(const std::vector<uint32_t>& code, const RandomProgram& random,
+                   ProgramKind kind) {
   Program program;
-  if (!fragment) {
-    program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code, random.specialization}};
-    program.values.assign(kInvocations, 0);
-    program.groups[0] = kInvocations / 16;
-    program.invocations = kInvocations;
+  program.stages = {{stage_of(kind), code, random.specialization}};
+  if (kind == ProgramKind::Fragment) {
+    program.stages.insert(
+        program.stages.begin(),
+        {VK_SHADER_STAGE_VERTEX_BIT, {std::begin(full_screen_vert), std::end(full_screen_vert)}});
+    program.target.extent = kExtent;
     return program;
   }
-  program.stages = {
-      {VK_SHADER_STAGE_VERTEX_BIT, {std::begin(full_screen_vert), std::end(full_screen_vert)}},
-      {VK_SHADER_STAGE_FRAGMENT_BIT, code, random.specialization}};
-  program.target.extent = kExtent;
+  program.values.assign(kInvocations, 0);
+  program.groups[0] = kInvocations / 16;
+  program.invocations = kInvocations;
+  program.vertices = kInvocations;  // points: no vertex belongs to two
+  program.pipeline.topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
   return program;
 }
 
-class OracleTest {
+// One program after another, in a child process.
+class ProgramTest {
  public:
-  explicit OracleTest(const Options& options) : options_(options) {}
+  explicit ProgramTest(const Options& options) : options_(options) {}
 
-  int run() {
-    for (uint64_t i = 0; i < options_.count; ++i) {
-      const uint64_t seed = options_.seed + i;
-      const bool fragment = seed % 2 == 1;
-      try {
-        check(seed, fragment);
-      } catch (const std::exception& error) {
-        fail(seed, fragment, error.what());
-      }
+  void run(uint64_t seed, const Say& say) {
+    try {
+      check(seed, say);
+    } catch (const std::exception& error) {
+      say(std::string(kFailed) + error.what());
     }
-    fmt::print("oracle: {} blocks of {} programs in {} runs\n", blocks_, options_.count, runs_);
-    fmt::print("{} passed, {} failed, {} that the driver runs wrongly without us\n",
-               options_.count - failed_ - left_out_, failed_, left_out_);
-    return failed_ == 0 && runs_ > 0 && left_out_ <= options_.count * kMostLeftOut ? 0 : 1;
   }
 
  private:
-  void fail(uint64_t seed, bool fragment, const std::string& why) {
-    if (seed != last_failed_) ++failed_;
-    last_failed_ = seed;
-    fmt::print("FAIL seed {} ({}): {}\n", seed, fragment ? "fragment" : "compute", why);
-    if (options_.keep.empty()) return;
-    std::ofstream(fmt::format("{}/{}.spvasm", options_.keep, seed))
-        << random_program(seed, fragment).text;
-  }
-
-  void check(uint64_t seed, bool fragment) {
-    const RandomProgram random = random_program(seed, fragment);
+  void check(uint64_t seed, const Say& say) {
+    const ProgramKind kind = kind_of(seed);
+    const RandomProgram random = random_program(seed, kind);
     const std::vector<uint32_t> code = assemble(random.text, SPV_ENV_UNIVERSAL_1_3);
     const std::string message = validate(code, SPV_ENV_VULKAN_1_3);
     if (!message.empty()) throw std::runtime_error("the program is not valid: " + message);
-    const Expected expected = expected_of(code, random, fragment);
-    blocks_ += expected.executions.size();
-    const Program program = program_of(code, random, fragment);
-    if (const Outcome plain = run_program(context_, program);
-        plain.values != expected.values || plain.picture != expected.picture) {
-      ++left_out_;
-      fmt::print("seed {} ({}): the driver runs the plain program wrongly\n", seed,
-                 fragment ? "fragment" : "compute");
-      return;
-    }
-    const auto ways = all_ways(abilities_of(context_), fragment ? VK_SHADER_STAGE_FRAGMENT_BIT
-                                                                : VK_SHADER_STAGE_COMPUTE_BIT);
-    const size_t count =
-        options_.all_ways ? ways.size() : std::min<size_t>(kWaysAtOnce, ways.size());
+    const Expected expected = expected_of(code, random, kind);
+    const Program program = program_of(code, random, kind);
+    say(std::string(kDoing) + std::string(kPlain));
+    if (!is_right(kind, expected, run_program(context_, program))) return say(kLeftOut);
+    const auto ways = all_ways(abilities_of(context_), stage_of(kind));
+    const size_t count = std::min(options_.ways, ways.size());
     for (size_t i = 0; i < count; ++i) {
-      const Way& way = ways[(seed / 2 * kWaysAtOnce + i) % ways.size()];
-      compare(seed, fragment, to_string(way), expected, run_program(context_, program, way));
+      const Way& way = ways[(seed / 3 * count + i) % ways.size()];
+      say(std::string(kDoing) + to_string(way));
+      const auto finding = compare(kind, expected, run_program(context_, program, way));
+      if (!finding.empty()) say(std::string(kFailed) + finding);
     }
+    say(fmt::format("{}{} {}", kRan, expected.executions.size(), count));
   }
 
-  void compare(uint64_t seed, bool fragment, const std::string& way, const Expected& expected,
-               const Outcome& outcome) {
-    ++runs_;
-    if (!fragment && outcome.values != expected.values) fail(seed, fragment, way + ": values");
-    if (fragment && outcome.picture != expected.picture) fail(seed, fragment, way + ": picture");
-    if (outcome.counts.empty()) return;
+  // Whether it computes what it should.
+  static bool is_right(ProgramKind kind, const Expected& expected, const Outcome& outcome) {
+    return kind == ProgramKind::Fragment ? outcome.picture == expected.picture
+                                         : outcome.values == expected.values;
+  }
+
+  // What is wrong, or nothing.
+  static std::string compare(ProgramKind kind, const Expected& expected, const Outcome& outcome) {
+    if (!is_right(kind, expected, outcome)) return "it computes something else";
     const StageCounts& counts = outcome.counts.back();
-    for (const std::string& finding : counts.findings) fail(seed, fragment, way + ": " + finding);
+    if (!counts.findings.empty()) return counts.findings.front();
     for (size_t block = 0; block < expected.executions.size(); ++block) {
       const uint64_t counted = counts.blocks.executions.at(block);
       if (counted == expected.executions[block]) continue;
-      fail(seed, fragment,
-           fmt::format("{}: block {} ran {} times, counted {}", way, block,
-                       expected.executions[block], counted));
-      return;
+      return fmt::format("block {} ran {} times, counted {}", block, expected.executions[block],
+                         counted);
     }
+    return {};
   }
 
   const Options& options_;
   Context context_;
+};
+
+// What came of all programs.
+class Totals {
+ public:
+  explicit Totals(const Options& options) : options_(options) {}
+
+  void heard(uint64_t seed, std::string_view line) {
+    if (line.starts_with(kDoing)) doing_ = line.substr(kDoing.size());
+    if (line.starts_with(kFailed)) fail(seed, std::string(line.substr(kFailed.size())));
+    if (line == kLeftOut) leave_out(seed, "runs wrongly");
+    if (line.starts_with(kRan)) {
+      uint64_t blocks = 0, runs = 0;
+      if (std::sscanf(line.data() + kRan.size(), "%lu %lu", &blocks, &runs) != 2) return;
+      blocks_ += blocks;
+      runs_ += runs;
+    }
+  }
+
+  void died(uint64_t seed, const std::string& how) {
+    if (doing_ == kPlain) return leave_out(seed, how.c_str());
+    fail(seed, how);
+  }
+
+  bool print() const {
+    fmt::print("oracle: {} blocks of {} programs in {} runs\n", blocks_, options_.count, runs_);
+    fmt::print("{} passed, {} failed, {} that the driver runs wrongly without us\n",
+               options_.count - failed_ - left_out_, failed_, left_out_);
+    return failed_ == 0 && runs_ > 0 &&
+           static_cast<double>(left_out_) <= static_cast<double>(options_.count) * kMostLeftOut;
+  }
+
+ private:
+  void leave_out(uint64_t seed, const char* how) {
+    ++left_out_;
+    fmt::print("seed {} ({}), the plain program: {}\n", seed, name_of(kind_of(seed)), how);
+  }
+
+  void fail(uint64_t seed, const std::string& why) {
+    if (seed != last_failed_) ++failed_;
+    last_failed_ = seed;
+    fmt::print("FAIL seed {} ({}), {}: {}\n", seed, name_of(kind_of(seed)), doing_, why);
+    if (options_.keep.empty()) return;
+    std::ofstream(fmt::format("{}/{}.spvasm", options_.keep, seed))
+        << random_program(seed, kind_of(seed)).text;
+  }
+
+  const Options& options_;
+  std::string doing_ = "before it runs";
   uint64_t failed_ = 0, last_failed_ = ~uint64_t{0}, runs_ = 0, blocks_ = 0, left_out_ = 0;
 };
+
+bool run(const Options& options) {
+  Totals totals(options);
+  const auto seed_of = [&](size_t item) { return options.seed + item; };
+  supervise(
+      {.count = options.count,
+       .limit = std::chrono::minutes(3),
+       .begin = [&]() -> Work {
+         const auto test = std::make_shared<ProgramTest>(options);
+         return [test, seed_of](size_t item, const Say& say) { test->run(seed_of(item), say); };
+       },
+       .heard = [&](size_t item, std::string_view line) { totals.heard(seed_of(item), line); },
+       .died = [&](size_t item, const std::string& how) { totals.died(seed_of(item), how); }});
+  return totals.print();
+}
 
 }  // namespace
 }  // namespace tally::test
@@ -186,15 +254,20 @@ int main(int argc, char** argv) {
       options.seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (argument == "--count" && has_value) {
       options.count = std::strtoull(argv[++i], nullptr, 10);
+    } else if (argument == "--ways" && has_value) {
+      options.ways = std::strtoull(argv[++i], nullptr, 10);
     } else if (argument == "--keep" && has_value) {
       options.keep = argv[++i];
-    } else if (argument == "--all-ways") {
-      options.all_ways = true;
     } else {
-      fmt::print(stderr, "oracle_test [--seed N] [--count N] [--all-ways] [--keep FOLDER]\n");
+      fmt::print(stderr, "oracle_test [--seed N] [--count N] [--ways N] [--keep FOLDER]\n");
       return 2;
     }
   }
   tally::test::set_default_environment();
-  return tally::test::OracleTest(options).run();
+  try {
+    return tally::test::run(options) ? 0 : 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
 }

@@ -1,0 +1,263 @@
+// The random programs hold every shape that they are said to hold, are valid and come to their end.
+#include "oracle/generator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "oracle/interpreter.h"
+#include "pass/gpu_run.h"
+#include "spirv/cfg.h"
+#include "support/spirv.h"
+
+namespace tally::test {
+namespace {
+
+using spirv::Cfg;
+using spirv::CfgBlock;
+using spirv::Instruction;
+using spirv::MergeKind;
+using spirv::Module;
+using spv::Op;
+
+constexpr uint64_t kSeeds = 300;
+constexpr size_t kAtLeast = 3;  // programs that hold a shape
+
+// How many programs hold each shape, by its name.
+using Shapes = std::map<std::string, size_t>;
+
+struct Code {
+  Module module;
+  std::vector<Cfg> cfgs;
+};
+
+Code code_of(const RandomProgram& random) {
+  const auto words = assemble(random.text, SPV_ENV_UNIVERSAL_1_3);
+  EXPECT_EQ(validate(words, SPV_ENV_VULKAN_1_3), "");
+  auto module = Module::parse(words);
+  if (!module) throw std::runtime_error(module.error().message);
+  std::vector<Cfg> cfgs;
+  for (const spirv::Function& function : module->functions()) {
+    auto cfg = Cfg::build(*module, function);
+    if (!cfg) throw std::runtime_error(cfg.error().message);
+    cfgs.push_back(*std::move(cfg));
+  }
+  return {*std::move(module), std::move(cfgs)};
+}
+
+// The blocks between a header and its merge block, the header left away.
+std::vector<uint32_t> construct_of(const Cfg& cfg, uint32_t header) {
+  std::vector<bool> seen(cfg.blocks().size());
+  std::vector<uint32_t> inside, work(cfg.successors(header).begin(), cfg.successors(header).end());
+  seen[header] = seen[cfg.blocks()[header].merge_block] = true;
+  while (!work.empty()) {
+    const uint32_t block = work.back();
+    work.pop_back();
+    if (seen[block]) continue;
+    seen[block] = true;
+    inside.push_back(block);
+    work.insert(work.end(), cfg.successors(block).begin(), cfg.successors(block).end());
+  }
+  return inside;
+}
+
+std::string kind_of(const CfgBlock& header) {
+  if (header.merge == MergeKind::Loop) return "loop";
+  return header.terminator == Op::OpSwitch ? "switch" : "selection";
+}
+
+class Finder {
+ public:
+  explicit Finder(const Code& code) : code_(code) {}
+
+  std::map<std::string, bool> find() {
+    find_instructions();
+    for (size_t f = 0; f < code_.cfgs.size(); ++f) {
+      for (uint32_t block = 0; block < code_.cfgs[f].blocks().size(); ++block) {
+        find_at(code_.cfgs[f], block);
+      }
+      find_returns(code_.module.functions()[f]);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void see(const std::string& shape) { found_[shape] = true; }
+
+  Op opcode_of(uint32_t id) const {
+    const auto definition = code_.module.definition(id);
+    return definition ? definition->opcode() : Op::OpNop;
+  }
+
+  void find_instructions() {
+    for (size_t i = 0; i < code_.module.instruction_count(); ++i) {
+      const Instruction instruction = code_.module.instruction(i);
+      switch (instruction.opcode()) {
+        case Op::OpFunctionCall:
+          see("call");
+          break;
+        case Op::OpKill:
+          see("kill");
+          break;
+        case Op::OpTerminateInvocation:
+          see("termination");
+          break;
+        case Op::OpDemoteToHelperInvocation:
+          see("demotion");
+          break;
+        case Op::OpPhi:
+          see("phi");
+          break;
+        case Op::OpUnreachable:
+          see("merge block that nothing reaches");
+          break;
+        case Op::OpBranchConditional:
+          find_condition(*code_.module.definition(instruction.operand(0)));
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  void find_condition(const Instruction& condition) {
+    if (condition.operand_count() > 0 && opcode_of(condition.operand(0)) == Op::OpSpecConstant) {
+      see("condition of a specialization constant");
+    }
+  }
+
+  void find_returns(const spirv::Function& function) {
+    size_t returns = 0;
+    for (uint32_t i = function.begin; i < function.end; ++i) {
+      if (code_.module.instruction(i).opcode() == Op::OpReturnValue) ++returns;
+    }
+    if (returns > 1) see("early return");
+  }
+
+  void find_at(const Cfg& cfg, uint32_t block) {
+    const CfgBlock& header = cfg.blocks()[block];
+    if (header.merge == MergeKind::None || !header.reachable) return;
+    for (const uint32_t inner : construct_of(cfg, block)) {
+      const CfgBlock& other = cfg.blocks()[inner];
+      if (other.merge != MergeKind::None) see(kind_of(other) + " in a " + kind_of(header));
+    }
+    if (header.merge == MergeKind::Loop) find_loop(cfg, block);
+    if (header.terminator == Op::OpSwitch) find_switch(cfg, block);
+  }
+
+  void find_loop(const Cfg& cfg, uint32_t block) {
+    const CfgBlock& header = cfg.blocks()[block];
+    if (header.continue_target == block) return see("loop of one block");
+    if (cfg.predecessors(header.merge_block).size() > 1) see("loop with several exits");
+    if (cfg.predecessors(header.continue_target).size() > 1) see("loop with several continues");
+    for (const uint32_t next : cfg.successors(block)) {
+      if (next == header.merge_block) see("loop that tests first");
+    }
+    for (const uint32_t next : cfg.successors(header.continue_target)) {
+      if (next == header.merge_block) see("loop that tests last");
+    }
+  }
+
+  void find_switch(const Cfg& cfg, uint32_t block) {
+    const CfgBlock& header = cfg.blocks()[block];
+    const Instruction instruction = code_.module.instruction(header.end - 1);
+    if (cfg.successors(block).size() < spirv::branch_targets(code_.module, instruction).size()) {
+      see("switch with several literals for a target");
+    }
+    for (const uint32_t target : cfg.successors(block)) {
+      if (target != header.merge_block && cfg.predecessors(target).size() > 1) {
+        see("switch that falls through");
+      }
+    }
+  }
+
+  const Code& code_;
+  std::map<std::string, bool> found_;
+};
+
+// Whether invocations go different ways: a block that some execute and others do not.
+bool diverges(const Code& code, const RandomProgram& random, ProgramKind kind) {
+  constexpr uint32_t kInvocations = 8;  // a subgroup of lavapipe
+  constexpr spv::ExecutionModel kModels[] = {
+      spv::ExecutionModel::GLCompute, spv::ExecutionModel::Fragment, spv::ExecutionModel::Vertex};
+  std::map<uint32_t, uint32_t> specialization;
+  for (size_t i = 0; i + 1 < random.specialization.size(); i += 2) {
+    specialization[random.specialization[i]] = random.specialization[i + 1];
+  }
+  Interpreter interpreter(code.module, kModels[static_cast<size_t>(kind)], specialization);
+  interpreter.buffer().assign(kInvocations, 0);
+  for (uint32_t i = 0; i < kInvocations; ++i) {
+    interpreter.run({.global_id = {i, 0, 0},
+                     .frag_coord = {static_cast<float>(i) + 0.5f, 0.5f, 0.5f, 1},
+                     .vertex_index = i});
+  }
+  return std::ranges::any_of(interpreter.executions(),
+                             [](uint64_t count) { return count > 0 && count < kInvocations; });
+}
+
+Shapes shapes_of(ProgramKind kind) {
+  Shapes shapes;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const RandomProgram random = random_program(seed, kind);
+    const Code code = code_of(random);
+    for (const auto& [shape, held] : Finder(code).find()) shapes[shape] += held;
+    shapes["divergence"] += diverges(code, random, kind);
+  }
+  return shapes;
+}
+
+const char* const kShapes[] = {"selection in a selection",
+                               "selection in a switch",
+                               "selection in a loop",
+                               "switch in a selection",
+                               "switch in a switch",
+                               "switch in a loop",
+                               "loop in a selection",
+                               "loop in a switch",
+                               "loop in a loop",
+                               "loop of one block",
+                               "loop that tests first",
+                               "loop that tests last",
+                               "loop with several exits",
+                               "loop with several continues",
+                               "switch that falls through",
+                               "switch with several literals for a target",
+                               "early return",
+                               "call",
+                               "phi",
+                               "merge block that nothing reaches",
+                               "condition of a specialization constant",
+                               "divergence"};
+
+class GeneratorTest : public testing::TestWithParam<ProgramKind> {};
+
+TEST_P(GeneratorTest, every_shape_occurs_in_programs_that_are_valid_and_end) {
+  const Shapes shapes = shapes_of(GetParam());
+  const auto count = [&](const char* shape) {
+    const auto found = shapes.find(shape);
+    return found == shapes.end() ? 0 : found->second;
+  };
+  for (const char* shape : kShapes) EXPECT_GE(count(shape), kAtLeast) << shape;
+  for (const char* shape : {"kill", "termination", "demotion"}) {
+    if (GetParam() == ProgramKind::Fragment) {
+      EXPECT_GE(count(shape), kAtLeast) << shape;
+    } else {
+      EXPECT_EQ(count(shape), 0u) << shape;
+    }
+  }
+}
+
+TEST_P(GeneratorTest, a_seed_is_a_program) {
+  EXPECT_EQ(random_program(7, GetParam()).text, random_program(7, GetParam()).text);
+  EXPECT_NE(random_program(7, GetParam()).text, random_program(8, GetParam()).text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GeneratorTest,
+                         testing::Values(ProgramKind::Compute, ProgramKind::Fragment,
+                                         ProgramKind::Vertex),
+                         [](const auto& kind) { return name_of(kind.param); });
+
+}  // namespace
+}  // namespace tally::test
