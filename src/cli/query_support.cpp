@@ -26,6 +26,7 @@ struct QueryType {
   std::string (*by)(const ProbedDevice& with_tally);  // of one that is emulated
   const char* needs;  // of the driver, where Tally cannot have it without; "": nothing special
   bool (*could)(const ProbedDevice& native);  // whether the driver has what is needed
+  const char* setting = "";                   // without which Tally does not emulate it
 };
 
 bool always(const ProbedDevice&) { return true; }
@@ -90,7 +91,8 @@ constexpr QueryType kTypes[] = {
      fixed<kByShadersAndCommands>, "", always},
     {"performance_intel", "performance (VK_INTEL_performance_query)", has_extension<kIntel>,
      fixed<kByReports>, "", always},
-    {"result_status", "result status", on_some_queue<kResultStatus>, fixed<kByStatus>, "", always},
+    {"result_status", "result status", on_some_queue<kResultStatus>, fixed<kByStatus>, "", always,
+     "emulate_queries"},
     {"video_encode_feedback", "video encode feedback", has_extension<kVideoEncode>, nullptr,
      kVideoEncode, never},
     {"acceleration_structure", "acceleration structure properties", has_feature<kStructures>,
@@ -101,6 +103,8 @@ constexpr QueryType kTypes[] = {
 std::string why_not(const QueryType& type, const DeviceSupport& device) {
   if (!type.could(*device.native) && *type.needs != '\0')
     return fmt::format("the driver lacks {}", type.needs);
+  if (device.with_tally != nullptr && *type.setting != '\0' && device.missing.empty())
+    return fmt::format("only with the setting {}", type.setting);
   if (!device.missing.empty())
     return fmt::format("the driver lacks {}", fmt::join(device.missing, ", "));
   return device.with_tally == nullptr ? "Tally's layer was not found" : "Tally does not emulate it";

@@ -55,6 +55,7 @@ TEST_F(QueryTypes, what_cannot_be_had_says_what_the_driver_lacks) {
   EXPECT_EQ(of("pipeline_statistics", {"bufferDeviceAddress", "Vulkan 1.1"}).detail,
             "the driver lacks bufferDeviceAddress, Vulkan 1.1");
   EXPECT_EQ(of("performance_khr").detail, "Tally does not emulate it");
+  EXPECT_EQ(of("result_status").detail, "only with the setting emulate_queries");
   layer_ = false;
   EXPECT_EQ(of("performance_khr").detail, "Tally's layer was not found");
 }
