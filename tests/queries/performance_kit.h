@@ -30,7 +30,7 @@ class PerformanceTest : public QueriesTest {
                      VkPerformanceCounterDescriptionKHR* descriptions, int64_t family = -1);
   uint32_t passes(const std::vector<std::string>& ids);
   std::vector<std::string> error_ids();
-  // Forks a process that has the lock until it is killed.
+  // Starts a process that has the lock until it is killed.
   static pid_t hold_lock_in_child();
 
   // A triangle over the whole target.

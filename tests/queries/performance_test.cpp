@@ -24,7 +24,7 @@ constexpr uint64_t kShort = 30'000'000;  // ns
 // A lock of this program's own, however many run side by side.
 const bool g_own_lock = [] {
   const std::string name = "tally-performance-test-" + std::to_string(getpid());
-  return setenv("TALLY_PROFILING_LOCK", name.c_str(), 1) == 0;
+  return setenv("TALLY_PROFILING_LOCK", name.c_str(), 0) == 0;
 }();
 
 // A second device of this process.
@@ -142,8 +142,7 @@ TEST_F(PerformanceTest, releasing_a_lock_that_is_not_held_is_misuse) {
   EXPECT_THAT(error_ids(), testing::ElementsAre("VUID-vkReleaseProfilingLockKHR-device-03235"));
 }
 
-// A process that holds the lock until it is killed. It makes no device: what a fork shares with its
-// parent is not the matter here.
+// A process that holds the lock until it is killed. It makes no device: the lock is the process's.
 TEST_F(PerformanceTest, the_lock_of_another_process_dies_with_it) {
   const pid_t child = hold_lock_in_child();
   EXPECT_EQ(lock(context(), 0), VK_TIMEOUT);
