@@ -2,6 +2,7 @@
 #include "full_screen.vert.h"
 #include "plain.frag.h"
 #include "queries/kit.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -222,6 +223,34 @@ TEST_F(QueryLifetime, names_and_private_data_work_on_emulated_pools) {
   EXPECT_EQ(context().function<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT")(
                 context().device(), &name),
             VK_SUCCESS);
+}
+
+// Against the rules, and often done.
+TEST_F(QueryLifetime, a_device_may_go_before_its_command_buffers) {
+  if (validation_wanted()) GTEST_SKIP() << "the validation layer would say so";
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the driver's objects leak";
+#endif
+  start();
+  const Pipeline pipeline = make_work();
+  VkQueryPool pool = VK_NULL_HANDLE;
+  const VkQueryPoolCreateInfo info{
+      VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, nullptr, 0, kStatistics, 1, kInvocations};
+  check(vkCreateQueryPool(context().device(), &info, nullptr, &pool));
+  const VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0,
+                                          context().queue_family()};
+  VkCommandPool left_behind = VK_NULL_HANDLE;
+  check(vkCreateCommandPool(context().device(), &pool_info, nullptr, &left_behind));
+  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, left_behind,
+                                               VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  check(vkAllocateCommandBuffers(context().device(), &allocation, &commands));
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  check(vkBeginCommandBuffer(commands, &begin));
+  vkCmdBeginQuery(commands, pool, 0, 0);
+  dispatch(commands, pipeline, 1);
+  vkCmdEndQuery(commands, pool, 0);
 }
 
 TEST_F(QueryLifetime, instrumentation_and_queries_count_the_same_work) {

@@ -112,6 +112,13 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
     profiling_lock_ = std::make_unique<ProfilingLock>();
 }
 
+// What goes asks the device for its state until it is gone: command buffers that the application
+// has left behind give their memory back.
+void Device::release_objects() {
+  delete instrumentation_.get();
+  static_cast<void>(instrumentation_.release());
+}
+
 std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
     const DeviceCreation& creation) {
   MemoryContext memory;

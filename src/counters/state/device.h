@@ -108,7 +108,7 @@ class Device {
   // Null where VK_KHR_performance_query is not enabled, or the driver's own.
   ProfilingLock* profiling_lock() const { return profiling_lock_.get(); }
   // Destroys everything of ours on the device, which is about to go.
-  void release_objects() { instrumentation_.reset(); }
+  void release_objects();
 
  private:
   std::unique_ptr<InstrumentationState> make_instrumentation_state(const DeviceCreation& creation);
