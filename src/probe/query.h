@@ -69,7 +69,7 @@ struct QueryFinish {
   uint32_t views = 1;  // consecutive queries that become available; all but the first are 0
   uint32_t slot_bytes = 0;
   uint32_t errors = 0;
-  uint32_t reserved = 0;
+  uint32_t all_passes = 1;  // mask; 1: complete after any pass
 };
 // A command whose arguments stand in a buffer; of which `arguments` is a copy.
 struct QueryIndirect {

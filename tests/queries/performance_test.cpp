@@ -223,6 +223,30 @@ TEST_F(PerformanceTest, active_lanes_are_a_percentage_of_the_subgroups_lanes) {
                   static_cast<float>(100 * 40 / lanes));
 }
 
+TEST_F(PerformanceTest, other_emulated_queries_are_available_after_any_pass) {
+  start_performance({{"emulate_queries", "all"}});
+  const Pipeline pipeline = make_work();
+  const Performance performance(*this, {"gpu_time", "instructions"});
+  const Queries statistics(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
+                           VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT);
+  check(lock(context(), UINT64_MAX));
+  performance.reset();
+  const VkCommandBuffer commands = performance.record([&](VkCommandBuffer recorded) {
+    statistics.reset(recorded);
+    statistics.begin(recorded);
+    dispatch(recorded, pipeline, 5);
+    statistics.end(recorded);
+  });
+  performance.submit(commands, 0);
+  EXPECT_EQ(statistics.read()[0], 40u);
+  performance.submit(commands, 1);
+  uint64_t number = 0;
+  EXPECT_EQ(vkGetQueryPoolResults(context().device(), statistics, 0, 1, sizeof number, &number,
+                                  sizeof number, VK_QUERY_RESULT_64_BIT),
+            VK_SUCCESS);
+  unlock(context());
+}
+
 TEST_F(PerformanceTest, counts_and_time_come_from_two_passes_of_the_same_command_buffer) {
   const Pipeline pipeline = make_work();
   const Performance query(

@@ -338,6 +338,7 @@ VkResult QueryRecorder::make_finish(const Finish& finish, probe::QueryFinish& re
   result.views = std::min(finish.views, pool.count() - finish.target.query);
   result.slot_bytes = pool.slot_bytes();
   result.errors = finish.errors;
+  result.all_passes = pool.all_passes();
   return VK_SUCCESS;
 }
 

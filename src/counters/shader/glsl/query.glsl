@@ -35,7 +35,7 @@ struct QueryFinish {
   uint views;
   uint slot_bytes;
   uint errors;
-  uint reserved;
+  uint all_passes;
 };
 
 struct QueryIndirect {

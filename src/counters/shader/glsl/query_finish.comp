@@ -30,6 +30,6 @@ void main() {
     Words slot = Words(advanced(query.slot, view * query.slot_bytes));
     slot.at[1] += view == 0 ? query.errors : 0;
     memoryBarrierBuffer();
-    slot.at[0] |= 1u << batch.pass;
+    slot.at[0] |= query.all_passes == 1u ? 1u : 1u << batch.pass;
   }
 }
