@@ -9,6 +9,13 @@ elseif(TALLY_SANITIZE MATCHES "thread")
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1:second_deadlock_stack=1")
 endif()
 
+# With the validation layer below. LeakSanitizer's tracer dies now and then beside it; the same tests look for leaks
+# without it.
+set(TALLY_VALIDATED_ENVIRONMENT "TALLY_TEST_VALIDATION=1" ${TALLY_TEST_ENVIRONMENT})
+if(TALLY_SANITIZE MATCHES "address")
+  list(APPEND TALLY_VALIDATED_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+endif()
+
 # tally_test(<name> SOURCES ... DEPS ... [LABELS ...]): a GoogleTest program run as one CTest test.
 function(tally_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
@@ -53,16 +60,11 @@ function(tally_vulkan_test name)
       ENVIRONMENT "${TALLY_TEST_ENVIRONMENT}")
   endforeach()
   if("lavapipe" IN_LIST ARG_DRIVERS)
-    # LeakSanitizer's tracer dies now and then beside the validation layer; the same tests look for leaks without it.
-    set(validated_environment "")
-    if(TALLY_SANITIZE MATCHES "address")
-      set(validated_environment "ASAN_OPTIONS=detect_leaks=0")
-    endif()
     add_test(NAME ${name}.validated
              COMMAND ${PROJECT_SOURCE_DIR}/scripts/with-driver lavapipe $<TARGET_FILE:${name}>)
     set_tests_properties(${name}.validated PROPERTIES
       LABELS "validated;${ARG_LABELS}" TIMEOUT 600
-      ENVIRONMENT "TALLY_TEST_VALIDATION=1;${TALLY_TEST_ENVIRONMENT};${validated_environment}")
+      ENVIRONMENT "${TALLY_VALIDATED_ENVIRONMENT}")
   endif()
   if(ARG_VERIFIED)
     add_test(NAME ${name}.verified
