@@ -29,19 +29,7 @@ constexpr KnownInterface kInterfaces[] = {
 
 bool has(const ProbedDevice* device, const KnownInterface& known) {
   if (device == nullptr) return false;
-  if (!known.is_feature) return device->extensions.contains(known.name);
-  const auto feature = device->features.find(known.name);
-  return feature != device->features.end() && feature->second;
-}
-
-bool feature(const ProbedDevice& device, const char* name) {
-  const auto found = device.features.find(name);
-  return found != device.features.end() && found->second;
-}
-
-uint64_t limit(const ProbedDevice& device, const char* name) {
-  const auto found = device.limits.find(name);
-  return found == device.limits.end() ? 0 : found->second;
+  return known.is_feature ? feature(*device, known.name) : device->extensions.contains(known.name);
 }
 
 // The same conditions under which the counters layer offers the extension; a test compares the two.

@@ -8,16 +8,6 @@ namespace {
 
 using How = QuerySupport::How;
 
-bool feature(const ProbedDevice& device, const char* name) {
-  const auto found = device.features.find(name);
-  return found != device.features.end() && found->second;
-}
-
-uint64_t limit(const ProbedDevice& device, const char* name) {
-  const auto found = device.limits.find(name);
-  return found == device.limits.end() ? 0 : found->second;
-}
-
 // One type of query. `has` is asked of the device without the layer and with it.
 struct QueryType {
   const char* id;

@@ -15,6 +15,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ProbedDevice, name, type, uuid, api_version, 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VulkanProbe, loader_error, loader_version, loader_path, layers,
                                    instance_error, devices, died)
 
+bool feature(const ProbedDevice& device, const std::string& name) {
+  const auto found = device.features.find(name);
+  return found != device.features.end() && found->second;
+}
+
+uint64_t limit(const ProbedDevice& device, const std::string& name) {
+  const auto found = device.limits.find(name);
+  return found == device.limits.end() ? 0 : found->second;
+}
+
 const ProbedLayer* VulkanProbe::layer(const std::string& name) const {
   for (const ProbedLayer& candidate : layers) {
     if (candidate.name == name) return &candidate;

@@ -34,6 +34,10 @@ struct ProbedDevice {
       metrics;  // of VK_ARM_shader_instrumentation: name, description
 };
 
+// False and 0 for a name that was not asked for.
+bool feature(const ProbedDevice& device, const std::string& name);
+uint64_t limit(const ProbedDevice& device, const std::string& name);
+
 struct VulkanProbe {
   std::string loader_error;    // why there is no loader, "" = there is one
   std::string loader_version;  // the Vulkan version that it knows

@@ -7,6 +7,8 @@
 #include <limits>
 #include <thread>
 
+#include "counters/state/indirect_counts.h"
+
 namespace tally::counters {
 namespace {
 
@@ -81,6 +83,8 @@ uint32_t QueryKind::time_row() const {
 QueryPool::QueryPool(const MemoryContext& context, QueryKind kind, uint32_t count)
     : context_(context),
       kind_(std::move(kind)),
+      needs_shaders_(kind_.needs_shaders()),
+      indirect_pairs_(tally::counters::indirect_pairs(kind_.rows)),
       count_(count),
       slot_bytes_(static_cast<uint32_t>(probe::kQuerySlotHeader + 8 * kind_.rows.size())) {}
 

@@ -52,6 +52,10 @@ class QueryPool {
   VkDeviceAddress slot(uint32_t query) const;
   VkDeviceSize slot_offset(uint32_t query) const { return VkDeviceSize{slot_bytes_} * query; }
   VkBuffer buffer() const { return memory_->buffer(); }
+  // Whether shaders have to count; and what the GPU finds of it in arguments of commands
+  // (state/indirect_counts.h).
+  bool needs_shaders() const { return needs_shaders_; }
+  const std::vector<uint64_t>& indirect_pairs() const { return indirect_pairs_; }
   uint32_t all_passes() const { return (1u << kind_.passes) - 1; }
   bool contains(uint32_t first, uint32_t queries) const {
     return first <= count_ && queries <= count_ - first;
@@ -91,6 +95,8 @@ class QueryPool {
 
   const MemoryContext& context_;
   QueryKind kind_;
+  bool needs_shaders_;
+  std::vector<uint64_t> indirect_pairs_;
   uint32_t count_;
   uint32_t slot_bytes_;
   std::unique_ptr<Chunk> memory_;

@@ -28,17 +28,16 @@ QueryRecorder::QueryRecorder(Device& device, VkCommandBuffer commands, bool seco
     : device_(device),
       commands_(commands),
       secondary_(secondary),
-      host_blocks_(device.instrumentation()->host_pages) {}
+      host_blocks_(device.instrumentation()->host_pages),
+      word_pages_(device.instrumentation()->words) {}
 
 void QueryRecorder::reset() {
   InstrumentationState& state = *device_.instrumentation();
   for (const RecordPage& page : pages_) state.records.release(page);
-  for (const WordPage& page : word_pages_) state.words.release(page);
   pages_.clear();
-  word_pages_.clear();
+  word_pages_.reset();
   host_blocks_.reset();
   used_ = 0;
-  words_used_ = 0;
   words_.clear();
   inherits_ = in_pass_ = suspending_ = false;
   shape_ = {};
@@ -55,6 +54,7 @@ void QueryRecorder::reset() {
   indirects_.clear();
   batches_.clear();
   matrices_.clear();
+  pairs_.clear();
   kept_programs_.clear();
   kept_pools_.clear();
 }
@@ -82,7 +82,7 @@ void QueryRecorder::begin(const std::shared_ptr<QueryPool>& pool, uint32_t query
   begin_interval();
   active_.push_back(
       {pool, query, index, std::max(1u, shape_.views_in(subpass_)), errors_, totals_});
-  if (pool->kind().needs_shaders()) ++shader_targets_;
+  if (pool->needs_shaders()) ++shader_targets_;
   if (std::ranges::find(kept_pools_, pool) == kept_pools_.end()) kept_pools_.push_back(pool);
   if (pool->begin_times() != VK_NULL_HANDLE) {
     device_.next().CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
@@ -109,7 +109,7 @@ void QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t query, 
     }
   }
   finishes_.push_back(std::move(finish));
-  if (kind.needs_shaders()) --shader_targets_;
+  if (pool->needs_shaders()) --shader_targets_;
   active_.erase(found);
 }
 
@@ -150,7 +150,7 @@ QueryRecorder::Use& QueryRecorder::add_use(const std::shared_ptr<const Program>&
   use.record = record;
   use.inherited = inherits_;
   for (const Active& one : active_) {
-    if (one.pool->kind().needs_shaders()) use.targets.push_back({one.pool, one.query});
+    if (one.pool->needs_shaders()) use.targets.push_back({one.pool, one.query});
   }
   return use;
 }
@@ -187,7 +187,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
   Indirect indirect;
   indirect.inherited = inherits_;
   for (const Active& one : active_) {
-    if (!indirect_pairs(one.pool->kind().rows).empty()) {
+    if (!one.pool->indirect_pairs().empty()) {
       indirect.targets.push_back({one.pool, one.query});
     }
   }
@@ -229,19 +229,6 @@ void QueryRecorder::copy_arguments(const Indirect& indirect) const {
   }
 }
 
-VkResult QueryRecorder::next_words(WordPage& page, uint32_t& index) {
-  if (word_pages_.empty() || words_used_ == word_pages_.back().count) {
-    WordPage fresh;
-    const VkResult result = device_.instrumentation()->words.acquire(fresh);
-    if (result != VK_SUCCESS) return result;
-    word_pages_.push_back(fresh);
-    words_used_ = 0;
-  }
-  page = word_pages_.back();
-  index = words_used_++;
-  return VK_SUCCESS;
-}
-
 void QueryRecorder::note_words(const Words& words) {
   if (device_.queries()->emulated.performance) words_.push_back(words);
 }
@@ -252,7 +239,7 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
     taken.inherited = inherits_;
     if (!use.inherited) continue;
     for (const Active& one : active_) {
-      if (inheritable(one.pool->kind()) && one.pool->kind().needs_shaders()) {
+      if (inheritable(one.pool->kind()) && one.pool->needs_shaders()) {
         taken.targets.push_back({one.pool, one.query});
       }
     }
@@ -275,18 +262,25 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
   begin_interval();
 }
 
+// Where the GPU reads the numbers; 0 where there are none.
+template <typename Number>
+VkResult QueryRecorder::store(const std::vector<Number>& numbers, VkDeviceAddress& address) {
+  address = 0;
+  if (numbers.empty()) return VK_SUCCESS;
+  HostBlock block;
+  const VkResult result = host_blocks_.take(numbers.size() * sizeof(Number), block);
+  if (result != VK_SUCCESS) return result;
+  block.write(0, numbers.data(), numbers.size() * sizeof(Number));
+  address = block.address;
+  return VK_SUCCESS;
+}
+
 VkResult QueryRecorder::matrix(const StageProgram& stage, const QueryKind& kind,
                                VkDeviceAddress& address) {
   const auto [known, added] = matrices_.try_emplace({stage.info.get(), &kind}, 0);
   if (added) {
-    const std::vector<uint32_t> values = query_matrix(stage, kind.rows);
-    if (!values.empty()) {
-      HostBlock block;
-      const VkResult result = host_blocks_.take(values.size() * sizeof(uint32_t), block);
-      if (result != VK_SUCCESS) return result;
-      block.write(0, values.data(), values.size() * sizeof(uint32_t));
-      known->second = block.address;
-    }
+    const VkResult result = store(query_matrix(stage, kind.rows), known->second);
+    if (result != VK_SUCCESS) return result;
   }
   address = known->second;
   return VK_SUCCESS;
@@ -324,13 +318,9 @@ VkResult QueryRecorder::make_records(const Use& use, std::vector<probe::QueryRec
 
 VkResult QueryRecorder::make_finish(const Finish& finish, probe::QueryFinish& result) {
   const QueryPool& pool = *finish.target.pool;
-  HostBlock constants;
-  const size_t bytes = finish.constants.size() * sizeof(uint64_t);
-  const VkResult taken = host_blocks_.take(bytes, constants);
-  if (taken != VK_SUCCESS) return taken;
-  constants.write(0, finish.constants.data(), bytes);
+  const VkResult stored = store(finish.constants, result.constants);
+  if (stored != VK_SUCCESS) return stored;
   result.slot = pool.slot(finish.target.query);
-  result.constants = constants.address;
   result.rows = static_cast<uint32_t>(finish.constants.size());
   result.pass = pool.kind().count_pass;
   result.time_row = pool.kind().time_row();
@@ -342,14 +332,13 @@ VkResult QueryRecorder::make_finish(const Finish& finish, probe::QueryFinish& re
   return VK_SUCCESS;
 }
 
-VkResult QueryRecorder::pairs(const QueryKind& kind, VkDeviceAddress& address, uint32_t& count) {
-  const std::vector<uint64_t> values = indirect_pairs(kind.rows);
-  HostBlock block;
-  const VkResult result = host_blocks_.take(values.size() * sizeof(uint64_t), block);
-  if (result != VK_SUCCESS) return result;
-  block.write(0, values.data(), values.size() * sizeof(uint64_t));
-  address = block.address;
-  count = static_cast<uint32_t>(values.size());
+VkResult QueryRecorder::pairs(const QueryPool& pool, VkDeviceAddress& address) {
+  const auto [known, added] = pairs_.try_emplace(&pool.kind(), 0);
+  if (added) {
+    const VkResult result = store(pool.indirect_pairs(), known->second);
+    if (result != VK_SUCCESS) return result;
+  }
+  address = known->second;
   return VK_SUCCESS;
 }
 
@@ -358,8 +347,9 @@ VkResult QueryRecorder::make_indirect(const Indirect& indirect, probe::QueryIndi
   for (const Target& target : indirect.targets) {
     if (operation.target_count == probe::kQueryTargets) break;
     probe::QueryTarget& made = operation.targets[operation.target_count];
-    const VkResult result = pairs(target.pool->kind(), made.matrix, made.row_count);
+    const VkResult result = pairs(*target.pool, made.matrix);
     if (result != VK_SUCCESS) return result;
+    made.row_count = static_cast<uint32_t>(target.pool->indirect_pairs().size());
     made.rows = target.pool->slot(target.query) + probe::kQuerySlotHeader;
     made.pass = target.pool->kind().count_pass;
     ++operation.target_count;

@@ -20,7 +20,7 @@
 
 #include "counters/memory/host_blocks.h"
 #include "counters/memory/record_pool.h"
-#include "counters/memory/word_pool.h"
+#include "counters/memory/word_pages.h"
 #include "counters/shader/program.h"
 #include "counters/state/indirect_counts.h"
 #include "counters/state/query_pool.h"
@@ -70,7 +70,7 @@ class QueryRecorder {
                   Record& record);
   // A record that others read too, with as much zeroed memory behind it for what was read before.
   void share(const std::shared_ptr<const Program>& program, const Record& record, uint64_t bytes);
-  VkResult next_words(WordPage& page, uint32_t& index);
+  VkResult next_words(WordPage& page, uint32_t& index) { return word_pages_.next(page, index); }
   // What stands in them; the record is left out in passes of performance queries that count
   // nothing.
   struct Words {
@@ -147,10 +147,12 @@ class QueryRecorder {
   uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();
   void copy_arguments(const Indirect& indirect) const;
-  VkResult pairs(const QueryKind& kind, VkDeviceAddress& address, uint32_t& count);
+  VkResult pairs(const QueryPool& pool, VkDeviceAddress& address);
   VkResult make_indirect(const Indirect& indirect, probe::QueryIndirect& result);
   Use& add_use(const std::shared_ptr<const Program>& program, const Record& record);
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
+  template <typename Number>
+  VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
   VkResult matrix(const StageProgram& stage, const QueryKind& kind, VkDeviceAddress& address);
   VkResult write_batch(HostBlock& batch, probe::QueryBatch& header);
   VkResult make_records(const Use& use, std::vector<probe::QueryRecord>& records);
@@ -183,14 +185,14 @@ class QueryRecorder {
   std::vector<HostBlock> batches_;
   // By stage and what is asked of it.
   std::map<std::pair<const StageInfo*, const QueryKind*>, VkDeviceAddress> matrices_;
+  std::map<const QueryKind*, VkDeviceAddress> pairs_;
   std::vector<std::shared_ptr<const Program>> kept_programs_;  // what the keys point into
   std::vector<std::shared_ptr<QueryPool>> kept_pools_;
   std::vector<RecordPage> pages_;
   VkDeviceSize used_ = 0;  // of the last page
   HostBlocks host_blocks_;
-  std::vector<WordPage> word_pages_;
+  WordPages word_pages_;
   std::vector<Words> words_;  // only where there are performance queries
-  uint32_t words_used_ = 0;
 };
 
 }  // namespace tally::counters

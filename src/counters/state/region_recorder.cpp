@@ -30,16 +30,17 @@ void barrier(const DeviceTable& next, VkCommandBuffer commands, Half from, Half 
 }  // namespace
 
 RegionRecorder::RegionRecorder(Device& device, VkCommandBuffer commands)
-    : device_(device), commands_(commands), host_blocks_(device.instrumentation()->host_pages) {}
+    : device_(device),
+      commands_(commands),
+      host_blocks_(device.instrumentation()->host_pages),
+      words_(device.instrumentation()->words) {}
 
 void RegionRecorder::reset() {
   InstrumentationState& state = *device_.instrumentation();
   for (const RecordPage& page : accumulator_pages_) state.records.release(page);
   host_blocks_.reset();
-  for (const WordPage& page : word_pages_) state.words.release(page);
   accumulator_pages_.clear();
-  word_pages_.clear();
-  words_used_ = 0;
+  words_.reset();
   passes_.clear();
   current_ = suspended_ = nullptr;
   subpass_ = 0;
@@ -49,19 +50,6 @@ void RegionRecorder::reset() {
 uint64_t RegionRecorder::word() const {
   if (!current_) return own_block_.address;
   return subpass_ < current_->blocks.size() ? current_->blocks[subpass_].address : 0;
-}
-
-VkResult RegionRecorder::next_words(WordPage& page, uint32_t& index) {
-  if (word_pages_.empty() || words_used_ == word_pages_.back().count) {
-    WordPage fresh;
-    const VkResult result = device_.instrumentation()->words.acquire(fresh);
-    if (result != VK_SUCCESS) return result;
-    word_pages_.push_back(fresh);
-    words_used_ = 0;
-  }
-  page = word_pages_.back();
-  index = words_used_++;
-  return VK_SUCCESS;
 }
 
 VkResult RegionRecorder::begin_continuing() {

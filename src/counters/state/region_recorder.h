@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "counters/memory/host_blocks.h"
-#include "counters/memory/word_pool.h"
+#include "counters/memory/word_pages.h"
 #include "counters/state/region_request.h"
 
 namespace tally::counters {
@@ -47,7 +47,7 @@ class RegionRecorder {
   // What graphics commands find their region's accumulators by; 0 outside of capturing passes.
   uint64_t word() const;
   // Words for pipelines that find them in the reserved descriptor set.
-  VkResult next_words(WordPage& page, uint32_t& index);
+  VkResult next_words(WordPage& page, uint32_t& index) { return words_.next(page, index); }
 
   // A secondary command buffer that continues a pass.
   VkResult begin_continuing();
@@ -86,8 +86,7 @@ class RegionRecorder {
   HostBlock own_block_;  // of a secondary that continues a pass
   std::vector<RecordPage> accumulator_pages_;
   HostBlocks host_blocks_;
-  std::vector<WordPage> word_pages_;
-  uint32_t words_used_ = 0;  // of the last word page
+  WordPages words_;
 };
 
 }  // namespace tally::counters
