@@ -13,6 +13,7 @@
 #include "counters/state/pipeline.h"
 #include "counters/state/query_recorder.h"
 #include "counters/state/region_recorder.h"
+#include "counters/state/slot_constants.h"
 
 namespace tally::counters {
 
@@ -70,12 +71,12 @@ class CommandBuffer {
                           VkDeviceSize offset);
   // What has ended is worked out, where commands for it are allowed.
   void flush_queries();
-  // Whether active queries want to know of commands.
   // VK_INTEL_performance_query's overrides: whether draws, dispatches and traces are left out from
   // here on; and a stop until all has completed and all caches are flushed.
   void drop_actions(bool drop);
   bool drops_actions() const { return (attention_ & kDropped) != 0; }
   void flush_caches();
+  // Whether active queries want to know of commands.
   bool counts_commands() const { return (attention_ & kQueryCommands) != 0; }
   void count_command(CommandMetric metric) {
     if (counts_commands()) [[unlikely]]
@@ -159,8 +160,6 @@ class CommandBuffer {
   uint64_t region_word(const Bound& bound) const;
   bool reserve(uint64_t bytes, VkDeviceSize& offset);
   uint32_t choose_shards(uint64_t work) const;
-  void keep_constants(const PipelineLayout& layout, uint32_t offset, uint32_t size,
-                      const void* values);
   void restore_constants(Bound& bound);
   void note_object(const std::shared_ptr<Instrumentation>& object);
 
@@ -185,9 +184,7 @@ class CommandBuffer {
   uint64_t pushed_word_ = 0;  // of the graphics pipeline that is bound, for queries; 0: not known
   DynamicDrawFacts dynamic_facts_;
 
-  // The application's own constants in the bytes of the slot, for layouts that reach there.
-  std::array<std::byte, 24> constants_{};
-  uint32_t constants_begin_ = 0, constants_end_ = 0;  // offsets in push constants; empty when equal
+  SlotConstants constants_;
 };
 
 }  // namespace tally::counters

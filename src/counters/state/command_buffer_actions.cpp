@@ -1,0 +1,218 @@
+// Draws, dispatches and traces: where their shaders count.
+#include <algorithm>
+#include <bit>
+
+#include "counters/state/command_buffer.h"
+#include "counters/state/device.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+// Shards on a processor with few cores: more would only cost memory.
+constexpr uint32_t kCpuShardsLog2 = 2;
+// As vertices or workgroups: 8 shards.
+constexpr uint64_t kLeastRecordWork = 64;
+
+}  // namespace
+
+void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept {
+  Bound* bound = bound_at(point);
+  if (!bound) return;
+  const auto prepare = [&] {
+    if ((attention_ & kActive) != 0) {
+      record_action(point, *bound, work);
+    } else if ((attention_ & kQueries) != 0) {
+      count_for_queries(point, *bound, work);
+    } else if (bound->variant != Variant::Plain) {
+      write_words(point, *bound, 0, 0);
+    }
+    if ((attention_ & kLostConstants) != 0) restore_constants(*bound);
+  };
+  vk::guarded_void(prepare, [&](VkResult error) {
+    fail(error);
+    if (bound->variant != Variant::Plain) run_uncounted(point, *bound);
+  });
+}
+
+// What the application's own instrumentation counts, queries read from its record, which then has a
+// place behind it for what they have read before.
+void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
+  const uint32_t index = active_->take_index();
+  const bool shared = (attention_ & kQueries) != 0;
+  if (shared && !(bound.pipeline && bound.pipeline->instrumented)) {
+    count_for_queries(point, bound, work);
+    return;
+  }
+  if (!counts_blocks(bound.variant)) {
+    if (shared) queries_->count_error();
+    if (bound.variant != Variant::Plain) write_words(point, bound, 0, 0);
+    return;
+  }
+  const auto& shared_program = bound.pipeline->programs[static_cast<size_t>(bound.variant)];
+  const Program& program = *shared_program;
+  const uint32_t shards = choose_shards(work);
+  const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
+  const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
+  VkDeviceSize offset = 0;
+  const bool reserved = error_ == VK_SUCCESS && reserve(shared ? 2 * bytes : bytes, offset);
+  const VkDeviceAddress address = page_.page.address + offset;
+  if (!reserved || !write_words(point, bound, probe::address_word(address, shards),
+                                probe::address_word(address + main_bytes, shards))) {
+    run_uncounted(point, bound);
+    return;
+  }
+  if (kept_program_ != &program) {
+    segment_->keep(shared_program);
+    kept_program_ = &program;
+  }
+  segment_->append({index, page_.index, static_cast<uint32_t>(offset / probe::kRecordAlignment),
+                    shards, &program});
+  if (shared) {
+    queries_->share(shared_program, {address, address + main_bytes, shards}, bytes);
+  }
+}
+
+void CommandBuffer::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
+  if (!counts_blocks(bound.variant)) {
+    queries_->count_error();
+    if (bound.variant != Variant::Plain) write_words(point, bound, 0, 0);
+    return;
+  }
+  const auto& program = bound.pipeline->programs[static_cast<size_t>(bound.variant)];
+  // The record may be used by further commands, of more work.
+  const uint32_t shards = choose_shards(std::max(work, kLeastRecordWork));
+  QueryRecorder::Record record;
+  const VkResult result = error_ == VK_SUCCESS ? queries_->record(program, shards, record) : error_;
+  const uint64_t word = probe::address_word(record.main, record.shards_log2);
+  const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+  // Command after command of one pipeline has one record: mostly its address is there already.
+  if (result == VK_SUCCESS && graphics && word == pushed_word_ && (attention_ & kRegions) == 0) {
+    return;
+  }
+  if (result == VK_SUCCESS &&
+      write_words(point, bound, word, probe::address_word(record.fragment, record.shards_log2))) {
+    if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
+      pushed_word_ = word;
+    }
+    return;
+  }
+  fail(result);
+  queries_->count_error();
+  run_uncounted(point, bound);
+}
+
+// Out of memory: this command is drawn, but not counted.
+void CommandBuffer::run_uncounted(VkPipelineBindPoint point, Bound& bound) {
+  if (can_bind(point)) {
+    bind(point, bound, Variant::Plain);
+  } else {
+    write_words(point, bound, 0, 0);
+  }
+}
+
+// Cuts a record from the page in hand, or from a new one.
+bool CommandBuffer::reserve(uint64_t bytes, VkDeviceSize& offset) {
+  if (page_.page.size - page_.used < bytes) {
+    active_->close_page(page_);
+    page_ = {};
+    const VkResult result = active_->open_page(bytes, page_);
+    if (result != VK_SUCCESS) {
+      fail(result);
+      return false;
+    }
+  }
+  offset = page_.used;
+  page_.used += bytes;
+  return true;
+}
+
+// Little work meets little contention, and small records are quicker to zero and to read.
+uint32_t CommandBuffer::choose_shards(uint64_t work) const {
+  const Options& options = device_.instance().options();
+  if (options.fixed_shards) return options.max_shards_log2;
+  const bool cpu = device_.gpu().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  const uint32_t most =
+      cpu ? std::min(kCpuShardsLog2, options.max_shards_log2) : options.max_shards_log2;
+  if (work == kUnknownWork) return most;
+  return std::min<uint32_t>(most, static_cast<uint32_t>(std::bit_width(work)) / 2);
+}
+
+uint64_t CommandBuffer::region_word(const Bound& bound) const {
+  const bool counted = (attention_ & kRegions) != 0 && counts_regions(bound.variant);
+  return counted ? regions_->word() : 0;
+}
+
+// Where all addresses are 0 nothing is written; that cannot fail.
+bool CommandBuffer::write_words(VkPipelineBindPoint point, const Bound& bound, uint64_t main,
+                                uint64_t fragment) {
+  forget_words();
+  const PipelineLayout& layout = *bound.pipeline->layout;
+  const uint64_t region = region_word(bound);
+  if (layout.path() == AddressPath::Descriptor) {
+    return write_descriptor(point, layout, main, region);
+  }
+  const LayoutRules& rules = device_.instrumentation()->layout_rules;
+  const uint64_t words[kAddressSlots + 1] = {
+      main, rules.address_slots == kAddressSlots ? fragment : region, region};
+  next().CmdPushConstants(handle_, layout.handle(), layout.slot_stages(), layout.slot_offset(),
+                          rules.slots() * static_cast<uint32_t>(sizeof(uint64_t)), words);
+  if (!constants_.empty()) attention_ |= kLostConstants;
+  return true;
+}
+
+VkResult CommandBuffer::next_words(WordPage& page, uint32_t& index) {
+  if (!active_) {
+    return (attention_ & kQueries) != 0 ? queries_->next_words(page, index)
+                                        : regions_->next_words(page, index);
+  }
+  if (words_.used == words_.page.count) {
+    words_ = {};
+    const VkResult result = active_->open_words(words_);
+    if (result != VK_SUCCESS) return result;
+  }
+  page = words_.page;
+  index = words_.used++;
+  return VK_SUCCESS;
+}
+
+bool CommandBuffer::write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout,
+                                     uint64_t record, uint64_t region) {
+  WordPage page = device_.instrumentation()->words.null_word();
+  uint32_t index = 0;
+  if (record != 0 || region != 0) {
+    const VkResult result = next_words(page, index);
+    if (result != VK_SUCCESS) {
+      fail(result);
+      return false;
+    }
+    page.write(index, record, region);
+    if (!active_ && (attention_ & kQueries) != 0) {
+      queries_->note_words({page, index, record, region});
+    }
+  }
+  const uint32_t dynamic_offset = page.dynamic_offset(index);
+  next().CmdBindDescriptorSets(handle_, point, layout.handle(), layout.reserved_set(), 1, &page.set,
+                               1, &dynamic_offset);
+  return true;
+}
+
+VkShaderStageFlags CommandBuffer::note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
+                                                 uint32_t offset, uint32_t size,
+                                                 const void* values) {
+  const std::shared_ptr<PipelineLayout> known = device_.instrumentation()->layouts.find(layout);
+  if (!known) return stages;
+  if (known->covers_slot()) constants_.keep(*known, offset, size, values);
+  return known->widen(stages, offset);
+}
+
+// The slot's bytes are the application's own in this pipeline's layout, and another pipeline's
+// command wrote over them.
+void CommandBuffer::restore_constants(Bound& bound) {
+  const Pipeline* pipeline = resolve(bound);
+  if (!pipeline || !pipeline->layout || !pipeline->layout->covers_slot()) return;
+  constants_.restore(*pipeline->layout, handle_);
+  attention_ &= ~kLostConstants;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,124 @@
+// Emulated queries and performance overrides in a command buffer.
+#include "counters/state/command_buffer.h"
+#include "counters/state/device.h"
+#include "vk/chain.h"
+
+namespace tally::counters {
+
+void CommandBuffer::update_query_attention() {
+  attention_ &= ~(kQueries | kQueryCommands);
+  if (queries_->active()) attention_ |= kQueryCommands;
+  if (queries_->counts_shaders()) attention_ |= kQueries;
+  bind_wanted_pipelines();
+  note_stale_words();
+}
+
+void CommandBuffer::begin_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
+                                uint32_t index) {
+  queries_->begin(pool, query, index);
+  update_query_attention();
+}
+
+void CommandBuffer::end_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
+                              uint32_t index) {
+  queries_->end(pool, query, index);
+  update_query_attention();
+  flush_queries();
+}
+
+void CommandBuffer::end_query_pass() {
+  queries_->end_pass();
+  flush_queries();
+}
+
+void CommandBuffer::inherit_queries(const VkCommandBufferInheritanceInfo& info) {
+  RenderPassShape shape;
+  if (info.renderPass != VK_NULL_HANDLE) {
+    shape = device_.instrumentation()->render_passes.find(info.renderPass);
+  } else if (const auto* rendering = vk::find_in_chain<VkCommandBufferInheritanceRenderingInfo>(
+                 info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO)) {
+    shape = shape_of({rendering->viewMask});
+  }
+  queries_->inherit(info, shape);
+  update_query_attention();
+}
+
+void CommandBuffer::flush_queries() {
+  if (!queries_ || !queries_->ready()) return;
+  const VkResult result = queries_->flush();
+  if (result != VK_SUCCESS) fail(result);
+  dispatched_ours();
+  note_stale_words();
+}
+
+void CommandBuffer::copy_query_results(const QueryPool& pool, const QueryPool::Request& request,
+                                       VkBuffer target, VkDeviceSize offset) {
+  const VkResult result = queries_->copy_results(pool, request, target, offset);
+  if (result != VK_SUCCESS) fail(result);
+  dispatched_ours();
+  note_stale_words();
+}
+
+void CommandBuffer::drop_actions(bool drop) {
+  if (drop) {
+    attention_ |= kDropped;
+  } else {
+    attention_ &= ~kDropped;
+  }
+}
+
+void CommandBuffer::flush_caches() {
+  if (queries_->in_pass()) {
+    device_.messages().notice(
+        "TALLY-no-flush", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle_),
+        "vkCmdSetPerformanceOverrideINTEL(): caches cannot be flushed inside a render pass");
+    return;
+  }
+  const VkMemoryBarrier all{
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+      .srcAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+      .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+  next().CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &all, 0, nullptr, 0, nullptr);
+}
+
+void CommandBuffer::note_draw(uint64_t vertices, uint64_t instances) {
+  queries_->count(CommandMetric::Draws);
+  Bound& bound = *bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS);
+  const Pipeline* pipeline = resolve(bound);
+  if (!pipeline) return;
+  const DrawFacts facts = dynamic_facts_.applied_to(pipeline->facts.facts);
+  const uint64_t primitives = primitives_of(facts, vertices) * instances;
+  queries_->count(CommandMetric::Vertices, vertices * instances);
+  queries_->count(CommandMetric::Primitives, primitives);
+  if ((facts.stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0) {
+    queries_->count(CommandMetric::Patches, primitives);
+  }
+  if (!keeps_primitives(facts)) return;
+  queries_->count(CommandMetric::LastPrimitives, primitives);
+  if (!facts.rasterizer_discard) queries_->count(CommandMetric::ClippedPrimitives, primitives);
+}
+
+void CommandBuffer::note_dispatch(uint64_t workgroups) {
+  queries_->count(CommandMetric::Dispatches);
+  queries_->count(CommandMetric::Workgroups, workgroups);
+}
+
+void CommandBuffer::note_mesh_draw(uint64_t workgroups) {
+  queries_->count(CommandMetric::Draws);
+  queries_->count(CommandMetric::MeshWorkgroups, workgroups);
+}
+
+void CommandBuffer::note_indirect(CommandMetric metric, const IndirectCommand& command) {
+  queries_->count(metric);
+  DrawFacts facts;
+  if (metric == CommandMetric::Draws) {
+    queries_->count(CommandMetric::IndirectDraws);
+    const Pipeline* pipeline = resolve(*bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS));
+    if (pipeline) facts = dynamic_facts_.applied_to(pipeline->facts.facts);
+  }
+  const VkResult result = queries_->count_indirect(command, facts);
+  if (result != VK_SUCCESS) fail(result);
+}
+
+}  // namespace tally::counters
