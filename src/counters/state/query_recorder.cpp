@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "counters/state/device.h"
-#include "counters/state/query_matrix.h"
 
 namespace tally::counters {
 namespace {
@@ -28,7 +27,7 @@ QueryRecorder::QueryRecorder(Device& device, VkCommandBuffer commands, bool seco
     : device_(device),
       commands_(commands),
       secondary_(secondary),
-      host_blocks_(device.instrumentation()->host_pages),
+      batches_(device.instrumentation()->host_pages),
       word_pages_(device.instrumentation()->words) {}
 
 void QueryRecorder::reset() {
@@ -36,7 +35,6 @@ void QueryRecorder::reset() {
   for (const RecordPage& page : pages_) state.records.release(page);
   pages_.clear();
   word_pages_.reset();
-  host_blocks_.reset();
   used_ = 0;
   words_.clear();
   inherits_ = in_pass_ = suspending_ = false;
@@ -48,14 +46,9 @@ void QueryRecorder::reset() {
   stream_marker_.reset();
   totals_ = {};
   active_.clear();
-  uses_.clear();
+  work_.clear();
   interval_begin_ = 0;
-  finishes_.clear();
-  indirects_.clear();
-  batches_.clear();
-  matrices_.clear();
-  pairs_.clear();
-  kept_programs_.clear();
+  batches_.reset();
   kept_pools_.clear();
 }
 
@@ -76,7 +69,7 @@ void QueryRecorder::inherit(const VkCommandBufferInheritanceInfo& info,
 }
 
 // What is active changes: records from here on are others.
-void QueryRecorder::begin_interval() { interval_begin_ = uses_.size(); }
+void QueryRecorder::begin_interval() { interval_begin_ = work_.uses.size(); }
 
 void QueryRecorder::begin(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index) {
   begin_interval();
@@ -101,14 +94,14 @@ void QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t query, 
                                      pool->end_times(), query);
   }
   const QueryKind& kind = pool->kind();
-  Finish finish{{pool, query}, found->views, static_cast<uint32_t>(errors_ - found->errors), {}};
+  QueryEnd finish{{pool, query}, found->views, static_cast<uint32_t>(errors_ - found->errors), {}};
   for (const QueryRow& row : kind.rows) {
     uint64_t& sum = finish.constants.emplace_back();
     for (const QuerySource& source : row) {
       sum += constant(source, *found);
     }
   }
-  finishes_.push_back(std::move(finish));
+  work_.ends.push_back(std::move(finish));
   if (pool->needs_shaders()) --shader_targets_;
   active_.erase(found);
 }
@@ -143,9 +136,9 @@ VkResult QueryRecorder::reserve(uint64_t bytes, VkDeviceAddress& address) {
   return VK_SUCCESS;
 }
 
-QueryRecorder::Use& QueryRecorder::add_use(const std::shared_ptr<const Program>& program,
-                                           const Record& record) {
-  Use& use = uses_.emplace_back();
+QueryUse& QueryRecorder::add_use(const std::shared_ptr<const Program>& program,
+                                 const Record& record) {
+  QueryUse& use = work_.uses.emplace_back();
   use.program = program;
   use.record = record;
   use.inherited = inherits_;
@@ -157,8 +150,8 @@ QueryRecorder::Use& QueryRecorder::add_use(const std::shared_ptr<const Program>&
 
 VkResult QueryRecorder::record(const std::shared_ptr<const Program>& program, uint32_t shards_log2,
                                Record& record) {
-  for (size_t i = uses_.size(); i > interval_begin_; --i) {
-    const Use& use = uses_[i - 1];
+  for (size_t i = work_.uses.size(); i > interval_begin_; --i) {
+    const QueryUse& use = work_.uses[i - 1];
     if (use.program != program || use.previous != 0) continue;
     record = use.record;
     return VK_SUCCESS;
@@ -184,7 +177,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
     count_error();
     return VK_SUCCESS;
   }
-  Indirect indirect;
+  QueryArguments indirect;
   indirect.inherited = inherits_;
   for (const Active& one : active_) {
     if (!one.pool->indirect_pairs().empty()) {
@@ -213,11 +206,11 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
   }
   indirect.copied = !in_pass_ && !secondary_;
   if (indirect.copied) copy_arguments(indirect);
-  indirects_.push_back(std::move(indirect));
+  work_.arguments.push_back(std::move(indirect));
   return VK_SUCCESS;
 }
 
-void QueryRecorder::copy_arguments(const Indirect& indirect) const {
+void QueryRecorder::copy_arguments(const QueryArguments& indirect) const {
   const DeviceTable& next = device_.next();
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
           kTransferAccess);
@@ -234,8 +227,8 @@ void QueryRecorder::note_words(const Words& words) {
 }
 
 void QueryRecorder::execute(const QueryRecorder& secondary) {
-  for (const Use& use : secondary.uses_) {
-    Use& taken = uses_.emplace_back(use);
+  for (const QueryUse& use : secondary.work_.uses) {
+    QueryUse& taken = work_.uses.emplace_back(use);
     taken.inherited = inherits_;
     if (!use.inherited) continue;
     for (const Active& one : active_) {
@@ -244,15 +237,15 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
       }
     }
   }
-  for (const Indirect& indirect : secondary.indirects_) {
-    Indirect& taken = indirects_.emplace_back(indirect);
+  for (const QueryArguments& indirect : secondary.work_.arguments) {
+    QueryArguments& taken = work_.arguments.emplace_back(indirect);
     taken.inherited = inherits_;
     if (!indirect.inherited) continue;
     for (const Active& one : active_) {
       if (inheritable(one.pool->kind())) taken.targets.push_back({one.pool, one.query});
     }
   }
-  finishes_.insert(finishes_.end(), secondary.finishes_.begin(), secondary.finishes_.end());
+  work_.ends.insert(work_.ends.end(), secondary.work_.ends.begin(), secondary.work_.ends.end());
   for (const auto& pool : secondary.kept_pools_) kept_pools_.push_back(pool);
   for (size_t i = 0; i < kCommandMetrics; ++i) totals_[i] += secondary.totals_[i];
   errors_ += secondary.errors_;
@@ -260,136 +253,6 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
   if (secondary.marker_) marker_ = secondary.marker_;
   if (secondary.stream_marker_) stream_marker_ = secondary.stream_marker_;
   begin_interval();
-}
-
-// Where the GPU reads the numbers; 0 where there are none.
-template <typename Number>
-VkResult QueryRecorder::store(const std::vector<Number>& numbers, VkDeviceAddress& address) {
-  address = 0;
-  if (numbers.empty()) return VK_SUCCESS;
-  HostBlock block;
-  const VkResult result = host_blocks_.take(numbers.size() * sizeof(Number), block);
-  if (result != VK_SUCCESS) return result;
-  block.write(0, numbers.data(), numbers.size() * sizeof(Number));
-  address = block.address;
-  return VK_SUCCESS;
-}
-
-VkResult QueryRecorder::matrix(const StageProgram& stage, const QueryKind& kind,
-                               VkDeviceAddress& address) {
-  const auto [known, added] = matrices_.try_emplace({stage.info.get(), &kind}, 0);
-  if (added) {
-    const VkResult result = store(query_matrix(stage, kind.rows), known->second);
-    if (result != VK_SUCCESS) return result;
-  }
-  address = known->second;
-  return VK_SUCCESS;
-}
-
-VkResult QueryRecorder::make_records(const Use& use, std::vector<probe::QueryRecord>& records) {
-  if (std::ranges::find(kept_programs_, use.program) == kept_programs_.end()) {
-    kept_programs_.push_back(use.program);
-  }
-  for (const StageProgram& stage : use.program->stages) {
-    const bool main = stage.slot == AddressSlot::Main;
-    const uint64_t shard_0 = uint64_t{stage.counters.first_counter} * probe::kCounterBytes;
-    const VkDeviceAddress slot = main ? use.record.main : use.record.fragment;
-    probe::QueryRecord record;
-    record.counters = slot + (shard_0 << use.record.shards_log2);
-    if (use.previous != 0) record.previous = slot + use.previous + shard_0;
-    record.counter_count = stage.info->plan.counter_count;
-    record.stride = stage.counters.stride;
-    record.shards_log2 = use.record.shards_log2;
-    for (const Target& target : use.targets) {
-      const QueryKind& kind = target.pool->kind();
-      VkDeviceAddress address = 0;
-      const VkResult result = matrix(stage, kind, address);
-      if (result != VK_SUCCESS) return result;
-      if (address == 0 || record.target_count == probe::kQueryTargets) continue;
-      record.targets[record.target_count++] = {
-          target.pool->slot(target.query) + probe::kQuerySlotHeader, address,
-          static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0};
-    }
-    // Those without a target are only set to 0.
-    if (record.counter_count != 0) records.push_back(record);
-  }
-  return VK_SUCCESS;
-}
-
-VkResult QueryRecorder::make_finish(const Finish& finish, probe::QueryFinish& result) {
-  const QueryPool& pool = *finish.target.pool;
-  const VkResult stored = store(finish.constants, result.constants);
-  if (stored != VK_SUCCESS) return stored;
-  result.slot = pool.slot(finish.target.query);
-  result.rows = static_cast<uint32_t>(finish.constants.size());
-  result.pass = pool.kind().count_pass;
-  result.time_row = pool.kind().time_row();
-  result.time_pass = pool.kind().time_pass;
-  result.views = std::min(finish.views, pool.count() - finish.target.query);
-  result.slot_bytes = pool.slot_bytes();
-  result.errors = finish.errors;
-  result.all_passes = pool.all_passes();
-  return VK_SUCCESS;
-}
-
-VkResult QueryRecorder::pairs(const QueryPool& pool, VkDeviceAddress& address) {
-  const auto [known, added] = pairs_.try_emplace(&pool.kind(), 0);
-  if (added) {
-    const VkResult result = store(pool.indirect_pairs(), known->second);
-    if (result != VK_SUCCESS) return result;
-  }
-  address = known->second;
-  return VK_SUCCESS;
-}
-
-VkResult QueryRecorder::make_indirect(const Indirect& indirect, probe::QueryIndirect& operation) {
-  operation = indirect.operation;
-  for (const Target& target : indirect.targets) {
-    if (operation.target_count == probe::kQueryTargets) break;
-    probe::QueryTarget& made = operation.targets[operation.target_count];
-    const VkResult result = pairs(*target.pool, made.matrix);
-    if (result != VK_SUCCESS) return result;
-    made.row_count = static_cast<uint32_t>(target.pool->indirect_pairs().size());
-    made.rows = target.pool->slot(target.query) + probe::kQuerySlotHeader;
-    made.pass = target.pool->kind().count_pass;
-    ++operation.target_count;
-  }
-  return VK_SUCCESS;
-}
-
-VkResult QueryRecorder::write_batch(HostBlock& batch, probe::QueryBatch& header) {
-  std::vector<probe::QueryRecord> records;
-  std::vector<probe::QueryFinish> finishes;
-  std::vector<probe::QueryIndirect> indirects;
-  for (const Use& use : uses_) {
-    const VkResult result = make_records(use, records);
-    if (result != VK_SUCCESS) return result;
-  }
-  for (const Finish& finish : finishes_) {
-    if (finish.constants.empty()) continue;
-    const VkResult result = make_finish(finish, finishes.emplace_back());
-    if (result != VK_SUCCESS) return result;
-  }
-  for (const Indirect& indirect : indirects_) {
-    const VkResult result = make_indirect(indirect, indirects.emplace_back());
-    if (result != VK_SUCCESS) return result;
-  }
-  header.records = static_cast<uint32_t>(records.size());
-  header.finishes = static_cast<uint32_t>(finishes.size());
-  header.indirects = static_cast<uint32_t>(indirects.size());
-  if (header.records + header.finishes + header.indirects == 0) return VK_SUCCESS;
-  const size_t record_bytes = records.size() * sizeof(probe::QueryRecord);
-  const size_t finish_bytes = finishes.size() * sizeof(probe::QueryFinish);
-  const size_t indirect_bytes = indirects.size() * sizeof(probe::QueryIndirect);
-  const VkResult result =
-      host_blocks_.take(sizeof header + record_bytes + finish_bytes + indirect_bytes, batch);
-  if (result != VK_SUCCESS) return result;
-  batch.write(0, &header, sizeof header);
-  batch.write(sizeof header, records.data(), record_bytes);
-  batch.write(sizeof header + record_bytes, finishes.data(), finish_bytes);
-  batch.write(sizeof header + record_bytes + finish_bytes, indirects.data(), indirect_bytes);
-  batches_.push_back(batch);
-  return VK_SUCCESS;
 }
 
 void QueryRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
@@ -401,7 +264,7 @@ void QueryRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPi
 
 // The timestamps are then reset: the commands may be submitted again, for another pass.
 void QueryRecorder::copy_times() const {
-  for (const Finish& finish : finishes_) {
+  for (const QueryEnd& finish : work_.ends) {
     const QueryPool& pool = *finish.target.pool;
     if (pool.begin_times() == VK_NULL_HANDLE) continue;
     const uint32_t query = finish.target.query;
@@ -419,7 +282,7 @@ void QueryRecorder::copy_times() const {
 }
 
 // A query that only has a status: also on queues that can do no more than copy.
-void QueryRecorder::finish_without_rows(const Finish& finish) const {
+void QueryRecorder::finish_without_rows(const QueryEnd& finish) const {
   const QueryPool& pool = *finish.target.pool;
   const uint32_t last = std::min(finish.target.query + finish.views, pool.count());
   for (uint32_t query = finish.target.query; query < last; ++query) {
@@ -434,24 +297,22 @@ VkResult QueryRecorder::flush() {
   HostBlock batch;
   probe::QueryBatch header;
   VkResult result = device_.queries()->programs.prepare();
-  if (result == VK_SUCCESS) result = write_batch(batch, header);
+  if (result == VK_SUCCESS) result = batches_.write(work_, batch, header);
   if (result == VK_SUCCESS) record_flush(programs, batch.address, header);
-  uses_.clear();
-  finishes_.clear();
-  indirects_.clear();
+  work_.clear();
   begin_interval();
   return result;
 }
 
 void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
                                  const probe::QueryBatch& header) const {
-  for (const Indirect& indirect : indirects_) {
+  for (const QueryArguments& indirect : work_.arguments) {
     if (!indirect.copied) copy_arguments(indirect);
   }
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
           kAnyAccess);
   copy_times();
-  for (const Finish& finish : finishes_) {
+  for (const QueryEnd& finish : work_.ends) {
     if (finish.constants.empty()) finish_without_rows(finish);
   }
   if (header.records != 0) programs.add_records(commands_, batch, header.records);
@@ -478,32 +339,9 @@ VkResult QueryRecorder::copy_results(const QueryPool& pool, const QueryPool::Req
   pages_.push_back(page);
   used_ = page.size;
 
-  using Flags = probe::QueryCopy::Flags;
-  const QueryKind& kind = pool.kind();
-  probe::QueryCopy copy;
-  copy.slots = pool.slot(request.first);
-  copy.output = page.address;
-  copy.slot_bytes = pool.slot_bytes();
-  copy.output_words = static_cast<uint32_t>(bytes / sizeof(uint32_t));
-  copy.count = request.count;
-  const auto flag = [&](bool set, Flags bit) { copy.flags |= set ? bit : 0u; };
-  flag((request.flags & VK_QUERY_RESULT_64_BIT) != 0, Flags::k64Bit);
-  flag((request.flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT) != 0, Flags::kAvailability);
-  flag((request.flags & VK_QUERY_RESULT_WITH_STATUS_BIT_KHR) != 0, Flags::kStatus);
-  flag(kind.typed, Flags::kTyped);
-  copy.results = static_cast<uint32_t>(kind.results.size());
-  copy.all_passes = pool.all_passes();
-  std::vector<probe::QueryConversion> conversions;
-  for (const QueryResult& one : kind.results) {
-    conversions.push_back({one.row, one.divisor.value_or(probe::QueryConversion::kNoDivisor),
-                           one.scale, static_cast<uint32_t>(one.storage)});
-  }
   HostBlock parameters;
-  const size_t table_bytes = conversions.size() * sizeof(probe::QueryConversion);
-  result = host_blocks_.take(sizeof copy + table_bytes, parameters);
+  result = batches_.write_copy(pool, request, page.address, parameters);
   if (result != VK_SUCCESS) return result;
-  parameters.write(0, &copy, sizeof copy);
-  parameters.write(sizeof copy, conversions.data(), table_bytes);
 
   // Work that made the queries available came before, and wrote through shaders or copies.
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
@@ -523,7 +361,7 @@ VkResult QueryRecorder::copy_results(const QueryPool& pool, const QueryPool::Req
 }
 
 void QueryRecorder::set_pass(uint32_t pass) {
-  for (const HostBlock& batch : batches_) batch.write(0, &pass, sizeof pass);
+  batches_.set_pass(pass);
   for (const Words& words : words_) {
     words.page.write(words.index, pass == 0 ? words.record : 0, words.region);
   }

@@ -13,16 +13,15 @@
 #include <vulkan/vulkan_core.h>
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "counters/memory/host_blocks.h"
 #include "counters/memory/record_pool.h"
 #include "counters/memory/word_pages.h"
 #include "counters/shader/program.h"
 #include "counters/state/indirect_counts.h"
+#include "counters/state/query_batch.h"
 #include "counters/state/query_pool.h"
 #include "counters/state/render_passes.h"
 
@@ -60,12 +59,8 @@ class QueryRecorder {
   // A command ran that should have been counted, and was not.
   void count_error() { ++errors_; }
 
-  // The record of the commands with this program: the address of each slot's, without shards.
-  struct Record {
-    VkDeviceAddress main = 0;
-    VkDeviceAddress fragment = 0;
-    uint32_t shards_log2 = 0;
-  };
+  using Record = SharedRecord;
+  // The record of the commands with this program.
   VkResult record(const std::shared_ptr<const Program>& program, uint32_t shards_log2,
                   Record& record);
   // A record that others read too, with as much zeroed memory behind it for what was read before.
@@ -92,7 +87,7 @@ class QueryRecorder {
   // Whether there is something to work out that may be worked out here.
   bool in_pass() const { return in_pass_; }
   bool ready() const { return pending() && !in_pass_ && !secondary_; }
-  bool pending() const { return !uses_.empty() || !finishes_.empty() || !indirects_.empty(); }
+  bool pending() const { return !work_.empty(); }
   // Records the commands for it. They change what is bound.
   VkResult flush();
 
@@ -112,55 +107,15 @@ class QueryRecorder {
     uint64_t errors = 0;  // before
     std::array<uint64_t, kCommandMetrics> totals{};
   };
-  struct Target {
-    std::shared_ptr<QueryPool> pool;
-    uint32_t query = 0;
-  };
-  // A record that commands counted into, and for whom.
-  struct Use {
-    std::shared_ptr<const Program> program;
-    Record record;
-    uint64_t previous = 0;   // bytes behind the record; 0: not shared
-    bool inherited = false;  // also for the queries of whoever executes this
-    std::vector<Target> targets;
-  };
-  struct Finish {
-    Target target;
-    uint32_t views = 1;
-    uint32_t errors = 0;
-    std::vector<uint64_t> constants;
-  };
-
-  // A command with arguments in a buffer, and for whom it is counted.
-  struct Indirect {
-    probe::QueryIndirect operation;
-    std::vector<Target> targets;
-    bool inherited = false;
-    VkBuffer target = VK_NULL_HANDLE;  // where the copies of the arguments go
-    VkBuffer buffer = VK_NULL_HANDLE;
-    VkBufferCopy arguments{};
-    VkBuffer count_buffer = VK_NULL_HANDLE;
-    VkBufferCopy count{};
-    bool copied = false;
-  };
-
   uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();
-  void copy_arguments(const Indirect& indirect) const;
-  VkResult pairs(const QueryPool& pool, VkDeviceAddress& address);
-  VkResult make_indirect(const Indirect& indirect, probe::QueryIndirect& result);
-  Use& add_use(const std::shared_ptr<const Program>& program, const Record& record);
+  void copy_arguments(const QueryArguments& indirect) const;
+  QueryUse& add_use(const std::shared_ptr<const Program>& program, const Record& record);
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
-  template <typename Number>
-  VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
-  VkResult matrix(const StageProgram& stage, const QueryKind& kind, VkDeviceAddress& address);
-  VkResult write_batch(HostBlock& batch, probe::QueryBatch& header);
-  VkResult make_records(const Use& use, std::vector<probe::QueryRecord>& records);
-  VkResult make_finish(const Finish& finish, probe::QueryFinish& result);
   void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
                     const probe::QueryBatch& header) const;
   void copy_times() const;
-  void finish_without_rows(const Finish& finish) const;
+  void finish_without_rows(const QueryEnd& finish) const;
   void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
                VkAccessFlags uses) const;
 
@@ -178,19 +133,12 @@ class QueryRecorder {
   std::optional<uint32_t> stream_marker_;
   std::array<uint64_t, kCommandMetrics> totals_{};
   std::vector<Active> active_;
-  std::vector<Use> uses_;
+  QueryWork work_;
   size_t interval_begin_ = 0;  // first use of the current interval
-  std::vector<Finish> finishes_;
-  std::vector<Indirect> indirects_;
-  std::vector<HostBlock> batches_;
-  // By stage and what is asked of it.
-  std::map<std::pair<const StageInfo*, const QueryKind*>, VkDeviceAddress> matrices_;
-  std::map<const QueryKind*, VkDeviceAddress> pairs_;
-  std::vector<std::shared_ptr<const Program>> kept_programs_;  // what the keys point into
   std::vector<std::shared_ptr<QueryPool>> kept_pools_;
   std::vector<RecordPage> pages_;
   VkDeviceSize used_ = 0;  // of the last page
-  HostBlocks host_blocks_;
+  QueryBatches batches_;
   WordPages word_pages_;
   std::vector<Words> words_;  // only where there are performance queries
 };

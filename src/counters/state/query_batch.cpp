@@ -1,0 +1,182 @@
+#include "counters/state/query_batch.h"
+
+#include <algorithm>
+
+#include "counters/state/query_matrix.h"
+
+namespace tally::counters {
+
+void QueryBatches::reset() {
+  blocks_.reset();
+  batches_.clear();
+  matrices_.clear();
+  pairs_.clear();
+  kept_programs_.clear();
+}
+
+// Where the GPU reads the numbers; 0 where there are none.
+template <typename Number>
+VkResult QueryBatches::store(const std::vector<Number>& numbers, VkDeviceAddress& address) {
+  address = 0;
+  if (numbers.empty()) return VK_SUCCESS;
+  HostBlock block;
+  const VkResult result = blocks_.take(numbers.size() * sizeof(Number), block);
+  if (result != VK_SUCCESS) return result;
+  block.write(0, numbers.data(), numbers.size() * sizeof(Number));
+  address = block.address;
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::matrix(const StageProgram& stage, const QueryKind& kind,
+                              VkDeviceAddress& address) {
+  const auto [known, added] = matrices_.try_emplace({stage.info.get(), &kind}, 0);
+  if (added) {
+    const VkResult result = store(query_matrix(stage, kind.rows), known->second);
+    if (result != VK_SUCCESS) return result;
+  }
+  address = known->second;
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::make_records(const QueryUse& use, std::vector<probe::QueryRecord>& records) {
+  if (std::ranges::find(kept_programs_, use.program) == kept_programs_.end()) {
+    kept_programs_.push_back(use.program);
+  }
+  for (const StageProgram& stage : use.program->stages) {
+    const bool main = stage.slot == AddressSlot::Main;
+    const uint64_t shard_0 = uint64_t{stage.counters.first_counter} * probe::kCounterBytes;
+    const VkDeviceAddress slot = main ? use.record.main : use.record.fragment;
+    probe::QueryRecord record;
+    record.counters = slot + (shard_0 << use.record.shards_log2);
+    if (use.previous != 0) record.previous = slot + use.previous + shard_0;
+    record.counter_count = stage.info->plan.counter_count;
+    record.stride = stage.counters.stride;
+    record.shards_log2 = use.record.shards_log2;
+    for (const QueryTarget& target : use.targets) {
+      const QueryKind& kind = target.pool->kind();
+      VkDeviceAddress address = 0;
+      const VkResult result = matrix(stage, kind, address);
+      if (result != VK_SUCCESS) return result;
+      if (address == 0 || record.target_count == probe::kQueryTargets) continue;
+      record.targets[record.target_count++] = {
+          target.pool->slot(target.query) + probe::kQuerySlotHeader, address,
+          static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0};
+    }
+    // Those without a target are only set to 0.
+    if (record.counter_count != 0) records.push_back(record);
+  }
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::make_finish(const QueryEnd& end, probe::QueryFinish& result) {
+  const QueryPool& pool = *end.target.pool;
+  const VkResult stored = store(end.constants, result.constants);
+  if (stored != VK_SUCCESS) return stored;
+  result.slot = pool.slot(end.target.query);
+  result.rows = static_cast<uint32_t>(end.constants.size());
+  result.pass = pool.kind().count_pass;
+  result.time_row = pool.kind().time_row();
+  result.time_pass = pool.kind().time_pass;
+  result.views = std::min(end.views, pool.count() - end.target.query);
+  result.slot_bytes = pool.slot_bytes();
+  result.errors = end.errors;
+  result.all_passes = pool.all_passes();
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::pairs(const QueryPool& pool, VkDeviceAddress& address) {
+  const auto [known, added] = pairs_.try_emplace(&pool.kind(), 0);
+  if (added) {
+    const VkResult result = store(pool.indirect_pairs(), known->second);
+    if (result != VK_SUCCESS) return result;
+  }
+  address = known->second;
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::make_indirect(const QueryArguments& arguments,
+                                     probe::QueryIndirect& operation) {
+  operation = arguments.operation;
+  for (const QueryTarget& target : arguments.targets) {
+    if (operation.target_count == probe::kQueryTargets) break;
+    probe::QueryTarget& made = operation.targets[operation.target_count];
+    const VkResult result = pairs(*target.pool, made.matrix);
+    if (result != VK_SUCCESS) return result;
+    made.row_count = static_cast<uint32_t>(target.pool->indirect_pairs().size());
+    made.rows = target.pool->slot(target.query) + probe::kQuerySlotHeader;
+    made.pass = target.pool->kind().count_pass;
+    ++operation.target_count;
+  }
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header) {
+  std::vector<probe::QueryRecord> records;
+  std::vector<probe::QueryFinish> finishes;
+  std::vector<probe::QueryIndirect> indirects;
+  for (const QueryUse& use : work.uses) {
+    const VkResult result = make_records(use, records);
+    if (result != VK_SUCCESS) return result;
+  }
+  for (const QueryEnd& end : work.ends) {
+    if (end.constants.empty()) continue;
+    const VkResult result = make_finish(end, finishes.emplace_back());
+    if (result != VK_SUCCESS) return result;
+  }
+  for (const QueryArguments& arguments : work.arguments) {
+    const VkResult result = make_indirect(arguments, indirects.emplace_back());
+    if (result != VK_SUCCESS) return result;
+  }
+  header.records = static_cast<uint32_t>(records.size());
+  header.finishes = static_cast<uint32_t>(finishes.size());
+  header.indirects = static_cast<uint32_t>(indirects.size());
+  if (header.records + header.finishes + header.indirects == 0) return VK_SUCCESS;
+  const size_t record_bytes = records.size() * sizeof(probe::QueryRecord);
+  const size_t finish_bytes = finishes.size() * sizeof(probe::QueryFinish);
+  const size_t indirect_bytes = indirects.size() * sizeof(probe::QueryIndirect);
+  const VkResult result =
+      blocks_.take(sizeof header + record_bytes + finish_bytes + indirect_bytes, batch);
+  if (result != VK_SUCCESS) return result;
+  batch.write(0, &header, sizeof header);
+  batch.write(sizeof header, records.data(), record_bytes);
+  batch.write(sizeof header + record_bytes, finishes.data(), finish_bytes);
+  batch.write(sizeof header + record_bytes + finish_bytes, indirects.data(), indirect_bytes);
+  batches_.push_back(batch);
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Request& request,
+                                  VkDeviceAddress output, HostBlock& parameters) {
+  using Flags = probe::QueryCopy::Flags;
+  const QueryKind& kind = pool.kind();
+  probe::QueryCopy copy;
+  copy.slots = pool.slot(request.first);
+  copy.output = output;
+  copy.slot_bytes = pool.slot_bytes();
+  copy.output_words = static_cast<uint32_t>(pool.result_bytes(request.flags) / sizeof(uint32_t));
+  copy.count = request.count;
+  const auto flag = [&](bool set, Flags bit) { copy.flags |= set ? bit : 0u; };
+  flag((request.flags & VK_QUERY_RESULT_64_BIT) != 0, Flags::k64Bit);
+  flag((request.flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT) != 0, Flags::kAvailability);
+  flag((request.flags & VK_QUERY_RESULT_WITH_STATUS_BIT_KHR) != 0, Flags::kStatus);
+  flag(kind.typed, Flags::kTyped);
+  copy.results = static_cast<uint32_t>(kind.results.size());
+  copy.all_passes = pool.all_passes();
+  std::vector<probe::QueryConversion> conversions;
+  for (const QueryResult& one : kind.results) {
+    conversions.push_back({one.row, one.divisor.value_or(probe::QueryConversion::kNoDivisor),
+                           one.scale, static_cast<uint32_t>(one.storage)});
+  }
+  const size_t table_bytes = conversions.size() * sizeof(probe::QueryConversion);
+  const VkResult result = blocks_.take(sizeof copy + table_bytes, parameters);
+  if (result != VK_SUCCESS) return result;
+  parameters.write(0, &copy, sizeof copy);
+  parameters.write(sizeof copy, conversions.data(), table_bytes);
+  return VK_SUCCESS;
+}
+
+void QueryBatches::set_pass(uint32_t pass) const {
+  for (const HostBlock& batch : batches_) batch.write(0, &pass, sizeof pass);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,105 @@
+// What the GPU is told of emulated queries at one place of a command buffer: which records counted
+// for which queries, which queries have ended, and which commands have arguments in buffers; and
+// how that is written into memory for the programs of shader/query_programs.h.
+//
+// Used by one thread at a time, as the command buffer is. The memory goes back at reset().
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "counters/memory/host_blocks.h"
+#include "counters/shader/program.h"
+#include "counters/state/query_pool.h"
+
+namespace tally::counters {
+
+// The record of commands with one program: the address of each slot's, without shards.
+struct SharedRecord {
+  VkDeviceAddress main = 0;
+  VkDeviceAddress fragment = 0;
+  uint32_t shards_log2 = 0;
+};
+
+struct QueryTarget {
+  std::shared_ptr<QueryPool> pool;
+  uint32_t query = 0;
+};
+
+// A record that commands counted into, and for whom.
+struct QueryUse {
+  std::shared_ptr<const Program> program;
+  SharedRecord record;
+  uint64_t previous = 0;   // bytes behind the record; 0: not shared
+  bool inherited = false;  // also for the queries of whoever executes this
+  std::vector<QueryTarget> targets;
+};
+
+// A query that has ended.
+struct QueryEnd {
+  QueryTarget target;
+  uint32_t views = 1;
+  uint32_t errors = 0;
+  std::vector<uint64_t> constants;
+};
+
+// A command with arguments in a buffer, and for whom it is counted.
+struct QueryArguments {
+  probe::QueryIndirect operation;
+  std::vector<QueryTarget> targets;
+  bool inherited = false;
+  VkBuffer target = VK_NULL_HANDLE;  // where the copies of the arguments go
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkBufferCopy arguments{};
+  VkBuffer count_buffer = VK_NULL_HANDLE;
+  VkBufferCopy count{};
+  bool copied = false;
+};
+
+struct QueryWork {
+  std::vector<QueryUse> uses;
+  std::vector<QueryEnd> ends;
+  std::vector<QueryArguments> arguments;
+
+  bool empty() const { return uses.empty() && ends.empty() && arguments.empty(); }
+  void clear() {
+    uses.clear();
+    ends.clear();
+    arguments.clear();
+  }
+};
+
+class QueryBatches {
+ public:
+  explicit QueryBatches(RecordPool& pool) : blocks_(pool) {}
+
+  void reset();
+  // Of work that is nothing there is no batch.
+  VkResult write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header);
+  // The parameters of a copy of results to `output`.
+  VkResult write_copy(const QueryPool& pool, const QueryPool::Request& request,
+                      VkDeviceAddress output, HostBlock& parameters);
+  // Before a submission: which pass of performance queries it makes.
+  void set_pass(uint32_t pass) const;
+
+ private:
+  template <typename Number>
+  VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
+  VkResult matrix(const StageProgram& stage, const QueryKind& kind, VkDeviceAddress& address);
+  VkResult pairs(const QueryPool& pool, VkDeviceAddress& address);
+  VkResult make_records(const QueryUse& use, std::vector<probe::QueryRecord>& records);
+  VkResult make_finish(const QueryEnd& end, probe::QueryFinish& result);
+  VkResult make_indirect(const QueryArguments& arguments, probe::QueryIndirect& operation);
+
+  HostBlocks blocks_;
+  std::vector<HostBlock> batches_;
+  // By stage and what is asked of it.
+  std::map<std::pair<const StageInfo*, const QueryKind*>, VkDeviceAddress> matrices_;
+  std::map<const QueryKind*, VkDeviceAddress> pairs_;
+  std::vector<std::shared_ptr<const Program>> kept_programs_;  // what the keys point into
+};
+
+}  // namespace tally::counters
