@@ -1,4 +1,4 @@
-// The life of queries: reset, active, available; over command buffers, passes and submissions.
+// Query operation: reset, active, available; over command buffers, passes and submissions.
 #include "full_screen.vert.h"
 #include "plain.frag.h"
 #include "queries/kit.h"
@@ -11,7 +11,7 @@ constexpr VkQueryPipelineStatisticFlags kInvocations =
     VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
 constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
 
-class QueryLifetime : public QueriesTest {
+class QueryOperation : public QueriesTest {
  protected:
   VkResult state_of(const Queries& queries, uint32_t query = 0) {
     uint64_t number = 0;
@@ -20,7 +20,7 @@ class QueryLifetime : public QueriesTest {
   }
 };
 
-TEST_F(QueryLifetime, resetting_makes_a_query_unavailable_and_its_end_available) {
+TEST_F(QueryOperation, resetting_makes_a_query_unavailable_and_its_end_available) {
   start();
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 2, kInvocations);
@@ -37,7 +37,7 @@ TEST_F(QueryLifetime, resetting_makes_a_query_unavailable_and_its_end_available)
   EXPECT_EQ(state_of(queries, 1), VK_NOT_READY);
 }
 
-TEST_F(QueryLifetime, the_host_resets_as_commands_do) {
+TEST_F(QueryOperation, the_host_resets_as_commands_do) {
   start();
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
@@ -55,7 +55,7 @@ TEST_F(QueryLifetime, the_host_resets_as_commands_do) {
   EXPECT_EQ(queries.read()[0], 16u);
 }
 
-TEST_F(QueryLifetime, a_command_buffer_that_is_submitted_again_counts_again) {
+TEST_F(QueryOperation, a_command_buffer_that_is_submitted_again_counts_again) {
   start();
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
@@ -71,7 +71,7 @@ TEST_F(QueryLifetime, a_command_buffer_that_is_submitted_again_counts_again) {
   }
 }
 
-TEST_F(QueryLifetime, only_work_between_begin_and_end_counts) {
+TEST_F(QueryOperation, only_work_between_begin_and_end_counts) {
   start();
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 2, kInvocations);
@@ -91,7 +91,7 @@ TEST_F(QueryLifetime, only_work_between_begin_and_end_counts) {
   EXPECT_EQ(queries.read(1)[0], 40u);
 }
 
-TEST_F(QueryLifetime, queries_of_several_types_overlap) {
+TEST_F(QueryOperation, queries_of_several_types_overlap) {
   start();
   const Pipeline pipeline = make_graphics(
       {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
@@ -117,7 +117,7 @@ TEST_F(QueryLifetime, queries_of_several_types_overlap) {
   EXPECT_EQ(fragments.read()[0], 3u * 64 * 64);
 }
 
-TEST_F(QueryLifetime, secondary_command_buffers_go_on_with_the_primarys_query) {
+TEST_F(QueryOperation, secondary_command_buffers_go_on_with_the_primarys_query) {
   start();
   ASSERT_TRUE(context().features().inheritedQueries);  // the layer's, where the driver has none
   const Pipeline pipeline = make_work();
@@ -149,7 +149,7 @@ TEST_F(QueryLifetime, secondary_command_buffers_go_on_with_the_primarys_query) {
   }
 }
 
-TEST_F(QueryLifetime, secondary_command_buffers_have_queries_of_their_own) {
+TEST_F(QueryOperation, secondary_command_buffers_have_queries_of_their_own) {
   start();
   const Pipeline pipeline = make_graphics(
       {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
@@ -192,7 +192,7 @@ TEST_F(QueryLifetime, secondary_command_buffers_have_queries_of_their_own) {
   EXPECT_EQ(queries.read()[0], 64u * 64);
 }
 
-TEST_F(QueryLifetime, multiview_uses_a_query_for_each_view) {
+TEST_F(QueryOperation, multiview_uses_a_query_for_each_view) {
   start();
   const RenderTarget target(context(), {.view_mask = 3});
   GraphicsPipelineInfo views;
@@ -214,7 +214,7 @@ TEST_F(QueryLifetime, multiview_uses_a_query_for_each_view) {
   EXPECT_EQ(state_of(queries, 2), VK_NOT_READY);
 }
 
-TEST_F(QueryLifetime, names_and_private_data_work_on_emulated_pools) {
+TEST_F(QueryOperation, names_and_private_data_work_on_emulated_pools) {
   start(true, {.instance_extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME}});
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const VkDebugUtilsObjectNameInfoEXT name{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
@@ -226,7 +226,7 @@ TEST_F(QueryLifetime, names_and_private_data_work_on_emulated_pools) {
 }
 
 // Against the rules, and often done.
-TEST_F(QueryLifetime, a_device_may_go_before_its_command_buffers) {
+TEST_F(QueryOperation, a_device_may_go_before_its_command_buffers) {
   if (validation_wanted()) GTEST_SKIP() << "the validation layer would say so";
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the driver's objects leak";
@@ -253,7 +253,7 @@ TEST_F(QueryLifetime, a_device_may_go_before_its_command_buffers) {
   vkCmdEndQuery(commands, pool, 0);
 }
 
-TEST_F(QueryLifetime, instrumentation_and_queries_count_the_same_work) {
+TEST_F(QueryOperation, instrumentation_and_queries_count_the_same_work) {
   VkPhysicalDeviceShaderInstrumentationFeaturesARM feature = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
   start(true, {.device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},
