@@ -1,8 +1,7 @@
 // Query operation: reset, active, available; over command buffers, passes and submissions.
 #include "full_screen.vert.h"
 #include "plain.frag.h"
-#include "queries/kit.h"
-#include "support/environment.h"
+#include "queries/scenes.h"
 
 namespace tally::test {
 namespace {
@@ -11,8 +10,13 @@ constexpr VkQueryPipelineStatisticFlags kInvocations =
     VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
 constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
 
-class QueryOperation : public QueriesTest {
+class QueryOperation : public EverySource {
  protected:
+  void SetUp() override {
+    start_source();
+    if (!context().features().pipelineStatisticsQuery) GTEST_SKIP() << "the driver has none";
+  }
+
   VkResult state_of(const Queries& queries, uint32_t query = 0) {
     uint64_t number = 0;
     return vkGetQueryPoolResults(context().device(), queries, query, 1, sizeof number, &number,
@@ -20,8 +24,7 @@ class QueryOperation : public QueriesTest {
   }
 };
 
-TEST_F(QueryOperation, resetting_makes_a_query_unavailable_and_its_end_available) {
-  start();
+TEST_P(QueryOperation, resetting_makes_a_query_unavailable_and_its_end_available) {
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 2, kInvocations);
   context().run([&](VkCommandBuffer commands) {
@@ -37,8 +40,7 @@ TEST_F(QueryOperation, resetting_makes_a_query_unavailable_and_its_end_available
   EXPECT_EQ(state_of(queries, 1), VK_NOT_READY);
 }
 
-TEST_F(QueryOperation, the_host_resets_as_commands_do) {
-  start();
+TEST_P(QueryOperation, the_host_resets_as_commands_do) {
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const auto record = [&](VkCommandBuffer commands) {
@@ -55,8 +57,7 @@ TEST_F(QueryOperation, the_host_resets_as_commands_do) {
   EXPECT_EQ(queries.read()[0], 16u);
 }
 
-TEST_F(QueryOperation, a_command_buffer_that_is_submitted_again_counts_again) {
-  start();
+TEST_P(QueryOperation, a_command_buffer_that_is_submitted_again_counts_again) {
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
   VkCommandBuffer commands = context().begin_commands(0);
@@ -71,8 +72,10 @@ TEST_F(QueryOperation, a_command_buffer_that_is_submitted_again_counts_again) {
   }
 }
 
-TEST_F(QueryOperation, only_work_between_begin_and_end_counts) {
-  start();
+TEST_P(QueryOperation, only_work_between_begin_and_end_counts) {
+  if (!emulated() && driver_name() == "lavapipe") {
+    GTEST_SKIP() << "lavapipe 22.3 crashes where a dispatch stands before a statistics query";
+  }
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 2, kInvocations);
   context().run([&](VkCommandBuffer commands) {
@@ -91,35 +94,36 @@ TEST_F(QueryOperation, only_work_between_begin_and_end_counts) {
   EXPECT_EQ(queries.read(1)[0], 40u);
 }
 
-TEST_F(QueryOperation, queries_of_several_types_overlap) {
-  start();
+TEST_P(QueryOperation, queries_of_several_types_overlap) {
   const Pipeline pipeline = make_graphics(
       {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
   const RenderTarget target(context());
   const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION);
-  const Queries fragments(context(), kStatistics, 1,
-                          VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  const Queries clipped(context(), kStatistics, 1,
+                        VK_QUERY_PIPELINE_STATISTIC_CLIPPING_INVOCATIONS_BIT);
   context().run([&](VkCommandBuffer commands) {
     samples.reset(commands);
-    fragments.reset(commands);
+    clipped.reset(commands);
     target.begin(commands);
     vkCmdBindPipeline(commands, kGraphics, pipeline);
     samples.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
     vkCmdDraw(commands, 3, 1, 0, 0);
-    fragments.begin(commands);
+    clipped.begin(commands);
     vkCmdDraw(commands, 3, 1, 0, 0);
     samples.end(commands);
     vkCmdDraw(commands, 3, 2, 0, 0);
-    fragments.end(commands);
+    clipped.end(commands);
     target.end(commands);
   });
   EXPECT_EQ(samples.read()[0], 2u * 64 * 64);
-  EXPECT_EQ(fragments.read()[0], 3u * 64 * 64);
+  EXPECT_EQ(clipped.read()[0], 3u);
 }
 
-TEST_F(QueryOperation, secondary_command_buffers_go_on_with_the_primarys_query) {
-  start();
-  ASSERT_TRUE(context().features().inheritedQueries);  // the layer's, where the driver has none
+TEST_P(QueryOperation, secondary_command_buffers_go_on_with_the_primarys_query) {
+  if (!context().features().inheritedQueries) {
+    ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
+    GTEST_SKIP() << "the driver has none";
+  }
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
@@ -149,8 +153,7 @@ TEST_F(QueryOperation, secondary_command_buffers_go_on_with_the_primarys_query) 
   }
 }
 
-TEST_F(QueryOperation, secondary_command_buffers_have_queries_of_their_own) {
-  start();
+TEST_P(QueryOperation, secondary_command_buffers_have_queries_of_their_own) {
   const Pipeline pipeline = make_graphics(
       {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
   const RenderTarget target(context());
@@ -192,29 +195,11 @@ TEST_F(QueryOperation, secondary_command_buffers_have_queries_of_their_own) {
   EXPECT_EQ(queries.read()[0], 64u * 64);
 }
 
-TEST_F(QueryOperation, multiview_uses_a_query_for_each_view) {
-  start();
-  const RenderTarget target(context(), {.view_mask = 3});
-  GraphicsPipelineInfo views;
-  views.view_mask = 3;
-  const Pipeline pipeline = make_graphics(
-      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}},
-      views);
-  const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION, 3);
-  context().run([&](VkCommandBuffer commands) {
-    queries.reset(commands);
-    target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, pipeline);
-    queries.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
-    vkCmdDraw(commands, 3, 1, 0, 0);
-    queries.end(commands);
-    target.end(commands);
-  });
-  EXPECT_EQ(queries.read(0)[0] + queries.read(1)[0], 2u * 64 * 64);
-  EXPECT_EQ(state_of(queries, 2), VK_NOT_READY);
-}
+TALLY_EVERY_SOURCE(QueryOperation);
 
-TEST_F(QueryOperation, names_and_private_data_work_on_emulated_pools) {
+class EmulatedOperation : public QueriesTest {};
+
+TEST_F(EmulatedOperation, names_and_private_data_work_on_emulated_pools) {
   start(true, {.instance_extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME}});
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const VkDebugUtilsObjectNameInfoEXT name{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
@@ -226,7 +211,7 @@ TEST_F(QueryOperation, names_and_private_data_work_on_emulated_pools) {
 }
 
 // Against the rules, and often done.
-TEST_F(QueryOperation, a_device_may_go_before_its_command_buffers) {
+TEST_F(EmulatedOperation, a_device_may_go_before_its_command_buffers) {
   if (validation_wanted()) GTEST_SKIP() << "the validation layer would say so";
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the driver's objects leak";
@@ -253,7 +238,7 @@ TEST_F(QueryOperation, a_device_may_go_before_its_command_buffers) {
   vkCmdEndQuery(commands, pool, 0);
 }
 
-TEST_F(QueryOperation, instrumentation_and_queries_count_the_same_work) {
+TEST_F(EmulatedOperation, instrumentation_and_queries_count_the_same_work) {
   VkPhysicalDeviceShaderInstrumentationFeaturesARM feature = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
   start(true, {.device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},

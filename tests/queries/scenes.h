@@ -85,4 +85,23 @@ class QueryTypes : public QueriesTest {
   static bool has(const std::vector<uint64_t>& numbers) { return !numbers.empty(); }
 };
 
+// The same test on the driver's own queries, without the layer, and on those that the layer
+// emulates.
+enum class Source { Native, Emulated };
+
+inline std::string name_of(Source source) {
+  return source == Source::Native ? "native" : "emulated";
+}
+
+class EverySource : public QueryTypes, public testing::WithParamInterface<Source> {
+ protected:
+  bool emulated() const { return GetParam() == Source::Emulated; }
+  Context& start_source(ContextOptions options = {}) { return start(emulated(), options); }
+};
+
+// The tests of a suite derived from EverySource, each of both sources.
+#define TALLY_EVERY_SOURCE(suite)                                                      \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values(Source::Native, Source::Emulated), \
+                           [](const auto& one) { return name_of(one.param); })
+
 }  // namespace tally::test
