@@ -237,6 +237,10 @@ constexpr Counter kCounters[] = {
            "Components read from inputs, interpolated, and written to outputs."),
     region(Number::FragmentControlFlow, "fragment_control_flow", "Fragment control flow",
            "Branches, switches, calls, returns, discards and other ends of an invocation."),
+    region(Number::ShaderClock, "shader_clock", "Fragment shader clock",
+           "Ticks of the subgroup's clock from the beginning to the end of the lowest invocation "
+           "that is no helper, over all subgroups; what Tally itself counts takes part.",
+           Unit::Cycles),
 
     query(Number::GpuTime, "gpu_time", "GPU time", kTime, Unit::Nanoseconds, Storage::Uint64,
           "Time from the query's begin to its end by the device's timestamps. A query that has "

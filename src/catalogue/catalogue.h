@@ -138,6 +138,7 @@ enum class Number : uint32_t {
   FragmentAtomics,
   FragmentVaryings,
   FragmentControlFlow,
+  ShaderClock,
 
   GpuTime = 1024,
   GpuTicks,

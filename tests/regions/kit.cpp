@@ -22,6 +22,20 @@ VkPhysicalDevicePerformanceCountersByRegionPropertiesARM region_properties(const
   return ours;
 }
 
+bool offers_counter(const Context& context, std::string_view id) {
+  const auto enumerate =
+      reinterpret_cast<PFN_vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM>(
+          vkGetInstanceProcAddr(
+              context.instance(),
+              "vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM"));
+  uint32_t count = 0;
+  check(enumerate(context.gpu(), context.queue_family(), &count, nullptr, nullptr));
+  std::vector<VkPerformanceCounterARM> counters(count, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_ARM});
+  check(enumerate(context.gpu(), context.queue_family(), &count, counters.data(), nullptr));
+  return std::ranges::find(counters, counter_id(id), &VkPerformanceCounterARM::counterID) !=
+         counters.end();
+}
+
 namespace {
 
 uint32_t aligned(uint32_t value, uint32_t alignment) {

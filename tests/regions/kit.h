@@ -28,6 +28,9 @@ struct RectanglePush {
 
 uint32_t counter_id(std::string_view id);
 
+// What the device enumerates.
+bool offers_counter(const Context& context, std::string_view id);
+
 // The buffers of one render pass instance, as an application makes them: with no more usage than
 // the extension asks for. Filled with a pattern, so that what is not written shows.
 class Capture {

@@ -349,7 +349,7 @@ VkResult enumerate_region_counters(VkPhysicalDevice handle, uint32_t family, uin
   std::vector<const catalogue::Counter*> all;
   if (gpu.offers_regions() && family < gpu.queue_families.size() &&
       (gpu.queue_families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0) {
-    all = catalogue::counters_of(catalogue::Scope::Region);
+    all = region_counters(gpu);
   }
   const auto available = static_cast<uint32_t>(all.size());
   if (!counters && !descriptions) {

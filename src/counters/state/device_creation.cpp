@@ -148,6 +148,7 @@ void DeviceCreation::enable_needs() {
   enable_buffer_device_address();
   if (gpu_.int64_atomics) enable_int64_atomics();
   if (regions_feature_enabled_ && gpu_.multiview) enable_multiview();
+  if (regions_feature_enabled_ && gpu_.counts_subgroup_clock()) enable_subgroup_clock();
   const auto* libraries = chain_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
@@ -180,6 +181,12 @@ void DeviceCreation::enable_multiview() {
           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES)) {
     set<Own, &Own::multiview>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES);
   }
+}
+
+void DeviceCreation::enable_subgroup_clock() {
+  using Own = VkPhysicalDeviceShaderClockFeaturesKHR;
+  add_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
+  set<Own, &Own::shaderSubgroupClock>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR);
 }
 
 void DeviceCreation::enable_buffer_device_address() {

@@ -65,6 +65,7 @@ class DeviceCreation {
   void enable_needs();
   void enable_core_features();
   void enable_multiview();
+  void enable_subgroup_clock();
   void enable_buffer_device_address();
   void enable_int64_atomics();
   void add_extension(const char* name);

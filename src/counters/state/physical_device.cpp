@@ -65,6 +65,9 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT primitives{};
   query.add(primitives, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
             gpu.has_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME));
+  VkPhysicalDeviceShaderClockFeaturesKHR clock{};
+  query.add(clock, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR,
+            gpu.has_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME));
   query.add(multiview, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, true);
   next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
   const VkPhysicalDeviceFeatures& core = query.head().features;
@@ -79,6 +82,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.mesh_shader = mesh.meshShader == VK_TRUE;
   gpu.mesh_queries = mesh.meshShaderQueries == VK_TRUE;
   gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
+  gpu.subgroup_clock = clock.shaderSubgroupClock == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;
   gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;

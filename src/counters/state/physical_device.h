@@ -28,7 +28,8 @@ struct PhysicalDevice {
   bool geometry_shader = false;
   bool tessellation_shader = false;
   bool multiview = false;
-  VkDriverId driver_id{};  // 0 where it is not told
+  bool subgroup_clock = false;  // VK_KHR_shader_clock's
+  VkDriverId driver_id{};       // 0 where it is not told
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
 
@@ -63,6 +64,9 @@ struct PhysicalDevice {
   // With all of them emulated, whatever the driver says.
   bool offers_inherited_queries(const Options::ForcedQueries& forced) const {
     return offers_queries() && forced.statistics && forced.occlusion && forced.primitives_generated;
+  }
+  bool counts_subgroup_clock() const {
+    return subgroup_clock && (subgroup_stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
   }
   bool offers_regions() const { return !native_regions && missing.empty(); }
   bool offers_performance_queries() const { return !native_performance_queries && missing.empty(); }

@@ -60,10 +60,11 @@ class Checker {
 
   uint32_t accumulator_of(uint32_t counter_id) const {
     const auto all = catalogue::counters_of(catalogue::Scope::Region);
+    const auto offered = region_counters(device_.gpu());
     const auto found = std::ranges::find_if(all, [&](const catalogue::Counter* counter) {
       return static_cast<uint32_t>(counter->number) == counter_id;
     });
-    if (found == all.end()) {
+    if (found == all.end() || std::ranges::find(offered, *found) == offered.end()) {
       report("pCounterIndices-parameter",
              fmt::format("{} is no counter that was enumerated; it reads 0", counter_id));
       return probe::kRegionAccumulators;

@@ -18,12 +18,19 @@ RegionSize default_size(uint32_t subgroup_size) {
 
 }  // namespace
 
+std::vector<const catalogue::Counter*> region_counters(const PhysicalDevice& gpu) {
+  auto counters = catalogue::counters_of(catalogue::Scope::Region);
+  if (!gpu.counts_subgroup_clock()) {
+    std::erase(counters, &catalogue::counter(catalogue::Number::ShaderClock));
+  }
+  return counters;
+}
+
 RegionProperties region_properties(const PhysicalDevice& gpu, const Options& options) {
   RegionProperties properties;
   properties.size = options.region_size.value_or(default_size(gpu.subgroup_size));
   properties.subgroup_size = gpu.subgroup_size;
-  properties.counters =
-      static_cast<uint32_t>(catalogue::counters_of(catalogue::Scope::Region).size());
+  properties.counters = static_cast<uint32_t>(region_counters(gpu).size());
   properties.region_alignment = probe::kRegionAccumulatorBytes;
   properties.row_alignment = probe::kRegionAccumulatorBytes;
   return properties;
@@ -33,6 +40,7 @@ spirv::RegionOptions region_options(const PhysicalDevice& gpu) {
   spirv::RegionOptions options;
   if (gpu.geometry_shader) options.layer_capability = spv::Capability::Geometry;
   options.multiview = gpu.multiview;
+  options.subgroup_clock = gpu.counts_subgroup_clock();
   return options;
 }
 

@@ -15,6 +15,9 @@
 
 namespace tally::counters {
 
+// The counters that a device has, in the catalogue's order.
+std::vector<const catalogue::Counter*> region_counters(const PhysicalDevice& gpu);
+
 // What the extension's properties say of a device.
 struct RegionProperties {
   RegionSize size;

@@ -17,7 +17,8 @@ struct RegionOptions {
   // What a fragment shader may read the layer with (Geometry, ShaderLayer ...): where nothing is
   // given, all is layer 0.
   std::optional<spv::Capability> layer_capability;
-  bool multiview = false;  // the device has views
+  bool multiview = false;       // the device has views
+  bool subgroup_clock = false;  // ... and shaderSubgroupClock
 };
 
 }  // namespace tally::spirv

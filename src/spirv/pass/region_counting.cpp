@@ -66,6 +66,7 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, Livenes
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
+      begin_function_(editor_.new_id()),
       flush_function_(editor_.new_id()) {
   // struct { uint words[]; } of a fixed length: no pointer arithmetic, no length is asked for.
   const uint32_t array = editor_.new_array(u32_, constant(probe::kRegionAccumulators));
@@ -95,6 +96,10 @@ Status RegionCounting::plan() {
     helpers_ = new_variable();
     add_variable_value(Number::FragmentSubgroups, first_lane_);
     add_variable_value(Number::HelperInvocations, helpers_);
+    if (context_.options.regions->subgroup_clock) {
+      clock_ = new_variable();
+      add_variable_value(Number::ShaderClock, clock_);
+    }
   }
   const bool discards = std::ranges::any_of(context_.graph.ways_out, [&](const WayOut& way) {
     return is_discard(context_.module().instruction(way.instruction).opcode());
@@ -146,7 +151,37 @@ void RegionCounting::add_class_values(const CounterPlan& plan, const BlockMap& m
 }
 
 void RegionCounting::begin(Code& code) {
-  if (first_lane_ == kNone) return;
+  if (first_lane_ != kNone) code.call(editor_.type_void(), begin_function_);
+}
+
+// What no counter of the pass is made of is not worked out.
+void RegionCounting::note_beginning(Code& code, uint32_t block) {
+  using enum Number;
+  const uint32_t wanted = load_block_word(code, block, word(RegionWord::Wanted));
+  code.if_then(is_wanted(code, wanted, {FragmentSubgroups, HelperInvocations, ShaderClock}),
+               [&] { note_lanes(code); });
+  if (clock_ == kNone) return;
+  code.if_then(is_wanted(code, wanted, {ShaderClock}),
+               [&] { code.store(variables_[clock_], read_clock(code)); });
+}
+
+// Of the lane that stands for its subgroup; 0 for the others.
+void RegionCounting::stop_clock(Code& code) {
+  const uint32_t ticks =
+      binary(code, Op::OpISub, read_clock(code), code.load(u32_, variables_[clock_]));
+  code.store(variables_[clock_],
+             binary(code, Op::OpIMul, ticks, code.load(u32_, variables_[first_lane_])));
+}
+
+uint32_t RegionCounting::is_wanted(Code& code, uint32_t wanted,
+                                   std::initializer_list<Number> some) {
+  uint32_t bits = 0;
+  for (const Number number : some) bits |= 1u << accumulator_of(number);
+  return compare(code, Op::OpINotEqual, binary(code, Op::OpBitwiseAnd, wanted, constant(bits)),
+                 constant(0));
+}
+
+void RegionCounting::note_lanes(Code& code) {
   const uint32_t live = liveness_.is_live(code);
   const uint32_t lowest = subgroup_.is_lowest(code, subgroup_.ballot(code, live), live);
   const uint32_t helper = code.emit(Op::OpLogicalNot, boolean_, {live});
@@ -154,6 +189,15 @@ void RegionCounting::begin(Code& code) {
   code.store(variables_[first_lane_],
              code.emit(Op::OpSelect, u32_, {lowest, constant(1), constant(0)}));
   code.store(variables_[helpers_], code.emit(Op::OpSelect, u32_, {lowest, helpers, constant(0)}));
+}
+
+// The low word: differences are modulo 2^32.
+uint32_t RegionCounting::read_clock(Code& code) {
+  editor_.add_capability(spv::Capability::ShaderClockKHR);
+  editor_.add_extension("SPV_KHR_shader_clock");
+  const uint32_t clock =
+      code.emit(Op::OpReadClockKHR, uvec2_, {constant(word(spv::Scope::Subgroup))});
+  return code.emit(Op::OpCompositeExtract, u32_, {clock, 0});
 }
 
 void RegionCounting::count(Code& code, uint32_t counter) {
@@ -169,19 +213,29 @@ void RegionCounting::leave(Code& code, const WayOut& way) {
   code.call(editor_.type_void(), flush_function_);
 }
 
-void RegionCounting::finish() {
+// void name() { if (the pass is captured) body(its block); }
+template <typename Body>
+void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& body) {
   const uint32_t none = editor_.type_void();
-  editor_.name(flush_function_, "tally.flush_region");
+  editor_.name(id, name);
   Code code = editor_.new_code();
-  code.emit_as(flush_function_, Op::OpFunction, none,
-               std::vector<uint32_t>{0, editor_.type_function(none)});
+  code.emit_as(id, Op::OpFunction, none, std::vector<uint32_t>{0, editor_.type_function(none)});
   code.label(code.new_id());
   const uint32_t address = words_.load(code, AddressWords::Word::Region);
   code.if_then(words_.is_set(code, address),
-               [&] { flush(code, code.emit(Op::OpBitcast, words_pointer_type_, {address})); });
+               [&] { body(code, code.emit(Op::OpBitcast, words_pointer_type_, {address})); });
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
   context_.add_function(code);
+}
+
+void RegionCounting::finish() {
+  if (first_lane_ != kNone) {
+    add_function(begin_function_, "tally.begin_region",
+                 [&](Code& code, uint32_t block) { note_beginning(code, block); });
+  }
+  add_function(flush_function_, "tally.flush_region",
+               [&](Code& code, uint32_t block) { flush(code, block); });
 }
 
 uint32_t RegionCounting::binary(Code& code, Op op, uint32_t a, uint32_t b) const {
@@ -248,6 +302,9 @@ RegionCounting::Place RegionCounting::find_place(Code& code, uint32_t block) {
 
 void RegionCounting::flush(Code& code, uint32_t block) {
   const uint32_t wanted = load_block_word(code, block, word(RegionWord::Wanted));
+  if (clock_ != kNone) {
+    code.if_then(is_wanted(code, wanted, {Number::ShaderClock}), [&] { stop_clock(code); });
+  }
   code.if_then(compare(code, Op::OpINotEqual, wanted, constant(0)), [&] {
     Place place = find_place(code, block);
     place.wanted = wanted;

@@ -58,6 +58,13 @@ class RegionCounting {
   uint32_t compare(Code& code, spv::Op op, uint32_t a, uint32_t b) const;
   uint32_t both(Code& code, uint32_t a, uint32_t b) const;
   uint32_t load_block_word(Code& code, uint32_t block, uint32_t index);
+  template <typename Body>
+  void add_function(uint32_t id, std::string_view name, Body&& body);
+  void note_beginning(Code& code, uint32_t block);
+  void note_lanes(Code& code);
+  void stop_clock(Code& code);
+  uint32_t read_clock(Code& code);
+  uint32_t is_wanted(Code& code, uint32_t wanted, std::initializer_list<catalogue::Number> some);
   uint32_t layer(Code& code, uint32_t block);
   Place find_place(Code& code, uint32_t block);
   void flush(Code& code, uint32_t block);
@@ -78,12 +85,13 @@ class RegionCounting {
   bool together_;  // the lanes of a subgroup add up before they write
   uint32_t boolean_, u32_, uvec2_;
   uint32_t words_pointer_type_ = 0;  // to an array of 32-bit words in physical memory
-  uint32_t flush_function_;
+  uint32_t begin_function_, flush_function_;
   std::vector<Counter> counters_;
   std::vector<uint32_t> counter_variables_;  // by counter; kNone for the invocations themselves
   std::vector<uint32_t> variables_;          // ids
   std::vector<Value> values_;
-  uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone;  // indices into variables_
+  // Indices into variables_.
+  uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone, clock_ = kNone;
 };
 
 }  // namespace tally::spirv
