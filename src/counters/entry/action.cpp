@@ -1,6 +1,4 @@
 // Every command that does work: one result index each, and for a counting pipeline a record.
-#include <algorithm>
-
 #include "counters/entry/entry_points.h"
 
 namespace tally::counters {
@@ -25,7 +23,7 @@ struct Unknown {
 struct Vertices {
   template <typename... Others>
   static uint64_t of(uint32_t vertices, uint32_t instances, Others...) {
-    return std::max(kLeastDrawWork, uint64_t{vertices} * instances);
+    return uint64_t{vertices} * instances;
   }
   template <typename... Others>
   static void note(CommandBuffer& state, uint32_t vertices, uint32_t instances, Others...) {

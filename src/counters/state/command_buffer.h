@@ -22,7 +22,6 @@ class Device;
 // How much a command may do, in vertices or workgroups: decides over how many shards its counters
 // are spread.
 inline constexpr uint64_t kUnknownWork = ~uint64_t{0};
-inline constexpr uint64_t kLeastDrawWork = 64;  // few vertices may still cover many pixels
 
 class CommandBuffer {
  public:
@@ -135,6 +134,7 @@ class CommandBuffer {
     VkPipeline handle = VK_NULL_HANDLE;
     std::shared_ptr<Pipeline> pipeline;  // looked up only when needed
     Variant variant = Variant::Plain;    // which one of it is bound
+    uint32_t actions = 0;                // recorded since it was bound
   };
 
   static size_t point_index(VkPipelineBindPoint point);
@@ -160,6 +160,7 @@ class CommandBuffer {
   uint64_t region_word(const Bound& bound) const;
   bool reserve(uint64_t bytes, VkDeviceSize& offset);
   uint32_t choose_shards(uint64_t work) const;
+  static uint64_t guess_draw(const Bound& bound, uint64_t vertices);
   void restore_constants(Bound& bound);
   void note_object(const std::shared_ptr<Instrumentation>& object);
 

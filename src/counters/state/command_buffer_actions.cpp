@@ -11,8 +11,14 @@ namespace {
 
 // Shards on a processor with few cores: more would only cost memory.
 constexpr uint32_t kCpuShardsLog2 = 2;
-// As vertices or workgroups: 8 shards.
+// What several commands may share gets 8 shards at least.
 constexpr uint64_t kLeastRecordWork = 64;
+// What a draw of few vertices may do in fragments, where few draws were recorded with the pipeline:
+// it may fill the screen. Of many draws in a row each is small.
+constexpr uint64_t kFirstDrawWork = 64;
+constexpr uint64_t kFirstIndirectDrawWork = 4096;
+// A subgroup of vertices adds once, and there is little else to contend with.
+constexpr uint64_t kVerticesOfWork = 64;
 
 }  // namespace
 
@@ -20,6 +26,8 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
   Bound* bound = bound_at(point);
   if (!bound) return;
   const auto prepare = [&] {
+    if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) work = guess_draw(*bound, work);
+    ++bound->actions;
     if ((attention_ & kActive) != 0) {
       record_action(point, *bound, work);
     } else if ((attention_ & kQueries) != 0) {
@@ -125,6 +133,13 @@ bool CommandBuffer::reserve(uint64_t bytes, VkDeviceSize& offset) {
   offset = page_.used;
   page_.used += bytes;
   return true;
+}
+
+uint64_t CommandBuffer::guess_draw(const Bound& bound, uint64_t vertices) {
+  const bool known = vertices != kUnknownWork;
+  const uint64_t fragments =
+      (known ? kFirstDrawWork : kFirstIndirectDrawWork) >> std::bit_width(bound.actions);
+  return std::max({known ? vertices / kVerticesOfWork : 0, fragments, uint64_t{1}});
 }
 
 // Little work meets little contention, and small records are quicker to zero and to read.
