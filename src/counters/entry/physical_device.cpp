@@ -119,7 +119,8 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
     const VkBool32 offered = gpu.offers_primitives_generated() ? VK_TRUE : VK_FALSE;
     primitives.data->primitivesGeneratedQuery = offered;
     primitives.data->primitivesGeneratedQueryWithRasterizerDiscard = offered;
-    primitives.data->primitivesGeneratedQueryWithNonZeroStreams = VK_FALSE;
+    primitives.data->primitivesGeneratedQueryWithNonZeroStreams =
+        gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME) ? offered : VK_FALSE;
   }
   if (performance.data) {
     const VkBool32 offered = gpu.offers_performance_queries() ? VK_TRUE : VK_FALSE;

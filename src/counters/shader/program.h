@@ -35,6 +35,7 @@ struct StageProgram {
   std::shared_ptr<const StageInfo> info;
   // A metric block of VK_ARM_shader_instrumentation: the application asked for it.
   bool reported = true;
+  uint32_t rasterized_stream = 0;  // of a geometry shader
 };
 
 struct Program {
@@ -44,7 +45,7 @@ struct Program {
   // Adds a stage after those of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
     uint32_t& stride = strides[static_cast<size_t>(slot)];
-    stages.push_back({stage, slot, {stride, info->plan.counters_per_shard}, info, true});
+    stages.push_back({stage, slot, {stride, info->plan.counters_per_shard}, info});
     stride += info->plan.counters_per_shard;
   }
 };

@@ -81,6 +81,14 @@ void add_library(StatedFacts& stated, const StatedFacts& library) {
   stated.subsets |= added;
 }
 
+uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
+  if ((subsets(info) & kPreRasterization) == 0 || !info.pRasterizationState) return 0;
+  const auto* stream = vk::find_in_chain<VkPipelineRasterizationStateStreamCreateInfoEXT>(
+      info.pRasterizationState->pNext,
+      VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT);
+  return stream ? stream->rasterizationStream : 0;
+}
+
 // Ignored, and perhaps anything, in libraries of state that it does not concern.
 VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info) {
   return stages_of(info).empty() ? VK_NULL_HANDLE : info.renderPass;

@@ -36,6 +36,10 @@ StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info);
 // Takes over from a library what is not stated.
 void add_library(StatedFacts& stated, const StatedFacts& library);
 
+// The vertex stream that is rasterized.
+uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info);
+inline uint32_t rasterized_stream_of(const VkComputePipelineCreateInfo&) { return 0; }
+
 // The render pass object, or the views of dynamic rendering.
 VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info);
 uint32_t view_mask_of(const VkGraphicsPipelineCreateInfo& info);

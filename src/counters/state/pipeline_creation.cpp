@@ -136,7 +136,10 @@ class Twin {
     build_stages();
     report_refusals(pipeline.variant(Variant::Plain));
     auto program = std::make_shared<Program>(stages_.program());
-    for (StageProgram& stage : program->stages) stage.reported = pipeline.instrumented;
+    for (StageProgram& stage : program->stages) {
+      stage.reported = pipeline.instrumented;
+      stage.rasterized_stream = rasterized_stream_of(info_);
+    }
     const LibraryTwins libraries(state_, chain_, variant_, *program);
     if (program->stages.empty() && !stages_.counts_regions() && !libraries.changed())
       return VK_SUCCESS;

@@ -27,11 +27,13 @@ VkResult QueryBatches::store(const std::vector<Number>& numbers, VkDeviceAddress
   return VK_SUCCESS;
 }
 
-VkResult QueryBatches::matrix(const StageProgram& stage, const QueryKind& kind,
+VkResult QueryBatches::matrix(const StageProgram& stage, const QueryTarget& target,
                               VkDeviceAddress& address) {
-  const auto [known, added] = matrices_.try_emplace({stage.info.get(), &kind}, 0);
+  const QueryKind& kind = target.pool->kind();
+  const MatrixKey key{stage.info.get(), stage.rasterized_stream, &kind, target.index};
+  const auto [known, added] = matrices_.try_emplace(key, 0);
   if (added) {
-    const VkResult result = store(query_matrix(stage, kind.rows), known->second);
+    const VkResult result = store(query_matrix(stage, kind.rows, target.index), known->second);
     if (result != VK_SUCCESS) return result;
   }
   address = known->second;
@@ -55,7 +57,7 @@ VkResult QueryBatches::make_records(const QueryUse& use, std::vector<probe::Quer
     for (const QueryTarget& target : use.targets) {
       const QueryKind& kind = target.pool->kind();
       VkDeviceAddress address = 0;
-      const VkResult result = matrix(stage, kind, address);
+      const VkResult result = matrix(stage, target, address);
       if (result != VK_SUCCESS) return result;
       if (address == 0 || record.target_count == probe::kQueryTargets) continue;
       record.targets[record.target_count++] = {

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "counters/memory/host_blocks.h"
@@ -27,6 +28,7 @@ struct SharedRecord {
 struct QueryTarget {
   std::shared_ptr<QueryPool> pool;
   uint32_t query = 0;
+  uint32_t index = 0;  // of a vertex stream
 };
 
 // A record that commands counted into, and for whom.
@@ -88,7 +90,7 @@ class QueryBatches {
  private:
   template <typename Number>
   VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
-  VkResult matrix(const StageProgram& stage, const QueryKind& kind, VkDeviceAddress& address);
+  VkResult matrix(const StageProgram& stage, const QueryTarget& target, VkDeviceAddress& address);
   VkResult pairs(const QueryPool& pool, VkDeviceAddress& address);
   VkResult make_records(const QueryUse& use, std::vector<probe::QueryRecord>& records);
   VkResult make_finish(const QueryEnd& end, probe::QueryFinish& result);
@@ -97,7 +99,8 @@ class QueryBatches {
   HostBlocks blocks_;
   std::vector<HostBlock> batches_;
   // By stage and what is asked of it.
-  std::map<std::pair<const StageInfo*, const QueryKind*>, VkDeviceAddress> matrices_;
+  using MatrixKey = std::tuple<const StageInfo*, uint32_t, const QueryKind*, uint32_t>;
+  std::map<MatrixKey, VkDeviceAddress> matrices_;
   std::map<const QueryKind*, VkDeviceAddress> pairs_;
   std::vector<std::shared_ptr<const Program>> kept_programs_;  // what the keys point into
 };

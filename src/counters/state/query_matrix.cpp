@@ -13,7 +13,26 @@ void add(Row row, const Factors& factors, uint32_t value, uint32_t times) {
   for (size_t i = 0; i < row.size(); ++i) row[i] += factors[value][i] * times;
 }
 
-void add_source(Row row, const StageInfo& info, const Factors& factors, const QuerySource& source) {
+void add_outputs(Row row, const StageProgram& stage, const Factors& factors,
+                 QuerySource::Streams streams, uint32_t queried) {
+  const auto& counters = stage.info->plan.output_counters;
+  switch (streams) {
+    case QuerySource::Streams::All:
+      for (const uint32_t counter : counters) add(row, factors, counter, 1);
+      break;
+    case QuerySource::Streams::Rasterized:
+      if (stage.rasterized_stream < counters.size())
+        add(row, factors, counters[stage.rasterized_stream], 1);
+      break;
+    case QuerySource::Streams::Queried:
+      if (queried < counters.size()) add(row, factors, counters[queried], 1);
+      break;
+  }
+}
+
+void add_source(Row row, const StageProgram& stage, const Factors& factors,
+                const QuerySource& source, uint32_t stream) {
+  const StageInfo& info = *stage.info;
   const spirv::CounterPlan& plan = info.plan;
   switch (source.kind) {
     case QuerySource::Kind::Invocations:
@@ -32,7 +51,7 @@ void add_source(Row row, const StageInfo& info, const Factors& factors, const Qu
       break;
     case QuerySource::Kind::Samples:
     case QuerySource::Kind::Primitives:
-      add(row, factors, plan.output_counter, 1);
+      add_outputs(row, stage, factors, source.streams, stream);
       break;
     case QuerySource::Kind::Command:
     case QuerySource::Kind::Time:
@@ -45,7 +64,8 @@ void add_source(Row row, const StageInfo& info, const Factors& factors, const Qu
 
 }  // namespace
 
-std::vector<uint32_t> query_matrix(const StageProgram& stage, const std::vector<QueryRow>& rows) {
+std::vector<uint32_t> query_matrix(const StageProgram& stage, const std::vector<QueryRow>& rows,
+                                   uint32_t stream) {
   const StageInfo& info = *stage.info;
   const Factors factors = info.plan.factors();
   const size_t counters = info.plan.counter_count;
@@ -53,7 +73,7 @@ std::vector<uint32_t> query_matrix(const StageProgram& stage, const std::vector<
   for (size_t row = 0; row < rows.size(); ++row) {
     for (const QuerySource& source : rows[row]) {
       if ((source.stages & stage.stage) == 0) continue;
-      add_source(Row(matrix).subspan(row * counters, counters), info, factors, source);
+      add_source(Row(matrix).subspan(row * counters, counters), stage, factors, source, stream);
     }
   }
   const bool any = std::ranges::any_of(matrix, [](uint32_t factor) { return factor != 0; });

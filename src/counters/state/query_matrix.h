@@ -10,7 +10,9 @@
 
 namespace tally::counters {
 
-// matrix[row * counter_count + counter]; empty where the stage adds to no row.
-std::vector<uint32_t> query_matrix(const StageProgram& stage, const std::vector<QueryRow>& rows);
+// matrix[row * counter_count + counter]; empty where the stage adds to no row. `stream`: the one
+// that is queried.
+std::vector<uint32_t> query_matrix(const StageProgram& stage, const std::vector<QueryRow>& rows,
+                                   uint32_t stream);
 
 }  // namespace tally::counters

@@ -111,7 +111,7 @@ uint64_t QueryRecorder::constant(const QuerySource& source, const Active& query)
   const auto metric = static_cast<size_t>(source.command);
   switch (source.kind) {
     case QuerySource::Kind::Command:
-      return totals_[metric] - query.totals[metric];
+      return query.counts_commands() ? totals_[metric] - query.totals[metric] : 0;
     case QuerySource::Kind::Marker:
       return marker_.value_or(0);
     case QuerySource::Kind::StreamMarker:
@@ -143,7 +143,7 @@ QueryUse& QueryRecorder::add_use(const std::shared_ptr<const Program>& program,
   use.record = record;
   use.inherited = inherits_;
   for (const Active& one : active_) {
-    if (one.pool->needs_shaders()) use.targets.push_back({one.pool, one.query});
+    if (one.pool->needs_shaders()) use.targets.push_back({one.pool, one.query, one.index});
   }
   return use;
 }
@@ -180,7 +180,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
   QueryArguments indirect;
   indirect.inherited = inherits_;
   for (const Active& one : active_) {
-    if (!one.pool->indirect_pairs().empty()) {
+    if (one.counts_commands() && !one.pool->indirect_pairs().empty()) {
       indirect.targets.push_back({one.pool, one.query});
     }
   }
@@ -233,7 +233,7 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
     if (!use.inherited) continue;
     for (const Active& one : active_) {
       if (inheritable(one.pool->kind()) && one.pool->needs_shaders()) {
-        taken.targets.push_back({one.pool, one.query});
+        taken.targets.push_back({one.pool, one.query, one.index});
       }
     }
   }
@@ -242,7 +242,9 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
     taken.inherited = inherits_;
     if (!indirect.inherited) continue;
     for (const Active& one : active_) {
-      if (inheritable(one.pool->kind())) taken.targets.push_back({one.pool, one.query});
+      if (inheritable(one.pool->kind()) && one.counts_commands()) {
+        taken.targets.push_back({one.pool, one.query});
+      }
     }
   }
   work_.ends.insert(work_.ends.end(), secondary.work_.ends.begin(), secondary.work_.ends.end());

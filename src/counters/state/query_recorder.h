@@ -106,6 +106,8 @@ class QueryRecorder {
     uint32_t views = 1;
     uint64_t errors = 0;  // before
     std::array<uint64_t, kCommandMetrics> totals{};
+    // What commands assemble goes to stream 0.
+    bool counts_commands() const { return index == 0; }
   };
   uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();

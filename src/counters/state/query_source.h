@@ -57,6 +57,9 @@ struct QuerySource {
   VkShaderStageFlags stages = VK_SHADER_STAGE_ALL;
   spirv::CostClass cost = spirv::CostClass::Instruction;
   CommandMetric command = CommandMetric::Draws;
+  // Of primitives of geometry shaders: which vertex streams count.
+  enum class Streams : uint8_t { All, Rasterized, Queried };
+  Streams streams = Streams::All;
 
   bool counts_in_shaders() const { return kind < Kind::Command; }
 };

@@ -13,20 +13,22 @@ constexpr VkQueryPipelineStatisticFlags kMeshStatistics =
     VK_QUERY_PIPELINE_STATISTIC_TASK_SHADER_INVOCATIONS_BIT_EXT |
     VK_QUERY_PIPELINE_STATISTIC_MESH_SHADER_INVOCATIONS_BIT_EXT;
 
+using Streams = QuerySource::Streams;
+
 QuerySource invocations(VkShaderStageFlags stages) {
   return {.kind = QuerySource::Kind::Invocations, .stages = stages};
 }
 QuerySource command(CommandMetric metric) {
   return {.kind = QuerySource::Kind::Command, .command = metric};
 }
-QuerySource primitives(VkShaderStageFlags stages) {
-  return {.kind = QuerySource::Kind::Primitives, .stages = stages};
+QuerySource primitives(VkShaderStageFlags stages, Streams streams) {
+  return {.kind = QuerySource::Kind::Primitives, .stages = stages, .streams = streams};
 }
 
 // What reaches the clipper, and the transform feedback stage.
-QueryRow last_primitives(CommandMetric assembled) {
+QueryRow last_primitives(CommandMetric assembled, Streams streams) {
   return {command(assembled),
-          primitives(VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT)};
+          primitives(VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT, streams)};
 }
 
 // The row of one bit. The clipper puts out what it takes in: of primitives without a vertex in the
@@ -42,10 +44,10 @@ QueryRow statistic(uint32_t bit) {
     case VK_QUERY_PIPELINE_STATISTIC_GEOMETRY_SHADER_INVOCATIONS_BIT:
       return {invocations(VK_SHADER_STAGE_GEOMETRY_BIT)};
     case VK_QUERY_PIPELINE_STATISTIC_GEOMETRY_SHADER_PRIMITIVES_BIT:
-      return {primitives(VK_SHADER_STAGE_GEOMETRY_BIT)};
+      return {primitives(VK_SHADER_STAGE_GEOMETRY_BIT, Streams::All)};
     case VK_QUERY_PIPELINE_STATISTIC_CLIPPING_INVOCATIONS_BIT:
     case VK_QUERY_PIPELINE_STATISTIC_CLIPPING_PRIMITIVES_BIT:
-      return last_primitives(CommandMetric::ClippedPrimitives);
+      return last_primitives(CommandMetric::ClippedPrimitives, Streams::Rasterized);
     case VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT:
       return {invocations(VK_SHADER_STAGE_FRAGMENT_BIT)};
     case VK_QUERY_PIPELINE_STATISTIC_TESSELLATION_CONTROL_SHADER_PATCHES_BIT:
@@ -147,10 +149,10 @@ std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const Phy
       add(kind, {{.kind = QuerySource::Kind::Samples, .stages = VK_SHADER_STAGE_FRAGMENT_BIT}});
       break;
     case VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT:
-      add(kind, last_primitives(CommandMetric::LastPrimitives));
+      add(kind, last_primitives(CommandMetric::LastPrimitives, Streams::Queried));
       break;
     case VK_QUERY_TYPE_MESH_PRIMITIVES_GENERATED_EXT:
-      add(kind, {primitives(VK_SHADER_STAGE_MESH_BIT_EXT)});
+      add(kind, {primitives(VK_SHADER_STAGE_MESH_BIT_EXT, Streams::All)});
       break;
     default:
       break;

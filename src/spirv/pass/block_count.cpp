@@ -23,10 +23,12 @@ constexpr uint32_t kVersion15 = make_version(1, 5);
 // Which segments have counters, and how the host gets from these to blocks.
 class PlanMaker {
  public:
-  PlanMaker(const SegmentGraph& graph, const BlockCountOptions& options, bool count_subgroups)
+  PlanMaker(const SegmentGraph& graph, const BlockCountOptions& options, bool count_subgroups,
+            std::vector<uint32_t> output_streams)
       : graph_(graph),
         options_(options),
         counts_subgroups_(count_subgroups),
+        output_streams_(std::move(output_streams)),
         flow_(graph.flow),
         values_(graph.segments.size()) {
     std::ranges::fill(values_, CounterPlan::kZero);
@@ -44,7 +46,7 @@ class PlanMaker {
       place_everywhere();
     }
     if (counts_subgroups_) count_subgroups();
-    if (counts_outputs(options_)) count_outputs();
+    count_outputs();
     map_blocks();
     plan_.counter_count = static_cast<uint32_t>(counters_.size());
     plan_.counters_per_shard = probe::stride_for(plan_.counter_count);
@@ -74,7 +76,7 @@ class PlanMaker {
     for (const uint32_t segment : placement.counted) add_counter(segment);
     // Derived values stand behind all counters, those of subgroups and outputs included.
     uint32_t next = static_cast<uint32_t>(counters_.size()) + subgroup_counter_count() +
-                    (counts_outputs(options_) ? 1 : 0);
+                    static_cast<uint32_t>(output_streams_.size());
     for (const FlowEquation& equation : placement.derived) {
       plan_.derived.push_back(sum([&] {
         add_terms(equation.plus, false);
@@ -131,8 +133,10 @@ class PlanMaker {
   }
 
   void count_outputs() {
-    plan_.output_counter = static_cast<uint32_t>(counters_.size());
-    counters_.push_back({graph_.entry_segment, Counter::What::Outputs});
+    for (const uint32_t stream : output_streams_) {
+      plan_.output_counters[stream] = static_cast<uint32_t>(counters_.size());
+      counters_.push_back({graph_.entry_segment, Counter::What::Outputs, stream});
+    }
   }
 
   void map_blocks() {
@@ -147,6 +151,7 @@ class PlanMaker {
   const SegmentGraph& graph_;
   const BlockCountOptions& options_;
   bool counts_subgroups_;
+  std::vector<uint32_t> output_streams_;
   FlowGraph flow_;
   std::vector<uint32_t> values_;  // by segment
   std::vector<Counter> counters_;
@@ -301,7 +306,9 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   const bool count_subgroups = options.count_subgroups && use_subgroups;
 
   CounterPlacement placed;
-  if (options.count_blocks) placed = place_counters(*graph, options, count_subgroups);
+  if (options.count_blocks) {
+    placed = place_counters(*graph, options, count_subgroups, output_streams(module, options));
+  }
   if (placed.counters.empty() && !options.regions) {
     return unchanged(module, std::move(placed.plan));
   }
@@ -344,8 +351,8 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
 }  // namespace
 
 CounterPlacement place_counters(const SegmentGraph& graph, const BlockCountOptions& options,
-                                bool count_subgroups) {
-  PlanMaker plan(graph, options, count_subgroups);
+                                bool count_subgroups, std::vector<uint32_t> output_streams) {
+  PlanMaker plan(graph, options, count_subgroups, std::move(output_streams));
   plan.make();
   return plan.take();
 }

@@ -56,7 +56,7 @@ struct BlockCountOptions {
   // nobody.
   bool count_subgroups = false;
   // Also what the stage puts out: samples covered by fragment invocations that are not discarded;
-  // primitives of geometry shaders (of stream 0) and mesh shaders.
+  // primitives of geometry shaders (of each stream) and mesh shaders.
   bool count_outputs = false;
   bool entry_count_known = false;  // the host passes the number of invocations to derive()
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.

@@ -7,6 +7,7 @@
 // whenever the count itself is below 2^64.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@ struct BlockCounts {
 struct CounterPlan {
   static constexpr uint32_t kZero = ~0u;        // a value that is always 0
   static constexpr uint32_t kEntryCount = ~1u;  // the invocations, which the host knows
+  static constexpr uint32_t kStreams = 4;       // at most, of vertices
 
   // A sum of values, as positions in CounterPlan::terms.
   struct Sum {
@@ -47,8 +49,9 @@ struct CounterPlan {
   std::vector<Sum> derived;                 // value counter_count + i
   std::vector<uint32_t> block_values;       // value of each block's executions
   std::vector<uint32_t> subgroup_counters;  // counter of each block's subgroups, or kZero; or empty
-  // Counter of what the stage puts out (BlockCountOptions::count_outputs), or kZero.
-  uint32_t output_counter = kZero;
+  // Counters of what the stage puts out (BlockCountOptions::count_outputs), or kZero: by the vertex
+  // stream of a geometry shader, the first one of all others.
+  std::array<uint32_t, kStreams> output_counters{kZero, kZero, kZero, kZero};
   std::vector<Balance> balances;  // flow conservation, in the placement of every block only
   std::vector<Term> terms;
 

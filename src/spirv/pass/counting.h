@@ -16,6 +16,7 @@ struct Counter {
   enum class What { Executions, Subgroups, Outputs };
   uint32_t segment;  // index into the graph's segments
   What what = What::Executions;
+  uint32_t stream = 0;  // of outputs
 };
 
 // Counters on segments, and how the host gets from these to blocks.
@@ -23,8 +24,9 @@ struct CounterPlacement {
   std::vector<Counter> counters;
   CounterPlan plan;
 };
+// `output_streams`: those whose outputs are counted.
 CounterPlacement place_counters(const SegmentGraph& graph, const BlockCountOptions& options,
-                                bool count_subgroups);
+                                bool count_subgroups, std::vector<uint32_t> output_streams);
 
 // The shared tools of one instrumented module.
 struct CountingTools {

@@ -1,12 +1,21 @@
 #include "spirv/pass/output_counting.h"
 
+#include <optional>
+
 namespace tally::spirv {
 namespace {
 
 using spv::ExecutionModel;
 using spv::Op;
 
-}  // namespace
+// Nothing where the module does not say it in a constant, as it must.
+std::optional<uint32_t> emitted_stream(const Module& module, const Instruction& instruction) {
+  if (instruction.operand_count() == 0) return 0;
+  const auto stream = module.definition(instruction.operand(0));
+  if (!stream || stream->opcode() != Op::OpConstant) return std::nullopt;
+  if (stream->operand(0) >= CounterPlan::kStreams) return std::nullopt;
+  return stream->operand(0);
+}
 
 bool counts_outputs(const BlockCountOptions& options) {
   const bool has_outputs = options.stage == ExecutionModel::Fragment ||
@@ -15,17 +24,37 @@ bool counts_outputs(const BlockCountOptions& options) {
   return options.count_outputs && has_outputs && options.counting == Counting::Private;
 }
 
-OutputCounting::OutputCounting(const CountingTools& tools, uint32_t variable)
+}  // namespace
+
+std::vector<uint32_t> output_streams(const Module& module, const BlockCountOptions& options) {
+  if (!counts_outputs(options)) return {};
+  std::array<bool, CounterPlan::kStreams> used{true};
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const Instruction instruction = module.instruction(i);
+    if (instruction.opcode() != Op::OpEmitStreamVertex) continue;
+    if (const auto stream = emitted_stream(module, instruction)) used[*stream] = true;
+  }
+  std::vector<uint32_t> streams;
+  for (uint32_t stream = 0; stream < used.size(); ++stream) {
+    if (used[stream]) streams.push_back(stream);
+  }
+  return streams;
+}
+
+OutputCounting::OutputCounting(const CountingTools& tools)
     : context_(tools.context),
       editor_(context_.editor),
       builtins_(tools.builtins),
       u32_(editor_.type_int(32)),
-      boolean_(editor_.type_bool()),
-      variable_(variable) {}
+      boolean_(editor_.type_bool()) {}
+
+void OutputCounting::add_stream(uint32_t stream, uint32_t variable) {
+  streams_[stream].variable = variable;
+}
 
 void OutputCounting::begin(Code& code) {
   if (!context_.stage.has_helpers) return;
-  code.store(variable_, code.emit(Op::OpBitCount, u32_, {builtins_.sample_mask(code)}));
+  code.store(streams_[0].variable, code.emit(Op::OpBitCount, u32_, {builtins_.sample_mask(code)}));
 }
 
 void OutputCounting::leave(Code& code, const WayOut& way) {
@@ -33,7 +62,7 @@ void OutputCounting::leave(Code& code, const WayOut& way) {
     case Op::OpKill:
     case Op::OpTerminateInvocation:
     case Op::OpDemoteToHelperInvocation:
-      code.store(variable_, constant(0));
+      code.store(streams_[0].variable, constant(0));
       break;
     default:
       break;
@@ -49,11 +78,11 @@ void OutputCounting::insert() {
     switch (instruction.opcode()) {
       case Op::OpEmitVertex:
       case Op::OpEmitStreamVertex:
-        if (is_stream_0(instruction)) before_emit(code);
+        if (Stream* stream = stream_of(instruction)) before_emit(code, *stream);
         break;
       case Op::OpEndPrimitive:
       case Op::OpEndStreamPrimitive:
-        if (strip_ != 0 && is_stream_0(instruction)) code.store(strip_, constant(0));
+        if (Stream* stream = stream_of(instruction)) code.store(strip_of(*stream), constant(0));
         break;
       case Op::OpSetMeshOutputsEXT:
         before_set_mesh_outputs(code, instruction);
@@ -65,20 +94,26 @@ void OutputCounting::insert() {
   }
 }
 
-// if (++strip >= vertices of a primitive) ++primitives;
-void OutputCounting::before_emit(Code& code) {
-  if (strip_ == 0) {
+uint32_t OutputCounting::strip_of(Stream& stream) {
+  if (stream.strip == 0) {
     constexpr auto kPrivate = spv::StorageClass::Private;
-    strip_ =
+    stream.strip =
         editor_.new_global_variable(editor_.type_pointer(kPrivate, u32_), kPrivate, constant(0));
-    editor_.add_to_interface(context_.entry, strip_);
+    editor_.add_to_interface(context_.entry, stream.strip);
   }
-  const uint32_t vertices = code.emit(Op::OpIAdd, u32_, {code.load(u32_, strip_), constant(1)});
-  code.store(strip_, vertices);
+  return stream.strip;
+}
+
+// if (++strip >= vertices of a primitive) ++primitives;
+void OutputCounting::before_emit(Code& code, Stream& stream) {
+  const uint32_t strip = strip_of(stream);
+  const uint32_t vertices = code.emit(Op::OpIAdd, u32_, {code.load(u32_, strip), constant(1)});
+  code.store(strip, vertices);
   const uint32_t completes =
       code.emit(Op::OpUGreaterThanEqual, boolean_, {vertices, constant(strip_vertices())});
   const uint32_t one = code.emit(Op::OpSelect, u32_, {completes, constant(1), constant(0)});
-  code.store(variable_, code.emit(Op::OpIAdd, u32_, {code.load(u32_, variable_), one}));
+  const uint32_t before = code.load(u32_, stream.variable);
+  code.store(stream.variable, code.emit(Op::OpIAdd, u32_, {before, one}));
 }
 
 // All invocations of the workgroup set the same numbers: one of them counts.
@@ -87,13 +122,14 @@ void OutputCounting::before_set_mesh_outputs(Code& code, const Instruction& inst
   const uint32_t first = code.emit(Op::OpIEqual, boolean_, {index, constant(0)});
   // The sum is unsigned whatever the number is.
   const uint32_t primitives = code.emit(Op::OpIAdd, u32_, {instruction.operand(1), constant(0)});
-  code.store(variable_, code.emit(Op::OpSelect, u32_, {first, primitives, constant(0)}));
+  code.store(streams_[0].variable, code.emit(Op::OpSelect, u32_, {first, primitives, constant(0)}));
 }
 
-bool OutputCounting::is_stream_0(const Instruction& instruction) const {
-  if (instruction.operand_count() == 0) return true;
-  const auto stream = context_.module().definition(instruction.operand(0));
-  return stream && stream->opcode() == Op::OpConstant && stream->operand(0) == 0;
+// Null where nothing is ever emitted to it.
+OutputCounting::Stream* OutputCounting::stream_of(const Instruction& instruction) {
+  const auto index = emitted_stream(context_.module(), instruction);
+  if (!index || streams_[*index].variable == 0) return nullptr;
+  return &streams_[*index];
 }
 
 uint32_t OutputCounting::strip_vertices() const {

@@ -1,19 +1,22 @@
 // Counts what a stage puts out (BlockCountOptions::count_outputs), in a private variable that is
 // added up as the counts of blocks are: samples that a fragment invocation covers when it begins,
-// none if it is discarded; complete primitives that a geometry shader emits to stream 0; primitives
-// that a mesh shader's workgroup sets.
+// none if it is discarded; complete primitives that a geometry shader emits to each stream;
+// primitives that a mesh shader's workgroup sets.
 #pragma once
 
 #include "spirv/pass/counting.h"
 
 namespace tally::spirv {
 
-bool counts_outputs(const BlockCountOptions& options);
+// Those that the stage may put something out to: stream 0 of every stage that puts something out,
+// none of others.
+std::vector<uint32_t> output_streams(const Module& module, const BlockCountOptions& options);
 
 class OutputCounting {
  public:
+  explicit OutputCounting(const CountingTools& tools);
   // `variable`: private, 32 bits.
-  OutputCounting(const CountingTools& tools, uint32_t variable);
+  void add_stream(uint32_t stream, uint32_t variable);
 
   // Where the entry point begins.
   void begin(Code& code);
@@ -23,9 +26,15 @@ class OutputCounting {
   void insert();
 
  private:
-  void before_emit(Code& code);
+  struct Stream {
+    uint32_t variable = 0;
+    uint32_t strip = 0;  // vertices since the strip began
+  };
+
+  void before_emit(Code& code, Stream& stream);
   void before_set_mesh_outputs(Code& code, const Instruction& instruction);
-  bool is_stream_0(const Instruction& instruction) const;
+  uint32_t strip_of(Stream& stream);
+  Stream* stream_of(const Instruction& instruction);
   uint32_t strip_vertices() const;
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
 
@@ -33,8 +42,7 @@ class OutputCounting {
   Editor& editor_;
   Builtins& builtins_;
   uint32_t u32_, boolean_;
-  uint32_t variable_;
-  uint32_t strip_ = 0;  // vertices since the strip began
+  std::array<Stream, CounterPlan::kStreams> streams_;
 };
 
 }  // namespace tally::spirv

@@ -31,7 +31,7 @@ class PrivateCounting : public CounterCode {
     const PrivateSlot& slot = slots_[counter];
     if (slot.kind == PrivateSlot::Kind::EveryInvocation) return;
     if (what_[counter] == Counter::What::Outputs) {
-      outputs_->begin(code);
+      if (counter == first_output_) outputs_->begin(code);
       return;
     }
     const uint32_t variable = variables_[slot.variable];
@@ -87,7 +87,11 @@ class PrivateCounting : public CounterCode {
       slot.variable = new_variable();
     }
     if (counter.what == Counter::What::Outputs) {
-      outputs_.emplace(tools_, variables_[slot.variable]);
+      if (!outputs_) {
+        outputs_.emplace(tools_);
+        first_output_ = slots_.size();
+      }
+      outputs_->add_stream(counter.stream, variables_[slot.variable]);
     }
     slots_.push_back(slot);
     what_.push_back(counter.what);
@@ -139,6 +143,7 @@ class PrivateCounting : public CounterCode {
   std::vector<Counter::What> what_;  // by counter
   std::vector<uint32_t> variables_;  // all
   std::optional<OutputCounting> outputs_;
+  size_t first_output_ = 0;
   uint32_t flags_ = 0;
   size_t flag_word_ = 0;  // index into variables_
 };

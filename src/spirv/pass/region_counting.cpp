@@ -83,7 +83,7 @@ Status RegionCounting::plan() {
   BlockCountOptions options = context_.options;
   options.placement = Placement::Minimal;
   options.entry_count_known = false;
-  CounterPlacement placed = place_counters(context_.graph, options, false);
+  CounterPlacement placed = place_counters(context_.graph, options, false, {});
   counters_ = std::move(placed.counters);
   for (const Counter& counter : counters_) {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;
