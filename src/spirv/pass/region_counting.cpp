@@ -1,6 +1,7 @@
 #include "spirv/pass/region_counting.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "probe/region.h"
 
@@ -12,40 +13,7 @@ using probe::RegionWord;
 using spv::Op;
 using spv::StorageClass;
 
-// Of which instruction classes a counter is the sum.
-struct ClassCounter {
-  Number number;
-  std::vector<CostClass> classes;
-};
-
-const std::vector<ClassCounter>& class_counters() {
-  using enum CostClass;
-  static const auto* all = new std::vector<ClassCounter>{
-      {Number::FragmentInstructions, {Instruction}},
-      {Number::FragmentFma, {Fma}},
-      {Number::FragmentArithmetic,
-       {Float16, Float32, Float64, Int8, Int16, Int32, Int64, Division, Logic, Derivative}},
-      {Number::FragmentConversions, {Conversion}},
-      {Number::FragmentSpecialFunctions, {SpecialFunction}},
-      {Number::FragmentLoads, {BufferLoad, UniformLoad}},
-      {Number::FragmentStores, {BufferStore}},
-      {Number::FragmentBytesLoaded, {BufferBytesLoaded, UniformBytesLoaded}},
-      {Number::FragmentBytesStored, {BufferBytesStored}},
-      {Number::FragmentTexture, {TextureSample, TextureGather, TextureFetch}},
-      {Number::FragmentImages, {ImageLoad, ImageStore}},
-      {Number::FragmentAtomics, {Atomic}},
-      {Number::FragmentVaryings, {VaryingLoad, VaryingStore, Interpolation}},
-      {Number::FragmentControlFlow, {ControlFlow}},
-  };
-  return *all;
-}
-
-// The counter's accumulator: its place among the region counters.
-uint32_t accumulator_of(Number number) {
-  const auto all = catalogue::counters_of(catalogue::Scope::Region);
-  const auto found = std::ranges::find(all, number, &catalogue::Counter::number);
-  return static_cast<uint32_t>(found - all.begin());
-}
+constexpr uint32_t kNever = 0x7fffffff;
 
 bool is_discard(Op opcode) {
   return opcode == Op::OpKill || opcode == Op::OpTerminateInvocation ||
@@ -87,7 +55,7 @@ Status RegionCounting::plan() {
   counters_ = std::move(placed.counters);
   for (const Counter& counter : counters_) {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;
-    counter_variables_.push_back(every_invocation ? kNone : new_variable());
+    counter_variables_.push_back(every_invocation ? kEveryInvocation : new_variable());
   }
   values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   values_.push_back({.accumulator = accumulator_of(Number::CoveredSamples), .of_samples = true});
@@ -108,7 +76,8 @@ Status RegionCounting::plan() {
     discarded_ = new_variable();
     add_variable_value(Number::DiscardedInvocations, discarded_);
   }
-  add_class_values(placed.plan, *map);
+  std::ranges::move(class_values(placed.plan, *map, counter_variables_),
+                    std::back_inserter(values_));
   return {};
 }
 
@@ -122,32 +91,6 @@ uint32_t RegionCounting::new_variable() {
 
 void RegionCounting::add_variable_value(Number number, uint32_t variable) {
   values_.push_back({.accumulator = accumulator_of(number), .terms = {{variable, 1}}});
-}
-
-void RegionCounting::add_class_values(const CounterPlan& plan, const BlockMap& map) {
-  const auto factors = plan.factors();
-  for (const ClassCounter& counter : class_counters()) {
-    std::vector<uint32_t> sums(plan.counter_count);
-    for (uint32_t block = 0; block < map.blocks().size(); ++block) {
-      const uint32_t executions = plan.block_values[block];
-      if (executions >= factors.size()) continue;  // never executed
-      uint32_t cost = 0;
-      for (const CostClass cost_class : counter.classes) {
-        cost += static_cast<uint32_t>(map.blocks()[block].mix[cost_class]);
-      }
-      for (uint32_t i = 0; i < sums.size(); ++i) sums[i] += cost * factors[executions][i];
-    }
-    Value value{.accumulator = accumulator_of(counter.number)};
-    for (uint32_t i = 0; i < sums.size(); ++i) {
-      if (sums[i] == 0) continue;
-      if (counter_variables_[i] == kNone) {
-        value.constant += sums[i];
-      } else {
-        value.terms.push_back({counter_variables_[i], sums[i]});
-      }
-    }
-    if (value.constant != 0 || !value.terms.empty()) values_.push_back(std::move(value));
-  }
 }
 
 void RegionCounting::begin(Code& code) {
@@ -201,7 +144,7 @@ uint32_t RegionCounting::read_clock(Code& code) {
 }
 
 void RegionCounting::count(Code& code, uint32_t counter) {
-  if (counter_variables_[counter] == kNone) return;
+  if (counter_variables_[counter] == kEveryInvocation) return;
   const uint32_t variable = variables_[counter_variables_[counter]];
   code.store(variable, binary(code, Op::OpIAdd, code.load(u32_, variable), constant(1)));
 }
@@ -316,21 +259,20 @@ void RegionCounting::flush(Code& code, uint32_t block) {
   });
 }
 
-uint32_t RegionCounting::own_value(Code& code, const Value& value) {
+uint32_t RegionCounting::own_value(Code& code, const RegionValue& value) {
   if (value.of_samples) {
     return code.emit(Op::OpBitCount, u32_, {builtins_.sample_mask(code)});
   }
   uint32_t sum = value.constant == 0 ? 0 : constant(value.constant);
-  for (const Value::Term& term : value.terms) {
-    uint32_t part = code.load(u32_, variables_[term.variable]);
-    if (term.factor != 1) part = binary(code, Op::OpIMul, part, constant(term.factor));
-    sum = sum == 0 ? part : binary(code, Op::OpIAdd, sum, part);
+  for (const RegionValue::Term& term : value.terms) {
+    sum = add_term(code, sum, code.load(u32_, variables_[term.variable]), term.factor);
   }
   return sum;
 }
 
 template <typename Body>
-void RegionCounting::if_wanted(Code& code, const Place& place, const Value& value, Body&& body) {
+void RegionCounting::if_wanted(Code& code, const Place& place, const RegionValue& value,
+                               Body&& body) {
   const uint32_t bit =
       binary(code, Op::OpBitwiseAnd, place.wanted, constant(1u << value.accumulator));
   code.if_then(compare(code, Op::OpINotEqual, bit, constant(0)), body);
@@ -338,15 +280,18 @@ void RegionCounting::if_wanted(Code& code, const Place& place, const Value& valu
 
 void RegionCounting::add_alone(Code& code, const Place& place) {
   const uint32_t address = region_address(code, place, place.region);
-  for (const Value& value : values_) {
+  for (const RegionValue& value : values_) {
     if_wanted(code, place, value,
-              [&] { add(code, address, value.accumulator, own_value(code, value)); });
+              [&] { add(code, address, constant(value.accumulator), own_value(code, value)); });
   }
 }
 
-// The lanes of one region add up, and the lowest of them writes; then those of the next, until none
-// is left. Mostly there is one. All lanes of the subgroup take part until the end, since which
-// lanes a branch leaves is not the same thing everywhere where lanes are discarded.
+// The lanes of one region add up and share the writing; then those of the next, until none is left.
+// Mostly there is one. All lanes of the subgroup take part until the end, since which lanes a
+// branch leaves is not the same thing everywhere where lanes are discarded.
+//
+// do { ... } while: where a driver runs what no lane wants with an empty mask (llvmpipe), a loop
+// that asks first runs twice.
 void RegionCounting::add_together(Code& code, const Place& place) {
   const uint32_t before = *code.last_label();
   const uint32_t header = code.new_id();
@@ -357,36 +302,119 @@ void RegionCounting::add_together(Code& code, const Place& place) {
   code.branch(header);
   code.label(header);
   const uint32_t pending = code.phi(boolean_, {{place.live, before}, {still_pending, next}});
-  const uint32_t any = subgroup_.any(code, pending);
   code.loop_merge(after, next);
-  code.branch_if(any, body, after);
+  code.branch(body);
   code.label(body);
   const uint32_t nowhere = constant(~0u);
   const uint32_t own = code.emit(Op::OpSelect, u32_, {pending, place.region, nowhere});
   const uint32_t region = subgroup_.minimum(code, own);
-  const uint32_t mine = both(code, pending, compare(code, Op::OpIEqual, own, region));
-  const uint32_t ballot = subgroup_.ballot(code, mine);
-  const uint32_t lanes = subgroup_.bit_count(code, ballot);
-  const uint32_t writes = subgroup_.is_lowest(code, ballot, mine);
-  const uint32_t address = region_address(code, place, region);
-  for (const Value& value : values_) {
-    if_wanted(code, place, value, [&] {
-      uint32_t sum = 0;
-      if (value.terms.empty() && !value.of_samples) {
-        sum = binary(code, Op::OpIMul, lanes, constant(value.constant));
-      } else {
-        sum = subgroup_.sum(
-            code, code.emit(Op::OpSelect, u32_, {mine, own_value(code, value), constant(0)}));
-      }
-      code.if_then(writes, [&] { add(code, address, value.accumulator, sum); });
-    });
-  }
+  add_of_region(code, place, region, both(code, pending, compare(code, Op::OpIEqual, own, region)));
   code.branch(next);
   code.label(next);
   const uint32_t not_mine = compare(code, Op::OpINotEqual, own, region);
   code.emit_as(still_pending, Op::OpLogicalAnd, boolean_, std::vector<uint32_t>{pending, not_mine});
+  code.branch_if(subgroup_.any(code, still_pending), header, after);
+  code.label(after);
+}
+
+void RegionCounting::add_of_region(Code& code, const Place& place, uint32_t region, uint32_t mine) {
+  const uint32_t ballot = subgroup_.ballot(code, mine);
+  const uint32_t lanes = subgroup_.bit_count(code, ballot);
+  // Some drivers run a discarded lane on, as nobody's: it votes in no ballot.
+  const uint32_t writes = both(code, mine, compare(code, Op::OpINotEqual, lanes, constant(0)));
+  const uint32_t rank =
+      code.emit(Op::OpSelect, u32_, {writes, subgroup_.bits_below(code, ballot), constant(kNever)});
+  const std::vector<uint32_t> sums = sum_variables(code, place, mine);
+  std::vector<uint32_t> totals;
+  for (const RegionValue& value : values_) {
+    if (value.of_samples) {
+      totals.push_back(sum_if_wanted(code, place, 1u << value.accumulator, [&] {
+        return code.emit(Op::OpSelect, u32_, {mine, own_value(code, value), constant(0)});
+      }));
+      continue;
+    }
+    uint32_t total =
+        value.constant == 0 ? 0 : binary(code, Op::OpIMul, lanes, constant(value.constant));
+    for (const RegionValue::Term& term : value.terms) {
+      total = add_term(code, total, sums[term.variable], term.factor);
+    }
+    totals.push_back(total);
+  }
+  share_out(code, place, region_address(code, place, region), lanes, rank, totals);
+}
+
+// Of each variable, over the lanes of the region; 0 where no counter of the pass is made of it.
+std::vector<uint32_t> RegionCounting::sum_variables(Code& code, const Place& place, uint32_t mine) {
+  std::vector<uint32_t> used_by(variables_.size());
+  for (const RegionValue& value : values_) {
+    for (const RegionValue::Term& term : value.terms) {
+      used_by[term.variable] |= 1u << value.accumulator;
+    }
+  }
+  std::vector<uint32_t> sums;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    sums.push_back(sum_if_wanted(code, place, used_by[i], [&] {
+      return code.emit(Op::OpSelect, u32_, {mine, code.load(u32_, variables_[i]), constant(0)});
+    }));
+  }
+  return sums;
+}
+
+template <typename OfLane>
+uint32_t RegionCounting::sum_if_wanted(Code& code, const Place& place, uint32_t accumulators,
+                                       OfLane&& of_lane) {
+  if (accumulators == 0) return constant(0);
+  const uint32_t wanted =
+      compare(code, Op::OpINotEqual,
+              binary(code, Op::OpBitwiseAnd, place.wanted, constant(accumulators)), constant(0));
+  const uint32_t before = code.new_id();
+  code.branch(before);
+  code.label(before);
+  uint32_t sum = 0;
+  uint32_t inside = 0;
+  code.if_then(
+      wanted, [&] { sum = subgroup_.sum(code, of_lane()); }, &inside);
+  return code.phi(u32_, {{sum, inside}, {constant(0), before}});
+}
+
+// for (t = rank; wanted >> t != 0; t += lanes) if (wanted >> t & 1) add(t, total of t);
+void RegionCounting::share_out(Code& code, const Place& place, uint32_t address, uint32_t lanes,
+                               uint32_t rank, std::span<const uint32_t> totals) {
+  const uint32_t before = *code.last_label();
+  const uint32_t header = code.new_id();
+  const uint32_t body = code.new_id();
+  const uint32_t next = code.new_id();
+  const uint32_t after = code.new_id();
+  const uint32_t next_turn = code.new_id();
+  code.branch(header);
+  code.label(header);
+  const uint32_t turn = code.phi(u32_, {{rank, before}, {next_turn, next}});
+  const uint32_t exists =
+      compare(code, Op::OpULessThan, turn, constant(probe::kRegionAccumulators));
+  const uint32_t shift = binary(code, Op::OpBitwiseAnd, turn, constant(31));
+  const uint32_t left = binary(code, Op::OpShiftRightLogical, place.wanted, shift);
+  const uint32_t goes_on = both(code, exists, compare(code, Op::OpINotEqual, left, constant(0)));
+  code.loop_merge(after, next);
+  code.branch_if(goes_on, body, after);
+  code.label(body);
+  uint32_t total = constant(0);
+  for (size_t i = 0; i < totals.size(); ++i) {
+    const uint32_t is_it = compare(code, Op::OpIEqual, turn, constant(values_[i].accumulator));
+    total = code.emit(Op::OpSelect, u32_, {is_it, totals[i], total});
+  }
+  const uint32_t wanted = binary(code, Op::OpBitwiseAnd, left, constant(1));
+  code.if_then(compare(code, Op::OpINotEqual, wanted, constant(0)),
+               [&] { add(code, address, shift, total); });
+  code.branch(next);
+  code.label(next);
+  code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, lanes});
   code.branch(header);
   code.label(after);
+}
+
+uint32_t RegionCounting::add_term(Code& code, uint32_t sum, uint32_t value, uint32_t factor) {
+  if (factor != 1) value = binary(code, Op::OpIMul, value, constant(factor));
+  return sum == 0 ? value : binary(code, Op::OpIAdd, sum, value);
 }
 
 uint32_t RegionCounting::region_address(Code& code, const Place& place, uint32_t region) {
@@ -402,8 +430,7 @@ uint32_t RegionCounting::region_address(Code& code, const Place& place, uint32_t
 void RegionCounting::add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value) {
   const uint32_t block = code.emit(Op::OpBitcast, words_pointer_type_, {address});
   const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
-  const uint32_t pointer =
-      code.access_chain(pointer_type, block, {constant(0), constant(accumulator)});
+  const uint32_t pointer = code.access_chain(pointer_type, block, {constant(0), accumulator});
   const auto scope = context_.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device;
   code.emit(
       Op::OpAtomicIAdd, u32_,

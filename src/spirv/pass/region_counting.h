@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "spirv/block_map.h"
 #include "spirv/pass/address_words.h"
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/counting.h"
+#include "spirv/pass/region_values.h"
 
 namespace tally::spirv {
 
@@ -30,17 +30,6 @@ class RegionCounting {
   void finish();
 
  private:
-  // A region counter's value in one invocation: constant + sum of factor x private variable.
-  struct Value {
-    struct Term {
-      uint32_t variable;  // index into variables_
-      uint32_t factor;
-    };
-    uint32_t accumulator = 0;
-    uint32_t constant = 0;
-    std::vector<Term> terms;
-    bool of_samples = false;  // instead: the bits of SampleMask
-  };
   // What a region's accumulators are found by.
   struct Place {
     uint32_t live = 0;     // boolean: a live invocation within the regions
@@ -50,7 +39,6 @@ class RegionCounting {
   };
 
   uint32_t new_variable();
-  void add_class_values(const CounterPlan& plan, const BlockMap& map);
   void add_variable_value(catalogue::Number number, uint32_t variable);
 
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
@@ -70,11 +58,18 @@ class RegionCounting {
   void flush(Code& code, uint32_t block);
   void add_alone(Code& code, const Place& place);
   void add_together(Code& code, const Place& place);
-  uint32_t own_value(Code& code, const Value& value);
+  void add_of_region(Code& code, const Place& place, uint32_t region, uint32_t mine);
+  std::vector<uint32_t> sum_variables(Code& code, const Place& place, uint32_t mine);
+  template <typename OfLane>
+  uint32_t sum_if_wanted(Code& code, const Place& place, uint32_t accumulators, OfLane&& of_lane);
+  void share_out(Code& code, const Place& place, uint32_t address, uint32_t lanes, uint32_t rank,
+                 std::span<const uint32_t> totals);
+  uint32_t add_term(Code& code, uint32_t sum, uint32_t value, uint32_t factor);
+  uint32_t own_value(Code& code, const RegionValue& value);
   uint32_t region_address(Code& code, const Place& place, uint32_t region);
   void add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value);
   template <typename Body>
-  void if_wanted(Code& code, const Place& place, const Value& value, Body&& body);
+  void if_wanted(Code& code, const Place& place, const RegionValue& value, Body&& body);
 
   PassContext& context_;
   Editor& editor_;
@@ -87,9 +82,9 @@ class RegionCounting {
   uint32_t words_pointer_type_ = 0;  // to an array of 32-bit words in physical memory
   uint32_t begin_function_, flush_function_;
   std::vector<Counter> counters_;
-  std::vector<uint32_t> counter_variables_;  // by counter; kNone for the invocations themselves
+  std::vector<uint32_t> counter_variables_;  // by counter; or kEveryInvocation
   std::vector<uint32_t> variables_;          // ids
-  std::vector<Value> values_;
+  std::vector<RegionValue> values_;
   // Indices into variables_.
   uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone, clock_ = kNone;
 };
