@@ -122,14 +122,14 @@ template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename... Arg
 struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
   static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
     CommandBuffer* state = find_command_buffer(commands);
-    if (state) {
-      if (state->drops_actions()) [[unlikely]]
-        return;
-      state->before_action(kPoint, Work::of(arguments...));
-      if (state->counts_commands()) [[unlikely]]
-        Work::note(*state, arguments...);
+    if (!state || state->idle()) [[likely]] {
+      (next_of(commands, state).*kNext)(commands, arguments...);
+      return;
     }
-    (next_of(commands, state).*kNext)(commands, arguments...);
+    if (state->drops_actions()) return;
+    state->prepare_action(kPoint, Work::of(arguments...));
+    if (state->counts_commands()) Work::note(*state, arguments...);
+    (state->next().*kNext)(commands, arguments...);
   }
 };
 

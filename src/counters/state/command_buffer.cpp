@@ -6,14 +6,12 @@
 
 namespace tally::counters {
 CommandBuffer::CommandBuffer(VkCommandBuffer handle, Device& device, Kind kind)
-    : handle_(handle), device_(device), kind_(kind) {
+    : handle_(handle), device_(device), next_(device.next()), kind_(kind) {
   if (device.regions()) regions_ = std::make_unique<RegionRecorder>(device, handle);
   if (device.queries()) {
     queries_ = std::make_unique<QueryRecorder>(device, handle, is_secondary());
   }
 }
-
-const DeviceTable& CommandBuffer::next() const { return device_.next(); }
 
 size_t CommandBuffer::point_index(VkPipelineBindPoint point) {
   switch (point) {

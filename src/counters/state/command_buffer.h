@@ -36,7 +36,7 @@ class CommandBuffer {
 
   VkCommandBuffer handle() const { return handle_; }
   Device& device() const { return device_; }
-  const DeviceTable& next() const;
+  const DeviceTable& next() const { return next_; }
 
   // Recording begins anew, or everything recorded is dropped.
   void reset();
@@ -104,11 +104,10 @@ class CommandBuffer {
   void begin_transform_feedback() { transform_feedback_ = true; }
   void end_transform_feedback();
 
-  // Before every draw, dispatch or trace. In the usual case, nothing active, this is one test.
-  void before_action(VkPipelineBindPoint point, uint64_t work) {
-    if (attention_ != 0) [[unlikely]]
-      prepare_action(point, work);
-  }
+  // Nothing is active: what is recorded is the driver's alone.
+  bool idle() const { return attention_ == 0; }
+  // Before every draw, dispatch or trace that is not idle.
+  void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept;
   // Around commands that may change the bound pipeline themselves: the plain one is bound for them.
   void before_generated_commands();
   void bind_plain_pipelines();
@@ -147,7 +146,6 @@ class CommandBuffer {
   void dispatched_ours();
   bool can_bind(VkPipelineBindPoint point) const;
 
-  void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept;
   void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void update_query_attention();
@@ -166,6 +164,7 @@ class CommandBuffer {
 
   VkCommandBuffer handle_;
   Device& device_;
+  const DeviceTable& next_;
   Kind kind_;
   VkResult error_ = VK_SUCCESS;
   uint32_t attention_ = 0;

@@ -11,16 +11,6 @@ vk::HandleMap<void*, Device*>& devices() {
   return *all;
 }
 
-// Counts the times that command buffers went; see find_command_buffer.
-std::atomic<uint64_t> g_command_buffer_generation{1};
-
-struct CachedCommandBuffer {
-  uint64_t generation = 0;
-  VkCommandBuffer handle = VK_NULL_HANDLE;
-  CommandBuffer* state = nullptr;
-};
-thread_local constinit CachedCommandBuffer t_cached_command_buffer;
-
 VkShaderStageFlags possible_stages(const DeviceCreation& creation) {
   VkShaderStageFlags stages = VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT;
   if (creation.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME) ||
@@ -164,24 +154,6 @@ void add_device(std::unique_ptr<Device> device) {
 
 std::unique_ptr<Device> take_device(VkDevice handle) {
   return std::unique_ptr<Device>(devices().take(vk::dispatch_key(handle)));
-}
-
-// The cache is valid while no command buffer was freed since: the handle might have been given out
-// again.
-CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
-  CachedCommandBuffer& cached = t_cached_command_buffer;
-  const uint64_t generation = g_command_buffer_generation.load(std::memory_order_acquire);
-  if (cached.handle == handle && cached.generation == generation) [[likely]]
-    return cached.state;
-  Device* device = find_device(handle);
-  if (!device || !device->instrumentation()) return nullptr;
-  CommandBuffer* state = device->instrumentation()->command_buffers.find(handle).get();
-  cached = {generation, handle, state};
-  return state;
-}
-
-void forget_cached_command_buffers() {
-  g_command_buffer_generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
 }  // namespace tally::counters

@@ -14,6 +14,7 @@
 #include "counters/memory/word_pool.h"
 #include "counters/shader/instrumenter.h"
 #include "counters/state/command_buffer.h"
+#include "counters/state/command_buffer_cache.h"
 #include "counters/state/device_creation.h"
 #include "counters/state/instance.h"
 #include "counters/state/instrumentation.h"
@@ -127,11 +128,5 @@ class Device {
 Device* find_device(const void* dispatchable_handle);
 void add_device(std::unique_ptr<Device> device);
 std::unique_ptr<Device> take_device(VkDevice handle);
-
-// The state of a command buffer, through a one-entry cache of the calling thread. Null for one the
-// layer does not know.
-CommandBuffer* find_command_buffer(VkCommandBuffer handle);
-// Call after command buffers are freed: the caches of all threads forget theirs.
-void forget_cached_command_buffers();
 
 }  // namespace tally::counters
