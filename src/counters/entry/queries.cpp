@@ -28,10 +28,23 @@ VkResult unknown_counters(const Device& device) {
   return VK_ERROR_UNKNOWN;
 }
 
+// Drivers without video encoders need not know the type.
+VkResult no_video_encoder(const Device& device) {
+  device.messages().misuse("VUID-VkQueryPoolCreateInfo-queryType-parameter", VK_OBJECT_TYPE_DEVICE,
+                           device.handle_bits(),
+                           "vkCreateQueryPool(): video encode feedback is not supported: the "
+                           "driver lacks VK_KHR_video_encode_queue");
+  return VK_ERROR_FEATURE_NOT_PRESENT;
+}
+
 VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
                      const VkAllocationCallbacks* allocator, VkQueryPool* handle) {
   const DeviceTable& next = device.next();
   QueryState* queries = device.queries();
+  if (info.queryType == kVideoEncodeFeedback &&
+      !device.gpu().has_extension("VK_KHR_video_encode_queue")) {
+    return no_video_encoder(device);
+  }
   if (!queries || !queries->emulated.emulates(info)) {
     return next.CreateQueryPool(device.handle(), &info, allocator, handle);
   }

@@ -11,6 +11,9 @@
 
 namespace tally::counters {
 
+// VK_QUERY_TYPE_VIDEO_ENCODE_FEEDBACK_KHR, which older headers do not name.
+inline constexpr auto kVideoEncodeFeedback = static_cast<VkQueryType>(1000299000);
+
 // Of one device: enabled by the application, and emulated.
 struct EmulatedQueries {
   bool statistics = false;
