@@ -66,10 +66,16 @@ void run_quietly(const std::vector<std::string>& words) {
   if (status != 0) throw std::runtime_error(fmt::format("{} does not run", fmt::join(words, " ")));
 }
 
+std::string with_number(std::string word, uint32_t frames) {
+  const size_t place = word.find("{}");
+  if (place != std::string::npos) word.replace(place, 2, std::to_string(frames));
+  return word;
+}
+
 double run_time(const Use& use, const Options& options, uint32_t frames) {
   std::vector<std::string> words = use.prefix;
   for (const std::string& word : options.program) {
-    words.push_back(word == "{}" ? std::to_string(frames) : word);
+    words.push_back(with_number(word, frames));
   }
   return time_of([&] { run_quietly(words); });
 }

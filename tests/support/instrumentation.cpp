@@ -27,6 +27,10 @@ spv::ExecutionModel execution_model(VkShaderStageFlagBits stage) {
       return spv::ExecutionModel::Fragment;
     case VK_SHADER_STAGE_COMPUTE_BIT:
       return spv::ExecutionModel::GLCompute;
+    case VK_SHADER_STAGE_TASK_BIT_EXT:
+      return spv::ExecutionModel::TaskEXT;
+    case VK_SHADER_STAGE_MESH_BIT_EXT:
+      return spv::ExecutionModel::MeshEXT;
     default:
       throw std::invalid_argument("no such stage here");
   }
