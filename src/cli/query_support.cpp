@@ -55,6 +55,7 @@ constexpr char kResultStatus[] = "queueFamiliesWithResultStatus";
 constexpr char kBySamples[] = "samples that fragment shaders cover";
 constexpr char kByShadersAndCommands[] = "instrumented shaders and the recorded commands";
 constexpr char kByShaders[] = "instrumented shaders";
+constexpr char kByClock[] = "the device's clock, read by a shader";
 constexpr char kByReports[] = "the same counters, as a report";
 constexpr char kByStatus[] = "what the layer could count";
 
@@ -71,8 +72,8 @@ constexpr QueryType kTypes[] = {
      fixed<kByShadersAndCommands>, "", always},
     {"mesh_statistics", "task and mesh statistics, mesh primitives generated",
      has_feature<kMeshQueries>, fixed<kByShaders>, "VK_EXT_mesh_shader", has_feature<kMeshShader>},
-    {"timestamp", "timestamp", on_some_queue<kTimestamps>, nullptr,
-     "timestampValidBits of a queue family", never},
+    {"timestamp", "timestamp", on_some_queue<kTimestamps>, fixed<kByClock>,
+     "timestampValidBits of a queue family, or shaderDeviceClock", never},
     {"performance_khr", "performance (VK_KHR_performance_query)", has_feature<kPerformance>,
      performance_counters, "", always},
     {"transform_feedback", "transform feedback", has_feature<kFeedbackQueries>, nullptr,

@@ -43,14 +43,18 @@ TEST_F(QueryTypes, what_only_the_layer_says_is_emulated) {
   with_tally_.limits["performanceCounters"] = 93;
   with_tally_.extensions.insert("VK_INTEL_performance_query");
   with_tally_.limits["queueFamiliesWithResultStatus"] = 1;
+  with_tally_.limits["queueFamiliesWithTimestamps"] = 1;
   EXPECT_EQ(of("performance_khr").how, How::Emulated);
   EXPECT_THAT(of("performance_khr").detail, testing::StartsWith("93 counters: "));
   EXPECT_EQ(of("performance_intel").how, How::Emulated);
   EXPECT_EQ(of("result_status").how, How::Emulated);
+  EXPECT_EQ(of("timestamp").detail, "the device's clock, read by a shader");
 }
 
 TEST_F(QueryTypes, what_cannot_be_had_says_what_the_driver_lacks) {
   EXPECT_EQ(of("mesh_statistics").detail, "the driver lacks VK_EXT_mesh_shader");
+  EXPECT_EQ(of("timestamp").detail,
+            "the driver lacks timestampValidBits of a queue family, or shaderDeviceClock");
   EXPECT_EQ(of("video_encode_feedback").detail, "the driver lacks VK_KHR_video_encode_queue");
   EXPECT_EQ(of("pipeline_statistics", {"bufferDeviceAddress", "Vulkan 1.1"}).detail,
             "the driver lacks bufferDeviceAddress, Vulkan 1.1");

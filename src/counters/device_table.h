@@ -138,6 +138,9 @@ namespace tally::counters {
   X(CmdSetPrimitiveTopology, "EXT")           \
   X(CmdSetRasterizerDiscardEnable, "EXT")     \
   X(CmdWriteTimestamp, "")                    \
+  X(CmdWriteTimestamp2, "KHR")                \
+  X(CmdBeginConditionalRenderingEXT, "")      \
+  X(CmdEndConditionalRenderingEXT, "")        \
   X(CreateBuffer, "")                         \
   X(CreateCommandPool, "")                    \
   X(CreateComputePipelines, "")               \

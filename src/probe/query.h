@@ -109,10 +109,18 @@ static_assert(sizeof(QueryBatch) == 16 && sizeof(QueryTarget) == 32);
 static_assert(sizeof(QueryRecord) == 256 && sizeof(QueryFinish) == 48);
 static_assert(sizeof(QueryIndirect) == 280);
 
+// A timestamp that a shader writes.
+struct QueryTimestamp {
+  uint64_t slot = 0;
+  uint32_t views = 1;  // consecutive queries that become available; all but the first are 0
+  uint32_t slot_bytes = 0;
+};
+static_assert(sizeof(QueryTimestamp) == 16);
+
 // How results are written from slots (vkCmdCopyQueryPoolResults): header, then a QueryConversion
 // for each result.
 struct QueryCopy {
-  enum Flags : uint32_t { k64Bit = 1, kAvailability = 2, kStatus = 4, kTyped = 8 };
+  enum Flags : uint32_t { k64Bit = 1, kAvailability = 2, kStatus = 4, kTyped = 8, kWraps = 16 };
   uint64_t slots = 0;  // of the first query
   uint64_t output = 0;
   uint32_t slot_bytes = 0, output_words = 0;  // a query

@@ -10,17 +10,20 @@ constexpr VkQueryPipelineStatisticFlags kInvocations =
     VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
 constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
 
-class QueryOperation : public EverySource {
+class QueryStates : public EverySource {
  protected:
-  void SetUp() override {
-    start_source();
-    if (!context().features().pipelineStatisticsQuery) GTEST_SKIP() << "the driver has none";
-  }
-
   VkResult state_of(const Queries& queries, uint32_t query = 0) {
     uint64_t number = 0;
     return vkGetQueryPoolResults(context().device(), queries, query, 1, sizeof number, &number,
                                  sizeof number, VK_QUERY_RESULT_64_BIT);
+  }
+};
+
+class QueryOperation : public QueryStates {
+ protected:
+  void SetUp() override {
+    start_source();
+    if (!context().features().pipelineStatisticsQuery) GTEST_SKIP() << "the driver has none";
   }
 };
 
@@ -194,6 +197,64 @@ TEST_P(QueryOperation, secondary_command_buffers_have_queries_of_their_own) {
   });
   EXPECT_EQ(queries.read()[0], 64u * 64);
 }
+
+// Conditional rendering leaves out draws and dispatches, but no query and no copy of one.
+class ConditionedQueries : public QueryStates {
+ protected:
+  void SetUp() override {
+    start(false);
+    if (!context().has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME) ||
+        !context().features().pipelineStatisticsQuery) {
+      GTEST_SKIP() << "the driver has no conditional rendering, or no statistics";
+    }
+    start_source({.device_extensions = {VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME},
+                  .device_next = &feature_});
+  }
+  // Runs `record` where nothing is drawn or dispatched if the condition is 0.
+  template <typename Record>
+  void with_condition(VkCommandBuffer commands, VkBuffer condition, Record&& record) {
+    const VkConditionalRenderingBeginInfoEXT info{
+        VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT, nullptr, condition, 0, 0};
+    context().function<PFN_vkCmdBeginConditionalRenderingEXT>("vkCmdBeginConditionalRenderingEXT")(
+        commands, &info);
+    record();
+    context().function<PFN_vkCmdEndConditionalRenderingEXT>("vkCmdEndConditionalRenderingEXT")(
+        commands);
+  }
+
+ private:
+  VkPhysicalDeviceConditionalRenderingFeaturesEXT feature_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT, nullptr, VK_TRUE};
+};
+
+TEST_P(ConditionedQueries, end_and_are_copied_whatever_the_condition) {
+  const Pipeline pipeline = make_work();
+  for (const uint32_t condition : {0u, 1u}) {
+    const Queries queries(context(), kStatistics, 1, kInvocations);
+    const Buffer predicate(context(), 4, VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT);
+    predicate.as<uint32_t>()[0] = condition;
+    const Buffer copy(context(), 16, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      with_condition(commands, predicate, [&] {
+        queries.begin(commands);
+        dispatch(commands, pipeline, 3);
+        queries.end(commands);
+        vkCmdCopyQueryPoolResults(commands, queries, 0, 1, copy, 0, 16,
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT |
+                                      VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+        dispatch(commands, pipeline, 3);  // still conditional
+      });
+      full_barrier(commands);
+    });
+    ASSERT_EQ(state_of(queries), VK_SUCCESS);
+    EXPECT_EQ(queries.read()[0], condition * 24u);
+    EXPECT_EQ(copy.as<uint64_t>()[0], condition * 24u);
+    EXPECT_NE(copy.as<uint64_t>()[1], 0u);
+  }
+}
+
+TALLY_EVERY_SOURCE(ConditionedQueries);
 
 TALLY_EVERY_SOURCE(QueryOperation);
 

@@ -154,6 +154,20 @@ void fill(VkPhysicalDevicePerformanceCountersByRegionPropertiesARM& ours,
   ours.identityTransformOrder = VK_TRUE;
 }
 
+// Where the layer makes the timestamps: they are nanoseconds unless the driver has a unit.
+void add_timestamp_limits(const Instance& instance, const PhysicalDevice& gpu,
+                          VkPhysicalDeviceLimits& limits) {
+  if (!gpu.emulates_timestamps(instance.options().emulate_queries)) return;
+  limits.timestampPeriod = timestamp_period(gpu);
+  limits.timestampComputeAndGraphics = VK_TRUE;
+  for (const VkQueueFamilyProperties& family : gpu.queue_families) {
+    constexpr VkQueueFlags kBoth = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+    if ((family.queueFlags & kBoth) == VK_QUEUE_GRAPHICS_BIT) {
+      limits.timestampComputeAndGraphics = VK_FALSE;
+    }
+  }
+}
+
 void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* properties) {
   Instance& instance = *find_instance(handle);
   const PhysicalDevice& gpu = instance.physical_device(handle);
@@ -167,6 +181,7 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
       properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_PROPERTIES_KHR,
       gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceProperties2(handle, properties);
+  add_timestamp_limits(instance, gpu, properties->properties.limits);
   if (performance.data) {
     performance.data->allowCommandBufferQueryCopies =
         gpu.offers_performance_queries() ? VK_TRUE : VK_FALSE;
@@ -179,6 +194,22 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
     if (!gpu.offers_regions()) offered.counters = 0;
     fill(*regions.data, offered);
   }
+}
+
+// Queues that compute have them, others have not.
+void add_timestamp_bits(const Instance& instance, const PhysicalDevice& gpu,
+                        VkQueueFamilyProperties& family) {
+  if (!gpu.emulates_timestamps(instance.options().emulate_queries)) return;
+  family.timestampValidBits = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 ? 64 : 0;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_get_core_properties(VkPhysicalDevice handle,
+                                                    VkPhysicalDeviceProperties* properties) {
+  vk::guarded_void([&] {
+    Instance& instance = *find_instance(handle);
+    instance.next().GetPhysicalDeviceProperties(handle, properties);
+    add_timestamp_limits(instance, instance.physical_device(handle), properties->limits);
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_get_properties(VkPhysicalDevice gpu,
@@ -251,14 +282,27 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_region(
   return vk::guarded([&] { return enumerate_region(gpu, family, count, counters, descriptions); });
 }
 
+VKAPI_ATTR void VKAPI_CALL hook_core_queue_families(VkPhysicalDevice handle, uint32_t* count,
+                                                    VkQueueFamilyProperties* families) {
+  vk::guarded_void([&] {
+    Instance& instance = *find_instance(handle);
+    instance.next().GetPhysicalDeviceQueueFamilyProperties(handle, count, families);
+    for (uint32_t i = 0; families && i < *count; ++i) {
+      add_timestamp_bits(instance, instance.physical_device(handle), families[i]);
+    }
+  });
+}
+
 // Where result-status queries are emulated, every family has them.
 VKAPI_ATTR void VKAPI_CALL hook_queue_families(VkPhysicalDevice handle, uint32_t* count,
                                                VkQueueFamilyProperties2* families) {
   vk::guarded_void([&] {
     Instance& instance = *find_instance(handle);
     instance.next().GetPhysicalDeviceQueueFamilyProperties2(handle, count, families);
-    if (!families || !instance.options().emulate_queries.result_status) return;
-    for (uint32_t i = 0; i < *count; ++i) {
+    for (uint32_t i = 0; families && i < *count; ++i) {
+      add_timestamp_bits(instance, instance.physical_device(handle),
+                         families[i].queueFamilyProperties);
+      if (!instance.options().emulate_queries.result_status) continue;
       auto* status = vk::find_in_out_chain<VkQueueFamilyQueryResultStatusPropertiesKHR>(
           static_cast<VkBaseOutStructure*>(families[i].pNext),
           VK_STRUCTURE_TYPE_QUEUE_FAMILY_QUERY_RESULT_STATUS_PROPERTIES_KHR);
@@ -316,10 +360,12 @@ std::span<const vk::Hook> physical_device_hooks() {
       vk::hook("vkGetPhysicalDeviceFeatures", hook_get_core_features),
       vk::hook("vkGetPhysicalDeviceFeatures2", hook_get_features),
       vk::hook("vkGetPhysicalDeviceFeatures2KHR", hook_get_features),
+      vk::hook("vkGetPhysicalDeviceProperties", hook_get_core_properties),
       vk::hook("vkGetPhysicalDeviceProperties2", hook_get_properties),
       vk::hook("vkGetPhysicalDeviceProperties2KHR", hook_get_properties),
       vk::hook("vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR",
                hook_get_performance_passes, kExtensionEnabled),
+      vk::hook("vkGetPhysicalDeviceQueueFamilyProperties", hook_core_queue_families),
       vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2", hook_queue_families),
       vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2KHR", hook_queue_families),
   };

@@ -48,6 +48,9 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   if (!queries || !queries->emulated.emulates(info)) {
     return next.CreateQueryPool(device.handle(), &info, allocator, handle);
   }
+  if (info.queryType == VK_QUERY_TYPE_TIMESTAMP && !queries->clock) {
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  }
   VkResult result = VK_SUCCESS;
   auto kind = query_kind(info, device.gpu(), device.instance().options());
   if (!kind) return unknown_counters(device);
@@ -185,6 +188,39 @@ VKAPI_ATTR void VKAPI_CALL hook_buffer_requirements(VkDevice device,
   });
 }
 
+VKAPI_ATTR void VKAPI_CALL hook_timestamp(VkCommandBuffer commands, VkPipelineStageFlagBits stage,
+                                          VkQueryPool handle, uint32_t query) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdWriteTimestamp(commands, stage, handle, query);
+  } else if (recording.pool->contains(query, 1)) {
+    record(recording, [&] { recording.state->write_timestamp(recording.pool, query); });
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_timestamp2(VkCommandBuffer commands, VkPipelineStageFlags2 stage,
+                                           VkQueryPool handle, uint32_t query) {
+  const Recording recording(commands, handle);
+  if (!recording.pool) {
+    next_of(commands).CmdWriteTimestamp2(commands, stage, handle, query);
+  } else if (recording.pool->contains(query, 1)) {
+    record(recording, [&] { recording.state->write_timestamp(recording.pool, query); });
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_begin_condition(VkCommandBuffer commands,
+                                                const VkConditionalRenderingBeginInfoEXT* info) {
+  next_of(commands).CmdBeginConditionalRenderingEXT(commands, info);
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->queries()) state->queries()->begin_condition(*info);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_end_condition(VkCommandBuffer commands) {
+  next_of(commands).CmdEndConditionalRenderingEXT(commands);
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->queries()) state->queries()->end_condition();
+}
+
 // --- what decides how vertices become primitives
 
 VKAPI_ATTR void VKAPI_CALL hook_set_topology(VkCommandBuffer commands,
@@ -231,9 +267,11 @@ void add_query_entry_points(std::vector<vk::Hook>& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kQueries));
   };
+  add("vkCmdBeginConditionalRenderingEXT", hook_begin_condition);
   add("vkCmdBeginQuery", hook_begin);
   add("vkCmdBeginQueryIndexedEXT", hook_begin_indexed);
   add("vkCmdCopyQueryPoolResults", hook_copy);
+  add("vkCmdEndConditionalRenderingEXT", hook_end_condition);
   add("vkCmdEndQuery", hook_end);
   add("vkCmdEndQueryIndexedEXT", hook_end_indexed);
   add("vkCmdResetQueryPool", hook_cmd_reset);
@@ -242,6 +280,9 @@ void add_query_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCmdSetPrimitiveTopologyEXT", hook_set_topology);
   add("vkCmdSetRasterizerDiscardEnable", hook_set_discard);
   add("vkCmdSetRasterizerDiscardEnableEXT", hook_set_discard);
+  add("vkCmdWriteTimestamp", hook_timestamp);
+  add("vkCmdWriteTimestamp2", hook_timestamp2);
+  add("vkCmdWriteTimestamp2KHR", hook_timestamp2);
   add("vkCreateQueryPool", hook_create_pool);
   add("vkDestroyQueryPool", hook_destroy_pool);
   add("vkGetDeviceBufferMemoryRequirements", hook_buffer_requirements);

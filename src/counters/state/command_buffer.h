@@ -64,6 +64,7 @@ class CommandBuffer {
   QueryRecorder* queries() const { return queries_.get(); }
   void begin_query(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index);
   void end_query(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index);
+  void write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   void inherit_queries(const VkCommandBufferInheritanceInfo& info);
   void end_query_pass();
   void copy_query_results(const QueryPool& pool, const QueryPool::Request& request, VkBuffer target,

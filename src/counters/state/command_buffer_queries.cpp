@@ -26,6 +26,14 @@ void CommandBuffer::end_query(const std::shared_ptr<QueryPool>& pool, uint32_t q
   flush_queries();
 }
 
+void CommandBuffer::write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query) {
+  const VkResult result = queries_->write_timestamp(pool, query);
+  if (result != VK_SUCCESS) fail(result);
+  if (queries_->in_pass()) return;
+  dispatched_ours();
+  note_stale_words();
+}
+
 void CommandBuffer::end_query_pass() {
   queries_->end_pass();
   flush_queries();

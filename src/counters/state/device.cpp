@@ -139,8 +139,24 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
   if (creation.emulated_queries().any() && gpu_.missing.empty()) {
     state->queries = std::make_unique<QueryState>(handle_, next_, rules.slot_offset(),
                                                   creation.emulated_queries());
+    if (creation.emulated_queries().timestamps) {
+      state->queries->clock = make_clock(state->host_memory, creation);
+    }
   }
   return state;
+}
+
+// Null where no queue computes, or it fails: then there are no pools of timestamps.
+std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
+                                                const DeviceCreation& creation) const {
+  const std::optional<uint32_t> family = creation.compute_family();
+  if (!family) return nullptr;
+  auto clock = std::make_unique<DeviceClock>(memory, make_layout_rules(creation).slot_offset());
+  if (clock->prepare(gpu_, *family) == VK_SUCCESS) return clock;
+  messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
+                    "vkCreateDevice(): the device's clock could not be read, there are no "
+                    "timestamps");
+  return nullptr;
 }
 
 Device* find_device(const void* dispatchable_handle) {

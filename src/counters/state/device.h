@@ -113,6 +113,8 @@ class Device {
 
  private:
   std::unique_ptr<InstrumentationState> make_instrumentation_state(const DeviceCreation& creation);
+  std::unique_ptr<DeviceClock> make_clock(const MemoryContext& memory,
+                                          const DeviceCreation& creation) const;
 
   VkDevice handle_;
   Instance& instance_;

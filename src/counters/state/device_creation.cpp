@@ -79,6 +79,7 @@ void DeviceCreation::take_queries() {
     if (gpu_.offers_mesh_queries()) mesh->meshShaderQueries = VK_FALSE;
   }
   emulated_queries_.result_status = forced.result_status;
+  emulated_queries_.timestamps = gpu_.emulates_timestamps(forced);
   take_performance_queries();
 }
 
@@ -149,6 +150,7 @@ void DeviceCreation::enable_needs() {
   if (gpu_.int64_atomics) enable_int64_atomics();
   if (regions_feature_enabled_ && gpu_.multiview) enable_multiview();
   if (regions_feature_enabled_ && gpu_.counts_subgroup_clock()) enable_subgroup_clock();
+  if (emulated_queries_.timestamps) enable_device_clock();
   const auto* libraries = chain_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
@@ -181,6 +183,12 @@ void DeviceCreation::enable_multiview() {
           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES)) {
     set<Own, &Own::multiview>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES);
   }
+}
+
+void DeviceCreation::enable_device_clock() {
+  using Own = VkPhysicalDeviceShaderClockFeaturesKHR;
+  add_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
+  set<Own, &Own::shaderDeviceClock>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR);
 }
 
 void DeviceCreation::enable_subgroup_clock() {
@@ -229,6 +237,15 @@ std::vector<uint32_t> DeviceCreation::queue_families() const {
     }
   }
   return families;
+}
+
+std::optional<uint32_t> DeviceCreation::compute_family() const {
+  for (const VkDeviceQueueCreateInfo& queue : queues_) {
+    const VkQueueFamilyProperties& family = gpu_.queue_families.at(queue.queueFamilyIndex);
+    const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+    if (computes && queue.flags == 0) return queue.queueFamilyIndex;
+  }
+  return std::nullopt;
 }
 
 // A family with a queue left gets one more; else the first of the application's queues that can do

@@ -6,6 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "counters/state/options.h"
@@ -46,6 +47,8 @@ class DeviceCreation {
   RecordMemory record_memory() const { return record_memory_; }
   // Families that the application has queues of, each once.
   std::vector<uint32_t> queue_families() const;
+  // One of them that computes.
+  std::optional<uint32_t> compute_family() const;
 
   // The queue for copies of records, where they need one: one added for the layer where the family
   // has one left.
@@ -66,6 +69,7 @@ class DeviceCreation {
   void enable_core_features();
   void enable_multiview();
   void enable_subgroup_clock();
+  void enable_device_clock();
   void enable_buffer_device_address();
   void enable_int64_atomics();
   void add_extension(const char* name);

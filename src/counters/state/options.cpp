@@ -67,6 +67,7 @@ Options::ForcedQueries parse_forced_queries(const Settings& settings) {
     take("primitives_generated", forced.primitives_generated);
     take("mesh", forced.mesh);
     take("result_status", forced.result_status);
+    take("timestamp", forced.timestamps);
     if (!known) log(LogLevel::Warning, "setting emulate_queries names \"{}\", no query type", name);
   }
   return forced;

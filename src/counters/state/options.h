@@ -37,6 +37,7 @@ struct Options {
     bool primitives_generated = false;
     bool mesh = false;
     bool result_status = false;
+    bool timestamps = false;
   };
   ForcedQueries emulate_queries;
   std::optional<RegionSize> region_size;  // none: the device's

@@ -82,6 +82,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.mesh_shader = mesh.meshShader == VK_TRUE;
   gpu.mesh_queries = mesh.meshShaderQueries == VK_TRUE;
   gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
+  gpu.device_clock = clock.shaderDeviceClock == VK_TRUE;
   gpu.subgroup_clock = clock.shaderSubgroupClock == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;
@@ -118,6 +119,12 @@ void list_missing(PhysicalDevice& gpu) {
 bool PhysicalDevice::has_extension(const char* name) const {
   return std::ranges::any_of(extensions, [&](const auto& extension) {
     return std::strcmp(extension.extensionName, name) == 0;
+  });
+}
+
+bool PhysicalDevice::has_timestamps() const {
+  return std::ranges::any_of(queue_families, [](const VkQueueFamilyProperties& family) {
+    return family.timestampValidBits != 0;
   });
 }
 

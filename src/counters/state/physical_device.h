@@ -29,7 +29,8 @@ struct PhysicalDevice {
   bool tessellation_shader = false;
   bool multiview = false;
   bool subgroup_clock = false;  // VK_KHR_shader_clock's
-  VkDriverId driver_id{};       // 0 where it is not told
+  bool device_clock = false;
+  VkDriverId driver_id{};  // 0 where it is not told
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
 
@@ -60,6 +61,13 @@ struct PhysicalDevice {
   bool offers_mesh_queries() const { return offers_queries() && mesh_shader && !mesh_queries; }
   bool offers_primitives_generated() const {
     return offers_queries() && !primitives_generated_query;
+  }
+  // Whether the driver has timestamps on some queue family. Then families without stay as they are:
+  // a pool belongs to no family, and the clocks of a shader and of the driver differ in unit and
+  // zero.
+  bool has_timestamps() const;
+  bool emulates_timestamps(const Options::ForcedQueries& forced) const {
+    return offers_queries() && device_clock && (forced.timestamps || !has_timestamps());
   }
   // With all of them emulated, whatever the driver says.
   bool offers_inherited_queries(const Options::ForcedQueries& forced) const {

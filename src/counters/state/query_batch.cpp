@@ -147,6 +147,16 @@ VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::Que
   return VK_SUCCESS;
 }
 
+VkResult QueryBatches::write_timestamp(const QueryTimestamp& timestamp, HostBlock& parameters) {
+  const QueryPool& pool = *timestamp.target.pool;
+  const uint32_t query = timestamp.target.query;
+  const probe::QueryTimestamp made{
+      pool.slot(query), std::min(timestamp.views, pool.count() - query), pool.slot_bytes()};
+  const VkResult result = blocks_.take(sizeof made, parameters);
+  if (result == VK_SUCCESS) parameters.write(0, &made, sizeof made);
+  return result;
+}
+
 VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Request& request,
                                   VkDeviceAddress output, HostBlock& parameters) {
   using Flags = probe::QueryCopy::Flags;
@@ -162,6 +172,7 @@ VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Reques
   flag((request.flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT) != 0, Flags::kAvailability);
   flag((request.flags & VK_QUERY_RESULT_WITH_STATUS_BIT_KHR) != 0, Flags::kStatus);
   flag(kind.typed, Flags::kTyped);
+  flag(kind.wraps(), Flags::kWraps);
   copy.results = static_cast<uint32_t>(kind.results.size());
   copy.all_passes = pool.all_passes();
   std::vector<probe::QueryConversion> conversions;

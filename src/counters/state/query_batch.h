@@ -61,16 +61,26 @@ struct QueryArguments {
   bool copied = false;
 };
 
+// A timestamp that is written where no render pass is open.
+struct QueryTimestamp {
+  QueryTarget target;
+  uint32_t views = 1;
+};
+
 struct QueryWork {
   std::vector<QueryUse> uses;
   std::vector<QueryEnd> ends;
   std::vector<QueryArguments> arguments;
+  std::vector<QueryTimestamp> timestamps;
 
-  bool empty() const { return uses.empty() && ends.empty() && arguments.empty(); }
+  bool empty() const {
+    return uses.empty() && ends.empty() && arguments.empty() && timestamps.empty();
+  }
   void clear() {
     uses.clear();
     ends.clear();
     arguments.clear();
+    timestamps.clear();
   }
 };
 
@@ -81,6 +91,8 @@ class QueryBatches {
   void reset();
   // Of work that is nothing there is no batch.
   VkResult write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header);
+  // The parameters of a timestamp.
+  VkResult write_timestamp(const QueryTimestamp& timestamp, HostBlock& parameters);
   // The parameters of a copy of results to `output`.
   VkResult write_copy(const QueryPool& pool, const QueryPool::Request& request,
                       VkDeviceAddress output, HostBlock& parameters);

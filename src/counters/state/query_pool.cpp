@@ -198,7 +198,9 @@ void QueryPool::write(uint32_t query, bool is_available, VkQueryResultFlags flag
                       std::byte* target) const {
   const bool wide = (flags & VK_QUERY_RESULT_64_BIT) != 0;
   const auto put_number = [&](uint64_t value) {
-    wide ? put(target, value) : put(target, saturated<uint32_t>(value));
+    wide            ? put(target, value)
+    : kind_.wraps() ? put(target, static_cast<uint32_t>(value))
+                    : put(target, saturated<uint32_t>(value));
   };
   if (is_available || (flags & VK_QUERY_RESULT_PARTIAL_BIT) != 0) {
     for (const QueryResult& result : kind_.results) {

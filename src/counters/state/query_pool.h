@@ -33,6 +33,9 @@ struct QueryKind {
 
   // Whether shaders have to count.
   bool needs_shaders() const;
+  // What 32 bits do not hold: differences of timestamps stay right, other numbers become the
+  // largest.
+  bool wraps() const { return type == VK_QUERY_TYPE_TIMESTAMP; }
   // The row of the time, or probe::QueryFinish::kNoRow.
   uint32_t time_row() const;
 };

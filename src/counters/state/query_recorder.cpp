@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "counters/state/device.h"
+#include "vk/chain.h"
 
 namespace tally::counters {
 namespace {
@@ -23,6 +24,26 @@ bool inheritable(const QueryKind& kind) {
 
 }  // namespace
 
+class QueryRecorder::Unconditioned {
+ public:
+  explicit Unconditioned(const QueryRecorder& recorder) : recorder_(recorder) {
+    if (recorder_.condition_) {
+      recorder_.device_.next().CmdEndConditionalRenderingEXT(recorder_.commands_);
+    }
+  }
+  ~Unconditioned() {
+    if (recorder_.condition_) {
+      recorder_.device_.next().CmdBeginConditionalRenderingEXT(recorder_.commands_,
+                                                               &*recorder_.condition_);
+    }
+  }
+  Unconditioned(const Unconditioned&) = delete;
+  Unconditioned& operator=(const Unconditioned&) = delete;
+
+ private:
+  const QueryRecorder& recorder_;
+};
+
 QueryRecorder::QueryRecorder(Device& device, VkCommandBuffer commands, bool secondary)
     : device_(device),
       commands_(commands),
@@ -37,7 +58,8 @@ void QueryRecorder::reset() {
   word_pages_.reset();
   used_ = 0;
   words_.clear();
-  inherits_ = in_pass_ = suspending_ = false;
+  inherits_ = in_pass_ = suspending_ = defers_timestamps_ = false;
+  condition_.reset();
   shape_ = {};
   subpass_ = 0;
   shader_targets_ = 0;
@@ -66,6 +88,40 @@ void QueryRecorder::inherit(const VkCommandBufferInheritanceInfo& info,
   subpass_ = info.renderPass != VK_NULL_HANDLE ? info.subpass : 0;
   inherits_ = info.occlusionQueryEnable == VK_TRUE || info.pipelineStatistics != 0;
   if (inherits_) ++shader_targets_;
+  const auto* condition = vk::find_in_chain<VkCommandBufferInheritanceConditionalRenderingInfoEXT>(
+      info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_CONDITIONAL_RENDERING_INFO_EXT);
+  defers_timestamps_ = condition && condition->conditionalRenderingEnable == VK_TRUE;
+}
+
+void QueryRecorder::begin_condition(const VkConditionalRenderingBeginInfoEXT& condition) {
+  if (in_pass_) return;  // and it ends there
+  condition_ = condition;
+  condition_->pNext = nullptr;
+}
+
+VkResult QueryRecorder::write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query) {
+  if (std::ranges::find(kept_pools_, pool) == kept_pools_.end()) kept_pools_.push_back(pool);
+  if (!in_pass_ && !defers_timestamps_) {
+    const Unconditioned unconditioned(*this);
+    return record_timestamp({{pool, query}, 1});
+  }
+  work_.timestamps.push_back({{pool, query}, std::max(1u, shape_.views_in(subpass_))});
+  return VK_SUCCESS;
+}
+
+// After all that came before, whatever stage was named: a later one is allowed.
+VkResult QueryRecorder::record_timestamp(const QueryTimestamp& timestamp) {
+  const DeviceClock* clock = device_.queries()->clock.get();
+  if (!clock) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  HostBlock parameters;
+  const VkResult result = batches_.write_timestamp(timestamp, parameters);
+  if (result != VK_SUCCESS) return result;
+  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+          kShaderAccess);
+  clock->program().write(commands_, parameters.address);
+  barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+          VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  return VK_SUCCESS;
 }
 
 // What is active changes: records from here on are others.
@@ -247,6 +303,8 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
       }
     }
   }
+  work_.timestamps.insert(work_.timestamps.end(), secondary.work_.timestamps.begin(),
+                          secondary.work_.timestamps.end());
   work_.ends.insert(work_.ends.end(), secondary.work_.ends.begin(), secondary.work_.ends.end());
   for (const auto& pool : secondary.kept_pools_) kept_pools_.push_back(pool);
   for (size_t i = 0; i < kCommandMetrics; ++i) totals_[i] += secondary.totals_[i];
@@ -295,12 +353,16 @@ void QueryRecorder::finish_without_rows(const QueryEnd& finish) const {
 }
 
 VkResult QueryRecorder::flush() {
+  const Unconditioned unconditioned(*this);
   const QueryPrograms& programs = device_.queries()->programs;
   HostBlock batch;
   probe::QueryBatch header;
   VkResult result = device_.queries()->programs.prepare();
   if (result == VK_SUCCESS) result = batches_.write(work_, batch, header);
   if (result == VK_SUCCESS) record_flush(programs, batch.address, header);
+  for (const QueryTimestamp& timestamp : work_.timestamps) {
+    if (result == VK_SUCCESS) result = record_timestamp(timestamp);
+  }
   work_.clear();
   begin_interval();
   return result;
@@ -348,7 +410,10 @@ VkResult QueryRecorder::copy_results(const QueryPool& pool, const QueryPool::Req
   // Work that made the queries available came before, and wrote through shaders or copies.
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
           kAnyAccess);
-  device_.queries()->programs.copy(commands_, parameters.address, request.count);
+  {
+    const Unconditioned unconditioned(*this);
+    device_.queries()->programs.copy(commands_, parameters.address, request.count);
+  }
   barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
           kTransferAccess);
   std::vector<VkBufferCopy> regions;

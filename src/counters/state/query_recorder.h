@@ -44,6 +44,12 @@ class QueryRecorder {
   // `index`: of a vertex stream.
   void begin(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
   void end(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
+  // A timestamp: here, or behind the render pass.
+  VkResult write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
+  // Conditional rendering, which would leave out the layer's dispatches too: it is interrupted for
+  // them.
+  void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition);
+  void end_condition() { condition_.reset(); }
   // Some query is active that counts in shaders.
   bool counts_shaders() const { return shader_targets_ != 0; }
   bool active() const { return !active_.empty() || inherits_; }
@@ -109,6 +115,9 @@ class QueryRecorder {
     // What commands assemble goes to stream 0.
     bool counts_commands() const { return index == 0; }
   };
+  // Interrupts conditional rendering for as long as it lives.
+  class Unconditioned;
+  VkResult record_timestamp(const QueryTimestamp& timestamp);
   uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();
   void copy_arguments(const QueryArguments& indirect) const;
@@ -127,7 +136,9 @@ class QueryRecorder {
   bool inherits_ = false;
   bool in_pass_ = false;
   bool suspending_ = false;
-  RenderPassShape shape_;  // of the current pass
+  bool defers_timestamps_ = false;  // whoever executes this may drop dispatches
+  std::optional<VkConditionalRenderingBeginInfoEXT> condition_;  // begun outside of render passes
+  RenderPassShape shape_;                                        // of the current pass
   uint32_t subpass_ = 0;
   uint32_t shader_targets_ = 0;
   uint64_t errors_ = 0;

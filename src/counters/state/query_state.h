@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "counters/shader/query_programs.h"
+#include "counters/state/device_clock.h"
 #include "counters/state/intel_performance.h"
 #include "counters/state/query_pool.h"
 #include "counters/state/query_types.h"
@@ -20,6 +21,8 @@ struct QueryState {
 
   const EmulatedQueries emulated;
   QueryPrograms programs;
+  // Null where the timestamps are the driver's.
+  std::unique_ptr<DeviceClock> clock;
   vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;
   IntelConfigurations intel_configurations;
 };

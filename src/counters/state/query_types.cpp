@@ -122,6 +122,8 @@ bool EmulatedQueries::emulates(const VkQueryPoolCreateInfo& info) const {
       return mesh_statistics;
     case VK_QUERY_TYPE_RESULT_STATUS_ONLY_KHR:
       return result_status;
+    case VK_QUERY_TYPE_TIMESTAMP:
+      return timestamps;
     case VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR:
       return performance;
     case VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL:
@@ -144,6 +146,9 @@ std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const Phy
       for (uint32_t bits = info.pipelineStatistics; bits != 0; bits &= bits - 1) {
         add(kind, statistic(1u << std::countr_zero(bits)));
       }
+      break;
+    case VK_QUERY_TYPE_TIMESTAMP:
+      add(kind, {});
       break;
     case VK_QUERY_TYPE_OCCLUSION:
       add(kind, {{.kind = QuerySource::Kind::Samples, .stages = VK_SHADER_STAGE_FRAGMENT_BIT}});

@@ -21,12 +21,13 @@ struct EmulatedQueries {
   bool occlusion = false;
   bool primitives_generated = false;
   bool result_status = false;
+  bool timestamps = false;
   bool performance = false;        // VK_KHR_performance_query
   bool performance_intel = false;  // VK_INTEL_performance_query
 
   bool any() const {
     return statistics || mesh_statistics || occlusion || primitives_generated || result_status ||
-           performance || performance_intel;
+           timestamps || performance || performance_intel;
   }
   // Whether shaders may have to count.
   bool counts_shaders() const {

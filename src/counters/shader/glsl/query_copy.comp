@@ -26,7 +26,7 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer Copies {
   QueryConversion conversions[];
 };
 
-const uint k64Bit = 1, kAvailability = 2, kStatus = 4, kTyped = 8;
+const uint k64Bit = 1, kAvailability = 2, kStatus = 4, kTyped = 8, kWraps = 16;
 const uint kNoDivisor = ~0u;
 const uint kInt32 = 0, kInt64 = 1, kUint32 = 2, kUint64 = 3, kFloat32 = 4, kFloat64 = 5;
 
@@ -113,7 +113,8 @@ void main() {
         result.at[at++] = value.x;
         result.at[at++] = value.y;
       } else {
-        result.at[at++] = value.y != 0 ? ~0u : value.x;
+        const bool saturates = (copy.flags & kWraps) == 0 && value.y != 0;
+        result.at[at++] = saturates ? ~0u : value.x;
       }
     }
   }

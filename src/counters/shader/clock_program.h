@@ -1,0 +1,35 @@
+// The compute program that writes a timestamp where the driver has none
+// (glsl/query_timestamp.comp): made once, when the device is.
+#pragma once
+
+#include "counters/shader/own_programs.h"
+#include "probe/query.h"
+
+namespace tally::counters {
+
+// What a tick of a shader's clock is of a timestamp's unit.
+struct ClockScale {
+  uint32_t whole = 1;
+  uint32_t fraction = 0;  // of 2^32
+};
+
+class ClockProgram {
+ public:
+  ClockProgram(VkDevice device, const DeviceTable& next, uint32_t push_offset)
+      : next_(next), programs_(device, next, push_offset) {}
+  ~ClockProgram() { programs_.destroy(pipeline_); }
+  ClockProgram(const ClockProgram&) = delete;
+  ClockProgram& operator=(const ClockProgram&) = delete;
+
+  // Anew, where it was made with another scale.
+  VkResult make(ClockScale scale);
+  // What a probe::QueryTimestamp at the address says.
+  void write(VkCommandBuffer commands, VkDeviceAddress parameters) const;
+
+ private:
+  const DeviceTable& next_;
+  OwnPrograms programs_;
+  VkPipeline pipeline_ = VK_NULL_HANDLE;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,46 @@
+#include "counters/state/device_clock.h"
+
+#include <gtest/gtest.h>
+
+namespace tally::counters {
+namespace {
+
+TEST(DeviceClock, a_scale_is_a_whole_number_and_a_fraction_of_2_to_the_32) {
+  const ClockScale faster = clock_scale(1000, 2500);
+  EXPECT_EQ(faster.whole, 2u);
+  EXPECT_EQ(faster.fraction, 1u << 31);
+  const ClockScale slower = clock_scale(4000, 1000);
+  EXPECT_EQ(slower.whole, 0u);
+  EXPECT_EQ(slower.fraction, 1u << 30);
+}
+
+TEST(DeviceClock, readings_that_say_nothing_leave_ticks_as_they_are) {
+  for (const ClockScale scale :
+       {clock_scale(0, 1000), clock_scale(1000, 0), clock_scale(1000, -5), clock_scale(1, 1e30)}) {
+    EXPECT_EQ(scale.whole, 1u);
+    EXPECT_EQ(scale.fraction, 0u);
+  }
+}
+
+TEST(DeviceClock, is_used_where_no_family_has_timestamps) {
+  PhysicalDevice gpu;
+  gpu.queue_families.resize(2);
+  EXPECT_FALSE(gpu.emulates_timestamps({})) << "no clock";
+  gpu.device_clock = true;
+  EXPECT_TRUE(gpu.emulates_timestamps({}));
+  gpu.queue_families[1].timestampValidBits = 36;
+  EXPECT_FALSE(gpu.emulates_timestamps({})) << "the driver's are left alone";
+  EXPECT_TRUE(gpu.emulates_timestamps({.timestamps = true}));
+  gpu.missing.push_back("bufferDeviceAddress");
+  EXPECT_FALSE(gpu.emulates_timestamps({.timestamps = true}));
+}
+
+TEST(DeviceClock, has_the_drivers_unit_or_nanoseconds) {
+  PhysicalDevice gpu;
+  EXPECT_EQ(timestamp_period(gpu), 1.0f);
+  gpu.properties.limits.timestampPeriod = 10.0f;
+  EXPECT_EQ(timestamp_period(gpu), 10.0f);
+}
+
+}  // namespace
+}  // namespace tally::counters
