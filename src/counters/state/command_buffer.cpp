@@ -115,7 +115,6 @@ void CommandBuffer::end_capture() {
   attention_ &= ~kRegions;
   dispatched_ours();
   bind_wanted_pipelines();
-  note_stale_words();
 }
 
 // A dispatch of ours has changed the bound compute pipeline, and the bytes of the slot.
@@ -151,13 +150,12 @@ void CommandBuffer::end_instrumentation() {
   segment_ = nullptr;
   attention_ &= ~kActive;
   bind_wanted_pipelines();
-  note_stale_words();
 }
 
 void CommandBuffer::note_stale_words() {
   const bool stale = std::ranges::any_of(
       bound_, [](const Bound& bound) { return bound.variant != Variant::Plain; });
-  if (stale) attention_ |= kStaleWord;
+  attention_ = stale ? attention_ | kStaleWord : attention_ & ~kStaleWord;
 }
 
 // Pipelines may not be bound while transform feedback is active.
@@ -210,12 +208,14 @@ void CommandBuffer::forget_pipeline(VkPipelineBindPoint point) {
 }
 
 void CommandBuffer::bind_wanted_pipelines() {
+  attention_ &= ~kStalePipelines;
   for (size_t i = 0; i < kPoints; ++i) {
     Bound& bound = bound_[i];
     if (bound.handle == VK_NULL_HANDLE || !can_bind(point_at(i))) continue;
     const Variant wanted = wanted_variant(point_at(i), bound);
     if (wanted != bound.variant) bind(point_at(i), bound, wanted);
   }
+  note_stale_words();
 }
 
 void CommandBuffer::bind_plain_pipelines() {
@@ -230,6 +230,11 @@ void CommandBuffer::bind_plain_pipelines() {
 void CommandBuffer::before_generated_commands() {
   if (active_) active_->take_index();
   bind_plain_pipelines();
+}
+
+void CommandBuffer::begin_transform_feedback() {
+  if ((attention_ & kStalePipelines) != 0) bind_wanted_pipelines();
+  transform_feedback_ = true;
 }
 
 void CommandBuffer::end_transform_feedback() {

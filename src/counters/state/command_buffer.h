@@ -102,7 +102,7 @@ class CommandBuffer {
   // it must now name.
   VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
                                     uint32_t offset, uint32_t size, const void* values);
-  void begin_transform_feedback() { transform_feedback_ = true; }
+  void begin_transform_feedback();
   void end_transform_feedback();
 
   // Nothing is active: what is recorded is the driver's alone.
@@ -120,13 +120,14 @@ class CommandBuffer {
 
  private:
   enum Attention : uint32_t {
-    kActive = 1,          // every action takes an index, some write a record
-    kStaleWord = 2,       // a counting pipeline is bound although nothing is active
-    kLostConstants = 4,   // the slot's bytes hold our word where the application had its own
-    kRegions = 8,         // graphics commands are counted by region
-    kQueries = 16,        // queries are active that count in shaders
-    kQueryCommands = 32,  // ... that count at all
-    kDropped = 64         // actions do nothing
+    kActive = 1,           // every action takes an index, some write a record
+    kStaleWord = 2,        // a counting pipeline is bound although nothing is active
+    kLostConstants = 4,    // the slot's bytes hold our word where the application had its own
+    kRegions = 8,          // graphics commands are counted by region
+    kQueries = 16,         // queries are active that count in shaders
+    kQueryCommands = 32,   // ... that count at all
+    kDropped = 64,         // actions do nothing
+    kStalePipelines = 128  // queries began or ended: the next action may need other pipelines
   };
   static constexpr size_t kPoints = 3;
 

@@ -11,12 +11,10 @@ namespace {
 
 // Shards on a processor with few cores: more would only cost memory.
 constexpr uint32_t kCpuShardsLog2 = 2;
-// What several commands may share gets 8 shards at least.
-constexpr uint64_t kLeastRecordWork = 64;
 // What a draw of few vertices may do in fragments, where few draws were recorded with the pipeline:
 // it may fill the screen. Of many draws in a row each is small.
-constexpr uint64_t kFirstDrawWork = 64;
-constexpr uint64_t kFirstIndirectDrawWork = 4096;
+constexpr uint64_t kFirstWork = 64;
+constexpr uint64_t kFirstIndirectWork = 4096;
 // A subgroup of vertices adds once, and there is little else to contend with.
 constexpr uint64_t kVerticesOfWork = 64;
 
@@ -26,6 +24,7 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
   Bound* bound = bound_at(point);
   if (!bound) return;
   const auto prepare = [&] {
+    if ((attention_ & kStalePipelines) != 0) bind_wanted_pipelines();
     if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) work = guess_draw(*bound, work);
     ++bound->actions;
     if ((attention_ & kActive) != 0) {
@@ -88,8 +87,9 @@ void CommandBuffer::count_for_queries(VkPipelineBindPoint point, Bound& bound, u
     return;
   }
   const auto& program = bound.pipeline->programs[static_cast<size_t>(bound.variant)];
-  // The record may be used by further commands, of more work.
-  const uint32_t shards = choose_shards(std::max(work, kLeastRecordWork));
+  // Further commands may share the record: the first dispatches get shards as draws do.
+  const uint32_t shards =
+      choose_shards(std::max(work, kFirstWork >> std::bit_width(bound.actions)));
   QueryRecorder::Record record;
   const VkResult result = error_ == VK_SUCCESS ? queries_->record(program, shards, record) : error_;
   const uint64_t word = probe::address_word(record.main, record.shards_log2);
@@ -138,7 +138,7 @@ bool CommandBuffer::reserve(uint64_t bytes, VkDeviceSize& offset) {
 uint64_t CommandBuffer::guess_draw(const Bound& bound, uint64_t vertices) {
   const bool known = vertices != kUnknownWork;
   const uint64_t fragments =
-      (known ? kFirstDrawWork : kFirstIndirectDrawWork) >> std::bit_width(bound.actions);
+      (known ? kFirstWork : kFirstIndirectWork) >> std::bit_width(bound.actions);
   return std::max({known ? vertices / kVerticesOfWork : 0, fragments, uint64_t{1}});
 }
 

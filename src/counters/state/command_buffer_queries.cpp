@@ -9,8 +9,7 @@ void CommandBuffer::update_query_attention() {
   attention_ &= ~(kQueries | kQueryCommands);
   if (queries_->active()) attention_ |= kQueryCommands;
   if (queries_->counts_shaders()) attention_ |= kQueries;
-  bind_wanted_pipelines();
-  note_stale_words();
+  attention_ |= kStalePipelines;
 }
 
 void CommandBuffer::begin_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
