@@ -43,6 +43,7 @@ constexpr char kStatistics[] = "pipelineStatisticsQuery";
 constexpr char kMeshQueries[] = "meshShaderQueries";
 constexpr char kMeshShader[] = "meshShader";
 constexpr char kPrimitives[] = "primitivesGeneratedQuery";
+constexpr char kFeedback[] = "VK_EXT_transform_feedback";
 constexpr char kFeedbackQueries[] = "transformFeedbackQueries";
 constexpr char kPerformance[] = "performanceCounterQueryPools";
 constexpr char kStructures[] = "accelerationStructure";
@@ -76,8 +77,8 @@ constexpr QueryType kTypes[] = {
      "timestampValidBits of a queue family, or shaderDeviceClock", never},
     {"performance_khr", "performance (VK_KHR_performance_query)", has_feature<kPerformance>,
      performance_counters, "", always},
-    {"transform_feedback", "transform feedback", has_feature<kFeedbackQueries>, nullptr,
-     "transformFeedbackQueries", never},
+    {"transform_feedback", "transform feedback", has_feature<kFeedbackQueries>,
+     fixed<kByShadersAndCommands>, kFeedback, has_extension<kFeedback>},
     {"primitives_generated", "primitives generated", has_feature<kPrimitives>,
      fixed<kByShadersAndCommands>, "", always},
     {"performance_intel", "performance (VK_INTEL_performance_query)", has_extension<kIntel>,

@@ -117,6 +117,7 @@ namespace tally::counters {
   X(CmdBindDescriptorSets, "")                \
   X(CmdBindPipeline, "")                      \
   X(CmdBindShadersEXT, "")                    \
+  X(CmdBindTransformFeedbackBuffersEXT, "")   \
   X(CmdCopyBuffer, "")                        \
   X(CmdCopyQueryPoolResults, "")              \
   X(CmdEndQuery, "")                          \

@@ -105,6 +105,34 @@ struct QueryIndirect {
   QueryTarget targets[kQueryTargets];  // whose matrix is pairs of a row and a metric
 };
 
+// Commands under transform feedback, one span after the other. What the stages have put out for
+// each stream is in four rows, `needs`, which are set to 0 when they have been read; what fits
+// still into the buffers of each stream, in primitives, in `room`.
+struct QueryFeedback {
+  static constexpr uint32_t kStreams = 4;
+  static constexpr uint32_t kBuffers = 4;
+  enum Flags : uint32_t { kFirst = 1 };  // transform feedback has just begun
+  struct Buffer {
+    uint64_t size = 0;
+    uint32_t stride = 0;  // of a vertex; 0: not captured into
+    uint32_t stream = 0;
+  };
+  uint64_t needs = 0;      // device addresses
+  uint64_t assembled = 0;  // primitives for stream 0 that the host has counted
+  uint64_t room = 0;
+  uint64_t starts = 0;           // 32 bits a buffer: bytes in it when transform feedback began
+  uint64_t rows[kStreams] = {};  // of the query of each stream, or 0: written, needed
+  Buffer buffers[kBuffers];
+  uint32_t flags = 0;
+  uint32_t primitive_vertices = 1;
+};
+// Before the first of them.
+struct QueryFeedbackHeader {
+  uint32_t count = 0;
+  uint32_t reserved = 0;
+};
+static_assert(sizeof(QueryFeedback) == 136 && sizeof(QueryFeedbackHeader) == 8);
+
 static_assert(sizeof(QueryBatch) == 16 && sizeof(QueryTarget) == 32);
 static_assert(sizeof(QueryRecord) == 256 && sizeof(QueryFinish) == 48);
 static_assert(sizeof(QueryIndirect) == 280);

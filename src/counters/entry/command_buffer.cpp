@@ -214,7 +214,13 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants2(VkCommandBuffer commands,
 VKAPI_ATTR void VKAPI_CALL hook_begin_transform_feedback(VkCommandBuffer commands, uint32_t first,
                                                          uint32_t count, const VkBuffer* buffers,
                                                          const VkDeviceSize* offsets) {
-  if (CommandBuffer* state = find_command_buffer(commands)) state->begin_transform_feedback();
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    vk::guarded_void(
+        [&] {
+          state->begin_transform_feedback({first, count, buffers, offsets});
+        },
+        [&](VkResult error) { state->fail(error); });
+  }
   next_of(commands).CmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets);
 }
 

@@ -252,10 +252,14 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
                                                   const VkAllocationCallbacks* allocator,
                                                   VkBuffer* buffer) {
   return vk::guarded([&] {
-    const CopyableBuffer changed(*info, find_device(device)->queries() != nullptr);
+    QueryState* queries = find_device(device)->queries();
+    const CopyableBuffer changed(*info, queries != nullptr);
     const VkResult result = next_of(device).CreateBuffer(device, changed.info(), allocator, buffer);
     RegionState* regions = regions_of(device);
     if (result == VK_SUCCESS && regions) regions->buffers.created(*buffer, info->size);
+    if (result == VK_SUCCESS && queries && changed.takes_feedback()) {
+      queries->feedback_buffers.insert(*buffer, info->size);
+    }
     return result;
   });
 }
@@ -263,6 +267,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
 VKAPI_ATTR void VKAPI_CALL hook_destroy_buffer(VkDevice device, VkBuffer buffer,
                                                const VkAllocationCallbacks* allocator) {
   if (RegionState* regions = regions_of(device)) regions->buffers.destroyed(buffer);
+  if (QueryState* queries = find_device(device)->queries()) queries->feedback_buffers.take(buffer);
   next_of(device).DestroyBuffer(device, buffer, allocator);
 }
 
@@ -331,7 +336,7 @@ void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
   pass("vkCreateRenderPass", hook_create_render_pass);
   pass("vkCreateRenderPass2", hook_create_render_pass2);
   pass("vkCreateRenderPass2KHR", hook_create_render_pass2);
-  add("vkDestroyBuffer", hook_destroy_buffer);
+  pass("vkDestroyBuffer", hook_destroy_buffer);
   add("vkDestroyFramebuffer", hook_destroy_framebuffer);
   pass("vkDestroyRenderPass", hook_destroy_render_pass);
   add("vkGetBufferDeviceAddress", hook_buffer_address);

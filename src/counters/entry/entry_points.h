@@ -55,8 +55,11 @@ class CopyableBuffer {
  public:
   CopyableBuffer(const VkBufferCreateInfo& info, bool queries);
   const VkBufferCreateInfo* info() const { return &info_; }
+  // Transform feedback may write to it.
+  bool takes_feedback() const { return takes_feedback_; }
 
  private:
+  bool takes_feedback_ = false;
   VkBufferCreateInfo info_;
   vk::ChainCopy chain_;
 };

@@ -182,6 +182,12 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
       gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceProperties2(handle, properties);
   add_timestamp_limits(instance, gpu, properties->properties.limits);
+  auto* feedback = vk::find_in_out_chain<VkPhysicalDeviceTransformFeedbackPropertiesEXT>(
+      static_cast<VkBaseOutStructure*>(properties->pNext),
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT);
+  if (feedback && gpu.offers_transform_feedback_queries()) {
+    feedback->transformFeedbackQueries = VK_TRUE;
+  }
   if (performance.data) {
     performance.data->allowCommandBufferQueryCopies =
         gpu.offers_performance_queries() ? VK_TRUE : VK_FALSE;

@@ -59,7 +59,10 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   if (!pool) return result;
   const VkQueryPoolCreateInfo native = handle_info();
   result = next.CreateQueryPool(device.handle(), &native, allocator, handle);
-  if (result == VK_SUCCESS) queries->pools.insert(*handle, std::move(pool));
+  if (result != VK_SUCCESS) return result;
+  if (info.queryType == VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT)
+    queries->counts_feedback = true;
+  queries->pools.insert(*handle, std::move(pool));
   return result;
 }
 
@@ -221,6 +224,17 @@ VKAPI_ATTR void VKAPI_CALL hook_end_condition(VkCommandBuffer commands) {
   if (state && state->queries()) state->queries()->end_condition();
 }
 
+VKAPI_ATTR void VKAPI_CALL hook_bind_feedback_buffers(VkCommandBuffer commands, uint32_t first,
+                                                      uint32_t count, const VkBuffer* buffers,
+                                                      const VkDeviceSize* offsets,
+                                                      const VkDeviceSize* sizes) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->bind_feedback_buffers(first, count, buffers, offsets, sizes);
+  }
+  next_of(commands).CmdBindTransformFeedbackBuffersEXT(commands, first, count, buffers, offsets,
+                                                       sizes);
+}
+
 // --- what decides how vertices become primitives
 
 VKAPI_ATTR void VKAPI_CALL hook_set_topology(VkCommandBuffer commands,
@@ -253,6 +267,7 @@ CopyableBuffer::CopyableBuffer(const VkBufferCreateInfo& info, bool queries)
                                   VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT;
   if (!queries) return;
   // Where the struct is, it says all.
+  constexpr uint64_t kFeedback = VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT;
   auto* newer = chain_.find<VkBufferUsageFlags2CreateInfoKHR>(
       VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
   if (newer && (newer->usage & kArguments) != 0) {
@@ -260,6 +275,7 @@ CopyableBuffer::CopyableBuffer(const VkBufferCreateInfo& info, bool queries)
   } else if (!newer && (info_.usage & kArguments) != 0) {
     info_.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
   }
+  takes_feedback_ = ((newer ? newer->usage : info_.usage) & kFeedback) != 0;
   info_.pNext = chain_.head();
 }
 
@@ -270,6 +286,7 @@ void add_query_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCmdBeginConditionalRenderingEXT", hook_begin_condition);
   add("vkCmdBeginQuery", hook_begin);
   add("vkCmdBeginQueryIndexedEXT", hook_begin_indexed);
+  add("vkCmdBindTransformFeedbackBuffersEXT", hook_bind_feedback_buffers);
   add("vkCmdCopyQueryPoolResults", hook_copy);
   add("vkCmdEndConditionalRenderingEXT", hook_end_condition);
   add("vkCmdEndQuery", hook_end);

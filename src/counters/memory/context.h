@@ -23,7 +23,8 @@ struct MemoryContext {
   // Families that the application has queues of: records are written from all of them.
   std::vector<uint32_t> queue_families;
   RecordMemory mode = RecordMemory::Host;
-  VkDeviceSize limit = 0;  // of all records together in bytes; 0: what the device has
+  bool feedback_counters = false;  // transform feedback may leave its counters in records
+  VkDeviceSize limit = 0;          // of all records together in bytes; 0: what the device has
   PFN_vkSetDeviceLoaderData set_loader_data = nullptr;
 
   // Only in mode Device: where copies run. The mutex is held by whoever calls into the queue, the

@@ -56,6 +56,7 @@ std::string cache_key(const ShaderCode& code, const Instrumenter::Request& reque
 struct Blocks {
   std::vector<spirv::InstructionMix> costs;
   uint32_t entry = 0;
+  spirv::FeedbackLayout feedback;
 };
 
 Result<Blocks> find_blocks(const ShaderCode& code, spv::ExecutionModel model,
@@ -66,7 +67,9 @@ Result<Blocks> find_blocks(const ShaderCode& code, spv::ExecutionModel model,
   if (!map) return map.error();
   Blocks blocks;
   for (const spirv::Block& block : map->blocks()) blocks.costs.push_back(block.mix);
-  const uint32_t function = module->find_entry_point(model, entry_point)->function_id;
+  const spirv::EntryPoint& entry = *module->find_entry_point(model, entry_point);
+  const uint32_t function = entry.function_id;
+  blocks.feedback = spirv::feedback_layout(*module, entry);
   for (const spirv::MappedFunction& mapped : map->functions()) {
     if (mapped.id == function) blocks.entry = mapped.first_block;
   }
@@ -128,8 +131,8 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
     if (!valid)
       return with_context(valid.error(), "internal error: the instrumented module is invalid");
   }
-  auto info = std::make_shared<const StageInfo>(
-      StageInfo{std::move(counted->plan), std::move(blocks->costs), blocks->entry});
+  auto info = std::make_shared<const StageInfo>(StageInfo{
+      std::move(counted->plan), std::move(blocks->costs), blocks->entry, blocks->feedback});
   return Shader(std::make_shared<const InstrumentedShader>(InstrumentedShader{
       std::move(counted->words), counted->first_counter_spec_id, std::move(info)}));
 }

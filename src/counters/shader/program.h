@@ -10,6 +10,7 @@
 
 #include "probe/record.h"
 #include "spirv/cost.h"
+#include "spirv/feedback_layout.h"
 #include "spirv/pass/counter_plan.h"
 
 namespace tally::counters {
@@ -20,6 +21,7 @@ struct StageInfo {
   spirv::CounterPlan plan;
   std::vector<spirv::InstructionMix> blocks;  // static cost, by public block number
   uint32_t entry_block = 0;                   // every invocation executes it once
+  spirv::FeedbackLayout feedback;
 };
 
 // Where a stage finds the address of its record. Pipelines made from libraries need a second slot:

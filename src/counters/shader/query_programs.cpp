@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "query_copy.comp.h"
+#include "query_feedback.comp.h"
 #include "query_finish.comp.h"
 #include "query_indirect.comp.h"
 #include "query_records.comp.h"
@@ -20,6 +21,7 @@ QueryPrograms::~QueryPrograms() {
   programs_.destroy(finish_);
   programs_.destroy(indirects_);
   programs_.destroy(copy_);
+  programs_.destroy(feedback_);
 }
 
 VkResult QueryPrograms::prepare() {
@@ -28,6 +30,7 @@ VkResult QueryPrograms::prepare() {
   if (result == VK_SUCCESS) result = programs_.make(query_finish_comp, {}, finish_);
   if (result == VK_SUCCESS) result = programs_.make(query_indirect_comp, {}, indirects_);
   if (result == VK_SUCCESS) result = programs_.make(query_copy_comp, {}, copy_);
+  if (result == VK_SUCCESS) result = programs_.make(query_feedback_comp, {}, feedback_);
   return result;
 }
 
@@ -46,6 +49,10 @@ void QueryPrograms::add_records(VkCommandBuffer commands, VkDeviceAddress batch,
 void QueryPrograms::add_indirects(VkCommandBuffer commands, VkDeviceAddress batch,
                                   uint32_t count) const {
   run(commands, indirects_, batch, count);
+}
+
+void QueryPrograms::follow_feedback(VkCommandBuffer commands, VkDeviceAddress spans) const {
+  run(commands, feedback_, spans, 1);
 }
 
 void QueryPrograms::finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const {

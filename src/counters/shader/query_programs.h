@@ -22,6 +22,8 @@ class QueryPrograms {
   void add_records(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
   // Its indirect operations.
   void add_indirects(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
+  // Spans of transform feedback, behind their header (probe/query.h).
+  void follow_feedback(VkCommandBuffer commands, VkDeviceAddress spans) const;
   void finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
   // Results of `count` queries.
   void copy(VkCommandBuffer commands, VkDeviceAddress parameters, uint32_t count) const;
@@ -37,6 +39,7 @@ class QueryPrograms {
   VkPipeline finish_ = VK_NULL_HANDLE;
   VkPipeline indirects_ = VK_NULL_HANDLE;
   VkPipeline copy_ = VK_NULL_HANDLE;
+  VkPipeline feedback_ = VK_NULL_HANDLE;
 };
 
 }  // namespace tally::counters

@@ -232,14 +232,4 @@ void CommandBuffer::before_generated_commands() {
   bind_plain_pipelines();
 }
 
-void CommandBuffer::begin_transform_feedback() {
-  if ((attention_ & kStalePipelines) != 0) bind_wanted_pipelines();
-  transform_feedback_ = true;
-}
-
-void CommandBuffer::end_transform_feedback() {
-  transform_feedback_ = false;
-  bind_wanted_pipelines();
-}
-
 }  // namespace tally::counters

@@ -102,7 +102,15 @@ class CommandBuffer {
   // it must now name.
   VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
                                     uint32_t offset, uint32_t size, const void* values);
-  void begin_transform_feedback();
+  // Before it begins. The counters at which it does, as the command has them.
+  struct FeedbackCounters {
+    uint32_t first = 0, count = 0;
+    const VkBuffer* buffers = nullptr;
+    const VkDeviceSize* offsets = nullptr;
+  };
+  void begin_transform_feedback(const FeedbackCounters& counters);
+  void bind_feedback_buffers(uint32_t first, uint32_t count, const VkBuffer* buffers,
+                             const VkDeviceSize* offsets, const VkDeviceSize* sizes);
   void end_transform_feedback();
 
   // Nothing is active: what is recorded is the driver's alone.
@@ -151,6 +159,8 @@ class CommandBuffer {
   void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void update_query_attention();
+  void count_feedback(const FeedbackCounters& counters);
+  void copy_feedback_counters(const FeedbackCounters& counters, const FeedbackStart& start);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
   // The record's words; that of the region is added.
   bool write_words(VkPipelineBindPoint point, const Bound& bound, uint64_t main, uint64_t fragment);
@@ -171,6 +181,7 @@ class CommandBuffer {
   VkResult error_ = VK_SUCCESS;
   uint32_t attention_ = 0;
   bool transform_feedback_ = false;
+  std::array<VkDeviceSize, kFeedbackBuffers> feedback_sizes_{};
   std::array<Bound, kPoints> bound_;
   VkShaderEXT compute_shader_ = VK_NULL_HANDLE;
 

@@ -14,13 +14,15 @@ void CommandBuffer::update_query_attention() {
 
 void CommandBuffer::begin_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
                                 uint32_t index) {
-  queries_->begin(pool, query, index);
+  const VkResult result = queries_->begin(pool, query, index);
+  if (result != VK_SUCCESS) fail(result);
   update_query_attention();
 }
 
 void CommandBuffer::end_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
                               uint32_t index) {
-  queries_->end(pool, query, index);
+  const VkResult result = queries_->end(pool, query, index);
+  if (result != VK_SUCCESS) fail(result);
   update_query_attention();
   flush_queries();
 }

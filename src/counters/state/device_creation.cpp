@@ -78,6 +78,11 @@ void DeviceCreation::take_queries() {
     emulated_queries_.mesh_statistics = gpu_.offers_mesh_queries() || forced.mesh;
     if (gpu_.offers_mesh_queries()) mesh->meshShaderQueries = VK_FALSE;
   }
+  const auto* feedback = chain_.find<VkPhysicalDeviceTransformFeedbackFeaturesEXT>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT);
+  emulated_queries_.transform_feedback =
+      (gpu_.offers_transform_feedback_queries() || forced.transform_feedback) && feedback &&
+      feedback->transformFeedback == VK_TRUE;
   emulated_queries_.result_status = forced.result_status;
   emulated_queries_.timestamps = gpu_.emulates_timestamps(forced);
   take_performance_queries();

@@ -38,6 +38,20 @@ PrimitiveStep primitive_step(const DrawFacts& facts) {
   }
 }
 
+uint32_t primitive_vertices(const DrawFacts& facts) {
+  switch (facts.topology) {
+    case VK_PRIMITIVE_TOPOLOGY_POINT_LIST:
+      return 1;
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP_WITH_ADJACENCY:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
 uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices) {
   const PrimitiveStep step = primitive_step(facts);
   return vertices < step.first ? 0 : (vertices - step.first) / step.step + 1;

@@ -38,6 +38,9 @@ PrimitiveStep primitive_step(const DrawFacts& facts);
 // looked at: it counts as a vertex.
 uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices);
 
+// How many vertices a primitive has, those of its neighbours left out.
+uint32_t primitive_vertices(const DrawFacts& facts);
+
 // Whether the primitives assembled are those that leave the last stage before rasterization.
 inline bool keeps_primitives(const DrawFacts& facts) {
   constexpr VkShaderStageFlags kMakers = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT |

@@ -68,6 +68,7 @@ Options::ForcedQueries parse_forced_queries(const Settings& settings) {
     take("mesh", forced.mesh);
     take("result_status", forced.result_status);
     take("timestamp", forced.timestamps);
+    take("transform_feedback", forced.transform_feedback);
     if (!known) log(LogLevel::Warning, "setting emulate_queries names \"{}\", no query type", name);
   }
   return forced;

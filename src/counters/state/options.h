@@ -38,6 +38,7 @@ struct Options {
     bool mesh = false;
     bool result_status = false;
     bool timestamps = false;
+    bool transform_feedback = false;
   };
   ForcedQueries emulate_queries;
   std::optional<RegionSize> region_size;  // none: the device's

@@ -68,6 +68,9 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceShaderClockFeaturesKHR clock{};
   query.add(clock, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR,
             gpu.has_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME));
+  VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback{};
+  query.add(feedback, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME));
   query.add(multiview, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, true);
   next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
   const VkPhysicalDeviceFeatures& core = query.head().features;
@@ -84,6 +87,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
   gpu.device_clock = clock.shaderDeviceClock == VK_TRUE;
   gpu.subgroup_clock = clock.shaderSubgroupClock == VK_TRUE;
+  gpu.transform_feedback = feedback.transformFeedback == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;
   gpu.int64 = core.shaderInt64 == VK_TRUE;
   gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;
@@ -96,8 +100,12 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   query.add(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
             gpu.api_version >= VK_API_VERSION_1_2 ||
                 gpu.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME));
+  VkPhysicalDeviceTransformFeedbackPropertiesEXT feedback{};
+  query.add(feedback, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT,
+            gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME));
   query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
   next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
+  gpu.transform_feedback_queries = feedback.transformFeedbackQueries == VK_TRUE;
   gpu.driver_id = driver.driverID;
   gpu.subgroup_size = std::max(1u, subgroup.subgroupSize);
   constexpr VkSubgroupFeatureFlags kNeeded =

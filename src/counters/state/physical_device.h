@@ -48,6 +48,8 @@ struct PhysicalDevice {
   bool mesh_queries = false;
   bool mesh_shader = false;
   bool primitives_generated_query = false;
+  bool transform_feedback = false;
+  bool transform_feedback_queries = false;
   // What instrumentation lacks on this device, in Vulkan's words; empty where the
   // extensions are offered.
   std::vector<std::string> missing;
@@ -68,6 +70,9 @@ struct PhysicalDevice {
   bool has_timestamps() const;
   bool emulates_timestamps(const Options::ForcedQueries& forced) const {
     return offers_queries() && device_clock && (forced.timestamps || !has_timestamps());
+  }
+  bool offers_transform_feedback_queries() const {
+    return offers_queries() && transform_feedback && !transform_feedback_queries;
   }
   // With all of them emulated, whatever the driver says.
   bool offers_inherited_queries(const Options::ForcedQueries& forced) const {

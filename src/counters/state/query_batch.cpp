@@ -29,7 +29,7 @@ VkResult QueryBatches::store(const std::vector<Number>& numbers, VkDeviceAddress
 
 VkResult QueryBatches::matrix(const StageProgram& stage, const QueryTarget& target,
                               VkDeviceAddress& address) {
-  const QueryKind& kind = target.pool->kind();
+  const QueryKind& kind = target.kind();
   const MatrixKey key{stage.info.get(), stage.rasterized_stream, &kind, target.index};
   const auto [known, added] = matrices_.try_emplace(key, 0);
   if (added) {
@@ -55,14 +55,13 @@ VkResult QueryBatches::make_records(const QueryUse& use, std::vector<probe::Quer
     record.stride = stage.counters.stride;
     record.shards_log2 = use.record.shards_log2;
     for (const QueryTarget& target : use.targets) {
-      const QueryKind& kind = target.pool->kind();
+      const QueryKind& kind = target.kind();
       VkDeviceAddress address = 0;
       const VkResult result = matrix(stage, target, address);
       if (result != VK_SUCCESS) return result;
       if (address == 0 || record.target_count == probe::kQueryTargets) continue;
       record.targets[record.target_count++] = {
-          target.pool->slot(target.query) + probe::kQuerySlotHeader, address,
-          static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0};
+          target.rows(), address, static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0};
     }
     // Those without a target are only set to 0.
     if (record.counter_count != 0) records.push_back(record);
@@ -86,10 +85,10 @@ VkResult QueryBatches::make_finish(const QueryEnd& end, probe::QueryFinish& resu
   return VK_SUCCESS;
 }
 
-VkResult QueryBatches::pairs(const QueryPool& pool, VkDeviceAddress& address) {
-  const auto [known, added] = pairs_.try_emplace(&pool.kind(), 0);
+VkResult QueryBatches::pairs(const QueryTarget& target, VkDeviceAddress& address) {
+  const auto [known, added] = pairs_.try_emplace(&target.kind(), 0);
   if (added) {
-    const VkResult result = store(pool.indirect_pairs(), known->second);
+    const VkResult result = store(target.pairs(), known->second);
     if (result != VK_SUCCESS) return result;
   }
   address = known->second;
@@ -102,11 +101,11 @@ VkResult QueryBatches::make_indirect(const QueryArguments& arguments,
   for (const QueryTarget& target : arguments.targets) {
     if (operation.target_count == probe::kQueryTargets) break;
     probe::QueryTarget& made = operation.targets[operation.target_count];
-    const VkResult result = pairs(*target.pool, made.matrix);
+    const VkResult result = pairs(target, made.matrix);
     if (result != VK_SUCCESS) return result;
-    made.row_count = static_cast<uint32_t>(target.pool->indirect_pairs().size());
-    made.rows = target.pool->slot(target.query) + probe::kQuerySlotHeader;
-    made.pass = target.pool->kind().count_pass;
+    made.row_count = static_cast<uint32_t>(target.pairs().size());
+    made.rows = target.rows();
+    made.pass = target.kind().count_pass;
     ++operation.target_count;
   }
   return VK_SUCCESS;
@@ -155,6 +154,19 @@ VkResult QueryBatches::write_timestamp(const QueryTimestamp& timestamp, HostBloc
   const VkResult result = blocks_.take(sizeof made, parameters);
   if (result == VK_SUCCESS) parameters.write(0, &made, sizeof made);
   return result;
+}
+
+VkResult QueryBatches::write_spans(const std::vector<probe::QueryFeedback>& spans,
+                                   VkDeviceAddress& address) {
+  const probe::QueryFeedbackHeader header{static_cast<uint32_t>(spans.size()), 0};
+  const size_t bytes = spans.size() * sizeof(probe::QueryFeedback);
+  HostBlock block;
+  const VkResult result = blocks_.take(sizeof header + bytes, block);
+  if (result != VK_SUCCESS) return result;
+  block.write(0, &header, sizeof header);
+  block.write(sizeof header, spans.data(), bytes);
+  address = block.address;
+  return VK_SUCCESS;
 }
 
 VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Request& request,

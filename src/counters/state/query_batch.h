@@ -14,6 +14,7 @@
 
 #include "counters/memory/host_blocks.h"
 #include "counters/shader/program.h"
+#include "counters/state/query_feedback.h"
 #include "counters/state/query_pool.h"
 
 namespace tally::counters {
@@ -28,7 +29,16 @@ struct SharedRecord {
 struct QueryTarget {
   std::shared_ptr<QueryPool> pool;
   uint32_t query = 0;
-  uint32_t index = 0;  // of a vertex stream
+  uint32_t index = 0;         // of a vertex stream
+  VkDeviceAddress needs = 0;  // without a pool: of a span of transform feedback
+
+  const QueryKind& kind() const { return pool ? pool->kind() : feedback_kind(); }
+  const std::vector<uint64_t>& pairs() const {
+    return pool ? pool->indirect_pairs() : feedback_pairs();
+  }
+  VkDeviceAddress rows() const {
+    return pool ? pool->slot(query) + probe::kQuerySlotHeader : needs;
+  }
 };
 
 // A record that commands counted into, and for whom.
@@ -72,15 +82,17 @@ struct QueryWork {
   std::vector<QueryEnd> ends;
   std::vector<QueryArguments> arguments;
   std::vector<QueryTimestamp> timestamps;
+  std::vector<probe::QueryFeedback> spans;  // of transform feedback
 
   bool empty() const {
-    return uses.empty() && ends.empty() && arguments.empty() && timestamps.empty();
+    return uses.empty() && ends.empty() && arguments.empty() && timestamps.empty() && spans.empty();
   }
   void clear() {
     uses.clear();
     ends.clear();
     arguments.clear();
     timestamps.clear();
+    spans.clear();
   }
 };
 
@@ -93,6 +105,8 @@ class QueryBatches {
   VkResult write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header);
   // The parameters of a timestamp.
   VkResult write_timestamp(const QueryTimestamp& timestamp, HostBlock& parameters);
+  // Spans of transform feedback, of which there are some.
+  VkResult write_spans(const std::vector<probe::QueryFeedback>& spans, VkDeviceAddress& address);
   // The parameters of a copy of results to `output`.
   VkResult write_copy(const QueryPool& pool, const QueryPool::Request& request,
                       VkDeviceAddress output, HostBlock& parameters);
@@ -103,7 +117,7 @@ class QueryBatches {
   template <typename Number>
   VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
   VkResult matrix(const StageProgram& stage, const QueryTarget& target, VkDeviceAddress& address);
-  VkResult pairs(const QueryPool& pool, VkDeviceAddress& address);
+  VkResult pairs(const QueryTarget& target, VkDeviceAddress& address);
   VkResult make_records(const QueryUse& use, std::vector<probe::QueryRecord>& records);
   VkResult make_finish(const QueryEnd& end, probe::QueryFinish& result);
   VkResult make_indirect(const QueryArguments& arguments, probe::QueryIndirect& operation);

@@ -14,9 +14,9 @@ void add(Row row, const Factors& factors, uint32_t value, uint32_t times) {
 }
 
 void add_outputs(Row row, const StageProgram& stage, const Factors& factors,
-                 QuerySource::Streams streams, uint32_t queried) {
+                 const QuerySource& source, uint32_t queried) {
   const auto& counters = stage.info->plan.output_counters;
-  switch (streams) {
+  switch (source.streams) {
     case QuerySource::Streams::All:
       for (const uint32_t counter : counters) add(row, factors, counter, 1);
       break;
@@ -26,6 +26,9 @@ void add_outputs(Row row, const StageProgram& stage, const Factors& factors,
       break;
     case QuerySource::Streams::Queried:
       if (queried < counters.size()) add(row, factors, counters[queried], 1);
+      break;
+    case QuerySource::Streams::One:
+      add(row, factors, counters.at(source.stream), 1);
       break;
   }
 }
@@ -51,7 +54,7 @@ void add_source(Row row, const StageProgram& stage, const Factors& factors,
       break;
     case QuerySource::Kind::Samples:
     case QuerySource::Kind::Primitives:
-      add_outputs(row, stage, factors, source.streams, stream);
+      add_outputs(row, stage, factors, source, stream);
       break;
     case QuerySource::Kind::Command:
     case QuerySource::Kind::Time:

@@ -68,6 +68,7 @@ void QueryRecorder::reset() {
   stream_marker_.reset();
   totals_ = {};
   active_.clear();
+  feedback_.reset();
   work_.clear();
   interval_begin_ = 0;
   batches_.reset();
@@ -127,8 +128,10 @@ VkResult QueryRecorder::record_timestamp(const QueryTimestamp& timestamp) {
 // What is active changes: records from here on are others.
 void QueryRecorder::begin_interval() { interval_begin_ = work_.uses.size(); }
 
-void QueryRecorder::begin(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index) {
+VkResult QueryRecorder::begin(const std::shared_ptr<QueryPool>& pool, uint32_t query,
+                              uint32_t index) {
   begin_interval();
+  close_span();
   active_.push_back(
       {pool, query, index, std::max(1u, shape_.views_in(subpass_)), errors_, totals_});
   if (pool->needs_shaders()) ++shader_targets_;
@@ -137,14 +140,17 @@ void QueryRecorder::begin(const std::shared_ptr<QueryPool>& pool, uint32_t query
     device_.next().CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
                                      pool->begin_times(), query);
   }
+  return open_span();
 }
 
-void QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index) {
+VkResult QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t query,
+                            uint32_t index) {
   const auto found = std::ranges::find_if(active_, [&](const Active& one) {
     return one.pool == pool && one.query == query && one.index == index;
   });
-  if (found == active_.end()) return;
+  if (found == active_.end()) return VK_SUCCESS;
   begin_interval();
+  close_span();
   if (pool->end_times() != VK_NULL_HANDLE) {
     device_.next().CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
                                      pool->end_times(), query);
@@ -160,6 +166,59 @@ void QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t query, 
   work_.ends.push_back(std::move(finish));
   if (pool->needs_shaders()) --shader_targets_;
   active_.erase(found);
+  return open_span();
+}
+
+VkResult QueryRecorder::begin_feedback(const probe::QueryFeedback& description,
+                                       FeedbackStart& start) {
+  VkDeviceAddress address = 0;
+  const VkResult result = reserve(probe::kRecordAlignment, address);
+  if (result != VK_SUCCESS) return result;
+  const RecordPage& page = pages_.back();
+  feedback_ = {description, 0};
+  feedback_->span.flags = probe::QueryFeedback::kFirst;
+  feedback_->span.room = address;
+  feedback_->span.starts = address + probe::QueryFeedback::kStreams * sizeof(uint64_t);
+  start = {page.chunk->buffer(), page.offset + (feedback_->span.starts - page.address)};
+  begin_interval();
+  return open_span();
+}
+
+void QueryRecorder::end_feedback() {
+  begin_interval();
+  close_span();
+  feedback_.reset();
+}
+
+VkResult QueryRecorder::open_span() {
+  if (!feedback_) return VK_SUCCESS;
+  probe::QueryFeedback& span = feedback_->span;
+  const VkResult result = reserve(probe::kRecordAlignment, span.needs);
+  if (result != VK_SUCCESS) return result;
+  feedback_->primitives = totals_[static_cast<size_t>(CommandMetric::LastPrimitives)];
+  std::ranges::fill(span.rows, 0);
+  for (const Active& one : active_) {
+    if (one.pool->kind().type != VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT) continue;
+    if (one.index >= probe::QueryFeedback::kStreams) continue;
+    span.rows[one.index] = one.pool->slot(one.query) + probe::kQuerySlotHeader;
+  }
+  return VK_SUCCESS;
+}
+
+void QueryRecorder::close_span() {
+  if (!feedback_ || feedback_->span.needs == 0) return;
+  probe::QueryFeedback& span = feedback_->span;
+  span.assembled =
+      totals_[static_cast<size_t>(CommandMetric::LastPrimitives)] - feedback_->primitives;
+  work_.spans.push_back(span);
+  span.flags = 0;
+  span.needs = 0;
+}
+
+void QueryRecorder::add_feedback_target(std::vector<QueryTarget>& targets) const {
+  if (feedback_ && feedback_->span.needs != 0) {
+    targets.push_back({.needs = feedback_->span.needs});
+  }
 }
 
 // What is known now of a query that ends.
@@ -201,6 +260,7 @@ QueryUse& QueryRecorder::add_use(const std::shared_ptr<const Program>& program,
   for (const Active& one : active_) {
     if (one.pool->needs_shaders()) use.targets.push_back({one.pool, one.query, one.index});
   }
+  add_feedback_target(use.targets);
   return use;
 }
 
@@ -240,6 +300,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
       indirect.targets.push_back({one.pool, one.query});
     }
   }
+  add_feedback_target(indirect.targets);
   if (indirect.targets.empty() && !inherits_) return VK_SUCCESS;
   const VkDeviceSize count_bytes = command.count_buffer != VK_NULL_HANDLE ? sizeof(uint64_t) : 0;
   VkDeviceAddress address = 0;
@@ -306,6 +367,7 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
   work_.timestamps.insert(work_.timestamps.end(), secondary.work_.timestamps.begin(),
                           secondary.work_.timestamps.end());
   work_.ends.insert(work_.ends.end(), secondary.work_.ends.begin(), secondary.work_.ends.end());
+  work_.spans.insert(work_.spans.end(), secondary.work_.spans.begin(), secondary.work_.spans.end());
   for (const auto& pool : secondary.kept_pools_) kept_pools_.push_back(pool);
   for (size_t i = 0; i < kCommandMetrics; ++i) totals_[i] += secondary.totals_[i];
   errors_ += secondary.errors_;
@@ -359,7 +421,11 @@ VkResult QueryRecorder::flush() {
   probe::QueryBatch header;
   VkResult result = device_.queries()->programs.prepare();
   if (result == VK_SUCCESS) result = batches_.write(work_, batch, header);
-  if (result == VK_SUCCESS) record_flush(programs, batch.address, header);
+  VkDeviceAddress spans = 0;
+  if (result == VK_SUCCESS && !work_.spans.empty()) {
+    result = batches_.write_spans(work_.spans, spans);
+  }
+  if (result == VK_SUCCESS) record_flush(programs, batch.address, header, spans);
   for (const QueryTimestamp& timestamp : work_.timestamps) {
     if (result == VK_SUCCESS) result = record_timestamp(timestamp);
   }
@@ -369,7 +435,7 @@ VkResult QueryRecorder::flush() {
 }
 
 void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
-                                 const probe::QueryBatch& header) const {
+                                 const probe::QueryBatch& header, VkDeviceAddress spans) const {
   for (const QueryArguments& indirect : work_.arguments) {
     if (!indirect.copied) copy_arguments(indirect);
   }
@@ -381,9 +447,16 @@ void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress 
   }
   if (header.records != 0) programs.add_records(commands_, batch, header.records);
   if (header.indirects != 0) programs.add_indirects(commands_, batch, header.indirects);
-  if (header.finishes != 0) {
+  const auto wait = [&] {
     barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
             kShaderAccess | kTransferAccess, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess);
+  };
+  if (spans != 0) {
+    wait();
+    programs.follow_feedback(commands_, spans);
+  }
+  if (header.finishes != 0) {
+    wait();
     programs.finish(commands_, batch, header.finishes);
   }
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess,

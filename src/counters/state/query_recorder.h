@@ -42,8 +42,8 @@ class QueryRecorder {
   void inherit(const VkCommandBufferInheritanceInfo& info, const RenderPassShape& shape);
 
   // `index`: of a vertex stream.
-  void begin(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
-  void end(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
+  VkResult begin(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
+  VkResult end(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
   // A timestamp: here, or behind the render pass.
   VkResult write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   // Conditional rendering, which would leave out the layer's dispatches too: it is interrupted for
@@ -51,14 +51,18 @@ class QueryRecorder {
   void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition);
   void end_condition() { condition_.reset(); }
   // Some query is active that counts in shaders.
-  bool counts_shaders() const { return shader_targets_ != 0; }
-  bool active() const { return !active_.empty() || inherits_; }
+  bool counts_shaders() const { return shader_targets_ != 0 || feedback_; }
+  bool active() const { return !active_.empty() || inherits_ || feedback_; }
 
   void count(CommandMetric metric, uint64_t number = 1) {
     totals_[static_cast<size_t>(metric)] += number;
   }
   // A command that is counted on the GPU. Where that is possible now, its arguments are copied.
   VkResult count_indirect(const IndirectCommand& command, const DrawFacts& facts);
+  // Transform feedback begins, which is counted from here on. `start`: where the driver's counters
+  // are to be left before it does, so that the GPU knows where it begins; they are 0 if not.
+  VkResult begin_feedback(const probe::QueryFeedback& description, FeedbackStart& start);
+  void end_feedback();
   // VK_INTEL_performance_query.
   void set_marker(uint64_t marker) { marker_ = marker; }
   void set_stream_marker(uint32_t marker) { stream_marker_ = marker; }
@@ -118,13 +122,21 @@ class QueryRecorder {
   // Interrupts conditional rendering for as long as it lives.
   class Unconditioned;
   VkResult record_timestamp(const QueryTimestamp& timestamp);
+  // Transform feedback that is active.
+  struct Feedback {
+    probe::QueryFeedback span;
+    uint64_t primitives = 0;  // before the span
+  };
+  VkResult open_span();
+  void close_span();
+  void add_feedback_target(std::vector<QueryTarget>& targets) const;
   uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();
   void copy_arguments(const QueryArguments& indirect) const;
   QueryUse& add_use(const std::shared_ptr<const Program>& program, const Record& record);
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
   void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
-                    const probe::QueryBatch& header) const;
+                    const probe::QueryBatch& header, VkDeviceAddress spans) const;
   void copy_times() const;
   void finish_without_rows(const QueryEnd& finish) const;
   void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
@@ -146,6 +158,7 @@ class QueryRecorder {
   std::optional<uint32_t> stream_marker_;
   std::array<uint64_t, kCommandMetrics> totals_{};
   std::vector<Active> active_;
+  std::optional<Feedback> feedback_;
   QueryWork work_;
   size_t interval_begin_ = 0;  // first use of the current interval
   std::vector<std::shared_ptr<QueryPool>> kept_pools_;

@@ -40,6 +40,10 @@ enum class CommandMetric : uint8_t {
 };
 inline constexpr size_t kCommandMetrics = static_cast<size_t>(CommandMetric::Clears) + 1;
 
+// Stages that make primitives of others, or of nothing.
+inline constexpr VkShaderStageFlags kPrimitiveMakers =
+    VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;
+
 struct QuerySource {
   enum class Kind : uint8_t {
     Invocations,   // of shaders of `stages`
@@ -58,8 +62,9 @@ struct QuerySource {
   spirv::CostClass cost = spirv::CostClass::Instruction;
   CommandMetric command = CommandMetric::Draws;
   // Of primitives of geometry shaders: which vertex streams count.
-  enum class Streams : uint8_t { All, Rasterized, Queried };
+  enum class Streams : uint8_t { All, Rasterized, Queried, One };
   Streams streams = Streams::All;
+  uint8_t stream = 0;  // where it is one
 
   bool counts_in_shaders() const { return kind < Kind::Command; }
 };

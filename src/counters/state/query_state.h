@@ -3,6 +3,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <atomic>
 #include <memory>
 
 #include "counters/shader/query_programs.h"
@@ -23,6 +24,10 @@ struct QueryState {
   QueryPrograms programs;
   // Null where the timestamps are the driver's.
   std::unique_ptr<DeviceClock> clock;
+  // Of buffers that transform feedback may write to.
+  vk::HandleMap<VkBuffer, VkDeviceSize> feedback_buffers;
+  // Some query wants to know of transform feedback: from then on it is counted.
+  std::atomic<bool> counts_feedback = false;
   vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;
   IntelConfigurations intel_configurations;
 };

@@ -27,8 +27,7 @@ QuerySource primitives(VkShaderStageFlags stages, Streams streams) {
 
 // What reaches the clipper, and the transform feedback stage.
 QueryRow last_primitives(CommandMetric assembled, Streams streams) {
-  return {command(assembled),
-          primitives(VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT, streams)};
+  return {command(assembled), primitives(kPrimitiveMakers, streams)};
 }
 
 // The row of one bit. The clipper puts out what it takes in: of primitives without a vertex in the
@@ -120,6 +119,8 @@ bool EmulatedQueries::emulates(const VkQueryPoolCreateInfo& info) const {
       return primitives_generated;
     case VK_QUERY_TYPE_MESH_PRIMITIVES_GENERATED_EXT:
       return mesh_statistics;
+    case VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT:
+      return transform_feedback;
     case VK_QUERY_TYPE_RESULT_STATUS_ONLY_KHR:
       return result_status;
     case VK_QUERY_TYPE_TIMESTAMP:
@@ -155,6 +156,11 @@ std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const Phy
       break;
     case VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT:
       add(kind, last_primitives(CommandMetric::LastPrimitives, Streams::Queried));
+      break;
+    case VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT:
+      // Written and needed, which the GPU works out of the spans (state/query_feedback.h).
+      add(kind, {});
+      add(kind, {});
       break;
     case VK_QUERY_TYPE_MESH_PRIMITIVES_GENERATED_EXT:
       add(kind, {primitives(VK_SHADER_STAGE_MESH_BIT_EXT, Streams::All)});

@@ -22,17 +22,18 @@ struct EmulatedQueries {
   bool primitives_generated = false;
   bool result_status = false;
   bool timestamps = false;
+  bool transform_feedback = false;
   bool performance = false;        // VK_KHR_performance_query
   bool performance_intel = false;  // VK_INTEL_performance_query
 
   bool any() const {
     return statistics || mesh_statistics || occlusion || primitives_generated || result_status ||
-           timestamps || performance || performance_intel;
+           timestamps || transform_feedback || performance || performance_intel;
   }
   // Whether shaders may have to count.
   bool counts_shaders() const {
-    return statistics || mesh_statistics || occlusion || primitives_generated || performance ||
-           performance_intel;
+    return statistics || mesh_statistics || occlusion || primitives_generated ||
+           transform_feedback || performance || performance_intel;
   }
   // Whether commands that do no work are counted too.
   bool counts_commands() const { return performance || performance_intel; }
