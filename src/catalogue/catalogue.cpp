@@ -241,6 +241,9 @@ constexpr Counter kCounters[] = {
            "Ticks of the subgroup's clock from the beginning to the end of the lowest invocation "
            "that is no helper, over all subgroups; what Tally itself counts takes part.",
            Unit::Cycles),
+    region(Number::FragmentPrimitives, "fragment_primitives", "Fragment primitives",
+           "Distinct primitives, told apart by their draw and gl_PrimitiveID, that the fragment "
+           "shader ran for. Instances with the same gl_PrimitiveID are one."),
 
     query(Number::GpuTime, "gpu_time", "GPU time", kTime, Unit::Nanoseconds, Storage::Uint64,
           "Time from the query's begin to its end by the device's timestamps. A query that has "

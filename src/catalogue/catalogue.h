@@ -139,6 +139,7 @@ enum class Number : uint32_t {
   FragmentVaryings,
   FragmentControlFlow,
   ShaderClock,
+  FragmentPrimitives,
 
   GpuTime = 1024,
   GpuTicks,

@@ -3,16 +3,21 @@
 // take it from.
 //
 // A fragment shader finds its block through a 64-bit address word, as it finds its record
-// (record.h); 0 means: count nothing. The layer keeps one block for each subpass of a capturing
-// pass, and one for each secondary command buffer, into which the block of the pass that executes
-// it is copied. A block is an array of 32-bit words:
+// (record.h); 0 means: count nothing. Where the device counts primitives the word is the address of
+// a header, that of a draw or the one that every block begins with. The layer keeps one block for
+// each subpass of a capturing pass, and one for each secondary command buffer, into which the block
+// of the pass that executes it is copied. A block is an array of 32-bit words:
 //
-//    0..15  RegionBlock, below; all that a fragment shader reads
-//   16..47  accumulator of each enabled counter, in the application's order
-//   48..    device address of the application's memory of each layer: low word, high word
+//    0..27  RegionBlock, below; all that a fragment shader reads
+//   28..59  accumulator of each enabled counter, in the application's order
+//   60..    device address of the application's memory of each layer: low word, high word
 //
 // Accumulators are 32-bit words, one for each region counter of the catalogue in its order, zeroed
 // when the pass begins:  accumulators[layer][row][column][kRegionAccumulators].
+//
+// Where primitives are wanted each region has a table of 64-bit slots, zeroed too: those in use
+// hold PrimitiveId in the low word and the number of the draw, never 0, in the high one. The
+// accumulator passes the limit where a primitive found no room.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +29,14 @@ inline constexpr uint32_t kRegionAccumulators = 32;
 inline constexpr uint32_t kRegionAccumulatorBytes = kRegionAccumulators * 4;
 inline constexpr uint64_t kRegionBlockAlignment = 256;
 
+struct RegionHeader {
+  uint32_t block_low = 0, block_high = 0;  // device address
+  uint32_t draw = ~0u;                     // number of the draw
+  uint32_t too_many = 0;                   // 1: a region had more primitives than the limit
+};
+
 struct RegionBlock {
+  RegionHeader header;                                   // of itself
   uint32_t accumulators_low = 0, accumulators_high = 0;  // device address
   uint32_t wanted = 0;                       // bit i: accumulator i is wanted; 0: count nothing
   uint32_t width_log2 = 0, height_log2 = 0;  // of a region, in pixels
@@ -34,11 +46,18 @@ struct RegionBlock {
   uint32_t multiview = 0;                    // 1: the layer is the view index
   uint32_t counter_count = 0;                // enabled by the application
   uint32_t subgroup_size = 0;
-  uint32_t region_bytes = 0, row_bytes = 0;  // in the application's memory
-  uint32_t reserved = 0;
+  uint32_t region_bytes = 0, row_bytes = 0;          // in the application's memory
+  uint32_t primitive_limit = 0;                      // of a region, at most half of its slots
+  uint32_t primitives_low = 0, primitives_high = 0;  // device address of the tables
+  uint32_t primitive_slots_log2 = 0;
+  uint32_t reserved[5] = {};
 };
 
 enum class RegionWord : uint32_t {
+  BlockLow,
+  BlockHigh,
+  Draw,
+  TooMany,
   AccumulatorsLow,
   AccumulatorsHigh,
   Wanted,
@@ -50,14 +69,20 @@ enum class RegionWord : uint32_t {
   Rows,
   Layers,
   Multiview,
+  PrimitiveLimit = 19,
+  PrimitivesLow,
+  PrimitivesHigh,
+  PrimitiveSlotsLog2,
 };
 
-inline constexpr uint32_t kRegionBlockWords = 16;
+inline constexpr uint32_t kRegionBlockWords = 28;
 inline constexpr uint32_t kRegionCounterWord = kRegionBlockWords;
 inline constexpr uint32_t kRegionAddressWord = kRegionCounterWord + kRegionAccumulators;
 
 static_assert(sizeof(RegionBlock) == kRegionBlockWords * 4);
 static_assert(offsetof(RegionBlock, wanted) == 4 * static_cast<uint32_t>(RegionWord::Wanted));
+static_assert(offsetof(RegionBlock, primitives_low) ==
+              4 * static_cast<uint32_t>(RegionWord::PrimitivesLow));
 static_assert(offsetof(RegionBlock, multiview) == 4 * static_cast<uint32_t>(RegionWord::Multiview));
 
 // Bytes of a block with `layers` addresses.

@@ -33,11 +33,20 @@ class RegionInterface : public RegionsTest {
     vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
     return clock.shaderSubgroupClock == VK_TRUE;
   }
+  bool driver_has_primitive_ids() {
+    VkPhysicalDeviceShaderAtomicInt64Features atomics = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &atomics};
+    vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
+    return features.features.geometryShader && features.features.shaderInt64 &&
+           atomics.shaderBufferInt64Atomics;
+  }
   // Number and name of every region counter that the driver can have, in the catalogue's order.
   std::vector<std::pair<uint32_t, std::string_view>> catalogue_ids() {
     std::vector<std::pair<uint32_t, std::string_view>> all;
     for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
       if (one->id == "shader_clock" && !driver_has_the_clock()) continue;
+      if (one->id == "fragment_primitives" && !driver_has_primitive_ids()) continue;
       all.emplace_back(static_cast<uint32_t>(one->number), one->name);
     }
     return all;
@@ -344,10 +353,10 @@ class RegionsAndBlocks : public RegionInterface {
     return all;
   }
   // All but the clock, which is another each time.
-  static std::vector<std::string_view> counters() {
+  std::vector<std::string_view> counters() {
     std::vector<std::string_view> ids;
     for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
-      if (one->id != "shader_clock") ids.push_back(one->id);
+      if (one->id != "shader_clock" && offers_counter(context(), one->id)) ids.push_back(one->id);
     }
     return ids;
   }

@@ -46,11 +46,11 @@ const StageRow* find_stage(VkShaderStageFlagBits stage) {
 
 std::string cache_key(const ShaderCode& code, const Instrumenter::Request& request) {
   const spirv::AddressSource& address = request.address;
-  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
                      static_cast<uint32_t>(request.stage), request.entry_point,
                      static_cast<int>(address.kind), address.push_constant_offset, address.set,
                      address.binding, request.alpha_to_coverage, static_cast<int>(request.variant),
-                     request.multiview);
+                     request.multiview, request.primitive_ids);
 }
 
 struct Blocks {
@@ -115,6 +115,7 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   if (counts_regions(request.variant)) {
     options.regions = options_.regions;
     options.regions->multiview &= request.multiview;
+    options.regions->primitive_ids = request.primitive_ids;
     if (request.multiview) options.regions->layer_capability.reset();
   }
   options.drops_overdraw = options_.drops_overdraw;

@@ -51,6 +51,7 @@ class Instrumenter {
     bool alpha_to_coverage = false;
     Variant variant = Variant::Blocks;
     bool multiview = false;
+    bool primitive_ids = false;  // of regions: the stages before set gl_PrimitiveID
   };
 
   // The error is the reason why this shader runs as the application wrote it.

@@ -25,7 +25,8 @@ RegionPrograms::~RegionPrograms() {
 VkResult RegionPrograms::prepare() {
   const std::lock_guard lock(mutex_);
   const uint32_t accumulators[] = {accumulator_of(catalogue::Number::FragmentWarps),
-                                   accumulator_of(catalogue::Number::FragmentInvocations)};
+                                   accumulator_of(catalogue::Number::FragmentInvocations),
+                                   accumulator_of(catalogue::Number::FragmentPrimitives)};
   const VkResult result = programs_.make(region_values_comp, accumulators, values_);
   return result == VK_SUCCESS ? programs_.make(region_links_comp, {}, links_) : result;
 }

@@ -53,7 +53,8 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
       slot == AddressSlot::Main ? addressing.main : addressing.fragment,
       fragment && request.alpha_to_coverage,
       variant,
-      request.multiview};
+      request.multiview,
+      fragment && request.primitive_ids};
   const auto shader = instrumenter.instrument(*stage.code, wanted);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;

@@ -47,6 +47,7 @@ class StageVariants {
     Addressing addressing;
     bool alpha_to_coverage = false;
     bool multiview = false;
+    bool primitive_ids = false;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
 

@@ -167,7 +167,7 @@ class CommandBuffer {
   bool write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout, uint64_t record,
                         uint64_t region);
   VkResult next_words(WordPage& page, uint32_t& index);
-  uint64_t region_word(const Bound& bound) const;
+  uint64_t region_word(const Bound& bound);
   bool reserve(uint64_t bytes, VkDeviceSize& offset);
   uint32_t choose_shards(uint64_t work) const;
   static uint64_t guess_draw(const Bound& bound, uint64_t vertices);

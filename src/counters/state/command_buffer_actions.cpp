@@ -153,9 +153,13 @@ uint32_t CommandBuffer::choose_shards(uint64_t work) const {
   return std::min<uint32_t>(most, static_cast<uint32_t>(std::bit_width(work)) / 2);
 }
 
-uint64_t CommandBuffer::region_word(const Bound& bound) const {
-  const bool counted = (attention_ & kRegions) != 0 && counts_regions(bound.variant);
-  return counted ? regions_->word() : 0;
+uint64_t CommandBuffer::region_word(const Bound& bound) {
+  uint64_t word = 0;
+  if ((attention_ & kRegions) != 0 && counts_regions(bound.variant)) {
+    const VkResult result = regions_->next_word(word);
+    if (result != VK_SUCCESS) fail(result);
+  }
+  return word;
 }
 
 // Where all addresses are 0 nothing is written; that cannot fail.

@@ -135,7 +135,7 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
   if (creation.regions_enabled()) {
     const uint32_t push_offset = rules.slot_offset() + 8 * rules.address_slots;
     state->regions = std::make_unique<RegionState>(
-        state->memory, region_properties(gpu_, creation.options()), push_offset);
+        state->memory, state->records, region_properties(gpu_, creation.options()), push_offset);
   }
   if (creation.emulated_queries().any() && gpu_.missing.empty()) {
     state->queries = std::make_unique<QueryState>(handle_, next_, rules.slot_offset(),

@@ -104,6 +104,7 @@ Options parse_options(const Settings& settings) {
   options.verify_counts = settings.flag("verify_counts", options.verify_counts);
   if (options.verify_counts) options.placement = spirv::Placement::Every;
   options.region_size = parse_region_size(settings);
+  options.region_primitives = settings.number("region_primitives", 0, 0, 1u << 20);
   options.exclusive_timeout =
       settings.number("exclusive_timeout", options.exclusive_timeout, 0, 3'600'000);
   options.force_emulation = settings.flag("force_emulation", options.force_emulation);

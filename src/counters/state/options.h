@@ -42,6 +42,7 @@ struct Options {
   };
   ForcedQueries emulate_queries;
   std::optional<RegionSize> region_size;  // none: the device's
+  uint64_t region_primitives = 0;         // that count exactly in a region; 0: one a pixel
   uint64_t exclusive_timeout = 10'000;    // milliseconds
 };
 

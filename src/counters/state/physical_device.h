@@ -81,6 +81,7 @@ struct PhysicalDevice {
   bool counts_subgroup_clock() const {
     return subgroup_clock && (subgroup_stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
   }
+  bool counts_primitives() const { return geometry_shader && int64_atomics; }
   bool offers_regions() const { return !native_regions && missing.empty(); }
   bool offers_performance_queries() const { return !native_performance_queries && missing.empty(); }
   bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }

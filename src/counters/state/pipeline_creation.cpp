@@ -163,10 +163,25 @@ class Twin {
     }
     if (sources.empty()) return;
     const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
-    stages_.build(
-        state_.instrumenter, sources,
-        {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview()});
+    stages_.build(state_.instrumenter, sources,
+                  {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview(),
+                   has_primitive_ids(sources)});
     set_stages(info_, stages_.infos());
+  }
+
+  // Fragment shaders may read gl_PrimitiveID where a geometry or mesh shader sets it, or there is
+  // none. A fragment shader that is compiled alone for a library cannot know.
+  static bool has_primitive_ids(const std::vector<StageVariants::Stage>& stages) {
+    bool known = false;
+    for (const StageVariants::Stage& stage : stages) {
+      const VkShaderStageFlagBits bit = stage.info->stage;
+      known = known || bit == VK_SHADER_STAGE_VERTEX_BIT;
+      if (bit == VK_SHADER_STAGE_MESH_BIT_EXT) return false;
+      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT && !(stage.code && sets_primitive_id(*stage.code))) {
+        return false;
+      }
+    }
+    return known;
   }
 
   bool multiview() const {

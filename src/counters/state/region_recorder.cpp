@@ -1,5 +1,7 @@
 #include "counters/state/region_recorder.h"
 
+#include <fmt/format.h>
+
 #include "counters/state/device.h"
 
 namespace tally::counters {
@@ -37,6 +39,7 @@ RegionRecorder::RegionRecorder(Device& device, VkCommandBuffer commands)
 
 void RegionRecorder::reset() {
   InstrumentationState& state = *device_.instrumentation();
+  report_too_many();
   for (const RecordPage& page : accumulator_pages_) state.records.release(page);
   host_blocks_.reset();
   accumulator_pages_.clear();
@@ -45,11 +48,40 @@ void RegionRecorder::reset() {
   current_ = suspended_ = nullptr;
   subpass_ = 0;
   own_block_ = {};
+  used_headers_ = kHeaders;
 }
 
-uint64_t RegionRecorder::word() const {
+VkDeviceAddress RegionRecorder::block_address() const {
   if (!current_) return own_block_.address;
   return subpass_ < current_->blocks.size() ? current_->blocks[subpass_].address : 0;
+}
+
+VkResult RegionRecorder::next_word(uint64_t& word) {
+  word = block_address();
+  // A secondary command buffer cannot know what its pass wants.
+  const bool per_draw =
+      device_.gpu().counts_primitives() && (!current_ || current_->request.counts_primitives());
+  return word != 0 && per_draw ? next_header(word, word) : VK_SUCCESS;
+}
+
+// Draws have numbers of their own in the whole device: those of a pass may stand in several command
+// buffers.
+VkResult RegionRecorder::next_header(VkDeviceAddress block, uint64_t& word) {
+  word = 0;
+  if (used_headers_ == kHeaders) {
+    const VkResult result = host_blocks_.take(kHeaders * sizeof(probe::RegionHeader), headers_);
+    if (result != VK_SUCCESS) return result;
+    used_headers_ = 0;
+    first_draw_ = device_.regions()->take_draw_numbers(kHeaders);
+  }
+  const probe::RegionHeader header{.block_low = static_cast<uint32_t>(block),
+                                   .block_high = static_cast<uint32_t>(block >> 32),
+                                   .draw = first_draw_ + used_headers_};
+  const VkDeviceSize at = used_headers_ * sizeof header;
+  headers_.write(at, &header, sizeof header);
+  ++used_headers_;
+  word = headers_.address + at;
+  return VK_SUCCESS;
 }
 
 VkResult RegionRecorder::begin_continuing() {
@@ -63,7 +95,9 @@ VkResult RegionRecorder::make_blocks(Pass& pass) {
     HostBlock block;
     const VkResult result = host_blocks_.take(probe::region_block_bytes(layers), block);
     if (result != VK_SUCCESS) return result;
-    const probe::RegionBlock head = request.block(device_);
+    probe::RegionBlock head = request.block(device_);
+    head.header.block_low = static_cast<uint32_t>(block.address);
+    head.header.block_high = static_cast<uint32_t>(block.address >> 32);
     block.write(0, &head, sizeof head);
     block.write(probe::kRegionCounterWord * 4, request.counters.data(),
                 request.counters.size() * sizeof(uint32_t));
@@ -87,8 +121,22 @@ VkResult RegionRecorder::make_accumulators(Pass& pass, RecordPage& page) {
   accumulator_pages_.push_back(page);
   VkDeviceAddress address = page.address;
   for (const HostBlock& block : pass.blocks) {
-    block.write(0, &address, sizeof address);
+    block.write(offsetof(probe::RegionBlock, accumulators_low), &address, sizeof address);
     address += bytes;
+  }
+  return VK_SUCCESS;
+}
+
+// Passes that are counted never run at the same time: all use the same tables.
+VkResult RegionRecorder::make_tables(Pass& pass, RecordPage& page) {
+  const RegionRequest& request = pass.request;
+  if (!request.counts_primitives()) return VK_SUCCESS;
+  const VkResult result = device_.regions()->primitive_tables.find(request.table_bytes(), page);
+  if (result != VK_SUCCESS) return result;
+  VkDeviceAddress address = page.address;
+  for (const HostBlock& block : pass.blocks) {
+    block.write(offsetof(probe::RegionBlock, primitives_low), &address, sizeof address);
+    address += request.table_bytes() / pass.blocks.size();
   }
   return VK_SUCCESS;
 }
@@ -108,17 +156,20 @@ VkResult RegionRecorder::begin_pass(RegionRequest request) {
   pass.began_elsewhere = pass.request.instance.resuming;
   result = make_blocks(pass);
   RecordPage page;
+  RecordPage tables;
   if (result == VK_SUCCESS && !pass.began_elsewhere) result = make_accumulators(pass, page);
+  if (result == VK_SUCCESS && !pass.began_elsewhere) result = make_tables(pass, tables);
   if (result != VK_SUCCESS) {
     passes_.pop_back();
     return result;
   }
-  if (!pass.began_elsewhere) record_begin(pass, page);
+  if (!pass.began_elsewhere) record_begin(pass, page, tables);
   current_ = &pass;
   return VK_SUCCESS;
 }
 
-void RegionRecorder::record_begin(const Pass& pass, const RecordPage& page) {
+void RegionRecorder::record_begin(const Pass& pass, const RecordPage& page,
+                                  const RecordPage& tables) {
   const DeviceTable& next = device_.next();
   constexpr Half kOurs{VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                        VK_ACCESS_TRANSFER_WRITE_BIT | kShaderAccess};
@@ -127,6 +178,10 @@ void RegionRecorder::record_begin(const Pass& pass, const RecordPage& page) {
                                                          pass.request.instance.layers) *
                          pass.blocks.size();
   next.CmdFillBuffer(commands_, page.chunk->buffer(), page.offset, bytes, 0);
+  if (tables.chunk) {
+    next.CmdFillBuffer(commands_, tables.chunk->buffer(), tables.offset, pass.request.table_bytes(),
+                       0);
+  }
   if (pass.links.chunk) device_.regions()->programs.link(commands_, pass.links.address, false);
   barrier(next, commands_, kOurs, {kShaders, kShaderAccess});
 }
@@ -176,14 +231,32 @@ VkResult RegionRecorder::add_link(Pass& pass, const HostBlock& secondary) {
     pass.last_node = node;
     pass.last_entries = 0;
   }
-  const VkDeviceAddress entry[] = {word(), secondary.address};
+  const VkDeviceAddress entry[] = {block_address(), secondary.address};
   pass.last_node.write(kEntryBytes * (1 + pass.last_entries), entry, sizeof entry);
   ++pass.last_entries;
   pass.last_node.write(0, &pass.last_entries, sizeof pass.last_entries);
   return VK_SUCCESS;
 }
 
+// What the executions so far have found out.
+void RegionRecorder::report_too_many() const {
+  for (const Pass& pass : passes_) {
+    if (!pass.request.counts_primitives()) continue;
+    for (const HostBlock& block : pass.blocks) {
+      block.chunk->invalidate(block.offset, sizeof(probe::RegionHeader));
+      if (block.word(static_cast<uint32_t>(probe::RegionWord::TooMany)) == 0) continue;
+      const uint32_t limit = pass.request.primitive_limit;
+      device_.messages().notice(
+          "TALLY-too-many-primitives", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands_),
+          fmt::format("more than {} primitives touched a region: where fragment_primitives reads "
+                      "{}, there were that many or more (setting region_primitives)",
+                      limit, limit));
+    }
+  }
+}
+
 void RegionRecorder::enable(bool enabled) {
+  report_too_many();
   for (Pass& pass : passes_) {
     if (pass.enabled == enabled) continue;
     pass.enabled = enabled;
@@ -202,9 +275,12 @@ RegionRecorder::Pass* RegionRecorder::resumed_pass() {
 void RegionRecorder::join(const Pass& suspended, Pass& resumed) {
   const HostBlock& from = suspended.blocks.front();
   const HostBlock& to = resumed.blocks.front();
-  const uint32_t accumulators[] = {from.word(0), from.word(1)};
-  if (to.word(0) != accumulators[0] || to.word(1) != accumulators[1]) {
-    to.write(0, accumulators, sizeof accumulators);
+  for (const auto low : {probe::RegionWord::AccumulatorsLow, probe::RegionWord::PrimitivesLow}) {
+    const auto at = static_cast<uint32_t>(low);
+    const uint32_t address[] = {from.word(at), from.word(at + 1)};
+    if (to.word(at) != address[0] || to.word(at + 1) != address[1]) {
+      to.write(at * sizeof(uint32_t), address, sizeof address);
+    }
   }
 }
 

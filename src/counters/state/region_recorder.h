@@ -44,8 +44,9 @@ class RegionRecorder {
 
   void reset();
 
-  // What graphics commands find their region's accumulators by; 0 outside of capturing passes.
-  uint64_t word() const;
+  // What the next graphics command finds its region's accumulators by; 0 outside of capturing
+  // passes. Where primitives are counted it is another word for each command.
+  VkResult next_word(uint64_t& word);
   // Words for pipelines that find them in the reserved descriptor set.
   VkResult next_words(WordPage& page, uint32_t& index) { return words_.next(page, index); }
 
@@ -71,9 +72,16 @@ class RegionRecorder {
   static void join(const Pass& suspended, Pass& resumed);
 
  private:
+  static constexpr uint32_t kHeaders = 64;  // taken at once
+
+  // Of the pass's block, or this command buffer's own; 0 outside of capturing passes.
+  VkDeviceAddress block_address() const;
+  VkResult next_header(VkDeviceAddress block, uint64_t& word);
   VkResult make_blocks(Pass& pass);
   VkResult make_accumulators(Pass& pass, RecordPage& page);
-  void record_begin(const Pass& pass, const RecordPage& page);
+  VkResult make_tables(Pass& pass, RecordPage& page);
+  void record_begin(const Pass& pass, const RecordPage& page, const RecordPage& tables);
+  void report_too_many() const;
   void record_end(const Pass& pass);
   VkResult add_link(Pass& pass, const HostBlock& secondary);
 
@@ -84,6 +92,9 @@ class RegionRecorder {
   Pass* suspended_ = nullptr;  // the last one, if it was suspended and not resumed here
   uint32_t subpass_ = 0;
   HostBlock own_block_;  // of a secondary that continues a pass
+  HostBlock headers_;    // of draws whose primitives are counted
+  uint32_t used_headers_ = kHeaders;
+  uint32_t first_draw_ = 0;  // number of the draw of the first header
   std::vector<RecordPage> accumulator_pages_;
   HostBlocks host_blocks_;
   WordPages words_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <span>
 
 #include "counters/state/device.h"
@@ -10,6 +11,7 @@
 namespace tally::counters {
 namespace {
 
+constexpr uint64_t kMostTableBytes = uint64_t{256} << 20;
 constexpr const char* kVuid = "VUID-VkRenderPassPerformanceCountersByRegionBeginInfoARM-";
 
 class Checker {
@@ -105,6 +107,24 @@ uint32_t wanted_bits(const std::vector<uint32_t>& counters) {
   return bits;
 }
 
+// Slots for twice as many primitives as count.
+uint64_t bytes_of_tables(const RenderPassInstance& instance, uint64_t regions, uint32_t limit) {
+  return regions * instance.layers * instance.subpasses * limit * 2 * sizeof(uint64_t);
+}
+
+void limit_primitives(RegionRequest& request, const RegionProperties& properties) {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  const auto primitives =
+      std::ranges::find(all, catalogue::Number::FragmentPrimitives, &catalogue::Counter::number);
+  if ((request.wanted >> (primitives - all.begin()) & 1) == 0) return;
+  const uint64_t regions = uint64_t{request.columns} * request.rows;
+  request.primitive_limit = 1u << properties.primitives_log2;
+  while (request.primitive_limit > 1 &&
+         bytes_of_tables(request.instance, regions, request.primitive_limit) > kMostTableBytes) {
+    request.primitive_limit /= 2;
+  }
+}
+
 }  // namespace
 
 probe::RegionBlock RegionRequest::block(const Device& device) const {
@@ -123,7 +143,13 @@ probe::RegionBlock RegionRequest::block(const Device& device) const {
   block.subgroup_size = properties.subgroup_size;
   block.region_bytes = region_bytes;
   block.row_bytes = row_bytes;
+  block.primitive_limit = primitive_limit;
+  block.primitive_slots_log2 = static_cast<uint32_t>(std::bit_width(primitive_limit));
   return block;
+}
+
+uint64_t RegionRequest::table_bytes() const {
+  return bytes_of_tables(instance, uint64_t{columns} * rows, primitive_limit);
 }
 
 bool RegionRequest::subpass_wanted(uint32_t subpass) const {
@@ -148,6 +174,7 @@ std::optional<RegionRequest> check_region_request(
     request.counters.push_back(checker.accumulator_of(info.pCounterIndices[i]));
   }
   request.wanted = wanted_bits(request.counters);
+  limit_primitives(request, device.regions()->properties);
   const bool nothing =
       bytes == 0 || request.counters.empty() ||
       std::ranges::count(request.addresses, 0u) == static_cast<ptrdiff_t>(request.addresses.size());

@@ -33,12 +33,16 @@ struct RegionRequest {
   uint32_t columns = 0, rows = 0;  // regions
   uint32_t region_bytes = 0, row_bytes = 0;
   uint32_t wanted = 0;                     // accumulators, as bits
+  uint32_t primitive_limit = 0;            // of a region; 0: not wanted
   std::vector<uint32_t> counters;          // accumulator of each enabled counter
   std::vector<VkDeviceAddress> addresses;  // by subpass, then layer; 0: not wanted
 
   // Block of a subpass, but for its accumulators.
   probe::RegionBlock block(const Device& device) const;
   bool subpass_wanted(uint32_t subpass) const;
+  bool counts_primitives() const { return primitive_limit != 0; }
+  // Of the sets of primitives of all subpasses.
+  uint64_t table_bytes() const;
 };
 
 // Nothing where a rule is broken such that nothing can be captured. Addresses that must not be

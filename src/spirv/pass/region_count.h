@@ -19,6 +19,10 @@ struct RegionOptions {
   std::optional<spv::Capability> layer_capability;
   bool multiview = false;       // the device has views
   bool subgroup_clock = false;  // ... and shaderSubgroupClock
+  // The device has PrimitiveId in fragment shaders, and 64-bit atomics. The region's address word
+  // is then that of a probe::RegionHeader.
+  bool primitives = false;
+  bool primitive_ids = true;  // the stages before set PrimitiveId
 };
 
 }  // namespace tally::spirv

@@ -86,8 +86,8 @@ TEST(RegionCount, a_discard_is_noted_before_the_flush) {
 
 TEST(RegionCount, a_straight_shader_needs_no_variables_for_its_instructions) {
   const std::string text = counted(fragment("OpReturn\n"), options());
-  // The lowest lane, and the helpers.
-  EXPECT_EQ(count_of(text, "OpVariable %_ptr_Private_uint Private"), 2u);
+  // The region, the lowest lane, and the helpers.
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_Private_uint Private"), 3u);
   EXPECT_THAT(text, HasSubstr("OpIMul %uint"));
 }
 
@@ -152,17 +152,19 @@ TEST(RegionCount, tests_stay_early_where_nobody_could_tell) {
   EXPECT_THAT(counted(fragment(kMayDiscard), options()), Not(HasSubstr("EarlyFragmentTests")));
 }
 
-// Both ways of finding the address, with and without subgroup operations, with and without blocks.
+// Both ways of finding the address, with and without subgroup operations, with and without blocks,
+// with and without what not every device has.
 TEST(RegionCount, real_fragment_shaders_stay_valid) {
   int shaders = 0;
   for (const test::NamedModule& module : test::corpus()) {
     const Module parsed = test::parsed(module.words);
     if (!parsed.find_entry_point(spv::ExecutionModel::Fragment, "main")) continue;
     ++shaders;
-    for (int variant = 0; variant < 8; ++variant) {
+    for (int variant = 0; variant < 16; ++variant) {
       BlockCountOptions with = options((variant & 1) != 0);
       with.address.push_constant_offset = 112;
       with.subgroup_operations = (variant & 2) != 0;
+      with.regions->subgroup_clock = with.regions->primitives = (variant & 8) != 0;
       if ((variant & 4) != 0) {
         with.address.kind = AddressSource::Kind::UniformBuffer;
         with.address.set = 7;

@@ -13,6 +13,7 @@ using probe::RegionWord;
 using spv::Op;
 using spv::StorageClass;
 
+constexpr uint32_t kNowhere = ~0u;
 constexpr uint32_t kNever = 0x7fffffff;
 
 bool is_discard(Op opcode) {
@@ -43,6 +44,7 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, Livenes
   editor_.decorate(block, spv::Decoration::Block);
   editor_.decorate_member(block, 0, spv::Decoration::Offset, {0});
   words_pointer_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
+  if (context.options.regions->primitives) primitives_.emplace(context, builtins);
 }
 
 Status RegionCounting::plan() {
@@ -57,6 +59,7 @@ Status RegionCounting::plan() {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;
     counter_variables_.push_back(every_invocation ? kEveryInvocation : new_variable());
   }
+  region_ = new_variable();
   values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   values_.push_back({.accumulator = accumulator_of(Number::CoveredSamples), .of_samples = true});
   if (together_) {
@@ -93,19 +96,44 @@ void RegionCounting::add_variable_value(Number number, uint32_t variable) {
   values_.push_back({.accumulator = accumulator_of(number), .terms = {{variable, 1}}});
 }
 
-void RegionCounting::begin(Code& code) {
-  if (first_lane_ != kNone) code.call(editor_.type_void(), begin_function_);
-}
+void RegionCounting::begin(Code& code) { code.call(editor_.type_void(), begin_function_); }
 
 // What no counter of the pass is made of is not worked out.
-void RegionCounting::note_beginning(Code& code, uint32_t block) {
+void RegionCounting::note_beginning(Code& code, uint32_t header, uint32_t block) {
   using enum Number;
   const uint32_t wanted = load_block_word(code, block, word(RegionWord::Wanted));
-  code.if_then(is_wanted(code, wanted, {FragmentSubgroups, HelperInvocations, ShaderClock}),
-               [&] { note_lanes(code); });
+  const uint32_t region = find_region(code, block);
+  code.store(variables_[region_], region);
+  if (first_lane_ != kNone) {
+    code.if_then(is_wanted(code, wanted, {FragmentSubgroups, HelperInvocations, ShaderClock}),
+                 [&] { note_lanes(code); });
+  }
+  if (primitives_) {
+    code.if_then(is_wanted(code, wanted, {FragmentPrimitives}),
+                 [&] { note_primitive(code, header, block, region); });
+  }
   if (clock_ == kNone) return;
   code.if_then(is_wanted(code, wanted, {ShaderClock}),
                [&] { code.store(variables_[clock_], read_clock(code)); });
+}
+
+void RegionCounting::note_primitive(Code& code, uint32_t header, uint32_t block, uint32_t region) {
+  const auto load = [&](RegionWord index) { return load_block_word(code, block, word(index)); };
+  const uint32_t exists = compare(code, Op::OpINotEqual, region, constant(kNowhere));
+  code.if_then(both(code, liveness_.is_live(code), exists), [&] {
+    const uint32_t tables =
+        code.emit(Op::OpCompositeConstruct, uvec2_,
+                  {load(RegionWord::PrimitivesLow), load(RegionWord::PrimitivesHigh)});
+    primitives_->insert(code,
+                        {.tables = tables,
+                         .slots_log2 = load(RegionWord::PrimitiveSlotsLog2),
+                         .limit = load(RegionWord::PrimitiveLimit),
+                         .region = region,
+                         .draw = load_block_word(code, header, word(RegionWord::Draw)),
+                         .counter = accumulator_pointer(
+                             code, region_address(code, load_accumulators(code, block), region),
+                             constant(accumulator_of(Number::FragmentPrimitives)))});
+  });
 }
 
 // Of the lane that stands for its subgroup; 0 for the others.
@@ -156,7 +184,7 @@ void RegionCounting::leave(Code& code, const WayOut& way) {
   code.call(editor_.type_void(), flush_function_);
 }
 
-// void name() { if (the pass is captured) body(its block); }
+// void name() { if (the pass is captured) body(the draw's header, the pass's block); }
 template <typename Body>
 void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& body) {
   const uint32_t none = editor_.type_void();
@@ -165,20 +193,28 @@ void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& bod
   code.emit_as(id, Op::OpFunction, none, std::vector<uint32_t>{0, editor_.type_function(none)});
   code.label(code.new_id());
   const uint32_t address = words_.load(code, AddressWords::Word::Region);
-  code.if_then(words_.is_set(code, address),
-               [&] { body(code, code.emit(Op::OpBitcast, words_pointer_type_, {address})); });
+  code.if_then(words_.is_set(code, address), [&] {
+    const uint32_t header = code.emit(Op::OpBitcast, words_pointer_type_, {address});
+    if (!primitives_) {
+      body(code, header, header);
+      return;
+    }
+    const uint32_t low = load_block_word(code, header, word(RegionWord::BlockLow));
+    const uint32_t high = load_block_word(code, header, word(RegionWord::BlockHigh));
+    const uint32_t block = code.emit(Op::OpCompositeConstruct, uvec2_, {low, high});
+    body(code, header, code.emit(Op::OpBitcast, words_pointer_type_, {block}));
+  });
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
   context_.add_function(code);
 }
 
 void RegionCounting::finish() {
-  if (first_lane_ != kNone) {
-    add_function(begin_function_, "tally.begin_region",
-                 [&](Code& code, uint32_t block) { note_beginning(code, block); });
-  }
+  add_function(
+      begin_function_, "tally.begin_region",
+      [&](Code& code, uint32_t header, uint32_t block) { note_beginning(code, header, block); });
   add_function(flush_function_, "tally.flush_region",
-               [&](Code& code, uint32_t block) { flush(code, block); });
+               [&](Code& code, uint32_t, uint32_t block) { flush(code, block); });
 }
 
 uint32_t RegionCounting::binary(Code& code, Op op, uint32_t a, uint32_t b) const {
@@ -214,7 +250,9 @@ uint32_t RegionCounting::layer(Code& code, uint32_t block) {
   return code.emit(Op::OpSelect, u32_, {multiview, view, layer == 0 ? constant(0) : layer});
 }
 
-RegionCounting::Place RegionCounting::find_place(Code& code, uint32_t block) {
+// Index of the region, layers included; kNowhere outside of the render area, where nothing may be
+// drawn, and nothing of ours may be overwritten.
+uint32_t RegionCounting::find_region(Code& code, uint32_t block) {
   const auto load = [&](RegionWord index) { return load_block_word(code, block, word(index)); };
   const auto index = [&](uint32_t component, RegionWord offset, RegionWord log2) {
     const uint32_t pixel = builtins_.number(code, spv::BuiltIn::FragCoord, 4, component);
@@ -225,22 +263,22 @@ RegionCounting::Place RegionCounting::find_place(Code& code, uint32_t block) {
   const uint32_t row = index(1, RegionWord::OffsetY, RegionWord::HeightLog2);
   const uint32_t columns = load(RegionWord::Columns);
   const uint32_t rows = load(RegionWord::Rows);
-  Place place;
-  // Outside of the render area nothing may be drawn; but nothing of ours may be overwritten.
-  place.live = both(code, liveness_.is_live(code),
-                    both(code, compare(code, Op::OpULessThan, column, columns),
-                         compare(code, Op::OpULessThan, row, rows)));
+  uint32_t exists = both(code, compare(code, Op::OpULessThan, column, columns),
+                         compare(code, Op::OpULessThan, row, rows));
   uint32_t line = row;
   if (const uint32_t own_layer = layer(code, block); own_layer != 0) {
-    const uint32_t exists = compare(code, Op::OpULessThan, own_layer, load(RegionWord::Layers));
-    place.live = both(code, place.live, exists);
+    exists =
+        both(code, exists, compare(code, Op::OpULessThan, own_layer, load(RegionWord::Layers)));
     line = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, own_layer, rows), row);
   }
-  place.region = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, line, columns), column);
-  place.address =
-      code.emit(Op::OpCompositeConstruct, uvec2_,
-                {load(RegionWord::AccumulatorsLow), load(RegionWord::AccumulatorsHigh)});
-  return place;
+  const uint32_t region = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, line, columns), column);
+  return code.emit(Op::OpSelect, u32_, {exists, region, constant(kNowhere)});
+}
+
+uint32_t RegionCounting::load_accumulators(Code& code, uint32_t block) {
+  return code.emit(Op::OpCompositeConstruct, uvec2_,
+                   {load_block_word(code, block, word(RegionWord::AccumulatorsLow)),
+                    load_block_word(code, block, word(RegionWord::AccumulatorsHigh))});
 }
 
 void RegionCounting::flush(Code& code, uint32_t block) {
@@ -248,9 +286,15 @@ void RegionCounting::flush(Code& code, uint32_t block) {
   if (clock_ != kNone) {
     code.if_then(is_wanted(code, wanted, {Number::ShaderClock}), [&] { stop_clock(code); });
   }
-  code.if_then(compare(code, Op::OpINotEqual, wanted, constant(0)), [&] {
-    Place place = find_place(code, block);
-    place.wanted = wanted;
+  // Primitives were counted when they were inserted.
+  Place place;
+  place.wanted = binary(code, Op::OpBitwiseAnd, wanted,
+                        constant(~(1u << accumulator_of(Number::FragmentPrimitives))));
+  code.if_then(compare(code, Op::OpINotEqual, place.wanted, constant(0)), [&] {
+    place.region = code.load(u32_, variables_[region_]);
+    place.live = both(code, liveness_.is_live(code),
+                      compare(code, Op::OpINotEqual, place.region, constant(kNowhere)));
+    place.address = load_accumulators(code, block);
     if (together_) {
       add_together(code, place);
     } else {
@@ -279,7 +323,7 @@ void RegionCounting::if_wanted(Code& code, const Place& place, const RegionValue
 }
 
 void RegionCounting::add_alone(Code& code, const Place& place) {
-  const uint32_t address = region_address(code, place, place.region);
+  const uint32_t address = region_address(code, place.address, place.region);
   for (const RegionValue& value : values_) {
     if_wanted(code, place, value,
               [&] { add(code, address, constant(value.accumulator), own_value(code, value)); });
@@ -305,8 +349,7 @@ void RegionCounting::add_together(Code& code, const Place& place) {
   code.loop_merge(after, next);
   code.branch(body);
   code.label(body);
-  const uint32_t nowhere = constant(~0u);
-  const uint32_t own = code.emit(Op::OpSelect, u32_, {pending, place.region, nowhere});
+  const uint32_t own = code.emit(Op::OpSelect, u32_, {pending, place.region, constant(kNowhere)});
   const uint32_t region = subgroup_.minimum(code, own);
   add_of_region(code, place, region, both(code, pending, compare(code, Op::OpIEqual, own, region)));
   code.branch(next);
@@ -340,7 +383,7 @@ void RegionCounting::add_of_region(Code& code, const Place& place, uint32_t regi
     }
     totals.push_back(total);
   }
-  share_out(code, place, region_address(code, place, region), lanes, rank, totals);
+  share_out(code, place, region_address(code, place.address, region), lanes, rank, totals);
 }
 
 // Of each variable, over the lanes of the region; 0 where no counter of the pass is made of it.
@@ -417,9 +460,9 @@ uint32_t RegionCounting::add_term(Code& code, uint32_t sum, uint32_t value, uint
   return sum == 0 ? value : binary(code, Op::OpIAdd, sum, value);
 }
 
-uint32_t RegionCounting::region_address(Code& code, const Place& place, uint32_t region) {
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {place.address, 0});
-  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {place.address, 1});
+uint32_t RegionCounting::region_address(Code& code, uint32_t first, uint32_t region) {
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {first, 0});
+  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {first, 1});
   const uint32_t bytes = binary(code, Op::OpIMul, region, constant(probe::kRegionAccumulatorBytes));
   const uint32_t sum = binary(code, Op::OpIAdd, low, bytes);
   const uint32_t overflows = compare(code, Op::OpULessThan, sum, low);
@@ -427,10 +470,14 @@ uint32_t RegionCounting::region_address(Code& code, const Place& place, uint32_t
   return code.emit(Op::OpCompositeConstruct, uvec2_, {sum, binary(code, Op::OpIAdd, high, carry)});
 }
 
-void RegionCounting::add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value) {
+uint32_t RegionCounting::accumulator_pointer(Code& code, uint32_t address, uint32_t accumulator) {
   const uint32_t block = code.emit(Op::OpBitcast, words_pointer_type_, {address});
   const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
-  const uint32_t pointer = code.access_chain(pointer_type, block, {constant(0), accumulator});
+  return code.access_chain(pointer_type, block, {constant(0), accumulator});
+}
+
+void RegionCounting::add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value) {
+  const uint32_t pointer = accumulator_pointer(code, address, accumulator);
   const auto scope = context_.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device;
   code.emit(
       Op::OpAtomicIAdd, u32_,

@@ -7,6 +7,7 @@
 #include "spirv/pass/address_words.h"
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/counting.h"
+#include "spirv/pass/primitive_set.h"
 #include "spirv/pass/region_values.h"
 
 namespace tally::spirv {
@@ -48,13 +49,15 @@ class RegionCounting {
   uint32_t load_block_word(Code& code, uint32_t block, uint32_t index);
   template <typename Body>
   void add_function(uint32_t id, std::string_view name, Body&& body);
-  void note_beginning(Code& code, uint32_t block);
+  void note_beginning(Code& code, uint32_t header, uint32_t block);
+  void note_primitive(Code& code, uint32_t header, uint32_t block, uint32_t region);
   void note_lanes(Code& code);
   void stop_clock(Code& code);
   uint32_t read_clock(Code& code);
   uint32_t is_wanted(Code& code, uint32_t wanted, std::initializer_list<catalogue::Number> some);
   uint32_t layer(Code& code, uint32_t block);
-  Place find_place(Code& code, uint32_t block);
+  uint32_t find_region(Code& code, uint32_t block);
+  uint32_t load_accumulators(Code& code, uint32_t block);
   void flush(Code& code, uint32_t block);
   void add_alone(Code& code, const Place& place);
   void add_together(Code& code, const Place& place);
@@ -66,7 +69,8 @@ class RegionCounting {
                  std::span<const uint32_t> totals);
   uint32_t add_term(Code& code, uint32_t sum, uint32_t value, uint32_t factor);
   uint32_t own_value(Code& code, const RegionValue& value);
-  uint32_t region_address(Code& code, const Place& place, uint32_t region);
+  uint32_t region_address(Code& code, uint32_t first, uint32_t region);
+  uint32_t accumulator_pointer(Code& code, uint32_t address, uint32_t accumulator);
   void add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value);
   template <typename Body>
   void if_wanted(Code& code, const Place& place, const RegionValue& value, Body&& body);
@@ -81,11 +85,13 @@ class RegionCounting {
   uint32_t boolean_, u32_, uvec2_;
   uint32_t words_pointer_type_ = 0;  // to an array of 32-bit words in physical memory
   uint32_t begin_function_, flush_function_;
+  std::optional<PrimitiveSet> primitives_;
   std::vector<Counter> counters_;
   std::vector<uint32_t> counter_variables_;  // by counter; or kEveryInvocation
   std::vector<uint32_t> variables_;          // ids
   std::vector<RegionValue> values_;
   // Indices into variables_.
+  uint32_t region_ = kNone;  // where the invocation is, found when it begins
   uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone, clock_ = kNone;
 };
 

@@ -7,6 +7,9 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words {
 };
 
 struct RegionBlock {
+  uvec2 self;
+  uint draw;
+  uint too_many;
   uvec2 accumulators;
   uint wanted;
   uint width_log2, height_log2;
@@ -17,7 +20,10 @@ struct RegionBlock {
   uint counter_count;
   uint subgroup_size;
   uint region_bytes, row_bytes;
-  uint reserved;
+  uint primitive_limit;
+  uvec2 primitives;
+  uint primitive_slots_log2;
+  uint reserved[5];
 };
 
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer BlockReference {
@@ -28,7 +34,8 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer BlockRefere
 
 const uint kAccumulators = 32;
 
-// The layer sets the offset, which differs between devices (region_programs.cpp).
+// The layer sets the offset, which differs between devices (own_programs.cpp): no other member may
+// stand at 96.
 layout(push_constant) uniform Push {
   layout(offset = 96) uvec2 address;
 };

@@ -7,7 +7,7 @@
 
 layout(local_size_x = 64) in;
 
-const uint kBlockWords = 16;
+const uint kBlockWords = 28;
 
 void main() {
   const bool unlink = (address.x & 1u) != 0;

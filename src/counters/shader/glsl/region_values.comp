@@ -9,6 +9,8 @@ layout(local_size_x = 8, local_size_y = 8) in;
 // Which accumulator the warps are computed from: the invocations.
 layout(constant_id = 0) const uint kWarps = 0;
 layout(constant_id = 1) const uint kInvocations = 1;
+// Where more primitives came than could be told apart.
+layout(constant_id = 2) const uint kPrimitives = 2;
 
 void main() {
   BlockReference from = BlockReference(address);
@@ -32,6 +34,10 @@ void main() {
               uint(invocations % from.block.subgroup_size != 0);
     } else {
       value = accumulators.at[counter];
+    }
+    if (counter == kPrimitives && value > from.block.primitive_limit) {
+      value = from.block.primitive_limit;
+      from.block.too_many = 1;
     }
     values.at[i] = value;
   }

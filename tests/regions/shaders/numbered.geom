@@ -1,0 +1,13 @@
+#version 450
+// Passes triangles on, each two with the same number.
+layout(triangles) in;
+layout(triangle_strip, max_vertices = 3) out;
+
+void main() {
+  for (int i = 0; i < 3; ++i) {
+    gl_Position = gl_in[i].gl_Position;
+    gl_PrimitiveID = gl_PrimitiveIDIn / 2;
+    EmitVertex();
+  }
+  EndPrimitive();
+}
