@@ -79,5 +79,100 @@ TEST_F(Occlusion, counts_no_sample_of_discarded_fragments) {
   EXPECT_EQ(queries.read()[0], 64u * 64 / 2);
 }
 
+class SamplesPassed : public EverySource {
+ protected:
+  void SetUp() override { start_source(); }
+
+  // The samples of so many triangles over the whole target, none where nothing passes the depth
+  // test.
+  uint64_t samples(uint32_t triangles, bool pass, VkQueryControlFlags flags) {
+    const RenderTarget target(context(), {.depth_format = VK_FORMAT_D32_SFLOAT});
+    GraphicsPipelineInfo info;
+    info.depth_format = VK_FORMAT_D32_SFLOAT;
+    info.depth_test = true;
+    info.depth_compare = pass ? VK_COMPARE_OP_ALWAYS : VK_COMPARE_OP_NEVER;
+    const Pipeline pipeline =
+        make_graphics({{kVertex, full_screen_vert}, {kFragment, plain_frag}}, info);
+    const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION);
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      target.begin(commands);
+      draw(commands, pipeline, 3);
+      queries.begin(commands, 0, flags);
+      for (uint32_t i = 0; i < triangles; ++i) draw(commands, pipeline, 3);
+      queries.end(commands);
+      draw(commands, pipeline, 3);
+      target.end(commands);
+    });
+    return queries.read()[0];
+  }
+};
+
+TEST_P(SamplesPassed, precisely_are_the_sum_of_all_draws_from_zero) {
+  for (const uint32_t triangles : {0u, 1u, 5u}) {
+    EXPECT_EQ(samples(triangles, true, VK_QUERY_CONTROL_PRECISE_BIT), triangles * 64 * 64);
+  }
+}
+
+TEST_P(SamplesPassed, precisely_are_none_where_none_passes_the_depth_test) {
+  EXPECT_EQ(samples(3, false, VK_QUERY_CONTROL_PRECISE_BIT), 0u);
+}
+
+TEST_P(SamplesPassed, imprecisely_are_some_or_none) {
+  EXPECT_NE(samples(1, true, 0), 0u);
+  EXPECT_EQ(samples(1, false, 0), 0u);
+  EXPECT_EQ(samples(0, true, 0), 0u);
+}
+
+TALLY_EVERY_SOURCE(SamplesPassed);
+
+// No driver at hand has inheritedQueries: the layer's.
+TEST_F(Occlusion, goes_on_in_secondary_command_buffers_that_inherit_it) {
+  start();
+  const Pipeline pipeline = make_graphics({{kVertex, full_screen_vert}, {kFragment, plain_frag}});
+  const RenderTarget target(context());
+  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, context().command_pool(),
+                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
+  VkCommandBuffer secondary = VK_NULL_HANDLE;
+  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
+  const VkFormat format = target.info().color_format;
+  const VkCommandBufferInheritanceRenderingInfo rendering{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
+      nullptr,
+      0,
+      0,
+      1,
+      &format,
+      VK_FORMAT_UNDEFINED,
+      VK_FORMAT_UNDEFINED,
+      VK_SAMPLE_COUNT_1_BIT};
+  VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO,
+                                             &rendering};
+  inheritance.occlusionQueryEnable = VK_TRUE;
+  inheritance.queryFlags = VK_QUERY_CONTROL_PRECISE_BIT;
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
+                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
+                                       &inheritance};
+  check(vkBeginCommandBuffer(secondary, &begin));
+  target.set_viewport(secondary);
+  draw(secondary, pipeline, 3, 2);
+  check(vkEndCommandBuffer(secondary));
+  const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION);
+  const auto pass = [&](VkCommandBuffer commands) {
+    target.begin(commands, {}, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
+    vkCmdExecuteCommands(commands, 1, &secondary);
+    target.end(commands);
+  };
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    pass(commands);  // inherits what is not there: allowed
+    queries.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+    pass(commands);
+    queries.end(commands);
+  });
+  EXPECT_EQ(queries.read()[0], 2u * 64 * 64);
+}
+
 }  // namespace
 }  // namespace tally::test

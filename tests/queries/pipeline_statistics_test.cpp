@@ -174,5 +174,62 @@ TEST_F(PipelineStatistics, of_the_clipper_are_zero_without_rasterization) {
   EXPECT_EQ(numbers[kClippingInvocations], 0u);
 }
 
+class StatisticBits : public EverySource {
+ protected:
+  void SetUp() override {
+    start_source();
+    if (!context().features().pipelineStatisticsQuery) GTEST_SKIP() << "the driver has none";
+  }
+  std::vector<uint64_t> count(VkQueryPipelineStatisticFlags bits, VkPipeline graphics,
+                              VkPipeline compute) {
+    const RenderTarget target(context());
+    const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1, bits);
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      queries.begin(commands);
+      if (compute) dispatch(commands, compute, 3);
+      if (graphics) {
+        target.begin(commands);
+        draw(commands, graphics, 3 * 20);
+        target.end(commands);
+      }
+      queries.end(commands);
+    });
+    return queries.read();
+  }
+};
+
+TEST_P(StatisticBits, stand_in_their_order_whichever_are_asked_for) {
+  const Pipeline graphics =
+      make_graphics({{kVertex, tiny_triangles_vert}, {kFragment, plain_frag}});
+  const Pipeline compute = make_work();
+  const auto all = count(kAllStatistics, graphics, compute);
+  ASSERT_EQ(all.size(), kStatisticBits);
+  for (uint32_t bit = 0; bit < kStatisticBits; ++bit) {
+    EXPECT_THAT(count(1u << bit, graphics, compute), testing::ElementsAre(all[bit])) << bit;
+  }
+  constexpr uint32_t kSome =
+      1u << kComputeInvocations | 1u << kAssembledVertices | 1u << kClippingInvocations;
+  EXPECT_THAT(count(kSome, graphics, compute), testing::ElementsAre(60, 20, 24));
+}
+
+TEST_P(StatisticBits, of_stages_that_do_not_run_are_zero) {
+  const Pipeline graphics =
+      make_graphics({{kVertex, tiny_triangles_vert}, {kFragment, plain_frag}});
+  const Pipeline compute = make_work();
+  auto dispatched = count(kAllStatistics, VK_NULL_HANDLE, compute);
+  EXPECT_EQ(dispatched[kComputeInvocations], 24u);
+  dispatched[kComputeInvocations] = 0;
+  EXPECT_THAT(dispatched, testing::Each(0u));
+  const auto drawn = count(kAllStatistics, graphics, VK_NULL_HANDLE);
+  for (const size_t bit :
+       {size_t{kGeometryInvocations}, size_t{kGeometryPrimitives}, size_t{kPatches},
+        size_t{kEvaluationInvocations}, size_t{kComputeInvocations}}) {
+    EXPECT_EQ(drawn[bit], 0u) << bit;
+  }
+}
+
+TALLY_EVERY_SOURCE(StatisticBits);
+
 }  // namespace
 }  // namespace tally::test
