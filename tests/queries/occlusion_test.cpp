@@ -152,7 +152,8 @@ TEST_F(Occlusion, goes_on_in_secondary_command_buffers_that_inherit_it) {
   inheritance.occlusionQueryEnable = VK_TRUE;
   inheritance.queryFlags = VK_QUERY_CONTROL_PRECISE_BIT;
   const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
-                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
+                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT |
+                                           VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
                                        &inheritance};
   check(vkBeginCommandBuffer(secondary, &begin));
   target.set_viewport(secondary);

@@ -39,8 +39,18 @@ class Timestamps : public EverySource {
     context().function<PFN_vkCmdWriteTimestamp2>("vkCmdWriteTimestamp2")(
         commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries, query);
   }
+  // Modulo the valid bits, of which lavapipe's clock in shaders has 32.
+  uint64_t passed(uint64_t from, uint64_t to) {
+    uint32_t count = context().queue_family() + 1;
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(context().gpu(), &count, families.data());
+    return (to - from) & (~uint64_t{0} >> (64 - families.back().timestampValidBits));
+  }
+  // Less than half of what 32 bits hold, so that going back would show.
+  bool follows(uint64_t from, uint64_t to) { return passed(from, to) < 1u << 31; }
   double nanoseconds(uint64_t from, uint64_t to) {
-    return static_cast<double>(to - from) * double{context().properties().limits.timestampPeriod};
+    return static_cast<double>(passed(from, to)) *
+           double{context().properties().limits.timestampPeriod};
   }
 };
 
@@ -55,7 +65,7 @@ TEST_P(Timestamps, families_say_how_many_bits_are_valid_and_the_device_how_long_
     const uint32_t bits = families[i].timestampValidBits;
     EXPECT_EQ(bits, again[i].queueFamilyProperties.timestampValidBits);
     if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0) {
-      EXPECT_GE(bits, 36u);
+      EXPECT_GE(bits, emulated() && driver_name().starts_with("lavapipe") ? 32u : 36u);
       EXPECT_LE(bits, 64u);
     } else if (emulated()) {
       EXPECT_EQ(bits, 0u) << "no shader to read the clock";
@@ -92,12 +102,12 @@ TEST_P(Timestamps, that_happen_after_another_are_no_lower) {
     dispatch(commands, pipeline, 1);
   }
   check(vkEndCommandBuffer(commands));
-  uint64_t last = 0;
+  std::optional<uint64_t> last;
   for (int submission = 0; submission < 3; ++submission) {
     context().submit_and_wait(commands);
     for (uint32_t i = 0; i < kCount; ++i) {
       const uint64_t now = queries.read(i)[0];
-      EXPECT_GE(now, last) << i;
+      EXPECT_TRUE(follows(last.value_or(now), now)) << i;
       last = now;
     }
   }
@@ -114,12 +124,12 @@ TEST_P(Timestamps, differ_by_the_time_that_passes_on_the_host) {
     after[i] = Clock::now();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  const double passed = nanoseconds(queries.read(0)[0], queries.read(1)[0]);
+  const double device = nanoseconds(queries.read(0)[0], queries.read(1)[0]);
   const auto host = [](Clock::duration duration) {
     return std::chrono::duration<double, std::nano>(duration).count();
   };
-  EXPECT_GE(passed, host(before[1] - after[0]) * (1 - kScaleError));
-  EXPECT_LE(passed, host(after[1] - before[0]) * (1 + kScaleError));
+  EXPECT_GE(device, host(before[1] - after[0]) * (1 - kScaleError));
+  EXPECT_LE(device, host(after[1] - before[0]) * (1 + kScaleError));
 }
 
 TEST_P(Timestamps, in_render_passes_are_written_at_a_later_stage_and_in_order) {
@@ -136,7 +146,9 @@ TEST_P(Timestamps, in_render_passes_are_written_at_a_later_stage_and_in_order) {
     target.end(commands);
     vkCmdWriteTimestamp(commands, kBottom, queries, 3);
   });
-  for (uint32_t i = 1; i < 4; ++i) EXPECT_GE(queries.read(i)[0], queries.read(i - 1)[0]) << i;
+  for (uint32_t i = 1; i < 4; ++i) {
+    EXPECT_TRUE(follows(queries.read(i - 1)[0], queries.read(i)[0])) << i;
+  }
 }
 
 TEST_P(Timestamps, of_several_views_take_a_query_each) {
@@ -177,8 +189,8 @@ TEST_P(Timestamps, are_written_in_secondary_command_buffers) {
     vkCmdExecuteCommands(commands, 1, &secondary);
     vkCmdWriteTimestamp(commands, kBottom, queries, 2);
   });
-  EXPECT_LE(queries.read(0)[0], queries.read(1)[0]);
-  EXPECT_LE(queries.read(1)[0], queries.read(2)[0]);
+  EXPECT_TRUE(follows(queries.read(0)[0], queries.read(1)[0]));
+  EXPECT_TRUE(follows(queries.read(1)[0], queries.read(2)[0]));
 }
 
 TEST_P(Timestamps, are_one_number_in_results_and_copies_of_32_and_64_bits) {
@@ -227,7 +239,7 @@ TEST_P(Timestamps, bind_nothing_that_the_application_can_notice) {
     queries.end(commands);
   });
   EXPECT_EQ(queries.read()[0], (2u + 3) * 8) << "nor count in other queries";
-  EXPECT_GE(times.read(1)[0], times.read(0)[0]);
+  EXPECT_TRUE(follows(times.read(0)[0], times.read(1)[0]));
 }
 
 TALLY_EVERY_SOURCE(Timestamps);

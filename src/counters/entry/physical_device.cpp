@@ -206,7 +206,8 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
 void add_timestamp_bits(const Instance& instance, const PhysicalDevice& gpu,
                         VkQueueFamilyProperties& family) {
   if (!gpu.emulates_timestamps(instance.options().emulate_queries)) return;
-  family.timestampValidBits = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 ? 64 : 0;
+  const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+  family.timestampValidBits = computes ? timestamp_bits(gpu) : 0;
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_get_core_properties(VkPhysicalDevice handle,

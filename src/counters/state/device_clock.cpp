@@ -1,5 +1,6 @@
 #include "counters/state/device_clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -17,6 +18,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kInterval{50};
 constexpr int kReadings = 16;  // of which the best one counts
+constexpr double kLeastDoubt = 0.005;
+
+uint64_t timestamp_mask(const PhysicalDevice& gpu) {
+  return ~uint64_t{0} >> (64 - timestamp_bits(gpu));
+}
 
 // One command buffer that reads the clock, and what it takes.
 class ClockReader {
@@ -140,14 +146,19 @@ std::map<GpuKey, ClockScale>& measured() {
 
 }  // namespace
 
+uint32_t timestamp_bits(const PhysicalDevice& gpu) {
+  return gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE ? 32 : 64;
+}
+
 float timestamp_period(const PhysicalDevice& gpu) {
   const float drivers = gpu.properties.limits.timestampPeriod;
   return drivers > 0 ? drivers : 1.0f;
 }
 
-ClockScale clock_scale(uint64_t ticks, double units) {
+ClockScale clock_scale(uint64_t ticks, double units, double doubt) {
   if (ticks == 0 || !(units > 0)) return {};
   const double scale = units / static_cast<double>(ticks);
+  if (std::abs(scale - 1) <= std::max(doubt / units, kLeastDoubt)) return {};
   if (scale >= std::numeric_limits<uint32_t>::max()) return {};
   const double whole = std::floor(scale);
   return {static_cast<uint32_t>(whole), static_cast<uint32_t>((scale - whole) * 4294967296.0)};
@@ -162,8 +173,11 @@ VkResult DeviceClock::measure(const PhysicalDevice& gpu, uint32_t family, ClockS
   std::this_thread::sleep_for(kInterval);
   result = reader.read(second);
   if (result != VK_SUCCESS) return result;
-  const std::chrono::duration<double, std::nano> passed = second.middle - first.middle;
-  scale = clock_scale(second.ticks - first.ticks, passed.count() / double{timestamp_period(gpu)});
+  using Nanoseconds = std::chrono::duration<double, std::nano>;
+  const double period = timestamp_period(gpu);
+  const uint64_t ticks = (second.ticks - first.ticks) & timestamp_mask(gpu);
+  scale = clock_scale(ticks, Nanoseconds(second.middle - first.middle).count() / period,
+                      Nanoseconds(first.doubt + second.doubt).count() / 2 / period);
   return VK_SUCCESS;
 }
 

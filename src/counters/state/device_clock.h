@@ -15,8 +15,12 @@ namespace tally::counters {
 // Nanoseconds of a timestamp's unit on a device where the layer makes the timestamps.
 float timestamp_period(const PhysicalDevice& gpu);
 
-// A scale from two readings, of ticks and of units; 1 where they say nothing.
-ClockScale clock_scale(uint64_t ticks, double units);
+// Bits of the clock. lavapipe gives no upper half.
+uint32_t timestamp_bits(const PhysicalDevice& gpu);
+
+// A scale from what passed in ticks and, give or take `doubt`, in units; 1 where that cannot be
+// told from it, or where they say nothing.
+ClockScale clock_scale(uint64_t ticks, double units, double doubt);
 
 class DeviceClock {
  public:

@@ -6,20 +6,28 @@ namespace tally::counters {
 namespace {
 
 TEST(DeviceClock, a_scale_is_a_whole_number_and_a_fraction_of_2_to_the_32) {
-  const ClockScale faster = clock_scale(1000, 2500);
+  const ClockScale faster = clock_scale(1000, 2500, 10);
   EXPECT_EQ(faster.whole, 2u);
   EXPECT_EQ(faster.fraction, 1u << 31);
-  const ClockScale slower = clock_scale(4000, 1000);
+  const ClockScale slower = clock_scale(4000, 1000, 10);
   EXPECT_EQ(slower.whole, 0u);
   EXPECT_EQ(slower.fraction, 1u << 30);
 }
 
 TEST(DeviceClock, readings_that_say_nothing_leave_ticks_as_they_are) {
-  for (const ClockScale scale :
-       {clock_scale(0, 1000), clock_scale(1000, 0), clock_scale(1000, -5), clock_scale(1, 1e30)}) {
+  for (const ClockScale scale : {clock_scale(0, 1000, 1), clock_scale(1000, 0, 1),
+                                 clock_scale(1000, -5, 1), clock_scale(1, 1e30, 1)}) {
     EXPECT_EQ(scale.whole, 1u);
     EXPECT_EQ(scale.fraction, 0u);
   }
+}
+
+TEST(DeviceClock, a_scale_that_cannot_be_told_from_one_is_one) {
+  for (const ClockScale scale : {clock_scale(1000, 1004, 0), clock_scale(1000, 900, 100)}) {
+    EXPECT_EQ(scale.whole, 1u);
+    EXPECT_EQ(scale.fraction, 0u);
+  }
+  EXPECT_EQ(clock_scale(1000, 900, 50).whole, 0u);
 }
 
 TEST(DeviceClock, is_used_where_no_family_has_timestamps) {
