@@ -6,6 +6,8 @@
 #include "full_screen.vert.h"
 #include "plain.frag.h"
 #include "queries/kit.h"
+#include "reads.comp.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -14,8 +16,8 @@ using testing::ElementsAre;
 
 class IntelTest : public QueriesTest {
  protected:
-  void SetUp() override {
-    ContextOptions options;
+  void SetUp() override { start_intel({}); }
+  void start_intel(ContextOptions options) {
     options.device_extensions.push_back(VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME);
     options.layers.push_back("VK_LAYER_TALLY_counters");
     const LayerSettings settings(LayerSettings::Pairs{{"validate_spirv", "true"}});
@@ -266,6 +268,42 @@ TEST_F(IntelTest, caches_are_flushed_outside_of_render_passes_and_inside_it_says
     target.end(commands);
   });
   EXPECT_THAT(ids_of_messages(), testing::Contains("TALLY-no-flush"));
+}
+
+// The validation layer below looks for hazards: one dispatch reads what another has written.
+TEST_F(IntelTest, flushing_caches_waits_for_what_was_written) {
+  if (!validation_wanted()) GTEST_SKIP() << "is seen by the validation layer alone";
+  const auto synchronization = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  const VkValidationFeaturesEXT features{
+      VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT, nullptr, 1, &synchronization, 0, nullptr};
+  TearDown();
+  ContextOptions options;
+  options.validation_next = &features;
+  start_intel(options);
+  const Buffer values(context(), 4096), copies(context(), 4096);
+  const StorageSet set(context(), {values, copies});
+  const PipelineLayout layout = make_pipeline_layout(context(), {{set.layout()}}, 4);
+  const Pipeline writer =
+      make_compute_pipeline(context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, layout});
+  const Pipeline reader =
+      make_compute_pipeline(context(), {{VK_SHADER_STAGE_COMPUTE_BIT, reads_comp}, layout});
+  const auto hazards = [&](bool flush) {
+    context().run([&](VkCommandBuffer commands) {
+      const uint32_t add = 1;
+      set.bind(commands, layout);
+      vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_ALL, 0, sizeof add, &add);
+      vkCmdBindPipeline(commands, kCompute, writer);
+      vkCmdDispatch(commands, 1, 1, 1);
+      if (flush) set_override(commands, VK_PERFORMANCE_OVERRIDE_TYPE_FLUSH_GPU_CACHES_INTEL, true);
+      vkCmdBindPipeline(commands, kCompute, reader);
+      vkCmdDispatch(commands, 1, 1, 1);
+    });
+    std::vector<std::string> ids;
+    for (const Message& message : context().take_errors()) ids.push_back(message.id);
+    return ids;
+  };
+  EXPECT_THAT(hazards(false), ElementsAre("SYNC-HAZARD-READ-AFTER-WRITE"));
+  EXPECT_THAT(hazards(true), testing::IsEmpty());
 }
 
 }  // namespace

@@ -30,10 +30,9 @@ void unlock(const Context& context) {
   context.function<PFN_vkReleaseProfilingLockKHR>("vkReleaseProfilingLockKHR")(context.device());
 }
 
-Context& PerformanceTest::start_performance(LayerSettings::Pairs settings) {
+Context& PerformanceTest::start_performance(LayerSettings::Pairs settings, ContextOptions options) {
   VkPhysicalDevicePerformanceQueryFeaturesKHR features{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR, nullptr, VK_TRUE, VK_TRUE};
-  ContextOptions options;
   options.device_extensions.push_back(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   options.device_next = &features;
   settings.emplace_back("validate_spirv", "true");
@@ -68,16 +67,19 @@ const std::vector<VkPerformanceCounterKHR>& PerformanceTest::counters() {
   return counters_;
 }
 
-bool PerformanceTest::has_counter(std::string_view id) {
+std::vector<std::string>::const_iterator PerformanceTest::find_counter(std::string_view id) {
+  constexpr std::string_view kDriver = "driver.";
   counters();
+  if (id.starts_with(kDriver)) return std::ranges::find(names_, id.substr(kDriver.size()));
   const catalogue::Counter* counter = catalogue::find(id);
-  return counter != nullptr && std::ranges::find(names_, counter->name) != names_.end();
+  return counter ? std::ranges::find(names_, counter->name) : names_.end();
 }
+
+bool PerformanceTest::has_counter(std::string_view id) { return find_counter(id) != names_.end(); }
 
 uint32_t PerformanceTest::counter_index(std::string_view id) {
   if (!has_counter(id)) throw std::runtime_error("no counter " + std::string(id));
-  const auto found = std::ranges::find(names_, catalogue::find(id)->name);
-  return static_cast<uint32_t>(found - names_.begin());
+  return static_cast<uint32_t>(find_counter(id) - names_.begin());
 }
 
 uint32_t PerformanceTest::passes(const std::vector<std::string>& ids) {

@@ -15,7 +15,8 @@ void unlock(const Context& context);
 
 class PerformanceTest : public QueriesTest {
  public:
-  // The driver's index of a counter; throws where there is none.
+  // The index of a counter of the catalogue, or of the test driver as "driver.<name>"; throws where
+  // there is none.
   uint32_t counter_index(std::string_view id);
   bool has_counter(std::string_view id);
   const std::vector<VkPerformanceCounterKHR>& counters();
@@ -23,8 +24,7 @@ class PerformanceTest : public QueriesTest {
 
  protected:
   void SetUp() override { start_performance(); }
-  // `emulated_also`: other query types are the layer's too.
-  Context& start_performance(LayerSettings::Pairs settings = {});
+  Context& start_performance(LayerSettings::Pairs settings = {}, ContextOptions options = {});
 
   VkResult enumerate(uint32_t* count, VkPerformanceCounterKHR* counters,
                      VkPerformanceCounterDescriptionKHR* descriptions, int64_t family = -1);
@@ -38,6 +38,8 @@ class PerformanceTest : public QueriesTest {
   void draw(VkCommandBuffer commands, VkPipeline pipeline, const RenderTarget& target);
 
  private:
+  std::vector<std::string>::const_iterator find_counter(std::string_view id);
+
   std::vector<VkPerformanceCounterKHR> counters_;
   std::vector<std::string> names_;
 };

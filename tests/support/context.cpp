@@ -95,6 +95,7 @@ Context::~Context() {
 void Context::create_instance(const ContextOptions& options) {
   std::vector<const char*> layers = options.layers;
   if (validation_wanted()) layers.push_back(kValidation);
+  layers.insert(layers.end(), options.driver_layers.begin(), options.driver_layers.end());
   std::vector<const char*> extensions = options.instance_extensions;
   extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
 
@@ -112,6 +113,12 @@ void Context::create_instance(const ContextOptions& options) {
                           VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   messenger.pfnUserCallback = &Context::on_message;
   messenger.pUserData = this;
+  VkValidationFeaturesEXT validation;
+  if (options.validation_next) {
+    validation = *options.validation_next;
+    validation.pNext = messenger.pNext;
+    messenger.pNext = &validation;
+  }
   VkInstanceCreateInfo info = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, &messenger};
   info.pApplicationInfo = &application;
   info.enabledLayerCount = static_cast<uint32_t>(layers.size());

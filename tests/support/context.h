@@ -16,7 +16,8 @@
 namespace tally::test {
 
 struct ContextOptions {
-  std::vector<const char*> layers;  // the one nearest the application first
+  std::vector<const char*> layers;         // the one nearest the application first
+  std::vector<const char*> driver_layers;  // layers that stand for the driver: below validation
   std::vector<const char*> instance_extensions;
   std::vector<const char*> device_extensions;
   uint32_t api_version = VK_API_VERSION_1_3;
@@ -28,6 +29,8 @@ struct ContextOptions {
   void* device_next = nullptr;
   // More structs for VkInstanceCreateInfo::pNext.
   const void* instance_next = nullptr;
+  // A struct for the validation layer below, where CTest asks for one.
+  const VkValidationFeaturesEXT* validation_next = nullptr;
   // Queues wanted from the graphics and compute family; fewer where the family has fewer.
   uint32_t queue_count = 1;
 };

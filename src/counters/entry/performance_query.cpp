@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "counters/entry/entry_points.h"
+#include "counters/state/driver_counters.h"
 #include "counters/state/performance_counters.h"
 #include "vk/boundary.h"
 
@@ -14,17 +15,6 @@ std::vector<PerformanceCounter> counters_of(Instance& instance, VkPhysicalDevice
   const PhysicalDevice& gpu = instance.physical_device(handle);
   if (!gpu.offers_performance_queries()) return {};
   return performance_counters(gpu, family, instance.options());
-}
-
-// Of a driver that has the extension itself.
-template <typename Function>
-Function native_function(Instance& instance, const char* name) {
-  return reinterpret_cast<Function>(
-      instance.next_instance().get_instance_proc_addr(instance.handle(), name));
-}
-
-bool is_native(Instance& instance, VkPhysicalDevice handle) {
-  return instance.physical_device(handle).native_performance_queries;
 }
 
 VkResult write_counters(const std::vector<PerformanceCounter>& all, uint32_t* count,
@@ -41,34 +31,42 @@ VkResult write_counters(const std::vector<PerformanceCounter>& all, uint32_t* co
   return wanted && written < available ? VK_INCOMPLETE : VK_SUCCESS;
 }
 
+// The driver's counters, then the layer's.
 VkResult enumerate(VkPhysicalDevice handle, uint32_t family, uint32_t* count,
                    VkPerformanceCounterKHR* counters,
                    VkPerformanceCounterDescriptionKHR* descriptions) {
   Instance& instance = *find_instance(handle);
-  if (!is_native(instance, handle)) {
-    return write_counters(counters_of(instance, handle, family), count, counters, descriptions);
+  const uint32_t of_driver = instance.physical_device(handle).driver_counters_of(family);
+  const bool wanted = counters || descriptions;
+  uint32_t first = wanted ? std::min(*count, of_driver) : of_driver;
+  if (wanted && first != 0) {
+    const VkResult result =
+        instance.next().EnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR(
+            handle, family, &first, counters, descriptions);
+    if (result < 0 || first < of_driver) {
+      *count = first;
+      return result < 0 ? result : VK_INCOMPLETE;
+    }
   }
-  const auto native =
-      native_function<PFN_vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR>(
-          instance, "vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR");
-  return native ? native(handle, family, count, counters, descriptions)
-                : VK_ERROR_INITIALIZATION_FAILED;
+  uint32_t rest = wanted ? *count - first : 0;
+  const VkResult result = write_counters(counters_of(instance, handle, family), &rest,
+                                         counters ? counters + first : nullptr,
+                                         descriptions ? descriptions + first : nullptr);
+  *count = first + rest;
+  return result;
 }
 
 void get_passes(VkPhysicalDevice handle, const VkQueryPoolPerformanceCreateInfoKHR& info,
                 uint32_t* passes) {
   Instance& instance = *find_instance(handle);
-  if (is_native(instance, handle)) {
-    const auto native =
-        native_function<PFN_vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR>(
-            instance, "vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR");
-    if (native) native(handle, &info, passes);
-    return;
-  }
+  const PhysicalDevice& gpu = instance.physical_device(handle);
+  const CounterSplit split(gpu, info);
+  const uint32_t of_driver = driver_passes(instance.next(), gpu, split);
+  *passes = of_driver;
+  if (split.ours.empty() && of_driver != 0) return;
   const auto query =
-      plan_performance_query(counters_of(instance, handle, info.queueFamilyIndex),
-                             std::span(info.pCounterIndices, info.counterIndexCount));
-  *passes = query ? query->passes : 0;
+      plan_performance_query(counters_of(instance, handle, info.queueFamilyIndex), split.ours);
+  *passes = query ? query->passes_with(of_driver) : 0;
   if (query) return;
   instance.messages().misuse(
       "VUID-VkQueryPoolPerformanceCreateInfoKHR-pCounterIndices-03321",

@@ -1,4 +1,6 @@
 // Query pools that the layer emulates, and the commands on them. Pools of the driver pass.
+#include <optional>
+
 #include "counters/entry/entry_points.h"
 #include "vk/boundary.h"
 
@@ -37,6 +39,24 @@ VkResult no_video_encoder(const Device& device) {
   return VK_ERROR_FEATURE_NOT_PRESENT;
 }
 
+// Whose counters a pool of performance queries has; nothing for another pool.
+std::optional<CounterSplit> split_of(const Device& device, const VkQueryPoolCreateInfo& info) {
+  const auto* wanted = vk::find_in_chain<VkQueryPoolPerformanceCreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_QUERY_POOL_PERFORMANCE_CREATE_INFO_KHR);
+  if (!wanted || info.queryType != VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR) return std::nullopt;
+  return CounterSplit(device.gpu(), *wanted);
+}
+
+VkResult add_driver_pool(const Device& device, QueryPool& pool, CounterSplit split) {
+  const DriverNeeds needs =
+      driver_needs(device.instance().next(), device.gpu(), split, pool.needs_shaders());
+  auto driver =
+      std::make_unique<DriverPool>(device.handle(), device.next(), std::move(split), needs);
+  const VkResult result = driver->initialize(pool.count());
+  pool.set_driver(std::move(driver));
+  return result;
+}
+
 VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
                      const VkAllocationCallbacks* allocator, VkQueryPool* handle) {
   const DeviceTable& next = device.next();
@@ -45,8 +65,14 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
       !device.gpu().has_extension("VK_KHR_video_encode_queue")) {
     return no_video_encoder(device);
   }
-  if (!queries || !queries->emulated.emulates(info)) {
-    return next.CreateQueryPool(device.handle(), &info, allocator, handle);
+  auto split = split_of(device, info);
+  const bool drivers_alone = split && split->ours.empty() && !split->drivers.empty();
+  if (!queries || !queries->emulated.emulates(info) || drivers_alone) {
+    const VkResult result = next.CreateQueryPool(device.handle(), &info, allocator, handle);
+    if (drivers_alone && queries && result == VK_SUCCESS) {
+      queries->driver_pools.insert(*handle, true);
+    }
+    return result;
   }
   if (info.queryType == VK_QUERY_TYPE_TIMESTAMP && !queries->clock) {
     return VK_ERROR_OUT_OF_DEVICE_MEMORY;
@@ -56,7 +82,10 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   if (!kind) return unknown_counters(device);
   auto pool = QueryPool::create(device.instrumentation()->host_memory, std::move(*kind),
                                 info.queryCount, result);
-  if (!pool) return result;
+  if (pool && split && !split->drivers.empty()) {
+    result = add_driver_pool(device, *pool, std::move(*split));
+  }
+  if (result != VK_SUCCESS) return result;
   const VkQueryPoolCreateInfo native = handle_info();
   result = next.CreateQueryPool(device.handle(), &native, allocator, handle);
   if (result != VK_SUCCESS) return result;
@@ -74,7 +103,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_pool(VkDevice device, const VkQueryPo
 
 VKAPI_ATTR void VKAPI_CALL hook_destroy_pool(VkDevice device, VkQueryPool pool,
                                              const VkAllocationCallbacks* allocator) {
-  if (QueryState* queries = find_device(device)->queries()) queries->pools.take(pool);
+  if (QueryState* queries = find_device(device)->queries()) {
+    queries->pools.take(pool);
+    queries->driver_pools.take(pool);
+  }
   next_of(device).DestroyQueryPool(device, pool, allocator);
 }
 
@@ -121,7 +153,14 @@ VKAPI_ATTR void VKAPI_CALL hook_cmd_reset(VkCommandBuffer commands, VkQueryPool 
   if (!recording.pool) {
     next_of(commands).CmdResetQueryPool(commands, handle, first, count);
   } else if (recording.pool->contains(first, count)) {
-    recording.pool->record_reset(commands, first, count);
+    record(recording, [&] { recording.state->reset_queries(recording.pool, first, count); });
+  }
+}
+
+void note_drivers_own(CommandBuffer* state, VkQueryPool pool) {
+  if (!state || !state->driver_queries()) return;
+  if (state->device().queries()->driver_pools.find(pool)) {
+    state->driver_queries()->note_drivers_own();
   }
 }
 
@@ -129,6 +168,7 @@ VKAPI_ATTR void VKAPI_CALL hook_begin(VkCommandBuffer commands, VkQueryPool hand
                                       VkQueryControlFlags flags) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
+    note_drivers_own(recording.state, handle);
     next_of(commands).CmdBeginQuery(commands, handle, query, flags);
   } else if (recording.pool->contains(query, 1)) {
     record(recording, [&] { recording.state->begin_query(recording.pool, query, 0); });

@@ -2,6 +2,8 @@
 // region, which is exclusive. Where copies of records share a queue with the application, every
 // call into a queue is also kept apart from ours.
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 #include "counters/entry/entry_points.h"
 #include "counters/state/region_submission.h"
@@ -131,17 +133,80 @@ const VkPerformanceQuerySubmitInfoKHR* pass_info(const void* chain) {
       chain, VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR);
 }
 
-// Tells the command buffers which pass they make.
+// Tells the command buffers which pass they make. What the driver is to be told: nothing where it
+// is what the application says.
 template <typename Submit>
-void set_pass(const InstrumentationState& state, const Submit& submit) {
-  const VkPerformanceQuerySubmitInfoKHR* info = pass_info(submit.pNext);
+std::optional<MixedPass> set_pass(const InstrumentationState& state, const Submit& submit) {
+  std::optional<MixedPass> mixed;
   visit_buffers(submit, [&](VkCommandBuffer commands) {
     const auto known = state.command_buffers.find(commands);
-    if (known && known->queries()) known->queries()->set_pass(info ? info->counterPassIndex : 0);
+    if (!known || !known->driver_queries()) return;
+    const std::optional<MixedPass> pass = known->driver_queries()->take_pass();
+    if (!mixed) mixed = pass;
   });
+  const VkPerformanceQuerySubmitInfoKHR* info = pass_info(submit.pNext);
+  const uint32_t pass = mixed ? mixed->ours : info ? info->counterPassIndex : 0;
+  visit_buffers(submit, [&](VkCommandBuffer commands) {
+    const auto known = state.command_buffers.find(commands);
+    if (known && known->queries()) known->queries()->set_pass(pass);
+  });
+  return mixed;
 }
 
-// Submissions, without the structs on passes: the driver does not know them.
+// Whether queries of the driver's alone are among the work.
+template <typename Submit>
+bool has_drivers_own(const InstrumentationState& state, const Submit& submit) {
+  bool any = false;
+  visit_buffers(submit, [&](VkCommandBuffer commands) {
+    const auto known = state.command_buffers.find(commands);
+    any = any || (known && known->driver_queries() && known->driver_queries()->drivers_own());
+  });
+  return any;
+}
+
+// A submission's command buffers with more around them.
+class Buffers {
+ public:
+  template <typename Submit>
+  Buffers(const InstrumentationState& state, const Submit& submit, const MixedPass& pass) {
+    visit_buffers(submit, [&](VkCommandBuffer commands) {
+      const auto known = state.command_buffers.find(commands);
+      if (known && known->driver_queries()) {
+        known->driver_queries()->append(all_);
+        const VkCommandBuffer ahead = known->driver_queries()->ahead_of(pass);
+        if (ahead != VK_NULL_HANDLE) ahead_.push_back(ahead);
+      } else {
+        all_.push_back(commands);
+      }
+    });
+  }
+  const std::vector<VkCommandBuffer>& ahead() const { return ahead_; }
+  void write_to(VkSubmitInfo& submit) const {
+    submit.commandBufferCount = static_cast<uint32_t>(all_.size());
+    submit.pCommandBuffers = all_.data();
+  }
+  void write_to(VkSubmitInfo2& submit) {
+    size_t at = 0;
+    for (const VkCommandBuffer commands : all_) {
+      VkCommandBufferSubmitInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                     .commandBuffer = commands};
+      const bool theirs = at < submit.commandBufferInfoCount &&
+                          submit.pCommandBufferInfos[at].commandBuffer == commands;
+      infos_.push_back(theirs ? submit.pCommandBufferInfos[at++] : info);
+    }
+    submit.commandBufferInfoCount = static_cast<uint32_t>(infos_.size());
+    submit.pCommandBufferInfos = infos_.data();
+  }
+
+ private:
+  std::vector<VkCommandBuffer> all_;
+  std::vector<VkCommandBuffer> ahead_;
+  std::vector<VkCommandBufferSubmitInfo> infos_;
+};
+
+// Submissions as the driver is to see them: without the structs on passes where its counters are
+// not asked for, and with its own pass and the layer's command buffers where they are beside the
+// layer's.
 template <typename Submit>
 class Submissions {
  public:
@@ -149,26 +214,61 @@ class Submissions {
     const Device& device = *find_device(queue);
     const QueryState* queries = device.queries();
     if (!queries || !queries->emulated.performance) return;
-    for (const Submit& one : submits) set_pass(*device.instrumentation(), one);
-    if (std::ranges::any_of(submits, [](const Submit& one) { return pass_info(one.pNext); }))
-      copy_without_passes();
+    for (size_t i = 0; i < submits.size(); ++i) {
+      const auto mixed = set_pass(*device.instrumentation(), submits[i]);
+      if (mixed) {
+        change(i, mixed);
+        Buffers& buffers = buffers_.emplace_back(*device.instrumentation(), submits[i], *mixed);
+        buffers.write_to(copies_[i]);
+        if (!buffers.ahead().empty()) cuts_.push_back({i, &buffers.ahead()});
+      } else if (pass_info(submits[i].pNext) &&
+                 !has_drivers_own(*device.instrumentation(), submits[i])) {
+        change(i, mixed);
+      }
+    }
   }
   std::span<const Submit> get() const { return submits_; }
 
- private:
-  void copy_without_passes() {
-    copies_.assign(submits_.begin(), submits_.end());
-    for (Submit& copy : copies_) {
-      vk::ChainCopy& chain = chains_.emplace_back(copy.pNext);
-      chain.remove(VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR);
-      copy.pNext = chain.head();
+  // In pieces where something has to be executed between. `next(part, fence)` submits a part.
+  template <typename Next>
+  VkResult submit(const DeviceTable& table, VkQueue queue, VkFence fence, const Next& next) const {
+    size_t begin = 0;
+    for (const Cut& cut : cuts_) {
+      VkResult result = VK_SUCCESS;
+      if (cut.at != begin) result = next(submits_.subspan(begin, cut.at - begin), VK_NULL_HANDLE);
+      const VkSubmitInfo ahead{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .commandBufferCount = static_cast<uint32_t>(cut.commands->size()),
+                               .pCommandBuffers = cut.commands->data()};
+      if (result == VK_SUCCESS) result = table.QueueSubmit(queue, 1, &ahead, VK_NULL_HANDLE);
+      if (result != VK_SUCCESS) return result;
+      begin = cut.at;
     }
+    return next(submits_.subspan(begin), fence);
+  }
+
+ private:
+  struct Cut {
+    size_t at;
+    const std::vector<VkCommandBuffer>* commands;
+  };
+  void change(size_t i, const std::optional<MixedPass>& pass) {
+    if (copies_.empty()) copies_.assign(submits_.begin(), submits_.end());
     submits_ = copies_;
+    vk::ChainCopy& chain = chains_.emplace_back(copies_[i].pNext);
+    chain.remove(VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR);
+    if (pass) {
+      chain.add(VkPerformanceQuerySubmitInfoKHR{
+          .sType = VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR,
+          .counterPassIndex = pass->drivers});
+    }
+    copies_[i].pNext = chain.head();
   }
 
   std::span<const Submit> submits_;
   std::vector<Submit> copies_;
   std::vector<vk::ChainCopy> chains_;
+  std::deque<Buffers> buffers_;  // they stay where they are
+  std::vector<Cut> cuts_;
 };
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
@@ -176,7 +276,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
   return vk::guarded([&] {
     const Submissions known(queue, std::span(submits, count));
     return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
-      return next.QueueSubmit(queue, count, known.get().data(), with);
+      return known.submit(next, queue, with, [&](std::span<const VkSubmitInfo> part, VkFence last) {
+        return next.QueueSubmit(queue, static_cast<uint32_t>(part.size()), part.data(), last);
+      });
     });
   });
 }
@@ -186,7 +288,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_submit2(VkQueue queue, uint32_t count,
   return vk::guarded([&] {
     const Submissions known(queue, std::span(submits, count));
     return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
-      return next.QueueSubmit2(queue, count, known.get().data(), with);
+      return known.submit(
+          next, queue, with, [&](std::span<const VkSubmitInfo2> part, VkFence last) {
+            return next.QueueSubmit2(queue, static_cast<uint32_t>(part.size()), part.data(), last);
+          });
     });
   });
 }

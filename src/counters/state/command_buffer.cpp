@@ -10,6 +10,9 @@ CommandBuffer::CommandBuffer(VkCommandBuffer handle, Device& device, Kind kind)
   if (device.regions()) regions_ = std::make_unique<RegionRecorder>(device, handle);
   if (device.queries()) {
     queries_ = std::make_unique<QueryRecorder>(device, handle, is_secondary());
+    if (device.gpu().native_performance_queries) {
+      driver_queries_ = std::make_unique<DriverQueries>(device, handle);
+    }
   }
 }
 
@@ -57,6 +60,7 @@ void CommandBuffer::reset() {
   capturing_.clear();
   if (regions_) regions_->reset();
   if (queries_) queries_->reset();
+  if (driver_queries_) driver_queries_->reset();
   forget_words();
   dynamic_facts_ = {};
   constants_.clear();
@@ -69,6 +73,10 @@ void CommandBuffer::fail(VkResult error) {
 VkResult CommandBuffer::end() {
   if (active_) end_instrumentation();
   flush_queries();
+  if (driver_queries_ && !is_secondary()) {
+    const VkResult result = driver_queries_->record_others(*queries_);
+    if (result != VK_SUCCESS) fail(result);
+  }
   return error_;
 }
 
@@ -80,6 +88,7 @@ void CommandBuffer::execute(const std::shared_ptr<CommandBuffer>& secondary) {
   for (const auto& object : secondary->objects_) note_object(object);
   if (queries_) {
     queries_->execute(*secondary->queries_);
+    if (driver_queries_) driver_queries_->execute(*secondary->driver_queries_);
     flush_queries();
   }
   if (!regions_) return;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "counters/state/driver_queries.h"
 #include "counters/state/instrumentation.h"
 #include "counters/state/pipeline.h"
 #include "counters/state/query_recorder.h"
@@ -66,6 +67,9 @@ class CommandBuffer {
   void end_query(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index);
   void write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   void inherit_queries(const VkCommandBufferInheritanceInfo& info);
+  void reset_queries(const std::shared_ptr<QueryPool>& pool, uint32_t first, uint32_t count);
+  // Those with counters of the driver; null where there can be none.
+  DriverQueries* driver_queries() const { return driver_queries_.get(); }
   void end_query_pass();
   void copy_query_results(const QueryPool& pool, const QueryPool::Request& request, VkBuffer target,
                           VkDeviceSize offset);
@@ -194,6 +198,7 @@ class CommandBuffer {
   std::unique_ptr<RegionRecorder> regions_;
   std::vector<std::shared_ptr<CommandBuffer>> capturing_;
   std::unique_ptr<QueryRecorder> queries_;
+  std::unique_ptr<DriverQueries> driver_queries_;
   uint64_t pushed_word_ = 0;  // of the graphics pipeline that is bound, for queries; 0: not known
   DynamicDrawFacts dynamic_facts_;
 

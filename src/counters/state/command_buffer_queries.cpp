@@ -12,18 +12,32 @@ void CommandBuffer::update_query_attention() {
   attention_ |= kStalePipelines;
 }
 
+void CommandBuffer::reset_queries(const std::shared_ptr<QueryPool>& pool, uint32_t first,
+                                  uint32_t count) {
+  pool->record_reset(handle_, first, count);
+  if (pool->driver()) driver_queries_->note_reset(pool, first, count);
+}
+
+// The driver's half stands inside of the layer's, so that it counts nothing of that; around it
+// where it has to be the first and the last command.
 void CommandBuffer::begin_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
                                 uint32_t index) {
+  const bool around = pool->driver() && pool->driver()->needs().whole_buffer;
+  if (around) driver_queries_->begin(pool, query);
   const VkResult result = queries_->begin(pool, query, index);
   if (result != VK_SUCCESS) fail(result);
   update_query_attention();
+  if (pool->driver() && !around) driver_queries_->begin(pool, query);
 }
 
 void CommandBuffer::end_query(const std::shared_ptr<QueryPool>& pool, uint32_t query,
                               uint32_t index) {
+  const bool around = pool->driver() && pool->driver()->needs().whole_buffer;
+  if (pool->driver() && !around) driver_queries_->end(*pool, query);
   const VkResult result = queries_->end(pool, query, index);
   if (result != VK_SUCCESS) fail(result);
   update_query_attention();
+  if (around) driver_queries_->end(*pool, query);
   flush_queries();
 }
 
@@ -54,6 +68,7 @@ void CommandBuffer::inherit_queries(const VkCommandBufferInheritanceInfo& info) 
 
 void CommandBuffer::flush_queries() {
   if (!queries_ || !queries_->ready()) return;
+  if (driver_queries_ && driver_queries_->sealed()) return;  // behind
   const VkResult result = queries_->flush();
   if (result != VK_SUCCESS) fail(result);
   dispatched_ours();

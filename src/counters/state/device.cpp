@@ -99,7 +99,17 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
   next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
   if (creation.anything_enabled()) instrumentation_ = make_instrumentation_state(creation);
   if (creation.performance_query_extension_enabled())
-    profiling_lock_ = std::make_unique<ProfilingLock>();
+    profiling_lock_ = std::make_unique<ProfilingLock>(driver_lock());
+}
+
+DriverLock Device::driver_lock() const {
+  if (!gpu_.native_performance_queries) return {};
+  const auto acquire = [this](uint64_t timeout_ns) {
+    const VkAcquireProfilingLockInfoKHR info{
+        .sType = VK_STRUCTURE_TYPE_ACQUIRE_PROFILING_LOCK_INFO_KHR, .timeout = timeout_ns};
+    return next_.AcquireProfilingLockKHR(handle_, &info);
+  };
+  return {acquire, [this] { next_.ReleaseProfilingLockKHR(handle_); }};
 }
 
 // What goes asks the device for its state until it is gone: command buffers that the application

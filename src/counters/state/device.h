@@ -106,12 +106,13 @@ class Device {
   QueryState* queries() const {
     return instrumentation_ ? instrumentation_->queries.get() : nullptr;
   }
-  // Null where VK_KHR_performance_query is not enabled, or the driver's own.
+  // Null where VK_KHR_performance_query is not enabled, or the driver's alone.
   ProfilingLock* profiling_lock() const { return profiling_lock_.get(); }
   // Destroys everything of ours on the device, which is about to go.
   void release_objects();
 
  private:
+  DriverLock driver_lock() const;
   std::unique_ptr<InstrumentationState> make_instrumentation_state(const DeviceCreation& creation);
   std::unique_ptr<DeviceClock> make_clock(const MemoryContext& memory,
                                           const DeviceCreation& creation) const;

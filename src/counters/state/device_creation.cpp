@@ -96,9 +96,11 @@ void DeviceCreation::take_performance_queries() {
   constexpr VkStructureType kType =
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR;
   const auto* features = chain_.find<VkPhysicalDevicePerformanceQueryFeaturesKHR>(kType);
-  performance_query_extension_enabled_ = take_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
+  performance_query_extension_enabled_ = has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   emulated_queries_.performance = performance_query_extension_enabled_ && features &&
                                   features->performanceCounterQueryPools == VK_TRUE;
+  if (gpu_.native_performance_queries) return;  // the driver's counters need them too
+  take_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   chain_.remove(kType);
 }
 

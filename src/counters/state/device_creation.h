@@ -32,7 +32,7 @@ class DeviceCreation {
   // The same of counters by region.
   bool regions_extension_enabled() const { return regions_extension_enabled_; }
   bool regions_enabled() const { return regions_feature_enabled_; }
-  // VK_KHR_performance_query, and the driver has it not itself.
+  // VK_KHR_performance_query, and the layer has counters of it.
   bool performance_query_extension_enabled() const { return performance_query_extension_enabled_; }
   // Queries that the application enabled and the layer emulates.
   const EmulatedQueries& emulated_queries() const { return emulated_queries_; }

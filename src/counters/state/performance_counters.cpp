@@ -293,7 +293,8 @@ std::optional<PerformanceQuery> plan_performance_query(std::span<const Performan
     query.results.push_back(result);
   }
   const bool timed = std::ranges::any_of(query.rows, takes_time);
-  query.passes = timed && std::ranges::any_of(query.rows, needs_probes) ? 2 : 1;
+  query.counts_in_shaders = std::ranges::any_of(query.rows, needs_probes);
+  query.passes = timed && query.counts_in_shaders ? 2 : 1;
   return query;
 }
 

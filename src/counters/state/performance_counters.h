@@ -41,6 +41,12 @@ struct PerformanceQuery {
   std::vector<QueryRow> rows;        // each once
   std::vector<QueryResult> results;  // one for each index, in their order
   uint32_t passes = 1;
+  bool counts_in_shaders = false;
+
+  // With the driver's counters in the same pool: the layer's time is taken in one of its passes.
+  uint32_t passes_with(uint32_t drivers) const {
+    return drivers == 0 ? passes : drivers + (counts_in_shaders ? 1 : 0);
+  }
 
   uint32_t count_pass() const { return 0; }
   uint32_t time_pass() const { return passes - 1; }

@@ -71,6 +71,9 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback{};
   query.add(feedback, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
             gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME));
+  VkPhysicalDevicePerformanceQueryFeaturesKHR performance{};
+  query.add(performance, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
+            gpu.has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME));
   query.add(multiview, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, true);
   next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
   const VkPhysicalDeviceFeatures& core = query.head().features;
@@ -82,6 +85,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.statistics_query = core.pipelineStatisticsQuery == VK_TRUE;
   gpu.precise_occlusion = core.occlusionQueryPrecise == VK_TRUE;
   gpu.inherited_queries = core.inheritedQueries == VK_TRUE;
+  gpu.native_performance_queries = performance.performanceCounterQueryPools == VK_TRUE;
   gpu.mesh_shader = mesh.meshShader == VK_TRUE;
   gpu.mesh_queries = mesh.meshShaderQueries == VK_TRUE;
   gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
@@ -113,6 +117,18 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
       VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
   if ((subgroup.supportedOperations & kNeeded) == kNeeded)
     gpu.subgroup_stages = subgroup.supportedStages;
+}
+
+void count_driver_counters(const InstanceTable& next, PhysicalDevice& gpu) {
+  const auto enumerate = next.EnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR;
+  if (!enumerate || !next.GetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR) {
+    gpu.native_performance_queries = false;
+  }
+  if (!gpu.native_performance_queries) return;
+  for (uint32_t family = 0; family < gpu.queue_families.size(); ++family) {
+    uint32_t& count = gpu.driver_counters.emplace_back();
+    if (enumerate(gpu.handle, family, &count, nullptr, nullptr) != VK_SUCCESS) count = 0;
+  }
 }
 
 void list_missing(PhysicalDevice& gpu) {
@@ -148,8 +164,6 @@ PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevi
   gpu.native = !force_emulation && gpu.has_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
   gpu.native_regions =
       !force_emulation && gpu.has_extension(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
-  gpu.native_performance_queries =
-      !force_emulation && gpu.has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   gpu.native_intel_queries =
       !force_emulation && gpu.has_extension(VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME);
   if (gpu.api_version >= VK_API_VERSION_1_1 && next.GetPhysicalDeviceFeatures2 &&
@@ -157,6 +171,8 @@ PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevi
     inspect_features(next, gpu);
     inspect_subgroups(next, gpu);
   }
+  if (force_emulation) gpu.native_performance_queries = false;
+  count_driver_counters(next, gpu);
   list_missing(gpu);
   return gpu;
 }

@@ -38,8 +38,10 @@ struct PhysicalDevice {
   bool native = false;
   // The same of VK_ARM_performance_counters_by_region.
   bool native_regions = false;
-  // The same of VK_KHR_performance_query and VK_INTEL_performance_query.
+  // The same of VK_KHR_performance_query and VK_INTEL_performance_query. The driver's counters of
+  // the former come before the layer's: how many they are, by queue family.
   bool native_performance_queries = false;
+  std::vector<uint32_t> driver_counters;
   bool native_intel_queries = false;
   // What the driver has of the chapter on queries.
   bool statistics_query = false;
@@ -83,7 +85,10 @@ struct PhysicalDevice {
   }
   bool counts_primitives() const { return geometry_shader && int64_atomics; }
   bool offers_regions() const { return !native_regions && missing.empty(); }
-  bool offers_performance_queries() const { return !native_performance_queries && missing.empty(); }
+  bool offers_performance_queries() const { return missing.empty(); }
+  uint32_t driver_counters_of(uint32_t family) const {
+    return family < driver_counters.size() ? driver_counters[family] : 0;
+  }
   bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }
 };
 

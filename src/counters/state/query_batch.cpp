@@ -201,6 +201,7 @@ VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Reques
 }
 
 void QueryBatches::set_pass(uint32_t pass) const {
+  pass = std::min(pass, probe::kMostPasses - 1);
   for (const HostBlock& batch : batches_) batch.write(0, &pass, sizeof pass);
 }
 

@@ -126,6 +126,7 @@ VkDeviceAddress QueryPool::slot(uint32_t query) const {
 }
 
 void QueryPool::reset(uint32_t first, uint32_t queries) const {
+  if (driver_) driver_->reset(first, queries);
   std::memset(memory_->host() + slot_offset(first), 0, VkDeviceSize{slot_bytes_} * queries);
   memory_->flush(slot_offset(first), VkDeviceSize{slot_bytes_} * queries);
   for (const VkQueryPool times : {begin_times_, end_times_}) {
@@ -152,6 +153,7 @@ void QueryPool::record_reset(VkCommandBuffer commands, uint32_t first, uint32_t 
   next.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
                           VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
                           &after, 0, nullptr, 0, nullptr);
+  if (driver_) next.CmdResetQueryPool(commands, driver_->handle(), first, queries);
   for (const VkQueryPool times : {begin_times_, end_times_}) {
     if (times != VK_NULL_HANDLE) next.CmdResetQueryPool(commands, times, first, queries);
   }
@@ -260,8 +262,35 @@ VkResult QueryPool::intel_results(const Request& request) const {
   return result;
 }
 
+// Each query as a whole, or not at all.
+VkResult QueryPool::mixed_results(const Request& request) const {
+  using Value = DriverPool::Value;
+  const VkQueryResultFlags wait = request.flags & VK_QUERY_RESULT_WAIT_BIT;
+  const size_t bytes = driver_->result_bytes();
+  std::vector<Value> ours(kind_.results.size()), all(bytes / sizeof(Value));
+  VkResult result = VK_SUCCESS;
+  for (uint32_t i = 0; i < request.count; ++i) {
+    const size_t offset = i * static_cast<size_t>(request.stride);
+    if (offset > request.size || bytes > request.size - offset) break;
+    const uint32_t query = request.first + i;
+    VkResult one = VK_NOT_READY;
+    if (available(query, wait != 0)) {
+      write(query, true, 0, reinterpret_cast<std::byte*>(ours.data()));
+      one = driver_->results(query, ours, wait, all);
+    }
+    if (one < 0) return one;
+    if (one == VK_SUCCESS) {
+      std::memcpy(static_cast<std::byte*>(request.data) + offset, all.data(), bytes);
+    } else {
+      result = VK_NOT_READY;
+    }
+  }
+  return result;
+}
+
 VkResult QueryPool::results(const Request& request) const {
   if (kind_.type == VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL) return intel_results(request);
+  if (driver_) return mixed_results(request);
   VkResult result = VK_SUCCESS;
   const size_t bytes = result_bytes(request.flags);
   auto* data = static_cast<std::byte*>(request.data);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "counters/memory/chunk.h"
+#include "counters/state/driver_counters.h"
 #include "counters/state/intel_report.h"
 #include "counters/state/query_source.h"
 #include "probe/query.h"
@@ -64,6 +65,10 @@ class QueryPool {
     return first <= count_ && queries <= count_ - first;
   }
 
+  // The driver's half, where the pool has counters of the driver too; else null.
+  DriverPool* driver() const { return driver_.get(); }
+  void set_driver(std::unique_ptr<DriverPool> driver) { driver_ = std::move(driver); }
+
   // Timestamps of the driver at begin and end, where the kind takes the time.
   VkQueryPool begin_times() const { return begin_times_; }
   VkQueryPool end_times() const { return end_times_; }
@@ -81,7 +86,7 @@ class QueryPool {
   };
   VkResult results(const Request& request) const;
 
-  // What a query's result takes, availability or status included.
+  // What a query's result takes, availability or status included; without the driver's half.
   uint32_t result_bytes(VkQueryResultFlags flags) const;
 
  private:
@@ -94,6 +99,7 @@ class QueryPool {
   VkPerformanceCounterResultKHR typed(uint32_t query, const QueryResult& result) const;
   IntelReport report(uint32_t query) const;
   VkResult intel_results(const Request& request) const;
+  VkResult mixed_results(const Request& request) const;
   void write(uint32_t query, bool available, VkQueryResultFlags flags, std::byte* target) const;
 
   const MemoryContext& context_;
@@ -103,6 +109,7 @@ class QueryPool {
   uint32_t count_;
   uint32_t slot_bytes_;
   std::unique_ptr<Chunk> memory_;
+  std::unique_ptr<DriverPool> driver_;
   VkQueryPool begin_times_ = VK_NULL_HANDLE;
   VkQueryPool end_times_ = VK_NULL_HANDLE;
 };

@@ -100,6 +100,8 @@ class QueryRecorder {
   bool pending() const { return !work_.empty(); }
   // Records the commands for it. They change what is bound.
   VkResult flush();
+  // The same, into a command buffer that is executed behind.
+  VkResult flush_into(VkCommandBuffer behind);
 
   // Results of queries into a buffer, with the layer's own dispatch.
   VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request, VkBuffer target,
@@ -130,6 +132,8 @@ class QueryRecorder {
   VkResult open_span();
   void close_span();
   void add_feedback_target(std::vector<QueryTarget>& targets) const;
+  VkResult copy_mixed(const QueryPool& pool, const QueryPool::Request& request,
+                      const RecordPage& ours, VkBuffer target, VkDeviceSize target_offset);
   uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();
   void copy_arguments(const QueryArguments& indirect) const;

@@ -29,6 +29,7 @@ struct QueryState {
   // Some query wants to know of transform feedback: from then on it is counted.
   std::atomic<bool> counts_feedback = false;
   vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;
+  vk::HandleMap<VkQueryPool, bool> driver_pools;  // of the driver's performance counters alone
   IntelConfigurations intel_configurations;
 };
 

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "counters/state/driver_counters.h"
 #include "counters/state/intel_report.h"
 #include "counters/state/performance_counters.h"
 #include "vk/chain.h"
@@ -74,9 +75,8 @@ std::optional<QueryKind> performance_kind(const VkQueryPoolCreateInfo& info,
   const auto* wanted = vk::find_in_chain<VkQueryPoolPerformanceCreateInfoKHR>(
       info.pNext, VK_STRUCTURE_TYPE_QUERY_POOL_PERFORMANCE_CREATE_INFO_KHR);
   if (!wanted) return std::nullopt;
-  auto query =
-      plan_performance_query(performance_counters(gpu, wanted->queueFamilyIndex, options),
-                             std::span(wanted->pCounterIndices, wanted->counterIndexCount));
+  const CounterSplit split(gpu, *wanted);
+  auto query = plan_performance_query(performance_counters(gpu, split.family, options), split.ours);
   if (!query) return std::nullopt;
   QueryKind kind;
   kind.type = info.queryType;
