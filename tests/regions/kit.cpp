@@ -107,6 +107,11 @@ Context& RegionsTest::start(const LayerSettings::Pairs& settings, bool instrumen
                             ContextOptions options) {
   LayerSettings::Pairs all = settings;
   all.emplace_back("validate_spirv", "true");
+  // So that primitives are counted on every driver that can.
+  const bool limited = std::ranges::any_of(settings, [](const auto& pair) {
+    return pair.first == std::string_view("region_primitives");
+  });
+  if (!limited) all.emplace_back("region_primitives", "256");
   const LayerSettings layer_settings(all);
   options.instance_next = layer_settings.next();
   VkPhysicalDeviceShaderInstrumentationFeaturesARM blocks = {

@@ -37,6 +37,7 @@ const PhysicalDevice& Instance::physical_device(VkPhysicalDevice handle) {
   if (!slot) {
     slot = std::make_unique<PhysicalDevice>(
         inspect_physical_device(next_, handle, api_version_, options_.force_emulation));
+    slot->primitives_asked_for = options_.region_primitives != 0;
     if (!slot->native && !slot->missing.empty()) {
       log(LogLevel::Info, "{}: no shader instrumentation, the device lacks {}",
           slot->properties.deviceName, fmt::join(slot->missing, ", "));

@@ -30,7 +30,8 @@ struct PhysicalDevice {
   bool multiview = false;
   bool subgroup_clock = false;  // VK_KHR_shader_clock's
   bool device_clock = false;
-  VkDriverId driver_id{};  // 0 where it is not told
+  bool primitives_asked_for = false;  // by the setting region_primitives
+  VkDriverId driver_id{};             // 0 where it is not told
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
 
@@ -83,7 +84,15 @@ struct PhysicalDevice {
   bool counts_subgroup_clock() const {
     return subgroup_clock && (subgroup_stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
   }
-  bool counts_primitives() const { return geometry_shader && int64_atomics; }
+  bool counts_primitives() const {
+    return geometry_shader && int64_atomics && (primitives_asked_for || skips_branches());
+  }
+  // Old llvmpipe runs branches that no lane takes: code for primitives that nobody wants would
+  // cost.
+  bool skips_branches() const {
+    return driver_id != VK_DRIVER_ID_MESA_LLVMPIPE ||
+           properties.driverVersion >= VK_MAKE_API_VERSION(0, 25, 0, 0);
+  }
   bool offers_regions() const { return !native_regions && missing.empty(); }
   bool offers_performance_queries() const { return missing.empty(); }
   uint32_t driver_counters_of(uint32_t family) const {
