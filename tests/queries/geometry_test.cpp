@@ -1,6 +1,8 @@
 // What queries count of geometry: the streams of geometry shaders.
-#include <numeric>
+#include <array>
 
+#include "level.tesc.h"
+#include "level.tese.h"
 #include "patch.vert.h"
 #include "plain.frag.h"
 #include "queries/kit.h"
@@ -106,6 +108,54 @@ TEST_F(GeometryQueries, primitives_of_geometry_shaders_are_those_of_all_streams)
   EXPECT_EQ(ours, (std::vector<uint64_t>{21 + 22 + 5, 21}));
   if (!start_with_streams(false)) return;
   EXPECT_EQ(ours, scene());
+}
+
+TEST_F(GeometryQueries, whose_primitives_only_the_tessellator_knows_have_failed) {
+  primitives_ = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT, nullptr,
+                 VK_TRUE};
+  start();
+  if (!context().features().tessellationShader) GTEST_SKIP() << "no tessellation";
+  ContextOptions options{.device_extensions = {VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME},
+                         .device_next = &primitives_};
+  if (context().has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME)) {
+    options.device_extensions.push_back(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
+  }
+  start(true, options);
+  GraphicsPipelineInfo patches;
+  patches.topology = VK_PRIMITIVE_TOPOLOGY_PATCH_LIST;
+  patches.patch_control_points = 3;
+  const Pipeline pipeline =
+      make_graphics({{kVertex, patch_vert},
+                     {VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT, level_tesc},
+                     {VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT, level_tese},
+                     {kFragment, plain_frag}},
+                    patches);
+  const RenderTarget target(context());
+  const Queries generated(context(), VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT);
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION);
+  context().run([&](VkCommandBuffer commands) {
+    generated.reset(commands);
+    samples.reset(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    const float level = 4;
+    vkCmdPushConstants(commands, layout(), VK_SHADER_STAGE_ALL, 0, sizeof level, &level);
+    generated.begin(commands);
+    samples.begin(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    samples.end(commands);
+    generated.end(commands);
+    target.end(commands);
+  });
+  const auto status = [&](const Queries& queries) {
+    std::array<int64_t, 2> result{};
+    check(vkGetQueryPoolResults(context().device(), queries, 0, 1, sizeof result, result.data(),
+                                sizeof result,
+                                VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_STATUS_BIT_KHR));
+    return result[1];
+  };
+  EXPECT_EQ(status(generated), VK_QUERY_RESULT_STATUS_ERROR_KHR);
+  EXPECT_EQ(status(samples), VK_QUERY_RESULT_STATUS_COMPLETE_KHR);
 }
 
 }  // namespace

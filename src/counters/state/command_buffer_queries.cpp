@@ -118,6 +118,7 @@ void CommandBuffer::note_draw(uint64_t vertices, uint64_t instances) {
   if ((facts.stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0) {
     queries_->count(CommandMetric::Patches, primitives);
   }
+  if (has_unknown_primitives(facts)) queries_->count(CommandMetric::UnknownPrimitives);
   if (!keeps_primitives(facts)) return;
   queries_->count(CommandMetric::LastPrimitives, primitives);
   if (!facts.rasterizer_discard) queries_->count(CommandMetric::ClippedPrimitives, primitives);
@@ -141,6 +142,7 @@ void CommandBuffer::note_indirect(CommandMetric metric, const IndirectCommand& c
     const Pipeline* pipeline = resolve(*bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS));
     if (pipeline) facts = dynamic_facts_.applied_to(pipeline->facts.facts);
   }
+  if (has_unknown_primitives(facts)) queries_->count(CommandMetric::UnknownPrimitives);
   const VkResult result = queries_->count_indirect(command, facts);
   if (result != VK_SUCCESS) fail(result);
 }

@@ -157,7 +157,12 @@ VkResult QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t que
                                      pool->end_times(), query);
   }
   const QueryKind& kind = pool->kind();
-  QueryEnd finish{{pool, query}, found->views, static_cast<uint32_t>(errors_ - found->errors), {}};
+  uint64_t errors = errors_ - found->errors;
+  if (kind.counts_last_primitives()) {
+    constexpr auto kUnknown = static_cast<size_t>(CommandMetric::UnknownPrimitives);
+    errors += totals_[kUnknown] - found->totals[kUnknown];
+  }
+  QueryEnd finish{{pool, query}, found->views, static_cast<uint32_t>(errors), {}};
   for (const QueryRow& row : kind.rows) {
     uint64_t& sum = finish.constants.emplace_back();
     for (const QuerySource& source : row) {

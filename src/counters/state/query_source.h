@@ -26,6 +26,7 @@ enum class CommandMetric : uint8_t {
   Patches,            // patches assembled, times instances
   LastPrimitives,     // primitives assembled where no later stage makes others of them
   ClippedPrimitives,  // the same, with rasterization
+  UnknownPrimitives,  // draws whose primitives nobody counts: tessellated, and no geometry shader
   Workgroups,         // of direct and indirect dispatches
   MeshWorkgroups,     // of direct and indirect mesh draws
   PipelineBinds,
