@@ -267,6 +267,51 @@ TEST_F(RegionAnswers, whole_stamps_are_the_drivers_statistic) {
   EXPECT_EQ(values.sum(kInvocations), statistics.read().fragment_invocations);
 }
 
+// A fragment of 2x2 pixels is one invocation, and covers the samples of all of them.
+TEST_F(RegionAnswers, a_fragment_of_several_pixels_counts_once) {
+  if (!context().has_extension(VK_KHR_FRAGMENT_SHADING_RATE_EXTENSION_NAME)) {
+    GTEST_SKIP() << "no fragment shading rate";
+  }
+  VkPhysicalDeviceFragmentShadingRateFeaturesKHR feature = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADING_RATE_FEATURES_KHR, nullptr, VK_TRUE};
+  start({}, false,
+        {.device_extensions = {VK_KHR_FRAGMENT_SHADING_RATE_EXTENSION_NAME},
+         .device_next = &feature});
+  const VkPipelineFragmentShadingRateStateCreateInfoKHR rate = {
+      VK_STRUCTURE_TYPE_PIPELINE_FRAGMENT_SHADING_RATE_STATE_CREATE_INFO_KHR,
+      nullptr,
+      {2, 2},
+      {VK_FRAGMENT_SHADING_RATE_COMBINER_OP_KEEP_KHR,
+       VK_FRAGMENT_SHADING_RATE_COMBINER_OP_KEEP_KHR}};
+  const Pipeline pipeline = make_graphics_pipeline(
+      context(), {.stages = {{kVertex, full_screen_vert}, {kFragment, plain_frag}},
+                  .layout = layout(),
+                  .next = &rate});
+  const VkExtent2D region = region_properties(context()).performanceCounterRegionSize;
+  const VkExtent2D extent = {region.width * 2, region.height * 2};
+  const RenderTarget target(context(), {.extent = extent});
+  const Capture values(context(), {extent, {kInvocations, kSamples}});
+  const StatisticsQuery statistics(context());
+  context().run([&](VkCommandBuffer commands) {
+    statistics.reset(commands);
+    target.begin(commands, {0, 0, 0, 0}, 0, values.begin_info());
+    statistics.begin(commands);
+    draw_triangle(commands, pipeline);
+    statistics.end(commands);
+    target.end(commands);
+    attachment_barrier(commands);
+  });
+  const uint32_t pixels = region.width * region.height;
+  for (uint32_t row = 0; row < 2; ++row) {
+    for (uint32_t column = 0; column < 2; ++column) {
+      EXPECT_EQ(values.value(kInvocations, column, row), pixels / 4);
+      EXPECT_EQ(values.value(kSamples, column, row), pixels);
+    }
+  }
+  ASSERT_TRUE(statistics.available());
+  EXPECT_EQ(values.sum(kInvocations), statistics.read().fragment_invocations);
+}
+
 // The subgroups that ran hold the invocations and the helpers that the driver shows.
 TEST_F(RegionAnswers, a_whole_target_runs_in_full_subgroups) {
   const VkExtent2D extent = {256, 128};
