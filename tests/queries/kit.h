@@ -51,6 +51,10 @@ class QueriesTest : public testing::Test {
   VkPipelineLayout layout();
   Pipeline make_graphics(std::vector<Stage> stages, GraphicsPipelineInfo more = {});
   Pipeline make_work(const void* next = nullptr);
+  // A secondary command buffer, begun, that continues a rendering to the target; `inheritance`:
+  // what it inherits of queries.
+  VkCommandBuffer begin_secondary(const RenderTarget& target, VkCommandBufferUsageFlags usage = 0,
+                                  VkCommandBufferInheritanceInfo inheritance = {});
   // Dispatches of work.comp: 8 invocations a group.
   void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups);
   void dispatch_indirect(VkCommandBuffer commands, VkPipeline pipeline, VkBuffer buffer,

@@ -131,31 +131,11 @@ TEST_F(Occlusion, goes_on_in_secondary_command_buffers_that_inherit_it) {
   start();
   const Pipeline pipeline = make_graphics({{kVertex, full_screen_vert}, {kFragment, plain_frag}});
   const RenderTarget target(context());
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
-  const VkFormat format = target.info().color_format;
-  const VkCommandBufferInheritanceRenderingInfo rendering{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
-      nullptr,
-      0,
-      0,
-      1,
-      &format,
-      VK_FORMAT_UNDEFINED,
-      VK_FORMAT_UNDEFINED,
-      VK_SAMPLE_COUNT_1_BIT};
-  VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO,
-                                             &rendering};
+  VkCommandBufferInheritanceInfo inheritance{};
   inheritance.occlusionQueryEnable = VK_TRUE;
   inheritance.queryFlags = VK_QUERY_CONTROL_PRECISE_BIT;
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
-                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT |
-                                           VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
+  const VkCommandBuffer secondary =
+      begin_secondary(target, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT, inheritance);
   target.set_viewport(secondary);
   draw(secondary, pipeline, 3, 2);
   check(vkEndCommandBuffer(secondary));

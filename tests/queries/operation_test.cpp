@@ -161,28 +161,7 @@ TEST_P(QueryOperation, secondary_command_buffers_have_queries_of_their_own) {
       {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
   const RenderTarget target(context());
   const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION);
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
-  const VkFormat format = target.info().color_format;
-  const VkCommandBufferInheritanceRenderingInfo rendering{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
-      nullptr,
-      0,
-      0,
-      1,
-      &format,
-      VK_FORMAT_UNDEFINED,
-      VK_FORMAT_UNDEFINED,
-      VK_SAMPLE_COUNT_1_BIT};
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO, &rendering};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
-                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
+  const VkCommandBuffer secondary = begin_secondary(target);
   target.set_viewport(secondary);
   vkCmdBindPipeline(secondary, kGraphics, pipeline);
   queries.begin(secondary, 0, VK_QUERY_CONTROL_PRECISE_BIT);

@@ -231,24 +231,27 @@ VKAPI_ATTR void VKAPI_CALL hook_buffer_requirements(VkDevice device,
   });
 }
 
-VKAPI_ATTR void VKAPI_CALL hook_timestamp(VkCommandBuffer commands, VkPipelineStageFlagBits stage,
-                                          VkQueryPool handle, uint32_t query) {
+// `next()`: the driver's command, for a pool of the driver's.
+template <typename Next>
+void write_timestamp(VkCommandBuffer commands, VkQueryPool handle, uint32_t query, Next&& next) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
-    next_of(commands).CmdWriteTimestamp(commands, stage, handle, query);
+    next();
   } else if (recording.pool->contains(query, 1)) {
     record(recording, [&] { recording.state->write_timestamp(recording.pool, query); });
   }
 }
 
+VKAPI_ATTR void VKAPI_CALL hook_timestamp(VkCommandBuffer commands, VkPipelineStageFlagBits stage,
+                                          VkQueryPool pool, uint32_t query) {
+  write_timestamp(commands, pool, query,
+                  [&] { next_of(commands).CmdWriteTimestamp(commands, stage, pool, query); });
+}
+
 VKAPI_ATTR void VKAPI_CALL hook_timestamp2(VkCommandBuffer commands, VkPipelineStageFlags2 stage,
-                                           VkQueryPool handle, uint32_t query) {
-  const Recording recording(commands, handle);
-  if (!recording.pool) {
-    next_of(commands).CmdWriteTimestamp2(commands, stage, handle, query);
-  } else if (recording.pool->contains(query, 1)) {
-    record(recording, [&] { recording.state->write_timestamp(recording.pool, query); });
-  }
+                                           VkQueryPool pool, uint32_t query) {
+  write_timestamp(commands, pool, query,
+                  [&] { next_of(commands).CmdWriteTimestamp2(commands, stage, pool, query); });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_condition(VkCommandBuffer commands,
