@@ -11,20 +11,22 @@
 
 namespace tally::counters {
 
-#define TALLY_COUNTERS_INSTANCE_FUNCTIONS(X)                           \
-  X(DestroyInstance, "")                                               \
-  X(EnumeratePhysicalDevices, "")                                      \
-  X(EnumerateDeviceExtensionProperties, "")                            \
-  X(EnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR, "") \
-  X(GetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR, "")         \
-  X(GetPhysicalDeviceProperties, "")                                   \
-  X(GetPhysicalDeviceProperties2, "KHR")                               \
-  X(GetPhysicalDeviceFeatures, "")                                     \
-  X(GetPhysicalDeviceFeatures2, "KHR")                                 \
-  X(GetPhysicalDeviceMemoryProperties, "")                             \
-  X(GetPhysicalDeviceQueueFamilyProperties, "")                        \
-  X(GetPhysicalDeviceQueueFamilyProperties2, "KHR")                    \
-  X(CreateDebugUtilsMessengerEXT, "")                                  \
+#define TALLY_COUNTERS_INSTANCE_FUNCTIONS(X)                              \
+  X(DestroyInstance, "")                                                  \
+  X(EnumeratePhysicalDevices, "")                                         \
+  X(EnumerateDeviceExtensionProperties, "")                               \
+  X(EnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM, "") \
+  X(EnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR, "")    \
+  X(EnumeratePhysicalDeviceShaderInstrumentationMetricsARM, "")           \
+  X(GetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR, "")            \
+  X(GetPhysicalDeviceProperties, "")                                      \
+  X(GetPhysicalDeviceProperties2, "KHR")                                  \
+  X(GetPhysicalDeviceFeatures, "")                                        \
+  X(GetPhysicalDeviceFeatures2, "KHR")                                    \
+  X(GetPhysicalDeviceMemoryProperties, "")                                \
+  X(GetPhysicalDeviceQueueFamilyProperties, "")                           \
+  X(GetPhysicalDeviceQueueFamilyProperties2, "KHR")                       \
+  X(CreateDebugUtilsMessengerEXT, "")                                     \
   X(DestroyDebugUtilsMessengerEXT, "")
 
 // Commands that do work; each takes one result index of shader instrumentation.

@@ -254,10 +254,7 @@ VkResult enumerate_metrics(VkPhysicalDevice handle, uint32_t* count,
     static const std::vector<Metric> none;
     return write_metrics(gpu.offers_emulation() ? instance.metrics() : none, count, descriptions);
   }
-  const auto native =
-      reinterpret_cast<PFN_vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM>(
-          instance.next_instance().get_instance_proc_addr(
-              instance.handle(), "vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM"));
+  const auto native = instance.next().EnumeratePhysicalDeviceShaderInstrumentationMetricsARM;
   return native ? native(handle, count, descriptions) : VK_ERROR_INITIALIZATION_FAILED;
 }
 
@@ -275,10 +272,7 @@ VkResult enumerate_region(VkPhysicalDevice handle, uint32_t family, uint32_t* co
     return enumerate_region_counters(handle, family, count, counters, descriptions);
   }
   const auto native =
-      reinterpret_cast<PFN_vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM>(
-          instance.next_instance().get_instance_proc_addr(
-              instance.handle(),
-              "vkEnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM"));
+      instance.next().EnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM;
   return native ? native(handle, family, count, counters, descriptions)
                 : VK_ERROR_INITIALIZATION_FAILED;
 }

@@ -20,6 +20,7 @@
 #include "counters/memory/record_pool.h"
 #include "counters/memory/word_pages.h"
 #include "counters/shader/program.h"
+#include "counters/state/condition.h"
 #include "counters/state/indirect_counts.h"
 #include "counters/state/query_batch.h"
 #include "counters/state/query_pool.h"
@@ -46,10 +47,11 @@ class QueryRecorder {
   VkResult end(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
   // A timestamp: here, or behind the render pass.
   VkResult write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
-  // Conditional rendering, which would leave out the layer's dispatches too: it is interrupted for
-  // them.
-  void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition);
-  void end_condition() { condition_.reset(); }
+  // One that begins in a render pass ends there.
+  void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition) {
+    if (!in_pass_) condition_.begin(condition);
+  }
+  void end_condition() { condition_.end(); }
   // Some query is active that counts in shaders.
   bool counts_shaders() const { return shader_targets_ != 0 || feedback_; }
   bool active() const { return !active_.empty() || inherits_ || feedback_; }
@@ -111,6 +113,13 @@ class QueryRecorder {
   void set_pass(uint32_t pass);
 
  private:
+  static constexpr VkAccessFlags kShaderAccess =
+      VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  static constexpr VkAccessFlags kTransferAccess =
+      VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  static constexpr VkAccessFlags kAnyAccess =
+      VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+
   struct Active {
     std::shared_ptr<QueryPool> pool;
     uint32_t query = 0;
@@ -121,8 +130,6 @@ class QueryRecorder {
     // What commands assemble goes to stream 0.
     bool counts_commands() const { return index == 0; }
   };
-  // Interrupts conditional rendering for as long as it lives.
-  class Unconditioned;
   VkResult record_timestamp(const QueryTimestamp& timestamp);
   // Transform feedback that is active.
   struct Feedback {
@@ -153,8 +160,8 @@ class QueryRecorder {
   bool in_pass_ = false;
   bool suspending_ = false;
   bool defers_timestamps_ = false;  // whoever executes this may drop dispatches
-  std::optional<VkConditionalRenderingBeginInfoEXT> condition_;  // begun outside of render passes
-  RenderPassShape shape_;                                        // of the current pass
+  Condition condition_;
+  RenderPassShape shape_;  // of the current pass
   uint32_t subpass_ = 0;
   uint32_t shader_targets_ = 0;
   uint64_t errors_ = 0;
