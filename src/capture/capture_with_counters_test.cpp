@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <array>
+#include <charconv>
 #include <map>
 #include <sstream>
 #include <string>
@@ -51,6 +52,9 @@ TEST(CaptureWithCounters, overlapping_submissions_add_up_exactly) {
   const Session session = run({.scenario = "simultaneous"});
   EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"),
             40 * 5 * kGroup);
+  EXPECT_EQ(session.number("SELECT count(*) FROM command WHERE gpu_time_ns NOT BETWEEN 0 AND 60e9"),
+            0)
+      << "from the beginning of one execution to the end of another";
 }
 
 TEST(CaptureWithCounters, every_stage_of_a_draw_is_measured) {
@@ -264,8 +268,12 @@ std::map<std::string, int64_t> live_counters(const Session& session) {
   std::istringstream lines(session.errors());
   for (std::string line; std::getline(lines, line);) {
     const size_t equals = line.find('=');
-    if (equals != std::string::npos)
-      values[line.substr(0, equals)] = std::stoll(line.substr(equals + 1));
+    if (equals == std::string::npos) continue;
+    const char* const number = line.c_str() + equals + 1;
+    const auto [end, error] =
+        std::from_chars(number, line.c_str() + line.size(), values[line.substr(0, equals)]);
+    EXPECT_EQ(error, std::errc{}) << line;
+    EXPECT_EQ(*end, '\0') << line;
   }
   return values;
 }

@@ -113,13 +113,16 @@ class Recording {
 
   // After a submission that executed it `runs` times has completed: reads object by object, and
   // gives each one's blocks, in order of their results, to `visit(first result, bytes)`. False: the
-  // driver failed.
+  // driver failed. While another execution is pending there are no times: it writes the same
+  // queries, and a beginning could be of one execution and the end of another.
   struct Read {
     bool overlapped = false;
     bool complete = true;
+    std::vector<std::optional<stream::GpuTime>> times;
   };
   template <typename Visit>
-  Read after_completion(uint32_t runs, size_t block_bytes, Visit visit);
+  Read after_completion(uint32_t runs, size_t block_bytes, const Timestamps::Clock& clock,
+                        Visit visit);
 
  private:
   bool read_object(size_t index, size_t block_bytes, std::vector<uint64_t>& words);
@@ -142,13 +145,15 @@ class Recording {
 };
 
 template <typename Visit>
-Recording::Read Recording::after_completion(uint32_t runs, size_t block_bytes, Visit visit) {
+Recording::Read Recording::after_completion(uint32_t runs, size_t block_bytes,
+                                            const Timestamps::Clock& clock, Visit visit) {
   const std::lock_guard lock(values_mutex_);
   pending_ -= runs;
   Read read;
   read.overlapped = overlapped_ || pending_ > 0;
   overlapped_ = pending_ > 0;
   stale_ = true;
+  if (pending_ == 0) read.times = timestamps.read(clock);
   std::vector<uint64_t> words;
   for (size_t i = 0; i < objects_.size(); ++i) {
     words.clear();

@@ -125,10 +125,9 @@ std::vector<Reporter::Values> Reporter::read_values(const Submission& submission
     ValueReader reader(recording, layout_);
     values.read = recording.after_completion(
         execution.runs, layout_.block_bytes(),
+        {device_.timestamp_period_ns, submission.timestamp_bits},
         [&](uint32_t first, std::span<const uint64_t> words) { reader.take(first, words); });
     values.stages = reader.result();
-    values.times =
-        recording.timestamps.read({device_.timestamp_period_ns, submission.timestamp_bits});
     note_missing_stages(execution, values);
     if (recording.commands_lost > 0) {
       lost_[submission.frame.number].commands += static_cast<int64_t>(recording.commands_lost);
@@ -144,7 +143,7 @@ std::vector<Reporter::Values> Reporter::read_values(const Submission& submission
 void Reporter::count_live(const Submission& submission, const std::vector<Values>& values) {
   LiveSum sum(layout_);
   for (size_t i = 0; i < values.size(); ++i) {
-    sum.add(submission.executions[i], values[i].times, values[i].stages);
+    sum.add(submission.executions[i], values[i].read.times, values[i].stages);
   }
   LiveTotals::instance().add(sum, live_places_);
 }
@@ -176,9 +175,9 @@ void Reporter::write_execution(Draft& draft, const Submission& submission, size_
     const RecordedCommand& command = recording.commands[i];
     static const std::vector<stream::StageValues> kNothing;
     const bool has_values = command.result < values.stages.size();
-    const bool has_time = command.timestamps < values.times.size();
+    const bool has_time = command.timestamps < values.read.times.size();
     messages.add(i, has_values ? values.stages[command.result] : kNothing, blocks,
-                 has_time ? values.times[command.timestamps] : std::nullopt);
+                 has_time ? values.read.times[command.timestamps] : std::nullopt);
   }
   messages.flush();
   for (const stream::NotInstrumented& news : values.news) draft.add(news);
@@ -201,7 +200,8 @@ void Reporter::write_passes(Draft& draft, const Execution& execution, const Valu
                          pass.attachments,
                          label,
                          std::nullopt};
-    if (pass.timestamps < values.times.size()) message.gpu = values.times[pass.timestamps];
+    if (pass.timestamps < values.read.times.size())
+      message.gpu = values.read.times[pass.timestamps];
     draft.add(message);
   }
 }

@@ -42,7 +42,6 @@ class Reporter {
   // One execution's values, read.
   struct Values {
     Recording::Read read;
-    std::vector<std::optional<stream::GpuTime>> times;
     std::vector<std::vector<stream::StageValues>> stages;  // by result
     std::vector<stream::NotInstrumented> news;
   };
