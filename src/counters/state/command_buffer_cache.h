@@ -17,20 +17,27 @@ struct CachedCommandBuffer {
   VkCommandBuffer handle = VK_NULL_HANDLE;
   CommandBuffer* state = nullptr;
 };
-extern thread_local constinit CachedCommandBuffer t_cached_command_buffer;
+// Initial-exec: read without a call, so that a command of an idle command buffer saves no register.
+[[gnu::tls_model(
+    "initial-exec")]] extern thread_local constinit CachedCommandBuffer t_cached_command_buffer;
 // Counts the times that command buffers went.
 extern constinit std::atomic<uint64_t> g_command_buffer_generation;
 
 // Looks it up, and keeps it in the cache.
 CommandBuffer* find_uncached_command_buffer(VkCommandBuffer handle);
 
-// Null for one the layer does not know.
-inline CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
+// Null where the cache does not have it.
+inline CommandBuffer* find_cached_command_buffer(VkCommandBuffer handle) {
   const CachedCommandBuffer& cached = t_cached_command_buffer;
   const uint64_t generation = g_command_buffer_generation.load(std::memory_order_acquire);
-  if (cached.handle == handle && cached.generation == generation) [[likely]]
-    return cached.state;
-  return find_uncached_command_buffer(handle);
+  const bool is_cached = cached.handle == handle && cached.generation == generation;
+  return is_cached ? cached.state : nullptr;
+}
+
+// Null for one the layer does not know.
+inline CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
+  CommandBuffer* const cached = find_cached_command_buffer(handle);
+  return cached ? cached : find_uncached_command_buffer(handle);
 }
 
 // Call after command buffers are freed: the caches of all threads forget theirs.
