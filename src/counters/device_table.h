@@ -140,6 +140,7 @@ namespace tally::counters {
   X(CmdPushConstants2, "KHR")                 \
   X(CmdResetQueryPool, "")                    \
   X(CmdSetPatchControlPointsEXT, "")          \
+  X(CmdSetPrimitiveRestartEnable, "EXT")      \
   X(CmdSetPrimitiveTopology, "EXT")           \
   X(CmdSetRasterizerDiscardEnable, "EXT")     \
   X(CmdWriteTimestamp, "")                    \

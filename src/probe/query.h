@@ -46,7 +46,10 @@ struct QueryTarget {
   uint32_t pass = 0;  // in which it counts
   uint64_t reserved = 0;
 };
-inline constexpr uint32_t kQueryTargets = 7;  // no more queries can be active at once
+// No more can be active at once: one query of each type that counts in records (occlusion,
+// pipeline statistics, mesh primitives, both kinds of performance queries), one of primitives
+// generated for each of four streams, and the span of transform feedback.
+inline constexpr uint32_t kQueryTargets = 10;
 
 // The counters of one stage in one record. They are set to 0 when they have been read; or, where
 // others read them too, `previous` holds what was read before, one number a counter.
@@ -74,13 +77,15 @@ struct QueryFinish {
   uint32_t errors = 0;
   uint32_t all_passes = 1;  // mask; 1: complete after any pass
 };
-// A command whose arguments stand in a buffer; of which `arguments` is a copy.
+// A command whose arguments stand in a buffer, of which `arguments` is a copy; or whose indices may
+// restart the primitive, of which `indices` is one.
 struct QueryIndirect {
   enum Kind : uint32_t {
-    kDraw,      // vertices or indices, then instances
-    kGroups,    // of three dimensions
-    kTasks,     // of one
-    kByteCount  // bytes of transform feedback, behind the first `first_bytes`
+    kDraw,       // vertices or indices, then instances
+    kGroups,     // of three dimensions
+    kTasks,      // of one
+    kByteCount,  // bytes of transform feedback, behind the first `first_bytes`
+    kIndices     // `most` indices, `instances` times: without arguments
   };
   enum Flags : uint32_t { kPatches = 1, kLast = 2, kClipped = 4, kMesh = 8 };
   // What is counted, as a target's matrix names it.
@@ -96,14 +101,18 @@ struct QueryIndirect {
   };
   uint64_t arguments = 0;  // device address
   uint64_t count_at = 0;   // of the number of draws; 0: all
+  uint64_t indices = 0;    // 0: none restarts; all that are not there are 0
   uint32_t most = 0;       // draws
   uint32_t stride = 0;     // bytes
   uint32_t kind = kDraw;
   uint32_t first = 1, step = 1;  // vertices of the first primitive, of each further one
-  uint32_t instances = 0;        // of kByteCount; its first_bytes and stride of a vertex are
-  uint32_t flags = 0;            // in `first_bytes` and `stride`
+  uint32_t instances =
+      0;  // of kByteCount and kIndices; of the former first_bytes and stride of a vertex are
+  uint32_t flags = 0;  // in `first_bytes` and `stride`
   uint32_t target_count = 0;
   uint32_t first_bytes = 0;
+  uint32_t index_bytes = 0;  // of one
+  uint32_t index_count = 0;
   uint32_t reserved = 0;
   QueryTarget targets[kQueryTargets];  // whose matrix is pairs of a row and a metric
 };
@@ -137,8 +146,8 @@ struct QueryFeedbackHeader {
 static_assert(sizeof(QueryFeedback) == 136 && sizeof(QueryFeedbackHeader) == 8);
 
 static_assert(sizeof(QueryBatch) == 16 && sizeof(QueryTarget) == 32);
-static_assert(sizeof(QueryRecord) == 256 && sizeof(QueryFinish) == 48);
-static_assert(sizeof(QueryIndirect) == 280);
+static_assert(sizeof(QueryRecord) == 352 && sizeof(QueryFinish) == 48);
+static_assert(sizeof(QueryIndirect) == 392);
 
 // A timestamp that a shader writes.
 struct QueryTimestamp {

@@ -30,7 +30,8 @@ struct Scene {
         counters(context, 64,
                  VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT |
                      VK_BUFFER_USAGE_TRANSFER_DST_BIT),
-        arguments(context, 64, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT) {
+        arguments(context, 64,
+                  VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT) {
     const auto load = [&](auto& function, const char* name) {
       function = context.function<std::remove_reference_t<decltype(function)>>(name);
     };
@@ -141,6 +142,7 @@ class TransformFeedbackQueries : public QueriesTest {
       }
       GraphicsPipelineInfo info;
       info.topology = topology;
+      info.primitive_restart = topology == VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
       const Pipeline pipeline =
           streams ? make_graphics(
                         {{kVertex, patch_vert}, {kGeometry, streams_geom}, {kFragment, plain_frag}},
@@ -301,6 +303,23 @@ TEST_F(TransformFeedbackQueries, count_draws_whose_arguments_stand_in_a_buffer) 
       scene.end(0);
     });
   });
+}
+
+TEST_F(TransformFeedbackQueries, count_no_primitive_over_an_index_that_restarts) {
+  const Body body = [](Scene& scene) {
+    constexpr uint32_t kRestart = ~0u;
+    const uint32_t indices[] = {0, 1, 2, 3, kRestart, 4, 5, kRestart, kRestart, 6, 7, 8};
+    std::ranges::copy(indices, scene.arguments.as<uint32_t>().begin());
+    scene.pass(room_for(5), [&] {
+      scene.begin(0);
+      scene.start();
+      vkCmdBindIndexBuffer(scene.commands, scene.arguments, 0, VK_INDEX_TYPE_UINT32);
+      vkCmdDrawIndexed(scene.commands, 12, 2, 0, 0, 0);
+      scene.stop();
+      scene.end(0);
+    });
+  };
+  expect({5, 6}, body, VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP);
 }
 
 TEST_F(TransformFeedbackQueries, count_again_when_submitted_again) {

@@ -24,6 +24,7 @@ struct StageInfos {
 struct FixedState {
   explicit FixedState(const GraphicsPipelineInfo& info) {
     assembly.topology = info.topology;
+    assembly.primitiveRestartEnable = info.primitive_restart;
     tessellation.patchControlPoints = info.patch_control_points;
     viewport.viewportCount = viewport.scissorCount = 1;
     raster.rasterizerDiscardEnable = info.rasterizer_discard;
@@ -46,15 +47,16 @@ struct FixedState {
       rendering.colorAttachmentCount = 1;
       rendering.pColorAttachmentFormats = &info.color_format;
     }
-    dynamic.dynamicStateCount = 2;
-    dynamic.pDynamicStates = kDynamicStates;
+    dynamic_states.insert(dynamic_states.end(), info.dynamic.begin(), info.dynamic.end());
+    dynamic.dynamicStateCount = static_cast<uint32_t>(dynamic_states.size());
+    dynamic.pDynamicStates = dynamic_states.data();
     rendering.pNext = info.next;
     rendering.viewMask = info.view_mask;
     rendering.depthAttachmentFormat = info.depth_format;
   }
 
-  static constexpr VkDynamicState kDynamicStates[] = {VK_DYNAMIC_STATE_VIEWPORT,
-                                                      VK_DYNAMIC_STATE_SCISSOR};
+  std::vector<VkDynamicState> dynamic_states = {VK_DYNAMIC_STATE_VIEWPORT,
+                                                VK_DYNAMIC_STATE_SCISSOR};
   VkPipelineVertexInputStateCreateInfo vertex_input = {
       VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
   VkPipelineInputAssemblyStateCreateInfo assembly = {

@@ -60,6 +60,8 @@ struct GraphicsPipelineInfo {
   VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;
   float min_sample_shading = 0;  // above 0: sample shading is on
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+  bool primitive_restart = false;
+  std::vector<VkDynamicState> dynamic;  // besides viewport and scissor
   uint32_t patch_control_points = 0;
   bool depth_test = false;
   bool depth_write = false;

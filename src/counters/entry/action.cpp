@@ -30,6 +30,12 @@ struct Vertices {
     state.note_draw(vertices, instances);
   }
 };
+struct Indices : Vertices {
+  static void note(CommandBuffer& state, uint32_t indices, uint32_t instances, uint32_t first,
+                   int32_t, uint32_t) {
+    state.note_indexed_draw(indices, instances, first);
+  }
+};
 struct Groups {
   static uint64_t of(uint32_t x, uint32_t y, uint32_t z) { return uint64_t{x} * y * z; }
   static uint64_t of(uint32_t, uint32_t, uint32_t, uint32_t x, uint32_t y, uint32_t z) {
@@ -48,7 +54,7 @@ struct MeshGroups : Unknown {
   static void note(CommandBuffer& state, uint32_t tasks, uint32_t) { state.note_mesh_draw(tasks); }
 };
 using Arguments = probe::QueryIndirect;
-template <Arguments::Kind kKind, bool kMesh = false>
+template <Arguments::Kind kKind, bool kMesh = false, bool kIndexed = false>
 struct IndirectDraw : Unknown {
   static void note(CommandBuffer& state, VkBuffer buffer, VkDeviceSize offset, uint32_t count,
                    uint32_t stride) {
@@ -59,6 +65,7 @@ struct IndirectDraw : Unknown {
                    uint32_t stride) {
     state.note_indirect(CommandMetric::Draws, {.kind = kKind,
                                                .mesh = kMesh,
+                                               .indexed = kIndexed,
                                                .buffer = buffer,
                                                .offset = offset,
                                                .most = most,
@@ -68,6 +75,7 @@ struct IndirectDraw : Unknown {
   }
 };
 using IndirectVertices = IndirectDraw<Arguments::kDraw>;
+using IndirectIndices = IndirectDraw<Arguments::kDraw, false, true>;
 using IndirectMeshGroups = IndirectDraw<Arguments::kGroups, true>;
 using IndirectTasks = IndirectDraw<Arguments::kTasks, true>;
 struct ByteCount : Unknown {
@@ -103,7 +111,7 @@ struct MultiDraw : Unknown {
   static void note(CommandBuffer& state, uint32_t count, const VkMultiDrawIndexedInfoEXT* infos,
                    uint32_t instances, uint32_t, uint32_t stride, const int32_t*) {
     for_each(count, infos, stride, [&](const VkMultiDrawIndexedInfoEXT& info) {
-      state.note_draw(info.indexCount, instances);
+      state.note_indexed_draw(info.indexCount, instances, info.firstIndex);
     });
   }
 
@@ -190,14 +198,14 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBaseKHR");
   add<&Table::CmdDispatchIndirect, kCompute, IndirectDispatch>(hooks, "vkCmdDispatchIndirect");
   add<&Table::CmdDraw, kGraphics, Vertices>(hooks, "vkCmdDraw");
-  add<&Table::CmdDrawIndexed, kGraphics, Vertices>(hooks, "vkCmdDrawIndexed");
-  add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectVertices>(hooks,
-                                                                   "vkCmdDrawIndexedIndirect");
-  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectVertices>(
+  add<&Table::CmdDrawIndexed, kGraphics, Indices>(hooks, "vkCmdDrawIndexed");
+  add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectIndices>(hooks,
+                                                                  "vkCmdDrawIndexedIndirect");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectIndices>(
       hooks, "vkCmdDrawIndexedIndirectCount");
-  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectVertices>(
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectIndices>(
       hooks, "vkCmdDrawIndexedIndirectCountKHR");
-  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics, IndirectVertices>(
+  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics, IndirectIndices>(
       hooks, "vkCmdDrawIndexedIndirectCountAMD");
   add<&Table::CmdDrawIndirect, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirect");
   add<&Table::CmdDrawIndirectByteCountEXT, kGraphics, ByteCount>(hooks,

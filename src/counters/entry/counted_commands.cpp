@@ -46,9 +46,6 @@ void add_binds(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdBindVertexBuffers, Metric::VertexBufferBinds>(hooks, "vkCmdBindVertexBuffers");
   add<&Table::CmdBindVertexBuffers2, Metric::VertexBufferBinds>(hooks, "vkCmdBindVertexBuffers2",
                                                                 "vkCmdBindVertexBuffers2EXT");
-  add<&Table::CmdBindIndexBuffer, Metric::IndexBufferBinds>(hooks, "vkCmdBindIndexBuffer");
-  add<&Table::CmdBindIndexBuffer2, Metric::IndexBufferBinds>(hooks, "vkCmdBindIndexBuffer2",
-                                                             "vkCmdBindIndexBuffer2KHR");
 }
 
 void add_barriers(std::vector<vk::Hook>& hooks) {

@@ -257,8 +257,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
     const VkResult result = next_of(device).CreateBuffer(device, changed.info(), allocator, buffer);
     RegionState* regions = regions_of(device);
     if (result == VK_SUCCESS && regions) regions->buffers.created(*buffer, info->size);
-    if (result == VK_SUCCESS && queries && changed.takes_feedback()) {
-      queries->feedback_buffers.insert(*buffer, info->size);
+    if (result == VK_SUCCESS && queries && changed.is_bound()) {
+      queries->buffer_sizes.insert(*buffer, info->size);
     }
     return result;
   });
@@ -267,7 +267,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_buffer(VkDevice device, const VkBuffe
 VKAPI_ATTR void VKAPI_CALL hook_destroy_buffer(VkDevice device, VkBuffer buffer,
                                                const VkAllocationCallbacks* allocator) {
   if (RegionState* regions = regions_of(device)) regions->buffers.destroyed(buffer);
-  if (QueryState* queries = find_device(device)->queries()) queries->feedback_buffers.take(buffer);
+  if (QueryState* queries = find_device(device)->queries()) queries->buffer_sizes.take(buffer);
   next_of(device).DestroyBuffer(device, buffer, allocator);
 }
 

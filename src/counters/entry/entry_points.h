@@ -44,22 +44,23 @@ void add_queue_entry_points(std::vector<vk::Hook>& hooks);
 void add_object_name_entry_points(std::vector<vk::Hook>& hooks);
 void add_shader_instrumentation_entry_points(std::vector<vk::Hook>& hooks);
 void add_query_entry_points(std::vector<vk::Hook>& hooks);
+void add_draw_state_entry_points(std::vector<vk::Hook>& hooks);
 void add_counted_command_entry_points(std::vector<vk::Hook>& hooks);
 void add_performance_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_intel_performance_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks);
 
-// Of entry/queries.cpp: the create info of a buffer that may hold arguments of commands, so that
-// they can be copied for emulated queries.
+// Of entry/queries.cpp: the create info of a buffer that may hold arguments or indices of commands,
+// so that they can be copied for emulated queries.
 class CopyableBuffer {
  public:
   CopyableBuffer(const VkBufferCreateInfo& info, bool queries);
   const VkBufferCreateInfo* info() const { return &info_; }
-  // Transform feedback may write to it.
-  bool takes_feedback() const { return takes_feedback_; }
+  // It may be bound where its size is asked for: for indices or transform feedback.
+  bool is_bound() const { return is_bound_; }
 
  private:
-  bool takes_feedback_ = false;
+  bool is_bound_ = false;
   VkBufferCreateInfo info_;
   vk::ChainCopy chain_;
 };

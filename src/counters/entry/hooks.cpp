@@ -17,6 +17,7 @@ std::span<const vk::Hook> device_hooks() {
     add_shader_instrumentation_entry_points(*hooks);
     add_counters_by_region_entry_points(*hooks);
     add_query_entry_points(*hooks);
+    add_draw_state_entry_points(*hooks);
     add_counted_command_entry_points(*hooks);
     add_performance_query_entry_points(*hooks);
     add_intel_performance_query_entry_points(*hooks);

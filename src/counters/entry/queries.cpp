@@ -278,47 +278,25 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_feedback_buffers(VkCommandBuffer commands, 
                                                        sizes);
 }
 
-// --- what decides how vertices become primitives
-
-VKAPI_ATTR void VKAPI_CALL hook_set_topology(VkCommandBuffer commands,
-                                             VkPrimitiveTopology topology) {
-  if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->dynamic_facts().topology = topology;
-  }
-  next_of(commands).CmdSetPrimitiveTopology(commands, topology);
-}
-
-VKAPI_ATTR void VKAPI_CALL hook_set_discard(VkCommandBuffer commands, VkBool32 discard) {
-  if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->dynamic_facts().rasterizer_discard = discard == VK_TRUE;
-  }
-  next_of(commands).CmdSetRasterizerDiscardEnable(commands, discard);
-}
-
-VKAPI_ATTR void VKAPI_CALL hook_set_patch(VkCommandBuffer commands, uint32_t points) {
-  if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->dynamic_facts().patch_control_points = points;
-  }
-  next_of(commands).CmdSetPatchControlPointsEXT(commands, points);
-}
-
 }  // namespace
 
 CopyableBuffer::CopyableBuffer(const VkBufferCreateInfo& info, bool queries)
     : info_(info), chain_(queries ? info.pNext : nullptr) {
-  constexpr uint64_t kArguments = VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
-                                  VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT;
+  constexpr uint64_t kBound =
+      VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT;
+  constexpr uint64_t kCopied = VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+                               VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT |
+                               VK_BUFFER_USAGE_INDEX_BUFFER_BIT;
   if (!queries) return;
   // Where the struct is, it says all.
-  constexpr uint64_t kFeedback = VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT;
   auto* newer = chain_.find<VkBufferUsageFlags2CreateInfoKHR>(
       VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-  if (newer && (newer->usage & kArguments) != 0) {
+  if (newer && (newer->usage & kCopied) != 0) {
     newer->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-  } else if (!newer && (info_.usage & kArguments) != 0) {
+  } else if (!newer && (info_.usage & kCopied) != 0) {
     info_.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
   }
-  takes_feedback_ = ((newer ? newer->usage : info_.usage) & kFeedback) != 0;
+  is_bound_ = ((newer ? newer->usage : info_.usage) & kBound) != 0;
   info_.pNext = chain_.head();
 }
 
@@ -335,11 +313,6 @@ void add_query_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCmdEndQuery", hook_end);
   add("vkCmdEndQueryIndexedEXT", hook_end_indexed);
   add("vkCmdResetQueryPool", hook_cmd_reset);
-  add("vkCmdSetPatchControlPointsEXT", hook_set_patch);
-  add("vkCmdSetPrimitiveTopology", hook_set_topology);
-  add("vkCmdSetPrimitiveTopologyEXT", hook_set_topology);
-  add("vkCmdSetRasterizerDiscardEnable", hook_set_discard);
-  add("vkCmdSetRasterizerDiscardEnableEXT", hook_set_discard);
   add("vkCmdWriteTimestamp", hook_timestamp);
   add("vkCmdWriteTimestamp2", hook_timestamp2);
   add("vkCmdWriteTimestamp2KHR", hook_timestamp2);

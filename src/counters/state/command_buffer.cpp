@@ -63,6 +63,7 @@ void CommandBuffer::reset() {
   if (driver_queries_) driver_queries_->reset();
   forget_words();
   dynamic_facts_ = {};
+  indices_ = {};
   constants_.clear();
 }
 

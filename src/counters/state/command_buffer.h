@@ -87,12 +87,14 @@ class CommandBuffer {
       queries_->count(metric);
   }
   void note_draw(uint64_t vertices, uint64_t instances);
+  void note_indexed_draw(uint32_t indices, uint32_t instances, uint32_t first);
   void note_dispatch(uint64_t workgroups);
   void note_mesh_draw(uint64_t workgroups);
   // Of commands whose arguments stand in a buffer.
   void note_indirect(CommandMetric metric, const IndirectCommand& command);
   void note_trace() { queries_->count(CommandMetric::Traces); }
   DynamicDrawFacts& dynamic_facts() { return dynamic_facts_; }
+  void bind_indices(const IndexRange& indices) { indices_ = indices; }
 
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
   // What is bound at the point is no pipeline of ours to swap (shader objects), or nothing.
@@ -163,6 +165,9 @@ class CommandBuffer {
   void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void update_query_attention();
+  DrawFacts graphics_facts();
+  IndexRange bound_indices() const;
+  void count_on_gpu(const DrawFacts& facts, IndirectCommand command);
   void count_feedback(const FeedbackCounters& counters);
   void copy_feedback_counters(const FeedbackCounters& counters, const FeedbackStart& start);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
@@ -201,6 +206,7 @@ class CommandBuffer {
   std::unique_ptr<DriverQueries> driver_queries_;
   uint64_t pushed_word_ = 0;  // of the graphics pipeline that is bound, for queries; 0: not known
   DynamicDrawFacts dynamic_facts_;
+  IndexRange indices_;  // as they were bound
 
   SlotConstants constants_;
 };

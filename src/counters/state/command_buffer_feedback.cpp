@@ -15,7 +15,7 @@ void CommandBuffer::bind_feedback_buffers(uint32_t first, uint32_t count, const 
     VkDeviceSize& size = feedback_sizes_[first + i];
     size = sizes ? sizes[i] : VK_WHOLE_SIZE;
     if (size != VK_WHOLE_SIZE) continue;
-    const VkDeviceSize whole = queries->feedback_buffers.find(buffers[i]);
+    const VkDeviceSize whole = queries->buffer_sizes.find(buffers[i]);
     size = whole > offsets[i] ? whole - offsets[i] : 0;
   }
 }

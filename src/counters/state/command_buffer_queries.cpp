@@ -134,15 +134,47 @@ void CommandBuffer::note_mesh_draw(uint64_t workgroups) {
   queries_->count(CommandMetric::MeshWorkgroups, workgroups);
 }
 
+// Of what is bound; of nothing that it assembles, where nothing is.
+DrawFacts CommandBuffer::graphics_facts() {
+  const Pipeline* pipeline = resolve(*bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS));
+  return pipeline ? dynamic_facts_.applied_to(pipeline->facts.facts) : DrawFacts{};
+}
+
+IndexRange CommandBuffer::bound_indices() const {
+  IndexRange range = indices_;
+  if (range.size != VK_WHOLE_SIZE) return range;
+  const VkDeviceSize whole = device_.queries()->buffer_sizes.find(range.buffer);
+  range.size = whole > range.offset ? whole - range.offset : 0;
+  return range;
+}
+
+void CommandBuffer::note_indexed_draw(uint32_t indices, uint32_t instances, uint32_t first) {
+  const DrawFacts facts = graphics_facts();
+  if (!facts.restarts) {
+    note_draw(indices, instances);
+    return;
+  }
+  queries_->count(CommandMetric::Draws);
+  count_on_gpu(facts, {.kind = probe::QueryIndirect::kIndices,
+                       .indexed = true,
+                       .most = indices,
+                       .instances = instances,
+                       .first_index = first});
+}
+
 void CommandBuffer::note_indirect(CommandMetric metric, const IndirectCommand& command) {
   queries_->count(metric);
   DrawFacts facts;
   if (metric == CommandMetric::Draws) {
     queries_->count(CommandMetric::IndirectDraws);
-    const Pipeline* pipeline = resolve(*bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS));
-    if (pipeline) facts = dynamic_facts_.applied_to(pipeline->facts.facts);
+    facts = graphics_facts();
   }
+  count_on_gpu(facts, command);
+}
+
+void CommandBuffer::count_on_gpu(const DrawFacts& facts, IndirectCommand command) {
   if (has_unknown_primitives(facts)) queries_->count(CommandMetric::UnknownPrimitives);
+  if (command.indexed && facts.restarts) command.indices = bound_indices();
   const VkResult result = queries_->count_indirect(command, facts);
   if (result != VK_SUCCESS) fail(result);
 }

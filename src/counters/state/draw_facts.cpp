@@ -7,6 +7,7 @@ DrawFacts DynamicDrawFacts::applied_to(DrawFacts facts) const {
   if (facts.dynamic_topology) facts.topology = topology;
   if (facts.dynamic_patch) facts.patch_control_points = patch_control_points;
   if (facts.dynamic_discard) facts.rasterizer_discard = rasterizer_discard;
+  if (facts.dynamic_restart) facts.restarts = restarts;
   return facts;
 }
 

@@ -11,11 +11,13 @@ struct DrawFacts {
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   uint32_t patch_control_points = 1;
   bool rasterizer_discard = false;
+  bool restarts = false;  // an index may restart the primitive
   VkShaderStageFlags stages = 0;
   // These come from the command buffer.
   bool dynamic_topology = false;
   bool dynamic_patch = false;
   bool dynamic_discard = false;
+  bool dynamic_restart = false;
 };
 
 // The dynamic ones, as last set in a command buffer.
@@ -23,6 +25,7 @@ struct DynamicDrawFacts {
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   uint32_t patch_control_points = 1;
   bool rasterizer_discard = false;
+  bool restarts = false;
 
   DrawFacts applied_to(DrawFacts facts) const;
 };
@@ -34,8 +37,7 @@ struct PrimitiveStep {
 };
 PrimitiveStep primitive_step(const DrawFacts& facts);
 
-// Complete primitives of one instance's vertices. An index that restarts the primitive is not
-// looked at: it counts as a vertex.
+// Complete primitives of one instance's vertices, where no index restarts the primitive.
 uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices);
 
 // How many vertices a primitive has, those of its neighbours left out.

@@ -1,5 +1,6 @@
 #include "counters/state/indirect_counts.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace tally::counters {
@@ -29,10 +30,10 @@ std::optional<QueryIndirect::Metric> metric_of(CommandMetric metric) {
 }
 
 // Words that are read of one draw.
-VkDeviceSize words_of(QueryIndirect::Kind kind) {
-  switch (kind) {
+VkDeviceSize words_of(const IndirectCommand& command) {
+  switch (command.kind) {
     case QueryIndirect::kDraw:
-      return 2;
+      return command.indexed ? 3 : 2;
     case QueryIndirect::kGroups:
       return 3;
     default:
@@ -43,9 +44,23 @@ VkDeviceSize words_of(QueryIndirect::Kind kind) {
 }  // namespace
 
 VkDeviceSize argument_bytes(const IndirectCommand& command) {
-  const VkDeviceSize one = 4 * words_of(command.kind);
+  if (command.kind == QueryIndirect::kIndices) return 0;
+  const VkDeviceSize one = 4 * words_of(command);
   if (command.kind == QueryIndirect::kByteCount || command.most == 0) return one;
   return VkDeviceSize{command.most - 1} * command.stride + one;
+}
+
+IndexRange indices_of(const IndirectCommand& command) {
+  IndexRange range = command.indices;
+  if (command.kind == QueryIndirect::kIndices) {
+    const VkDeviceSize skipped =
+        std::min(range.size, VkDeviceSize{command.first_index} * range.index_bytes);
+    range.offset += skipped;
+    range.size -= skipped;
+    range.size = std::min(range.size, VkDeviceSize{command.most} * range.index_bytes);
+  }
+  range.size -= range.size % range.index_bytes;
+  return range;
 }
 
 probe::QueryIndirect describe(const IndirectCommand& command, const DrawFacts& facts) {

@@ -50,7 +50,11 @@ StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info) {
   const bool mesh = (facts.stages & VK_SHADER_STAGE_MESH_BIT_EXT) != 0;
   if ((stated.subsets & kVertexInput) != 0 && !mesh) {
     facts.dynamic_topology = is_dynamic(info, VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY);
-    if (info.pInputAssemblyState) facts.topology = info.pInputAssemblyState->topology;
+    facts.dynamic_restart = is_dynamic(info, VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE);
+    if (const auto* assembly = info.pInputAssemblyState) {
+      facts.topology = assembly->topology;
+      facts.restarts = assembly->primitiveRestartEnable == VK_TRUE;
+    }
   }
   if ((stated.subsets & kPreRasterization) == 0) return stated;
   facts.dynamic_discard = is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
@@ -70,6 +74,8 @@ void add_library(StatedFacts& stated, const StatedFacts& library) {
   if ((added & kVertexInput) != 0) {
     stated.facts.topology = library.facts.topology;
     stated.facts.dynamic_topology = library.facts.dynamic_topology;
+    stated.facts.restarts = library.facts.restarts;
+    stated.facts.dynamic_restart = library.facts.dynamic_restart;
   }
   if ((added & kPreRasterization) != 0) {
     stated.facts.patch_control_points = library.facts.patch_control_points;

@@ -14,6 +14,7 @@
 
 #include "counters/memory/host_blocks.h"
 #include "counters/shader/program.h"
+#include "counters/state/indirect_counts.h"
 #include "counters/state/query_feedback.h"
 #include "counters/state/query_pool.h"
 
@@ -81,6 +82,7 @@ struct QueryWork {
   std::vector<QueryUse> uses;
   std::vector<QueryEnd> ends;
   std::vector<QueryArguments> arguments;
+  std::vector<IndexCopy> indices;  // to be made
   std::vector<QueryTimestamp> timestamps;
   std::vector<probe::QueryFeedback> spans;  // of transform feedback
 
@@ -91,6 +93,7 @@ struct QueryWork {
     uses.clear();
     ends.clear();
     arguments.clear();
+    indices.clear();
     timestamps.clear();
     spans.clear();
   }

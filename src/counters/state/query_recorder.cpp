@@ -207,6 +207,8 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
       }
     }
   }
+  work_.indices.insert(work_.indices.end(), secondary.work_.indices.begin(),
+                       secondary.work_.indices.end());
   work_.timestamps.insert(work_.timestamps.end(), secondary.work_.timestamps.begin(),
                           secondary.work_.timestamps.end());
   work_.ends.insert(work_.ends.end(), secondary.work_.ends.begin(), secondary.work_.ends.end());
@@ -267,9 +269,7 @@ VkResult QueryRecorder::flush_into(VkCommandBuffer behind) {
 
 void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
                                  const probe::QueryBatch& header, VkDeviceAddress spans) const {
-  for (const QueryArguments& indirect : work_.arguments) {
-    if (!indirect.copied) copy_arguments(indirect);
-  }
+  copy_inputs();
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
           kAnyAccess);
   copy_times();

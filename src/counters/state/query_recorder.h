@@ -144,6 +144,8 @@ class QueryRecorder {
   uint64_t constant(const QuerySource& source, const Active& query) const;
   void begin_interval();
   void copy_arguments(const QueryArguments& indirect) const;
+  void copy_inputs() const;
+  VkResult add_indices(const IndirectCommand& command, probe::QueryIndirect& operation);
   QueryUse& add_use(const std::shared_ptr<const Program>& program, const Record& record);
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
   void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,

@@ -1,4 +1,7 @@
-// Commands whose arguments stand in buffers.
+// Commands whose arguments stand in buffers, or whose indices may restart the primitive.
+#include <algorithm>
+#include <span>
+
 #include "counters/state/device.h"
 #include "counters/state/query_recorder.h"
 
@@ -8,11 +11,25 @@ namespace {
 // Of one command's arguments: more are not copied, and the command is an error of the query.
 constexpr VkDeviceSize kMostArgumentBytes = 16 << 20;
 
+// Of one draw's indices, likewise. One whose arguments stand in a buffer may read all that is
+// bound.
+constexpr VkDeviceSize kMostIndexBytes = 64 << 20;
+// Draw after draw reads the same indices: so many copies are looked through.
+constexpr size_t kRecentCopies = 8;
+
+bool same(const IndexRange& a, const IndexRange& b) {
+  return a.buffer == b.buffer && a.offset == b.offset && a.size == b.size;
+}
+
+VkDeviceSize aligned(VkDeviceSize bytes) {
+  return (bytes + probe::kRecordAlignment - 1) / probe::kRecordAlignment * probe::kRecordAlignment;
+}
+
 }  // namespace
 
 VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const DrawFacts& facts) {
   const VkDeviceSize bytes = argument_bytes(command);
-  if (bytes > kMostArgumentBytes) {
+  if (bytes > kMostArgumentBytes || indices_of(command).size > kMostIndexBytes) {
     count_error();
     return VK_SUCCESS;
   }
@@ -28,9 +45,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
   const VkDeviceSize count_bytes = command.count_buffer != VK_NULL_HANDLE ? sizeof(uint64_t) : 0;
   VkDeviceAddress address = 0;
   // Records begin at multiples of their alignment, and follow.
-  const VkResult result = reserve((count_bytes + bytes + probe::kRecordAlignment - 1) /
-                                      probe::kRecordAlignment * probe::kRecordAlignment,
-                                  address);
+  VkResult result = reserve(aligned(count_bytes + bytes), address);
   if (result != VK_SUCCESS) return result;
   const RecordPage& page = pages_.back();
   const VkDeviceSize offset = page.offset + (address - page.address);
@@ -44,21 +59,61 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
     indirect.count_buffer = command.count_buffer;
     indirect.count = {command.count_offset, offset, sizeof(uint32_t)};
   }
+  result = add_indices(command, indirect.operation);
+  if (result != VK_SUCCESS) return result;
   indirect.copied = !in_pass_ && !secondary_;
-  if (indirect.copied) copy_arguments(indirect);
+  if (indirect.copied) {
+    barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
+            kTransferAccess);
+    copy_arguments(indirect);
+  }
   work_.arguments.push_back(std::move(indirect));
+  return VK_SUCCESS;
+}
+
+// The copies are made where the pass ends: until then nobody may write to the buffer.
+VkResult QueryRecorder::add_indices(const IndirectCommand& command,
+                                    probe::QueryIndirect& operation) {
+  const IndexRange range = indices_of(command);
+  if (range.size == 0) return VK_SUCCESS;
+  operation.index_bytes = range.index_bytes;
+  operation.index_count = static_cast<uint32_t>(range.size / range.index_bytes);
+  const size_t all = work_.indices.size();
+  const std::span recent = std::span(work_.indices).last(std::min(all, kRecentCopies));
+  const auto known =
+      std::ranges::find_if(recent, [&](const IndexCopy& copy) { return same(copy.source, range); });
+  if (known != recent.end()) {
+    operation.indices = known->address;
+    return VK_SUCCESS;
+  }
+  const VkResult result = reserve(aligned(range.size), operation.indices);
+  if (result != VK_SUCCESS) return result;
+  const RecordPage& page = pages_.back();
+  work_.indices.push_back({range, operation.indices, page.chunk->buffer(),
+                           page.offset + (operation.indices - page.address)});
   return VK_SUCCESS;
 }
 
 void QueryRecorder::copy_arguments(const QueryArguments& indirect) const {
   const DeviceTable& next = device_.next();
-  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
-          kTransferAccess);
   if (indirect.arguments.size != 0) {
     next.CmdCopyBuffer(commands_, indirect.buffer, indirect.target, 1, &indirect.arguments);
   }
   if (indirect.count_buffer != VK_NULL_HANDLE) {
     next.CmdCopyBuffer(commands_, indirect.count_buffer, indirect.target, 1, &indirect.count);
+  }
+}
+
+void QueryRecorder::copy_inputs() const {
+  if (work_.arguments.empty()) return;
+  barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
+          kTransferAccess);
+  for (const QueryArguments& indirect : work_.arguments) {
+    if (!indirect.copied) copy_arguments(indirect);
+  }
+  for (const IndexCopy& copy : work_.indices) {
+    const VkBufferCopy region{copy.source.offset, copy.target_offset, copy.source.size};
+    device_.next().CmdCopyBuffer(commands_, copy.source.buffer, copy.target, 1, &region);
   }
 }
 

@@ -24,8 +24,8 @@ struct QueryState {
   QueryPrograms programs;
   // Null where the timestamps are the driver's.
   std::unique_ptr<DeviceClock> clock;
-  // Of buffers that transform feedback may write to.
-  vk::HandleMap<VkBuffer, VkDeviceSize> feedback_buffers;
+  // Of buffers that are bound as indices or for transform feedback, perhaps without a size.
+  vk::HandleMap<VkBuffer, VkDeviceSize> buffer_sizes;
   // Some query wants to know of transform feedback: from then on it is counted.
   std::atomic<bool> counts_feedback = false;
   vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;

@@ -9,6 +9,8 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer Numbers {
   uvec2 at[];
 };
 
+const uint kQueryTargets = 10;
+
 struct QueryTarget {
   uvec2 rows;
   uvec2 matrix;
@@ -23,7 +25,7 @@ struct QueryRecord {
   uint stride;
   uint shards_log2;
   uint target_count;
-  QueryTarget targets[7];
+  QueryTarget targets[kQueryTargets];
 };
 struct QueryFinish {
   uvec2 slot;
@@ -41,6 +43,7 @@ struct QueryFinish {
 struct QueryIndirect {
   uvec2 arguments;
   uvec2 count_at;
+  uvec2 indices;
   uint most;
   uint stride;
   uint kind;
@@ -49,8 +52,9 @@ struct QueryIndirect {
   uint flags;
   uint target_count;
   uint first_bytes;
+  uint index_bytes, index_count;
   uint reserved;
-  QueryTarget targets[7];
+  QueryTarget targets[kQueryTargets];
 };
 
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer BatchHeader {
@@ -70,7 +74,7 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer Indirects {
 };
 
 const uint kBatchBytes = 16;
-const uint kRecordBytes = 256;
+const uint kRecordBytes = 352;
 const uint kFinishBytes = 48;
 const uint kSlotHeader = 32;
 const uint kMaxGroups = 65535;

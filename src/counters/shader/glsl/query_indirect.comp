@@ -1,4 +1,5 @@
-// Adds to the rows of queries what commands draw and dispatch whose arguments stand in a buffer.
+// Adds to the rows of queries what commands draw and dispatch whose arguments stand in a buffer, or
+// whose indices may restart the primitive.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
@@ -6,7 +7,7 @@
 const uint kLanes = 64;
 layout(local_size_x = 64) in;
 
-const uint kDraw = 0, kGroups = 1, kTasks = 2, kByteCount = 3;
+const uint kDraw = 0, kGroups = 1, kTasks = 2, kByteCount = 3, kIndices = 4;
 const uint kPatches = 1, kLast = 2, kClipped = 4, kMesh = 8;
 const uint kVertices = 0, kPrimitives = 1, kPatchCount = 2, kLastPrimitives = 3;
 const uint kClippedPrimitives = 4, kWorkgroups = 5, kMeshWorkgroups = 6, kMetrics = 7;
@@ -26,14 +27,17 @@ uvec2 product(uint a, uint b) {
   return result;
 }
 
-void count_draw(uint vertices, uint instances, uint first, uint step, uint flags) {
+void count_assembled(uint vertices, uint complete, uint instances, uint flags) {
   count(kVertices, product(vertices, instances));
-  const uvec2 primitives =
-      vertices < first ? uvec2(0) : product((vertices - first) / step + 1, instances);
+  const uvec2 primitives = product(complete, instances);
   count(kPrimitives, primitives);
   if ((flags & kPatches) != 0) count(kPatchCount, primitives);
   if ((flags & kLast) != 0) count(kLastPrimitives, primitives);
   if ((flags & kClipped) != 0) count(kClippedPrimitives, primitives);
+}
+
+uint primitives_of(uint vertices, uint first, uint step) {
+  return vertices < first ? 0 : (vertices - first) / step + 1;
 }
 
 void count_groups(uvec3 groups, uint flags) {
@@ -44,9 +48,11 @@ void count_groups(uvec3 groups, uint flags) {
 }
 
 #define COMMAND                                                                          \
-  Indirects(advanced(address, kBatchBytes + kRecordBytes * batch.records +               \
-                                  kFinishBytes * batch.finishes))                        \
+  Indirects(advanced(address, kBatchBytes + kRecordBytes * BatchHeader(address).records +               \
+                                  kFinishBytes * BatchHeader(address).finishes))                       \
       .at[operation()]
+
+#include "query_indices.glsl"
 
 void main() {
   BatchHeader batch = BatchHeader(address);
@@ -58,22 +64,40 @@ void main() {
   barrier();
   const uint kind = COMMAND.kind;
   const uint flags = COMMAND.flags;
-  uint draws = COMMAND.most;
+  const uint first = COMMAND.first;
+  const uint step = COMMAND.step;
+  uint draws = kind == kIndices ? 1 : COMMAND.most;
   if (COMMAND.count_at != uvec2(0)) draws = min(draws, Words(COMMAND.count_at).at[0]);
-  for (uint i = gl_LocalInvocationIndex; i < draws; i += kLanes) {
+  // The indices of a draw are looked at together, otherwise each lane has draws of its own.
+  const bool restarts = COMMAND.indices != uvec2(0);
+  for (uint i = 0; restarts && i < draws; ++i) {
+    Words arguments = Words(COMMAND.arguments);
+    const uint at = i * (COMMAND.stride / 4);
+    if (kind == kIndices) {
+      count_indices(COMMAND.most, COMMAND.instances, 0, flags);
+    } else {
+      count_indices(arguments.at[at], arguments.at[at + 1], arguments.at[at + 2], flags);
+    }
+  }
+  for (uint i = gl_LocalInvocationIndex; !restarts && i < draws; i += kLanes) {
+    if (kind == kIndices) {
+      count_assembled(COMMAND.most, primitives_of(COMMAND.most, first, step), COMMAND.instances,
+                      flags);
+      continue;
+    }
     Words arguments = Words(COMMAND.arguments);
     const uint at = kind == kByteCount ? 0 : i * (COMMAND.stride / 4);
     const uint number = arguments.at[at];
     if (kind == kDraw) {
-      count_draw(number, arguments.at[at + 1], COMMAND.first, COMMAND.step, flags);
+      count_assembled(number, primitives_of(number, first, step), arguments.at[at + 1], flags);
     } else if (kind == kGroups) {
       count_groups(uvec3(number, arguments.at[at + 1], arguments.at[at + 2]), flags);
     } else if (kind == kTasks) {
       count_groups(uvec3(number, 1, 1), flags);
     } else {
       const uint bytes = number - min(number, COMMAND.first_bytes);
-      count_draw(bytes / max(COMMAND.stride, 1u), COMMAND.instances, COMMAND.first, COMMAND.step,
-                 flags);
+      const uint vertices = bytes / max(COMMAND.stride, 1u);
+      count_assembled(vertices, primitives_of(vertices, first, step), COMMAND.instances, flags);
     }
   }
   barrier();
