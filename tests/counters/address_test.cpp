@@ -86,18 +86,11 @@ TEST_F(Address, graphics_find_their_records_through_the_descriptor_set) {
   start({{"record_address", "descriptor"}});
   const RenderTarget target(context());
   const PipelineLayout layout = make_pipeline_layout(context());
-  const Pipeline pipeline =
-      make_graphics_pipeline(context(), {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                                                    {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
-                                         .layout = layout,
-                                         .next = &kInstrument});
+  const Pipeline pipeline = make_orange(layout);
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
-    target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, pipeline);
-    for (int i = 0; i < 3; ++i) vkCmdDraw(commands, 3, 1, 0, 0);
-    target.end(commands);
+    draw_orange(commands, target, pipeline, 3);
     instrumentation.end(commands);
   });
   EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 2).invocations(),
@@ -233,20 +226,13 @@ TEST_F(Address, ranges_of_single_stages_keep_their_values) {
 
 TEST_F(Address, a_layout_may_be_destroyed_once_the_pipeline_is_there) {
   PipelineLayout layout = make_pipeline_layout(context());
-  const Pipeline pipeline =
-      make_graphics_pipeline(context(), {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                                                    {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
-                                         .layout = layout,
-                                         .next = &kInstrument});
+  const Pipeline pipeline = make_orange(layout);
   layout.reset();
   const RenderTarget target(context());
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
-    target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, pipeline);
-    vkCmdDraw(commands, 3, 1, 0, 0);
-    target.end(commands);
+    draw_orange(commands, target, pipeline);
     instrumentation.end(commands);
   });
   EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations(),

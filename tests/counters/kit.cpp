@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "full_screen.vert.h"
+#include "orange.frag.h"
 #include "support/environment.h"
 #include "work.comp.h"
 
@@ -75,6 +77,22 @@ void CountersTest::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint3
   vkCmdPushConstants(commands, work().layout, VK_SHADER_STAGE_ALL, 0, sizeof add, &add);
   vkCmdDispatch(commands, groups, 1, 1);
   full_barrier(commands);
+}
+
+Pipeline CountersTest::make_orange(VkPipelineLayout layout) {
+  return make_graphics_pipeline(context(),
+                                {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                                            {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
+                                 .layout = layout,
+                                 .next = &kInstrument});
+}
+
+void CountersTest::draw_orange(VkCommandBuffer commands, const RenderTarget& target,
+                               VkPipeline pipeline, uint32_t draws) {
+  target.begin(commands);
+  vkCmdBindPipeline(commands, kGraphics, pipeline);
+  for (uint32_t i = 0; i < draws; ++i) vkCmdDraw(commands, 3, 1, 0, 0);
+  target.end(commands);
 }
 
 CountersTest::Results CountersTest::results(const Instrumentation& instrumentation) {

@@ -69,6 +69,11 @@ class CountersTest : public testing::Test {
   // Binds `pipeline` and pushes `add`, then dispatches `groups`.
   void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups, uint32_t add = 1);
 
+  // full_screen.vert and orange.frag, counting; and draws of their triangle in a pass.
+  Pipeline make_orange(VkPipelineLayout layout);
+  static void draw_orange(VkCommandBuffer commands, const RenderTarget& target, VkPipeline pipeline,
+                          uint32_t draws = 1);
+
   // Executions of each block of each result, by result index: {{block 0, block 1, ...}, ...}; all
   // stages in a row.
   using Results = std::vector<std::pair<uint32_t, std::vector<uint64_t>>>;

@@ -69,18 +69,11 @@ TEST_F(Memory, graphics_count_with_records_that_only_the_gpu_reaches) {
   start({{"record_memory", "device"}});
   const RenderTarget target(context());
   const PipelineLayout layout = make_pipeline_layout(context());
-  const Pipeline pipeline =
-      make_graphics_pipeline(context(), {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                                                    {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
-                                         .layout = layout,
-                                         .next = &kInstrument});
+  const Pipeline pipeline = make_orange(layout);
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
-    target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, pipeline);
-    vkCmdDraw(commands, 3, 1, 0, 0);
-    target.end(commands);
+    draw_orange(commands, target, pipeline);
     instrumentation.end(commands);
   });
   EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations(),

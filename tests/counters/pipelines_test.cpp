@@ -442,10 +442,7 @@ class Libraries : public Pipelines {
     const Instrumentation instrumentation(context());
     context().run([&](VkCommandBuffer commands) {
       instrumentation.begin(commands);
-      target.begin(commands);
-      vkCmdBindPipeline(commands, kGraphics, pipeline);
-      vkCmdDraw(commands, 3, 1, 0, 0);
-      target.end(commands);
+      draw_orange(commands, target, pipeline);
       instrumentation.end(commands);
     });
     // Half of 255 is rounded either way.
@@ -475,19 +472,12 @@ TEST_F(Libraries, only_the_parts_that_were_made_for_it_count) {
 TEST_F(Libraries, whole_pipelines_count_on_a_device_with_libraries) {
   if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
   const PipelineLayout layout = make_pipeline_layout(context());
-  const Pipeline pipeline =
-      make_graphics_pipeline(context(), {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                                                    {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
-                                         .layout = layout,
-                                         .next = &kInstrument});
+  const Pipeline pipeline = make_orange(layout);
   const RenderTarget target(context());
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
-    target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, pipeline);
-    vkCmdDraw(commands, 3, 1, 0, 0);
-    target.end(commands);
+    draw_orange(commands, target, pipeline);
     dispatch(commands, work().counting, 1);
     instrumentation.end(commands);
   });
