@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <ctime>
 #include <optional>
 
 #include "harness/program.h"
@@ -51,10 +52,12 @@ class Variant {
     test::check(vkEndCommandBuffer(commands_));
   }
 
-  // Device time and time by the clock.
+  // Device time, time by the clock, time of all threads of the process.
   Sample measure() {
+    const std::clock_t begin = std::clock();
     const double wall = time_of([&] { context_.submit_and_wait(commands_); });
-    return {timer_.nanoseconds(), wall};
+    const auto used = static_cast<double>(std::clock() - begin) * (1e9 / CLOCKS_PER_SEC);
+    return {timer_.nanoseconds(), wall, used};
   }
 
   // Executions of each block in one unit.
@@ -136,12 +139,14 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
   }
   const std::vector<Measured> measured = measure_in_turn(candidates, options.rounds);
 
-  Table table({kernel.name(), "counters", "device time", "of plain", "by the clock"});
+  Table table(
+      {kernel.name(), "counters", "device time", "of plain", "by the clock", "processor time"});
   for (size_t i = 0; i < measured.size(); ++i) {
     const InstrumentedShaders* shaders = variants[i]->shaders();
     table.add({measured[i].name, shaders ? fmt::format("{}", shaders->counters()) : "-",
                duration(measured[i].values[0].median / units),
-               with_quartiles(measured[i].ratios[0]), number(measured[i].ratios[1].median)});
+               with_quartiles(measured[i].ratios[0]), number(measured[i].ratios[1].median),
+               capabilities.software ? with_quartiles(measured[i].ratios[2]) : "-"});
   }
   fmt::print("{}{} blocks; {} units of work in one measurement, {} rounds\n\n", table.text(),
              variants[1]->shaders()->blocks(), units, options.rounds);

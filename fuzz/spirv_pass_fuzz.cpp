@@ -53,7 +53,7 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.int64_atomics = (choices[3] & 3) == 3;
   options.subgroup_operations = choices[3] & 4;
   options.count_subgroups = choices[3] & 8;
-  options.entry_count_known = choices[3] & 16;
+  options.whole_dispatches = choices[3] & 16;
   options.alpha_to_coverage = choices[3] & 32;
   options.identity = choices[3] >= 0xf0;
   options.max_shards_log2 = choices[4] % 7;
@@ -67,10 +67,10 @@ void check_plan(const CounterPlan& plan, const Module& module, const BlockCountO
   TALLY_FUZZ_EXPECT(plan.block_count == map->blocks().size());
   TALLY_FUZZ_EXPECT(plan.counter_count <= plan.counters_per_shard);
   const std::vector<uint64_t> counters(plan.counters_per_shard, 0);
-  const BlockCounts counts = plan.derive(counters, 0);
+  const BlockCounts counts = plan.derive(counters);
   TALLY_FUZZ_EXPECT(counts.executions.size() == plan.block_count);
   TALLY_FUZZ_EXPECT(std::ranges::all_of(counts.executions, [](uint64_t n) { return n == 0; }));
-  TALLY_FUZZ_EXPECT(plan.verify(counters, 0).empty());
+  TALLY_FUZZ_EXPECT(plan.verify(counters).empty());
 }
 
 }  // namespace

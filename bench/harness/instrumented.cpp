@@ -14,6 +14,10 @@ constexpr Technique kTechniques[] = {
     {"private: every block, one flush", Placement::Every, Counting::Private, 0},
     {"minimal: fewest blocks, one flush", Placement::Minimal, Counting::Private, 0},
     {"sharded: the same over 64 shards", Placement::Minimal, Counting::Private, 6},
+    {"one exit: one flush for all returns", Placement::Minimal, Counting::Private, 6, true},
+    {"trips: variables of loops count", Placement::Minimal, Counting::Private, 6, true, true},
+    {"dispatches: one invocation adds all", Placement::Minimal, Counting::Private, 6, true, true,
+     true},
 };
 
 spv::ExecutionModel model_of(VkShaderStageFlagBits stage) {
@@ -48,6 +52,9 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     options.int64_atomics = capabilities.int64_atomics;
     options.subgroup_operations = capabilities.subgroups_in(source.stage);
     options.max_shards_log2 = technique.shards_log2;
+    options.single_exit = technique.single_exit;
+    options.trip_counts = technique.trip_counts;
+    options.whole_dispatches = technique.whole_dispatches;
     auto result = spirv::add_block_counts(source.words, options);
     if (!result) throw std::runtime_error(result.error().message);
 

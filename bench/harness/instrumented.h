@@ -19,6 +19,9 @@ struct Technique {
   spirv::Placement placement;
   spirv::Counting counting;
   uint32_t shards_log2;
+  bool single_exit = false;
+  bool trip_counts = false;
+  bool whole_dispatches = false;
 };
 
 // From the plainest to the one that the layer uses.

@@ -93,6 +93,20 @@ void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode,
                      joined({function, static_cast<uint32_t>(mode)}, operands));
 }
 
+void Editor::move_entry_point(const EntryPoint& entry, uint32_t function) {
+  replace_word(entry.instruction, 2, function);
+  for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::ExecutionMode)]; ++index) {
+    const Instruction instruction = module_->instruction(index);
+    const bool is_mode = instruction.opcode() == spv::Op::OpExecutionMode ||
+                         instruction.opcode() == spv::Op::OpExecutionModeId;
+    if (is_mode && instruction.operand(0) == entry.function_id) replace_word(index, 1, function);
+  }
+  std::vector<uint32_t>& added = section(Section::ExecutionMode);
+  for (size_t at = 0; at < added.size(); at += added[at] >> spv::WordCountShift) {
+    if (added[at + 1] == entry.function_id) added[at + 1] = function;
+  }
+}
+
 void Editor::keep_only(const EntryPoint& entry) {
   for (const EntryPoint& other : module_->entry_points()) {
     if (other.instruction != entry.instruction) remove(other.instruction);

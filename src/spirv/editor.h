@@ -55,6 +55,8 @@ class Editor {
   void add_to_interface(const EntryPoint& entry, uint32_t variable);
   void add_execution_mode(uint32_t function, spv::ExecutionMode mode,
                           std::initializer_list<uint32_t> operands = {});
+  // Another function, a new one, becomes the entry point's. Its execution modes go with it.
+  void move_entry_point(const EntryPoint& entry, uint32_t function);
   // Takes all other entry points and their execution modes out of the module. Their functions stay.
   void keep_only(const EntryPoint& entry);
 
@@ -142,7 +144,7 @@ class Editor {
   std::vector<uint32_t>& section(Section which) { return sections_[static_cast<size_t>(which)]; }
   std::optional<spv::StorageClass> storage_class(uint32_t variable) const;
   std::vector<uint32_t> unlisted_variables(const EntryPoint& entry) const;
-  Result<std::vector<NewEntryPoint>> entry_points() const;
+  Result<std::vector<NewEntryPoint>> entry_points(std::span<const uint32_t> patched) const;
   std::vector<Change> changes(std::span<const NewEntryPoint> entry_points,
                               std::vector<uint32_t>& arena) const;
   std::vector<uint32_t> patched_original() const;

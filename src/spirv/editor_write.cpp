@@ -57,7 +57,8 @@ std::vector<uint32_t> Editor::unlisted_variables(const EntryPoint& entry) const 
 }
 
 // New OpEntryPoint instructions for those that list more than before.
-Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points() const {
+Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points(
+    std::span<const uint32_t> patched) const {
   const bool lists_everything = version_ >= kVersion14 && module_->version() < kVersion14;
   if (lists_everything && module_->entry_points().size() * module_->words().size() > kMostWork) {
     return Error{"SPIR-V: too many entry points to find the variables of each"};
@@ -67,8 +68,9 @@ Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points() const {
     if (removed_.contains(entry.instruction)) continue;
     const std::vector<uint32_t> added = unlisted_variables(entry);
     if (added.empty()) continue;
-    const std::span<const uint32_t> operands =
-        module_->instruction(entry.instruction).words().subspan(1);
+    const uint32_t begin = module_->word_offset(entry.instruction);
+    const uint32_t end = module_->word_offset(entry.instruction + 1);
+    const std::span<const uint32_t> operands = patched.subspan(begin + 1, end - begin - 1);
     if (1 + operands.size() + added.size() > kMaxWords) {
       return Error{"SPIR-V: an entry point would list too many variables"};
     }
@@ -110,11 +112,11 @@ std::vector<uint32_t> Editor::patched_original() const {
 }
 
 Result<std::vector<uint32_t>> Editor::write() const {
-  Result<std::vector<NewEntryPoint>> entry_points = this->entry_points();
+  const std::vector<uint32_t> original = patched_original();
+  Result<std::vector<NewEntryPoint>> entry_points = this->entry_points(original);
   if (!entry_points) return entry_points.error();
   std::vector<uint32_t> arena = arena_;
   const std::vector<Change> ordered = changes(*entry_points, arena);
-  const std::vector<uint32_t> original = patched_original();
 
   std::vector<uint32_t> words;
   words.reserve(original.size() + arena.size());

@@ -188,6 +188,25 @@ TEST_F(Commands, dispatches_with_a_base_and_from_a_buffer_are_counted) {
   EXPECT_EQ(measured, std::vector<uint32_t>(values.begin(), values.end()));
 }
 
+TEST_F(Commands, no_invocation_counts_a_whole_dispatch_that_may_have_a_base) {
+  start({{"whole_dispatches", "always"}});
+  const Instrumentation instrumentation(context());
+  const Pipeline pipeline =
+      make_compute_pipeline(context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()},
+                                        work().layout,
+                                        {},
+                                        VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
+                                        &kInstrumentWithBase});
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    dispatch(commands, pipeline, 1);
+    vkCmdDispatchBase(commands, 7, 0, 0, 2, 1, 1);
+    instrumentation.end(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation),
+              ElementsAre(std::pair(0u, uint64_t{8}), std::pair(1u, uint64_t{16})));
+}
+
 TEST_F(Commands, a_range_inside_of_a_render_pass_measures_only_its_draws) {
   const Instrumentation instrumentation(context());
   const Pipeline pipeline = make_triangle();

@@ -11,6 +11,7 @@
 #include "memory.frag.h"
 #include "mixed.comp.h"
 #include "pass/gpu_run.h"
+#include "support/spirv.h"
 #include "terminate.frag.h"
 
 namespace tally::test {
@@ -57,9 +58,84 @@ TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_way
   program.push = {4, 0, 0, 0, 0, 0, 0, 0};
   program.groups[0] = 10;
   program.groups[1] = 7;
-  program.invocations = 32 * 70;
   const auto counts = expect_all_ways_agree(context, program);
   EXPECT_EQ(counts[0].blocks.executions[0], 32u * 70);
+}
+
+// for (i = 2, k = 9; i < 40 + id; i += 3, k -= 5) if (k & id) break; with i and k in OpPhis: the
+// oracle's programs have their numbers in memory.
+constexpr const char* kPhiLoop = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %index
+OpExecutionMode %main LocalSize 32 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+OpDecorate %runtime ArrayStride 4
+OpDecorate %block BufferBlock
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %values DescriptorSet 0
+OpDecorate %values Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%runtime = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %runtime
+%to_block = OpTypePointer Uniform %block
+%to_value = OpTypePointer Uniform %uint
+%to_input = OpTypePointer Input %uint
+%values = OpVariable %to_block Uniform
+%index = OpVariable %to_input Input
+%c0 = OpConstant %uint 0
+%c2 = OpConstant %uint 2
+%c3 = OpConstant %uint 3
+%c5 = OpConstant %uint 5
+%c9 = OpConstant %uint 9
+%c40 = OpConstant %uint 40
+%main = OpFunction %void None %fn
+%start = OpLabel
+%id = OpLoad %uint %index
+%end = OpIAdd %uint %id %c40
+OpBranch %header
+%header = OpLabel
+%i = OpPhi %uint %c2 %start %i_next %next
+%k = OpPhi %uint %k_next %next %c9 %start
+%more = OpULessThan %bool %i %end
+OpLoopMerge %after %next None
+OpBranchConditional %more %body %after
+%body = OpLabel
+%common = OpBitwiseAnd %uint %k %id
+%none = OpIEqual %bool %common %c0
+OpBranchConditional %none %next %after
+%next = OpLabel
+%i_next = OpIAdd %uint %c3 %i
+%k_next = OpISub %uint %k %c5
+OpBranch %header
+%after = OpLabel
+%target = OpAccessChain %to_value %values %c0 %id
+OpStore %target %i
+OpReturn
+OpFunctionEnd
+)";
+
+TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, assemble(kPhiLoop, SPV_ENV_VULKAN_1_1)}};
+  program.values.assign(32, 0);
+  std::vector<uint64_t> expected(5);
+  for (uint32_t id = 0; id < 32; ++id) {
+    ++expected[0];
+    ++expected[4];
+    for (uint32_t i = 2, k = 9;; i += 3, k -= 5) {
+      ++expected[1];
+      if (i >= 40 + id) break;
+      ++expected[2];
+      if ((k & id) != 0) break;
+      ++expected[3];
+    }
+  }
+  EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
 }
 
 // 600 small triangles, which cover each other, on a target with a depth buffer.

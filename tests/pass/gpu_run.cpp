@@ -48,7 +48,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
-  options.entry_count_known = way.entry_count_known && stage.stage == VK_SHADER_STAGE_COMPUTE_BIT;
+  options.whole_dispatches = way.whole_dispatches;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
   } else {
@@ -246,8 +246,7 @@ class Run {
                              way_->shards_log2, counters)) {
         throw std::runtime_error("the record is too short");
       }
-      counts.push_back({part.stage, part.plan.derive(counters, program_.invocations),
-                        part.plan.verify(counters, program_.invocations)});
+      counts.push_back({part.stage, part.plan.derive(counters), part.plan.verify(counters)});
     }
   }
 
@@ -315,7 +314,7 @@ std::string to_string(const Way& way) {
                      way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
                      way.no_subgroups ? " no-subgroups" : "",
                      way.count_subgroups ? " count-subgroups" : "",
-                     way.entry_count_known ? " entry-known" : "");
+                     way.whole_dispatches ? " whole-dispatches" : "");
 }
 
 std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage) {
@@ -335,8 +334,8 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
     ways.push_back({.placement = minimal, .counting = Counting::Subgroup, .count_subgroups = true});
   }
   if (stage == VK_SHADER_STAGE_COMPUTE_BIT) {
-    ways.push_back({.placement = minimal, .entry_count_known = true});
-    ways.push_back({.placement = every, .entry_count_known = true});
+    ways.push_back({.placement = minimal, .whole_dispatches = true});
+    ways.push_back({.placement = every, .narrow = true, .whole_dispatches = true});
   }
   return ways;
 }

@@ -31,7 +31,7 @@ struct Way {
   bool narrow = false;          // no 64-bit integers
   bool no_subgroups = false;    // no subgroup operations
   bool count_subgroups = false;
-  bool entry_count_known = false;  // compute only
+  bool whole_dispatches = false;  // of compute shaders
 };
 std::string to_string(const Way& way);
 // One of each kind that the device can do; the first is the plainest.
@@ -49,7 +49,6 @@ struct Program {
   std::vector<uint32_t> values;     // in the storage buffer of set 0, binding 0
   std::vector<uint32_t> push = {};  // words; an even number
   uint32_t groups[3] = {1, 1, 1};   // of a dispatch
-  uint64_t invocations = 0;         // of a dispatch; for Way::entry_count_known
   uint32_t vertices = 3, instances = 1;
   RenderTargetInfo target = {};
   GraphicsPipelineInfo pipeline = {};  // stages, layout and target's formats are filled in

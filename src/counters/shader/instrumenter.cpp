@@ -46,11 +46,11 @@ const StageRow* find_stage(VkShaderStageFlagBits stage) {
 
 std::string cache_key(const ShaderCode& code, const Instrumenter::Request& request) {
   const spirv::AddressSource& address = request.address;
-  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
                      static_cast<uint32_t>(request.stage), request.entry_point,
                      static_cast<int>(address.kind), address.push_constant_offset, address.set,
                      address.binding, request.alpha_to_coverage, static_cast<int>(request.variant),
-                     request.multiview, request.primitive_ids);
+                     request.multiview, request.primitive_ids, request.dispatch_base);
 }
 
 struct Blocks {
@@ -110,6 +110,7 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.max_shards_log2 = options_.max_shards_log2;
   options.count_subgroups = options_.count_subgroups;
   options.count_outputs = options_.count_outputs;
+  options.whole_dispatches = options_.whole_dispatches && !request.dispatch_base;
   options.count_blocks = counts_blocks(request.variant);
   // A pipeline has views or layers, and may not ask for the other.
   if (counts_regions(request.variant)) {

@@ -27,6 +27,7 @@ struct InstrumenterOptions {
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
   bool count_subgroups = false;
   bool count_outputs = false;
+  bool whole_dispatches = false;
   bool drops_overdraw = false;
   spirv::RegionOptions regions;  // how shaders that count by region do so
   uint32_t spirv_version_limit = 0x00010300;
@@ -52,6 +53,7 @@ class Instrumenter {
     Variant variant = Variant::Blocks;
     bool multiview = false;
     bool primitive_ids = false;  // of regions: the stages before set gl_PrimitiveID
+    bool dispatch_base = false;  // workgroups may be numbered from any number
   };
 
   // The error is the reason why this shader runs as the application wrote it.

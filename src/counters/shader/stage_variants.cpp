@@ -54,7 +54,8 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
       fragment && request.alpha_to_coverage,
       variant,
       request.multiview,
-      fragment && request.primitive_ids};
+      fragment && request.primitive_ids,
+      request.dispatch_base};
   const auto shader = instrumenter.instrument(*stage.code, wanted);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;

@@ -48,6 +48,7 @@ class StageVariants {
     bool alpha_to_coverage = false;
     bool multiview = false;
     bool primitive_ids = false;
+    bool dispatch_base = false;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
 

@@ -27,6 +27,7 @@ struct Options {
   uint32_t max_shards_log2 = 0;
   bool fixed_shards = false;  // every record has 2^max_shards_log2 shards
   bool count_subgroups = true;
+  std::optional<bool> whole_dispatches;  // none: as is faster on the device
   bool validate_spirv = false;
   bool verify_counts = false;  // then placement is Every
   bool force_emulation = false;

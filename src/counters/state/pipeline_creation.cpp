@@ -163,9 +163,10 @@ class Twin {
     }
     if (sources.empty()) return;
     const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
+    const bool dispatch_base = (pipeline_flags(info_) & VK_PIPELINE_CREATE_DISPATCH_BASE_BIT) != 0;
     stages_.build(state_.instrumenter, sources,
                   {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview(),
-                   has_primitive_ids(sources)});
+                   has_primitive_ids(sources), dispatch_base});
     set_stages(info_, stages_.infos());
   }
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <unordered_map>
 
 #include "probe/record.h"
 #include "spirv/pass/counting.h"
+#include "spirv/pass/dispatch_counting.h"
 #include "spirv/pass/early_tests.h"
 #include "spirv/pass/output_counting.h"
 #include "spirv/pass/region_counting.h"
@@ -23,8 +25,8 @@ constexpr uint32_t kVersion15 = make_version(1, 5);
 // Which segments have counters, and how the host gets from these to blocks.
 class PlanMaker {
  public:
-  PlanMaker(const SegmentGraph& graph, const BlockCountOptions& options, bool count_subgroups,
-            std::vector<uint32_t> output_streams)
+  PlanMaker(const Module& module, const SegmentGraph& graph, const BlockCountOptions& options,
+            bool count_subgroups, std::vector<uint32_t> output_streams)
       : graph_(graph),
         options_(options),
         counts_subgroups_(count_subgroups),
@@ -32,21 +34,28 @@ class PlanMaker {
         flow_(graph.flow),
         values_(graph.segments.size()) {
     std::ranges::fill(values_, CounterPlan::kZero);
+    if (!options.trip_counts || options.counting != Counting::Private) return;
+    for (const TripCount& trip : find_trip_counts(module, graph)) {
+      uint64_t& weight = flow_.weights[trip.segment];
+      if (weight <= flow_.weights[trip.behind]) continue;
+      weight = flow_.weights[trip.behind];
+      trips_.emplace(trip.segment, trip);
+    }
   }
 
   void make() {
-    if (options_.entry_count_known) {
-      flow_.known.push_back({graph_.entry_segment, {}});
-      values_[graph_.entry_segment] = CounterPlan::kEntryCount;
-      plan_.needs_entry_count = true;
-    }
-    if (options_.placement == Placement::Minimal) {
-      place_minimally();
-    } else {
-      place_everywhere();
+    const bool minimal = options_.placement == Placement::Minimal;
+    FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
+    for (const uint32_t segment : placement.counted) {
+      if (!is_whole_dispatch(segment)) add_counter(segment);
     }
     if (counts_subgroups_) count_subgroups();
     count_outputs();
+    if (std::ranges::any_of(placement.counted, [&](uint32_t s) { return is_whole_dispatch(s); })) {
+      add_counter(graph_.entry_segment, Counter::What::Dispatches);
+    }
+    for (const FlowEquation& equation : placement.derived) derive(equation);
+    if (!minimal) add_balances();
     map_blocks();
     plan_.counter_count = static_cast<uint32_t>(counters_.size());
     plan_.counters_per_shard = probe::stride_for(plan_.counter_count);
@@ -55,9 +64,21 @@ class PlanMaker {
   CounterPlacement take() { return {std::move(counters_), std::move(plan_)}; }
 
  private:
-  void add_counter(uint32_t segment) {
+  bool is_whole_dispatch(uint32_t segment) const {
+    return segment == graph_.entry_segment && counts_dispatches(options_);
+  }
+
+  void add_counter(uint32_t segment, Counter::What what = Counter::What::Executions) {
     values_[segment] = static_cast<uint32_t>(counters_.size());
-    counters_.push_back({segment, Counter::What::Executions});
+    Counter& counter = counters_.emplace_back(at(segment, what));
+    if (const auto trip = trips_.find(segment); trip != trips_.end()) {
+      counter.trip = trip->second;
+      counter.insert_at = trip->second.insert_at;
+    }
+  }
+
+  Counter at(uint32_t segment, Counter::What what) const {
+    return {segment, what, graph_.segments[segment].insert_at, {}};
   }
 
   void add_terms(const std::vector<uint32_t>& segments, bool negative) {
@@ -71,30 +92,27 @@ class PlanMaker {
     return {begin, static_cast<uint32_t>(plan_.terms.size())};
   }
 
-  void place_minimally() {
-    const FlowPlacement placement = place_minimal(flow_);
-    for (const uint32_t segment : placement.counted) add_counter(segment);
-    // Derived values stand behind all counters, those of subgroups and outputs included.
-    uint32_t next = static_cast<uint32_t>(counters_.size()) + subgroup_counter_count() +
-                    static_cast<uint32_t>(output_streams_.size());
-    for (const FlowEquation& equation : placement.derived) {
-      plan_.derived.push_back(sum([&] {
-        add_terms(equation.plus, false);
-        add_terms(equation.minus, true);
-      }));
-      values_[equation.vertex] = next++;
-    }
+  void derive(const FlowEquation& equation) {
+    plan_.derived.push_back(sum([&] {
+      add_terms(equation.plus, false);
+      add_terms(equation.minus, true);
+    }));
+    values_[equation.vertex] = static_cast<uint32_t>(counters_.size() + plan_.derived.size() - 1);
   }
 
-  void place_everywhere() {
+  std::vector<uint32_t> everything() const {
+    std::vector<uint32_t> all;
     for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (graph_.segments[s].runs) add_counter(s);
+      if (graph_.segments[s].runs) all.push_back(s);
     }
+    return all;
+  }
+
+  void add_balances() {
     for (const FlowBalance& balance : flow_balances(flow_)) add_balance(balance);
     for (const FlowGraph::Known& known : flow_.known) {
       if (!known.addends.empty()) add_balance({known.addends, {known.vertex}});
     }
-    if (options_.entry_count_known) check_entry_count();
   }
 
   void add_balance(const FlowBalance& balance) {
@@ -106,21 +124,8 @@ class PlanMaker {
     plan_.balances.push_back(result);
   }
 
-  void check_entry_count() {
-    CounterPlan::Balance balance;
-    balance.inflow = sum([&] { plan_.terms.push_back({CounterPlan::kEntryCount, false}); });
-    balance.outflow = sum([&] { add_terms({graph_.entry_segment}, false); });
-    balance.block = graph_.segments[graph_.entry_segment].block;
-    plan_.balances.push_back(balance);
-  }
-
   static bool counts_subgroups(const Segment& segment) {
     return segment.runs && segment.begins_block;
-  }
-
-  uint32_t subgroup_counter_count() const {
-    if (!counts_subgroups_) return 0;
-    return static_cast<uint32_t>(std::ranges::count_if(graph_.segments, counts_subgroups));
   }
 
   void count_subgroups() {
@@ -128,14 +133,15 @@ class PlanMaker {
     for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
       if (!counts_subgroups(graph_.segments[s])) continue;
       plan_.subgroup_counters[graph_.segments[s].block] = static_cast<uint32_t>(counters_.size());
-      counters_.push_back({s, Counter::What::Subgroups});
+      counters_.push_back(at(s, Counter::What::Subgroups));
     }
   }
 
   void count_outputs() {
     for (const uint32_t stream : output_streams_) {
       plan_.output_counters[stream] = static_cast<uint32_t>(counters_.size());
-      counters_.push_back({graph_.entry_segment, Counter::What::Outputs, stream});
+      counters_.push_back(at(graph_.entry_segment, Counter::What::Outputs));
+      counters_.back().stream = stream;
     }
   }
 
@@ -153,7 +159,8 @@ class PlanMaker {
   bool counts_subgroups_;
   std::vector<uint32_t> output_streams_;
   FlowGraph flow_;
-  std::vector<uint32_t> values_;  // by segment
+  std::unordered_map<uint32_t, TripCount> trips_;  // by segment
+  std::vector<uint32_t> values_;                   // by segment
   std::vector<Counter> counters_;
   CounterPlan plan_;
 };
@@ -254,8 +261,39 @@ void insert_counters(PassContext& context, std::span<const Counter> counters, Co
   for (uint32_t counter = 0; counter < counters.size(); ++counter) {
     Code code = context.editor.new_code();
     counting.count(code, counter);
-    context.editor.insert_before(context.graph.segments[counters[counter].segment].insert_at, code);
+    context.editor.insert_before(counters[counter].insert_at, code);
   }
+}
+
+bool is_return(const Module& module, const WayOut& way) {
+  return module.instruction(way.instruction).opcode() == Op::OpReturn;
+}
+
+// A barrier of a tessellation control shader must stand in its entry point.
+bool wants_single_exit(const PassContext& context) {
+  const BlockCountOptions& options = context.options;
+  return options.single_exit && options.counting == Counting::Private &&
+         options.stage != spv::ExecutionModel::TessellationControl;
+}
+
+// void main() { the application's main(); leave }: where that returns from several places, what is
+// to be done before stands in one.
+template <typename Leave>
+void wrap_entry_point(PassContext& context, const WayOut& some_return, Leave&& leave) {
+  Editor& editor = context.editor;
+  const uint32_t none = editor.type_void();
+  const uint32_t function = editor.new_id();
+  editor.name(function, "tally.main");
+  Code code = editor.new_code();
+  code.emit_as(function, Op::OpFunction, none,
+               std::vector<uint32_t>{0, editor.type_function(none)});
+  code.label(code.new_id());
+  code.call(none, context.entry.function_id);
+  leave(code, some_return);
+  code.emit(Op::OpReturn);
+  code.emit(Op::OpFunctionEnd);
+  context.add_function(code);
+  editor.move_entry_point(context.entry, function);
 }
 
 // Counting code first, then what stands before the ways out, so that where both meet they are in
@@ -264,10 +302,19 @@ void insert_code(PassContext& context, std::span<const Counter> counters, Counte
                  RegionCounting* regions) {
   if (blocks) insert_counters(context, counters, *blocks);
   if (regions) insert_counters(context, regions->counters(), *regions);
-  for (const WayOut& way : context.graph.ways_out) {
-    Code code = context.editor.new_code();
+  const auto leave = [&](Code& code, const WayOut& way) {
     if (blocks) blocks->leave(code, way);
     if (regions) regions->leave(code, way);
+  };
+  std::vector<WayOut> ways = context.graph.ways_out;
+  const auto returns = [&](const WayOut& way) { return is_return(context.module(), way); };
+  if (wants_single_exit(context) && std::ranges::count_if(ways, returns) > 1) {
+    wrap_entry_point(context, *std::ranges::find_if(ways, returns), leave);
+    std::erase_if(ways, returns);
+  }
+  for (const WayOut& way : ways) {
+    Code code = context.editor.new_code();
+    leave(code, way);
     context.editor.insert_before(way.instruction, code);
   }
   if (blocks) blocks->finish();
@@ -307,7 +354,8 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
 
   CounterPlacement placed;
   if (options.count_blocks) {
-    placed = place_counters(*graph, options, count_subgroups, output_streams(module, options));
+    placed =
+        place_counters(module, *graph, options, count_subgroups, output_streams(module, options));
   }
   if (placed.counters.empty() && !options.regions) {
     return unchanged(module, std::move(placed.plan));
@@ -350,9 +398,10 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
 
 }  // namespace
 
-CounterPlacement place_counters(const SegmentGraph& graph, const BlockCountOptions& options,
-                                bool count_subgroups, std::vector<uint32_t> output_streams) {
-  PlanMaker plan(graph, options, count_subgroups, std::move(output_streams));
+CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
+                                const BlockCountOptions& options, bool count_subgroups,
+                                std::vector<uint32_t> output_streams) {
+  PlanMaker plan(module, graph, options, count_subgroups, std::move(output_streams));
   plan.make();
   return plan.take();
 }

@@ -58,7 +58,11 @@ struct BlockCountOptions {
   // Also what the stage puts out: samples covered by fragment invocations that are not discarded;
   // primitives of geometry shaders (of each stream) and mesh shaders.
   bool count_outputs = false;
-  bool entry_count_known = false;  // the host passes the number of invocations to derive()
+  bool trip_counts = true;  // ask a loop's variable how often the loop ran (trip_counts.h)
+  bool single_exit = true;  // add the counts up in one place where the entry point has many returns
+  // Workgroups are numbered from 0, as all but vkCmdDispatchBase do: the first invocation of a
+  // dispatch counts for all.
+  bool whole_dispatches = false;
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
   bool alpha_to_coverage = false;
   // Also, or only, count by region (region_count.h). The region's address word then stands 8 bytes

@@ -58,6 +58,9 @@ const std::string kEarlyReturn =
     "OpReturn\n"
     "OpFunctionEnd\n";
 
+const std::string kStraight =
+    "%main = OpFunction %void None %fn\n%start = OpLabel\nOpReturn\nOpFunctionEnd\n";
+
 BlockCountOptions compute_options() {
   BlockCountOptions options;
   options.address.push_constant_offset = 16;
@@ -97,14 +100,28 @@ size_t count_of(const std::string& text, std::string_view part) {
   return count;
 }
 
-TEST(BlockCount, the_flush_stands_before_every_return_of_the_entry_point) {
+TEST(BlockCount, one_flush_stands_behind_all_returns_of_the_entry_point) {
   const std::string text =
       instrumented(header(kCompute) + kTypes + kEarlyReturn, compute_options());
-  // %early counts itself in a flag, and leaves; %rest just leaves.
+  // %early counts itself in a flag.
   EXPECT_THAT(text, testing::ContainsRegex("OpBitwiseOr %uint %[0-9]+ %uint_1\n"
                                            " *OpStore %[0-9]+ %[0-9]+\n"
-                                           " *%[0-9]+ = OpFunctionCall %void %tally_flush\n"
                                            " *OpReturn\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("%tally_main = OpFunction .*\n"
+                                           ".*OpLabel\n"
+                                           ".*OpFunctionCall %void %[0-9]+\n"
+                                           ".*OpFunctionCall %void %tally_flush\n"
+                                           " *OpReturn\n"));
+  EXPECT_THAT(text, HasSubstr("OpEntryPoint GLCompute %tally_main \"main\""));
+  EXPECT_THAT(text, HasSubstr("OpExecutionMode %tally_main LocalSize 4 1 1"));
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 1u);
+}
+
+TEST(BlockCount, the_flush_stands_before_every_return_where_that_is_asked_for) {
+  BlockCountOptions options = compute_options();
+  options.single_exit = false;
+  const std::string text = instrumented(header(kCompute) + kTypes + kEarlyReturn, options);
+  EXPECT_THAT(text, testing::ContainsRegex("OpFunctionCall %void %tally_flush\n *OpReturn\n"));
   EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 2u);
 }
 
@@ -118,25 +135,35 @@ TEST(BlockCount, the_rarer_side_of_an_early_return_is_counted) {
   EXPECT_EQ(result.plan.derive(counters).executions, (std::vector<uint64_t>{10, 3, 7}));
 }
 
-TEST(BlockCount, invocations_that_the_host_knows_are_not_counted) {
+// No invocation but the first adds where nothing else is to be counted.
+TEST(BlockCount, the_first_invocation_counts_a_whole_dispatch) {
   BlockCountOptions options = compute_options();
-  options.entry_count_known = true;
-  const auto result = instrument(assemble(header(kCompute) + kTypes + kEarlyReturn), options);
-  EXPECT_TRUE(result.plan.needs_entry_count);
-  const std::vector<uint64_t> counters{3};
-  EXPECT_EQ(result.plan.derive(counters, 10).executions, (std::vector<uint64_t>{10, 3, 7}));
+  options.whole_dispatches = true;
+  const auto result = instrument(assemble(header(kCompute) + kTypes + kStraight), options);
+  const std::string text = disassemble(result.words);
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_count_dispatch"), 1u);
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 0u);
+  EXPECT_THAT(text, HasSubstr("BuiltIn NumWorkgroups"));
+  EXPECT_EQ(result.plan.counter_count, 1u);
+  EXPECT_EQ(result.plan.derive(std::vector<uint64_t>{42}).executions, std::vector<uint64_t>{42});
 }
 
-TEST(BlockCount, a_module_with_nothing_to_count_stays_as_it_is) {
+// The order of counters: that of the dispatch is the last.
+TEST(BlockCount, blocks_are_derived_from_the_count_of_a_dispatch) {
   BlockCountOptions options = compute_options();
-  options.entry_count_known = true;
-  const auto words = assemble(header(kCompute) + kTypes +
-                              "%main = OpFunction %void None %fn\n%start = OpLabel\nOpReturn\n"
-                              "OpFunctionEnd\n");
-  const auto result = instrument(words, options);
-  EXPECT_EQ(result.words, words);
-  EXPECT_FALSE(result.first_counter_spec_id.has_value());
-  EXPECT_EQ(result.plan.derive({}, 42).executions, std::vector<uint64_t>{42});
+  options.whole_dispatches = true;
+  const auto result = instrument(assemble(header(kCompute) + kTypes + kEarlyReturn), options);
+  EXPECT_EQ(result.plan.counter_count, 2u);
+  EXPECT_EQ(result.plan.derive(std::vector<uint64_t>{3, 10}).executions,
+            (std::vector<uint64_t>{10, 3, 7}));
+}
+
+TEST(BlockCount, only_private_counts_of_compute_shaders_know_a_whole_dispatch) {
+  BlockCountOptions options = compute_options();
+  options.whole_dispatches = true;
+  options.counting = Counting::Subgroup;
+  EXPECT_EQ(count_of(instrumented(header(kCompute) + kTypes + kStraight, options), "NumWorkgroups"),
+            0u);
 }
 
 TEST(BlockCount, identity_changes_no_byte) {

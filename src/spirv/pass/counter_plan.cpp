@@ -7,13 +7,10 @@ namespace {
 
 class Values {
  public:
-  Values(const CounterPlan& plan, uint64_t entry_count) : plan_(plan), entry_count_(entry_count) {}
+  explicit Values(const CounterPlan& plan) : plan_(plan) {}
 
   void push(uint64_t value) { values_.push_back(value); }
-  uint64_t of(uint32_t value) const {
-    if (value == CounterPlan::kEntryCount) return entry_count_;
-    return value < values_.size() ? values_[value] : 0;
-  }
+  uint64_t of(uint32_t value) const { return value < values_.size() ? values_[value] : 0; }
   uint64_t of(CounterPlan::Sum sum) const {
     uint64_t total = 0;
     for (uint32_t i = sum.begin; i < sum.end; ++i) {
@@ -25,12 +22,11 @@ class Values {
 
  private:
   const CounterPlan& plan_;
-  uint64_t entry_count_;
   std::vector<uint64_t> values_;
 };
 
-Values evaluate(const CounterPlan& plan, std::span<const uint64_t> counters, uint64_t entry_count) {
-  Values values(plan, entry_count);
+Values evaluate(const CounterPlan& plan, std::span<const uint64_t> counters) {
+  Values values(plan);
   for (uint32_t i = 0; i < plan.counter_count; ++i) {
     values.push(i < counters.size() ? counters[i] : 0);
   }
@@ -40,8 +36,8 @@ Values evaluate(const CounterPlan& plan, std::span<const uint64_t> counters, uin
 
 }  // namespace
 
-BlockCounts CounterPlan::derive(std::span<const uint64_t> counters, uint64_t entry_count) const {
-  const Values values = evaluate(*this, counters, entry_count);
+BlockCounts CounterPlan::derive(std::span<const uint64_t> counters) const {
+  const Values values = evaluate(*this, counters);
   BlockCounts counts;
   counts.executions.reserve(block_count);
   for (const uint32_t value : block_values) counts.executions.push_back(values.of(value));
@@ -68,9 +64,8 @@ std::vector<std::vector<uint32_t>> CounterPlan::factors() const {
   return all;
 }
 
-std::vector<std::string> CounterPlan::verify(std::span<const uint64_t> counters,
-                                             uint64_t entry_count) const {
-  const Values values = evaluate(*this, counters, entry_count);
+std::vector<std::string> CounterPlan::verify(std::span<const uint64_t> counters) const {
+  const Values values = evaluate(*this, counters);
   std::vector<std::string> findings;
   for (const auto& balance : balances) {
     const uint64_t in = values.of(balance.inflow);

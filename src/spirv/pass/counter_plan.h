@@ -22,9 +22,8 @@ struct BlockCounts {
 };
 
 struct CounterPlan {
-  static constexpr uint32_t kZero = ~0u;        // a value that is always 0
-  static constexpr uint32_t kEntryCount = ~1u;  // the invocations, which the host knows
-  static constexpr uint32_t kStreams = 4;       // at most, of vertices
+  static constexpr uint32_t kZero = ~0u;   // a value that is always 0
+  static constexpr uint32_t kStreams = 4;  // at most, of vertices
 
   // A sum of values, as positions in CounterPlan::terms.
   struct Sum {
@@ -45,7 +44,6 @@ struct CounterPlan {
   uint32_t counters_per_shard = 0;  // stride of a shard, a multiple of probe::kStrideGranularity
   uint32_t counter_count = 0;       // counters in use, those of subgroups included
   uint32_t block_count = 0;
-  bool needs_entry_count = false;           // derive() and verify() need the number of invocations
   std::vector<Sum> derived;                 // value counter_count + i
   std::vector<uint32_t> block_values;       // value of each block's executions
   std::vector<uint32_t> subgroup_counters;  // counter of each block's subgroups, or kZero; or empty
@@ -56,18 +54,17 @@ struct CounterPlan {
   std::vector<Term> terms;
 
   // `counters` holds the sum over the shards of each counter (probe::sum_shards); at least
-  // counter_count of them. `entry_count` is used only if needs_entry_count.
-  BlockCounts derive(std::span<const uint64_t> counters, uint64_t entry_count = 0) const;
+  // counter_count of them.
+  BlockCounts derive(std::span<const uint64_t> counters) const;
 
   // Each value as a sum of factors times counters: factors()[value][counter], modulo 2^32 (so -1 is
-  // 2^32 - 1). Only where the entry count is not needed.
+  // 2^32 - 1).
   std::vector<std::vector<uint32_t>> factors() const;
 
   // The debug mode: one line for each place where what flows in does not flow out (placement
   // Every), and for each block whose count came out above 2^63, as a negative difference does (any
   // placement).
-  std::vector<std::string> verify(std::span<const uint64_t> counters,
-                                  uint64_t entry_count = 0) const;
+  std::vector<std::string> verify(std::span<const uint64_t> counters) const;
 };
 
 }  // namespace tally::spirv

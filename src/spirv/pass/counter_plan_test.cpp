@@ -26,15 +26,6 @@ TEST(CounterPlan, derived_blocks_follow_in_order) {
   EXPECT_TRUE(diamond().derive(counters).subgroups.empty());
 }
 
-TEST(CounterPlan, the_entry_count_comes_from_the_host) {
-  CounterPlan plan = diamond();
-  plan.needs_entry_count = true;
-  plan.terms[0].value = CounterPlan::kEntryCount;
-  plan.block_values[0] = CounterPlan::kEntryCount;
-  const std::array<uint64_t, 2> counters{0, 3};
-  EXPECT_EQ(plan.derive(counters, 20).executions, (std::vector<uint64_t>{20, 17, 3, 20, 0}));
-}
-
 TEST(CounterPlan, counts_beyond_32_bits_are_derived_exactly) {
   const std::array<uint64_t, 2> counters{(uint64_t{1} << 62) + 5, uint64_t{1} << 62};
   EXPECT_EQ(diamond().derive(counters).executions[1], 5u);

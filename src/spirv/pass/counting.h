@@ -3,20 +3,25 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/context.h"
 #include "spirv/pass/record_writer.h"
+#include "spirv/pass/trip_counts.h"
 
 namespace tally::spirv {
 
 struct Counter {
-  enum class What { Executions, Subgroups, Outputs };
+  // Dispatches: the invocations of a whole dispatch at once; the last of all counters.
+  enum class What { Executions, Subgroups, Outputs, Dispatches };
   uint32_t segment;  // index into the graph's segments
   What what = What::Executions;
-  uint32_t stream = 0;  // of outputs
+  uint32_t insert_at = 0;         // the instruction before which the code that counts stands
+  std::optional<TripCount> trip;  // added up behind a loop, not in the segment
+  uint32_t stream = 0;            // of outputs
 };
 
 // Counters on segments, and how the host gets from these to blocks.
@@ -25,8 +30,9 @@ struct CounterPlacement {
   CounterPlan plan;
 };
 // `output_streams`: those whose outputs are counted.
-CounterPlacement place_counters(const SegmentGraph& graph, const BlockCountOptions& options,
-                                bool count_subgroups, std::vector<uint32_t> output_streams);
+CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
+                                const BlockCountOptions& options, bool count_subgroups,
+                                std::vector<uint32_t> output_streams);
 
 // The shared tools of one instrumented module.
 struct CountingTools {

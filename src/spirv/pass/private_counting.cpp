@@ -6,6 +6,7 @@
 // - All others are 32-bit variables.
 #include <optional>
 
+#include "spirv/pass/dispatch_counting.h"
 #include "spirv/pass/flush_code.h"
 #include "spirv/pass/output_counting.h"
 
@@ -24,13 +25,20 @@ class PrivateCounting : public CounterCode {
         u32_(editor().type_int(32)),
         zero_(editor().constant_u32(0)),
         flush_(editor().new_id()) {
-    for (const Counter& counter : counters) add_slot(counter);
+    for (const Counter& counter : counters) {
+      counters_.push_back(counter);
+      if (counter.what != Counter::What::Dispatches) add_slot(counter);
+    }
   }
 
   void count(Code& code, uint32_t counter) override {
+    if (counters_[counter].what == Counter::What::Dispatches) {
+      code.call(editor().type_void(), make_dispatch_function(tools_, counter));
+      return;
+    }
     const PrivateSlot& slot = slots_[counter];
     if (slot.kind == PrivateSlot::Kind::EveryInvocation) return;
-    if (what_[counter] == Counter::What::Outputs) {
+    if (counters_[counter].what == Counter::What::Outputs) {
       if (counter == first_output_) outputs_->begin(code);
       return;
     }
@@ -41,15 +49,14 @@ class PrivateCounting : public CounterCode {
       const uint32_t bit = editor().constant_u32(1u << slot.bit);
       value = code.emit(Op::OpBitwiseOr, u32_, {old, bit});
     } else {
-      const uint32_t one = editor().constant_u32(1);
-      value = code.emit(Op::OpIAdd, u32_,
-                        {old, what_[counter] == Counter::What::Subgroups ? is_first(code) : one});
+      value = code.emit(Op::OpIAdd, u32_, {old, executions(code, counters_[counter])});
     }
     code.store(variable, value);
   }
 
   void leave(Code& code, const WayOut& way) override {
     if (outputs_) outputs_->leave(code, way);
+    if (slots_.empty()) return;
     code.call(editor().type_void(), flush_);
     if (way.kind != WayOut::Kind::MayEnd) return;
     // The invocation may go on, and flush again.
@@ -58,6 +65,7 @@ class PrivateCounting : public CounterCode {
 
   void finish() override {
     if (outputs_) outputs_->insert();
+    if (slots_.empty()) return;
     const uint32_t none = editor().type_void();
     editor().name(flush_, "tally.flush");
     Code code = editor().new_code();
@@ -94,7 +102,6 @@ class PrivateCounting : public CounterCode {
       outputs_->add_stream(counter.stream, variables_[slot.variable]);
     }
     slots_.push_back(slot);
-    what_.push_back(counter.what);
   }
 
   bool may_flush_twice() const {
@@ -110,6 +117,23 @@ class PrivateCounting : public CounterCode {
     editor().add_to_interface(tools_.context.entry, variable);
     variables_.push_back(variable);
     return variables_.size() - 1;
+  }
+
+  // What a variable is increased by.
+  uint32_t executions(Code& code, const Counter& counter) {
+    if (counter.trip) return trips(code, *counter.trip);
+    if (counter.what == Counter::What::Subgroups) return is_first(code);
+    return editor().constant_u32(1);
+  }
+
+  uint32_t trips(Code& code, const TripCount& trip) {
+    const uint32_t last = trip.in_memory ? code.load(trip.type, trip.value) : trip.value;
+    uint32_t count = code.emit(Op::OpISub, u32_, {last, trip.first});
+    if (trip.inverse != 1) {
+      count = code.emit(Op::OpIMul, u32_, {count, editor().constant_u32(trip.inverse)});
+    }
+    if (trip.in_memory) return count;
+    return code.emit(Op::OpIAdd, u32_, {count, editor().constant_u32(1)});
   }
 
   SubgroupCode subgroup() const { return SubgroupCode(editor()); }
@@ -138,9 +162,9 @@ class PrivateCounting : public CounterCode {
   CountingTools tools_;
   uint32_t u32_, zero_;
   uint32_t flush_;
-  uint32_t first_lane_ = 0;          // the function, if it is needed
-  std::vector<PrivateSlot> slots_;   // by counter
-  std::vector<Counter::What> what_;  // by counter
+  uint32_t first_lane_ = 0;         // the function, if it is needed
+  std::vector<PrivateSlot> slots_;  // by counter, but for that of dispatches
+  std::vector<Counter> counters_;
   std::vector<uint32_t> variables_;  // all
   std::optional<OutputCounting> outputs_;
   size_t first_output_ = 0;

@@ -83,6 +83,21 @@ void RecordWriter::add(Code& code, uint32_t shard_address, uint32_t counter, uin
   code.call(editor_.type_void(), add_function_, {shard_address, counter, value});
 }
 
+void RecordWriter::add_wide(Code& code, uint32_t shard_address, uint32_t counter, uint32_t low,
+                            uint32_t high) {
+  const uint32_t pointer = code.emit(Op::OpBitcast, counters_pointer_type_, {shard_address});
+  const uint32_t index = editor_.constant_u32(counter);
+  if (context_.use_int64) {
+    const uint32_t words = code.emit(Op::OpCompositeConstruct, uvec2_, {low, high});
+    const uint32_t wide = code.emit(Op::OpBitcast, counter_type_, {words});
+    emit_atomic_add(code, counter_type_, counter_pointer(code, pointer, index), wide);
+  } else {
+    emit_add_32(code, pointer, index, low);
+    emit_atomic_add(code, u32_,
+                    counter_pointer(code, pointer, editor_.constant_u32(2 * counter + 1)), high);
+  }
+}
+
 // void add(uvec2 shard, uint counter, uint value) { if (value != 0) shard->c[counter] += value; }
 void RecordWriter::make_add_function() {
   static_assert(probe::kCounterBytes == 8);
@@ -119,28 +134,27 @@ uint32_t RecordWriter::emit_atomic_add(Code& code, uint32_t type, uint32_t point
                     editor_.constant_u32(word(spv::MemorySemanticsMask::MaskNone)), value});
 }
 
+uint32_t RecordWriter::counter_pointer(Code& code, uint32_t pointer, uint32_t index) {
+  const uint32_t type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
+  return code.access_chain(type, pointer, {editor_.constant_u32(0), index});
+}
+
 void RecordWriter::emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
-  const uint32_t pointer_type =
-      editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
-  const uint32_t target =
-      code.access_chain(pointer_type, pointer, {editor_.constant_u32(0), counter});
+  const uint32_t target = counter_pointer(code, pointer, counter);
   const uint32_t wide = code.emit(Op::OpUConvert, counter_type_, {value});
   emit_atomic_add(code, counter_type_, target, wide);
 }
 
 void RecordWriter::emit_add_32(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
-  const uint32_t pointer_type =
-      editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
-  const uint32_t zero = editor_.constant_u32(0);
   const uint32_t one = editor_.constant_u32(1);
   const uint32_t low_index = code.emit(Op::OpShiftLeftLogical, u32_, {counter, one});
-  const uint32_t low = code.access_chain(pointer_type, pointer, {zero, low_index});
+  const uint32_t low = counter_pointer(code, pointer, low_index);
   const uint32_t old = emit_atomic_add(code, u32_, low, value);
   const uint32_t sum = code.emit(Op::OpIAdd, u32_, {old, value});
   const uint32_t overflows = code.emit(Op::OpULessThan, boolean_, {sum, old});
   code.if_then(overflows, [&] {
     const uint32_t high_index = code.emit(Op::OpBitwiseOr, u32_, {low_index, one});
-    const uint32_t high = code.access_chain(pointer_type, pointer, {zero, high_index});
+    const uint32_t high = counter_pointer(code, pointer, high_index);
     emit_atomic_add(code, u32_, high, one);
   });
 }

@@ -25,11 +25,16 @@ class RecordWriter {
   // Adds a 32-bit value, if it is not 0, to a counter.
   void add(Code& code, uint32_t shard_address, uint32_t counter, uint32_t value);
 
+  // Adds two 32-bit words, in one invocation of few.
+  void add_wide(Code& code, uint32_t shard_address, uint32_t counter, uint32_t low, uint32_t high);
+
   uint32_t first_counter_spec_id() const { return first_counter_.spec_id; }
 
  private:
   void make_counters_type();
   void make_add_function();
+  // One of the words of a shard.
+  uint32_t counter_pointer(Code& code, uint32_t pointer, uint32_t index);
   void emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void emit_add_32(Code& code, uint32_t pointer, uint32_t counter, uint32_t value);
   uint32_t emit_atomic_add(Code& code, uint32_t type, uint32_t pointer, uint32_t value);

@@ -52,8 +52,8 @@ Status RegionCounting::plan() {
   if (!map) return map.error();
   BlockCountOptions options = context_.options;
   options.placement = Placement::Minimal;
-  options.entry_count_known = false;
-  CounterPlacement placed = place_counters(context_.graph, options, false, {});
+  options.trip_counts = false;
+  CounterPlacement placed = place_counters(context_.module(), context_.graph, options, false, {});
   counters_ = std::move(placed.counters);
   for (const Counter& counter : counters_) {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;
