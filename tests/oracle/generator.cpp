@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <random>
 
 namespace tally::test {
@@ -35,10 +36,10 @@ class Generator {
   struct Place {
     int depth = 0;
     uint32_t function = 0;
-    std::string break_to;     // innermost loop's merge block; empty outside of loops
-    std::string continue_to;  // and its continue target
-    std::string switch_end;   // innermost switch's merge, if no loop is inside of it
-    bool in_continue = false;
+    std::string break_to;       // innermost loop's merge block; empty outside of loops
+    std::string continue_to;    // and its continue target
+    std::string switch_end;     // innermost switch's merge, if no loop is inside of it
+    std::string hits;           // a number that blocks of a loop may step, or empty
     uint32_t loops_before = 0;  // loops made before the innermost loop's body
   };
 
@@ -110,7 +111,7 @@ class Generator {
       case 4:
         return leave(place);
       case 5:
-        return demote(place);
+        return demote();
       case 6:
       case 7:
       case 8:
@@ -125,6 +126,7 @@ class Generator {
   }
 
   bool statements(const Place& place) {
+    hit(place);
     for (uint32_t i = 1 + pick(3); i > 0; --i) {
       if (!statement(place)) return false;
     }
@@ -149,8 +151,8 @@ class Generator {
     return true;
   }
 
-  bool demote(const Place& place) {
-    if (!fragment_ || place.in_continue || pick(2) == 0) {
+  bool demote() {
+    if (!fragment_ || pick(2) == 0) {
       arithmetic();
       return true;
     }
@@ -160,7 +162,7 @@ class Generator {
 
   // Breaks, continues, returns, kills: only within selections, so that something is left to do.
   bool leave(const Place& place) {
-    if (place.depth == 0 || place.in_continue) {
+    if (place.depth == 0) {
       arithmetic();
       return true;
     }
@@ -272,30 +274,166 @@ class Generator {
     return count;
   }
 
-  // A counter that no statement touches bounds every loop, and fuel all loops of an invocation:
-  // what is below zero is a large number.
+  // --- loops
+
+  // The number that a loop steps: where it begins, by what it goes up or down, and until when the
+  // loop goes on. It stands in a variable or, from the loop's header on, in an OpPhi.
+  struct Number {
+    std::string variable;      // or empty
+    std::string now, stepped;  // ids of the phi and of what it becomes
+    std::string type, first, step, operation, compare, bound;
+    bool step_first = false;
+  };
+
+  std::string typed_constant(const std::string& type, uint32_t value) {
+    if (type == "%uint") return constant(value);
+    const std::string id = fresh("k");
+    constants_ += fmt::format("{} = OpConstant %int {}\n", id, static_cast<int32_t>(value));
+    return id;
+  }
+
+  uint32_t first_value() {
+    constexpr uint32_t kSigned = 0x80000000u;
+    switch (pick(5)) {
+      case 0:
+        return 0u - pick(12);  // about to wrap
+      case 1:
+        return kSigned - 6 + pick(12);
+      case 2:
+        return pick(90000);
+      default:
+        return pick(3);
+    }
+  }
+
+  // What holds from the first value until `trips` steps later, and no longer.
+  const char* comparison(uint32_t first, uint32_t step, uint32_t trips) {
+    const auto last = static_cast<int64_t>(static_cast<int32_t>(step)) * trips;
+    const int64_t end = int64_t{first} + last;
+    const int64_t signed_end = int64_t{static_cast<int32_t>(first)} + last;
+    const bool up = static_cast<int32_t>(step) > 0;
+    switch (pick(3)) {
+      case 0:
+        if (end != static_cast<uint32_t>(end)) break;
+        return up ? "OpULessThan" : "OpUGreaterThan";
+      case 1:
+        if (signed_end != static_cast<int32_t>(signed_end)) break;
+        return up ? "OpSLessThan" : "OpSGreaterThan";
+      default:
+        break;
+    }
+    return "OpINotEqual";
+  }
+
+  Number new_number() {
+    static constexpr uint32_t kSteps[] = {1, 1, 1, 3, 5, 7, 2, 1001, ~0u, ~0u, 0u - 3, 0u - 4};
+    Number number;
+    const uint32_t trips = pick(6), step = kSteps[pick(std::size(kSteps))];
+    const bool subtracts = pick(4) == 0;
+    number.operation = subtracts ? "OpISub" : "OpIAdd";
+    number.step = constant(subtracts ? 0u - step : step);
+    number.step_first = !subtracts && pick(4) == 0;
+    if (const uint32_t way = pick(8); way < 2) {  // begins at what is only known later
+      number.type = "%uint";
+      number.first = way == 0 ? std::string("%spec1") : get();
+      number.bound = let("OpIAdd %uint {} {}", number.first, constant(trips * step));
+      number.compare = "OpINotEqual";
+    } else {
+      number.type = pick(2) ? "%uint" : "%int";
+      const uint32_t first = first_value();
+      number.first = typed_constant(number.type, first);
+      number.bound = typed_constant(number.type, first + trips * step);
+      number.compare = comparison(first, step, trips);
+    }
+    if (pick(3) == 0) {
+      number.now = fresh("i");
+      number.stepped = fresh("i_next");
+    } else {
+      number.variable = new_variable(number.type);
+      line("OpStore {} {}", number.variable, number.first);
+    }
+    return number;
+  }
+
+  std::string new_variable(const std::string& type) {
+    const std::string variable = fresh("n");
+    variables_ += fmt::format("{} = OpVariable %function_{} Function\n", variable, type.substr(1));
+    return variable;
+  }
+
+  void begin_header(const Number& number, const std::string& header, const std::string& back) {
+    const std::string before = current_;
+    line("OpBranch {}", header);
+    label(header);
+    if (!number.variable.empty()) return;
+    line("{} = OpPhi {} {} {} {} {}", number.now, number.type, number.first, before, number.stepped,
+         back);
+  }
+
+  // Steps the number. Fuel bounds all loops of an invocation: what is below zero is a large number.
+  std::string step(const Number& number) {
+    std::string now = number.now, stepped = number.stepped;
+    if (!number.variable.empty()) {
+      now = let("OpLoad {} {}", number.type, number.variable);
+      stepped = fresh("t");
+    }
+    line("{} = {} {} {} {}", stepped, number.operation, number.type,
+         number.step_first ? number.step : now, number.step_first ? now : number.step);
+    if (!number.variable.empty()) line("OpStore {} {}", number.variable, stepped);
+    const std::string fuel = let("OpISub %uint {} %c1", let("OpLoad %uint %fuel"));
+    line("OpStore %fuel {}", fuel);
+    return let("OpLogicalAnd %bool {} {}", let("{} %bool {} {}", number.compare, now, number.bound),
+               let("OpULessThan %bool {} %c63", fuel));
+  }
+
+  // A number of the loop that some of its blocks step.
+  void begin_hits(Place& place) {
+    if (pick(2) == 0) return;
+    place.hits = new_variable("%uint");
+    line("OpStore {} {}", place.hits, constant(first_value()));
+  }
+
+  void hit(const Place& place) {
+    if (place.hits.empty() || pick(3) != 0) return;
+    const std::string old = let("OpLoad %uint {}", place.hits);
+    line("OpStore {} {}", place.hits, let("OpIAdd %uint {} {}", old, constant(1 + 2 * pick(9))));
+  }
+
+  void end_loop(const std::string& merge, const Number& number, const std::string& hits) {
+    label(merge);
+    if (!hits.empty()) set(let("OpIAdd %uint {} {}", get(), let("OpLoad %uint {}", hits)));
+    if (number.variable.empty() && pick(2)) {
+      set(let("OpBitwiseXor %uint {} {}", get(), number.now));
+    }
+  }
+
   bool loop(const Place& place) {
-    const std::string counter = fresh("n");
-    variables_ += fmt::format("{} = OpVariable %function_uint Function\n", counter);
+    Place inner = inside(place);
+    const Number number = new_number();
+    begin_hits(inner);
     const std::string header = fresh("loop"), merge = fresh("after"), next = fresh("next");
     ++loops_made_;
-    const std::string trips = constant(1 + pick(5));
-    line("OpStore {} {}", counter, constant(0));
-    line("OpBranch {}", header);
     if (pick(5) == 0) {  // a block that loops to itself
-      label(header);
+      begin_header(number, header, header);
       arithmetic();
-      const std::string more = count_up(counter, trips);
+      hit(inner);
+      const std::string more = step(number);
       line("OpLoopMerge {} {} None", merge, header);
       line("OpBranchConditional {} {} {}", more, header, merge);
-      label(merge);
-      return true;
+    } else {
+      loop_of_blocks(inner, number, header, merge, next);
     }
+    end_loop(merge, number, inner.hits);
+    return true;
+  }
+
+  void loop_of_blocks(Place& inner, const Number& number, const std::string& header,
+                      const std::string& merge, const std::string& next) {
     const std::string first = fresh("body");
-    label(header);
+    begin_header(number, header, next);
     const bool tests_first = pick(2) == 0;
     std::string more;
-    if (tests_first) more = count_up(counter, trips);
+    if (tests_first) more = step(number);
     line("OpLoopMerge {} {} None", merge, next);
     if (tests_first) {
       line("OpBranchConditional {} {} {}", more, first, merge);
@@ -303,34 +441,19 @@ class Generator {
       line("OpBranch {}", first);
     }
     label(first);
-    Place inner = inside(place);
     inner.break_to = merge;
     inner.continue_to = next;
     inner.switch_end.clear();
     inner.loops_before = loops_made_;
     if (statements(inner)) line("OpBranch {}", next);
     label(next);
-    inner.in_continue = true;
-    inner.depth = kMaxDepth;
-    inner.break_to.clear();
-    inner.continue_to.clear();
     if (pick(2)) arithmetic();
+    hit(inner);
     if (tests_first) {
       line("OpBranch {}", header);
     } else {
-      line("OpBranchConditional {} {} {}", count_up(counter, trips), header, merge);
+      line("OpBranchConditional {} {} {}", step(number), header, merge);
     }
-    label(merge);
-    return true;
-  }
-
-  std::string count_up(const std::string& counter, const std::string& trips) {
-    const std::string old = let("OpLoad %uint {}", counter);
-    line("OpStore {} {}", counter, let("OpIAdd %uint {} %c1", old));
-    const std::string fuel = let("OpISub %uint {} %c1", let("OpLoad %uint %fuel"));
-    line("OpStore %fuel {}", fuel);
-    return let("OpLogicalAnd %bool {} {}", let("OpULessThan %bool {} {}", old, trips),
-               let("OpULessThan %bool {} %c63", fuel));
   }
 
   // --- functions
@@ -430,9 +553,10 @@ class Generator {
   std::string globals() const {
     std::string text =
         "OpDecorate %spec0 SpecId 10\nOpDecorate %spec1 SpecId 11\n"
-        "%void = OpTypeVoid\n%bool = OpTypeBool\n%uint = OpTypeInt 32 0\n"
+        "%void = OpTypeVoid\n%bool = OpTypeBool\n%uint = OpTypeInt 32 0\n%int = OpTypeInt 32 1\n"
         "%void_function = OpTypeFunction %void\n%uint_function = OpTypeFunction %uint %uint\n"
         "%function_uint = OpTypePointer Function %uint\n"
+        "%function_int = OpTypePointer Function %int\n"
         "%private_uint = OpTypePointer Private %uint\n%id = OpVariable %private_uint Private\n"
         "%fuel = OpVariable %private_uint Private\n"
         "%spec0 = OpSpecConstant %uint 3\n%spec1 = OpSpecConstant %uint 4\n"

@@ -10,6 +10,7 @@
 #include "oracle/interpreter.h"
 #include "pass/gpu_run.h"
 #include "spirv/cfg.h"
+#include "spirv/pass/trip_counts.h"
 #include "support/spirv.h"
 
 namespace tally::test {
@@ -74,6 +75,7 @@ class Finder {
 
   std::map<std::string, bool> find() {
     find_instructions();
+    find_trips();
     for (size_t f = 0; f < code_.cfgs.size(); ++f) {
       for (uint32_t block = 0; block < code_.cfgs[f].blocks().size(); ++block) {
         find_at(code_.cfgs[f], block);
@@ -113,6 +115,10 @@ class Finder {
         case Op::OpUnreachable:
           see("merge block that nothing reaches");
           break;
+        case Op::OpSLessThan:
+        case Op::OpSGreaterThan:
+          see("comparison of signed numbers");
+          break;
         case Op::OpBranchConditional:
           find_condition(*code_.module.definition(instruction.operand(0)));
           break;
@@ -125,6 +131,17 @@ class Finder {
   void find_condition(const Instruction& condition) {
     if (condition.operand_count() > 0 && opcode_of(condition.operand(0)) == Op::OpSpecConstant) {
       see("condition of a specialization constant");
+    }
+  }
+
+  // Loops of which the pass is told how often they ran.
+  void find_trips() {
+    const auto graph = spirv::SegmentGraph::build(code_.module, code_.module.entry_points()[0]);
+    if (!graph) throw std::runtime_error(graph.error().message);
+    for (const spirv::TripCount& trip : spirv::find_trip_counts(code_.module, *graph)) {
+      see(trip.in_memory ? "variable that counts a loop" : "phi that counts a loop");
+      if (trip.inverse + 1 > 2) see("step that is not 1");
+      if (opcode_of(trip.first) == Op::OpSpecConstant) see("first value that is specialized");
     }
   }
 
@@ -224,6 +241,11 @@ const char* const kShapes[] = {"selection in a selection",
                                "loop with several continues",
                                "switch that falls through",
                                "switch with several literals for a target",
+                               "variable that counts a loop",
+                               "phi that counts a loop",
+                               "step that is not 1",
+                               "first value that is specialized",
+                               "comparison of signed numbers",
                                "early return",
                                "call",
                                "phi",

@@ -57,7 +57,8 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.count_outputs = creation.emulated_queries().counts_shaders();
   // A processor runs what it branches around, lane by lane, and has few cores that could collide.
   const bool is_cpu = gpu.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  result.whole_dispatches = options.whole_dispatches.value_or(!is_cpu);
+  result.whole_dispatches = options.whole_dispatches == WholeDispatches::Always ||
+                            (options.whole_dispatches == WholeDispatches::Auto && !is_cpu);
   result.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.regions = region_options(gpu);
   result.validate = options.validate_spirv;

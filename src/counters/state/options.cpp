@@ -100,8 +100,10 @@ Options parse_options(const Settings& settings) {
                                                  : probe::kMaxShardsLog2;
   options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
   options.whole_dispatches =
-      choose<std::optional<bool>>(settings, "whole_dispatches", std::nullopt,
-                                  {{"auto", std::nullopt}, {"always", true}, {"never", false}});
+      choose<WholeDispatches>(settings, "whole_dispatches", options.whole_dispatches,
+                              {{"auto", WholeDispatches::Auto},
+                               {"always", WholeDispatches::Always},
+                               {"never", WholeDispatches::Never}});
   options.validate_spirv = settings.flag("validate_spirv", options.validate_spirv);
   options.emulate_queries = parse_forced_queries(settings);
   options.verify_counts = settings.flag("verify_counts", options.verify_counts);
