@@ -1,7 +1,7 @@
 // Random structured SPIR-V programs: nested selections, switches that fall through, loops with
-// several exits and continues, calls, early returns, kills, terminations, demotions, phis,
-// specialization constants, and conditions that lanes of a subgroup answer differently. Every
-// program ends.
+// several exits and continues, whose numbers begin anywhere and are stepped by anything, calls,
+// early returns, kills, terminations, demotions, phis, specialization constants, and conditions
+// that lanes of a subgroup answer differently. Every program ends.
 //
 // A compute program reads nothing and writes values[gl_GlobalInvocationID.x]; a fragment program
 // computes from gl_FragCoord and writes its colour, a byte a channel; a vertex program is a compute
