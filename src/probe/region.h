@@ -29,6 +29,10 @@ inline constexpr uint32_t kRegionAccumulators = 32;
 inline constexpr uint32_t kRegionAccumulatorBytes = kRegionAccumulators * 4;
 inline constexpr uint64_t kRegionBlockAlignment = 256;
 
+// Two numbers of 16 bits in a word, the first in its lower half: old llvmpipe loads memory lane by
+// lane, so that each word that all fragments load costs much.
+constexpr uint32_t region_pair(uint32_t first, uint32_t second) { return first | second << 16; }
+
 struct RegionHeader {
   uint32_t block_low = 0, block_high = 0;  // device address
   uint32_t draw = ~0u;                     // number of the draw
@@ -38,19 +42,19 @@ struct RegionHeader {
 struct RegionBlock {
   RegionHeader header;                                   // of itself
   uint32_t accumulators_low = 0, accumulators_high = 0;  // device address
-  uint32_t wanted = 0;                       // bit i: accumulator i is wanted; 0: count nothing
-  uint32_t width_log2 = 0, height_log2 = 0;  // of a region, in pixels
-  uint32_t offset_x = 0, offset_y = 0;       // of the render area, where region 0 begins
-  uint32_t columns = 0, rows = 0;            // regions
-  uint32_t layers = 0;                       // or views
-  uint32_t multiview = 0;                    // 1: the layer is the view index
-  uint32_t counter_count = 0;                // enabled by the application
+  uint32_t wanted = 0;         // bit i: accumulator i is wanted; 0: count nothing
+  uint32_t size_log2 = 0;      // pair: width and height of a region, in pixels
+  uint32_t offset = 0;         // pair: of the render area, where region 0 begins
+  uint32_t regions = 0;        // pair: columns and rows
+  uint32_t layers = 0;         // or views
+  uint32_t multiview = 0;      // 1: the layer is the view index
+  uint32_t counter_count = 0;  // enabled by the application
   uint32_t subgroup_size = 0;
-  uint32_t region_bytes = 0, row_bytes = 0;          // in the application's memory
-  uint32_t primitive_limit = 0;                      // of a region, at most half of its slots
-  uint32_t primitives_low = 0, primitives_high = 0;  // device address of the tables
+  uint32_t region_bytes = 0, row_bytes = 0;  // in the application's memory
+  uint32_t primitive_limit = 0;              // of a region, at most half of its slots
   uint32_t primitive_slots_log2 = 0;
-  uint32_t reserved[5] = {};
+  uint32_t primitives_low = 0, primitives_high = 0;  // device address of the tables
+  uint32_t reserved[8] = {};
 };
 
 enum class RegionWord : uint32_t {
@@ -61,18 +65,15 @@ enum class RegionWord : uint32_t {
   AccumulatorsLow,
   AccumulatorsHigh,
   Wanted,
-  WidthLog2,
-  HeightLog2,
-  OffsetX,
-  OffsetY,
-  Columns,
-  Rows,
+  SizeLog2,
+  Offset,
+  Regions,
   Layers,
   Multiview,
-  PrimitiveLimit = 19,
+  PrimitiveLimit = 16,
+  PrimitiveSlotsLog2,
   PrimitivesLow,
   PrimitivesHigh,
-  PrimitiveSlotsLog2,
 };
 
 inline constexpr uint32_t kRegionBlockWords = 28;
@@ -83,6 +84,7 @@ static_assert(sizeof(RegionBlock) == kRegionBlockWords * 4);
 static_assert(offsetof(RegionBlock, wanted) == 4 * static_cast<uint32_t>(RegionWord::Wanted));
 static_assert(offsetof(RegionBlock, primitives_low) ==
               4 * static_cast<uint32_t>(RegionWord::PrimitivesLow));
+static_assert(offsetof(RegionBlock, primitives_low) % 8 == 0, "a uvec2 of GLSL");
 static_assert(offsetof(RegionBlock, multiview) == 4 * static_cast<uint32_t>(RegionWord::Multiview));
 
 // Bytes of a block with `layers` addresses.

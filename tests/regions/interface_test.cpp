@@ -204,6 +204,16 @@ TEST_F(RegionRules, an_unknown_counter_reads_zero) {
   values->expect_layout();
 }
 
+// Nobody above a driver can order its fragments, and that is said; the counts do not depend on it.
+TEST_F(RegionRules, serialized_regions_have_the_same_counts_and_a_message) {
+  std::unique_ptr<Capture> values;
+  for (int i = 0; i < 2; ++i) {
+    values = capture_with([](BeginInfo& info) { info.serializeRegions = VK_TRUE; });
+  }
+  EXPECT_EQ(values->sum(kInvocations), uint64_t{kExtent.width} * kExtent.height);
+  EXPECT_EQ(std::ranges::count(context().messages(), "TALLY-serialize-regions", &Message::id), 1);
+}
+
 // --- what is left alone
 
 // A dispatch behind the pass finds the pipeline, the constants and the descriptors of before.

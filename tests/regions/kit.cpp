@@ -156,6 +156,23 @@ RectanglePush RegionsTest::whole(const RenderTarget& target, float depth) {
   return {0, 0, width, height, width, height, depth};
 }
 
+void RegionsTest::begin_part(VkCommandBuffer commands, const RenderTarget& target,
+                             VkRenderingFlags flags, const void* next) {
+  VkRenderingAttachmentInfo color = {VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
+  color.imageView = target.color().view();
+  color.imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
+  color.loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
+  color.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+  VkRenderingInfo info = {VK_STRUCTURE_TYPE_RENDERING_INFO, next};
+  info.flags = flags;
+  info.renderArea.extent = target.info().extent;
+  info.layerCount = 1;
+  info.colorAttachmentCount = 1;
+  info.pColorAttachments = &color;
+  vkCmdBeginRendering(commands, &info);
+  target.set_viewport(commands);
+}
+
 void RegionsTest::attachment_barrier(VkCommandBuffer commands) {
   const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
                                    VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};

@@ -120,6 +120,10 @@ class RegionsTest : public testing::Test {
       attachment_barrier(commands);
     });
   }
+  // A part of a dynamic render pass over the target that is suspended or resumed, without the
+  // target's changes of layout, which may not stand between the parts.
+  static void begin_part(VkCommandBuffer commands, const RenderTarget& target,
+                         VkRenderingFlags flags, const void* next);
   // What the specification asks of an application that reads the values on the host.
   static void attachment_barrier(VkCommandBuffer commands);
 

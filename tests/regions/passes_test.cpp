@@ -434,26 +434,7 @@ TEST_F(RegionSecondaries, that_continue_a_pass_count_in_each_that_executes_them)
   expect_rectangle(second, context(), 40, 2);
 }
 
-class RegionSuspension : public RegionPasses {
- protected:
-  // The target's pass, without layout changes, which may not stand between the parts.
-  static void begin_part(VkCommandBuffer commands, const RenderTarget& target,
-                         VkRenderingFlags flags, const void* next) {
-    VkRenderingAttachmentInfo color = {VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
-    color.imageView = target.color().view();
-    color.imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
-    color.loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
-    color.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
-    VkRenderingInfo info = {VK_STRUCTURE_TYPE_RENDERING_INFO, next};
-    info.flags = flags;
-    info.renderArea = kArea;
-    info.layerCount = 1;
-    info.colorAttachmentCount = 1;
-    info.pColorAttachments = &color;
-    vkCmdBeginRendering(commands, &info);
-    target.set_viewport(commands);
-  }
-};
+using RegionSuspension = RegionPasses;
 
 TEST_F(RegionSuspension, in_one_command_buffer_goes_on_counting) {
   const RenderTarget target(context(), {.extent = kExtent});

@@ -151,6 +151,33 @@ TEST_F(RegionPrimitives, a_recording_that_is_submitted_again_gives_the_same) {
 }
 
 // Triangles everywhere, in any order: no more than the draw has, and each in some region.
+// Two command buffers of one pass: their draws have the same ids, and are different ones.
+TEST_F(RegionPrimitives, those_of_a_suspended_pass_are_told_apart_in_all_its_command_buffers) {
+  const Pipeline pipeline = make_cells();
+  const Capture values(context(), {kExtent, {kPrimitives, "fragment_invocations"}});
+  constexpr VkRenderingFlags kParts[] = {VK_RENDERING_SUSPENDING_BIT,
+                                         VK_RENDERING_RESUMING_BIT | VK_RENDERING_SUSPENDING_BIT,
+                                         VK_RENDERING_RESUMING_BIT};
+  std::vector<VkCommandBuffer> parts;
+  for (const VkRenderingFlags flags : kParts) {
+    const VkCommandBuffer commands = parts.emplace_back(context().begin_commands(0));
+    if (parts.size() == 1) {
+      change_layout(commands, target_->color(), VK_IMAGE_LAYOUT_UNDEFINED,
+                    VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    }
+    begin_part(commands, *target_, flags, values.begin_info());
+    draw_cells(commands, pipeline);
+    if (parts.size() == 2) draw_cells(commands, pipeline, 16);
+    vkCmdEndRendering(commands);
+    if (parts.size() == 3) attachment_barrier(commands);
+    check(vkEndCommandBuffer(commands));
+  }
+  for (int i = 0; i < 2; ++i) {
+    context().submit_and_wait(parts);
+    expect_regions(values, [](uint32_t, uint32_t row) { return row == 0 ? 14u : 12u; });
+  }
+}
+
 TEST_F(RegionPrimitives, many_at_once_are_told_apart) {
   target_.reset();
   start({{"region_size", "4096x4096"}, {"region_primitives", "8192"}});

@@ -131,12 +131,10 @@ probe::RegionBlock RegionRequest::block(const Device& device) const {
   const RegionProperties& properties = device.regions()->properties;
   probe::RegionBlock block;
   block.wanted = wanted;
-  block.width_log2 = properties.size.width_log2;
-  block.height_log2 = properties.size.height_log2;
-  block.offset_x = static_cast<uint32_t>(instance.area.offset.x);
-  block.offset_y = static_cast<uint32_t>(instance.area.offset.y);
-  block.columns = columns;
-  block.rows = rows;
+  block.size_log2 = probe::region_pair(properties.size.width_log2, properties.size.height_log2);
+  block.offset = probe::region_pair(static_cast<uint32_t>(instance.area.offset.x),
+                                    static_cast<uint32_t>(instance.area.offset.y));
+  block.regions = probe::region_pair(columns, rows);
   block.layers = instance.layers;
   block.multiview = instance.multiview ? 1 : 0;
   block.counter_count = static_cast<uint32_t>(counters.size());
@@ -163,6 +161,12 @@ std::optional<RegionRequest> check_region_request(
     const RenderPassInstance& instance) {
   const Checker checker(device, commands);
   if (!checker.counts_fit(info, instance)) return std::nullopt;
+  if (info.serializeRegions) {
+    device.messages().notice(
+        "TALLY-serialize-regions", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands),
+        "serializeRegions: regions run in the driver's order and side by side all the same. Counts "
+        "do not depend on it; shader_clock and fragment_subgroups may");
+  }
   RegionRequest request;
   request.instance = instance;
   measure(request, device.regions()->properties, info.counterIndexCount);

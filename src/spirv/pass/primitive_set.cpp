@@ -12,9 +12,9 @@ PrimitiveSet::PrimitiveSet(PassContext& context, Builtins& builtins)
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
       u64_(editor_.type_int(64)),
-      scope_(constant(
-          word(context.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device))),
-      relaxed_(constant(word(spv::MemorySemanticsMask::MaskNone))) {
+      memory_(context),
+      scope_(memory_.scope()),
+      relaxed_(memory_.relaxed()) {
   editor_.add_capability(spv::Capability::Int64);
   editor_.add_capability(spv::Capability::Int64Atomics);
   const uint32_t array = editor_.new_runtime_array(u64_);
@@ -129,9 +129,8 @@ uint32_t PrimitiveSet::claim(Code& code, const Place& place, uint32_t slot, uint
       code.emit(Op::OpAtomicCompareExchange, u64_, {slot, scope_, relaxed_, relaxed_, value, none});
   const uint32_t was_empty = compare(code, Op::OpIEqual, found, none);
   const uint32_t counts = compare(code, Op::OpULessThanEqual, count, place.limit);
-  code.if_then(code.emit(Op::OpLogicalAnd, boolean_, {was_empty, counts}), [&] {
-    code.emit(Op::OpAtomicIAdd, u32_, {place.counter, scope_, relaxed_, constant(1)});
-  });
+  code.if_then(code.emit(Op::OpLogicalAnd, boolean_, {was_empty, counts}),
+               [&] { memory_.add(code, u32_, place.counter, constant(1)); });
   return found;
 }
 

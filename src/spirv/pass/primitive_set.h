@@ -8,6 +8,7 @@
 
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/context.h"
+#include "spirv/pass/physical_memory.h"
 
 namespace tally::spirv {
 
@@ -39,7 +40,9 @@ class PrimitiveSet {
   PassContext& context_;
   Editor& editor_;
   Builtins& builtins_;
-  uint32_t boolean_, u32_, u64_, scope_, relaxed_;
+  uint32_t boolean_, u32_, u64_;
+  PhysicalMemory memory_;
+  uint32_t scope_, relaxed_;
   uint32_t slots_type_;    // pointer to an array of 64-bit slots
   uint32_t slot_pointer_;  // pointer to one
 };

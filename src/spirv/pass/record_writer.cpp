@@ -17,6 +17,7 @@ RecordWriter::RecordWriter(PassContext& context, Builtins& builtins, const Addre
       editor_(context.editor),
       builtins_(builtins),
       words_(words),
+      memory_(context),
       stride_(stride),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
@@ -72,11 +73,8 @@ uint32_t RecordWriter::shard_address(Code& code, uint32_t address_word) {
     counters = code.emit(Op::OpIAdd, u32_, {counters, earlier});
   }
   const uint32_t bytes = code.emit(Op::OpShiftLeftLogical, u32_, {counters, constant(3)});
-  const uint32_t sum = code.emit(Op::OpIAdd, u32_, {record, bytes});
-  const uint32_t overflows = code.emit(Op::OpULessThan, boolean_, {sum, record});
-  const uint32_t carry = code.emit(Op::OpSelect, u32_, {overflows, constant(1), constant(0)});
-  const uint32_t sum_high = code.emit(Op::OpIAdd, u32_, {high, carry});
-  return code.emit(Op::OpCompositeConstruct, uvec2_, {sum, sum_high});
+  const uint32_t first = code.emit(Op::OpCompositeConstruct, uvec2_, {record, high});
+  return memory_.advance(code, first, bytes);
 }
 
 void RecordWriter::add(Code& code, uint32_t shard_address, uint32_t counter, uint32_t value) {
@@ -90,11 +88,11 @@ void RecordWriter::add_wide(Code& code, uint32_t shard_address, uint32_t counter
   if (context_.use_int64) {
     const uint32_t words = code.emit(Op::OpCompositeConstruct, uvec2_, {low, high});
     const uint32_t wide = code.emit(Op::OpBitcast, counter_type_, {words});
-    emit_atomic_add(code, counter_type_, counter_pointer(code, pointer, index), wide);
+    memory_.add(code, counter_type_, counter_pointer(code, pointer, index), wide);
   } else {
     emit_add_32(code, pointer, index, low);
-    emit_atomic_add(code, u32_,
-                    counter_pointer(code, pointer, editor_.constant_u32(2 * counter + 1)), high);
+    memory_.add(code, u32_, counter_pointer(code, pointer, editor_.constant_u32(2 * counter + 1)),
+                high);
   }
 }
 
@@ -125,15 +123,6 @@ void RecordWriter::make_add_function() {
   context_.add_function(code);
 }
 
-uint32_t RecordWriter::emit_atomic_add(Code& code, uint32_t type, uint32_t pointer,
-                                       uint32_t value) {
-  // A device scope would need a feature of its own under the Vulkan memory model.
-  const auto scope = context_.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device;
-  return code.emit(Op::OpAtomicIAdd, type,
-                   {pointer, editor_.constant_u32(word(scope)),
-                    editor_.constant_u32(word(spv::MemorySemanticsMask::MaskNone)), value});
-}
-
 uint32_t RecordWriter::counter_pointer(Code& code, uint32_t pointer, uint32_t index) {
   const uint32_t type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
   return code.access_chain(type, pointer, {editor_.constant_u32(0), index});
@@ -142,20 +131,20 @@ uint32_t RecordWriter::counter_pointer(Code& code, uint32_t pointer, uint32_t in
 void RecordWriter::emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
   const uint32_t target = counter_pointer(code, pointer, counter);
   const uint32_t wide = code.emit(Op::OpUConvert, counter_type_, {value});
-  emit_atomic_add(code, counter_type_, target, wide);
+  memory_.add(code, counter_type_, target, wide);
 }
 
 void RecordWriter::emit_add_32(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
   const uint32_t one = editor_.constant_u32(1);
   const uint32_t low_index = code.emit(Op::OpShiftLeftLogical, u32_, {counter, one});
   const uint32_t low = counter_pointer(code, pointer, low_index);
-  const uint32_t old = emit_atomic_add(code, u32_, low, value);
+  const uint32_t old = memory_.add(code, u32_, low, value);
   const uint32_t sum = code.emit(Op::OpIAdd, u32_, {old, value});
   const uint32_t overflows = code.emit(Op::OpULessThan, boolean_, {sum, old});
   code.if_then(overflows, [&] {
     const uint32_t high_index = code.emit(Op::OpBitwiseOr, u32_, {low_index, one});
     const uint32_t high = counter_pointer(code, pointer, high_index);
-    emit_atomic_add(code, u32_, high, one);
+    memory_.add(code, u32_, high, one);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "spirv/pass/address_words.h"
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/context.h"
+#include "spirv/pass/physical_memory.h"
 
 namespace tally::spirv {
 
@@ -37,13 +38,13 @@ class RecordWriter {
   uint32_t counter_pointer(Code& code, uint32_t pointer, uint32_t index);
   void emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void emit_add_32(Code& code, uint32_t pointer, uint32_t counter, uint32_t value);
-  uint32_t emit_atomic_add(Code& code, uint32_t type, uint32_t pointer, uint32_t value);
   uint32_t shard(Code& code, uint32_t shards_log2);
 
   PassContext& context_;
   Editor& editor_;
   Builtins& builtins_;
   const AddressWords& words_;
+  PhysicalMemory memory_;
   uint32_t stride_;
   uint32_t boolean_, u32_, uvec2_;
   uint32_t counter_type_ = 0;           // what an atomic adds to

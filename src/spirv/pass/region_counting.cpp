@@ -13,9 +13,6 @@ using probe::RegionWord;
 using spv::Op;
 using spv::StorageClass;
 
-constexpr uint32_t kNowhere = ~0u;
-constexpr uint32_t kNever = 0x7fffffff;
-
 bool is_discard(Op opcode) {
   return opcode == Op::OpKill || opcode == Op::OpTerminateInvocation ||
          opcode == Op::OpDemoteToHelperInvocation;
@@ -31,19 +28,13 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, Livenes
       liveness_(liveness),
       words_(words),
       subgroup_(editor_),
+      place_(context, builtins),
       together_(context.use_subgroups && context.options.counting != Counting::Lane),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
       begin_function_(editor_.new_id()),
       flush_function_(editor_.new_id()) {
-  // struct { uint words[]; } of a fixed length: no pointer arithmetic, no length is asked for.
-  const uint32_t array = editor_.new_array(u32_, constant(probe::kRegionAccumulators));
-  editor_.decorate(array, spv::Decoration::ArrayStride, {4});
-  const uint32_t block = editor_.new_struct({array});
-  editor_.decorate(block, spv::Decoration::Block);
-  editor_.decorate_member(block, 0, spv::Decoration::Offset, {0});
-  words_pointer_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
   if (context.options.regions->primitives) primitives_.emplace(context, builtins);
 }
 
@@ -101,8 +92,8 @@ void RegionCounting::begin(Code& code) { code.call(editor_.type_void(), begin_fu
 // What no counter of the pass is made of is not worked out.
 void RegionCounting::note_beginning(Code& code, uint32_t header, uint32_t block) {
   using enum Number;
-  const uint32_t wanted = load_block_word(code, block, word(RegionWord::Wanted));
-  const uint32_t region = find_region(code, block);
+  const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
+  const uint32_t region = place_.find(code, block);
   code.store(variables_[region_], region);
   if (first_lane_ != kNone) {
     code.if_then(is_wanted(code, wanted, {FragmentSubgroups, HelperInvocations, ShaderClock}),
@@ -118,8 +109,8 @@ void RegionCounting::note_beginning(Code& code, uint32_t header, uint32_t block)
 }
 
 void RegionCounting::note_primitive(Code& code, uint32_t header, uint32_t block, uint32_t region) {
-  const auto load = [&](RegionWord index) { return load_block_word(code, block, word(index)); };
-  const uint32_t exists = compare(code, Op::OpINotEqual, region, constant(kNowhere));
+  const auto load = [&](RegionWord index) { return place_.load(code, block, index); };
+  const uint32_t exists = compare(code, Op::OpINotEqual, region, constant(RegionPlace::kNowhere));
   code.if_then(both(code, liveness_.is_live(code), exists), [&] {
     const uint32_t tables =
         code.emit(Op::OpCompositeConstruct, uvec2_,
@@ -129,10 +120,10 @@ void RegionCounting::note_primitive(Code& code, uint32_t header, uint32_t block,
                          .slots_log2 = load(RegionWord::PrimitiveSlotsLog2),
                          .limit = load(RegionWord::PrimitiveLimit),
                          .region = region,
-                         .draw = load_block_word(code, header, word(RegionWord::Draw)),
-                         .counter = accumulator_pointer(
-                             code, region_address(code, load_accumulators(code, block), region),
-                             constant(accumulator_of(Number::FragmentPrimitives)))});
+                         .draw = place_.load(code, header, RegionWord::Draw),
+                         .counter = place_.accumulator(
+                             code, place_.advance(code, place_.accumulators(code, block), region),
+                             accumulator_of(Number::FragmentPrimitives))});
   });
 }
 
@@ -194,15 +185,15 @@ void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& bod
   code.label(code.new_id());
   const uint32_t address = words_.load(code, AddressWords::Word::Region);
   code.if_then(words_.is_set(code, address), [&] {
-    const uint32_t header = code.emit(Op::OpBitcast, words_pointer_type_, {address});
+    const uint32_t header = code.emit(Op::OpBitcast, place_.block_type(), {address});
     if (!primitives_) {
       body(code, header, header);
       return;
     }
-    const uint32_t low = load_block_word(code, header, word(RegionWord::BlockLow));
-    const uint32_t high = load_block_word(code, header, word(RegionWord::BlockHigh));
+    const uint32_t low = place_.load(code, header, RegionWord::BlockLow);
+    const uint32_t high = place_.load(code, header, RegionWord::BlockHigh);
     const uint32_t block = code.emit(Op::OpCompositeConstruct, uvec2_, {low, high});
-    body(code, header, code.emit(Op::OpBitcast, words_pointer_type_, {block}));
+    body(code, header, code.emit(Op::OpBitcast, place_.block_type(), {block}));
   });
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
@@ -227,74 +218,21 @@ uint32_t RegionCounting::both(Code& code, uint32_t a, uint32_t b) const {
   return code.emit(Op::OpLogicalAnd, boolean_, {a, b});
 }
 
-uint32_t RegionCounting::load_block_word(Code& code, uint32_t block, uint32_t index) {
-  const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
-  const uint32_t pointer = code.access_chain(pointer_type, block, {constant(0), constant(index)});
-  return code.load(u32_, pointer, {word(spv::MemoryAccessMask::Aligned), 4});
-}
-
-uint32_t RegionCounting::layer(Code& code, uint32_t block) {
-  const RegionOptions& options = *context_.options.regions;
-  uint32_t layer = 0;
-  if (options.layer_capability) {
-    editor_.add_capability(*options.layer_capability);
-    layer = builtins_.number(code, spv::BuiltIn::Layer, 1, 0);
-  }
-  if (!options.multiview) return layer;
-  editor_.add_capability(spv::Capability::MultiView);
-  editor_.add_extension("SPV_KHR_multiview", make_version(1, 3));
-  const uint32_t view = builtins_.number(code, spv::BuiltIn::ViewIndex, 1, 0);
-  const uint32_t multiview =
-      compare(code, Op::OpINotEqual, load_block_word(code, block, word(RegionWord::Multiview)),
-              constant(0));
-  return code.emit(Op::OpSelect, u32_, {multiview, view, layer == 0 ? constant(0) : layer});
-}
-
-// Index of the region, layers included; kNowhere outside of the render area, where nothing may be
-// drawn, and nothing of ours may be overwritten.
-uint32_t RegionCounting::find_region(Code& code, uint32_t block) {
-  const auto load = [&](RegionWord index) { return load_block_word(code, block, word(index)); };
-  const auto index = [&](uint32_t component, RegionWord offset, RegionWord log2) {
-    const uint32_t pixel = builtins_.number(code, spv::BuiltIn::FragCoord, 4, component);
-    return binary(code, Op::OpShiftRightLogical, binary(code, Op::OpISub, pixel, load(offset)),
-                  load(log2));
-  };
-  const uint32_t column = index(0, RegionWord::OffsetX, RegionWord::WidthLog2);
-  const uint32_t row = index(1, RegionWord::OffsetY, RegionWord::HeightLog2);
-  const uint32_t columns = load(RegionWord::Columns);
-  const uint32_t rows = load(RegionWord::Rows);
-  uint32_t exists = both(code, compare(code, Op::OpULessThan, column, columns),
-                         compare(code, Op::OpULessThan, row, rows));
-  uint32_t line = row;
-  if (const uint32_t own_layer = layer(code, block); own_layer != 0) {
-    exists =
-        both(code, exists, compare(code, Op::OpULessThan, own_layer, load(RegionWord::Layers)));
-    line = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, own_layer, rows), row);
-  }
-  const uint32_t region = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, line, columns), column);
-  return code.emit(Op::OpSelect, u32_, {exists, region, constant(kNowhere)});
-}
-
-uint32_t RegionCounting::load_accumulators(Code& code, uint32_t block) {
-  return code.emit(Op::OpCompositeConstruct, uvec2_,
-                   {load_block_word(code, block, word(RegionWord::AccumulatorsLow)),
-                    load_block_word(code, block, word(RegionWord::AccumulatorsHigh))});
-}
-
 void RegionCounting::flush(Code& code, uint32_t block) {
-  const uint32_t wanted = load_block_word(code, block, word(RegionWord::Wanted));
+  const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
   if (clock_ != kNone) {
     code.if_then(is_wanted(code, wanted, {Number::ShaderClock}), [&] { stop_clock(code); });
   }
-  // Primitives were counted when they were inserted.
   Place place;
-  place.wanted = binary(code, Op::OpBitwiseAnd, wanted,
-                        constant(~(1u << accumulator_of(Number::FragmentPrimitives))));
+  uint32_t ours = 0;
+  for (const RegionValue& value : values_) ours |= 1u << value.accumulator;
+  place.wanted = binary(code, Op::OpBitwiseAnd, wanted, constant(ours));
   code.if_then(compare(code, Op::OpINotEqual, place.wanted, constant(0)), [&] {
     place.region = code.load(u32_, variables_[region_]);
-    place.live = both(code, liveness_.is_live(code),
-                      compare(code, Op::OpINotEqual, place.region, constant(kNowhere)));
-    place.address = load_accumulators(code, block);
+    place.live =
+        both(code, liveness_.is_live(code),
+             compare(code, Op::OpINotEqual, place.region, constant(RegionPlace::kNowhere)));
+    place.address = place_.accumulators(code, block);
     if (together_) {
       add_together(code, place);
     } else {
@@ -309,7 +247,9 @@ uint32_t RegionCounting::own_value(Code& code, const RegionValue& value) {
   }
   uint32_t sum = value.constant == 0 ? 0 : constant(value.constant);
   for (const RegionValue::Term& term : value.terms) {
-    sum = add_term(code, sum, code.load(u32_, variables_[term.variable]), term.factor);
+    uint32_t part = code.load(u32_, variables_[term.variable]);
+    if (term.factor != 1) part = binary(code, Op::OpIMul, part, constant(term.factor));
+    sum = sum == 0 ? part : binary(code, Op::OpIAdd, sum, part);
   }
   return sum;
 }
@@ -323,16 +263,16 @@ void RegionCounting::if_wanted(Code& code, const Place& place, const RegionValue
 }
 
 void RegionCounting::add_alone(Code& code, const Place& place) {
-  const uint32_t address = region_address(code, place.address, place.region);
+  const uint32_t address = place_.advance(code, place.address, place.region);
   for (const RegionValue& value : values_) {
     if_wanted(code, place, value,
-              [&] { add(code, address, constant(value.accumulator), own_value(code, value)); });
+              [&] { place_.add(code, address, value.accumulator, own_value(code, value)); });
   }
 }
 
-// The lanes of one region add up and share the writing; then those of the next, until none is left.
-// Mostly there is one. All lanes of the subgroup take part until the end, since which lanes a
-// branch leaves is not the same thing everywhere where lanes are discarded.
+// The lanes of one region add up, and the lowest of them writes; then those of the next, until none
+// is left. Mostly there is one. All lanes of the subgroup take part until the end, since which
+// lanes a branch leaves is not the same thing everywhere where lanes are discarded.
 //
 // do { ... } while: where a driver runs what no lane wants with an empty mask (llvmpipe), a loop
 // that asks first runs twice.
@@ -349,7 +289,8 @@ void RegionCounting::add_together(Code& code, const Place& place) {
   code.loop_merge(after, next);
   code.branch(body);
   code.label(body);
-  const uint32_t own = code.emit(Op::OpSelect, u32_, {pending, place.region, constant(kNowhere)});
+  const uint32_t own =
+      code.emit(Op::OpSelect, u32_, {pending, place.region, constant(RegionPlace::kNowhere)});
   const uint32_t region = subgroup_.minimum(code, own);
   add_of_region(code, place, region, both(code, pending, compare(code, Op::OpIEqual, own, region)));
   code.branch(next);
@@ -360,128 +301,29 @@ void RegionCounting::add_together(Code& code, const Place& place) {
   code.label(after);
 }
 
+// A counter that the pass does not want costs a branch that all lanes take.
 void RegionCounting::add_of_region(Code& code, const Place& place, uint32_t region, uint32_t mine) {
   const uint32_t ballot = subgroup_.ballot(code, mine);
   const uint32_t lanes = subgroup_.bit_count(code, ballot);
   // Some drivers run a discarded lane on, as nobody's: it votes in no ballot.
-  const uint32_t writes = both(code, mine, compare(code, Op::OpINotEqual, lanes, constant(0)));
-  const uint32_t rank =
-      code.emit(Op::OpSelect, u32_, {writes, subgroup_.bits_below(code, ballot), constant(kNever)});
-  const std::vector<uint32_t> sums = sum_variables(code, place, mine);
-  std::vector<uint32_t> totals;
+  const uint32_t writes = both(code, subgroup_.is_lowest(code, ballot, mine),
+                               compare(code, Op::OpINotEqual, lanes, constant(0)));
+  const uint32_t address = place_.advance(code, place.address, region);
   for (const RegionValue& value : values_) {
-    if (value.of_samples) {
-      totals.push_back(sum_if_wanted(code, place, 1u << value.accumulator, [&] {
-        return code.emit(Op::OpSelect, u32_, {mine, own_value(code, value), constant(0)});
-      }));
-      continue;
-    }
-    uint32_t total =
-        value.constant == 0 ? 0 : binary(code, Op::OpIMul, lanes, constant(value.constant));
-    for (const RegionValue::Term& term : value.terms) {
-      total = add_term(code, total, sums[term.variable], term.factor);
-    }
-    totals.push_back(total);
+    if_wanted(code, place, value, [&] {
+      const uint32_t sum = sum_of_lanes(code, value, mine, lanes);
+      code.if_then(writes, [&] { place_.add(code, address, value.accumulator, sum); });
+    });
   }
-  share_out(code, place, region_address(code, place.address, region), lanes, rank, totals);
 }
 
-// Of each variable, over the lanes of the region; 0 where no counter of the pass is made of it.
-std::vector<uint32_t> RegionCounting::sum_variables(Code& code, const Place& place, uint32_t mine) {
-  std::vector<uint32_t> used_by(variables_.size());
-  for (const RegionValue& value : values_) {
-    for (const RegionValue::Term& term : value.terms) {
-      used_by[term.variable] |= 1u << value.accumulator;
-    }
+uint32_t RegionCounting::sum_of_lanes(Code& code, const RegionValue& value, uint32_t mine,
+                                      uint32_t lanes) {
+  if (value.terms.empty() && !value.of_samples) {
+    return binary(code, Op::OpIMul, lanes, constant(value.constant));
   }
-  std::vector<uint32_t> sums;
-  for (size_t i = 0; i < variables_.size(); ++i) {
-    sums.push_back(sum_if_wanted(code, place, used_by[i], [&] {
-      return code.emit(Op::OpSelect, u32_, {mine, code.load(u32_, variables_[i]), constant(0)});
-    }));
-  }
-  return sums;
-}
-
-template <typename OfLane>
-uint32_t RegionCounting::sum_if_wanted(Code& code, const Place& place, uint32_t accumulators,
-                                       OfLane&& of_lane) {
-  if (accumulators == 0) return constant(0);
-  const uint32_t wanted =
-      compare(code, Op::OpINotEqual,
-              binary(code, Op::OpBitwiseAnd, place.wanted, constant(accumulators)), constant(0));
-  const uint32_t before = code.new_id();
-  code.branch(before);
-  code.label(before);
-  uint32_t sum = 0;
-  uint32_t inside = 0;
-  code.if_then(
-      wanted, [&] { sum = subgroup_.sum(code, of_lane()); }, &inside);
-  return code.phi(u32_, {{sum, inside}, {constant(0), before}});
-}
-
-// for (t = rank; wanted >> t != 0; t += lanes) if (wanted >> t & 1) add(t, total of t);
-void RegionCounting::share_out(Code& code, const Place& place, uint32_t address, uint32_t lanes,
-                               uint32_t rank, std::span<const uint32_t> totals) {
-  const uint32_t before = *code.last_label();
-  const uint32_t header = code.new_id();
-  const uint32_t body = code.new_id();
-  const uint32_t next = code.new_id();
-  const uint32_t after = code.new_id();
-  const uint32_t next_turn = code.new_id();
-  code.branch(header);
-  code.label(header);
-  const uint32_t turn = code.phi(u32_, {{rank, before}, {next_turn, next}});
-  const uint32_t exists =
-      compare(code, Op::OpULessThan, turn, constant(probe::kRegionAccumulators));
-  const uint32_t shift = binary(code, Op::OpBitwiseAnd, turn, constant(31));
-  const uint32_t left = binary(code, Op::OpShiftRightLogical, place.wanted, shift);
-  const uint32_t goes_on = both(code, exists, compare(code, Op::OpINotEqual, left, constant(0)));
-  code.loop_merge(after, next);
-  code.branch_if(goes_on, body, after);
-  code.label(body);
-  uint32_t total = constant(0);
-  for (size_t i = 0; i < totals.size(); ++i) {
-    const uint32_t is_it = compare(code, Op::OpIEqual, turn, constant(values_[i].accumulator));
-    total = code.emit(Op::OpSelect, u32_, {is_it, totals[i], total});
-  }
-  const uint32_t wanted = binary(code, Op::OpBitwiseAnd, left, constant(1));
-  code.if_then(compare(code, Op::OpINotEqual, wanted, constant(0)),
-               [&] { add(code, address, shift, total); });
-  code.branch(next);
-  code.label(next);
-  code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, lanes});
-  code.branch(header);
-  code.label(after);
-}
-
-uint32_t RegionCounting::add_term(Code& code, uint32_t sum, uint32_t value, uint32_t factor) {
-  if (factor != 1) value = binary(code, Op::OpIMul, value, constant(factor));
-  return sum == 0 ? value : binary(code, Op::OpIAdd, sum, value);
-}
-
-uint32_t RegionCounting::region_address(Code& code, uint32_t first, uint32_t region) {
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {first, 0});
-  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {first, 1});
-  const uint32_t bytes = binary(code, Op::OpIMul, region, constant(probe::kRegionAccumulatorBytes));
-  const uint32_t sum = binary(code, Op::OpIAdd, low, bytes);
-  const uint32_t overflows = compare(code, Op::OpULessThan, sum, low);
-  const uint32_t carry = code.emit(Op::OpSelect, u32_, {overflows, constant(1), constant(0)});
-  return code.emit(Op::OpCompositeConstruct, uvec2_, {sum, binary(code, Op::OpIAdd, high, carry)});
-}
-
-uint32_t RegionCounting::accumulator_pointer(Code& code, uint32_t address, uint32_t accumulator) {
-  const uint32_t block = code.emit(Op::OpBitcast, words_pointer_type_, {address});
-  const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
-  return code.access_chain(pointer_type, block, {constant(0), accumulator});
-}
-
-void RegionCounting::add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value) {
-  const uint32_t pointer = accumulator_pointer(code, address, accumulator);
-  const auto scope = context_.vulkan_memory_model ? spv::Scope::QueueFamily : spv::Scope::Device;
-  code.emit(
-      Op::OpAtomicIAdd, u32_,
-      {pointer, constant(word(scope)), constant(word(spv::MemorySemanticsMask::MaskNone)), value});
+  return subgroup_.sum(code,
+                       code.emit(Op::OpSelect, u32_, {mine, own_value(code, value), constant(0)}));
 }
 
 }  // namespace tally::spirv

@@ -8,6 +8,7 @@
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/counting.h"
 #include "spirv/pass/primitive_set.h"
+#include "spirv/pass/region_place.h"
 #include "spirv/pass/region_values.h"
 
 namespace tally::spirv {
@@ -46,7 +47,6 @@ class RegionCounting {
   uint32_t binary(Code& code, spv::Op op, uint32_t a, uint32_t b) const;
   uint32_t compare(Code& code, spv::Op op, uint32_t a, uint32_t b) const;
   uint32_t both(Code& code, uint32_t a, uint32_t b) const;
-  uint32_t load_block_word(Code& code, uint32_t block, uint32_t index);
   template <typename Body>
   void add_function(uint32_t id, std::string_view name, Body&& body);
   void note_beginning(Code& code, uint32_t header, uint32_t block);
@@ -55,23 +55,12 @@ class RegionCounting {
   void stop_clock(Code& code);
   uint32_t read_clock(Code& code);
   uint32_t is_wanted(Code& code, uint32_t wanted, std::initializer_list<catalogue::Number> some);
-  uint32_t layer(Code& code, uint32_t block);
-  uint32_t find_region(Code& code, uint32_t block);
-  uint32_t load_accumulators(Code& code, uint32_t block);
   void flush(Code& code, uint32_t block);
   void add_alone(Code& code, const Place& place);
   void add_together(Code& code, const Place& place);
   void add_of_region(Code& code, const Place& place, uint32_t region, uint32_t mine);
-  std::vector<uint32_t> sum_variables(Code& code, const Place& place, uint32_t mine);
-  template <typename OfLane>
-  uint32_t sum_if_wanted(Code& code, const Place& place, uint32_t accumulators, OfLane&& of_lane);
-  void share_out(Code& code, const Place& place, uint32_t address, uint32_t lanes, uint32_t rank,
-                 std::span<const uint32_t> totals);
-  uint32_t add_term(Code& code, uint32_t sum, uint32_t value, uint32_t factor);
+  uint32_t sum_of_lanes(Code& code, const RegionValue& value, uint32_t mine, uint32_t lanes);
   uint32_t own_value(Code& code, const RegionValue& value);
-  uint32_t region_address(Code& code, uint32_t first, uint32_t region);
-  uint32_t accumulator_pointer(Code& code, uint32_t address, uint32_t accumulator);
-  void add(Code& code, uint32_t address, uint32_t accumulator, uint32_t value);
   template <typename Body>
   void if_wanted(Code& code, const Place& place, const RegionValue& value, Body&& body);
 
@@ -81,9 +70,9 @@ class RegionCounting {
   Liveness& liveness_;
   const AddressWords& words_;
   SubgroupCode subgroup_;
+  RegionPlace place_;
   bool together_;  // the lanes of a subgroup add up before they write
   uint32_t boolean_, u32_, uvec2_;
-  uint32_t words_pointer_type_ = 0;  // to an array of 32-bit words in physical memory
   uint32_t begin_function_, flush_function_;
   std::optional<PrimitiveSet> primitives_;
   std::vector<Counter> counters_;

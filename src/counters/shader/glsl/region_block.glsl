@@ -12,18 +12,18 @@ struct RegionBlock {
   uint too_many;
   uvec2 accumulators;
   uint wanted;
-  uint width_log2, height_log2;
-  uint offset_x, offset_y;
-  uint columns, rows;
+  uint size_log2;
+  uint offset;
+  uint regions;
   uint layers;
   uint multiview;
   uint counter_count;
   uint subgroup_size;
   uint region_bytes, row_bytes;
   uint primitive_limit;
-  uvec2 primitives;
   uint primitive_slots_log2;
-  uint reserved[5];
+  uvec2 primitives;
+  uint reserved[8];
 };
 
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer BlockReference {

@@ -15,11 +15,11 @@ layout(constant_id = 2) const uint kPrimitives = 2;
 void main() {
   BlockReference from = BlockReference(address);
   const uvec3 region = gl_GlobalInvocationID;
-  if (region.x >= from.block.columns || region.y >= from.block.rows) return;
+  const uint columns = from.block.regions & 0xffff, rows = from.block.regions >> 16;
+  if (region.x >= columns || region.y >= rows) return;
   const uvec2 target = from.addresses[region.z];
   if (target == uvec2(0)) return;
-  const uint index =
-      (region.z * from.block.rows + region.y) * from.block.columns + region.x;
+  const uint index = (region.z * rows + region.y) * columns + region.x;
   Words accumulators = Words(advanced(from.block.accumulators, index * kAccumulators * 4));
   Words values = Words(
       advanced(target, region.y * from.block.row_bytes + region.x * from.block.region_bytes));

@@ -1,0 +1,26 @@
+// Memory behind 64-bit addresses, as all counting code writes to it.
+#pragma once
+
+#include "spirv/pass/context.h"
+
+namespace tally::spirv {
+
+class PhysicalMemory {
+ public:
+  explicit PhysicalMemory(PassContext& context);
+
+  // Operands of atomics: the scope is that of all who count, the order does not matter. (A device
+  // scope would need a feature of its own under the Vulkan memory model.)
+  uint32_t scope() const { return scope_; }
+  uint32_t relaxed() const { return relaxed_; }
+  // *pointer += value, of integers of `type`; what was there before.
+  uint32_t add(Code& code, uint32_t type, uint32_t pointer, uint32_t value) const;
+  // uvec2 address + uint bytes
+  uint32_t advance(Code& code, uint32_t address, uint32_t bytes) const;
+
+ private:
+  Editor& editor_;
+  uint32_t scope_, relaxed_;
+};
+
+}  // namespace tally::spirv
