@@ -222,13 +222,27 @@ TEST(PassPictures, are_of_each_layer_as_far_as_the_render_area) {
   EXPECT_EQ(session.number("SELECT count(*) FROM pass_picture"), 3);
 }
 
-TEST(PassPictures, are_there_of_images_that_the_application_never_reads) {
-  Picture halves = plain(64, 64, 0xffffffff);
+// 64x64 pixels.
+Picture halves(uint32_t left, uint32_t right) {
+  Picture both = plain(64, 64, right);
   for (uint32_t y = 0; y < 64; ++y) {
-    for (uint32_t x = 0; x < 32; ++x) halves.at(x, y) = 0xff000000;
+    for (uint32_t x = 0; x < 32; ++x) both.at(x, y) = left;
   }
-  expect_same(picture(run_by_region("shadow")), halves);
+  return both;
+}
+
+TEST(PassPictures, are_there_of_images_that_the_application_never_reads) {
+  expect_same(picture(run_by_region("shadow")), halves(0xff000000, 0xffffffff));
   expect_same(picture(run_by_region("imageless")), plain(40, 20, 0xffff0000));
+}
+
+TEST(PassPictures, are_there_of_samples_that_nobody_resolves) {
+  expect_same(picture(run_by_region("unresolved")), halves(0xff0000ff, 0xffff0000));
+}
+
+TEST(PassPictures, show_numbers_and_depth_from_the_least_to_the_most) {
+  expect_same(picture(run_by_region("numbers")), halves(0xffffffff, 0xff000000));
+  expect_same(picture(run_by_region("depth_and_stencil")), halves(0xff000000, 0xffffffff));
 }
 
 TEST(CaptureByRegion, where_nothing_below_offers_it_that_is_said) {

@@ -64,7 +64,9 @@ std::optional<HostMemory::Buffer> HostMemory::create(VkDeviceSize bytes) const {
 bool HostMemory::allocate(Buffer& buffer) const {
   VkMemoryRequirements needs{};
   table_.GetBufferMemoryRequirements(device_, buffer.handle, &needs);
-  const auto type = memory_type(needs.memoryTypeBits);
+  // Cached, so that the host reads it fast.
+  auto type = memory_type(needs.memoryTypeBits, kCoherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+  if (!type) type = memory_type(needs.memoryTypeBits, kCoherent);
   if (!type) return false;
   const VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, nullptr,
                                         VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 0};
@@ -83,20 +85,60 @@ bool HostMemory::allocate(Buffer& buffer) const {
   return true;
 }
 
-// Cached, so that the host reads it fast.
-std::optional<uint32_t> HostMemory::memory_type(uint32_t allowed) const {
-  for (const VkMemoryPropertyFlags wanted :
-       {kCoherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kCoherent}) {
-    for (uint32_t i = 0; i < properties_.memoryTypeCount; ++i) {
-      const bool fits = (properties_.memoryTypes[i].propertyFlags & wanted) == wanted;
-      if (fits && (allowed >> i & 1) != 0) return i;
-    }
+std::optional<uint32_t> HostMemory::memory_type(uint32_t allowed,
+                                                VkMemoryPropertyFlags wanted) const {
+  for (uint32_t i = 0; i < properties_.memoryTypeCount; ++i) {
+    const bool fits = (properties_.memoryTypes[i].propertyFlags & wanted) == wanted;
+    if (fits && (allowed >> i & 1) != 0) return i;
   }
   return std::nullopt;
 }
 
+std::optional<HostMemory::Image> HostMemory::create_image(VkFormat format, VkExtent2D extent,
+                                                          uint32_t layers) const {
+  VkImageCreateInfo info{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
+  info.imageType = VK_IMAGE_TYPE_2D;
+  info.format = format;
+  info.extent = {extent.width, extent.height, 1};
+  info.mipLevels = 1;
+  info.arrayLayers = layers;
+  info.samples = VK_SAMPLE_COUNT_1_BIT;
+  info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+  Image image;
+  if (table_.CreateImage(device_, &info, nullptr, &image.handle) != VK_SUCCESS) {
+    return std::nullopt;
+  }
+  if (allocate(image)) return image;
+  destroy(image);
+  return std::nullopt;
+}
+
+bool HostMemory::allocate(Image& image) const {
+  VkMemoryRequirements needs{};
+  table_.GetImageMemoryRequirements(device_, image.handle, &needs);
+  const auto type = memory_type(needs.memoryTypeBits, 0);
+  if (!type) return false;
+  const VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size,
+                                  *type};
+  return table_.AllocateMemory(device_, &info, nullptr, &image.memory) == VK_SUCCESS &&
+         table_.BindImageMemory(device_, image.handle, image.memory, 0) == VK_SUCCESS;
+}
+
+void HostMemory::destroy(const Image& image) const {
+  table_.DestroyImage(device_, image.handle, nullptr);
+  table_.FreeMemory(device_, image.memory, nullptr);
+}
+
 HostPieces::~HostPieces() {
   for (const HostMemory::Buffer& buffer : buffers_) memory_.give_back(buffer);
+  for (const HostMemory::Image& image : images_) memory_.destroy(image);
+}
+
+VkImage HostPieces::make_image(VkFormat format, VkExtent2D extent, uint32_t layers) {
+  const auto image = memory_.create_image(format, extent, layers);
+  if (!image) return VK_NULL_HANDLE;
+  images_.push_back(*image);
+  return image->handle;
 }
 
 std::optional<HostPiece> HostPieces::cut(VkDeviceSize bytes) {

@@ -1,6 +1,6 @@
 // Memory that the GPU writes and the host reads once an execution has completed: values by region,
-// final images. A device has a pool of mapped buffers; a recording borrows some and cuts pieces
-// from them.
+// final images, and images on the way there. A device has a pool of mapped buffers; a recording
+// borrows some and cuts pieces from them.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -31,12 +31,20 @@ class HostMemory {
   // Of at least `bytes`; none: the driver has no such memory left.
   std::optional<Buffer> borrow(VkDeviceSize bytes);
   void give_back(const Buffer& buffer);
+  struct Image {
+    VkImage handle = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+  };
+  // Of colours, to copy into and from: the host does not see it.
+  std::optional<Image> create_image(VkFormat format, VkExtent2D extent, uint32_t layers) const;
+  void destroy(const Image& image) const;
   void destroy_all();
 
  private:
   std::optional<Buffer> create(VkDeviceSize bytes) const;
   bool allocate(Buffer& buffer) const;
-  std::optional<uint32_t> memory_type(uint32_t allowed) const;
+  bool allocate(Image& image) const;
+  std::optional<uint32_t> memory_type(uint32_t allowed, VkMemoryPropertyFlags wanted) const;
   void destroy(const Buffer& buffer) const;
 
   const VkDevice device_;
@@ -62,10 +70,13 @@ class HostPieces {
   HostPieces& operator=(const HostPieces&) = delete;
 
   std::optional<HostPiece> cut(VkDeviceSize bytes);
+  // An image that lives as long as the pieces; none where there is no memory.
+  VkImage make_image(VkFormat format, VkExtent2D extent, uint32_t layers);
 
  private:
   HostMemory& memory_;
   std::vector<HostMemory::Buffer> buffers_;
+  std::vector<HostMemory::Image> images_;
   VkDeviceSize used_ = 0;  // of the last one
 };
 

@@ -13,14 +13,16 @@ namespace {
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 constexpr uint32_t kMostWidth = 32'768;  // so that a row fits into a message
 
-// Colours first, resolved where they are multisampled; depth where there is no colour.
+// Colours first, where they are multisampled what they are resolved into; depth where there is no
+// colour.
 template <typename Info>
 std::optional<FinalAttachment> find_final(const Info& info, const auto* depth) {
-  const auto stored = [&](const auto* reference) -> std::optional<FinalAttachment> {
+  const auto stored = [&](const auto* reference,
+                          bool multisampled = false) -> std::optional<FinalAttachment> {
     if (!reference || reference->attachment >= info.attachmentCount) return std::nullopt;
     const auto& attachment = info.pAttachments[reference->attachment];
     if (attachment.storeOp != VK_ATTACHMENT_STORE_OP_STORE ||
-        attachment.samples != VK_SAMPLE_COUNT_1_BIT) {
+        (attachment.samples != VK_SAMPLE_COUNT_1_BIT) != multisampled) {
       return std::nullopt;
     }
     return FinalAttachment{reference->attachment, attachment.finalLayout};
@@ -32,6 +34,9 @@ std::optional<FinalAttachment> find_final(const Info& info, const auto* depth) {
       if (const auto found = stored(&last.pResolveAttachments[i])) return found;
     }
     if (const auto found = stored(&last.pColorAttachments[i])) return found;
+  }
+  for (uint32_t i = 0; i < last.colorAttachmentCount; ++i) {
+    if (const auto found = stored(&last.pColorAttachments[i], true)) return found;
   }
   return stored(depth);
 }
@@ -47,7 +52,9 @@ std::string reason_against(const FinalImage& image, const VkRect2D& area, uint32
   const Image& of = image.view->image;
   if (!of.readable) return "its image cannot be read";
   if (of.type != VK_IMAGE_TYPE_2D) return "its image is not two-dimensional";
-  if (of.samples != VK_SAMPLE_COUNT_1_BIT) return "its image is multisampled and not resolved";
+  if (of.samples != VK_SAMPLE_COUNT_1_BIT && depth_aspects(of.format) != 0) {
+    return "its depth is multisampled";
+  }
   if (texel_bytes(of.format) == 0) {
     return fmt::format("its image has format {}", static_cast<int>(of.format));
   }
@@ -72,6 +79,62 @@ VkImageMemoryBarrier barrier_of(const ImageView& view, VkImageAspectFlags aspect
   barrier.image = view.handle;
   barrier.subresourceRange = {aspect, view.mip, 1, view.first_layer, layers};
   return barrier;
+}
+
+// Depth and stencil go from layout to layout together, but where their layouts are separate ones.
+VkImageAspectFlags aspects_of(VkFormat format, VkImageLayout layout) {
+  const VkImageAspectFlags depth = depth_aspects(format);
+  if (depth == 0) return VK_IMAGE_ASPECT_COLOR_BIT;
+  if (layout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL ||
+      layout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL) {
+    return VK_IMAGE_ASPECT_DEPTH_BIT;
+  }
+  return depth;
+}
+
+// What is copied: the layers of an image, in a layout for it.
+struct Source {
+  VkImage image;
+  VkImageLayout layout;
+  VkImageSubresourceLayers layers;
+  VkOffset3D offset;
+};
+
+// One sample a pixel of `from`, in an image of its own.
+std::optional<Source> resolve(const DeviceTable& table, VkCommandBuffer commands,
+                              const Source& from, const RecordedPicture& picture,
+                              HostPieces& pieces) {
+  const VkImage image = pieces.make_image(picture.format, picture.extent, picture.layers);
+  if (image == VK_NULL_HANDLE) return std::nullopt;
+  const Source to{image,
+                  VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                  {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, picture.layers},
+                  {0, 0, 0}};
+  VkImageMemoryBarrier barrier{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
+  barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.image = image;
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, picture.layers};
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT;  // of an execution before
+  barrier.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.newLayout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+  const auto change = [&] {
+    table.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                             VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1,
+                             &barrier);
+  };
+  change();
+  const VkImageResolve region{from.layers,
+                              from.offset,
+                              to.layers,
+                              to.offset,
+                              {picture.extent.width, picture.extent.height, 1}};
+  table.CmdResolveImage(commands, from.image, from.layout, image, barrier.newLayout, 1, &region);
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
+  barrier.oldLayout = barrier.newLayout;
+  barrier.newLayout = to.layout;
+  change();
+  return to;
 }
 
 }  // namespace
@@ -131,28 +194,40 @@ std::optional<RecordedPicture> copy_picture(const DeviceTable& table, VkCommandB
   }
   picture.texels = *texels;
 
-  const VkImageAspectFlags aspect =
-      is_depth(picture.format) ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT;
-  VkImageMemoryBarrier barrier = barrier_of(view, aspect, layers);
+  VkImageMemoryBarrier barrier = barrier_of(view, aspects_of(picture.format, image.layout), layers);
   barrier.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
   barrier.oldLayout = image.layout;
   barrier.newLayout = copy_layout(image.layout);
   table.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                            VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1, &barrier);
-  VkBufferImageCopy copy{};
-  copy.bufferOffset = texels->offset;
-  copy.imageSubresource = {aspect, view.mip, view.first_layer, layers};
-  copy.imageOffset = {area.offset.x, area.offset.y, 0};
-  copy.imageExtent = {area.extent.width, area.extent.height, 1};
-  table.CmdCopyImageToBuffer(commands, view.handle, barrier.newLayout, texels->buffer, 1, &copy);
+  const VkImageAspectFlags copied =
+      depth_aspects(picture.format) != 0 ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT;
+  std::optional<Source> source = Source{view.handle,
+                                        barrier.newLayout,
+                                        {copied, view.mip, view.first_layer, layers},
+                                        {area.offset.x, area.offset.y, 0}};
+  if (view.image.samples != VK_SAMPLE_COUNT_1_BIT) {
+    source = resolve(table, commands, *source, picture, pieces);
+  }
+  if (source) {
+    const VkBufferImageCopy copy{texels->offset,
+                                 0,
+                                 0,
+                                 source->layers,
+                                 source->offset,
+                                 {area.extent.width, area.extent.height, 1}};
+    table.CmdCopyImageToBuffer(commands, source->image, source->layout, texels->buffer, 1, &copy);
+  } else {
+    reason = "there is no memory for it";
+  }
   std::swap(barrier.oldLayout, barrier.newLayout);
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
   barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
   table.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
                            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr, 1,
                            &barrier);
-  return picture;
+  return source ? std::optional(picture) : std::nullopt;
 }
 
 }  // namespace tally::capture

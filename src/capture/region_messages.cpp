@@ -57,7 +57,7 @@ bool RegionMessages::send_picture(stream::PassPicture message, const RecordedPic
     Draft draft(channel_, device_);
     draft.add(message);
     std::span<const std::byte> texels = picture.layer(message.layer);
-    const DepthRange range = depth_range(picture.format, texels);
+    const AmountRange range = amount_range(picture.format, texels);
     while (!texels.empty()) {
       const auto part = texels.first(std::min(texels.size(), bytes_at_once));
       draft.add(stream::PictureRows{to_pixels(picture.format, part, range)});

@@ -36,6 +36,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(AllocateMemory, "")                            \
   X(BeginCommandBuffer, "")                        \
   X(BindBufferMemory, "")                          \
+  X(BindImageMemory, "")                           \
   X(ClearShaderInstrumentationMetricsARM, "")      \
   X(CmdBeginRenderPass, "")                        \
   X(CmdBeginRenderPass2, "KHR")                    \
@@ -75,6 +76,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(CmdNextSubpass2, "KHR")                        \
   X(CmdPipelineBarrier, "")                        \
   X(CmdResetQueryPool, "")                         \
+  X(CmdResolveImage, "")                           \
   X(CmdSubpassShadingHUAWEI, "")                   \
   X(CmdTraceRaysIndirect2KHR, "")                  \
   X(CmdTraceRaysIndirectKHR, "")                   \
@@ -121,6 +123,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(GetDeviceQueue, "")                            \
   X(GetDeviceQueue2, "")                           \
   X(GetFenceStatus, "")                            \
+  X(GetImageMemoryRequirements, "")                \
   X(GetQueryPoolResults, "")                       \
   X(GetSemaphoreCounterValue, "KHR")               \
   X(GetShaderInstrumentationValuesARM, "")         \

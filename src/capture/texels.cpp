@@ -86,44 +86,92 @@ uint32_t from_rgba32f(const std::byte* t) {
   return opaque(display(load<float>(t, 0)), display(load<float>(t, 1)), display(load<float>(t, 2)));
 }
 
+uint32_t from_rg16(const std::byte* t) {
+  return opaque(load<uint16_t>(t, 0) >> 8, load<uint16_t>(t, 1) >> 8, 0);
+}
+uint32_t from_rg32f(const std::byte* t) {
+  return opaque(display(load<float>(t, 0)), display(load<float>(t, 1)), 0);
+}
+uint32_t from_r5g5b5a1(const std::byte* t) {
+  const uint32_t v = load<uint16_t>(t);
+  return opaque(scaled(v >> 11, 31), scaled(v >> 6 & 31, 31), scaled(v >> 1 & 31, 31));
+}
+uint32_t from_a1r5g5b5(const std::byte* t) {
+  const uint32_t v = load<uint16_t>(t);
+  return opaque(scaled(v >> 10 & 31, 31), scaled(v >> 5 & 31, 31), scaled(v & 31, 31));
+}
+uint32_t from_r4g4b4a4(const std::byte* t) {
+  const uint32_t v = load<uint16_t>(t);
+  return opaque(scaled(v >> 12, 15), scaled(v >> 8 & 15, 15), scaled(v >> 4 & 15, 15));
+}
+
+// Of several numbers, the first.
+template <typename T>
+double number(const std::byte* t) {
+  return static_cast<double>(load<T>(t));
+}
+double from_d24(const std::byte* t) { return (load<uint32_t>(t) & 0xffffffu) / 16777215.0; }
+
 using Convert = uint32_t (*)(const std::byte* texel);
-using Depth = float (*)(const std::byte* texel);
+using Amount = double (*)(const std::byte* texel);
 
 struct Row {
   VkFormat format;
   uint32_t bytes;
-  Convert convert;  // of colours
-  Depth depth;
+  Convert convert;               // of colours
+  Amount amount = nullptr;       // of what is shown from its least to its most
+  VkImageAspectFlags depth = 0;  // the aspects of a depth format
 };
 
+constexpr VkImageAspectFlags kDepth = VK_IMAGE_ASPECT_DEPTH_BIT;
+constexpr VkImageAspectFlags kBoth = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+
 constexpr Row kFormats[] = {
-    {VK_FORMAT_R8_UNORM, 1, from_r8, nullptr},
-    {VK_FORMAT_R8_SRGB, 1, from_r8, nullptr},
-    {VK_FORMAT_R8G8_UNORM, 2, from_rg8, nullptr},
-    {VK_FORMAT_R8G8B8A8_UNORM, 4, from_rgba8, nullptr},
-    {VK_FORMAT_R8G8B8A8_SRGB, 4, from_rgba8, nullptr},
-    {VK_FORMAT_A8B8G8R8_UNORM_PACK32, 4, from_rgba8, nullptr},
-    {VK_FORMAT_A8B8G8R8_SRGB_PACK32, 4, from_rgba8, nullptr},
-    {VK_FORMAT_B8G8R8A8_UNORM, 4, from_bgra8, nullptr},
-    {VK_FORMAT_B8G8R8A8_SRGB, 4, from_bgra8, nullptr},
-    {VK_FORMAT_R5G6B5_UNORM_PACK16, 2, from_r5g6b5, nullptr},
-    {VK_FORMAT_A2B10G10R10_UNORM_PACK32, 4, from_a2b10g10r10, nullptr},
-    {VK_FORMAT_A2R10G10B10_UNORM_PACK32, 4, from_a2r10g10b10, nullptr},
-    {VK_FORMAT_B10G11R11_UFLOAT_PACK32, 4, from_b10g11r11, nullptr},
-    {VK_FORMAT_R16_UNORM, 2, from_r16, nullptr},
-    {VK_FORMAT_R16_SFLOAT, 2, from_r16f, nullptr},
-    {VK_FORMAT_R16G16_SFLOAT, 4, from_rg16f, nullptr},
-    {VK_FORMAT_R16G16B16A16_UNORM, 8, from_rgba16, nullptr},
-    {VK_FORMAT_R16G16B16A16_SFLOAT, 8, from_rgba16f, nullptr},
-    {VK_FORMAT_R32_SFLOAT, 4, from_r32f, nullptr},
-    {VK_FORMAT_R32G32B32A32_SFLOAT, 16, from_rgba32f, nullptr},
-    {VK_FORMAT_D16_UNORM, 2, nullptr,
-     [](const std::byte* t) { return static_cast<float>(load<uint16_t>(t)) / 65535; }},
-    {VK_FORMAT_X8_D24_UNORM_PACK32, 4, nullptr,
-     [](const std::byte* t) {
-       return static_cast<float>(load<uint32_t>(t) & 0xffffffu) / 16777215;
-     }},
-    {VK_FORMAT_D32_SFLOAT, 4, nullptr, [](const std::byte* t) { return load<float>(t); }},
+    {VK_FORMAT_R8_UNORM, 1, from_r8},
+    {VK_FORMAT_R8_SRGB, 1, from_r8},
+    {VK_FORMAT_R8G8_UNORM, 2, from_rg8},
+    {VK_FORMAT_R8G8B8A8_UNORM, 4, from_rgba8},
+    {VK_FORMAT_R8G8B8A8_SRGB, 4, from_rgba8},
+    {VK_FORMAT_A8B8G8R8_UNORM_PACK32, 4, from_rgba8},
+    {VK_FORMAT_A8B8G8R8_SRGB_PACK32, 4, from_rgba8},
+    {VK_FORMAT_B8G8R8A8_UNORM, 4, from_bgra8},
+    {VK_FORMAT_B8G8R8A8_SRGB, 4, from_bgra8},
+    {VK_FORMAT_R5G6B5_UNORM_PACK16, 2, from_r5g6b5},
+    {VK_FORMAT_A2B10G10R10_UNORM_PACK32, 4, from_a2b10g10r10},
+    {VK_FORMAT_A2R10G10B10_UNORM_PACK32, 4, from_a2r10g10b10},
+    {VK_FORMAT_B10G11R11_UFLOAT_PACK32, 4, from_b10g11r11},
+    {VK_FORMAT_R16_UNORM, 2, from_r16},
+    {VK_FORMAT_R16_SFLOAT, 2, from_r16f},
+    {VK_FORMAT_R16G16_SFLOAT, 4, from_rg16f},
+    {VK_FORMAT_R16G16B16A16_UNORM, 8, from_rgba16},
+    {VK_FORMAT_R16G16B16A16_SFLOAT, 8, from_rgba16f},
+    {VK_FORMAT_R32_SFLOAT, 4, from_r32f},
+    {VK_FORMAT_R32G32B32A32_SFLOAT, 16, from_rgba32f},
+    {VK_FORMAT_R16G16_UNORM, 4, from_rg16},
+    {VK_FORMAT_R32G32_SFLOAT, 8, from_rg32f},
+    {VK_FORMAT_R5G5B5A1_UNORM_PACK16, 2, from_r5g5b5a1},
+    {VK_FORMAT_A1R5G5B5_UNORM_PACK16, 2, from_a1r5g5b5},
+    {VK_FORMAT_R4G4B4A4_UNORM_PACK16, 2, from_r4g4b4a4},
+    {VK_FORMAT_R8_UINT, 1, nullptr, number<uint8_t>},
+    {VK_FORMAT_R8_SINT, 1, nullptr, number<int8_t>},
+    {VK_FORMAT_R8G8_UINT, 2, nullptr, number<uint8_t>},
+    {VK_FORMAT_R8G8B8A8_UINT, 4, from_rgba8},
+    {VK_FORMAT_R16_UINT, 2, nullptr, number<uint16_t>},
+    {VK_FORMAT_R16_SINT, 2, nullptr, number<int16_t>},
+    {VK_FORMAT_R16G16_UINT, 4, nullptr, number<uint16_t>},
+    {VK_FORMAT_R16G16B16A16_UINT, 8, nullptr, number<uint16_t>},
+    {VK_FORMAT_R32_UINT, 4, nullptr, number<uint32_t>},
+    {VK_FORMAT_R32_SINT, 4, nullptr, number<int32_t>},
+    {VK_FORMAT_R32G32_UINT, 8, nullptr, number<uint32_t>},
+    {VK_FORMAT_R32G32_SINT, 8, nullptr, number<int32_t>},
+    {VK_FORMAT_R32G32B32A32_UINT, 16, nullptr, number<uint32_t>},
+    {VK_FORMAT_R32G32B32A32_SINT, 16, nullptr, number<int32_t>},
+    {VK_FORMAT_D16_UNORM, 2, nullptr, number<uint16_t>, kDepth},
+    {VK_FORMAT_X8_D24_UNORM_PACK32, 4, nullptr, from_d24, kDepth},
+    {VK_FORMAT_D32_SFLOAT, 4, nullptr, number<float>, kDepth},
+    {VK_FORMAT_D16_UNORM_S8_UINT, 2, nullptr, number<uint16_t>, kBoth},
+    {VK_FORMAT_D24_UNORM_S8_UINT, 4, nullptr, from_d24, kBoth},
+    {VK_FORMAT_D32_SFLOAT_S8_UINT, 4, nullptr, number<float>, kBoth},
 };
 
 const Row* find(VkFormat format) {
@@ -138,37 +186,37 @@ uint32_t texel_bytes(VkFormat format) {
   return row ? row->bytes : 0;
 }
 
-bool is_depth(VkFormat format) {
+VkImageAspectFlags depth_aspects(VkFormat format) {
   const Row* row = find(format);
-  return row && row->depth;
+  return row ? row->depth : 0;
 }
 
-DepthRange depth_range(VkFormat format, std::span<const std::byte> texels) {
+AmountRange amount_range(VkFormat format, std::span<const std::byte> texels) {
   const Row* row = find(format);
-  if (!row || !row->depth || texels.size() < row->bytes) return {};
-  DepthRange range{HUGE_VALF, -HUGE_VALF};
+  if (!row || !row->amount || texels.size() < row->bytes) return {};
+  AmountRange range{HUGE_VAL, -HUGE_VAL};
   for (size_t at = 0; at + row->bytes <= texels.size(); at += row->bytes) {
-    const float depth = row->depth(&texels[at]);
-    range.least = std::min(range.least, depth);
-    range.most = std::max(range.most, depth);
+    const double amount = row->amount(&texels[at]);
+    range.least = std::min(range.least, amount);
+    range.most = std::max(range.most, amount);
   }
   return range;
 }
 
 std::vector<uint32_t> to_pixels(VkFormat format, std::span<const std::byte> texels,
-                                const DepthRange& range) {
+                                const AmountRange& range) {
   std::vector<uint32_t> pixels;
   const Row* row = find(format);
   if (!row) return pixels;
   pixels.reserve(texels.size() / row->bytes);
-  const float span = range.most > range.least ? range.most - range.least : 1;
+  const double span = range.most > range.least ? range.most - range.least : 1;
   for (size_t at = 0; at + row->bytes <= texels.size(); at += row->bytes) {
     if (row->convert) {
       pixels.push_back(row->convert(&texels[at]));
     } else {
-      const float shade = (row->depth(&texels[at]) - range.least) / span;
+      const double shade = (row->amount(&texels[at]) - range.least) / span;
       pixels.push_back(
-          grey(shade > 0 ? static_cast<uint32_t>(std::lround(255 * std::min(shade, 1.0f))) : 0));
+          grey(shade > 0 ? static_cast<uint32_t>(std::lround(255 * std::min(shade, 1.0))) : 0));
     }
   }
   return pixels;

@@ -13,18 +13,19 @@ namespace tally::capture {
 // Bytes of a texel in a buffer; 0 for formats that no picture is made of. Of depth formats, the
 // depth's.
 uint32_t texel_bytes(VkFormat format);
-bool is_depth(VkFormat format);
+// Depth, and stencil where the format has it; 0 of colours.
+VkImageAspectFlags depth_aspects(VkFormat format);
 
-// How amounts become shades of grey: the least is black, the most white.
-struct DepthRange {
-  float least = 0;
-  float most = 1;
+// How depths and integers become shades of grey: the least is black, the most white.
+struct AmountRange {
+  double least = 0;
+  double most = 1;
 };
-DepthRange depth_range(VkFormat format, std::span<const std::byte> texels);
+AmountRange amount_range(VkFormat format, std::span<const std::byte> texels);
 
 // Opaque pixels of bytes R, G, B, A. Linear values (floating point) get the sRGB curve, values
-// beyond 0 to 1 are cut off. `range` is for depth.
+// beyond 0 to 1 are cut off. Of several integers the first is shown, but four bytes are a colour.
 std::vector<uint32_t> to_pixels(VkFormat format, std::span<const std::byte> texels,
-                                const DepthRange& range = {});
+                                const AmountRange& range = {});
 
 }  // namespace tally::capture

@@ -13,7 +13,7 @@ template <typename T>
 std::vector<uint32_t> pixels(VkFormat format, const std::vector<T>& texels) {
   const auto bytes = std::as_bytes(std::span(texels));
   EXPECT_EQ(bytes.size() % texel_bytes(format), 0u);
-  return to_pixels(format, bytes, depth_range(format, bytes));
+  return to_pixels(format, bytes, amount_range(format, bytes));
 }
 
 TEST(Texels, bytes_are_taken_as_they_are_and_opaque) {
@@ -32,6 +32,13 @@ TEST(Texels, other_widths_are_scaled_to_8_bits) {
               ElementsAre(0xffff0000));
   EXPECT_THAT(pixels<uint16_t>(VK_FORMAT_R16G16B16A16_UNORM, {0xffff, 0x8000, 0x0100, 0}),
               ElementsAre(0xff0180ff));
+  EXPECT_THAT(pixels<uint16_t>(VK_FORMAT_R16G16_UNORM, {0x0100, 0xffff}), ElementsAre(0xff00ff01));
+  EXPECT_THAT(pixels<uint16_t>(VK_FORMAT_R5G5B5A1_UNORM_PACK16, {0xf801, 0x003e}),
+              ElementsAre(0xff0000ff, 0xffff0000));
+  EXPECT_THAT(pixels<uint16_t>(VK_FORMAT_A1R5G5B5_UNORM_PACK16, {0x7c00, 0x001f}),
+              ElementsAre(0xff0000ff, 0xffff0000));
+  EXPECT_THAT(pixels<uint16_t>(VK_FORMAT_R4G4B4A4_UNORM_PACK16, {0xf00f, 0x08ff}),
+              ElementsAre(0xff0000ff, 0xffff8800));
 }
 
 TEST(Texels, linear_light_gets_the_curve_of_displays) {
@@ -51,8 +58,10 @@ TEST(Texels, linear_light_gets_the_curve_of_displays) {
 }
 
 TEST(Texels, depth_reaches_from_black_to_white) {
-  EXPECT_TRUE(is_depth(VK_FORMAT_D32_SFLOAT));
-  EXPECT_FALSE(is_depth(VK_FORMAT_R32_SFLOAT));
+  EXPECT_EQ(depth_aspects(VK_FORMAT_D32_SFLOAT), VK_IMAGE_ASPECT_DEPTH_BIT);
+  EXPECT_EQ(depth_aspects(VK_FORMAT_D24_UNORM_S8_UINT),
+            VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT);
+  EXPECT_EQ(depth_aspects(VK_FORMAT_R32_SFLOAT), 0u);
   EXPECT_THAT(pixels<float>(VK_FORMAT_D32_SFLOAT, {0.9f, 0.95f, 1.0f}),
               ElementsAre(0xff000000, 0xff808080, 0xffffffff));
   EXPECT_THAT(pixels<uint16_t>(VK_FORMAT_D16_UNORM, {5, 10}), ElementsAre(0xff000000, 0xffffffff));
@@ -61,10 +70,28 @@ TEST(Texels, depth_reaches_from_black_to_white) {
   EXPECT_THAT(pixels<float>(VK_FORMAT_D32_SFLOAT, {0.5f}), ElementsAre(0xff000000));
 }
 
+TEST(Texels, depth_beside_stencil_is_shown) {
+  EXPECT_THAT(pixels<uint32_t>(VK_FORMAT_D24_UNORM_S8_UINT, {0xab000000, 0x00ffffff}),
+              ElementsAre(0xff000000, 0xffffffff));
+  EXPECT_THAT(pixels<float>(VK_FORMAT_D32_SFLOAT_S8_UINT, {0.25f, 0.5f, 0.75f}),
+              ElementsAre(0xff000000, 0xff808080, 0xffffffff));
+}
+
+TEST(Texels, integers_reach_from_black_to_white) {
+  EXPECT_THAT(pixels<uint8_t>(VK_FORMAT_R8_UINT, {3, 4, 5}),
+              ElementsAre(0xff000000, 0xff808080, 0xffffffff));
+  EXPECT_THAT(pixels<uint32_t>(VK_FORMAT_R32_UINT, {0xfffffffe, 0xffffffff, 0xfffffffd}),
+              ElementsAre(0xff808080, 0xffffffff, 0xff000000));
+  EXPECT_THAT(pixels<int32_t>(VK_FORMAT_R32_SINT, {-7, 7}), ElementsAre(0xff000000, 0xffffffff));
+  EXPECT_THAT(pixels<uint16_t>(VK_FORMAT_R16G16_UINT, {1, 9, 2, 5}),
+              ElementsAre(0xff000000, 0xffffffff));
+  EXPECT_THAT(pixels<uint32_t>(VK_FORMAT_R8G8B8A8_UINT, {0x00332211}), ElementsAre(0xff332211));
+}
+
 TEST(Texels, other_formats_have_no_picture) {
-  EXPECT_EQ(texel_bytes(VK_FORMAT_R32_UINT), 0u);
-  EXPECT_EQ(texel_bytes(VK_FORMAT_D24_UNORM_S8_UINT), 0u);
-  EXPECT_TRUE(to_pixels(VK_FORMAT_R32_UINT, {}).empty());
+  EXPECT_EQ(texel_bytes(VK_FORMAT_S8_UINT), 0u);
+  EXPECT_EQ(texel_bytes(VK_FORMAT_R64_UINT), 0u);
+  EXPECT_TRUE(to_pixels(VK_FORMAT_R64_UINT, {}).empty());
 }
 
 }  // namespace

@@ -99,6 +99,19 @@ TEST_F(RegionInterface, a_queue_family_that_does_not_exist_has_no_counters) {
   EXPECT_EQ(count, 0u);
 }
 
+TEST_F(RegionInterface, queue_families_without_graphics_have_no_counters) {
+  uint32_t count = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties(context().gpu(), &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vkGetPhysicalDeviceQueueFamilyProperties(context().gpu(), &count, families.data());
+  for (uint32_t family = 0; family < families.size(); ++family) {
+    const bool graphics = (families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+    uint32_t counters = 77;
+    EXPECT_EQ(enumerate()(context().gpu(), family, &counters, nullptr, nullptr), VK_SUCCESS);
+    EXPECT_EQ(counters, graphics ? catalogue_ids().size() : 0) << "family " << family;
+  }
+}
+
 TEST_F(RegionInterface, the_bytes_of_a_region_do_not_depend_on_the_counters) {
   const auto properties = region_properties(context());
   EXPECT_GE(properties.regionAlignment, 4 * properties.maxPerRegionPerformanceCounters);

@@ -55,28 +55,56 @@ TEST_F(RegionPasses, a_render_pass_object_is_captured) {
   expect_rectangle(values, context(), 100);
 }
 
+// Under the name of core Vulkan, and under that of the extension.
 TEST_F(RegionPasses, render_passes_of_version_2_are_captured) {
+  ContextOptions options;
+  options.device_extensions = {VK_KHR_CREATE_RENDERPASS_2_EXTENSION_NAME};
+  start({}, false, options);
   const RenderTarget target(context(), {.extent = kExtent});
   const Pipeline pipeline = make_rectangles(plain_frag, {.render_pass = target.render_pass()});
+  for (const std::string suffix : {"", "KHR"}) {
+    const auto begin_pass = reinterpret_cast<PFN_vkCmdBeginRenderPass2>(
+        vkGetDeviceProcAddr(context().device(), ("vkCmdBeginRenderPass2" + suffix).c_str()));
+    const auto end_pass = reinterpret_cast<PFN_vkCmdEndRenderPass2>(
+        vkGetDeviceProcAddr(context().device(), ("vkCmdEndRenderPass2" + suffix).c_str()));
+    ASSERT_TRUE(begin_pass && end_pass) << suffix;
+    const Capture values(context(), {kExtent});
+    context().run([&](VkCommandBuffer commands) {
+      const VkClearValue clear = {};
+      VkRenderPassBeginInfo begin = {VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO, values.begin_info()};
+      begin.renderPass = target.render_pass();
+      begin.framebuffer = target.framebuffer();
+      begin.renderArea = kArea;
+      begin.clearValueCount = 1;
+      begin.pClearValues = &clear;
+      const VkSubpassBeginInfo contents = {VK_STRUCTURE_TYPE_SUBPASS_BEGIN_INFO, nullptr,
+                                           VK_SUBPASS_CONTENTS_INLINE};
+      const VkSubpassEndInfo end = {VK_STRUCTURE_TYPE_SUBPASS_END_INFO};
+      begin_pass(commands, &begin, &contents);
+      target.set_viewport(commands);
+      draw(commands, pipeline, square(90));
+      end_pass(commands, &end);
+      attachment_barrier(commands);
+    });
+    expect_rectangle(values, context(), 90);
+  }
+}
+
+// Both stages that an application may wait for.
+TEST_F(RegionPasses, values_are_there_behind_a_barrier_from_the_fragment_stage) {
+  const RenderTarget target(context(), {.extent = kExtent});
+  const Pipeline pipeline = make_rectangles(plain_frag);
   const Capture values(context(), {kExtent});
   context().run([&](VkCommandBuffer commands) {
-    const VkClearValue clear = {};
-    VkRenderPassBeginInfo begin = {VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO, values.begin_info()};
-    begin.renderPass = target.render_pass();
-    begin.framebuffer = target.framebuffer();
-    begin.renderArea = kArea;
-    begin.clearValueCount = 1;
-    begin.pClearValues = &clear;
-    const VkSubpassBeginInfo contents = {VK_STRUCTURE_TYPE_SUBPASS_BEGIN_INFO, nullptr,
-                                         VK_SUBPASS_CONTENTS_INLINE};
-    const VkSubpassEndInfo end = {VK_STRUCTURE_TYPE_SUBPASS_END_INFO};
-    vkCmdBeginRenderPass2(commands, &begin, &contents);
-    target.set_viewport(commands);
-    draw(commands, pipeline, square(90));
-    vkCmdEndRenderPass2(commands, &end);
-    attachment_barrier(commands);
+    target.begin(commands, {0, 0, 0, 0}, 0, values.begin_info());
+    draw(commands, pipeline, square(70));
+    target.end(commands);
+    const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
+                                     VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT,
+                         VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
   });
-  expect_rectangle(values, context(), 90);
+  expect_rectangle(values, context(), 70);
 }
 
 TEST_F(RegionPasses, what_is_drawn_outside_of_the_pass_does_not_count) {

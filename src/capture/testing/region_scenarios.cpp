@@ -217,13 +217,84 @@ void imageless(Context& context) {
   });
 }
 
+// What a format's final image is of: cleared, then its left half once more.
+struct Halves {
+  VkFormat format;
+  VkClearValue all, left;
+  VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;
+};
+
+void halves(Context& context, const Halves& drawn) {
+  const bool depth = drawn.format == VK_FORMAT_D32_SFLOAT_S8_UINT;
+  const VkImageLayout layout = depth ? VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL
+                                     : VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
+  const Image image(context, {.format = drawn.format,
+                              .usage = depth ? VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
+                                             : VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
+                              .samples = drawn.samples});
+  context.run([&](VkCommandBuffer commands) {
+    change_layout(commands, image, VK_IMAGE_LAYOUT_UNDEFINED, layout);
+    VkRenderingAttachmentInfo attachment{VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
+    attachment.imageView = image.view();
+    attachment.imageLayout = layout;
+    attachment.loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
+    attachment.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+    attachment.clearValue = drawn.all;
+    VkRenderingInfo rendering{VK_STRUCTURE_TYPE_RENDERING_INFO};
+    rendering.renderArea.extent = image.info().extent;
+    rendering.layerCount = 1;
+    rendering.colorAttachmentCount = depth ? 0 : 1;
+    rendering.pColorAttachments = &attachment;
+    if (depth) rendering.pDepthAttachment = rendering.pStencilAttachment = &attachment;
+    vkCmdBeginRendering(commands, &rendering);
+    const VkClearAttachment clear{depth ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT, 0,
+                                  drawn.left};
+    const VkClearRect left{{{0, 0}, {32, 64}}, 0, 1};
+    vkCmdClearAttachments(commands, 1, &clear, 1, &left);
+    vkCmdEndRendering(commands);
+  });
+}
+
+VkClearValue colour(float red, float green, float blue) {
+  VkClearValue value{};
+  value.color = {{red, green, blue, 1}};
+  return value;
+}
+VkClearValue number(uint32_t first) {
+  VkClearValue value{};
+  value.color.uint32[0] = first;
+  return value;
+}
+VkClearValue depth_of(float depth) {
+  VkClearValue value{};
+  value.depthStencil = {depth, 7};
+  return value;
+}
+
+void unresolved(Context& context) {
+  halves(context,
+         {VK_FORMAT_R8G8B8A8_UNORM, colour(0, 0, 1), colour(1, 0, 0), VK_SAMPLE_COUNT_4_BIT});
+}
+void numbers(Context& context) {
+  halves(context, {VK_FORMAT_R32_UINT, number(4'000'000'000), number(4'000'000'001)});
+}
+void depth_and_stencil(Context& context) {
+  halves(context, {VK_FORMAT_D32_SFLOAT_S8_UINT, depth_of(0.5f), depth_of(0.25f)});
+}
+
 }  // namespace
 
 const std::map<std::string, std::function<void(Context&)>>& region_scenarios() {
   static const std::map<std::string, std::function<void(Context&)>> scenarios = {
-      {"views", views},         {"passes_again", passes_again},
-      {"subpasses", subpasses}, {"multisampled", multisampled},
-      {"shadow", shadow},       {"imageless", imageless}};
+      {"views", views},
+      {"passes_again", passes_again},
+      {"subpasses", subpasses},
+      {"multisampled", multisampled},
+      {"shadow", shadow},
+      {"imageless", imageless},
+      {"unresolved", unresolved},
+      {"numbers", numbers},
+      {"depth_and_stencil", depth_and_stencil}};
   return scenarios;
 }
 
