@@ -71,6 +71,10 @@ class Scene {
 
   test::Context& context() { return *context_; }
   // Those that a device may lack are the last.
+  // A triangle over the whole of the target for each layer of overdraw.
+  uint64_t invocations() const {
+    return uint64_t{options_.width} * options_.height * options_.overdraw;
+  }
   size_t all_counters() const { return properties_.maxPerRegionPerformanceCounters; }
 
   VkCommandBuffer record(std::vector<uint32_t> counters) {
@@ -141,8 +145,10 @@ void require_equal_values(Scene& a, Scene& b) {
   const std::vector<uint64_t> second = b.read();
   const auto* x = reinterpret_cast<const uint32_t*>(first.data());
   const auto* y = reinterpret_cast<const uint32_t*>(second.data());
+  uint64_t invocations = 0;
   for (size_t i = 0; i < first.size() * 2; ++i) {
     const size_t counter = i % 32;
+    if (counter < all.size() && all[counter]->id == "fragment_invocations") invocations += x[i];
     if (counter >= all.size() || all[counter]->id == "fragment_subgroups" ||
         all[counter]->id == "helper_invocations" || all[counter]->id == "shader_clock") {
       continue;
@@ -151,6 +157,9 @@ void require_equal_values(Scene& a, Scene& b) {
       throw std::runtime_error(fmt::format("{} of region {}: {} together, {} by lane",
                                            all[counter]->id, i / 32, x[i], y[i]));
     }
+  }
+  if (invocations != a.invocations()) {
+    throw std::runtime_error(fmt::format("{} invocations, not {}", invocations, a.invocations()));
   }
 }
 
