@@ -3,6 +3,7 @@
 
 #include "full_screen.vert.h"
 #include "plain.frag.h"
+#include "pushed.frag.h"
 #include "queries/scenes.h"
 
 namespace tally::test {
@@ -223,6 +224,61 @@ TEST_F(ResultStatus, queries_hold_nothing_but_their_status) {
                                   VK_QUERY_RESULT_WITH_STATUS_BIT_KHR),
             VK_NOT_READY);
   EXPECT_THAT(values, testing::ElementsAre(0, 1, 77, 77));
+}
+
+// The same shader, that reaches its push constants through a copy of their address: the layer does
+// not instrument that.
+std::vector<uint32_t> refused_shader() {
+  constexpr uint32_t kPushConstant = 9, kVariable = 59, kAccessChain = 65, kCopyObject = 83;
+  std::vector<uint32_t> words(std::begin(pushed_frag), std::end(pushed_frag));
+  uint32_t type = 0, variable = 0;
+  for (size_t i = 5; i < words.size(); i += words[i] >> 16) {
+    const uint32_t opcode = words[i] & 0xffff;
+    if (opcode == kVariable && words[i + 3] == kPushConstant) {
+      type = words[i + 1];
+      variable = words[i + 2];
+    }
+    if (opcode != kAccessChain || words[i + 3] != variable) continue;
+    const uint32_t copy = words[3]++;
+    words[i + 3] = copy;
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i),
+                 {4u << 16 | kCopyObject, type, copy, variable});
+    return words;
+  }
+  return {};
+}
+
+TEST_F(StatusOfOthers, of_a_pipeline_with_a_stage_that_is_not_counted_fails_where_it_matters) {
+  start();
+  const Pipeline pipeline =
+      make_graphics({{kVertex, full_screen_vert}, {kFragment, refused_shader()}});
+  const RenderTarget target(context());
+  constexpr auto kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
+  const Queries vertices(context(), kStatistics, 1,
+                         VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
+                             VK_QUERY_PIPELINE_STATISTIC_CLIPPING_INVOCATIONS_BIT);
+  const Queries fragments(context(), kStatistics, 1,
+                          VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION);
+  const auto status_of = [&](const Queries& queries) {
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      target.begin(commands);
+      queries.begin(commands);
+      draw(commands, pipeline, 3);
+      queries.end(commands);
+      target.end(commands);
+    });
+    std::array<int64_t, 3> values{};
+    const bool two = &queries == &vertices;
+    check(vkGetQueryPoolResults(context().device(), queries, 0, 1, sizeof values, values.data(),
+                                sizeof values,
+                                VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_STATUS_BIT_KHR));
+    return two ? values[2] : values[1];
+  };
+  EXPECT_EQ(status_of(vertices), VK_QUERY_RESULT_STATUS_COMPLETE_KHR);
+  EXPECT_EQ(status_of(fragments), VK_QUERY_RESULT_STATUS_ERROR_KHR);
+  EXPECT_EQ(status_of(samples), VK_QUERY_RESULT_STATUS_ERROR_KHR);
 }
 
 // --- video encode feedback

@@ -2,7 +2,9 @@
 // Every scene is run with the layer's queries and with the driver's.
 #include <functional>
 
+#include "feedback.tese.h"
 #include "feedback.vert.h"
+#include "level.tesc.h"
 #include "patch.vert.h"
 #include "plain.frag.h"
 #include "queries/kit.h"
@@ -143,11 +145,18 @@ class TransformFeedbackQueries : public QueriesTest {
       GraphicsPipelineInfo info;
       info.topology = topology;
       info.primitive_restart = topology == VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
-      const Pipeline pipeline =
-          streams ? make_graphics(
-                        {{kVertex, patch_vert}, {kGeometry, streams_geom}, {kFragment, plain_frag}},
-                        info)
-                  : make_graphics({{kVertex, feedback_vert}, {kFragment, plain_frag}}, info);
+      const bool patches = topology == VK_PRIMITIVE_TOPOLOGY_PATCH_LIST;
+      if (patches) info.patch_control_points = 3;
+      std::vector<Stage> stages = {{kVertex, feedback_vert}, {kFragment, plain_frag}};
+      if (streams) {
+        stages = {{kVertex, patch_vert}, {kGeometry, streams_geom}, {kFragment, plain_frag}};
+      } else if (patches) {
+        stages = {{kVertex, patch_vert},
+                  {VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT, level_tesc},
+                  {VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT, feedback_tese},
+                  {kFragment, plain_frag}};
+      }
+      const Pipeline pipeline = make_graphics(stages, info);
       const auto queries = static_cast<uint32_t>(expected.size() / 2);
       EXPECT_EQ(run(pipeline, queries, body, submissions), expected)
           << (emulated ? "emulated" : "native");
@@ -320,6 +329,24 @@ TEST_F(TransformFeedbackQueries, count_no_primitive_over_an_index_that_restarts)
     });
   };
   expect({5, 6}, body, VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP);
+}
+
+TEST_F(TransformFeedbackQueries, count_primitives_of_tessellated_patches) {
+  expect(
+      {70, 72},
+      [&](Scene& scene) {
+        scene.pass(room_for(70), [&] {
+          const float level = 4;
+          vkCmdPushConstants(scene.commands, layout(), VK_SHADER_STAGE_ALL, 0, sizeof level,
+                             &level);
+          scene.begin(0);
+          scene.start();
+          scene.draw(9);
+          scene.stop();
+          scene.end(0);
+        });
+      },
+      VK_PRIMITIVE_TOPOLOGY_PATCH_LIST);
 }
 
 TEST_F(TransformFeedbackQueries, count_again_when_submitted_again) {

@@ -5,6 +5,7 @@
 #include "counters/shader/validator.h"
 #include "spirv/block_map.h"
 #include "spirv/module.h"
+#include "spirv/pass/tessellation_counting.h"
 
 namespace tally::counters {
 namespace {
@@ -46,11 +47,16 @@ const StageRow* find_stage(VkShaderStageFlagBits stage) {
 
 std::string cache_key(const ShaderCode& code, const Instrumenter::Request& request) {
   const spirv::AddressSource& address = request.address;
-  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
+  const auto& patches = request.tessellation;
+  const int tessellation = patches ? 1 + static_cast<int>(patches->domain) +
+                                         4 * static_cast<int>(patches->spacing) +
+                                         16 * static_cast<int>(patches->points)
+                                   : 0;
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
                      static_cast<uint32_t>(request.stage), request.entry_point,
                      static_cast<int>(address.kind), address.push_constant_offset, address.set,
                      address.binding, request.alpha_to_coverage, static_cast<int>(request.variant),
-                     request.multiview, request.primitive_ids, request.dispatch_base);
+                     request.multiview, request.primitive_ids, request.dispatch_base, tessellation);
 }
 
 struct Blocks {
@@ -83,6 +89,24 @@ const char* stage_name(VkShaderStageFlagBits stage) {
   return row ? row->name : "unknown";
 }
 
+std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
+                                                     const std::string& control_entry,
+                                                     const ShaderCode& evaluation,
+                                                     const std::string& evaluation_entry) {
+  spirv::Tessellation modes;
+  const auto add = [&](const ShaderCode& code, spv::ExecutionModel model, const std::string& name) {
+    const Result<spirv::Module> module = spirv::Module::parse(code.words);
+    const spirv::EntryPoint* entry = module ? module->find_entry_point(model, name) : nullptr;
+    if (entry) spirv::add_tessellation_modes(*module, *entry, modes);
+    return entry != nullptr;
+  };
+  if (!add(control, spv::ExecutionModel::TessellationControl, control_entry) ||
+      !add(evaluation, spv::ExecutionModel::TessellationEvaluation, evaluation_entry)) {
+    return std::nullopt;
+  }
+  return modes;
+}
+
 Result<std::shared_ptr<const InstrumentedShader>> Instrumenter::instrument(const ShaderCode& code,
                                                                            const Request& request) {
   const std::string key = cache_key(code, request);
@@ -111,6 +135,8 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.count_subgroups = options_.count_subgroups;
   options.count_outputs = options_.count_outputs;
   options.whole_dispatches = options_.whole_dispatches && !request.dispatch_base;
+  options.tessellation = request.tessellation;
+  options.max_tessellation_level = options_.max_tessellation_level;
   options.count_blocks = counts_blocks(request.variant);
   // A pipeline has views or layers, and may not ask for the other.
   if (counts_regions(request.variant)) {

@@ -28,6 +28,7 @@ struct InstrumenterOptions {
   bool count_subgroups = false;
   bool count_outputs = false;
   bool whole_dispatches = false;
+  uint32_t max_tessellation_level = 64;
   bool drops_overdraw = false;
   spirv::RegionOptions regions;  // how shaders that count by region do so
   uint32_t spirv_version_limit = 0x00010300;
@@ -54,6 +55,8 @@ class Instrumenter {
     bool multiview = false;
     bool primitive_ids = false;  // of regions: the stages before set gl_PrimitiveID
     bool dispatch_base = false;  // workgroups may be numbered from any number
+    // Of a tessellation control shader whose patches' primitives are to be counted.
+    std::optional<spirv::Tessellation> tessellation;
   };
 
   // The error is the reason why this shader runs as the application wrote it.
@@ -75,6 +78,13 @@ class Instrumenter {
   std::deque<std::string> order_;  // oldest first
   size_t words_ = 0;
 };
+
+// What the execution modes of both tessellation stages say; nothing where the evaluation shader is
+// not one.
+std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
+                                                     const std::string& control_entry,
+                                                     const ShaderCode& evaluation,
+                                                     const std::string& evaluation_entry);
 
 // "vertex", "fragment" ...: for messages.
 const char* stage_name(VkShaderStageFlagBits stage);

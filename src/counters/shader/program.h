@@ -43,6 +43,10 @@ struct StageProgram {
 struct Program {
   std::vector<StageProgram> stages;               // ascending stage bits
   std::array<uint32_t, kAddressSlots> strides{};  // sum of the strides in each slot's record
+  // What is not counted of the pipeline: stages that run uninstrumented; and those that put out
+  // samples or primitives which nobody counts.
+  VkShaderStageFlags uncounted = 0;
+  VkShaderStageFlags uncounted_outputs = 0;
 
   // Adds a stage after those of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {

@@ -45,6 +45,7 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
   if (!stage.code) return Error{"its SPIR-V is not known"};
   const Addressing& addressing = request.addressing;
   const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+  const bool control = stage.info->stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
   const AddressSlot slot =
       fragment && addressing.separate_fragment ? AddressSlot::Fragment : AddressSlot::Main;
   const Instrumenter::Request wanted{
@@ -55,7 +56,8 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
       variant,
       request.multiview,
       fragment && request.primitive_ids,
-      request.dispatch_base};
+      request.dispatch_base,
+      control ? request.tessellation : std::nullopt};
   const auto shader = instrumenter.instrument(*stage.code, wanted);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;

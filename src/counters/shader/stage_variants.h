@@ -49,6 +49,7 @@ class StageVariants {
     bool multiview = false;
     bool primitive_ids = false;
     bool dispatch_base = false;
+    std::optional<spirv::Tessellation> tessellation;  // where its primitives are the pipeline's
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
 

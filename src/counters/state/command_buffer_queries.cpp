@@ -118,7 +118,6 @@ void CommandBuffer::note_draw(uint64_t vertices, uint64_t instances) {
   if ((facts.stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0) {
     queries_->count(CommandMetric::Patches, primitives);
   }
-  if (has_unknown_primitives(facts)) queries_->count(CommandMetric::UnknownPrimitives);
   if (!keeps_primitives(facts)) return;
   queries_->count(CommandMetric::LastPrimitives, primitives);
   if (!facts.rasterizer_discard) queries_->count(CommandMetric::ClippedPrimitives, primitives);
@@ -173,7 +172,6 @@ void CommandBuffer::note_indirect(CommandMetric metric, const IndirectCommand& c
 }
 
 void CommandBuffer::count_on_gpu(const DrawFacts& facts, IndirectCommand command) {
-  if (has_unknown_primitives(facts)) queries_->count(CommandMetric::UnknownPrimitives);
   if (command.indexed && facts.restarts) command.indices = bound_indices();
   const VkResult result = queries_->count_indirect(command, facts);
   if (result != VK_SUCCESS) fail(result);

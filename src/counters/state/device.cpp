@@ -59,6 +59,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   const bool is_cpu = gpu.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   result.whole_dispatches = options.whole_dispatches == WholeDispatches::Always ||
                             (options.whole_dispatches == WholeDispatches::Auto && !is_cpu);
+  result.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;
   result.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.regions = region_options(gpu);
   result.validate = options.validate_spirv;

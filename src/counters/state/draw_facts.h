@@ -43,12 +43,6 @@ uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices);
 // How many vertices a primitive has, those of its neighbours left out.
 uint32_t primitive_vertices(const DrawFacts& facts);
 
-// Whether only the tessellator knows how many primitives there are.
-inline bool has_unknown_primitives(const DrawFacts& facts) {
-  return (facts.stages & VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) != 0 &&
-         (facts.stages & VK_SHADER_STAGE_GEOMETRY_BIT) == 0;
-}
-
 // Whether the primitives assembled are those that leave the last stage before rasterization.
 inline bool keeps_primitives(const DrawFacts& facts) {
   constexpr VkShaderStageFlags kMakers = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT |

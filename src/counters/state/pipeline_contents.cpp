@@ -89,9 +89,12 @@ void add_library(StatedFacts& stated, const StatedFacts& library) {
 
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
   if ((subsets(info) & kPreRasterization) == 0 || !info.pRasterizationState) return 0;
+  const VkPipelineRasterizationStateCreateInfo& state = *info.pRasterizationState;
+  const bool discards = state.rasterizerDiscardEnable == VK_TRUE &&
+                        !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+  if (discards) return kNoStream;
   const auto* stream = vk::find_in_chain<VkPipelineRasterizationStateStreamCreateInfoEXT>(
-      info.pRasterizationState->pNext,
-      VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT);
+      state.pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT);
   return stream ? stream->rasterizationStream : 0;
 }
 

@@ -37,6 +37,7 @@ StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info);
 void add_library(StatedFacts& stated, const StatedFacts& library);
 
 // The vertex stream that is rasterized.
+inline constexpr uint32_t kNoStream = ~0u;
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info);
 inline uint32_t rasterized_stream_of(const VkComputePipelineCreateInfo&) { return 0; }
 

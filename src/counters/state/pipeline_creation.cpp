@@ -144,6 +144,7 @@ class Twin {
     if (program->stages.empty() && !stages_.counts_regions() && !libraries.changed())
       return VK_SUCCESS;
     std::ranges::sort(program->stages, {}, &StageProgram::stage);
+    note_uncounted(*program, pipeline.facts.facts.stages);
     finish_info();
     VkPipeline& handle = pipeline.variant(variant_);
     const VkResult result = create_pipelines(device_, cache, 1, &info_, nullptr, &handle);
@@ -166,7 +167,7 @@ class Twin {
     const bool dispatch_base = (pipeline_flags(info_) & VK_PIPELINE_CREATE_DISPATCH_BASE_BIT) != 0;
     stages_.build(state_.instrumenter, sources,
                   {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview(),
-                   has_primitive_ids(sources), dispatch_base});
+                   has_primitive_ids(sources), dispatch_base, tessellation(sources)});
     set_stages(info_, stages_.infos());
   }
 
@@ -183,6 +184,40 @@ class Twin {
       }
     }
     return known;
+  }
+
+  // Nothing where there is none, or where a geometry shader makes others of its primitives.
+  static std::optional<spirv::Tessellation> tessellation(
+      const std::vector<StageVariants::Stage>& stages) {
+    const StageVariants::Stage* control = nullptr;
+    const StageVariants::Stage* evaluation = nullptr;
+    for (const StageVariants::Stage& stage : stages) {
+      const VkShaderStageFlagBits bit = stage.info->stage;
+      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT) return std::nullopt;
+      if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) control = &stage;
+      if (bit == VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) evaluation = &stage;
+    }
+    if (!control || !evaluation || !control->code || !evaluation->code) return std::nullopt;
+    return find_tessellation(*control->code, control->info->pName, *evaluation->code,
+                             evaluation->info->pName);
+  }
+
+  // `stages`: all of the pipeline.
+  static void note_uncounted(Program& program, VkShaderStageFlags stages) {
+    VkShaderStageFlags counted = 0;
+    VkShaderStageFlags outputs = 0;
+    for (const StageProgram& stage : program.stages) {
+      counted |= stage.stage;
+      const uint32_t output = stage.info->plan.output_counters[0];
+      if (output != spirv::CounterPlan::kZero) outputs |= stage.stage;
+    }
+    VkShaderStageFlags makers =
+        VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;
+    if ((stages & VK_SHADER_STAGE_GEOMETRY_BIT) == 0) {
+      makers |= VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
+    }
+    program.uncounted = stages & ~counted;
+    program.uncounted_outputs = stages & makers & ~outputs;
   }
 
   bool multiview() const {

@@ -71,17 +71,6 @@ bool QueryKind::needs_shaders() const {
   });
 }
 
-bool QueryKind::counts_last_primitives() const {
-  const auto asks = [](const QuerySource& source) {
-    return source.kind == QuerySource::Kind::Command &&
-           (source.command == CommandMetric::LastPrimitives ||
-            source.command == CommandMetric::ClippedPrimitives);
-  };
-  return type == VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT ||
-         std::ranges::any_of(rows,
-                             [&](const QueryRow& row) { return std::ranges::any_of(row, asks); });
-}
-
 uint32_t QueryKind::time_row() const {
   for (uint32_t i = 0; i < rows.size(); ++i) {
     for (const QuerySource& source : rows[i]) {

@@ -34,8 +34,6 @@ struct QueryKind {
 
   // Whether shaders have to count.
   bool needs_shaders() const;
-  // Whether it asks for the primitives that leave the last stage.
-  bool counts_last_primitives() const;
   // What 32 bits do not hold: differences of timestamps stay right, other numbers become the
   // largest.
   bool wraps() const { return type == VK_QUERY_TYPE_TIMESTAMP; }

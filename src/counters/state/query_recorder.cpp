@@ -15,6 +15,21 @@ bool inheritable(const QueryKind& kind) {
          kind.type != VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL;
 }
 
+// Whether rows of the query need what the program does not count.
+bool leaves_out(const Program& program, const QueryKind& kind) {
+  const bool feedback = kind.type == VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT;
+  for (const QueryRow& row : feedback ? feedback_kind().rows : kind.rows) {
+    for (const QuerySource& source : row) {
+      if (!source.counts_in_shaders()) continue;
+      const bool outputs =
+          source.kind == QuerySource::Kind::Primitives || source.kind == QuerySource::Kind::Samples;
+      const VkShaderStageFlags missing = outputs ? program.uncounted_outputs : program.uncounted;
+      if ((source.stages & missing) != 0) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 QueryRecorder::QueryRecorder(Device& device, VkCommandBuffer commands, bool secondary)
@@ -98,11 +113,7 @@ VkResult QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t que
                                      pool->end_times(), query);
   }
   const QueryKind& kind = pool->kind();
-  uint64_t errors = errors_ - found->errors;
-  if (kind.counts_last_primitives()) {
-    constexpr auto kUnknown = static_cast<size_t>(CommandMetric::UnknownPrimitives);
-    errors += totals_[kUnknown] - found->totals[kUnknown];
-  }
+  const uint64_t errors = errors_ - found->errors + found->uncounted;
   QueryEnd finish{{pool, query}, found->views, static_cast<uint32_t>(errors), {}};
   for (const QueryRow& row : kind.rows) {
     uint64_t& sum = finish.constants.emplace_back();
@@ -146,12 +157,21 @@ VkResult QueryRecorder::reserve(uint64_t bytes, VkDeviceAddress& address) {
   return VK_SUCCESS;
 }
 
+// Queries that a stage which runs uninstrumented should have counted for are wrong.
+void QueryRecorder::note_uncounted(const Program& program) {
+  if ((program.uncounted | program.uncounted_outputs) == 0) return;
+  for (Active& one : active_) {
+    if (leaves_out(program, one.pool->kind())) ++one.uncounted;
+  }
+}
+
 QueryUse& QueryRecorder::add_use(const std::shared_ptr<const Program>& program,
                                  const Record& record) {
   QueryUse& use = work_.uses.emplace_back();
   use.program = program;
   use.record = record;
   use.inherited = inherits_;
+  note_uncounted(*program);
   for (const Active& one : active_) {
     if (one.pool->needs_shaders()) use.targets.push_back({one.pool, one.query, one.index});
   }
@@ -191,6 +211,7 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
     QueryUse& taken = work_.uses.emplace_back(use);
     taken.inherited = inherits_;
     if (!use.inherited) continue;
+    note_uncounted(*use.program);
     for (const Active& one : active_) {
       if (inheritable(one.pool->kind()) && one.pool->needs_shaders()) {
         taken.targets.push_back({one.pool, one.query, one.index});

@@ -127,6 +127,7 @@ class QueryRecorder {
     uint32_t views = 1;
     uint64_t errors = 0;  // before
     std::array<uint64_t, kCommandMetrics> totals{};
+    uint32_t uncounted = 0;  // programs that left out what it counts
     // What commands assemble goes to stream 0.
     bool counts_commands() const { return index == 0; }
   };
@@ -146,6 +147,7 @@ class QueryRecorder {
   void copy_arguments(const QueryArguments& indirect) const;
   void copy_inputs() const;
   VkResult add_indices(const IndirectCommand& command, probe::QueryIndirect& operation);
+  void note_uncounted(const Program& program);
   QueryUse& add_use(const std::shared_ptr<const Program>& program, const Record& record);
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
   void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,

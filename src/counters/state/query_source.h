@@ -26,7 +26,6 @@ enum class CommandMetric : uint8_t {
   Patches,            // patches assembled, times instances
   LastPrimitives,     // primitives assembled where no later stage makes others of them
   ClippedPrimitives,  // the same, with rasterization
-  UnknownPrimitives,  // draws whose primitives nobody counts: tessellated, and no geometry shader
   Workgroups,         // of direct and indirect dispatches
   MeshWorkgroups,     // of direct and indirect mesh draws
   PipelineBinds,
@@ -41,9 +40,11 @@ enum class CommandMetric : uint8_t {
 };
 inline constexpr size_t kCommandMetrics = static_cast<size_t>(CommandMetric::Clears) + 1;
 
-// Stages that make primitives of others, or of nothing.
-inline constexpr VkShaderStageFlags kPrimitiveMakers =
-    VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;
+// Stages that count primitives which the pipeline makes of others, or of nothing. The tessellation
+// control shader does where no geometry shader follows.
+inline constexpr VkShaderStageFlags kPrimitiveMakers = VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT |
+                                                       VK_SHADER_STAGE_GEOMETRY_BIT |
+                                                       VK_SHADER_STAGE_MESH_BIT_EXT;
 
 struct QuerySource {
   enum class Kind : uint8_t {
@@ -51,7 +52,7 @@ struct QuerySource {
     Subgroups,     // that began a shader of `stages`, where the stage has subgroup operations
     Cost,          // what the shaders of `stages` executed of `cost`
     Samples,       // covered by fragment invocations that were not discarded
-    Primitives,    // that geometry and mesh shaders of `stages` put out
+    Primitives,    // that geometry and mesh shaders of `stages` put out, or the tessellator
     Command,       // `command`
     Time,          // ticks of the device's clock from the query's begin to its end
     Marker,        // VK_INTEL_performance_query: the last one before the query's end, or 0

@@ -12,6 +12,7 @@
 #include "spirv/pass/early_tests.h"
 #include "spirv/pass/output_counting.h"
 #include "spirv/pass/region_counting.h"
+#include "spirv/pass/tessellation_counting.h"
 
 namespace tally::spirv {
 namespace {
@@ -389,6 +390,10 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   }
   insert_begin(context, *words_source, regions ? &*regions : nullptr);
   insert_code(context, placed.counters, blocks.get(), regions ? &*regions : nullptr);
+  const uint32_t patches = placed.plan.output_counters[0];
+  if (record && options.tessellation && patches != CounterPlan::kZero) {
+    TessellationCounting({context, builtins, liveness, *record}, patches).insert();
+  }
   auto words = editor.write();
   if (!words) return words.error();
   std::optional<uint32_t> first_counter;

@@ -41,6 +41,16 @@ enum class Counting {
   Private,   // in private variables, added to memory once, when the invocation ends
 };
 
+// How the tessellator makes primitives of patches: what the execution modes of both tessellation
+// stages say together.
+struct Tessellation {
+  enum class Domain : uint8_t { Triangles, Quads, Isolines };
+  enum class Spacing : uint8_t { Equal, FractionalEven, FractionalOdd };
+  Domain domain = Domain::Triangles;
+  Spacing spacing = Spacing::Equal;
+  bool points = false;
+};
+
 struct BlockCountOptions {
   spv::ExecutionModel stage = spv::ExecutionModel::GLCompute;
   std::string entry_point = "main";
@@ -56,13 +66,16 @@ struct BlockCountOptions {
   // nobody.
   bool count_subgroups = false;
   // Also what the stage puts out: samples covered by fragment invocations that are not discarded;
-  // primitives of geometry shaders (of each stream) and mesh shaders.
+  // primitives of geometry shaders (of each stream) and mesh shaders; in a tessellation control
+  // shader those that the tessellator makes, where it is known how.
   bool count_outputs = false;
   bool trip_counts = true;  // ask a loop's variable how often the loop ran (trip_counts.h)
   bool single_exit = true;  // add the counts up in one place where the entry point has many returns
   // Workgroups are numbered from 0, as all but vkCmdDispatchBase do: the first invocation of a
   // dispatch counts for all.
   bool whole_dispatches = false;
+  std::optional<Tessellation> tessellation;
+  uint32_t max_tessellation_level = 64;  // maxTessellationGenerationLevel
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
   bool alpha_to_coverage = false;
   // Also, or only, count by region (region_count.h). The region's address word then stands 8 bytes

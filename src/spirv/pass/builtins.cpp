@@ -14,23 +14,23 @@ bool is_boolean(BuiltIn builtin) { return builtin == BuiltIn::HelperInvocation; 
 
 }  // namespace
 
-std::optional<Builtins::Input> Builtins::find(BuiltIn builtin) const {
-  const Module& module = context_.module();
-  for (const uint32_t variable : context_.entry.interface) {
+std::optional<BuiltinVariable> find_builtin(const Module& module, const EntryPoint& entry,
+                                            StorageClass storage, BuiltIn builtin) {
+  for (const uint32_t variable : entry.interface) {
     const auto definition = module.definition(variable);
     if (!definition || definition->opcode() != Op::OpVariable) continue;
-    if (definition->operand(0) != word(StorageClass::Input)) continue;
+    if (definition->operand(0) != word(storage)) continue;
     const auto pointer = module.definition(definition->type_id());
     if (!pointer || pointer->opcode() != Op::OpTypePointer) continue;
     const uint32_t type = pointer->operand(1);
     if (module.decoration(variable, spv::Decoration::BuiltIn) == word(builtin)) {
-      return Input{builtin, variable, type, std::nullopt};
+      return BuiltinVariable{builtin, variable, type, std::nullopt};
     }
     const auto block = module.definition(type);
     if (!block || block->opcode() != Op::OpTypeStruct) continue;
     for (uint32_t member = 0; member < block->operand_count(); ++member) {
       if (module.member_decoration(type, member, spv::Decoration::BuiltIn) == word(builtin)) {
-        return Input{builtin, variable, block->operand(member), member};
+        return BuiltinVariable{builtin, variable, block->operand(member), member};
       }
     }
   }
@@ -58,7 +58,7 @@ Builtins::Input Builtins::create(BuiltIn builtin, uint32_t size) {
 const Builtins::Input& Builtins::input(BuiltIn builtin, uint32_t size) {
   const auto known = std::ranges::find(inputs_, builtin, &Input::builtin);
   if (known != inputs_.end()) return *known;
-  const auto found = find(builtin);
+  const auto found = find_builtin(context_.module(), context_.entry, StorageClass::Input, builtin);
   inputs_.push_back(found ? *found : create(builtin, size));
   return inputs_.back();
 }

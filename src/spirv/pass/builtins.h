@@ -9,6 +9,16 @@
 
 namespace tally::spirv {
 
+// A variable of the entry point that is a built-in, or a block with it.
+struct BuiltinVariable {
+  spv::BuiltIn builtin;
+  uint32_t variable;
+  uint32_t type;                   // of the built-in
+  std::optional<uint32_t> member;  // of the block that the variable is
+};
+std::optional<BuiltinVariable> find_builtin(const Module& module, const EntryPoint& entry,
+                                            spv::StorageClass storage, spv::BuiltIn builtin);
+
 class Builtins {
  public:
   explicit Builtins(PassContext& context) : context_(context) {}
@@ -21,15 +31,9 @@ class Builtins {
   uint32_t sample_mask(Code& code);
 
  private:
-  struct Input {
-    spv::BuiltIn builtin;
-    uint32_t variable;
-    uint32_t type;                   // of the built-in
-    std::optional<uint32_t> member;  // of the block that the variable is
-  };
+  using Input = BuiltinVariable;
 
   const Input& input(spv::BuiltIn builtin, uint32_t size);
-  std::optional<Input> find(spv::BuiltIn builtin) const;
   Input create(spv::BuiltIn builtin, uint32_t size);
   uint32_t load(Code& code, const Input& input);
 

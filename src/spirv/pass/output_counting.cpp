@@ -18,9 +18,11 @@ std::optional<uint32_t> emitted_stream(const Module& module, const Instruction& 
 }
 
 bool counts_outputs(const BlockCountOptions& options) {
+  const bool tessellates =
+      options.stage == ExecutionModel::TessellationControl && options.tessellation;
   const bool has_outputs = options.stage == ExecutionModel::Fragment ||
                            options.stage == ExecutionModel::Geometry ||
-                           options.stage == ExecutionModel::MeshEXT;
+                           options.stage == ExecutionModel::MeshEXT || tessellates;
   return options.count_outputs && has_outputs && options.counting == Counting::Private;
 }
 

@@ -1,7 +1,8 @@
 // Counts what a stage puts out (BlockCountOptions::count_outputs), in a private variable that is
 // added up as the counts of blocks are: samples that a fragment invocation covers when it begins,
 // none if it is discarded; complete primitives that a geometry shader emits to each stream;
-// primitives that a mesh shader's workgroup sets.
+// primitives that a mesh shader's workgroup sets. (Of a tessellation control shader it is
+// tessellation_counting.h that counts, behind the stage's end.)
 #pragma once
 
 #include "spirv/pass/counting.h"

@@ -1,0 +1,5 @@
+#version 450
+layout(push_constant) uniform Push { vec4 of_push; };
+layout(location = 0) out vec4 color;
+
+void main() { color = of_push; }
