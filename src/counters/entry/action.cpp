@@ -148,7 +148,7 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
     if (state->drops_actions()) return;
     state->prepare_action(kPoint, Work::of(arguments...));
     if (state->counts_commands()) Work::note(*state, arguments...);
-    (state->next().*kNext)(commands, arguments...);
+    state->record_variants(kPoint, [&] { (state->next().*kNext)(commands, arguments...); });
   }
 };
 

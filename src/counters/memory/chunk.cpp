@@ -14,14 +14,16 @@ bool has_address(Chunk::Use use) {
          use == Chunk::Use::DeviceRecords;
 }
 
-VkBufferUsageFlags usage_flags(Chunk::Use use, bool feedback_counters) {
+VkBufferUsageFlags usage_flags(Chunk::Use use, const MemoryContext& context) {
   switch (use) {
     case Chunk::Use::HostRecords:
     case Chunk::Use::HostResults:
     case Chunk::Use::DeviceRecords:
       return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
              VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-             (feedback_counters ? VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT : 0);
+             (context.feedback_counters ? VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT
+                                        : 0) |
+             (context.conditions ? VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT : 0);
     case Chunk::Use::Staging:
       return VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     case Chunk::Use::Words:
@@ -60,7 +62,7 @@ VkResult Chunk::initialize(Use use, VkDeviceSize size) {
   const VkBufferCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
       .size = size,
-      .usage = usage_flags(use, context_.feedback_counters),
+      .usage = usage_flags(use, context_),
       .sharingMode = shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
       .queueFamilyIndexCount = shared ? static_cast<uint32_t>(context_.queue_families.size()) : 0,
       .pQueueFamilyIndices = shared ? context_.queue_families.data() : nullptr,

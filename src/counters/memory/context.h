@@ -24,6 +24,7 @@ struct MemoryContext {
   std::vector<uint32_t> queue_families;
   RecordMemory mode = RecordMemory::Host;
   bool feedback_counters = false;  // transform feedback may leave its counters in records
+  bool conditions = false;         // conditional rendering may read words in records
   VkDeviceSize limit = 0;          // of all records together in bytes; 0: what the device has
   PFN_vkSetDeviceLoaderData set_loader_data = nullptr;
 

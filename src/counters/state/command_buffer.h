@@ -123,6 +123,20 @@ class CommandBuffer {
   bool idle() const { return attention_ == 0; }
   // Before every draw, dispatch or trace that is not idle.
   void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept;
+  // Between that and the next action: records it, once or with either pipeline.
+  template <typename Action>
+  void record_variants(VkPipelineBindPoint point, const Action& action) {
+    if (!queries_ || !runs_twice(point)) return action();
+    Bound& bound = *bound_at(point);
+    if (!begin_variant(true)) return action();
+    action();
+    queries_->end_variant();
+    next().CmdBindPipeline(handle_, point, bound.handle);
+    begin_variant(false);
+    action();
+    queries_->end_variant();
+    next().CmdBindPipeline(handle_, point, bound.pipeline->variant(bound.variant));
+  }
   // Around commands that may change the bound pipeline themselves: the plain one is bound for them.
   void before_generated_commands();
   void bind_plain_pipelines();
@@ -168,6 +182,8 @@ class CommandBuffer {
   DrawFacts graphics_facts();
   IndexRange bound_indices() const;
   void count_on_gpu(const DrawFacts& facts, IndirectCommand command);
+  bool runs_twice(VkPipelineBindPoint point);
+  bool begin_variant(bool counting);
   void count_feedback(const FeedbackCounters& counters);
   void copy_feedback_counters(const FeedbackCounters& counters, const FeedbackStart& start);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);

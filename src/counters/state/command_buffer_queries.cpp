@@ -41,6 +41,21 @@ void CommandBuffer::end_query(const std::shared_ptr<QueryPool>& pool, uint32_t q
   flush_queries();
 }
 
+// What else counts in shaders does so in every pass. Conditions do not hold for traces.
+bool CommandBuffer::runs_twice(VkPipelineBindPoint point) {
+  if ((attention_ & (kQueries | kActive | kRegions)) != kQueries || !queries_->runs_twice()) {
+    return false;
+  }
+  return point != VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR && can_bind(point) &&
+         bound_at(point)->variant != Variant::Plain;
+}
+
+bool CommandBuffer::begin_variant(bool counting) {
+  const VkResult result = queries_->begin_variant(counting);
+  if (result != VK_SUCCESS) fail(result);
+  return result == VK_SUCCESS;
+}
+
 void CommandBuffer::write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query) {
   const VkResult result = queries_->write_timestamp(pool, query);
   if (result != VK_SUCCESS) fail(result);

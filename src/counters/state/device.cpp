@@ -135,6 +135,7 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
   memory.queue_families = creation.queue_families();
   memory.mode = creation.record_memory();
   memory.feedback_counters = creation.emulated_queries().transform_feedback;
+  memory.conditions = creation.conditional_rendering();
   memory.limit = creation.options().record_memory_limit;
   memory.set_loader_data = next_device_.set_device_loader_data;
   if (memory.mode == RecordMemory::Device) {

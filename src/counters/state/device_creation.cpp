@@ -158,6 +158,7 @@ void DeviceCreation::enable_needs() {
   if (regions_feature_enabled_ && gpu_.multiview) enable_multiview();
   if (regions_feature_enabled_ && gpu_.counts_subgroup_clock()) enable_subgroup_clock();
   if (emulated_queries_.timestamps) enable_device_clock();
+  if (conditional_rendering()) enable_conditional_rendering();
   const auto* libraries = chain_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
@@ -196,6 +197,13 @@ void DeviceCreation::enable_device_clock() {
   using Own = VkPhysicalDeviceShaderClockFeaturesKHR;
   add_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
   set<Own, &Own::shaderDeviceClock>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR);
+}
+
+void DeviceCreation::enable_conditional_rendering() {
+  using Own = VkPhysicalDeviceConditionalRenderingFeaturesEXT;
+  add_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
+  set<Own, &Own::conditionalRendering>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
 }
 
 void DeviceCreation::enable_subgroup_clock() {

@@ -44,6 +44,10 @@ class DeviceCreation {
 
   bool has_extension(const char* name) const;
   bool pipeline_libraries() const { return pipeline_libraries_; }
+  // Whether the layer may record conditional rendering of its own.
+  bool conditional_rendering() const {
+    return emulated_queries_.performance && gpu_.conditional_rendering;
+  }
   RecordMemory record_memory() const { return record_memory_; }
   // Families that the application has queues of, each once.
   std::vector<uint32_t> queue_families() const;
@@ -70,6 +74,7 @@ class DeviceCreation {
   void enable_multiview();
   void enable_subgroup_clock();
   void enable_device_clock();
+  void enable_conditional_rendering();
   void enable_buffer_device_address();
   void enable_int64_atomics();
   void add_extension(const char* name);

@@ -68,6 +68,9 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceShaderClockFeaturesKHR clock{};
   query.add(clock, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR,
             gpu.has_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME));
+  VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions{};
+  query.add(conditions, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME));
   VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback{};
   query.add(feedback, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
             gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME));
@@ -90,6 +93,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.mesh_queries = mesh.meshShaderQueries == VK_TRUE;
   gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
   gpu.device_clock = clock.shaderDeviceClock == VK_TRUE;
+  gpu.conditional_rendering = conditions.conditionalRendering == VK_TRUE;
   gpu.subgroup_clock = clock.shaderSubgroupClock == VK_TRUE;
   gpu.transform_feedback = feedback.transformFeedback == VK_TRUE;
   gpu.multiview = multiview.multiview == VK_TRUE;

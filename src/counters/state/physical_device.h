@@ -30,6 +30,7 @@ struct PhysicalDevice {
   bool multiview = false;
   bool subgroup_clock = false;  // VK_KHR_shader_clock's
   bool device_clock = false;
+  bool conditional_rendering = false;
   bool primitives_asked_for = false;  // by the setting region_primitives
   VkDriverId driver_id{};             // 0 where it is not told
   uint32_t subgroup_size = 1;

@@ -113,6 +113,8 @@ class QueryBatches {
   // The parameters of a copy of results to `output`.
   VkResult write_copy(const QueryPool& pool, const QueryPool::Request& request,
                       VkDeviceAddress output, HostBlock& parameters);
+  // A word for the host to set before a submission.
+  VkResult take_word(HostBlock& word) { return blocks_.take(sizeof(uint32_t), word); }
   // Before a submission: which pass of performance queries it makes.
   void set_pass(uint32_t pass) const;
 

@@ -60,6 +60,11 @@ class QueryPool {
   // (state/indirect_counts.h).
   bool needs_shaders() const { return needs_shaders_; }
   const std::vector<uint64_t>& indirect_pairs() const { return indirect_pairs_; }
+  // Whether the time is taken in another pass than shaders count in.
+  bool times_apart() const {
+    return needs_shaders_ && !driver_ && begin_times_ != VK_NULL_HANDLE &&
+           kind_.time_pass != kind_.count_pass;
+  }
   uint32_t all_passes() const { return (1u << kind_.passes) - 1; }
   bool contains(uint32_t first, uint32_t queries) const {
     return first <= count_ && queries <= count_ - first;

@@ -46,11 +46,14 @@ void QueryRecorder::reset() {
   word_pages_.reset();
   used_ = 0;
   words_.clear();
-  inherits_ = in_pass_ = suspending_ = defers_timestamps_ = false;
+  inherits_ = in_pass_ = suspending_ = defers_timestamps_ = conditioned_ = false;
   condition_.end();
+  condition_word_.reset();
+  condition_words_.clear();
   shape_ = {};
   subpass_ = 0;
   shader_targets_ = 0;
+  times_apart_ = 0;
   errors_ = 0;
   marker_.reset();
   stream_marker_.reset();
@@ -92,6 +95,7 @@ VkResult QueryRecorder::begin(const std::shared_ptr<QueryPool>& pool, uint32_t q
   active_.push_back(
       {pool, query, index, std::max(1u, shape_.views_in(subpass_)), errors_, totals_});
   if (pool->needs_shaders()) ++shader_targets_;
+  if (pool->times_apart()) ++times_apart_;
   if (std::ranges::find(kept_pools_, pool) == kept_pools_.end()) kept_pools_.push_back(pool);
   if (pool->begin_times() != VK_NULL_HANDLE) {
     device_.next().CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
@@ -123,6 +127,7 @@ VkResult QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t que
   }
   work_.ends.push_back(std::move(finish));
   if (pool->needs_shaders()) --shader_targets_;
+  if (pool->times_apart()) --times_apart_;
   active_.erase(found);
   return open_span();
 }
@@ -237,6 +242,8 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
   for (const auto& pool : secondary.kept_pools_) kept_pools_.push_back(pool);
   for (size_t i = 0; i < kCommandMetrics; ++i) totals_[i] += secondary.totals_[i];
   errors_ += secondary.errors_;
+  condition_words_.insert(condition_words_.end(), secondary.condition_words_.begin(),
+                          secondary.condition_words_.end());
   words_.insert(words_.end(), secondary.words_.begin(), secondary.words_.end());
   if (secondary.marker_) marker_ = secondary.marker_;
   if (secondary.stream_marker_) stream_marker_ = secondary.stream_marker_;
@@ -318,6 +325,8 @@ void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress 
 
 void QueryRecorder::set_pass(uint32_t pass) {
   batches_.set_pass(pass);
+  const uint32_t counts = pass == 0 ? 1 : 0;
+  for (const HostBlock& word : condition_words_) word.write(0, &counts, sizeof counts);
   for (const Words& words : words_) {
     words.page.write(words.index, pass == 0 ? words.record : 0, words.region);
   }

@@ -49,9 +49,18 @@ class QueryRecorder {
   VkResult write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   // One that begins in a render pass ends there.
   void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition) {
+    conditioned_ = true;
     if (!in_pass_) condition_.begin(condition);
   }
-  void end_condition() { condition_.end(); }
+  void end_condition() {
+    conditioned_ = false;
+    condition_.end();
+  }
+  // Whether commands may be recorded twice, with a counting pipeline for the passes that count and
+  // with the application's for those that do not; then the GPU leaves one of them out.
+  bool runs_twice() const;
+  VkResult begin_variant(bool counting);
+  void end_variant() const;
   // Some query is active that counts in shaders.
   bool counts_shaders() const { return shader_targets_ != 0 || feedback_; }
   bool active() const { return !active_.empty() || inherits_ || feedback_; }
@@ -98,7 +107,7 @@ class QueryRecorder {
 
   // Whether there is something to work out that may be worked out here.
   bool in_pass() const { return in_pass_; }
-  bool ready() const { return pending() && !in_pass_ && !secondary_; }
+  bool ready() const { return pending() && !in_pass_ && !secondary_ && !waits(); }
   bool pending() const { return !work_.empty(); }
   // Records the commands for it. They change what is bound.
   VkResult flush();
@@ -131,6 +140,8 @@ class QueryRecorder {
     // What commands assemble goes to stream 0.
     bool counts_commands() const { return index == 0; }
   };
+  // What can wait does so while a query takes the time of what it measures.
+  bool waits() const;
   VkResult record_timestamp(const QueryTimestamp& timestamp);
   // Transform feedback that is active.
   struct Feedback {
@@ -164,10 +175,12 @@ class QueryRecorder {
   bool in_pass_ = false;
   bool suspending_ = false;
   bool defers_timestamps_ = false;  // whoever executes this may drop dispatches
+  bool conditioned_ = false;        // by the application, inside of render passes too
   Condition condition_;
   RenderPassShape shape_;  // of the current pass
   uint32_t subpass_ = 0;
   uint32_t shader_targets_ = 0;
+  uint32_t times_apart_ = 0;  // active queries of which passes count, others take the time
   uint64_t errors_ = 0;
   std::optional<uint64_t> marker_;
   std::optional<uint32_t> stream_marker_;
@@ -181,6 +194,9 @@ class QueryRecorder {
   VkDeviceSize used_ = 0;  // of the last page
   QueryBatches batches_;
   WordPages word_pages_;
+  // Set before a submission to whether its pass counts; those of executed secondaries follow.
+  std::optional<HostBlock> condition_word_;
+  std::vector<HostBlock> condition_words_;
   std::vector<Words> words_;  // only where there are performance queries
 };
 

@@ -43,4 +43,13 @@ inline constexpr int32_t kCurrentRead = -7;
 inline constexpr double kClockRead = 1.5e9;
 inline constexpr int64_t kWholeRead = int64_t{1} << 40;
 
+// With this environment variable the driver writes mark_of() the bound pipeline over the 4 bytes of
+// constants at offset 0, wherever they were pushed, before every draw and dispatch: so a shader can
+// tell which pipeline it runs in.
+inline constexpr const char* kMarks = "TALLY_TEST_DRIVER_MARKS";
+inline uint32_t mark_of(VkPipeline pipeline) {
+  const auto bits = reinterpret_cast<uint64_t>(pipeline);
+  return static_cast<uint32_t>(bits >> 32 ^ bits);
+}
+
 }  // namespace tally::test::driver

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -40,6 +41,13 @@ struct Instance {
   InstanceTable next;
 };
 
+// What is marked: see counters.h.
+struct Marked {
+  VkPipeline pipelines[2] = {};  // by bind point
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkShaderStageFlags stages = 0;
+};
+
 struct Device {
   VkDevice handle;
   vk::NextDevice next_device;
@@ -48,6 +56,7 @@ struct Device {
   std::mutex mutex;  // guards what follows
   std::unordered_map<VkQueryPool, std::unique_ptr<Pool>> pools;
   std::unordered_map<VkCommandBuffer, std::vector<Event>> events;
+  std::unordered_map<VkCommandBuffer, Marked> marked;
 
   Pool* find(VkQueryPool pool) {
     const std::lock_guard lock(mutex);
@@ -284,6 +293,7 @@ VKAPI_ATTR VkResult VKAPI_CALL begin_commands(VkCommandBuffer commands,
   {
     const std::lock_guard lock(device.mutex);
     device.events.erase(commands);
+    device.marked.erase(commands);
   }
   return device.next.BeginCommandBuffer(commands, info);
 }
@@ -331,6 +341,29 @@ VKAPI_ATTR void VKAPI_CALL bind_pipeline(VkCommandBuffer commands, VkPipelineBin
   Device& device = device_of(commands);
   device.note(commands, {Event::kOther});
   device.next.CmdBindPipeline(commands, point, pipeline);
+  const std::lock_guard lock(device.mutex);
+  if (point <= VK_PIPELINE_BIND_POINT_COMPUTE) device.marked[commands].pipelines[point] = pipeline;
+}
+
+VKAPI_ATTR void VKAPI_CALL push_constants(VkCommandBuffer commands, VkPipelineLayout layout,
+                                          VkShaderStageFlags stages, uint32_t offset, uint32_t size,
+                                          const void* values) {
+  Device& device = device_of(commands);
+  device.next.CmdPushConstants(commands, layout, stages, offset, size, values);
+  if (offset != 0 || size != sizeof(uint32_t)) return;
+  const std::lock_guard lock(device.mutex);
+  device.marked[commands].layout = layout;
+  device.marked[commands].stages = stages;
+}
+
+void mark(Device& device, VkCommandBuffer commands, VkPipelineBindPoint point) {
+  static const bool wanted = std::getenv(kMarks) != nullptr;
+  if (!wanted) return;
+  const std::lock_guard lock(device.mutex);
+  const Marked& marked = device.marked[commands];
+  const uint32_t value = mark_of(marked.pipelines[point]);
+  if (marked.stages == 0) return;
+  device.next.CmdPushConstants(commands, marked.layout, marked.stages, 0, sizeof value, &value);
 }
 
 VKAPI_ATTR void VKAPI_CALL write_timestamp(VkCommandBuffer commands, VkPipelineStageFlagBits stage,
@@ -343,7 +376,15 @@ VKAPI_ATTR void VKAPI_CALL write_timestamp(VkCommandBuffer commands, VkPipelineS
 VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
   Device& device = device_of(commands);
   device.note(commands, {Event::kDispatch});
+  mark(device, commands, VK_PIPELINE_BIND_POINT_COMPUTE);
   device.next.CmdDispatch(commands, x, y, z);
+}
+
+VKAPI_ATTR void VKAPI_CALL draw(VkCommandBuffer commands, uint32_t vertices, uint32_t instances,
+                                uint32_t first_vertex, uint32_t first_instance) {
+  Device& device = device_of(commands);
+  mark(device, commands, VK_PIPELINE_BIND_POINT_GRAPHICS);
+  device.next.CmdDraw(commands, vertices, instances, first_vertex, first_instance);
 }
 
 VKAPI_ATTR void VKAPI_CALL execute(VkCommandBuffer commands, uint32_t count,
@@ -400,8 +441,10 @@ std::span<const vk::Hook> hooks() {
         vk::hook("vkCmdWriteTimestamp", write_timestamp),
         vk::hook("vkCmdCopyQueryPoolResults", copy_results),
         vk::hook("vkCmdDispatch", dispatch),
+        vk::hook("vkCmdDraw", draw),
         vk::hook("vkCmdEndQuery", end_query),
         vk::hook("vkCmdExecuteCommands", execute),
+        vk::hook("vkCmdPushConstants", push_constants),
         vk::hook("vkCmdResetQueryPool", reset_query),
         vk::hook("vkCreateDevice", create_device),
         vk::hook("vkCreateInstance", create_instance),

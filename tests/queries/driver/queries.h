@@ -23,8 +23,10 @@ namespace tally::test::driver {
   X(CmdCopyBuffer, "")                 \
   X(CmdCopyQueryPoolResults, "")       \
   X(CmdDispatch, "")                   \
+  X(CmdDraw, "")                       \
   X(CmdEndQuery, "")                   \
   X(CmdExecuteCommands, "")            \
+  X(CmdPushConstants, "")              \
   X(CmdResetQueryPool, "")             \
   X(CreateBuffer, "")                  \
   X(CreateQueryPool, "")               \
