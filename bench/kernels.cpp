@@ -128,4 +128,9 @@ std::unique_ptr<Kernel> make_fragment_heavy(test::Context& context,
       PushWords{std::bit_cast<uint32_t>(1.0f), octaves, lights});
 }
 
+std::unique_ptr<Kernel> make_tiny_draws(test::Context& context) {
+  return std::make_unique<FragmentKernel>(context, "tiny draws", VkExtent2D{4, 4}, 1,
+                                          PushWords{std::bit_cast<uint32_t>(1.0f), 1, 1});
+}
+
 }  // namespace tally::bench

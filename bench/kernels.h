@@ -44,5 +44,6 @@ std::unique_ptr<Kernel> make_hot_loop(test::Context& context, const Capabilities
 std::unique_ptr<Kernel> make_memory_bound(test::Context& context, const Capabilities& capabilities);
 std::unique_ptr<Kernel> make_fragment_heavy(test::Context& context,
                                             const Capabilities& capabilities);
+std::unique_ptr<Kernel> make_tiny_draws(test::Context& context);
 
 }  // namespace tally::bench

@@ -17,6 +17,8 @@ struct QueryType {
   const char* needs;  // of the driver, where Tally cannot have it without; "": nothing special
   bool (*could)(const ProbedDevice& native);  // whether the driver has what is needed
   const char* setting = "";                   // without which Tally does not emulate it
+  // What Tally adds to the driver's own; "": nothing.
+  std::string (*adds)(const ProbedDevice& native, const ProbedDevice& with_tally) = nullptr;
 };
 
 bool always(const ProbedDevice&) { return true; }
@@ -65,6 +67,12 @@ std::string performance_counters(const ProbedDevice& device) {
                      limit(device, "performanceCounters"));
 }
 
+std::string added_counters(const ProbedDevice& native, const ProbedDevice& with_tally) {
+  const auto drivers = limit(native, "performanceCounters");
+  const auto all = limit(with_tally, "performanceCounters");
+  return all > drivers ? fmt::format("{} counters, and {} of Tally's", drivers, all - drivers) : "";
+}
+
 constexpr QueryType kTypes[] = {
     {"occlusion", "occlusion", always, nullptr, "", never},
     {"occlusion_precise", "occlusion, precise", has_feature<kPrecise>, fixed<kBySamples>, "",
@@ -76,7 +84,7 @@ constexpr QueryType kTypes[] = {
     {"timestamp", "timestamp", on_some_queue<kTimestamps>, fixed<kByClock>,
      "timestampValidBits of a queue family, or shaderDeviceClock", never},
     {"performance_khr", "performance (VK_KHR_performance_query)", has_feature<kPerformance>,
-     performance_counters, "", always},
+     performance_counters, "", always, "", added_counters},
     {"transform_feedback", "transform feedback", has_feature<kFeedbackQueries>,
      fixed<kByShadersAndCommands>, kFeedback, has_extension<kFeedback>},
     {"primitives_generated", "primitives generated", has_feature<kPrimitives>,
@@ -106,6 +114,8 @@ QuerySupport support_of(const QueryType& type, const DeviceSupport& device) {
   QuerySupport result{type.id, type.type, How::No, ""};
   if (type.has(*device.native)) {
     result.how = How::Native;
+    if (type.adds && device.with_tally)
+      result.detail = type.adds(*device.native, *device.with_tally);
   } else if (type.by != nullptr && device.with_tally != nullptr && type.has(*device.with_tally)) {
     result.how = How::Emulated;
     result.detail = type.by(*device.with_tally);

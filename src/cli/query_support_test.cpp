@@ -51,6 +51,19 @@ TEST_F(QueryTypes, what_only_the_layer_says_is_emulated) {
   EXPECT_EQ(of("timestamp").detail, "the device's clock, read by a shader");
 }
 
+TEST_F(QueryTypes, what_the_layer_adds_to_the_drivers_own_is_told) {
+  native_.features["performanceCounterQueryPools"] = true;
+  with_tally_.features["performanceCounterQueryPools"] = true;
+  native_.limits["performanceCounters"] = 6;
+  with_tally_.limits["performanceCounters"] = 98;
+  EXPECT_EQ(of("performance_khr").how, How::Native);
+  EXPECT_EQ(of("performance_khr").detail, "6 counters, and 92 of Tally's");
+  with_tally_.limits["performanceCounters"] = 6;
+  EXPECT_EQ(of("performance_khr").detail, "");
+  layer_ = false;
+  EXPECT_EQ(of("performance_khr").detail, "");
+}
+
 TEST_F(QueryTypes, what_cannot_be_had_says_what_the_driver_lacks) {
   EXPECT_EQ(of("mesh_statistics").detail, "the driver lacks VK_EXT_mesh_shader");
   EXPECT_EQ(of("timestamp").detail,

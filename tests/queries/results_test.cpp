@@ -76,6 +76,22 @@ TEST_F(QueryResults, keep_to_the_stride) {
   EXPECT_THAT(on_gpu<uint32_t>(queries, 3, kFlags, 5), expected);
 }
 
+TEST_F(QueryResults, of_one_query_need_no_stride) {
+  start();
+  const Queries queries = make_three();
+  uint64_t number = 0;
+  EXPECT_EQ(vkGetQueryPoolResults(context().device(), queries, 2, 1, sizeof number, &number, 0,
+                                  VK_QUERY_RESULT_64_BIT),
+            VK_SUCCESS);
+  EXPECT_EQ(number, 24u);
+  const Buffer buffer(context(), sizeof number, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  context().run([&](VkCommandBuffer commands) {
+    vkCmdCopyQueryPoolResults(commands, queries, 2, 1, buffer, 0, 0, VK_QUERY_RESULT_64_BIT);
+    full_barrier(commands);
+  });
+  EXPECT_EQ(buffer.as<uint64_t>()[0], 24u);
+}
+
 TEST_F(QueryResults, come_with_their_availability) {
   start();
   const Queries queries = make_three();

@@ -25,12 +25,12 @@ VkResult QueryRecorder::begin_variant(bool counting) {
     condition_word_ = word;
     condition_words_.push_back(word);
   }
+  constexpr VkConditionalRenderingFlagsEXT kInverted = VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT;
   const VkConditionalRenderingBeginInfoEXT condition{
       .sType = VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT,
       .buffer = condition_word_->chunk->buffer(),
       .offset = condition_word_->offset,
-      .flags =
-          counting ? VkConditionalRenderingFlagsEXT{0} : VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT};
+      .flags = counting ? 0u : kInverted};
   device_.next().CmdBeginConditionalRenderingEXT(commands_, &condition);
   return VK_SUCCESS;
 }
