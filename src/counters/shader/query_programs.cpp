@@ -26,8 +26,8 @@ QueryPrograms::~QueryPrograms() {
 
 VkResult QueryPrograms::prepare() {
   const std::lock_guard lock(mutex_);
-  VkResult result = programs_.make(query_records_comp, {}, records_);
-  if (result == VK_SUCCESS) result = programs_.make(query_finish_comp, {}, finish_);
+  VkResult result = programs_.make(query_records_comp, {&lanes_, 1}, records_);
+  if (result == VK_SUCCESS) result = programs_.make(query_finish_comp, {&lanes_, 1}, finish_);
   if (result == VK_SUCCESS) result = programs_.make(query_indirect_comp, {}, indirects_);
   if (result == VK_SUCCESS) result = programs_.make(query_copy_comp, {}, copy_);
   if (result == VK_SUCCESS) result = programs_.make(query_feedback_comp, {}, feedback_);
@@ -56,7 +56,7 @@ void QueryPrograms::follow_feedback(VkCommandBuffer commands, VkDeviceAddress sp
 }
 
 void QueryPrograms::finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const {
-  run(commands, finish_, batch, count);
+  run(commands, finish_, batch, (count + lanes_ - 1) / lanes_);
 }
 
 void QueryPrograms::copy(VkCommandBuffer commands, VkDeviceAddress parameters,

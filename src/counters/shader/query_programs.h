@@ -2,6 +2,7 @@
 // Thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 
 #include "counters/shader/own_programs.h"
@@ -10,8 +11,11 @@ namespace tally::counters {
 
 class QueryPrograms {
  public:
-  QueryPrograms(VkDevice device, const DeviceTable& next, uint32_t push_offset)
-      : next_(next), programs_(device, next, push_offset) {}
+  QueryPrograms(VkDevice device, const DeviceTable& next, uint32_t push_offset,
+                uint32_t subgroup_size)
+      : next_(next),
+        lanes_(std::clamp(subgroup_size, 8u, 64u)),
+        programs_(device, next, push_offset) {}
   ~QueryPrograms();
   QueryPrograms(const QueryPrograms&) = delete;
   QueryPrograms& operator=(const QueryPrograms&) = delete;
@@ -33,7 +37,8 @@ class QueryPrograms {
            uint32_t groups) const;
 
   const DeviceTable& next_;
-  std::mutex mutex_;  // while they are made
+  const uint32_t lanes_;  // of a workgroup that adds records or finishes queries
+  std::mutex mutex_;      // while they are made
   OwnPrograms programs_;
   VkPipeline records_ = VK_NULL_HANDLE;
   VkPipeline finish_ = VK_NULL_HANDLE;

@@ -155,7 +155,7 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
   }
   if (creation.emulated_queries().any() && gpu_.missing.empty()) {
     state->queries = std::make_unique<QueryState>(handle_, next_, rules.slot_offset(),
-                                                  creation.emulated_queries());
+                                                  gpu_.subgroup_size, creation.emulated_queries());
     if (creation.emulated_queries().timestamps) {
       state->queries->clock = make_clock(state->host_memory, creation);
     }

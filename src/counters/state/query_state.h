@@ -16,9 +16,9 @@
 namespace tally::counters {
 
 struct QueryState {
-  QueryState(VkDevice device, const DeviceTable& next, uint32_t push_offset,
+  QueryState(VkDevice device, const DeviceTable& next, uint32_t push_offset, uint32_t subgroup_size,
              const EmulatedQueries& emulated_types)
-      : emulated(emulated_types), programs(device, next, push_offset) {}
+      : emulated(emulated_types), programs(device, next, push_offset, subgroup_size) {}
 
   const EmulatedQueries emulated;
   QueryPrograms programs;

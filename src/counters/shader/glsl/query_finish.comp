@@ -1,31 +1,27 @@
-// Ends queries: adds what the host knows and the time, then marks them available.
+// Ends queries, one an invocation: adds what the host knows and the time, then marks them available.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
 
-const uint kLanes = 64;
+layout(constant_id = 0) const uint kLanes = 64;
 const uint kNoRow = ~0u;
-layout(local_size_x = 64) in;
+layout(local_size_x_id = 0) in;
 
 void main() {
   BatchHeader batch = BatchHeader(address);
-  if (operation() >= batch.finishes) return;
+  const uint index = operation() * kLanes + gl_LocalInvocationIndex;
+  if (index >= batch.finishes) return;
   const QueryFinish query =
-      Finishes(advanced(address, kBatchBytes + kRecordBytes * batch.records)).at[operation()];
+      Finishes(advanced(address, kBatchBytes + kRecordBytes * batch.records)).at[index];
   const uvec2 rows = advanced(query.slot, kSlotHeader);
   if (batch.pass == query.pass) {
     Numbers constants = Numbers(query.constants);
-    for (uint row = gl_LocalInvocationIndex; row < query.rows; row += kLanes) {
-      add_to(rows, row, constants.at[row]);
-    }
+    for (uint row = 0; row < query.rows; ++row) add_to(rows, row, constants.at[row]);
   }
-  if (gl_LocalInvocationIndex == 0 && query.time_row != kNoRow && batch.pass == query.time_pass) {
+  if (query.time_row != kNoRow && batch.pass == query.time_pass) {
     Numbers ticks = Numbers(advanced(query.slot, 16));
     add_to(rows, query.time_row, subtract(ticks.at[1], ticks.at[0]));
   }
-  memoryBarrierBuffer();
-  barrier();
-  if (gl_LocalInvocationIndex != 0) return;
   for (uint view = 0; view < query.views; ++view) {
     Words slot = Words(advanced(query.slot, view * query.slot_bytes));
     slot.at[1] += view == 0 ? query.errors : 0;

@@ -3,10 +3,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
 
-const uint kLanes = 64;
-layout(local_size_x = 64) in;
+// As many as run together: most records have few counters.
+layout(constant_id = 0) const uint kLanes = 64;
+layout(local_size_x_id = 0) in;
 
-shared uvec2 sums[kLanes];
+shared uvec2 sums[64];
 
 #define RECORD Records(advanced(address, kBatchBytes)).at[operation()]
 
