@@ -174,10 +174,9 @@ TEST_F(TimePass, leaves_the_applications_own_conditions_alone) {
 }
 
 // Shader instrumentation of the application's adds up over all passes.
-TEST_F(TimePass, counts_for_instrumentation_that_is_active) {
+TEST_F(PerformanceTest, instrumentation_that_is_active_counts_in_the_time_pass_too) {
   VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
-  PerformanceTest::start_performance();
   VkPhysicalDevicePerformanceQueryFeaturesKHR queries{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR, &feature, VK_TRUE, VK_TRUE};
   start(true, {.device_extensions = {VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME,

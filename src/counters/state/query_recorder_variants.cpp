@@ -9,7 +9,7 @@ namespace tally::counters {
 
 bool QueryRecorder::waits() const {
   return times_apart_ != 0 && work_.ends.empty() && work_.timestamps.empty() &&
-         std::ranges::all_of(work_.arguments, &QueryArguments::copied);
+         work_.indices.empty() && std::ranges::all_of(work_.arguments, &QueryArguments::copied);
 }
 
 bool QueryRecorder::runs_twice() const {
