@@ -6,6 +6,7 @@
 #include "pushed_bytes.frag.h"
 #include "queries/driver/counters.h"
 #include "queries/performance_kit.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -15,6 +16,7 @@ constexpr uint32_t kCountPass = 0, kTimePass = 1;
 class TimePass : public PerformanceTest {
  protected:
   void SetUp() override {
+    if (validation_wanted()) GTEST_SKIP() << "the validation layer gives the driver other handles";
     setenv(driver::kMarks, "1", 1);
     start_marked();
   }
@@ -22,6 +24,8 @@ class TimePass : public PerformanceTest {
 
   void start_marked(ContextOptions options = {}) {
     values_.reset();
+    set_.reset();
+    layout_ = {};
     options.driver_layers.push_back("VK_LAYER_TALLY_test_driver");
     start_performance({}, options);
     conditional_ = device().has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
