@@ -70,11 +70,11 @@ class Scene {
   }
 
   test::Context& context() { return *context_; }
-  // Those that a device may lack are the last.
   // A triangle over the whole of the target for each layer of overdraw.
   uint64_t invocations() const {
     return uint64_t{options_.width} * options_.height * options_.overdraw;
   }
+  // Those that a device may lack are the last.
   size_t all_counters() const { return properties_.maxPerRegionPerformanceCounters; }
 
   VkCommandBuffer record(std::vector<uint32_t> counters) {
