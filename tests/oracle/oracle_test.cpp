@@ -51,6 +51,7 @@ VkShaderStageFlagBits stage_of(ProgramKind kind) {
 constexpr std::string_view kDoing = "doing ";
 constexpr std::string_view kFailed = "failed ";
 constexpr std::string_view kLeftOut = "left out";
+constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kRan = "ran ";  // blocks and runs
 constexpr std::string_view kPlain = "plain";
 
@@ -117,6 +118,13 @@ Program program_of(const std::vector<uint32_t>& code, const RandomProgram& rando
   return program;
 }
 
+// SPIRV-Tools 2023.1 refuses some cases that branch to the merge block of the loop around their
+// switch, which they may. The generator keeps clear of most.
+bool is_refused_wrongly(const std::string& message) {
+  return message.find("Case construct that targets") != std::string::npos &&
+         message.find("outer loop merge") != std::string::npos;
+}
+
 // One program after another, in a child process.
 class ProgramTest {
  public:
@@ -136,6 +144,7 @@ class ProgramTest {
     const RandomProgram random = random_program(seed, kind);
     const std::vector<uint32_t> code = assemble(random.text, SPV_ENV_UNIVERSAL_1_3);
     const std::string message = validate(code, SPV_ENV_VULKAN_1_3);
+    if (is_refused_wrongly(message)) return say(kRefused);
     if (!message.empty()) throw std::runtime_error("the program is not valid: " + message);
     const Expected expected = expected_of(code, random, kind);
     const Program program = program_of(code, random, kind);
@@ -185,6 +194,7 @@ class Totals {
     if (line.starts_with(kDoing)) doing_ = line.substr(kDoing.size());
     if (line.starts_with(kFailed)) fail(seed, std::string(line.substr(kFailed.size())));
     if (line == kLeftOut) leave_out(seed, "runs wrongly");
+    if (line == kRefused) leave_out(seed, "refused by SPIRV-Tools, though valid");
     if (line.starts_with(kRan)) {
       uint64_t blocks = 0, runs = 0;
       if (std::sscanf(line.data() + kRan.size(), "%lu %lu", &blocks, &runs) != 2) return;
@@ -200,7 +210,7 @@ class Totals {
 
   bool print() const {
     fmt::print("oracle: {} blocks of {} programs in {} runs\n", blocks_, options_.count, runs_);
-    fmt::print("{} passed, {} failed, {} that the driver runs wrongly without us\n",
+    fmt::print("{} passed, {} failed, {} left out for what happens without us\n",
                options_.count - failed_ - left_out_, failed_, left_out_);
     return failed_ == 0 && runs_ > 0 &&
            static_cast<double>(left_out_) <= static_cast<double>(options_.count) * kMostLeftOut;
