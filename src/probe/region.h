@@ -29,8 +29,7 @@ inline constexpr uint32_t kRegionAccumulators = 32;
 inline constexpr uint32_t kRegionAccumulatorBytes = kRegionAccumulators * 4;
 inline constexpr uint64_t kRegionBlockAlignment = 256;
 
-// Two numbers of 16 bits in a word, the first in its lower half: old llvmpipe loads memory lane by
-// lane, so that each word that all fragments load costs much.
+// Two numbers of 16 bits in a word, the first in its lower half: all fragments load them.
 constexpr uint32_t region_pair(uint32_t first, uint32_t second) { return first | second << 16; }
 
 struct RegionHeader {

@@ -63,6 +63,19 @@ class Performance {
     check(vkEndCommandBuffer(commands));
     return commands;
   }
+  // The same in a secondary command buffer, which the one returned executes.
+  template <typename Work>
+  VkCommandBuffer record_in_secondary(Work&& work) const {
+    const VkCommandBuffer secondary = begin_secondary();
+    vkCmdBeginQuery(secondary, pool_, 0, 0);
+    work(secondary);
+    vkCmdEndQuery(secondary, pool_, 0);
+    check(vkEndCommandBuffer(secondary));
+    const VkCommandBuffer commands = context_.begin_commands(0);
+    vkCmdExecuteCommands(commands, 1, &secondary);
+    check(vkEndCommandBuffer(commands));
+    return commands;
+  }
   void submit(VkCommandBuffer commands, uint32_t pass) const;
   void submit2(VkCommandBuffer commands, uint32_t pass) const;
 
@@ -90,6 +103,7 @@ class Performance {
   const VkPerformanceCounterResultKHR& value(size_t place) const { return values_[place]; }
 
  private:
+  VkCommandBuffer begin_secondary() const;
   size_t place(std::string_view id) const;
 
   Context& context_;

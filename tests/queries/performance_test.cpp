@@ -266,25 +266,10 @@ TEST_F(PerformanceTest, counts_and_time_come_from_two_passes_of_the_same_command
 TEST_F(PerformanceTest, a_query_of_a_secondary_command_buffer_has_both_passes) {
   const Pipeline pipeline = make_work();
   const Performance query(*this, {"gpu_time", "compute_shader_invocations"});
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, device().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(device().device(), &allocation, &secondary));
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
-                                       &inheritance};
   check(lock(device(), UINT64_MAX));
   query.reset();
-  check(vkBeginCommandBuffer(secondary, &begin));
-  vkCmdBeginQuery(secondary, query.pool(), 0, 0);
-  dispatch(secondary, pipeline, 3);
-  vkCmdEndQuery(secondary, query.pool(), 0);
-  check(vkEndCommandBuffer(secondary));
-  const VkCommandBuffer commands = device().begin_commands(0);
-  vkCmdExecuteCommands(commands, 1, &secondary);
-  check(vkEndCommandBuffer(commands));
+  const VkCommandBuffer commands =
+      query.record_in_secondary([&](VkCommandBuffer one) { dispatch(one, pipeline, 3); });
   query.submit(commands, 0);
   EXPECT_THAT(error_ids(), testing::IsEmpty());
   query.submit(commands, 1);

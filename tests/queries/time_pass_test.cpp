@@ -120,25 +120,10 @@ TEST_F(TimePass, draws_with_the_applications_pipeline) {
 TEST_F(TimePass, dispatches_the_applications_pipeline_in_secondary_command_buffers) {
   const Pipeline pipeline = make_marked();
   const Performance query(*this, {"gpu_time", "compute_shader_invocations"});
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, device().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(device().device(), &allocation, &secondary));
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
-                                       &inheritance};
   check(lock(device(), UINT64_MAX));
   query.reset();
-  check(vkBeginCommandBuffer(secondary, &begin));
-  vkCmdBeginQuery(secondary, query.pool(), 0, 0);
-  dispatch_marked(secondary, pipeline);
-  vkCmdEndQuery(secondary, query.pool(), 0);
-  check(vkEndCommandBuffer(secondary));
-  const VkCommandBuffer commands = device().begin_commands(0);
-  vkCmdExecuteCommands(commands, 1, &secondary);
-  check(vkEndCommandBuffer(commands));
+  const VkCommandBuffer commands =
+      query.record_in_secondary([&](VkCommandBuffer one) { dispatch_marked(one, pipeline); });
   expect_the_applications_in_the_time_pass(query, commands, pipeline);
   check(query.results(VK_QUERY_RESULT_WAIT_BIT));
   EXPECT_EQ(query.number("compute_shader_invocations"), 8u);

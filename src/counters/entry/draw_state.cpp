@@ -1,4 +1,6 @@
 // What decides how vertices become primitives, where it is set in the command buffer.
+#include <type_traits>
+
 #include "counters/entry/entry_points.h"
 
 namespace tally::counters {
@@ -6,33 +8,14 @@ namespace {
 
 const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
 
-VKAPI_ATTR void VKAPI_CALL hook_set_topology(VkCommandBuffer commands,
-                                             VkPrimitiveTopology topology) {
+// The hook of the command at `kNext`, which sets the fact at `kFact`.
+template <auto kFact, auto kNext, typename Value>
+VKAPI_ATTR void VKAPI_CALL hook_set(VkCommandBuffer commands, Value value) {
   if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->dynamic_facts().topology = topology;
+    auto& fact = state->dynamic_facts().*kFact;
+    fact = static_cast<std::remove_reference_t<decltype(fact)>>(value);
   }
-  next_of(commands).CmdSetPrimitiveTopology(commands, topology);
-}
-
-VKAPI_ATTR void VKAPI_CALL hook_set_discard(VkCommandBuffer commands, VkBool32 discard) {
-  if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->dynamic_facts().rasterizer_discard = discard == VK_TRUE;
-  }
-  next_of(commands).CmdSetRasterizerDiscardEnable(commands, discard);
-}
-
-VKAPI_ATTR void VKAPI_CALL hook_set_patch(VkCommandBuffer commands, uint32_t points) {
-  if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->dynamic_facts().patch_control_points = points;
-  }
-  next_of(commands).CmdSetPatchControlPointsEXT(commands, points);
-}
-
-VKAPI_ATTR void VKAPI_CALL hook_set_restart(VkCommandBuffer commands, VkBool32 restarts) {
-  if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->dynamic_facts().restarts = restarts == VK_TRUE;
-  }
-  next_of(commands).CmdSetPrimitiveRestartEnable(commands, restarts);
+  (next_of(commands).*kNext)(commands, value);
 }
 
 uint32_t bytes_of(VkIndexType type) {
@@ -70,19 +53,29 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_indices_2(VkCommandBuffer commands, VkBuffe
 }  // namespace
 
 void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
+  using Facts = DynamicDrawFacts;
+  using Table = DeviceTable;
+  constexpr auto* kSetPatch =
+      hook_set<&Facts::patch_control_points, &Table::CmdSetPatchControlPointsEXT, uint32_t>;
+  constexpr auto* kSetRestart =
+      hook_set<&Facts::restarts, &Table::CmdSetPrimitiveRestartEnable, VkBool32>;
+  constexpr auto* kSetTopology =
+      hook_set<&Facts::topology, &Table::CmdSetPrimitiveTopology, VkPrimitiveTopology>;
+  constexpr auto* kSetDiscard =
+      hook_set<&Facts::rasterizer_discard, &Table::CmdSetRasterizerDiscardEnable, VkBool32>;
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kQueries));
   };
   add("vkCmdBindIndexBuffer", hook_bind_indices);
   add("vkCmdBindIndexBuffer2", hook_bind_indices_2);
   add("vkCmdBindIndexBuffer2KHR", hook_bind_indices_2);
-  add("vkCmdSetPatchControlPointsEXT", hook_set_patch);
-  add("vkCmdSetPrimitiveRestartEnable", hook_set_restart);
-  add("vkCmdSetPrimitiveRestartEnableEXT", hook_set_restart);
-  add("vkCmdSetPrimitiveTopology", hook_set_topology);
-  add("vkCmdSetPrimitiveTopologyEXT", hook_set_topology);
-  add("vkCmdSetRasterizerDiscardEnable", hook_set_discard);
-  add("vkCmdSetRasterizerDiscardEnableEXT", hook_set_discard);
+  add("vkCmdSetPatchControlPointsEXT", kSetPatch);
+  add("vkCmdSetPrimitiveRestartEnable", kSetRestart);
+  add("vkCmdSetPrimitiveRestartEnableEXT", kSetRestart);
+  add("vkCmdSetPrimitiveTopology", kSetTopology);
+  add("vkCmdSetPrimitiveTopologyEXT", kSetTopology);
+  add("vkCmdSetRasterizerDiscardEnable", kSetDiscard);
+  add("vkCmdSetRasterizerDiscardEnableEXT", kSetDiscard);
 }
 
 }  // namespace tally::counters
