@@ -1,5 +1,6 @@
 #include "spirv/pass/block_count.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -300,6 +301,22 @@ std::string use_of_push_constants(const std::string& use, const std::string& typ
          "OpReturn\nOpFunctionEnd\n";
 }
 
+// A block of so many floats, one behind the other.
+std::string use_of_array_of_push_constants(int length) {
+  return header(kCompute) +
+         "OpDecorate %floats ArrayStride 4\nOpMemberDecorate %Push 0 Offset 0\n"
+         "OpDecorate %Push Block\n" +
+         std::string(kTypes) +
+         fmt::format(
+             "%float = OpTypeFloat 32\n%u32 = OpTypeInt 32 0\n%length = OpConstant %u32 {}\n",
+             length) +
+         "%floats = OpTypeArray %float %length\n%Push = OpTypeStruct %floats\n"
+         "%push_pointer = OpTypePointer PushConstant %Push\n"
+         "%push = OpVariable %push_pointer PushConstant\n"
+         "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+         "%all = OpLoad %Push %push\nOpReturn\nOpFunctionEnd\n";
+}
+
 TEST(BlockCount, push_constants_get_a_further_member) {
   const std::string text =
       instrumented(use_of_push_constants(
@@ -355,6 +372,11 @@ TEST(BlockCount, push_constants_in_the_way_are_refused) {
   options.address.push_constant_offset = 0;
   EXPECT_EQ(refusal(use_of_push_constants("%all = OpLoad %Push %push\n"), options),
             "its push-constant block reaches beyond byte 0");
+  EXPECT_EQ(refusal(use_of_array_of_push_constants(5), compute_options()),
+            "its push-constant block reaches beyond byte 16");
+  EXPECT_EQ(count_of(instrumented(use_of_array_of_push_constants(4), compute_options()),
+                     "OpVariable %_ptr_PushConstant"),
+            1u);
   options.address.push_constant_offset = 12;
   EXPECT_EQ(refusal(use_of_push_constants(""), options),
             "the push constant's offset is no multiple of 8");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "spirv/block_extent.h"
 #include "spirv/cfg.h"
 #include "spirv/newer_enums.h"
 
@@ -94,7 +95,7 @@ class BlockExtension {
       return Error{"its push constants are no block"};
     }
     members_.assign(block->operands().begin(), block->operands().end());
-    if (Status status = check_offsets(offset); !status) return status.error();
+    if (Status status = check_extent(offset); !status) return status.error();
     if (Status status = check_uses(); !status) return status.error();
     rewrite_loads();
     retype(make_block(type, offset));
@@ -102,14 +103,9 @@ class BlockExtension {
   }
 
  private:
-  Status check_offsets(uint32_t offset) const {
-    for (uint32_t member = 0; member < members_.size(); ++member) {
-      const auto at = module_.member_decoration(block_, member, spv::Decoration::Offset);
-      if (at && *at >= offset) {
-        return Error{fmt::format("its push-constant block reaches beyond byte {}", offset)};
-      }
-    }
-    return {};
+  Status check_extent(uint32_t offset) const {
+    if (block_extent(module_, block_) <= offset) return {};
+    return Error{fmt::format("its push-constant block reaches beyond byte {}", offset)};
   }
 
   uint32_t make_block(uint32_t type, uint32_t offset) {
