@@ -95,12 +95,7 @@ void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode,
 
 void Editor::move_entry_point(const EntryPoint& entry, uint32_t function) {
   replace_word(entry.instruction, 2, function);
-  for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::ExecutionMode)]; ++index) {
-    const Instruction instruction = module_->instruction(index);
-    const bool is_mode = instruction.opcode() == spv::Op::OpExecutionMode ||
-                         instruction.opcode() == spv::Op::OpExecutionModeId;
-    if (is_mode && instruction.operand(0) == entry.function_id) replace_word(index, 1, function);
-  }
+  for (const uint32_t mode : module_->execution_modes(entry)) replace_word(mode, 1, function);
   std::vector<uint32_t>& added = section(Section::ExecutionMode);
   for (size_t at = 0; at < added.size(); at += added[at] >> spv::WordCountShift) {
     if (added[at + 1] == entry.function_id) added[at + 1] = function;
@@ -111,11 +106,8 @@ void Editor::keep_only(const EntryPoint& entry) {
   for (const EntryPoint& other : module_->entry_points()) {
     if (other.instruction != entry.instruction) remove(other.instruction);
   }
-  for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::ExecutionMode)]; ++index) {
-    const Instruction instruction = module_->instruction(index);
-    const bool is_mode = instruction.opcode() == spv::Op::OpExecutionMode ||
-                         instruction.opcode() == spv::Op::OpExecutionModeId;
-    if (is_mode && instruction.operand(0) != entry.function_id) remove(index);
+  for (const uint32_t mode : module_->execution_modes()) {
+    if (module_->instruction(mode).operand(0) != entry.function_id) remove(mode);
   }
 }
 

@@ -69,13 +69,8 @@ class Reader {
 uint32_t output_vertices(const Module& module, const EntryPoint& entry) {
   const bool tessellates = entry.model == spv::ExecutionModel::TessellationEvaluation;
   uint32_t vertices = tessellates ? 3 : 0;
-  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
-    const Instruction instruction = module.instruction(i);
-    if (instruction.opcode() != Op::OpExecutionMode ||
-        instruction.operand(0) != entry.function_id) {
-      continue;
-    }
-    switch (static_cast<ExecutionMode>(instruction.operand(1))) {
+  for (const uint32_t mode : module.execution_modes(entry)) {
+    switch (static_cast<ExecutionMode>(module.instruction(mode).operand(1))) {
       case ExecutionMode::OutputPoints:
       case ExecutionMode::PointMode:
         return 1;

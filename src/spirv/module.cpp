@@ -59,19 +59,14 @@ uint32_t Module::function_index(uint32_t function_id) const {
 }
 
 std::string Module::name_of(uint32_t id) const {
-  const auto found =
-      std::lower_bound(names_.begin(), names_.end(), id,
-                       [](const About& about, uint32_t wanted) { return about.id < wanted; });
-  if (found == names_.end() || found->id != id) return {};
-  return instruction(found->instruction).string(1);
+  const std::span<const uint32_t> found = names_.of(id);
+  return found.empty() ? std::string() : instruction(found.front()).string(1);
 }
 
-std::span<const uint32_t> Module::decorations_of(uint32_t id) const {
-  const auto [begin, end] =
-      std::equal_range(decoration_targets_.begin(), decoration_targets_.end(), id);
-  return std::span(decorations_)
-      .subspan(static_cast<size_t>(begin - decoration_targets_.begin()),
-               static_cast<size_t>(end - begin));
+std::span<const uint32_t> Module::About::of(uint32_t id) const {
+  const auto [begin, end] = std::equal_range(ids.begin(), ids.end(), id);
+  return std::span(instructions)
+      .subspan(static_cast<size_t>(begin - ids.begin()), static_cast<size_t>(end - begin));
 }
 
 std::optional<uint32_t> Module::decoration(uint32_t id, spv::Decoration decoration) const {
@@ -98,7 +93,7 @@ std::optional<uint32_t> Module::member_decoration(uint32_t struct_id, uint32_t m
 }
 
 bool Module::has_spec_id(uint32_t spec_id) const {
-  return std::ranges::any_of(decorations_, [&](uint32_t index) {
+  return std::ranges::any_of(decorations(), [&](uint32_t index) {
     const Instruction found = instruction(index);
     return found.opcode() == spv::Op::OpDecorate &&
            found.operand(1) == static_cast<uint32_t>(spv::Decoration::SpecId) &&

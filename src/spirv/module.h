@@ -88,6 +88,13 @@ class Module {
 
   std::span<const EntryPoint> entry_points() const { return entry_points_; }
   const EntryPoint* find_entry_point(spv::ExecutionModel model, std::string_view name) const;
+  // Indices of the OpExecutionMode and OpExecutionModeId instructions of an entry point's function,
+  // in module order.
+  std::span<const uint32_t> execution_modes(const EntryPoint& entry) const {
+    return execution_modes_.of(entry.function_id);
+  }
+  // All of these, ordered by function.
+  std::span<const uint32_t> execution_modes() const { return execution_modes_.instructions; }
 
   // Whether an id is a variable declared outside of functions.
   bool is_global_variable(uint32_t id) const;
@@ -106,9 +113,9 @@ class Module {
   // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
   // whose target is `id`, in module order. Decoration groups are followed by nobody: today's
   // compilers do not write them.
-  std::span<const uint32_t> decorations_of(uint32_t id) const;
+  std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
   // All of these, ordered by target.
-  std::span<const uint32_t> decorations() const { return decorations_; }
+  std::span<const uint32_t> decorations() const { return decorations_.instructions; }
   // The first operand after the decoration of an OpDecorate of `id` (0 if it has none), or nothing.
   std::optional<uint32_t> decoration(uint32_t id, spv::Decoration decoration) const;
   std::optional<uint32_t> member_decoration(uint32_t struct_id, uint32_t member,
@@ -130,10 +137,11 @@ class Module {
 
  private:
   friend class ModuleParser;
-  // An id and the index of an instruction about it.
+  // Indices of instructions about ids.
   struct About {
-    uint32_t id;
-    uint32_t instruction;
+    std::vector<uint32_t> ids;           // sorted
+    std::vector<uint32_t> instructions;  // beside them; of one id, in module order
+    std::span<const uint32_t> of(uint32_t id) const;
   };
 
   std::vector<uint32_t> words_;
@@ -142,9 +150,7 @@ class Module {
   std::vector<EntryPoint> entry_points_;
   std::vector<Function> functions_;
   std::vector<BlockRange> blocks_;
-  std::vector<About> names_;                  // sorted by id
-  std::vector<uint32_t> decoration_targets_;  // sorted, beside decorations_
-  std::vector<uint32_t> decorations_;
+  About names_, decorations_, execution_modes_;
   std::vector<uint32_t> capabilities_;
   std::vector<uint32_t> extensions_;  // instruction indices
   struct Import {

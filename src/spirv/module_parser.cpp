@@ -173,7 +173,7 @@ void ModuleParser::collect(const Instruction& instruction) {
           {instruction.result_id(), index(), ext_inst_set_of(instruction.string(0))});
       break;
     case spv::Op::OpName:
-      module_.names_.push_back({instruction.operand(0), index()});
+      names_.push_back({instruction.operand(0), index()});
       break;
     case spv::Op::OpDecorate:
     case spv::Op::OpMemberDecorate:
@@ -181,6 +181,10 @@ void ModuleParser::collect(const Instruction& instruction) {
     case spv::Op::OpDecorateString:
     case spv::Op::OpMemberDecorateString:
       decorations_.push_back({instruction.operand(0), index()});
+      break;
+    case spv::Op::OpExecutionMode:
+    case spv::Op::OpExecutionModeId:
+      execution_modes_.push_back({instruction.operand(0), index()});
       break;
     case spv::Op::OpEntryPoint: {
       const std::span<const uint32_t> operands = instruction.operands();
@@ -199,13 +203,21 @@ void ModuleParser::collect(const Instruction& instruction) {
 }
 
 void ModuleParser::sort_tables() {
-  const auto by_id = [](const Module::About& a, const Module::About& b) { return a.id < b.id; };
-  std::stable_sort(module_.names_.begin(), module_.names_.end(), by_id);
-  std::stable_sort(decorations_.begin(), decorations_.end(), by_id);
-  for (const Module::About& about : decorations_) {
-    module_.decoration_targets_.push_back(about.id);
-    module_.decorations_.push_back(about.instruction);
+  module_.names_ = sorted(std::move(names_));
+  module_.decorations_ = sorted(std::move(decorations_));
+  module_.execution_modes_ = sorted(std::move(execution_modes_));
+}
+
+Module::About ModuleParser::sorted(std::vector<Row> rows) {
+  std::ranges::stable_sort(rows, {}, &Row::id);
+  Module::About about;
+  about.ids.reserve(rows.size());
+  about.instructions.reserve(rows.size());
+  for (const Row& row : rows) {
+    about.ids.push_back(row.id);
+    about.instructions.push_back(row.instruction);
   }
+  return about;
 }
 
 Error ModuleParser::error_at(uint32_t offset, std::string_view what) const {

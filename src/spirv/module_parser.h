@@ -13,6 +13,11 @@ class ModuleParser {
   Result<Module> parse();
 
  private:
+  // An id and the index of an instruction about it.
+  struct Row {
+    uint32_t id, instruction;
+  };
+
   Status header();
   Status split();
   Status define(const Instruction& instruction);
@@ -20,6 +25,7 @@ class ModuleParser {
   Status inside_function(const Instruction& instruction);
   void collect(const Instruction& instruction);
   void sort_tables();
+  static Module::About sorted(std::vector<Row> rows);
   Error error_at(uint32_t offset, std::string_view what) const;
   uint32_t index() const { return static_cast<uint32_t>(module_.offsets_.size() - 1); }
 
@@ -27,7 +33,7 @@ class ModuleParser {
   Module module_;
   bool in_function_ = false;
   bool in_block_ = false;
-  std::vector<Module::About> decorations_;
+  std::vector<Row> names_, decorations_, execution_modes_;
 };
 
 }  // namespace tally::spirv

@@ -84,6 +84,23 @@ TEST(module, entry_points_have_model_name_and_interface) {
   EXPECT_EQ(module.find_entry_point(spv::ExecutionModel::Fragment, "other"), nullptr);
 }
 
+TEST(module, execution_modes_are_those_of_the_entry_point) {
+  const auto mode = [](uint32_t function, uint32_t number) {
+    return instruction(spv::Op::OpExecutionMode, {function, number});
+  };
+  const auto entry = [](uint32_t function) {
+    return instruction(spv::Op::OpEntryPoint, {4, function, 0x6e69616d, 0});
+  };
+  const Module module =
+      parsed(bare({entry(9), entry(7), entry(8), mode(7, 7), mode(9, 5),
+                   instruction(spv::Op::OpExecutionModeId, {7, 38, 1, 1, 1}), mode(7, 3)}));
+  const std::span<const EntryPoint> entries = module.entry_points();
+  EXPECT_THAT(module.execution_modes(entries[0]), ElementsAre(4));
+  EXPECT_THAT(module.execution_modes(entries[1]), ElementsAre(3, 5, 6));
+  EXPECT_THAT(module.execution_modes(entries[2]), ElementsAre());
+  EXPECT_THAT(module.execution_modes(), ElementsAre(3, 5, 6, 4));
+}
+
 TEST(module, ids_lead_to_definitions_names_and_decorations) {
   const Module module = parsed(assemble_shader(kMain));
   const uint32_t main = module.functions()[0].id;

@@ -45,14 +45,8 @@ VkFormat attribute_format(const Varying& varying) {
 
 // The topology that a geometry shader takes.
 VkPrimitiveTopology input_topology(const Module& module, const EntryPoint& entry) {
-  for (size_t i = 0; i < module.instruction_count(); ++i) {
-    const spirv::Instruction instruction = module.instruction(i);
-    if (instruction.opcode() == spv::Op::OpFunction) break;
-    if (instruction.opcode() != spv::Op::OpExecutionMode ||
-        instruction.operand(0) != entry.function_id) {
-      continue;
-    }
-    switch (static_cast<spv::ExecutionMode>(instruction.operand(1))) {
+  for (const uint32_t mode : module.execution_modes(entry)) {
+    switch (static_cast<spv::ExecutionMode>(module.instruction(mode).operand(1))) {
       case spv::ExecutionMode::InputPoints:
         return VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
       case spv::ExecutionMode::InputLines:

@@ -100,10 +100,9 @@ class DispatchFunction {
     const Module& module = tools_.context.module();
     std::array<uint32_t, 3> size{};
     size.fill(editor_.constant_u32(1));
-    for (uint32_t i = 0; i < module.functions()[0].begin; ++i) {
+    for (const uint32_t i : module.execution_modes(tools_.context.entry)) {
       const Instruction mode = module.instruction(i);
-      if (mode.opcode() != Op::OpExecutionMode && mode.opcode() != Op::OpExecutionModeId) continue;
-      if (mode.operand(0) != tools_.context.entry.function_id || mode.operand_count() < 5) continue;
+      if (mode.operand_count() < 5) continue;
       const auto kind = static_cast<ExecutionMode>(mode.operand(1));
       for (uint32_t n = 0; n < 3; ++n) {
         const uint32_t operand = mode.operand(2 + n);

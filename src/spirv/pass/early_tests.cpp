@@ -1,5 +1,6 @@
 #include "spirv/pass/early_tests.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "spirv/cfg.h"
@@ -34,17 +35,9 @@ bool settles_tests(ExecutionMode mode) {
 }
 
 bool modes_settle_tests(const Module& module, const EntryPoint& entry) {
-  const uint32_t end = module.functions().front().begin;
-  for (uint32_t i = entry.instruction; i < end; ++i) {
-    const Instruction instruction = module.instruction(i);
-    const bool is_mode = instruction.opcode() == Op::OpExecutionMode ||
-                         instruction.opcode() == Op::OpExecutionModeId;
-    if (is_mode && instruction.operand(0) == entry.function_id &&
-        settles_tests(static_cast<ExecutionMode>(instruction.operand(1)))) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(module.execution_modes(entry), [&](uint32_t mode) {
+    return settles_tests(static_cast<ExecutionMode>(module.instruction(mode).operand(1)));
+  });
 }
 
 bool is_read_by_tests(std::optional<uint32_t> builtin) {

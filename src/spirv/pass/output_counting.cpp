@@ -136,13 +136,8 @@ OutputCounting::Stream* OutputCounting::stream_of(const Instruction& instruction
 
 uint32_t OutputCounting::strip_vertices() const {
   const Module& module = context_.module();
-  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
-    const Instruction instruction = module.instruction(i);
-    if (instruction.opcode() != Op::OpExecutionMode ||
-        instruction.operand(0) != context_.entry.function_id) {
-      continue;
-    }
-    switch (static_cast<spv::ExecutionMode>(instruction.operand(1))) {
+  for (const uint32_t mode : module.execution_modes(context_.entry)) {
+    switch (static_cast<spv::ExecutionMode>(module.instruction(mode).operand(1))) {
       case spv::ExecutionMode::OutputPoints:
         return 1;
       case spv::ExecutionMode::OutputLineStrip:

@@ -23,13 +23,8 @@ constexpr uint32_t inner_levels(Domain domain) {
 }  // namespace
 
 void add_tessellation_modes(const Module& module, const EntryPoint& entry, Tessellation& modes) {
-  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
-    const Instruction instruction = module.instruction(i);
-    if (instruction.opcode() != Op::OpExecutionMode ||
-        instruction.operand(0) != entry.function_id) {
-      continue;
-    }
-    switch (static_cast<ExecutionMode>(instruction.operand(1))) {
+  for (const uint32_t mode : module.execution_modes(entry)) {
+    switch (static_cast<ExecutionMode>(module.instruction(mode).operand(1))) {
       case ExecutionMode::Triangles:
         modes.domain = Domain::Triangles;
         break;
