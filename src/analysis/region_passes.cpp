@@ -25,6 +25,9 @@ Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<
     return Error{
         fmt::format("no pass of number {} was counted by region (see --by pass)", *number)};
   }
+  if (!model.region_counters.empty() && model.selection.frames) {
+    return Error{"no pass of these frames was counted by region (see --by pass)"};
+  }
   return Error{"nothing of the capture was counted by region: capture with tally run --regions"};
 }
 

@@ -83,11 +83,15 @@ class OutputFile : public Folder {
 
 TEST_F(OutputFile, default_is_named_after_the_application_and_numbered) {
   EXPECT_EQ(*choose_output("", "/usr/bin/app", false), "app.tally");
-  write("app.tally", "");
   EXPECT_EQ(*choose_output("", "/usr/bin/app", false), "app-2.tally");
-  write("app-2.tally", "");
-  EXPECT_EQ(*choose_output("", "/usr/bin/app", false), "app-3.tally");
+  write("app-3.tally", "");
+  EXPECT_EQ(*choose_output("", "/usr/bin/app", false), "app-4.tally");
   EXPECT_EQ(*choose_output("", "/usr/bin/app", true), "app.tally");
+}
+
+TEST_F(OutputFile, no_name_is_given_to_two) {
+  EXPECT_EQ(*choose_output("mine", "app", false), "mine");
+  EXPECT_FALSE(choose_output("mine", "app", false).ok());
 }
 
 TEST_F(OutputFile, name_that_exists_is_refused_without_force) {

@@ -263,7 +263,8 @@ class Examination {
     }
     for (const auto& [name, value] : facts_.environment) {
       if (name.starts_with("TALLY_"))
-        note("environment", fmt::format("{}={} changes what Tally does", name, value));
+        note("environment",
+             fmt::format("{}={} is set and may change what Tally does", name, value));
     }
   }
 

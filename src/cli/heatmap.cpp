@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -34,11 +35,16 @@ Status may_write(const std::string& path) {
   return Error{path + ": exists and is not a PNG file; it is left as it is"};
 }
 
+// Half a picture is none.
 Status write_file(const std::string& path, const std::vector<std::byte>& bytes) {
   File file(std::fopen(path.c_str(), "wb"));
-  bool written = file && std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  if (file) written = std::fclose(file.release()) == 0 && written;
-  return written ? Status{} : Status{Error{path + ": " + std::strerror(errno)}};
+  if (!file) return Error{path + ": " + std::strerror(errno)};
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  written = std::fclose(file.release()) == 0 && written;
+  if (written) return {};
+  const Error error{path + ": " + std::strerror(errno)};
+  ::unlink(path.c_str());
+  return error;
 }
 
 // The final image; none where the capture has none that fits.
@@ -52,21 +58,17 @@ std::optional<Picture> background_of(const analysis::RegionMap& map) {
 
 }  // namespace
 
-Result<std::string> write_heatmap(const analysis::Model& model,
-                                  const analysis::RegionMapOptions& options,
-                                  const std::string& file) {
-  const auto map = make_region_map(model, options);
-  if (!map) return map.error();
-  if (uint64_t{map->regions.width} * map->regions.height > store::stream::kMaxPicturePixels) {
-    return Error{fmt::format("{} is too large for a picture", map->pass)};
+Result<std::string> write_heatmap(const analysis::RegionMap& map, const std::string& file) {
+  if (uint64_t{map.regions.width} * map.regions.height > store::stream::kMaxPicturePixels) {
+    return Error{fmt::format("{} is too large for a picture", map.pass)};
   }
   if (Status allowed = may_write(file); !allowed) return allowed.error();
-  const std::optional<Picture> background = background_of(*map);
-  const auto png = encode_png(report::draw_heatmap(*map, background ? &*background : nullptr));
+  const std::optional<Picture> background = background_of(map);
+  const auto png = encode_png(report::draw_heatmap(map, background ? &*background : nullptr));
   if (!png) return png.error();
   if (Status written = write_file(file, *png); !written) return written.error();
-  return fmt::format("{}: {} of {}, frame {}, pass {}", file, map->counter.title, map->pass,
-                     map->frame, map->pass_number);
+  return fmt::format("{}: {} of {}, frame {}, pass {}", file, map.counter.title, map.pass,
+                     map.frame, map.pass_number);
 }
 
 }  // namespace tally::cli

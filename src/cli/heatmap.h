@@ -8,10 +8,8 @@
 
 namespace tally::cli {
 
-// Writes the picture of the pass that `options` choose. An existing PNG file is replaced, any other
-// file is an error. Gives a line that says what the picture shows.
-Result<std::string> write_heatmap(const analysis::Model& model,
-                                  const analysis::RegionMapOptions& options,
-                                  const std::string& file);
+// Writes the picture of a pass. An existing PNG file is replaced, any other file is an error. Gives
+// a line that says what the picture shows.
+Result<std::string> write_heatmap(const analysis::RegionMap& map, const std::string& file);
 
 }  // namespace tally::cli

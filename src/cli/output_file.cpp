@@ -1,7 +1,11 @@
 #include "cli/output_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 namespace tally::cli {
@@ -11,28 +15,34 @@ namespace fs = std::filesystem;
 
 constexpr int kMostNumbers = 10'000;
 
-bool is_taken(const std::string& path) {
-  std::error_code error;
-  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+// Makes the file, empty, unless there is one: then false. So no two programs take one name.
+Result<bool> take(const std::string& path) {
+  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  if (file < 0 && errno != EEXIST) return Error{path + ": " + std::strerror(errno)};
+  if (file >= 0) ::close(file);
+  return file >= 0;
 }
 
 }  // namespace
 
 Result<std::string> choose_output(const std::string& asked, const std::string& application,
                                   bool force) {
-  if (!asked.empty()) {
-    if (!force && is_taken(asked)) {
-      return Error{
-          fmt::format("{} exists; choose another name with -o, or replace it with --force", asked)};
-    }
-    return asked;
-  }
   std::string stem = fs::path(application).filename().string();
   if (stem.empty()) stem = "capture";
-  if (const std::string plain = stem + ".tally"; force || !is_taken(plain)) return plain;
+  const std::string plain = asked.empty() ? stem + ".tally" : asked;
+  if (force) return plain;
+  const auto taken = take(plain);
+  if (!taken) return taken.error();
+  if (*taken) return plain;
+  if (!asked.empty()) {
+    return Error{
+        fmt::format("{} exists; choose another name with -o, or replace it with --force", asked)};
+  }
   for (int number = 2; number < kMostNumbers; ++number) {
     std::string numbered = fmt::format("{}-{}.tally", stem, number);
-    if (!is_taken(numbered)) return numbered;
+    const auto made = take(numbered);
+    if (!made) return made.error();
+    if (*made) return numbered;
   }
   return Error{
       fmt::format("{}.tally and its numbered names all exist; choose a name with -o", stem)};

@@ -2,6 +2,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -101,9 +103,19 @@ std::string as_text(const analysis::Summary& summary, const std::vector<Table>& 
 }
 
 int draw_heatmap(const analysis::Model& model, const Options& options) {
-  const auto shown = write_heatmap(model, {.counter = options.counter, .pass = options.table.pass},
-                                   options.heatmap);
+  const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
+  if (!map) return fail(with_context(map.error(), options.file));
+  const auto shown = write_heatmap(*map, options.heatmap);
   return shown ? print(*shown + "\n") : fail(shown.error());
+}
+
+// A name that is mistyped would show as a capture in which nothing was done.
+Status find_shader(const analysis::Model& model) {
+  const std::string& pattern = model.selection.shader;
+  if (pattern.empty() ||
+      std::ranges::find(model.shader_selected, true) != model.shader_selected.end())
+    return {};
+  return Error{"no shader of the capture matches '" + pattern + "'"};
 }
 
 int run(const Options& options) {
@@ -114,6 +126,9 @@ int run(const Options& options) {
   auto model = analysis::Model::load(std::move(*reader), *selection);
   if (!model) return fail(with_context(model.error(), options.file));
   if (!options.heatmap.empty()) return draw_heatmap(*model, options);
+  if (Status found = find_shader(*model); !found) {
+    return fail(with_context(found.error(), options.file));
+  }
   Result<std::vector<Table>> tables = std::vector<Table>{};
   analysis::Summary summary;
   {
@@ -122,9 +137,29 @@ int run(const Options& options) {
     summary = analysis::summarize(analyzer.model());
     tables = make_tables(analyzer, options);
   }
-  if (!tables) return fail(tables.error());
+  if (!tables) return fail(with_context(tables.error(), options.file));
   return print(options.json() ? report::report_json(summary, *tables)
                               : as_text(summary, *tables, options));
+}
+
+// A number from 0; CLI11 by itself takes "-1" for the largest.
+CLI::Validator whole_number() {
+  const auto problem = [](const std::string& text) {
+    const bool is_number =
+        std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+    return is_number ? std::string() : text + " is no whole number";
+  };
+  return CLI::Validator(problem, "");
+}
+
+// Options that would silently be for nothing.
+void refuse_what_changes_nothing(const Options& options) {
+  if (options.table.merge && options.by != "draw" && options.by != "pass") {
+    throw CLI::ParseError("--merge needs --by draw or --by pass", kFailed);
+  }
+  if (options.table.pass && options.by != "region" && options.heatmap.empty()) {
+    throw CLI::ParseError("--pass needs --by region or --heatmap", kFailed);
+  }
 }
 
 }  // namespace
@@ -134,14 +169,15 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("report", "Show where a capture's work was done");
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
   command->add_option("FILE", options->file, "Capture made by tally run")->required();
-  command
-      ->add_option(
-          "--by", options->by,
-          "draw, pass, shader, line, block, pipeline, frame, label, counter or region; default: an "
-          "overview")
-      ->check(CLI::IsMember(by).description(""))
-      ->type_name("WHAT");
+  CLI::Option* by_option = command
+                               ->add_option("--by", options->by,
+                                            "draw, pass, shader, line, block, pipeline, frame, "
+                                            "label, counter or region; default: an "
+                                            "overview")
+                               ->check(CLI::IsMember(by).description(""))
+                               ->type_name("WHAT");
   command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")
+      ->check(whole_number())
       ->type_name("N");
   command
       ->add_option("--sort", options->table.sort,
@@ -156,7 +192,8 @@ void add_report(CLI::App& app, Action& chosen) {
           ->add_option("--heatmap", options->heatmap,
                        "Write a picture of a pass by region (of tally run --regions): the hottest, "
                        "or as --frame and --pass say")
-          ->type_name("FILE.png");
+          ->type_name("FILE.png")
+          ->excludes(by_option);
   command
       ->add_option("--counter", options->counter,
                    "The heatmap's counter (default: fragment_instructions)")
@@ -165,6 +202,7 @@ void add_report(CLI::App& app, Action& chosen) {
   command
       ->add_option("--pass", options->table.pass,
                    "Regions only of passes of this number in their frames (see --by pass)")
+      ->check(whole_number())
       ->type_name("N");
   command->add_option("--frame", options->frames, "Only frame 7, or frames 3-9, 3- or -9")
       ->type_name("A-B");
@@ -175,26 +213,35 @@ void add_report(CLI::App& app, Action& chosen) {
       ->type_name("PATTERN");
   command->add_flag("--merge", options->table.merge,
                     "With --by draw or pass: put those that are alike together");
-  command
-      ->add_option("--annotate", options->annotate,
-                   "Show a shader's source with counts at the margin, "
-                   "its disassembly where it has no source")
-      ->type_name("SHADER");
+  CLI::Option* annotate = command
+                              ->add_option("--annotate", options->annotate,
+                                           "Show a shader's source with counts at the margin, "
+                                           "its disassembly where it has no source")
+                              ->type_name("SHADER")
+                              ->excludes(by_option)
+                              ->excludes(heatmap);
   command
       ->add_option("--disassemble", options->disassemble,
                    "Show a shader's SPIR-V with counts at the margin")
-      ->type_name("SHADER");
+      ->type_name("SHADER")
+      ->excludes(by_option)
+      ->excludes(heatmap)
+      ->excludes(annotate);
   command->add_option("--format", options->format, "text or json (docs/report-json.md)")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");
   command
       ->add_option("--width", options->width, "Cells of a line (default: the terminal's, else 120)")
+      ->check(whole_number())
       ->type_name("N");
   command->footer(
       "Examples: tally report vkcube.tally\n"
       "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
       "          tally report --by draw --frame 10 --format json vkcube.tally");
-  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+  command->callback([options, &chosen] {
+    refuse_what_changes_nothing(*options);
+    chosen = [options] { return run(*options); };
+  });
 }
 
 }  // namespace tally::cli

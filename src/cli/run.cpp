@@ -213,6 +213,12 @@ class Run {
     auto file = choose_output(options_.output, options_.application.front(), options_.force);
     if (!file) return file.error();
     file_ = std::move(*file);
+    const Status started = start_collector();
+    if (!started && !options_.force) ::unlink(file_.c_str());
+    return started;
+  }
+
+  Status start_collector() {
     auto writer = store::Writer::create(file_, capture_row(options_));
     if (!writer) return writer.error();
     block_forwarded_signals();
@@ -255,6 +261,14 @@ std::vector<std::string> application_of(std::vector<std::string> before,
   if (!after_dashes.empty()) before.emplace_back("--");
   before.insert(before.end(), after_dashes.begin(), after_dashes.end());
   return before;
+}
+
+// "--regions 16x16" would run a program of that name.
+bool is_size(const std::string& text) {
+  unsigned width = 0, height = 0;
+  int end = -1;
+  return std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
+         end == static_cast<int>(text.size());
 }
 
 }  // namespace
@@ -303,6 +317,10 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
     const std::vector<std::string> before = command->remaining();
     if (!before.empty() && before.front().starts_with('-')) {
       throw CLI::ParseError("unknown option " + before.front(), kFailed);
+    }
+    if (options->regions == "true" && !before.empty() && is_size(before.front())) {
+      throw CLI::ParseError("the size follows an equals sign: --regions=" + before.front(),
+                            kFailed);
     }
     options->application = application_of(before, after_dashes);
     if (options->application.empty()) throw CLI::RequiredError("APPLICATION");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.h"
+#include "store/sqlite.h"
 #include "store/test_capture.h"
 
 namespace tally::test {
@@ -38,6 +39,19 @@ class Commands : public testing::Test {
     EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK)
         << sqlite3_errmsg(database);
     sqlite3_close(database);
+  }
+
+  void damage_table(const std::string& file, const std::string& table) {
+    int64_t page = 0, bytes = 0;
+    {
+      const auto database = store::Database::open(folder_.file(file), store::Database::Mode::Read);
+      ASSERT_TRUE(database.ok());
+      page = *database->integer("SELECT rootpage FROM sqlite_schema WHERE name = '" + table + "'");
+      bytes = *database->integer("PRAGMA page_size");
+    }
+    std::fstream damaged(folder_.file(file), std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekp((page - 1) * bytes);
+    damaged << std::string(static_cast<size_t>(bytes), '\xAA');
   }
 
   store::TestDirectory folder_;
@@ -93,6 +107,42 @@ TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {
   expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is no range of frames");
   expect_refused({"report", "a.tally", "--annotate", "nothing"},
                  "no shader of the capture matches 'nothing'");
+}
+
+TEST_F(Commands, options_that_would_change_nothing_are_refused) {
+  store::write_test_capture(folder_.file("a.tally"));
+  const auto refused = [&](std::vector<std::string> options, const std::string& because) {
+    options.insert(options.begin(), {"report", "a.tally"});
+    expect_refused(options, because);
+  };
+  refused({"--annotate", "blur", "--by", "line"}, "excludes --annotate");
+  refused({"--annotate", "blur", "--disassemble", "blur"}, "excludes --disassemble");
+  refused({"--heatmap", "x.png", "--by", "region"}, "excludes --heatmap");
+  refused({"--merge", "--by", "line"}, "--merge needs --by draw or --by pass");
+  refused({"--merge"}, "--merge needs --by draw or --by pass");
+  refused({"--pass", "1", "--by", "pass"}, "--pass needs --by region or --heatmap");
+}
+
+TEST_F(Commands, numbers_below_zero_are_refused) {
+  store::write_test_capture(folder_.file("a.tally"));
+  expect_refused({"report", "a.tally", "--top", "-1"}, "-1 is no whole number");
+  expect_refused({"report", "a.tally", "--width", "-1"}, "-1 is no whole number");
+  expect_refused({"report", "a.tally", "--by", "region", "--pass", "-1"}, "-1 is no whole number");
+}
+
+TEST_F(Commands, a_pattern_of_no_shader_is_refused) {
+  store::write_test_capture(folder_.file("a.tally"));
+  for (const char* by : {"shader", "draw", "line"}) {
+    expect_refused({"report", "a.tally", "--by", by, "--shader", "nothing"},
+                   "a.tally: no shader of the capture matches 'nothing'");
+  }
+  EXPECT_EQ(tally({"report", "a.tally", "--shader", "blur"}).end.shell_status(), 0);
+}
+
+TEST_F(Commands, a_damaged_capture_is_named) {
+  store::write_test_capture(folder_.file("a.tally"));
+  damage_table("a.tally", "block_count");  // which is not read before it is needed
+  expect_refused({"report", "a.tally", "--by", "line"}, "a.tally: the capture is damaged");
 }
 
 TEST_F(Commands, damaged_spirv_is_no_reason_to_fail) {

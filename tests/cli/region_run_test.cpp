@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -117,6 +118,13 @@ TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
               HasSubstr("there is no counter 'nonsense' here; the counters are fragment_warps, "));
   EXPECT_THAT(report("--heatmap map.png --pass 9").standard_error,
               HasSubstr("no pass of number 9 was counted by region"));
+  EXPECT_THAT(report("--heatmap map.png --frame 9").standard_error,
+              HasSubstr("lanterns.tally: no pass of these frames was counted by region"));
+  const auto half =
+      run_script(folder_.path(),
+                 "trap '' XFSZ; ulimit -f 1; \"$TALLY\" report --heatmap half.png lanterns.tally");
+  EXPECT_THAT(half.standard_error, HasSubstr("half.png: File too large"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("half.png")));
   EXPECT_THAT(report("--heatmap lanterns.tally").standard_error,
               HasSubstr("lanterns.tally: exists and is not a PNG file; it is left as it is"));
   EXPECT_THAT(report("--heatmap no/where.png").standard_error, HasSubstr("no/where.png: "));
@@ -139,9 +147,10 @@ TEST_F(RegionRun, what_cannot_be_is_said_in_one_line) {
   ASSERT_EQ(run("", "--frames 1 --size 32x32").end.shell_status(), 0);
   const auto none = report("--by region");
   EXPECT_EQ(none.end.shell_status(), 2);
-  EXPECT_EQ(none.standard_error,
-            "tally: nothing of the capture was counted by region: capture with tally run "
-            "--regions\n");
+  EXPECT_EQ(
+      none.standard_error,
+      "tally: lanterns.tally: nothing of the capture was counted by region: capture with tally run "
+      "--regions\n");
 }
 
 }  // namespace

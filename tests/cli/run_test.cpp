@@ -165,6 +165,27 @@ TEST_F(Run, force_replaces_captures_only) {
   EXPECT_EQ(std::filesystem::file_size(folder_.file("mine.tally")), 4u);
 }
 
+TEST_F(Run, a_capture_that_is_being_written_is_not_replaced) {
+  const auto run = run_script(
+      folder_.path(), "\"$TALLY\" run -o a.tally -- \"$TALLY\" run --force -o a.tally -- echo ran");
+  EXPECT_EQ(run.end.shell_status(), 2);
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_THAT(run.standard_error, HasSubstr("tally: a.tally: is in use, perhaps by a tally run"));
+}
+
+TEST_F(Run, a_place_that_is_not_there_is_named_with_its_reason) {
+  const auto run = tally({"-o", "no/where.tally", "--", "true"});
+  EXPECT_EQ(run.end.shell_status(), 2);
+  EXPECT_EQ(run.standard_error, "tally: no/where.tally: No such file or directory\n");
+}
+
+TEST_F(Run, a_size_of_regions_that_stands_alone_is_no_application) {
+  const auto run = tally({"--regions", "16x16", "--", "echo", "ran"});
+  EXPECT_EQ(run.end.shell_status(), 2);
+  EXPECT_EQ(run.standard_output, "");
+  EXPECT_THAT(run.standard_error, HasSubstr("--regions=16x16"));
+}
+
 TEST_F(Run, wrong_options_are_one_line_and_status_2) {
   const std::vector<std::vector<std::string>> wrong = {{"--bogus", "--", "echo"},
                                                        {"--frames", "9-3", "--", "echo"},
