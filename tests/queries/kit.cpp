@@ -11,6 +11,8 @@ Queries::Queries(const Context& context, VkQueryType type, uint32_t count,
       VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, next, 0, type, count, statistics};
   if (type == VK_QUERY_TYPE_PIPELINE_STATISTICS) {
     numbers_ = static_cast<uint32_t>(std::popcount(statistics));
+  } else if (type == VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT) {
+    numbers_ = 2;
   }
   VkQueryPool handle = VK_NULL_HANDLE;
   check(vkCreateQueryPool(context.device(), &info, nullptr, &handle));

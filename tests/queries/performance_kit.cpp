@@ -11,6 +11,7 @@
 #include "catalogue/catalogue.h"
 #include "full_screen.vert.h"
 #include "plain.frag.h"
+#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -100,6 +101,11 @@ std::vector<std::string> PerformanceTest::error_ids() {
   std::vector<std::string> ids;
   for (const Message& message : context().take_errors()) ids.push_back(message.id);
   return ids;
+}
+
+void PerformanceTest::expect_resets_unseen() {
+  constexpr const char* kNotReset = "UNASSIGNED-CoreValidation-DrawState-QueryNotReset";
+  EXPECT_EQ(error_ids(), std::vector<std::string>(validation_wanted() ? 2 : 0, kNotReset));
 }
 
 // This program once more: a fork would take over locks of threads that it does not have.

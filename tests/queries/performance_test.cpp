@@ -12,7 +12,6 @@
 
 #include "catalogue/catalogue.h"
 #include "queries/performance_kit.h"
-#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -277,12 +276,7 @@ TEST_F(PerformanceTest, a_query_of_a_secondary_command_buffer_has_both_passes) {
   unlock(device());
   EXPECT_EQ(query.number("compute_shader_invocations"), 24u);
   EXPECT_GT(query.number("gpu_time"), 0u);
-  // The validation layer (1.3.239) does not see, where a secondary command buffer wrote timestamps,
-  // that the primary has reset them behind it: it complains at the second submission, not at the
-  // first.
-  constexpr const char* kNotReset = "UNASSIGNED-CoreValidation-DrawState-QueryNotReset";
-  const std::vector<std::string> of_both(validation_wanted() ? 2 : 0, kNotReset);
-  EXPECT_EQ(error_ids(), of_both);
+  expect_resets_unseen();
 }
 
 TEST_F(PerformanceTest, both_ways_to_the_records_count_in_two_passes) {

@@ -6,7 +6,6 @@
 #include "pushed_bytes.frag.h"
 #include "queries/driver/counters.h"
 #include "queries/performance_kit.h"
-#include "support/environment.h"
 
 namespace tally::test {
 namespace {
@@ -16,7 +15,6 @@ constexpr uint32_t kCountPass = 0, kTimePass = 1;
 class TimePass : public PerformanceTest {
  protected:
   void SetUp() override {
-    if (validation_wanted()) GTEST_SKIP() << "the validation layer gives the driver other handles";
     setenv(driver::kMarks, "1", 1);
     start_marked();
   }
@@ -27,6 +25,11 @@ class TimePass : public PerformanceTest {
     set_.reset();
     layout_ = {};
     options.driver_layers.push_back("VK_LAYER_TALLY_test_driver");
+    // The driver marks with the VkPipeline that it made: the application is to see the same.
+    const auto disabled = VK_VALIDATION_FEATURE_DISABLE_UNIQUE_HANDLES_EXT;
+    const VkValidationFeaturesEXT same_handles{
+        VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT, nullptr, 0, nullptr, 1, &disabled};
+    options.validation_next = &same_handles;
     start_performance({}, options);
     conditional_ = device().has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
     values_.emplace(device(), 64);
@@ -128,6 +131,7 @@ TEST_F(TimePass, dispatches_the_applications_pipeline_in_secondary_command_buffe
   check(query.results(VK_QUERY_RESULT_WAIT_BIT));
   EXPECT_EQ(query.number("compute_shader_invocations"), 8u);
   unlock(device());
+  expect_resets_unseen();
 }
 
 // Its conditions cannot stand inside of one another: then the counting pipeline runs in both.

@@ -124,10 +124,7 @@ class TransformFeedbackQueries : public QueriesTest {
     for (int i = 0; i < submissions; ++i) context().submit_and_wait(scene.commands);
     Numbers numbers;
     for (uint32_t query = 0; query < queries; ++query) {
-      std::array<uint64_t, 2> pair{};
-      check(vkGetQueryPoolResults(context().device(), scene.queries, query, 1, sizeof pair,
-                                  pair.data(), sizeof pair,
-                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+      const std::vector<uint64_t> pair = scene.queries.read(query);
       numbers.insert(numbers.end(), pair.begin(), pair.end());
     }
     return numbers;

@@ -6,6 +6,7 @@ layout(location = 1, xfb_buffer = 1, xfb_offset = 0, xfb_stride = 32) out vec2 o
 void main() {
   of_first = vec4(gl_VertexIndex);
   of_second = vec2(gl_VertexIndex, gl_InstanceIndex);
-  gl_Position = vec4(0, 0, 0.5, 1);
+  // Every three vertices cover the whole target.
+  gl_Position = vec4(vec2(gl_VertexIndex % 3 & 1, gl_VertexIndex % 3 >> 1) * 4.0 - 1.0, 0.5, 1.0);
   gl_PointSize = 1;
 }
