@@ -3,30 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <spirv-tools/libspirv.hpp>
-
 #include "probe/region.h"
-#include "spirv/pass/block_count.h"
-#include "spirv/testing/testing.h"
+#include "spirv/testing/instrumented.h"
 
 namespace tally::spirv {
 namespace {
 
-using test::validate;
+using test::assemble_1_3;
+using test::count_of;
+using test::header;
+using test::instrument;
+using test::kTypes;
+using test::readable;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
-
-std::string disassemble(std::span<const uint32_t> words) {
-  std::string text;
-  const spvtools::SpirvTools tools(SPV_ENV_UNIVERSAL_1_6);
-  if (!tools.Disassemble(
-          words.data(), words.size(), &text,
-          SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES)) {
-    throw std::runtime_error("does not disassemble");
-  }
-  return text;
-}
 
 BlockCountOptions options(bool blocks = false) {
   BlockCountOptions options;
@@ -39,36 +30,20 @@ BlockCountOptions options(bool blocks = false) {
 }
 
 std::string counted(std::span<const uint32_t> words, const BlockCountOptions& with) {
-  const auto result = add_block_counts(words, with);
-  if (!result) throw std::runtime_error(result.error().message);
-  const std::string message = validate(result->words);
-  if (!message.empty()) throw std::runtime_error(message + "\n" + disassemble(result->words));
-  return disassemble(result->words);
+  return readable(instrument(words, with).words);
 }
-
-const std::string kTypes =
-    "%void = OpTypeVoid\n%bool = OpTypeBool\n%true = OpConstantTrue %bool\n"
-    "%fn = OpTypeFunction %void\n";
 
 std::vector<uint32_t> fragment(const std::string& body, const std::string& interface = "",
                                const std::string& globals = "") {
-  return test::assemble(
-      "OpCapability Shader\nOpMemoryModel Logical GLSL450\n"
-      "OpEntryPoint Fragment %main \"main\"" +
-          interface + "\nOpExecutionMode %main OriginUpperLeft\n" + globals + kTypes +
-          "%main = OpFunction %void None %fn\n%start = OpLabel\n" + body + "OpFunctionEnd\n",
-      make_version(1, 3));
+  return assemble_1_3(header("OpEntryPoint Fragment %main \"main\"" + interface +
+                             "\nOpExecutionMode %main OriginUpperLeft\n") +
+                      globals + kTypes + "%main = OpFunction %void None %fn\n%start = OpLabel\n" +
+                      body + "OpFunctionEnd\n");
 }
 
 const std::string kMayDiscard =
     "OpSelectionMerge %rest None\nOpBranchConditional %true %dies %rest\n"
     "%dies = OpLabel\nOpKill\n%rest = OpLabel\nOpReturn\n";
-
-size_t count_of(const std::string& text, std::string_view part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 TEST(RegionCount, the_flush_stands_before_every_way_out) {
   const std::string text = counted(fragment(kMayDiscard), options());

@@ -1,0 +1,141 @@
+// Counting in fragment shaders: helpers, ways out that are no returns, tests that stay early.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "spirv/testing/instrumented.h"
+
+namespace tally::spirv {
+namespace {
+
+using test::assemble_1_3;
+using test::count_of;
+using test::fragment_options;
+using test::header;
+using test::instrument;
+using test::instrumented;
+using test::kTypes;
+using test::readable;
+using testing::HasSubstr;
+using testing::Not;
+
+// A fragment shader: `body` between its first label and its return.
+std::string fragment(const std::string& body, const std::string& capabilities = "",
+                     const std::string& modes = "", const std::string& interface = "",
+                     const std::string& globals = "", const std::string& decorations = "") {
+  return header("OpEntryPoint Fragment %main \"main\"" + interface +
+                    "\nOpExecutionMode %main OriginUpperLeft\n" + modes,
+                capabilities) +
+         decorations + kTypes + globals + "%main = OpFunction %void None %fn\n%start = OpLabel\n" +
+         body + "OpFunctionEnd\n";
+}
+
+TEST(FragmentCount, helpers_are_asked_for_in_fragment_shaders) {
+  const std::string text = instrumented(fragment("OpReturn\n"), fragment_options());
+  EXPECT_THAT(text, HasSubstr("BuiltIn HelperInvocation"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpLogicalNot %bool %[0-9]+\n"));
+}
+
+TEST(FragmentCount, what_is_counted_is_added_before_a_kill) {
+  const std::string text =
+      instrumented(fragment("OpSelectionMerge %rest None\nOpBranchConditional %true %dies %rest\n"
+                            "%dies = OpLabel\nOpKill\n%rest = OpLabel\nOpReturn\n"),
+                   fragment_options());
+  EXPECT_THAT(text, testing::ContainsRegex("OpFunctionCall %void %tally_flush\n *OpKill\n"));
+}
+
+TEST(FragmentCount, what_is_counted_is_added_before_a_demotion_and_nothing_after_it) {
+  const auto result = instrument(
+      assemble_1_3(
+          "OpCapability Shader\nOpCapability DemoteToHelperInvocation\n"
+          "OpExtension \"SPV_EXT_demote_to_helper_invocation\"\nOpMemoryModel Logical GLSL450\n"
+          "OpEntryPoint Fragment %main \"main\"\nOpExecutionMode %main OriginUpperLeft\n" +
+          kTypes +
+          "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+          "OpSelectionMerge %rest None\nOpBranchConditional %true %fades %rest\n"
+          "%fades = OpLabel\nOpDemoteToHelperInvocation\nOpBranch %rest\n"
+          "%rest = OpLabel\nOpReturn\nOpFunctionEnd\n"),
+      fragment_options());
+  const std::string text = readable(result.words);
+  EXPECT_THAT(text, testing::ContainsRegex("OpFunctionCall %void %tally_flush\n"
+                                           " *OpDemoteToHelperInvocation\n"));
+  EXPECT_THAT(text, HasSubstr("= OpIsHelperInvocationEXT %bool"));
+  // Counters: the entry and the fading block; the rest is what did not fade.
+  const std::vector<uint64_t> counters{10, 4};
+  EXPECT_EQ(result.plan.derive(counters).executions, (std::vector<uint64_t>{10, 4, 6}));
+}
+
+TEST(FragmentCount, a_block_is_cut_behind_a_call_that_may_not_return) {
+  BlockCountOptions options = fragment_options();
+  options.placement = Placement::Every;
+  const auto result = instrument(
+      assemble_1_3(
+          fragment("%c = OpFunctionCall %void %maybe\n%d = OpFunctionCall %void %maybe\nOpReturn\n"
+                   "OpFunctionEnd\n%maybe = OpFunction %void None %fn\n%m = OpLabel\n"
+                   "OpSelectionMerge %back None\nOpBranchConditional %true %dies %back\n"
+                   "%dies = OpLabel\nOpKill\n%back = OpLabel\nOpReturn\n")),
+      options);
+  EXPECT_EQ(result.plan.block_count, 4u);
+  EXPECT_EQ(result.plan.counter_count, 6u);  // the first block has three parts
+}
+
+TEST(FragmentCount, a_driver_that_drops_overdraw_sees_a_discard_that_is_never_taken) {
+  BlockCountOptions options = fragment_options();
+  const std::string straight = kTypes +
+                               "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+                               "OpReturn\nOpFunctionEnd\n";
+  const std::string module =
+      header("OpEntryPoint Fragment %main \"main\"\nOpExecutionMode %main OriginUpperLeft\n") +
+      straight;
+  EXPECT_THAT(instrumented(module, options), Not(HasSubstr("OpKill")));
+  options.drops_overdraw = true;
+  const std::string text = instrumented(module, options);
+  EXPECT_EQ(count_of(text, "OpKill"), 1u);
+  EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_never"), 1u);
+  // It does not move the tests behind the shader.
+  EXPECT_THAT(text, HasSubstr("EarlyFragmentTests"));
+}
+
+TEST(FragmentCount, tests_stay_early_where_nobody_could_tell) {
+  EXPECT_THAT(instrumented(fragment("OpReturn\n"), fragment_options()),
+              HasSubstr("EarlyFragmentTests"));
+}
+
+TEST(FragmentCount, tests_stay_late_where_the_picture_depends_on_it) {
+  const auto expect_late = [](const std::string& text, BlockCountOptions options) {
+    EXPECT_THAT(instrumented(text, options), Not(HasSubstr("EarlyFragmentTests"))) << text;
+  };
+  expect_late(fragment("OpKill\n"), fragment_options());
+  const std::string float_output =
+      "%float = OpTypeFloat 32\n%out_pointer = OpTypePointer Output %float\n"
+      "%depth = OpVariable %out_pointer Output\n";
+  expect_late(fragment("OpReturn\n", "", "OpExecutionMode %main DepthReplacing\n", " %depth",
+                       float_output, "OpDecorate %depth BuiltIn FragDepth\n"),
+              fragment_options());
+  expect_late(
+      fragment("%at = OpAccessChain %member %buffer %zero\nOpStore %at %zero\nOpReturn\n", "", "",
+               "",
+               "%uint = OpTypeInt 32 0\n%zero = OpConstant %uint 0\n%block = OpTypeStruct %uint\n"
+               "%pointer = OpTypePointer StorageBuffer %block\n"
+               "%member = OpTypePointer StorageBuffer %uint\n"
+               "%buffer = OpVariable %pointer StorageBuffer\n",
+               "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
+               "OpDecorate %buffer DescriptorSet 0\nOpDecorate %buffer Binding 0\n"),
+      fragment_options());
+  BlockCountOptions options = fragment_options();
+  options.alpha_to_coverage = true;
+  expect_late(fragment("OpReturn\n"), options);
+}
+
+TEST(FragmentCount, a_builtin_that_is_there_is_used_again) {
+  const std::string text = instrumented(
+      fragment("%c = OpLoad %vec4 %coord\nOpReturn\n", "", "", " %coord",
+               "%float = OpTypeFloat 32\n%vec4 = OpTypeVector %float 4\n"
+               "%in_pointer = OpTypePointer Input %vec4\n%coord = OpVariable %in_pointer Input\n",
+               "OpDecorate %coord BuiltIn FragCoord\n"),
+      fragment_options());
+  EXPECT_EQ(count_of(text, "BuiltIn FragCoord"), 1u);
+}
+
+}  // namespace
+}  // namespace tally::spirv
