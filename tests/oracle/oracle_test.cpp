@@ -23,6 +23,7 @@
 #include "pass/gpu_run.h"
 #include "support/environment.h"
 #include "support/spirv.h"
+#include "support/stages.h"
 #include "support/supervised.h"
 
 namespace tally::test {

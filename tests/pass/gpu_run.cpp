@@ -7,6 +7,7 @@
 
 #include "probe/record.h"
 #include "support/spirv.h"
+#include "support/stages.h"
 
 namespace tally::test {
 namespace {
@@ -266,25 +267,6 @@ class Run {
 };
 
 }  // namespace
-
-spv::ExecutionModel execution_model(VkShaderStageFlagBits stage) {
-  switch (stage) {
-    case VK_SHADER_STAGE_VERTEX_BIT:
-      return spv::ExecutionModel::Vertex;
-    case VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT:
-      return spv::ExecutionModel::TessellationControl;
-    case VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT:
-      return spv::ExecutionModel::TessellationEvaluation;
-    case VK_SHADER_STAGE_GEOMETRY_BIT:
-      return spv::ExecutionModel::Geometry;
-    case VK_SHADER_STAGE_FRAGMENT_BIT:
-      return spv::ExecutionModel::Fragment;
-    case VK_SHADER_STAGE_COMPUTE_BIT:
-      return spv::ExecutionModel::GLCompute;
-    default:
-      throw std::invalid_argument("no execution model for this stage");
-  }
-}
 
 DeviceAbilities abilities_of(const Context& context) {
   VkPhysicalDeviceVulkan12Features features12 = {

@@ -71,6 +71,4 @@ struct Outcome {
 Outcome run_program(Context& context, const Program& program,
                     const std::optional<Way>& way = std::nullopt);
 
-spv::ExecutionModel execution_model(VkShaderStageFlagBits stage);
-
 }  // namespace tally::test

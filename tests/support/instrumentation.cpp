@@ -6,35 +6,13 @@
 
 #include "catalogue/catalogue.h"
 #include "spirv/block_map.h"
+#include "support/stages.h"
 
 namespace tally::test {
 namespace {
 
 // What code compiled from GLSL calls its entry point.
 constexpr const char* kEntryPoint = "main";
-
-spv::ExecutionModel execution_model(VkShaderStageFlagBits stage) {
-  switch (stage) {
-    case VK_SHADER_STAGE_VERTEX_BIT:
-      return spv::ExecutionModel::Vertex;
-    case VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT:
-      return spv::ExecutionModel::TessellationControl;
-    case VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT:
-      return spv::ExecutionModel::TessellationEvaluation;
-    case VK_SHADER_STAGE_GEOMETRY_BIT:
-      return spv::ExecutionModel::Geometry;
-    case VK_SHADER_STAGE_FRAGMENT_BIT:
-      return spv::ExecutionModel::Fragment;
-    case VK_SHADER_STAGE_COMPUTE_BIT:
-      return spv::ExecutionModel::GLCompute;
-    case VK_SHADER_STAGE_TASK_BIT_EXT:
-      return spv::ExecutionModel::TaskEXT;
-    case VK_SHADER_STAGE_MESH_BIT_EXT:
-      return spv::ExecutionModel::MeshEXT;
-    default:
-      throw std::invalid_argument("no such stage here");
-  }
-}
 
 template <typename T>
 T value_of(Result<T> result) {

@@ -1,0 +1,13 @@
+// Stages of Vulkan as SPIR-V calls them.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <spirv/unified1/spirv.hpp11>
+
+namespace tally::test {
+
+// Throws std::invalid_argument for what no test runs: ray tracing.
+spv::ExecutionModel execution_model(VkShaderStageFlagBits stage);
+
+}  // namespace tally::test
