@@ -2,22 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-#include <random>
+#include <vector>
+
+#include "oracle/loop_number.h"
+#include "oracle/program_frame.h"
+#include "oracle/program_text.h"
 
 namespace tally::test {
 namespace {
 
-constexpr uint32_t kGroupSize = 16;
 constexpr int kMaxDepth = 4;
 constexpr uint32_t kMaxCalls = 2;  // in a function's text: drivers inline them all
 constexpr uint32_t kMaxCompound =
     9;  // statements of a function after which only simple ones follow
 
-class Generator {
+class Generator : private ProgramText {
  public:
   Generator(uint64_t seed, ProgramKind kind)
-      : random_(seed), kind_(kind), fragment_(kind == ProgramKind::Fragment) {}
+      : ProgramText(seed), kind_(kind), fragment_(kind == ProgramKind::Fragment) {}
 
   RandomProgram make() {
     function_count_ = 1 + pick(3);
@@ -27,7 +29,7 @@ class Generator {
     }
     std::string functions;
     for (uint32_t f = 0; f < function_count_; ++f) functions += make_function(f);
-    program_.text = header() + globals() + constants_ + make_main() + functions;
+    program_.text = header_of(kind_) + globals_of(kind_) + constants() + main_of(kind_) + functions;
     return program_;
   }
 
@@ -42,35 +44,6 @@ class Generator {
     std::string hits;           // a number that blocks of a loop may step, or empty
     uint32_t loops_before = 0;  // loops made before the innermost loop's body
   };
-
-  uint32_t pick(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
-  std::string fresh(const char* stem) { return fmt::format("%{}{}", stem, next_++); }
-
-  template <typename... Arguments>
-  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    body_ += fmt::format(format, std::forward<Arguments>(arguments)...) + "\n";
-  }
-  // A result of type uint or bool.
-  template <typename... Arguments>
-  std::string let(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    const std::string id = fresh("t");
-    body_ += id + " = " + fmt::format(format, std::forward<Arguments>(arguments)...) + "\n";
-    return id;
-  }
-  void label(const std::string& id) {
-    line("{} = OpLabel", id);
-    current_ = id;
-  }
-
-  std::string constant(uint32_t value) {
-    if (value < 64) return fmt::format("%c{}", value);
-    const std::string id = fresh("k");
-    constants_ += fmt::format("{} = OpConstant %uint {}\n", id, value);
-    return id;
-  }
-
-  std::string get() { return let("OpLoad %uint %v"); }
-  void set(const std::string& value) { line("OpStore %v {}", value); }
 
   std::string condition() {
     const std::string v = get();
@@ -205,7 +178,7 @@ class Generator {
     const std::string if_true = fresh("then"), merge = fresh("merge");
     const bool has_else = pick(2) == 0;
     const std::string if_false = has_else ? fresh("else") : merge;
-    const std::string header = current_;
+    const std::string header = current();
     const std::string chosen = condition();
     line("OpSelectionMerge {} None", merge);
     line("OpBranchConditional {} {} {}", chosen, if_true, if_false);
@@ -214,7 +187,7 @@ class Generator {
       label(first);
       if (!statements(inside(place))) return;
       const std::string value = get();
-      arrivals.emplace_back(value, current_);
+      arrivals.emplace_back(value, current());
       line("OpBranch {}", merge);
     };
     arm(if_true);
@@ -266,131 +239,13 @@ class Generator {
     return merge_is_reached;
   }
 
-  size_t count_of(const std::string& part) const {
-    size_t count = 0;
-    for (size_t at = body_.find(part); at != std::string::npos; at = body_.find(part, at + 1)) {
-      ++count;
-    }
-    return count;
-  }
-
   // --- loops
-
-  // The number that a loop steps: where it begins, by what it goes up or down, and until when the
-  // loop goes on. It stands in a variable or, from the loop's header on, in an OpPhi.
-  struct Number {
-    std::string variable;      // or empty
-    std::string now, stepped;  // ids of the phi and of what it becomes
-    std::string type, first, step, operation, compare, bound;
-    bool step_first = false;
-  };
-
-  std::string typed_constant(const std::string& type, uint32_t value) {
-    if (type == "%uint") return constant(value);
-    const std::string id = fresh("k");
-    constants_ += fmt::format("{} = OpConstant %int {}\n", id, static_cast<int32_t>(value));
-    return id;
-  }
-
-  uint32_t first_value() {
-    constexpr uint32_t kSigned = 0x80000000u;
-    switch (pick(5)) {
-      case 0:
-        return 0u - pick(12);  // about to wrap
-      case 1:
-        return kSigned - 6 + pick(12);
-      case 2:
-        return pick(90000);
-      default:
-        return pick(3);
-    }
-  }
-
-  // What holds from the first value until `trips` steps later, and no longer.
-  const char* comparison(uint32_t first, uint32_t step, uint32_t trips) {
-    const auto last = static_cast<int64_t>(static_cast<int32_t>(step)) * trips;
-    const int64_t end = int64_t{first} + last;
-    const int64_t signed_end = int64_t{static_cast<int32_t>(first)} + last;
-    const bool up = static_cast<int32_t>(step) > 0;
-    switch (pick(3)) {
-      case 0:
-        if (end != static_cast<uint32_t>(end)) break;
-        return up ? "OpULessThan" : "OpUGreaterThan";
-      case 1:
-        if (signed_end != static_cast<int32_t>(signed_end)) break;
-        return up ? "OpSLessThan" : "OpSGreaterThan";
-      default:
-        break;
-    }
-    return "OpINotEqual";
-  }
-
-  Number new_number() {
-    static constexpr uint32_t kSteps[] = {1, 1, 1, 3, 5, 7, 2, 1001, ~0u, ~0u, 0u - 3, 0u - 4};
-    Number number;
-    const uint32_t trips = pick(6), step = kSteps[pick(std::size(kSteps))];
-    const bool subtracts = pick(4) == 0;
-    number.operation = subtracts ? "OpISub" : "OpIAdd";
-    number.step = constant(subtracts ? 0u - step : step);
-    number.step_first = !subtracts && pick(4) == 0;
-    if (const uint32_t way = pick(8); way < 2) {  // begins at what is only known later
-      number.type = "%uint";
-      number.first = way == 0 ? std::string("%spec1") : get();
-      number.bound = let("OpIAdd %uint {} {}", number.first, constant(trips * step));
-      number.compare = "OpINotEqual";
-    } else {
-      number.type = pick(2) ? "%uint" : "%int";
-      const uint32_t first = first_value();
-      number.first = typed_constant(number.type, first);
-      number.bound = typed_constant(number.type, first + trips * step);
-      number.compare = comparison(first, step, trips);
-    }
-    if (pick(3) == 0) {
-      number.now = fresh("i");
-      number.stepped = fresh("i_next");
-    } else {
-      number.variable = new_variable(number.type);
-      line("OpStore {} {}", number.variable, number.first);
-    }
-    return number;
-  }
-
-  std::string new_variable(const std::string& type) {
-    const std::string variable = fresh("n");
-    variables_ += fmt::format("{} = OpVariable %function_{} Function\n", variable, type.substr(1));
-    return variable;
-  }
-
-  void begin_header(const Number& number, const std::string& header, const std::string& back) {
-    const std::string before = current_;
-    line("OpBranch {}", header);
-    label(header);
-    if (!number.variable.empty()) return;
-    line("{} = OpPhi {} {} {} {} {}", number.now, number.type, number.first, before, number.stepped,
-         back);
-  }
-
-  // Steps the number. Fuel bounds all loops of an invocation: what is below zero is a large number.
-  std::string step(const Number& number) {
-    std::string now = number.now, stepped = number.stepped;
-    if (!number.variable.empty()) {
-      now = let("OpLoad {} {}", number.type, number.variable);
-      stepped = fresh("t");
-    }
-    line("{} = {} {} {} {}", stepped, number.operation, number.type,
-         number.step_first ? number.step : now, number.step_first ? now : number.step);
-    if (!number.variable.empty()) line("OpStore {} {}", number.variable, stepped);
-    const std::string fuel = let("OpISub %uint {} %c1", let("OpLoad %uint %fuel"));
-    line("OpStore %fuel {}", fuel);
-    return let("OpLogicalAnd %bool {} {}", let("{} %bool {} {}", number.compare, now, number.bound),
-               let("OpULessThan %bool {} %c63", fuel));
-  }
 
   // A number of the loop that some of its blocks step.
   void begin_hits(Place& place) {
     if (pick(2) == 0) return;
     place.hits = new_variable("%uint");
-    line("OpStore {} {}", place.hits, constant(first_value()));
+    line("OpStore {} {}", place.hits, constant(first_value(*this)));
   }
 
   void hit(const Place& place) {
@@ -399,41 +254,40 @@ class Generator {
     line("OpStore {} {}", place.hits, let("OpIAdd %uint {} {}", old, constant(1 + 2 * pick(9))));
   }
 
-  void end_loop(const std::string& merge, const Number& number, const std::string& hits) {
-    label(merge);
-    if (!hits.empty()) set(let("OpIAdd %uint {} {}", get(), let("OpLoad %uint {}", hits)));
-    if (number.variable.empty() && pick(2)) {
-      set(let("OpBitwiseXor %uint {} {}", get(), number.now));
-    }
+  void add_hits(const Place& place) {
+    if (place.hits.empty()) return;
+    set(let("OpIAdd %uint {} {}", get(), let("OpLoad %uint {}", place.hits)));
   }
 
   bool loop(const Place& place) {
     Place inner = inside(place);
-    const Number number = new_number();
+    const LoopNumber number(*this);
     begin_hits(inner);
     const std::string header = fresh("loop"), merge = fresh("after"), next = fresh("next");
     ++loops_made_;
     if (pick(5) == 0) {  // a block that loops to itself
-      begin_header(number, header, header);
+      number.begin_header(header, header);
       arithmetic();
       hit(inner);
-      const std::string more = step(number);
+      const std::string more = number.step();
       line("OpLoopMerge {} {} None", merge, header);
       line("OpBranchConditional {} {} {}", more, header, merge);
     } else {
       loop_of_blocks(inner, number, header, merge, next);
     }
-    end_loop(merge, number, inner.hits);
+    label(merge);
+    add_hits(inner);
+    number.end();
     return true;
   }
 
-  void loop_of_blocks(Place& inner, const Number& number, const std::string& header,
+  void loop_of_blocks(Place& inner, const LoopNumber& number, const std::string& header,
                       const std::string& merge, const std::string& next) {
     const std::string first = fresh("body");
-    begin_header(number, header, next);
+    number.begin_header(header, next);
     const bool tests_first = pick(2) == 0;
     std::string more;
-    if (tests_first) more = step(number);
+    if (tests_first) more = number.step();
     line("OpLoopMerge {} {} None", merge, next);
     if (tests_first) {
       line("OpBranchConditional {} {} {}", more, first, merge);
@@ -452,155 +306,30 @@ class Generator {
     if (tests_first) {
       line("OpBranch {}", header);
     } else {
-      line("OpBranchConditional {} {} {}", step(number), header, merge);
+      line("OpBranchConditional {} {} {}", number.step(), header, merge);
     }
   }
 
   // --- functions
   std::string make_function(uint32_t f) {
-    body_.clear();
-    variables_.clear();
+    begin_function();
     calls_ = 0;
     compound_ = 0;
-    const std::string entry = fresh("entry");
-    current_ = entry;
     Place place;
     place.function = f;
     bool falls_out = true;
     for (uint32_t i = 2 + pick(3); i > 0 && falls_out; --i) falls_out = statement(place);
     if (falls_out) line("OpReturnValue {}", get());
-    return fmt::format(
-        "%f{} = OpFunction %uint None %uint_function\n%x{} = OpFunctionParameter %uint\n"
-        "{} = OpLabel\n%v{} = OpVariable %function_uint Function\n{}OpStore %v{} %x{}\n{}"
-        "OpFunctionEnd\n",
-        f, f, entry, f, variables_, f, f, with_own_variable(f));
+    return end_function(f);
   }
 
-  // Statements name the working variable %v; each function has one of its own.
-  std::string with_own_variable(uint32_t f) const {
-    std::string text;
-    for (size_t at = 0; at < body_.size();) {
-      const size_t found = body_.find("%v", at);
-      if (found == std::string::npos) return text + body_.substr(at);
-      const size_t after = found + 2;
-      text += body_.substr(at, after - at);
-      if (after < body_.size() && (body_[after] == ' ' || body_[after] == '\n')) {
-        text += std::to_string(f);
-      }
-      at = after;
-    }
-    return text;
-  }
-
-  std::string make_main() {
-    std::string text = "%main = OpFunction %void None %void_function\n%start = OpLabel\n";
-    if (fragment_) {
-      text +=
-          "%coord = OpLoad %vec4 %frag_coord\n%fx = OpCompositeExtract %float %coord 0\n"
-          "%fy = OpCompositeExtract %float %coord 1\n%ix = OpConvertFToU %uint %fx\n"
-          "%iy = OpConvertFToU %uint %fy\n%row = OpIMul %uint %iy %c37\n"
-          "%seed = OpIAdd %uint %ix %row\n";
-    } else if (kind_ == ProgramKind::Vertex) {
-      text += "%seed = OpLoad %uint %vertex_index\nOpStore %position %outside\n";
-    } else {
-      text += "%ids = OpLoad %uvec3 %global_id\n%seed = OpCompositeExtract %uint %ids 0\n";
-    }
-    text +=
-        "OpStore %id %seed\nOpStore %fuel %c60\n%mixed = OpIMul %uint %seed %c29\n"
-        "%result = OpFunctionCall %uint %f0 %mixed\n";
-    if (fragment_) {
-      for (int i = 0; i < 4; ++i) {
-        text += fmt::format(
-            "%s{0} = OpShiftRightLogical %uint %result %c{1}\n%m{0} = OpBitwiseAnd %uint %s{0} "
-            "%c255\n"
-            "%g{0} = OpConvertUToF %float %m{0}\n%h{0} = OpFMul %float %g{0} %scale\n",
-            i, 8 * i);
-      }
-      text += "%rgba = OpCompositeConstruct %vec4 %h0 %h1 %h2 %h3\nOpStore %colour %rgba\n";
-    } else {
-      text += "%slot = OpAccessChain %buffer_uint %buffer %c0 %seed\nOpStore %slot %result\n";
-    }
-    return text + "OpReturn\nOpFunctionEnd\n";
-  }
-
-  std::string header() const {
-    std::string text = "OpCapability Shader\n";
-    if (fragment_) {
-      return text +
-             "OpCapability DemoteToHelperInvocation\n"
-             "OpExtension \"SPV_EXT_demote_to_helper_invocation\"\n"
-             "OpExtension \"SPV_KHR_terminate_invocation\"\nOpMemoryModel Logical GLSL450\n"
-             "OpEntryPoint Fragment %main \"main\" %frag_coord %colour\n"
-             "OpExecutionMode %main OriginUpperLeft\nOpDecorate %frag_coord BuiltIn FragCoord\n"
-             "OpDecorate %colour Location 0\n";
-    }
-    text += "OpMemoryModel Logical GLSL450\n";
-    if (kind_ == ProgramKind::Vertex) {
-      text +=
-          "OpEntryPoint Vertex %main \"main\" %vertex_index %position\n"
-          "OpDecorate %vertex_index BuiltIn VertexIndex\nOpDecorate %position BuiltIn Position\n";
-    } else {
-      text += "OpEntryPoint GLCompute %main \"main\" %global_id\n" +
-              fmt::format("OpExecutionMode %main LocalSize {} 1 1\n", kGroupSize) +
-              "OpDecorate %global_id BuiltIn GlobalInvocationId\n";
-    }
-    return text +
-           "OpDecorate %values ArrayStride 4\n"
-           "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
-           "OpDecorate %buffer DescriptorSet 0\nOpDecorate %buffer Binding 0\n";
-  }
-
-  std::string globals() const {
-    std::string text =
-        "OpDecorate %spec0 SpecId 10\nOpDecorate %spec1 SpecId 11\n"
-        "%void = OpTypeVoid\n%bool = OpTypeBool\n%uint = OpTypeInt 32 0\n%int = OpTypeInt 32 1\n"
-        "%void_function = OpTypeFunction %void\n%uint_function = OpTypeFunction %uint %uint\n"
-        "%function_uint = OpTypePointer Function %uint\n"
-        "%function_int = OpTypePointer Function %int\n"
-        "%private_uint = OpTypePointer Private %uint\n%id = OpVariable %private_uint Private\n"
-        "%fuel = OpVariable %private_uint Private\n"
-        "%spec0 = OpSpecConstant %uint 3\n%spec1 = OpSpecConstant %uint 4\n"
-        "%c255 = OpConstant %uint 255\n";
-    for (int i = 0; i < 64; ++i) text += fmt::format("%c{} = OpConstant %uint {}\n", i, i);
-    if (fragment_) {
-      return text +
-             "%float = OpTypeFloat 32\n%vec4 = OpTypeVector %float 4\n"
-             "%scale = OpConstant %float 0.003921569\n"
-             "%in_vec4 = OpTypePointer Input %vec4\n%out_vec4 = OpTypePointer Output %vec4\n"
-             "%frag_coord = OpVariable %in_vec4 Input\n%colour = OpVariable %out_vec4 Output\n";
-    }
-    if (kind_ == ProgramKind::Vertex) {
-      text +=
-          "%in_uint = OpTypePointer Input %uint\n%vertex_index = OpVariable %in_uint Input\n"
-          "%float = OpTypeFloat 32\n%vec4 = OpTypeVector %float 4\n"
-          "%out_vec4 = OpTypePointer Output %vec4\n%position = OpVariable %out_vec4 Output\n"
-          "%two = OpConstant %float 2\n%one = OpConstant %float 1\n"
-          "%outside = OpConstantComposite %vec4 %two %two %one %one\n";
-    } else {
-      text +=
-          "%uvec3 = OpTypeVector %uint 3\n%in_uvec3 = OpTypePointer Input %uvec3\n"
-          "%global_id = OpVariable %in_uvec3 Input\n";
-    }
-    return text +
-           "%values = OpTypeRuntimeArray %uint\n"
-           "%block = OpTypeStruct %values\n%buffer_block = OpTypePointer StorageBuffer %block\n"
-           "%buffer_uint = OpTypePointer StorageBuffer %uint\n"
-           "%buffer = OpVariable %buffer_block StorageBuffer\n";
-  }
-
-  std::mt19937_64 random_;
   ProgramKind kind_;
   bool fragment_;
   RandomProgram program_;
   uint32_t function_count_ = 0;
-  uint32_t next_ = 0;
   uint32_t calls_ = 0;     // of the function in the making
   uint32_t compound_ = 0;  // statements of it so far
   uint32_t loops_made_ = 0;
-  std::string constants_;  // beyond the small ones
-  std::string body_;       // of the function in the making
-  std::string variables_;
-  std::string current_;  // label of the block in the making
 };
 
 }  // namespace
