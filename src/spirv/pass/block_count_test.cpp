@@ -251,6 +251,16 @@ TEST(BlockCount, what_cannot_be_instrumented_is_refused_with_the_reason) {
                         "%b = OpFunctionCall %void %again\nOpReturn\nOpFunctionEnd\n",
                     compute_options()),
             "a function calls itself");
+  EXPECT_EQ(
+      refusal(header(kCompute) + kTypes + "%main = OpFunction %void None %fn\nOpFunctionEnd\n",
+              compute_options()),
+      "one of its functions has no body");
+  EXPECT_EQ(refusal(header(kCompute) + kTypes +
+                        "%other = OpFunction %void None %fn\nOpFunctionEnd\n"
+                        "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+                        "%call = OpFunctionCall %void %other\nOpReturn\nOpFunctionEnd\n",
+                    compute_options()),
+            "one of its functions has no body");
   const std::vector<uint32_t> junk{1, 2, 3};
   EXPECT_FALSE(add_block_counts(junk, compute_options()));
 }

@@ -42,6 +42,7 @@ class Builder {
       if (calls.is_called_otherwise(f)) {
         return Error{"an instruction on cooperative matrices calls one of its functions"};
       }
+      if (module_.functions()[f].block_count == 0) return Error{"one of its functions has no body"};
       auto cfg = Cfg::build(module_, module_.functions()[f]);
       if (!cfg) return cfg.error();
       parts_[f].cfg = std::move(*cfg);
