@@ -1,4 +1,6 @@
 // Query operation: reset, active, available; over command buffers, passes and submissions.
+#include <cstdlib>
+
 #include "full_screen.vert.h"
 #include "plain.frag.h"
 #include "queries/scenes.h"
@@ -176,6 +178,89 @@ TEST_P(QueryOperation, secondary_command_buffers_have_queries_of_their_own) {
   });
   EXPECT_EQ(queries.read()[0], 64u * 64);
 }
+
+TEST_P(QueryOperation, a_secondary_command_buffer_resets_and_copies_its_own_queries) {
+  if (!emulated() && driver_name() == "lavapipe") {
+    GTEST_SKIP() << "lavapipe 22.3 crashes where a dispatch stands before a statistics query";
+  }
+  const Pipeline pipeline = make_work();
+  const Queries queries(context(), kStatistics, 1, kInvocations);
+  const Buffer copies(context(), 32, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, context().command_pool(),
+                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
+  VkCommandBuffer secondary = VK_NULL_HANDLE;
+  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
+  const VkCommandBufferInheritanceInfo inheritance{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
+                                       &inheritance};
+  check(vkBeginCommandBuffer(secondary, &begin));
+  for (const uint32_t groups : {3u, 5u}) {
+    queries.reset(secondary);
+    queries.begin(secondary);
+    dispatch(secondary, pipeline, groups);
+    queries.end(secondary);
+    vkCmdCopyQueryPoolResults(
+        secondary, queries, 0, 1, copies, groups == 3 ? 0 : 16, 16,
+        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+    full_barrier(secondary);
+  }
+  check(vkEndCommandBuffer(secondary));
+  for (int i = 0; i < 2; ++i) {
+    context().run([&](VkCommandBuffer commands) {
+      vkCmdExecuteCommands(commands, 1, &secondary);
+      full_barrier(commands);
+    });
+    EXPECT_EQ(queries.read()[0], 5u * 8);
+    EXPECT_EQ(copies.as<uint64_t>()[0], 3u * 8);
+    EXPECT_NE(copies.as<uint64_t>()[1], 0u);
+    EXPECT_EQ(copies.as<uint64_t>()[2], 5u * 8);
+  }
+}
+
+// Where lavapipe runs workgroups at once, whatever the processor has.
+class ManyThreads : public QueryStates {
+ protected:
+  void SetUp() override {
+    const bool given = std::getenv("LP_NUM_THREADS") != nullptr;
+    if (!given) setenv("LP_NUM_THREADS", "16", 1);
+    start_source();
+    if (!given) unsetenv("LP_NUM_THREADS");
+  }
+};
+
+TEST_P(ManyThreads, a_secondary_command_buffer_counts_as_often_as_it_is_executed) {
+  if (!context().features().inheritedQueries) {
+    ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
+    GTEST_SKIP() << "the driver has none";
+  }
+  const Pipeline pipeline = make_graphics(
+      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
+  const RenderTarget target(context());
+  const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION);
+  const VkCommandBuffer secondary = begin_secondary(
+      target, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
+      {.occlusionQueryEnable = VK_TRUE, .queryFlags = VK_QUERY_CONTROL_PRECISE_BIT});
+  target.set_viewport(secondary);
+  vkCmdBindPipeline(secondary, kGraphics, pipeline);
+  vkCmdDraw(secondary, 3, 1, 0, 0);
+  check(vkEndCommandBuffer(secondary));
+  const std::vector<VkCommandBuffer> often(16, secondary);
+  for (int i = 0; i < 20; ++i) {
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      queries.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+      target.begin(commands, {}, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
+      vkCmdExecuteCommands(commands, 16, often.data());
+      target.end(commands);
+      queries.end(commands);
+    });
+    ASSERT_EQ(queries.read()[0], 16u * 64 * 64);
+  }
+}
+
+TALLY_EVERY_SOURCE(ManyThreads);
 
 // Conditional rendering leaves out draws and dispatches, but no query and no copy of one.
 class ConditionedQueries : public QueryStates {

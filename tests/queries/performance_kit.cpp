@@ -103,11 +103,6 @@ std::vector<std::string> PerformanceTest::error_ids() {
   return ids;
 }
 
-void PerformanceTest::expect_resets_unseen() {
-  constexpr const char* kNotReset = "UNASSIGNED-CoreValidation-DrawState-QueryNotReset";
-  EXPECT_EQ(error_ids(), std::vector<std::string>(validation_wanted() ? 2 : 0, kNotReset));
-}
-
 // This program once more: a fork would take over locks of threads that it does not have.
 pid_t PerformanceTest::hold_lock_in_child() {
   int ends[2];
@@ -139,9 +134,10 @@ TEST(LockHolder, has_the_lock_until_it_is_killed) {
   pause();
 }
 
-Pipeline PerformanceTest::make_triangles() {
+Pipeline PerformanceTest::make_triangles(GraphicsPipelineInfo more) {
   return make_graphics(
-      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});
+      {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}},
+      std::move(more));
 }
 
 void PerformanceTest::draw(VkCommandBuffer commands, VkPipeline pipeline,
@@ -151,8 +147,8 @@ void PerformanceTest::draw(VkCommandBuffer commands, VkPipeline pipeline,
   vkCmdDraw(commands, 3, 1, 0, 0);
 }
 
-Performance::Performance(PerformanceTest& test, std::vector<std::string> ids)
-    : context_(test.device()), ids_(std::move(ids)), values_(ids_.size()) {
+Performance::Performance(PerformanceTest& test, std::vector<std::string> ids, uint32_t queries)
+    : context_(test.device()), ids_(std::move(ids)), queries_(queries), values_(ids_.size()) {
   std::vector<uint32_t> indices;
   for (const std::string& id : ids_) {
     indices.push_back(test.counter_index(id));
@@ -166,7 +162,7 @@ Performance::Performance(PerformanceTest& test, std::vector<std::string> ids)
                             "vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR"))(
       context_.gpu(), &ours, &passes_);
   const VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, &ours, 0,
-                                   VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR, 1};
+                                   VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR, queries_};
   VkQueryPool pool = VK_NULL_HANDLE;
   check(vkCreateQueryPool(context_.device(), &info, nullptr, &pool));
   pool_ = {context_.device(), pool};

@@ -30,15 +30,11 @@ class PerformanceTest : public QueriesTest {
                      VkPerformanceCounterDescriptionKHR* descriptions, int64_t family = -1);
   uint32_t passes(const std::vector<std::string>& ids);
   std::vector<std::string> error_ids();
-  // The validation layer (1.3.239) does not see, where a secondary command buffer wrote the two
-  // timestamps of a query, that the primary has reset them behind it: it complains of both at the
-  // second submission, not at the first. Nothing else is wrong.
-  void expect_resets_unseen();
   // Starts a process that has the lock until it is killed.
   static pid_t hold_lock_in_child();
 
   // A triangle over the whole target.
-  Pipeline make_triangles();
+  Pipeline make_triangles(GraphicsPipelineInfo more = {});
   void draw(VkCommandBuffer commands, VkPipeline pipeline, const RenderTarget& target);
 
  private:
@@ -48,14 +44,14 @@ class PerformanceTest : public QueriesTest {
   std::vector<std::string> names_;
 };
 
-// A pool of one query.
+// A pool of one query, or of one for each view.
 class Performance {
  public:
-  Performance(PerformanceTest& test, std::vector<std::string> ids);
+  Performance(PerformanceTest& test, std::vector<std::string> ids, uint32_t queries = 1);
 
   VkQueryPool pool() const { return pool_; }
   uint32_t passes() const { return passes_; }
-  void reset() const { vkResetQueryPool(context_.device(), pool_, 0, 1); }
+  void reset() const { vkResetQueryPool(context_.device(), pool_, 0, queries_); }
 
   // A command buffer of which all is counted, to be submitted once a pass.
   template <typename Work>
@@ -112,6 +108,7 @@ class Performance {
 
   Context& context_;
   std::vector<std::string> ids_;
+  uint32_t queries_;
   std::vector<VkPerformanceCounterStorageKHR> storages_;
   uint32_t passes_ = 0;
   QueryPool pool_;

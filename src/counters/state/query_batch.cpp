@@ -200,6 +200,10 @@ VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Reques
   return VK_SUCCESS;
 }
 
+void QueryBatches::follow(const QueryBatches& executed) {
+  batches_.insert(batches_.end(), executed.batches_.begin(), executed.batches_.end());
+}
+
 void QueryBatches::set_pass(uint32_t pass) const {
   pass = std::min(pass, probe::kMostPasses - 1);
   for (const HostBlock& batch : batches_) batch.write(0, &pass, sizeof pass);

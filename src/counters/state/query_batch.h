@@ -115,6 +115,8 @@ class QueryBatches {
                       VkDeviceAddress output, HostBlock& parameters);
   // A word for the host to set before a submission.
   VkResult take_word(HostBlock& word) { return blocks_.take(sizeof(uint32_t), word); }
+  // The batches of an executed command buffer: of the same submission.
+  void follow(const QueryBatches& executed);
   // Before a submission: which pass of performance queries it makes.
   void set_pass(uint32_t pass) const;
 

@@ -61,6 +61,8 @@ void QueryRecorder::reset() {
   active_.clear();
   feedback_.reset();
   work_.clear();
+  executed_.clear();
+  changes_ = 0;
   interval_begin_ = 0;
   batches_.reset();
   kept_pools_.clear();
@@ -91,6 +93,7 @@ void QueryRecorder::begin_interval() { interval_begin_ = work_.uses.size(); }
 VkResult QueryRecorder::begin(const std::shared_ptr<QueryPool>& pool, uint32_t query,
                               uint32_t index) {
   begin_interval();
+  ++changes_;
   close_span();
   active_.push_back(
       {pool, query, index, std::max(1u, shape_.views_in(subpass_)), errors_, totals_});
@@ -111,6 +114,7 @@ VkResult QueryRecorder::end(const std::shared_ptr<QueryPool>& pool, uint32_t que
   });
   if (found == active_.end()) return VK_SUCCESS;
   begin_interval();
+  ++changes_;
   close_span();
   if (pool->end_times() != VK_NULL_HANDLE) {
     device_.next().CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
@@ -211,7 +215,19 @@ void QueryRecorder::note_words(const Words& words) {
   if (device_.queries()->emulated.performance) words_.push_back(words);
 }
 
-void QueryRecorder::execute(const QueryRecorder& secondary) {
+// The records of a command buffer that is executed again hold what every execution counts, and are
+// read once. Queries that are active at one execution and not at another cannot be told apart.
+bool QueryRecorder::is_again(const QueryRecorder& secondary) {
+  const auto known = std::ranges::find(executed_, &secondary, &Executed::secondary);
+  if (known == executed_.end()) {
+    executed_.push_back({&secondary, changes_});
+    return false;
+  }
+  if (known->changes != changes_ && secondary.inherits_) count_error();
+  return true;
+}
+
+void QueryRecorder::take_uses(const QueryRecorder& secondary) {
   for (const QueryUse& use : secondary.work_.uses) {
     QueryUse& taken = work_.uses.emplace_back(use);
     taken.inherited = inherits_;
@@ -223,6 +239,10 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
       }
     }
   }
+}
+
+void QueryRecorder::execute(const QueryRecorder& secondary) {
+  if (!is_again(secondary)) take_uses(secondary);
   for (const QueryArguments& indirect : secondary.work_.arguments) {
     QueryArguments& taken = work_.arguments.emplace_back(indirect);
     taken.inherited = inherits_;
@@ -245,6 +265,7 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
   condition_words_.insert(condition_words_.end(), secondary.condition_words_.begin(),
                           secondary.condition_words_.end());
   words_.insert(words_.end(), secondary.words_.begin(), secondary.words_.end());
+  batches_.follow(secondary.batches_);
   if (secondary.marker_) marker_ = secondary.marker_;
   if (secondary.stream_marker_) stream_marker_ = secondary.stream_marker_;
   begin_interval();
@@ -284,6 +305,7 @@ VkResult QueryRecorder::flush() {
     if (result == VK_SUCCESS) result = record_timestamp(timestamp);
   }
   work_.clear();
+  executed_.clear();
   begin_interval();
   return result;
 }

@@ -5,7 +5,8 @@
 // render passes, at the latest at the end of the command buffer, a dispatch adds what the records
 // have counted to the queries that were active, sets the records to 0 again (so the same recording
 // may be submitted again), and a second one makes the queries that have ended available. A
-// secondary command buffer leaves that to the primary that executes it.
+// secondary command buffer that inherits queries, a condition or a render pass leaves that to the
+// primary that executes it.
 //
 // Used by one thread at a time, as the command buffer is. Its memory goes back at reset().
 #pragma once
@@ -107,7 +108,7 @@ class QueryRecorder {
 
   // Whether there is something to work out that may be worked out here.
   bool in_pass() const { return in_pass_; }
-  bool ready() const { return pending() && !in_pass_ && !secondary_ && !waits(); }
+  bool ready() const { return pending() && !in_pass_ && !leaves_work() && !waits(); }
   bool pending() const { return !work_.empty(); }
   // Records the commands for it. They change what is bound.
   VkResult flush();
@@ -140,6 +141,9 @@ class QueryRecorder {
     // What commands assemble goes to stream 0.
     bool counts_commands() const { return index == 0; }
   };
+  // Whether it is for whoever executes this: what counts for queries of theirs, or would be dropped
+  // in a condition of theirs.
+  bool leaves_work() const { return secondary_ && (inherits_ || defers_timestamps_); }
   // What can wait does so while a query takes the time of what it measures.
   bool waits() const;
   VkResult record_timestamp(const QueryTimestamp& timestamp);
@@ -154,6 +158,13 @@ class QueryRecorder {
   VkResult copy_mixed(const QueryPool& pool, const QueryPool::Request& request,
                       const RecordPage& ours, VkBuffer target, VkDeviceSize target_offset);
   uint64_t constant(const QuerySource& source, const Active& query) const;
+  // A command buffer that was executed since work was last done.
+  struct Executed {
+    const QueryRecorder* secondary;
+    uint32_t changes;
+  };
+  bool is_again(const QueryRecorder& secondary);
+  void take_uses(const QueryRecorder& secondary);
   void begin_interval();
   void copy_arguments(const QueryArguments& indirect) const;
   void copy_inputs() const;
@@ -188,6 +199,8 @@ class QueryRecorder {
   std::vector<Active> active_;
   std::optional<Feedback> feedback_;
   QueryWork work_;
+  std::vector<Executed> executed_;
+  uint32_t changes_ = 0;       // queries that have begun or ended
   size_t interval_begin_ = 0;  // first use of the current interval
   std::vector<std::shared_ptr<QueryPool>> kept_pools_;
   std::vector<RecordPage> pages_;
