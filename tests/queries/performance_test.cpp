@@ -278,6 +278,29 @@ TEST_F(PerformanceTest, a_query_of_a_secondary_command_buffer_has_both_passes) {
   EXPECT_THAT(error_ids(), testing::IsEmpty());
 }
 
+TEST_F(PerformanceTest, arguments_in_a_buffer_count_as_they_were_when_they_were_read) {
+  const Pipeline pipeline = make_work();
+  const Buffer arguments(context(), 12,
+                         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  for (const bool secondary : {false, true}) {
+    const Performance query(*this, {"workgroups", "compute_shader_invocations"});
+    std::ranges::fill(arguments.as<uint32_t>(), 2);
+    const auto work = [&](VkCommandBuffer commands) {
+      dispatch_indirect(commands, pipeline, arguments, 0);
+      vkCmdFillBuffer(commands, arguments, 0, 12, 3);
+      full_barrier(commands);
+    };
+    check(lock(device(), UINT64_MAX));
+    query.reset();
+    query.submit(secondary ? query.record_in_secondary(work) : query.record(work), 0);
+    check(query.results(VK_QUERY_RESULT_WAIT_BIT));
+    unlock(device());
+    EXPECT_EQ(query.number("compute_shader_invocations"), 8u * 8) << secondary;
+    EXPECT_EQ(query.number("workgroups"), 8u) << secondary;
+  }
+  EXPECT_THAT(error_ids(), testing::IsEmpty());
+}
+
 TEST_F(PerformanceTest, a_query_in_a_pass_of_several_views_has_both_passes) {
   const RenderTarget target(context(), {.view_mask = 3});
   GraphicsPipelineInfo views;

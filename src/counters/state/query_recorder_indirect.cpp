@@ -61,7 +61,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
   }
   result = add_indices(command, indirect.operation);
   if (result != VK_SUCCESS) return result;
-  indirect.copied = !in_pass_ && !secondary_;
+  indirect.copied = !in_pass_;
   if (indirect.copied) {
     barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
             kTransferAccess);
