@@ -1,6 +1,8 @@
 #include "queries/kit.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace tally::test {
 
@@ -32,7 +34,8 @@ Context& QueriesTest::start(bool emulated, ContextOptions options, LayerSettings
   layout_.reset();
   context_.reset();
   if (emulated) {
-    settings.emplace_back("emulate_queries", "all");
+    const auto chosen = [](const auto& one) { return !std::strcmp(one.first, "emulate_queries"); };
+    if (std::ranges::none_of(settings, chosen)) settings.emplace_back("emulate_queries", "all");
     settings.emplace_back("validate_spirv", "true");
     options.layers.push_back("VK_LAYER_TALLY_counters");
   }

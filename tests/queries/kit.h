@@ -43,7 +43,8 @@ class QueriesTest : public testing::Test {
   static constexpr VkPipelineBindPoint kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
   static constexpr VkPipelineBindPoint kGraphics = VK_PIPELINE_BIND_POINT_GRAPHICS;
 
-  // A device; `emulated`: with the layer, which emulates all types. Without it, the driver's own.
+  // A device; `emulated`: with the layer, which emulates all types, or those of the setting
+  // emulate_queries. Without it, the driver's own.
   Context& start(bool emulated = true, ContextOptions options = {},
                  LayerSettings::Pairs settings = {});
   Context& context() { return context_ ? *context_ : start(); }

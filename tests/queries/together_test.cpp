@@ -19,7 +19,8 @@ namespace {
 // transform feedback.
 class DrawsTogether : public QueriesTogether {
  protected:
-  void SetUp() override;
+  void SetUp() override { start_draws(emulated()); }
+  void start_draws(bool emulated, const LayerSettings::Pairs& settings = {});
 
   uint32_t passes() { return context().features().tessellationShader ? 2 : 1; }
   // Within a pass.
@@ -67,7 +68,10 @@ class DrawsTogether : public QueriesTogether {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT};
 };
 
-void DrawsTogether::SetUp() {
+void DrawsTogether::start_draws(bool emulated, const LayerSettings::Pairs& settings) {
+  for (Pipeline* pipeline : {&strips_, &patches_}) pipeline->reset();
+  for (std::optional<Buffer>* buffer : {&indices_, &captured_, &counters_}) buffer->reset();
+  target_.reset();
   start(false);
   captures_ = has(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
   ContextOptions options;
@@ -82,12 +86,12 @@ void DrawsTogether::SetUp() {
     add(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME, feedback_, feedback_.transformFeedback);
     kinds_.push_back({VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT});
   }
-  if (emulated() || has(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME)) {
+  if (emulated || has(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME)) {
     add(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME, primitives_,
         primitives_.primitivesGeneratedQuery);
     kinds_.push_back({VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT});
   }
-  start_source(options);
+  start(emulated, options, settings);
   if (context().features().pipelineStatisticsQuery) {
     kinds_.push_back({VK_QUERY_TYPE_PIPELINE_STATISTICS, kAllStatistics});
   }
@@ -258,6 +262,35 @@ TEST_P(DrawsTogether, count_in_secondary_command_buffers) {
 }
 
 TALLY_EVERY_SOURCE(DrawsTogether);
+
+class DrawsBeside : public DrawsTogether {
+ protected:
+  void SetUp() override { start_draws(false); }
+};
+
+// One type is the layer's, which instruments shaders and begins transform feedback anew for it; the
+// others are the driver's.
+TEST_F(DrawsBeside, queries_of_the_driver_count_as_without_the_layer) {
+  const auto scene = [&](VkCommandBuffer commands, const auto& within) {
+    draw_passes(commands, within);
+  };
+  const Kinds kinds = kinds_;
+  const Results drivers = run_together(kinds, scene);
+  for (const char* ours : {"occlusion", "primitives_generated", "transform_feedback"}) {
+    SCOPED_TRACE(ours);
+    start_draws(true, {{"emulate_queries", ours}});
+    for (auto& [type, numbers] : run_together(kinds, scene)) {
+      if (type != VK_QUERY_TYPE_PIPELINE_STATISTICS) {
+        EXPECT_EQ(numbers, drivers.at(type)) << "query type " << type;
+        continue;
+      }
+      // What works out the layer's results are dispatches.
+      std::vector<uint64_t> statistics = numbers;
+      statistics[kComputeInvocations] = 0;
+      expect_equal(statistics, drivers.at(type));
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tally::test
