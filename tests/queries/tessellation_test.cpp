@@ -8,6 +8,7 @@
 #include "plain.frag.h"
 #include "points.tese.h"
 #include "queries/scenes.h"
+#include "waits.tesc.h"
 
 namespace tally::test {
 namespace {
@@ -64,13 +65,14 @@ class Tessellation : public QueryTypes {
  protected:
   static constexpr size_t kNumbers = std::size(kLevels);
 
-  Pipeline make_pipeline(std::span<const uint32_t> evaluation, bool discards = false) {
+  Pipeline make_pipeline(std::span<const uint32_t> evaluation, bool discards = false,
+                         std::span<const uint32_t> control = levels_tesc) {
     GraphicsPipelineInfo patches;
     patches.topology = VK_PRIMITIVE_TOPOLOGY_PATCH_LIST;
     patches.patch_control_points = 3;
     patches.rasterizer_discard = discards;
     std::vector<Stage> stages = {
-        {kVertex, patch_vert}, {kControl, levels_tesc}, {kEvaluation, evaluation}};
+        {kVertex, patch_vert}, {kControl, control}, {kEvaluation, evaluation}};
     if (!discards) stages.push_back({kFragment, plain_frag});
     return make_graphics(stages, patches);
   }
@@ -138,6 +140,13 @@ TEST_F(Tessellation, primitives_of_every_domain_spacing_and_level_are_the_driver
       }
     }
   }
+}
+
+TEST_F(Tessellation, levels_are_read_when_every_invocation_has_left_a_loop_that_ends_in_a_return) {
+  start();
+  if (!context().features().tessellationShader) GTEST_SKIP() << "no tessellation";
+  EXPECT_EQ(clipped(make_pipeline(domain_tese, false, waits_tesc)),
+            clipped(make_pipeline(domain_tese)));
 }
 
 TEST_F(Tessellation, primitives_that_are_not_rasterized_do_not_reach_the_clipper) {

@@ -2,6 +2,7 @@
 
 #include <spirv/unified1/GLSL.std.450.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace tally::spirv {
@@ -60,8 +61,9 @@ TessellationCounting::TessellationCounting(const CountingTools& tools, uint32_t 
       boolean_(editor_.type_bool()),
       extended_(editor_.import_ext_inst("GLSL.std.450")) {}
 
-// A barrier stands behind the one return, which all invocations come to; of several each may only
-// be some's, so there it stands behind a call of the application's entry point.
+// A barrier stands before the one return, where all invocations come to it together. Of several
+// each may only be some's, and out of a loop invocations return one after the other: there it
+// stands behind a call of the application's entry point.
 void TessellationCounting::insert() {
   const uint32_t none = editor_.type_void();
   const uint32_t patch = make_patch_function();
@@ -71,7 +73,7 @@ void TessellationCounting::insert() {
     return module.instruction(way.instruction).opcode() != Op::OpReturn;
   });
   Code code = editor_.new_code();
-  if (returns.size() == 1) {
+  if (returns.size() == 1 && !returns_from_loop()) {
     barrier(code);
     code.call(none, patch);
     editor_.insert_before(returns.front().instruction, code);
@@ -86,6 +88,27 @@ void TessellationCounting::insert() {
   code.emit(Op::OpFunctionEnd);
   context_.add_function(code);
   editor_.move_entry_point(context_.entry, function);
+}
+
+// Whether some loop of the entry point is left by nothing but a return: what stands behind it never
+// runs.
+bool TessellationCounting::returns_from_loop() const {
+  const Module& module = context_.module();
+  const SegmentGraph& graph = context_.graph;
+  const uint32_t entry = graph.segments[graph.entry_segment].function;
+  const auto runs = [&](uint32_t label) {
+    const uint32_t begin = module.definition_index(label);
+    const auto block = std::ranges::find_if(graph.segments, [&](const Segment& segment) {
+      return segment.function == entry && segment.begins_block && segment.insert_at > begin;
+    });
+    return block != graph.segments.end() && block->runs;
+  };
+  const Function& function = module.functions()[entry];
+  for (uint32_t i = function.begin; i < function.end; ++i) {
+    const Instruction instruction = module.instruction(i);
+    if (instruction.opcode() == Op::OpLoopMerge && !runs(instruction.operand(0))) return true;
+  }
+  return false;
 }
 
 void TessellationCounting::begin_function(Code& code, uint32_t function) {

@@ -30,6 +30,7 @@ class TessellationCounting {
     uint32_t inner[2] = {};
   };
 
+  bool returns_from_loop() const;
   void begin_function(Code& code, uint32_t function);
   uint32_t make_patch_function();
   void barrier(Code& code);
