@@ -33,8 +33,6 @@ const store::ModuleRow* module_of(const Model& model, uint32_t shader) {
   return module == kNone ? nullptr : &model.modules[module];
 }
 
-// The file that the debug information names first: what OpLine or DebugSource would call the main
-// source file.
 std::string source_name(const Model& model, store::RowId module_id) {
   const auto words = model.reader.spirv(module_id);
   if (!words) return {};
@@ -42,10 +40,7 @@ std::string source_name(const Model& model, store::RowId module_id) {
   if (!module || module->entry_points().empty()) return {};
   const spirv::EntryPoint& entry = module->entry_points().front();
   const auto map = spirv::BlockMap::build(*module, entry.model, entry.name);
-  if (!map || map->files().empty()) return {};
-  const std::string& path = map->files().front().name;
-  const size_t slash = path.find_last_of("/\\");
-  return slash == std::string::npos ? path : path.substr(slash + 1);
+  return map ? map->source_name() : std::string();
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 
 struct Usage {
   uint64_t pipelines = 0;
-  uint64_t commands = 0;  // executions of commands whose pipeline has the shader
+  uint64_t commands = 0;    // executions of commands whose pipeline has the shader
+  std::string not_counted;  // why a pipeline of them does not count
 };
 
 class ShaderTable {
@@ -61,6 +62,8 @@ class ShaderTable {
         if (shader == kNone) continue;
         ++usage[shader].pipelines;
         usage[shader].commands += commands_of_pipeline[p];
+        if (usage[shader].not_counted.empty())
+          usage[shader].not_counted = model.pipelines[p].not_instrumented;
       }
     }
     return usage;
@@ -108,11 +111,12 @@ class ShaderTable {
   }
 
   Field reason_field() const {
-    Field field =
-        key_field("not_counted", "not counted because", "why the shader was not counted",
-                  [this](size_t r) -> Cell {
-                    return r == unknown_ ? std::string() : model_.shaders[r].not_instrumented;
-                  });
+    Field field = key_field("not_counted", "not counted because", "why the shader was not counted",
+                            [this](size_t r) -> Cell {
+                              if (r == unknown_) return std::string();
+                              const std::string& own = model_.shaders[r].not_instrumented;
+                              return own.empty() && !measured_[r] ? usage_[r].not_counted : own;
+                            });
     field.column.role = ColumnRole::Text;
     field.column.shown = false;
     return field;

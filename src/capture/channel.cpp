@@ -68,8 +68,7 @@ std::shared_ptr<Module> Channel::module(std::span<const uint32_t> words) {
     const auto found = modules_.find(hash);
     if (found != modules_.end()) return found->second;
   }
-  auto module = std::make_shared<Module>(new_id(), hash);
-  module->entry_blocks = entry_blocks(words);
+  auto module = std::make_shared<Module>(new_id(), hash, module_facts(words));
   if (receiving()) {
     module->words = std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
   }

@@ -53,9 +53,10 @@ class Definable {
 // A shader module's content. The words are let go once the receiver has them, or at once where
 // there is none.
 struct Module : Definable {
-  Module(Id new_id, Hash128 content) : Definable(stream::Named::Module, new_id), hash(content) {}
+  Module(Id new_id, Hash128 content, ModuleFacts read)
+      : Definable(stream::Named::Module, new_id), hash(content), facts(std::move(read)) {}
   const Hash128 hash;
-  std::vector<EntryBlock> entry_blocks;
+  const ModuleFacts facts;
   std::shared_ptr<const std::vector<uint32_t>> words;  // under the emission lock
 };
 

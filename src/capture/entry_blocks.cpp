@@ -31,19 +31,20 @@ std::optional<VkShaderStageFlagBits> stage_of(spv::ExecutionModel model) {
 
 }  // namespace
 
-std::vector<EntryBlock> entry_blocks(std::span<const uint32_t> words) {
-  std::vector<EntryBlock> found;
+ModuleFacts module_facts(std::span<const uint32_t> words) {
+  ModuleFacts found;
   const auto module = spirv::Module::parse(words);
   if (!module) return found;
   for (const spirv::EntryPoint& entry : module->entry_points()) {
-    const auto stage = stage_of(entry.model);
-    if (!stage) continue;
     const auto map = spirv::BlockMap::build(*module, entry.model, entry.name);
     if (!map) continue;
+    if (found.source.empty()) found.source = map->source_name();
+    const auto stage = stage_of(entry.model);
+    if (!stage) continue;
     const auto function =
         std::ranges::find(map->functions(), entry.function_id, &spirv::MappedFunction::id);
     if (function != map->functions().end() && function->block_count != 0) {
-      found.push_back({*stage, entry.name, function->first_block});
+      found.entry_blocks.push_back({*stage, entry.name, function->first_block});
     }
   }
   return found;

@@ -1,4 +1,5 @@
-// Which block of a shader counts its invocations: the first of its entry point.
+// What is read of a module's SPIR-V: which block counts the invocations of a shader, the first of
+// its entry point; and the name of its source.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -17,8 +18,13 @@ struct EntryBlock {
   uint32_t block = 0;
 };
 
-// Of all entry points of the six classic stages; none of SPIR-V that cannot be read.
-std::vector<EntryBlock> entry_blocks(std::span<const uint32_t> words);
+struct ModuleFacts {
+  std::vector<EntryBlock> entry_blocks;  // of all entry points of the six classic stages
+  std::string source;                    // the file that debug information names first
+};
+
+// Nothing of SPIR-V that cannot be read.
+ModuleFacts module_facts(std::span<const uint32_t> words);
 
 std::optional<uint32_t> entry_block_of(std::span<const EntryBlock> blocks,
                                        VkShaderStageFlagBits stage, const std::string& entry_point);

@@ -89,7 +89,8 @@ std::shared_ptr<Shader> ShaderRegistry::shader(const std::shared_ptr<Module>& mo
     shader->module = module;
     shader->stage = stage.stage;
     shader->entry_point = entry;
-    if (module) shader->entry_block = entry_block_of(module->entry_blocks, stage.stage, entry);
+    if (module)
+      shader->entry_block = entry_block_of(module->facts.entry_blocks, stage.stage, entry);
   }
   return shader;
 }
@@ -110,6 +111,7 @@ PipelineDraft ShaderRegistry::draft(VkPipelineBindPoint bind_point,
       hash.add(module->hash);
       draft.names.push_back(to_string(module->hash));
       draft.names.push_back(module->name());
+      draft.names.push_back(module->facts.source);
     }
     add_specialization(hash, stage.pSpecializationInfo);
   }

@@ -52,7 +52,7 @@ struct PipelineDraft {
   std::vector<std::shared_ptr<Shader>> shaders;
   Hash128 hash;
   std::vector<std::string>
-      names;  // that the user's pattern may match: hashes, entry points, debug names
+      names;  // that the user's pattern may match: hashes, entry points, debug names, sources
   bool has_instrumented_part = false;  // a library that is; the whole must be too
 
   bool selected_by(const std::string& pattern) const;

@@ -290,8 +290,9 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
                    "Capture only frame 7, or frames 3-9, 3- or -9 (from 0)")
       ->type_name("A-B");
   command
-      ->add_option("--shader", options->shader,
-                   "Count only shaders whose name or hash matches (* and ? allowed)")
+      ->add_option(
+          "--shader", options->shader,
+          "Count only pipelines with a shader whose name or hash matches (* and ? allowed)")
       ->type_name("PATTERN");
   command
       ->add_flag("--regions", options->regions,

@@ -113,6 +113,12 @@ BlockMap BlockMapBuilder::finish() && {
   return std::move(map_);
 }
 
+std::string BlockMap::source_name() const {
+  if (files_.empty()) return {};
+  const std::string& path = files_.front().name;
+  return path.substr(path.find_last_of("/\\") + 1);
+}
+
 Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage,
                                  std::string_view entry_point) {
   const EntryPoint* entry = module.find_entry_point(stage, entry_point);

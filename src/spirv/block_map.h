@@ -48,6 +48,8 @@ class BlockMap {
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }
   std::span<const SourceFile> files() const { return files_; }
+  // The file that debug information names first, without its folders; empty where there is none.
+  std::string source_name() const;
   // Names of functions as the source has them, those that were inlined everywhere included.
   std::span<const std::string> source_functions() const { return source_functions_; }
   // The lines of a block in the order in which they first occur; instructions without a line are in

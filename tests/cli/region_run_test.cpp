@@ -131,6 +131,15 @@ TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
   EXPECT_EQ(report("--by pass").end.shell_status(), 0) << "the capture is as it was";
 }
 
+TEST_F(RegionRun, a_name_that_a_report_shows_selects_the_shader) {
+  ASSERT_EQ(run("--shader blur.comp", "--frames 1 --size 32x32").end.shell_status(), 0);
+  std::set<std::string> counted;
+  for (const auto& row : rows("--by shader")) {
+    if (row["not_counted"] == "") counted.insert(row["shader"]);
+  }
+  EXPECT_THAT(counted, testing::ElementsAre("blur.comp"));
+}
+
 TEST_F(RegionRun, the_picture_is_the_same_with_and_without) {
   const std::string draw = "--frames 1 --size 100x70 --png ";
   ASSERT_EQ(run("--regions=16x16", draw + "counted.png").end.shell_status(), 0);
