@@ -5,6 +5,13 @@
 # LINES keeps OpLine and OpSource; DEBUG writes NonSemantic.Shader.DebugInfo.100 with the source text.
 find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)
 
+# absolute_dependencies(<variable> <depfile> <folder>): a command that makes the paths in what glslang writes, which are
+# relative to <folder>, absolute. CMake would take them as relative to the build folder: then they do not exist, and all
+# is built anew each time.
+function(absolute_dependencies variable depfile folder)
+  set(${variable} sed -i -E "s| (\\./)?([^/ ][^ ]*)| ${folder}/\\2|g" ${depfile} PARENT_SCOPE)
+endfunction()
+
 function(tally_glsl target)
   cmake_parse_arguments(ARG "DEBUG;LINES" "ENV" "FILES" ${ARGN})
   set(flags --target-env vulkan1.1)
@@ -24,11 +31,13 @@ function(tally_glsl target)
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     # Relative to the checkout, so that the name in the debug information is the same on every machine.
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
+    absolute_dependencies(make_absolute ${folder}/${name}.d ${PROJECT_SOURCE_DIR})
     add_custom_command(
       OUTPUT ${folder}/${name}.h
       COMMAND ${GLSLANG_VALIDATOR} -V --quiet ${flags} --depfile ${folder}/${name}.d
               --vn ${variable} -o ${folder}/${name}.h ${relative}
       COMMAND sed -i "1i #include <cstdint>" ${folder}/${name}.h
+      COMMAND ${make_absolute}
       DEPENDS ${file}
       DEPFILE ${folder}/${name}.d
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
