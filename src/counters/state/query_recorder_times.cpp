@@ -31,7 +31,8 @@ VkResult QueryRecorder::record_timestamp(const QueryTimestamp& timestamp) {
   return VK_SUCCESS;
 }
 
-// The timestamps are then reset: the commands may be submitted again, for another pass.
+// The timestamps are then reset: the commands may be submitted again, for another pass. In a render
+// pass of several views they were written to as many queries, of which the first has the time.
 void QueryRecorder::copy_times() const {
   for (const QueryEnd& finish : work_.ends) {
     const QueryPool& pool = *finish.target.pool;
@@ -45,8 +46,8 @@ void QueryRecorder::copy_times() const {
     };
     copy(pool.begin_times(), offsetof(probe::QuerySlot, begin));
     copy(pool.end_times(), offsetof(probe::QuerySlot, end));
-    device_.next().CmdResetQueryPool(commands_, pool.begin_times(), query, 1);
-    device_.next().CmdResetQueryPool(commands_, pool.end_times(), query, 1);
+    device_.next().CmdResetQueryPool(commands_, pool.begin_times(), query, finish.views);
+    device_.next().CmdResetQueryPool(commands_, pool.end_times(), query, finish.views);
   }
 }
 
