@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "support/stages.h"
+
 namespace tally::bench {
 namespace {
 
@@ -20,19 +22,6 @@ constexpr Technique kTechniques[] = {
      true},
 };
 
-spv::ExecutionModel model_of(VkShaderStageFlagBits stage) {
-  switch (stage) {
-    case VK_SHADER_STAGE_VERTEX_BIT:
-      return spv::ExecutionModel::Vertex;
-    case VK_SHADER_STAGE_FRAGMENT_BIT:
-      return spv::ExecutionModel::Fragment;
-    case VK_SHADER_STAGE_COMPUTE_BIT:
-      return spv::ExecutionModel::GLCompute;
-    default:
-      throw std::invalid_argument("a stage that no benchmark uses");
-  }
-}
-
 }  // namespace
 
 std::span<const Technique> techniques() { return kTechniques; }
@@ -44,7 +33,7 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     : shards_log2_(technique.shards_log2) {
   for (const ShaderSource& source : sources) {
     spirv::BlockCountOptions options;
-    options.stage = model_of(source.stage);
+    options.stage = test::execution_model(source.stage);
     options.address.push_constant_offset = push_offset;
     options.placement = technique.placement;
     options.counting = technique.counting;

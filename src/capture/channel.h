@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "capture/capture_settings.h"
-#include "capture/entry_blocks.h"
+#include "capture/module_facts.h"
 #include "store/stream.h"
 #include "store/stream_client.h"
 

@@ -58,7 +58,7 @@ Status make_room(const std::string& path) {
   if (::stat(path.c_str(), &info) != 0) return {};
   if (!S_ISREG(info.st_mode)) return Error{path + ": is not a regular file"};
   if (info.st_size > 0) {
-    const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!is_capture(file.get())) {
       return Error{path + ": exists and is not a Tally capture; it is left as it is"};
     }

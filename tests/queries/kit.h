@@ -75,6 +75,9 @@ class QueriesTest : public testing::Test {
   std::optional<Work> work_;
 };
 
+// A secondary command buffer that is executed outside of render passes and inherits nothing.
+VkCommandBuffer begin_secondary_outside_passes(Context& context);
+
 inline constexpr uint32_t kStatisticBits = 11;
 inline constexpr VkQueryPipelineStatisticFlags kAllStatistics = (1u << kStatisticBits) - 1;
 

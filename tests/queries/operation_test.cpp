@@ -186,16 +186,7 @@ TEST_P(QueryOperation, a_secondary_command_buffer_resets_and_copies_its_own_quer
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const Buffer copies(context(), 32, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
+  const VkCommandBuffer secondary = begin_secondary_outside_passes(context());
   for (const uint32_t groups : {3u, 5u}) {
     queries.reset(secondary);
     queries.begin(secondary);

@@ -168,20 +168,6 @@ Performance::Performance(PerformanceTest& test, std::vector<std::string> ids, ui
   pool_ = {context_.device(), pool};
 }
 
-VkCommandBuffer Performance::begin_secondary() const {
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context_.command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context_.device(), &allocation, &secondary));
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
-  return secondary;
-}
-
 void Performance::submit(VkCommandBuffer commands, uint32_t pass) const {
   const VkPerformanceQuerySubmitInfoKHR ours{VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR,
                                              nullptr, pass};

@@ -66,7 +66,7 @@ class Performance {
   // The same in a secondary command buffer, which the one returned executes.
   template <typename Work>
   VkCommandBuffer record_in_secondary(Work&& work) const {
-    const VkCommandBuffer secondary = begin_secondary();
+    const VkCommandBuffer secondary = begin_secondary_outside_passes(context_);
     vkCmdBeginQuery(secondary, pool_, 0, 0);
     work(secondary);
     vkCmdEndQuery(secondary, pool_, 0);
@@ -103,7 +103,6 @@ class Performance {
   const VkPerformanceCounterResultKHR& value(size_t place) const { return values_[place]; }
 
  private:
-  VkCommandBuffer begin_secondary() const;
   size_t place(std::string_view id) const;
 
   Context& context_;

@@ -171,16 +171,7 @@ TEST_P(Timestamps, of_several_views_take_a_query_each) {
 
 TEST_P(Timestamps, are_written_in_secondary_command_buffers) {
   const Queries queries(context(), VK_QUERY_TYPE_TIMESTAMP, 3);
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
+  const VkCommandBuffer secondary = begin_secondary_outside_passes(context());
   vkCmdWriteTimestamp(secondary, kBottom, queries, 1);
   check(vkEndCommandBuffer(secondary));
   context().run([&](VkCommandBuffer commands) {

@@ -1,4 +1,4 @@
-#include "capture/entry_blocks.h"
+#include "capture/module_facts.h"
 
 #include <algorithm>
 #include <array>
