@@ -72,6 +72,6 @@ function(tally_vulkan_test name)
              COMMAND ${PROJECT_SOURCE_DIR}/scripts/with-driver lavapipe $<TARGET_FILE:${name}>)
     set_tests_properties(${name}.verified PROPERTIES
       LABELS "verified;${ARG_LABELS}" TIMEOUT 600
-      ENVIRONMENT "TALLY_VERIFY_COUNTS=1;TALLY_WHOLE_DISPATCHES=always;${TALLY_TEST_ENVIRONMENT}")
+      ENVIRONMENT "TALLY_VERIFY_COUNTS=1;${TALLY_TEST_ENVIRONMENT}")
   endif()
 endfunction()

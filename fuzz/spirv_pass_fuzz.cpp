@@ -7,6 +7,7 @@
 
 #include "expect.h"
 #include "spirv/block_map.h"
+#include "spirv/free_location.h"
 #include "spirv/pass/block_count.h"
 #include "spirv_input.h"
 
@@ -34,6 +35,14 @@ std::string validate(std::span<const uint32_t> words) {
 // pipelines give an offset behind the application's ranges.
 constexpr uint32_t kFirstPushConstantOffset = 1u << 20;
 
+// Of the two stages that have numbers; the location is one that no other variable uses.
+std::optional<DrawNumbers> draw_numbers_of(const Module& module, const EntryPoint& entry) {
+  const bool reads = entry.model == spv::ExecutionModel::Fragment;
+  if (!reads && entry.model != spv::ExecutionModel::Vertex) return std::nullopt;
+  const auto storage = reads ? spv::StorageClass::Input : spv::StorageClass::Output;
+  return DrawNumbers{first_free_location(module, entry, storage)};
+}
+
 BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module& module) {
   const auto& choices = input.choices;
   BlockCountOptions options;
@@ -53,11 +62,11 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.int64_atomics = (choices[3] & 3) == 3;
   options.subgroup_operations = choices[3] & 4;
   options.count_subgroups = choices[3] & 8;
-  options.whole_dispatches = choices[3] & 16;
   options.alpha_to_coverage = choices[3] & 32;
   options.identity = choices[3] >= 0xf0;
   options.max_shards_log2 = choices[4] % 7;
   options.spirv_version_limit = make_version(1, choices[5] % 7);
+  if (choices[6] & 1) options.draw_numbers = draw_numbers_of(module, entry);
   return options;
 }
 
@@ -65,8 +74,7 @@ void check_plan(const CounterPlan& plan, const Module& module, const BlockCountO
   const auto map = BlockMap::build(module, options.stage, options.entry_point);
   TALLY_FUZZ_EXPECT(map.ok());
   TALLY_FUZZ_EXPECT(plan.block_count == map->blocks().size());
-  TALLY_FUZZ_EXPECT(plan.counter_count <= plan.counters_per_shard);
-  const std::vector<uint64_t> counters(plan.counters_per_shard, 0);
+  const std::vector<uint64_t> counters(plan.counter_count, 0);
   const BlockCounts counts = plan.derive(counters);
   TALLY_FUZZ_EXPECT(counts.executions.size() == plan.block_count);
   TALLY_FUZZ_EXPECT(std::ranges::all_of(counts.executions, [](uint64_t n) { return n == 0; }));

@@ -1,5 +1,6 @@
 #include "harness/instrumented.h"
 
+#include <cstddef>
 #include <stdexcept>
 
 #include "support/stages.h"
@@ -10,16 +11,16 @@ namespace {
 using spirv::Counting;
 using spirv::Placement;
 
+constexpr uint32_t kShards = probe::kMaxShardsLog2;
+
 constexpr Technique kTechniques[] = {
     {"naive: every block, every lane", Placement::Every, Counting::Lane, 0},
     {"aggregated: every block, subgroup", Placement::Every, Counting::Subgroup, 0},
     {"private: every block, one flush", Placement::Every, Counting::Private, 0},
     {"minimal: fewest blocks, one flush", Placement::Minimal, Counting::Private, 0},
-    {"sharded: the same over 64 shards", Placement::Minimal, Counting::Private, 6},
-    {"one exit: one flush for all returns", Placement::Minimal, Counting::Private, 6, true},
-    {"trips: variables of loops count", Placement::Minimal, Counting::Private, 6, true, true},
-    {"dispatches: one invocation adds all", Placement::Minimal, Counting::Private, 6, true, true,
-     true},
+    {"sharded: the same over 256 shards", Placement::Minimal, Counting::Private, kShards},
+    {"one exit: one flush for all returns", Placement::Minimal, Counting::Private, kShards, true},
+    {"trips: variables of loops count", Placement::Minimal, Counting::Private, kShards, true, true},
 };
 
 }  // namespace
@@ -43,18 +44,23 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     options.max_shards_log2 = technique.shards_log2;
     options.single_exit = technique.single_exit;
     options.trip_counts = technique.trip_counts;
-    options.whole_dispatches = technique.whole_dispatches;
     auto result = spirv::add_block_counts(source.words, options);
     if (!result) throw std::runtime_error(result.error().message);
 
     auto shader = std::make_unique<Shader>();
     shader->stage = source.stage;
     shader->result = std::move(*result);
-    shader->counters = {total_stride_, shader->result.plan.counters_per_shard};
-    shader->entry = {shader->result.first_counter_spec_id.value_or(0), 0, sizeof(uint32_t)};
-    shader->specialization = {1, &shader->entry, sizeof(uint32_t), &shader->counters.first_counter};
-    total_stride_ += shader->counters.stride;
+    shader->counters.first_counter = room_;
+    room_ += probe::stage_room(shader->result.plan.counter_count);
     shaders_.push_back(std::move(shader));
+  }
+  for (const auto& shader : shaders_) {
+    using Counters = probe::StageCounters;
+    const auto ids = shader->result.record_spec_ids.value_or(spirv::RecordSpecIds{});
+    shader->counters.stride = probe::shard_stride(room_);
+    shader->entries = {{{ids.first_counter, offsetof(Counters, first_counter), sizeof(uint32_t)},
+                        {ids.stride, offsetof(Counters, stride), sizeof(uint32_t)}}};
+    shader->specialization = {2, shader->entries.data(), sizeof(Counters), &shader->counters};
   }
 }
 
@@ -64,20 +70,20 @@ std::vector<test::Stage> InstrumentedShaders::stages() const {
     test::Stage& stage = stages.emplace_back();
     stage.stage = shader->stage;
     stage.code = shader->result.words;
-    if (shader->result.first_counter_spec_id) stage.specialization = &shader->specialization;
+    if (shader->result.record_spec_ids) stage.specialization = &shader->specialization;
   }
   return stages;
 }
 
 VkDeviceSize InstrumentedShaders::record_bytes() const {
-  return probe::record_bytes(total_stride_, shards_log2_);
+  return probe::record_bytes(room_, shards_log2_);
 }
 
 std::vector<uint64_t> InstrumentedShaders::executions(std::span<const uint64_t> record) const {
   std::vector<uint64_t> all;
   for (const auto& shader : shaders_) {
     if (shader->stage == VK_SHADER_STAGE_VERTEX_BIT) continue;
-    std::vector<uint64_t> sums(shader->counters.stride);
+    std::vector<uint64_t> sums(shader->result.plan.counter_count);
     if (!probe::sum_shards(record, shader->counters, shards_log2_, sums)) {
       throw std::runtime_error("the record is too short");
     }

@@ -2,6 +2,7 @@
 // write: the pass measured without any layer.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,7 +22,6 @@ struct Technique {
   uint32_t shards_log2;
   bool single_exit = false;
   bool trip_counts = false;
-  bool whole_dispatches = false;
 };
 
 // From the plainest to the one that the layer uses.
@@ -55,12 +55,12 @@ class InstrumentedShaders {
     VkShaderStageFlagBits stage;
     spirv::BlockCountResult result;
     probe::StageCounters counters;
-    VkSpecializationMapEntry entry;
+    std::array<VkSpecializationMapEntry, 2> entries;
     VkSpecializationInfo specialization;
   };
 
   uint32_t shards_log2_;
-  uint32_t total_stride_ = 0;
+  uint32_t room_ = 0;                             // of all stages in a shard
   std::vector<std::unique_ptr<Shader>> shaders_;  // their addresses stay
 };
 

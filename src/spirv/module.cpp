@@ -92,6 +92,15 @@ std::optional<uint32_t> Module::member_decoration(uint32_t struct_id, uint32_t m
   return std::nullopt;
 }
 
+bool Module::decorates_in_groups() const {
+  for (size_t index = 0; index < instruction_count(); ++index) {
+    const spv::Op opcode = instruction(index).opcode();
+    if (opcode == spv::Op::OpGroupDecorate || opcode == spv::Op::OpGroupMemberDecorate) return true;
+    if (opcode == spv::Op::OpFunction) return false;
+  }
+  return false;
+}
+
 bool Module::has_spec_id(uint32_t spec_id) const {
   return std::ranges::any_of(decorations(), [&](uint32_t index) {
     const Instruction found = instruction(index);

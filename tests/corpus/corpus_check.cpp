@@ -44,7 +44,6 @@ std::vector<BlockCountOptions> all_options() {
         options.int64 = options.int64_atomics = variant % 2 == 0;
         options.max_shards_log2 = variant == 0 ? 6 : 0;
         options.count_subgroups = variant == 2 && counting != Counting::Lane;
-        options.whole_dispatches = variant == 1;
         if (variant == 2) {
           options.address = {AddressSource::Kind::UniformBuffer, 0, 7, 0};
         } else {

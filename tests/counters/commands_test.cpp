@@ -56,20 +56,6 @@ class Commands : public CountersTest {
       instrumentation.end(commands);
     });
   }
-  VkCommandBuffer make_secondary(const VkCommandBufferInheritanceInfo& inheritance,
-                                 VkCommandBufferUsageFlags usage) {
-    VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    allocate.commandPool = context().command_pool();
-    allocate.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
-    allocate.commandBufferCount = 1;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-    check(vkAllocateCommandBuffers(context().device(), &allocate, &commands));
-    VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    begin.flags = usage;
-    begin.pInheritanceInfo = &inheritance;
-    check(vkBeginCommandBuffer(commands, &begin));
-    return commands;
-  }
 
   static constexpr uint64_t kPixels = 64 * 64;
   // A driver may run a vertex more often than once; three times three at most here.
@@ -196,25 +182,6 @@ TEST_F(Commands, dispatches_with_a_base_and_from_a_buffer_are_counted) {
     vkCmdDispatchIndirect(commands, arguments, 0);
   });
   EXPECT_EQ(measured, std::vector<uint32_t>(values.begin(), values.end()));
-}
-
-TEST_F(Commands, no_invocation_counts_a_whole_dispatch_that_may_have_a_base) {
-  start({{"whole_dispatches", "always"}});
-  const Instrumentation instrumentation(context());
-  const Pipeline pipeline =
-      make_compute_pipeline(context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_with_a_base()},
-                                        work().layout,
-                                        {},
-                                        VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
-                                        &kInstrumentWithBase});
-  context().run([&](VkCommandBuffer commands) {
-    instrumentation.begin(commands);
-    dispatch(commands, pipeline, 1);
-    vkCmdDispatchBase(commands, 7, 0, 0, 2, 1, 1);
-    instrumentation.end(commands);
-  });
-  EXPECT_THAT(invocations(instrumentation),
-              ElementsAre(std::pair(0u, uint64_t{8}), std::pair(1u, uint64_t{16})));
 }
 
 TEST_F(Commands, a_range_inside_of_a_render_pass_measures_only_its_draws) {

@@ -74,6 +74,10 @@ class CountersTest : public testing::Test {
   static void draw_orange(VkCommandBuffer commands, const RenderTarget& target, VkPipeline pipeline,
                           uint32_t draws = 1);
 
+  // A secondary command buffer, begun.
+  VkCommandBuffer make_secondary(const VkCommandBufferInheritanceInfo& inheritance,
+                                 VkCommandBufferUsageFlags usage);
+
   // Executions of each block of each result, by result index: {{block 0, block 1, ...}, ...}; all
   // stages in a row.
   using Results = std::vector<std::pair<uint32_t, std::vector<uint64_t>>>;

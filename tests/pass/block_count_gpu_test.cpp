@@ -145,7 +145,7 @@ Program confetti(std::vector<uint32_t> fragment) {
                     {VK_SHADER_STAGE_FRAGMENT_BIT, std::move(fragment)}};
   program.values = {0};
   program.push = {1, 0};
-  program.vertices = 1800;
+  program.draws = {{.vertices = 1800}};
   program.target = {.extent = {96, 80}, .depth_format = VK_FORMAT_D32_SFLOAT};
   program.pipeline.depth_test = true;
   program.pipeline.depth_write = true;
@@ -164,7 +164,7 @@ TEST(BlockCountGpu, vertex_invocations_are_those_of_the_statistics) {
   Context context;
   for (const uint32_t vertices : {3u, 60u, 1800u}) {
     Program program = confetti(code_of(memory_frag));
-    program.vertices = vertices;
+    program.draws = {{.vertices = vertices}};
     for (const Way& way : all_ways(abilities_of(context), VK_SHADER_STAGE_VERTEX_BIT)) {
       SCOPED_TRACE(to_string(way));
       const Outcome outcome = run_program(context, program, way);

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 #include <stdexcept>
 
 #include "probe/record.h"
+#include "spirv/free_location.h"
 #include "support/spirv.h"
 #include "support/stages.h"
 
@@ -31,6 +34,7 @@ struct Part {
   VkSpecializationInfo info = {};
   spirv::CounterPlan plan;
   uint32_t first_counter = 0;
+  std::optional<spirv::RecordSpecIds> spec_ids;
 
   void specialize(uint32_t constant_id, uint32_t value) {
     entries.push_back({constant_id, static_cast<uint32_t>(data.size() * 4), 4});
@@ -49,7 +53,6 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
-  options.whole_dispatches = way.whole_dispatches;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
   } else {
@@ -105,6 +108,26 @@ class AddressSet {
   VkDescriptorSet set_ = VK_NULL_HANDLE;
 };
 
+// Where the number goes from the vertex to the fragment stage, if there is one.
+spirv::DrawNumbers draw_numbers_for(const Program& program) {
+  uint32_t location = 0;
+  bool has_fragments = false;
+  for (const ShaderStage& stage : program.stages) {
+    const bool reads = stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+    has_fragments |= reads;
+    const auto module = spirv::Module::parse(stage.code);
+    if (!module) throw std::runtime_error(module.error().message);
+    const auto* entry = module->find_entry_point(execution_model(stage.stage), "main");
+    const auto storage = reads ? spv::StorageClass::Input : spv::StorageClass::Output;
+    const auto free =
+        entry != nullptr ? spirv::first_free_location(*module, *entry, storage) : std::nullopt;
+    if (!free) throw std::runtime_error("no location is known to be free");
+    location = std::max(location, *free);
+  }
+  if (has_fragments) return {location};
+  return {};
+}
+
 class Run {
  public:
   Run(Context& context, const Program& program, const std::optional<Way>& way)
@@ -115,8 +138,10 @@ class Run {
         set_(context, {values_}) {
     std::ranges::copy(program.values, values_.as<uint32_t>().begin());
     const DeviceAbilities abilities = abilities_of(context);
+    if (way_ && way_->numbers != Numbers::None) draw_numbers_ = draw_numbers_for(program);
     for (const ShaderStage& stage : program.stages) add_stage(stage, abilities);
-    if (way_) make_record();
+    for (Part& part : parts_) place_counters(part);
+    if (way_) make_records();
     const std::vector<VkDescriptorSetLayout> sets =
         address_set_ ? std::vector{set_.layout(), address_set_->layout()}
                      : std::vector{set_.layout()};
@@ -137,7 +162,7 @@ class Run {
     }
     const auto values = values_.as<uint32_t>().first(program_.values.size());
     outcome.values.assign(values.begin(), values.end());
-    if (way_) read_counts(outcome.counts);
+    if (way_) read_counts(outcome);
     return outcome;
   }
 
@@ -156,31 +181,59 @@ class Run {
       part.specialize(stage.specialization[i], stage.specialization[i + 1]);
     }
     if (!way_) return;
-    const auto options = options_for(stage, *way_, application_push_bytes(), abilities);
+    auto options = options_for(stage, *way_, application_push_bytes(), abilities);
+    options.draw_numbers = draw_numbers_;
     auto result = spirv::add_block_counts(stage.code, options);
     if (!result) throw std::runtime_error("refused: " + result.error().message);
     const std::string message = validate(result->words, SPV_ENV_VULKAN_1_3);
     if (!message.empty()) throw std::runtime_error("not valid: " + message);
     part.words = std::move(result->words);
     part.plan = std::move(result->plan);
-    part.first_counter = total_stride_;
-    total_stride_ += part.plan.counters_per_shard;
-    if (result->first_counter_spec_id) {
-      part.specialize(*result->first_counter_spec_id, part.first_counter);
-    }
+    part.first_counter = room_;
+    part.spec_ids = result->record_spec_ids;
+    room_ += probe::stage_room(part.plan.counter_count);
   }
 
-  void make_record() {
-    const uint64_t bytes = probe::record_bytes(total_stride_, way_->shards_log2);
-    record_ =
-        Buffer(context_, bytes + probe::kRecordAlignment,
+  probe::StageCounters counters(const Part& part) const {
+    return {part.first_counter, probe::shard_stride(room_)};
+  }
+
+  void place_counters(Part& part) const {
+    if (!part.spec_ids) return;
+    part.specialize(part.spec_ids->first_counter, counters(part).first_counter);
+    part.specialize(part.spec_ids->stride, counters(part).stride);
+  }
+
+  bool numbers_draws() const { return way_ && way_->numbers == Numbers::Used; }
+
+  // Behind the record that the address word says stand those of the draws, in a row.
+  void make_records() {
+    record_bytes_ = probe::record_bytes(room_, way_->shards_log2);
+    const uint64_t records = numbers_draws() ? 1 + program_.draws.size() : 1;
+    records_ =
+        Buffer(context_, records * record_bytes_ + probe::kShardAlignment,
                VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
-    record_.clear();
-    const uint64_t base = record_.address();
-    const uint64_t aligned = (base + probe::kRecordAlignment - 1) & ~(probe::kRecordAlignment - 1);
-    record_offset_ = static_cast<size_t>(aligned - base) / 8;
+    records_.clear();
+    const uint64_t base = records_.address();
+    const uint64_t aligned = probe::align_up(base, probe::kShardAlignment);
+    records_offset_ = static_cast<size_t>(aligned - base);
     address_word_ = probe::address_word(aligned, way_->shards_log2);
+    if (numbers_draws()) address_word_ |= probe::kNumberedDraws;
     if (way_->uniform_buffer) address_set_.emplace(context_, address_word_);
+  }
+
+  void draw(VkCommandBuffer commands, size_t index) const {
+    const Draw& draw = program_.draws[index];
+    uint32_t first_instance = draw.first_instance;
+    if (numbers_draws()) {
+      const uint64_t number = (1 + index) * record_bytes_ / probe::kRecordAlignment;
+      const uint64_t end = uint64_t{first_instance} + draw.instances;
+      if (std::max(number, end - 1) >> probe::kDrawNumberShift != 0) {
+        throw std::runtime_error("too many draws, or instances, for draw numbers");
+      }
+      first_instance |= static_cast<uint32_t>(number) << probe::kDrawNumberShift;
+    }
+    vkCmdDraw(commands, draw.vertices, draw.instances, 0, first_instance);
   }
 
   void bind(VkCommandBuffer commands, VkPipelineBindPoint point) const {
@@ -228,7 +281,7 @@ class Run {
       occlusion.begin(commands);
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
       bind(commands, VK_PIPELINE_BIND_POINT_GRAPHICS);
-      vkCmdDraw(commands, program_.vertices, program_.instances, 0, 0);
+      for (size_t i = 0; i < program_.draws.size(); ++i) draw(commands, i);
       occlusion.end(commands);
       target.end(commands);
       statistics.end(commands);
@@ -239,15 +292,33 @@ class Run {
     return target.read();
   }
 
-  void read_counts(std::vector<StageCounts>& counts) const {
-    const auto record = record_.as<uint64_t>().subspan(record_offset_);
+  std::vector<uint64_t> counters_of(const Part& part, size_t record) const {
+    const size_t offset = records_offset_ + record * record_bytes_;
+    std::vector<uint64_t> sums(part.plan.counter_count);
+    if (!probe::sum_shards(records_.as<uint64_t>().subspan(offset / 8), counters(part),
+                           way_->shards_log2, sums)) {
+      throw std::runtime_error("the record is too short");
+    }
+    return sums;
+  }
+
+  static StageCounts stage_counts(const Part& part, std::span<const uint64_t> counters) {
+    return {part.stage, part.plan.derive(counters), part.plan.verify(counters)};
+  }
+
+  void read_counts(Outcome& outcome) const {
+    if (numbers_draws()) outcome.counts_by_draw.resize(program_.draws.size());
     for (const Part& part : parts_) {
-      std::vector<uint64_t> counters(part.plan.counters_per_shard);
-      if (!probe::sum_shards(record, {part.first_counter, part.plan.counters_per_shard},
-                             way_->shards_log2, counters)) {
-        throw std::runtime_error("the record is too short");
+      std::vector<uint64_t> all = counters_of(part, 0);
+      if (numbers_draws() && std::ranges::any_of(all, [](uint64_t n) { return n != 0; })) {
+        throw std::runtime_error("something was counted for no draw");
       }
-      counts.push_back({part.stage, part.plan.derive(counters), part.plan.verify(counters)});
+      for (size_t i = 0; i < outcome.counts_by_draw.size(); ++i) {
+        const std::vector<uint64_t> counters = counters_of(part, 1 + i);
+        outcome.counts_by_draw[i].push_back(stage_counts(part, counters));
+        std::ranges::transform(all, counters, all.begin(), std::plus());
+      }
+      outcome.counts.push_back(stage_counts(part, all));
     }
   }
 
@@ -258,9 +329,11 @@ class Run {
   StorageSet set_;
   std::vector<Part> parts_;
   std::vector<Stage> stages_;
-  uint32_t total_stride_ = 0;
-  Buffer record_;
-  size_t record_offset_ = 0;
+  uint32_t room_ = 0;  // of all stages in a shard
+  std::optional<spirv::DrawNumbers> draw_numbers_;
+  Buffer records_;
+  uint64_t record_bytes_ = 0;
+  size_t records_offset_ = 0;
   uint64_t address_word_ = 0;
   std::optional<AddressSet> address_set_;
   PipelineLayout layout_;
@@ -290,13 +363,14 @@ DeviceAbilities abilities_of(const Context& context) {
 
 std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
+  constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
   return fmt::format("{} {}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
                      way.placement == Placement::Every ? "every" : "minimal",
                      way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
                      way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
                      way.no_subgroups ? " no-subgroups" : "",
                      way.count_subgroups ? " count-subgroups" : "",
-                     way.whole_dispatches ? " whole-dispatches" : "");
+                     kNumbers[static_cast<int>(way.numbers)]);
 }
 
 std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage) {
@@ -306,7 +380,7 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
       {.placement = every, .counting = Counting::Lane},
       {.placement = minimal, .counting = Counting::Lane, .narrow = true},
       {.placement = every, .counting = Counting::Private, .no_subgroups = true},
-      {.placement = minimal, .counting = Counting::Private, .shards_log2 = 6},
+      {.placement = minimal, .counting = Counting::Private, .shards_log2 = 8},
       {.placement = minimal, .counting = Counting::Private, .uniform_buffer = true, .narrow = true},
   };
   if (abilities.subgroup_stages & stage) {
@@ -315,9 +389,9 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
     ways.push_back({.placement = every, .counting = Counting::Private, .count_subgroups = true});
     ways.push_back({.placement = minimal, .counting = Counting::Subgroup, .count_subgroups = true});
   }
-  if (stage == VK_SHADER_STAGE_COMPUTE_BIT) {
-    ways.push_back({.placement = minimal, .whole_dispatches = true});
-    ways.push_back({.placement = every, .narrow = true, .whole_dispatches = true});
+  if (stage == VK_SHADER_STAGE_VERTEX_BIT || stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
+    ways.push_back({.placement = minimal, .shards_log2 = 4, .numbers = Numbers::Used});
+    ways.push_back({.placement = every, .uniform_buffer = true, .numbers = Numbers::Unused});
   }
   return ways;
 }

@@ -22,6 +22,13 @@ struct DeviceAbilities {
 };
 DeviceAbilities abilities_of(const Context& context);
 
+// How draws find their records.
+enum class Numbers {
+  None,    // all count into one
+  Used,    // each counts into its own, which the high half of its instance index says
+  Unused,  // the code could, but the address word says that all count into one
+};
+
 // One way to count.
 struct Way {
   spirv::Placement placement = spirv::Placement::Minimal;
@@ -31,7 +38,7 @@ struct Way {
   bool narrow = false;          // no 64-bit integers
   bool no_subgroups = false;    // no subgroup operations
   bool count_subgroups = false;
-  bool whole_dispatches = false;  // of compute shaders
+  Numbers numbers = Numbers::None;  // of vertex and fragment shaders
 };
 std::string to_string(const Way& way);
 // One of each kind that the device can do; the first is the plainest.
@@ -43,13 +50,17 @@ struct ShaderStage {
   std::vector<uint32_t> specialization = {};  // pairs of constant id and value
 };
 
-// What is run: a dispatch, or one draw into a target of its own.
+struct Draw {
+  uint32_t vertices = 3, instances = 1, first_instance = 0;
+};
+
+// What is run: a dispatch, or draws into a target of their own.
 struct Program {
   std::vector<ShaderStage> stages;
   std::vector<uint32_t> values;     // in the storage buffer of set 0, binding 0
   std::vector<uint32_t> push = {};  // words; an even number
   uint32_t groups[3] = {1, 1, 1};   // of a dispatch
-  uint32_t vertices = 3, instances = 1;
+  std::vector<Draw> draws = {{}};
   RenderTargetInfo target = {};
   GraphicsPipelineInfo pipeline = {};  // stages, layout and target's formats are filled in
 };
@@ -62,10 +73,11 @@ struct StageCounts {
 struct Outcome {
   std::vector<uint32_t> values;
   std::vector<uint32_t> picture;
-  std::vector<StageCounts> counts;  // empty without a way
-  // Of a draw, where the driver has them.
+  std::vector<StageCounts> counts;                       // of all draws; empty without a way
+  std::vector<std::vector<StageCounts>> counts_by_draw;  // with Numbers::Used
+  // Of all draws, where the driver has them.
   std::optional<PipelineStatistics> statistics;
-  uint64_t samples_passed = 0;  // of a draw, by a precise occlusion query
+  uint64_t samples_passed = 0;  // of all draws, by a precise occlusion query
 };
 // Throws std::runtime_error where the pass refuses a stage, or what it made is not valid.
 Outcome run_program(Context& context, const Program& program,

@@ -23,6 +23,7 @@ struct StageInfos {
 // The fixed-function state that GraphicsPipelineInfo asks for.
 struct FixedState {
   explicit FixedState(const GraphicsPipelineInfo& info) {
+    if (info.vertex_input) vertex_input = *info.vertex_input;
     assembly.topology = info.topology;
     assembly.primitiveRestartEnable = info.primitive_restart;
     tessellation.patchControlPoints = info.patch_control_points;
@@ -35,7 +36,7 @@ struct FixedState {
     depth.depthTestEnable = info.depth_test;
     depth.depthWriteEnable = info.depth_write;
     depth.depthCompareOp = info.depth_compare;
-    blend_attachment.colorWriteMask = 0xf;
+    blend_attachment.colorWriteMask = info.color_write;
     blend_attachment.blendEnable = info.additive_blend;
     blend_attachment.srcColorBlendFactor = blend_attachment.dstColorBlendFactor =
         VK_BLEND_FACTOR_ONE;

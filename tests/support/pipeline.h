@@ -51,7 +51,8 @@ struct ComputePipelineInfo {
 Pipeline make_compute_pipeline(const Context& context, const ComputePipelineInfo& info);
 
 // Viewport and scissor are dynamic (begin_rendering and begin_render_pass set them), there is no
-// vertex input, nothing is culled. Without a render pass it is a pipeline for dynamic rendering.
+// vertex input by default, nothing is culled. Without a render pass it is a pipeline for dynamic
+// rendering.
 struct GraphicsPipelineInfo {
   std::vector<Stage> stages;
   VkPipelineLayout layout = VK_NULL_HANDLE;
@@ -62,11 +63,13 @@ struct GraphicsPipelineInfo {
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   bool primitive_restart = false;
   std::vector<VkDynamicState> dynamic;  // besides viewport and scissor
+  const VkPipelineVertexInputStateCreateInfo* vertex_input = nullptr;
   uint32_t patch_control_points = 0;
   bool depth_test = false;
   bool depth_write = false;
   VkCompareOp depth_compare = VK_COMPARE_OP_LESS;
   bool additive_blend = false;
+  VkColorComponentFlags color_write = 0xf;
   bool rasterizer_discard = false;
   uint32_t view_mask = 0;
   VkRenderPass render_pass = VK_NULL_HANDLE;

@@ -29,8 +29,16 @@ struct Vertices {
   static void note(CommandBuffer& state, uint32_t vertices, uint32_t instances, Others...) {
     state.note_draw(vertices, instances);
   }
+  static void prepare(CommandBuffer& state, uint32_t vertices, uint32_t instances, uint32_t,
+                      uint32_t& first_instance) {
+    first_instance = state.prepare_draw(of(vertices, instances), instances, first_instance);
+  }
 };
 struct Indices : Vertices {
+  static void prepare(CommandBuffer& state, uint32_t indices, uint32_t instances, uint32_t first,
+                      int32_t, uint32_t& first_instance) {
+    Vertices::prepare(state, indices, instances, first, first_instance);
+  }
   static void note(CommandBuffer& state, uint32_t indices, uint32_t instances, uint32_t first,
                    int32_t, uint32_t) {
     state.note_indexed_draw(indices, instances, first);
@@ -146,7 +154,11 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
       return;
     }
     if (state->drops_actions()) return;
-    state->prepare_action(kPoint, Work::of(arguments...));
+    if constexpr (requires { Work::prepare(*state, arguments...); }) {
+      Work::prepare(*state, arguments...);
+    } else {
+      state->prepare_action(kPoint, Work::of(arguments...));
+    }
     if (state->counts_commands()) Work::note(*state, arguments...);
     state->record_variants(kPoint, [&] { (state->next().*kNext)(commands, arguments...); });
   }

@@ -191,7 +191,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipel
                                                VkShaderStageFlags stages, uint32_t offset,
                                                uint32_t size, const void* values) {
   CommandBuffer* state = find_command_buffer(commands);
-  if (state) state->forget_words();
+  if (state) state->forget_words(layout, offset + size);
   if (state) state->count_command(CommandMetric::ConstantUpdates);
   if (constants_matter(state)) stages = state->note_constants(layout, stages, offset, size, values);
   (state ? state->next() : next_of(commands))
@@ -201,7 +201,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipel
 VKAPI_ATTR void VKAPI_CALL hook_push_constants2(VkCommandBuffer commands,
                                                 const VkPushConstantsInfoKHR* info) {
   CommandBuffer* state = find_command_buffer(commands);
-  if (state) state->forget_words();
+  if (state) state->forget_words(info->layout, info->offset + info->size);
   if (state) state->count_command(CommandMetric::ConstantUpdates);
   VkPushConstantsInfoKHR widened = *info;
   if (constants_matter(state)) {

@@ -72,8 +72,8 @@ std::span<const uint64_t> slot_words(const InstrumentationRecord& record, Addres
 bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
                  std::span<const uint64_t> page, std::vector<std::string>* findings,
                  BlockWriter& writer) {
-  const Result<spirv::BlockCounts> counts =
-      read_stage(stage, slot_words(record, stage.slot, page), record.shards_log2, findings);
+  const Result<spirv::BlockCounts> counts = read_stage(
+      *record.program, stage, slot_words(record, stage.slot, page), record.shards_log2, findings);
   if (!counts) {
     log_once(LogLevel::Error, "{}", counts.error().message);
     return true;

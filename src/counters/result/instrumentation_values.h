@@ -21,6 +21,8 @@ struct InstrumentationRecord {
   uint32_t offset = 0;  // in the page, in units of probe::kRecordAlignment
   uint32_t shards_log2 = 0;
   const Program* program = nullptr;
+
+  bool operator==(const InstrumentationRecord&) const = default;
 };
 
 // The arguments of the call.

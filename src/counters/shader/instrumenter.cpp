@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "counters/shader/validator.h"
 #include "spirv/block_map.h"
+#include "spirv/free_location.h"
 #include "spirv/module.h"
 #include "spirv/pass/tessellation_counting.h"
 
@@ -52,11 +55,14 @@ std::string cache_key(const ShaderCode& code, const Instrumenter::Request& reque
                                          4 * static_cast<int>(patches->spacing) +
                                          16 * static_cast<int>(patches->points)
                                    : 0;
+  // 0: none; 1: nowhere put out.
+  const auto& numbers = request.draw_numbers;
+  const uint32_t draw_numbers = !numbers ? 0 : numbers->location ? 2 + *numbers->location : 1;
   return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
                      static_cast<uint32_t>(request.stage), request.entry_point,
                      static_cast<int>(address.kind), address.push_constant_offset, address.set,
                      address.binding, request.alpha_to_coverage, static_cast<int>(request.variant),
-                     request.multiview, request.primitive_ids, request.dispatch_base, tessellation);
+                     request.multiview, request.primitive_ids, tessellation, draw_numbers);
 }
 
 struct Blocks {
@@ -107,6 +113,25 @@ std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
   return modes;
 }
 
+std::optional<uint32_t> find_free_location(const ShaderCode& vertex,
+                                           const std::string& vertex_entry,
+                                           const ShaderCode& fragment,
+                                           const std::string& fragment_entry) {
+  const auto find = [](const ShaderCode& code, spv::ExecutionModel model, const std::string& name,
+                       spv::StorageClass variables) -> std::optional<uint32_t> {
+    const Result<spirv::Module> module = spirv::Module::parse(code.words);
+    const spirv::EntryPoint* entry = module ? module->find_entry_point(model, name) : nullptr;
+    if (!entry) return std::nullopt;
+    return spirv::first_free_location(*module, *entry, variables);
+  };
+  const auto output =
+      find(vertex, spv::ExecutionModel::Vertex, vertex_entry, spv::StorageClass::Output);
+  const auto input =
+      find(fragment, spv::ExecutionModel::Fragment, fragment_entry, spv::StorageClass::Input);
+  if (!output || !input) return std::nullopt;
+  return std::max(*output, *input);
+}
+
 Result<std::shared_ptr<const InstrumentedShader>> Instrumenter::instrument(const ShaderCode& code,
                                                                            const Request& request) {
   const std::string key = cache_key(code, request);
@@ -134,9 +159,9 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.max_shards_log2 = options_.max_shards_log2;
   options.count_subgroups = options_.count_subgroups;
   options.count_outputs = options_.count_outputs;
-  options.whole_dispatches = options_.whole_dispatches && !request.dispatch_base;
   options.tessellation = request.tessellation;
   options.max_tessellation_level = options_.max_tessellation_level;
+  options.draw_numbers = request.draw_numbers;
   options.count_blocks = counts_blocks(request.variant);
   // A pipeline has views or layers, and may not ask for the other.
   if (counts_regions(request.variant)) {
@@ -161,8 +186,8 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   }
   auto info = std::make_shared<const StageInfo>(StageInfo{
       std::move(counted->plan), std::move(blocks->costs), blocks->entry, blocks->feedback});
-  return Shader(std::make_shared<const InstrumentedShader>(InstrumentedShader{
-      std::move(counted->words), counted->first_counter_spec_id, std::move(info)}));
+  return Shader(std::make_shared<const InstrumentedShader>(
+      InstrumentedShader{std::move(counted->words), counted->record_spec_ids, std::move(info)}));
 }
 
 Instrumenter::Shader Instrumenter::find(const std::string& key) {

@@ -27,7 +27,7 @@ struct InstrumenterOptions {
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
   bool count_subgroups = false;
   bool count_outputs = false;
-  bool whole_dispatches = false;
+  uint32_t draw_number_locations = 0;  // those that draw numbers may stand in; 0: no draw numbers
   uint32_t max_tessellation_level = 64;
   bool drops_overdraw = false;
   spirv::RegionOptions regions;  // how shaders that count by region do so
@@ -38,7 +38,7 @@ struct InstrumenterOptions {
 
 struct InstrumentedShader {
   std::vector<uint32_t> words;
-  std::optional<uint32_t> first_counter_spec_id;
+  std::optional<spirv::RecordSpecIds> record_spec_ids;
   std::shared_ptr<const StageInfo> info;
 };
 
@@ -54,9 +54,9 @@ class Instrumenter {
     Variant variant = Variant::Blocks;
     bool multiview = false;
     bool primitive_ids = false;  // of regions: the stages before set gl_PrimitiveID
-    bool dispatch_base = false;  // workgroups may be numbered from any number
     // Of a tessellation control shader whose patches' primitives are to be counted.
     std::optional<spirv::Tessellation> tessellation;
+    std::optional<spirv::DrawNumbers> draw_numbers;
   };
 
   // The error is the reason why this shader runs as the application wrote it.
@@ -85,6 +85,12 @@ std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
                                                      const std::string& control_entry,
                                                      const ShaderCode& evaluation,
                                                      const std::string& evaluation_entry);
+
+// The first Location that neither the vertex shader puts out nor the fragment shader reads.
+std::optional<uint32_t> find_free_location(const ShaderCode& vertex,
+                                           const std::string& vertex_entry,
+                                           const ShaderCode& fragment,
+                                           const std::string& fragment_entry);
 
 // "vertex", "fragment" ...: for messages.
 const char* stage_name(VkShaderStageFlagBits stage);

@@ -33,7 +33,7 @@ inline constexpr size_t kAddressSlots = 2;
 struct StageProgram {
   VkShaderStageFlagBits stage{};
   AddressSlot slot = AddressSlot::Main;
-  probe::StageCounters counters;  // within the slot's record
+  uint32_t first_counter = 0;  // within each shard of the slot's record
   std::shared_ptr<const StageInfo> info;
   // A metric block of VK_ARM_shader_instrumentation: the application asked for it.
   bool reported = true;
@@ -41,26 +41,31 @@ struct StageProgram {
 };
 
 struct Program {
-  std::vector<StageProgram> stages;               // ascending stage bits
-  std::array<uint32_t, kAddressSlots> strides{};  // sum of the strides in each slot's record
+  std::vector<StageProgram> stages;             // ascending stage bits
+  std::array<uint32_t, kAddressSlots> rooms{};  // of all stages in a shard of each slot's record
   // What is not counted of the pipeline: stages that run uninstrumented; and those that put out
   // samples or primitives which nobody counts.
   VkShaderStageFlags uncounted = 0;
   VkShaderStageFlags uncounted_outputs = 0;
+  // Its draws may be told apart by their instance index (probe::kNumberedDraws).
+  bool numbers_draws = false;
 
   // Adds a stage after those of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
-    uint32_t& stride = strides[static_cast<size_t>(slot)];
-    stages.push_back({stage, slot, {stride, info->plan.counters_per_shard}, info});
-    stride += info->plan.counters_per_shard;
+    uint32_t& room = rooms[static_cast<size_t>(slot)];
+    stages.push_back({stage, slot, room, info});
+    room += probe::stage_room(info->plan.counter_count);
+  }
+
+  // Once all stages are there.
+  probe::StageCounters counters(const StageProgram& stage) const {
+    return {stage.first_counter, probe::shard_stride(rooms[static_cast<size_t>(stage.slot)])};
   }
 };
 
 // Bytes of one slot's record, such that the next slot's may follow.
 inline uint64_t slot_bytes(const Program& program, AddressSlot slot, uint32_t shards_log2) {
-  const uint64_t bytes =
-      probe::record_bytes(program.strides[static_cast<size_t>(slot)], shards_log2);
-  return (bytes + probe::kRecordAlignment - 1) / probe::kRecordAlignment * probe::kRecordAlignment;
+  return probe::record_bytes(program.rooms[static_cast<size_t>(slot)], shards_log2);
 }
 
 }  // namespace tally::counters

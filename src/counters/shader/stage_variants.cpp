@@ -5,7 +5,26 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
+
 namespace tally::counters {
+namespace {
+
+// The stages of pipelines whose draws have numbers are all of one pipeline, not of libraries: they
+// share a record.
+AddressSlot slot_of(const StageVariants::Stage& stage, const StageVariants::Request& request,
+                    bool numbers_draws) {
+  const bool separate = request.addressing.separate_fragment && !numbers_draws;
+  return separate && stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT ? AddressSlot::Fragment
+                                                                       : AddressSlot::Main;
+}
+
+// Whether transform feedback may write what the shader puts out.
+bool captures(const spirv::FeedbackLayout& layout) {
+  return std::ranges::any_of(layout.buffers, [](const auto& buffer) { return buffer.stride != 0; });
+}
+
+}  // namespace
 
 StageVariants::~StageVariants() {
   for (const VkShaderModule module : modules_) next_.DestroyShaderModule(device_, module, nullptr);
@@ -18,6 +37,12 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
   std::vector<size_t> order(stages.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) { return stages[i].info->stage; });
+  if (request.number_draws) {
+    const Result<spirv::DrawNumbers> numbers = choose_draw_numbers(instrumenter, stages, request);
+    if (numbers) draw_numbers_ = *numbers;
+    log(LogLevel::Debug, "the draws of a pipeline have {}",
+        numbers ? "numbers" : "an address each: " + numbers.error().message);
+  }
   for (const size_t i : order) {
     const bool has_regions = tally::counters::counts_regions(request.variant) &&
                              stages[i].info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
@@ -31,6 +56,26 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
       variant = variant == Variant::Both ? Variant::Blocks : Variant::Plain;
     }
     if (tally::counters::counts_regions(variant)) counts_regions_ = true;
+    // The vertex shader comes first. The numbers of the draws are its to read.
+    if (variant == Variant::Plain && stages[i].info->stage == VK_SHADER_STAGE_VERTEX_BIT) {
+      draw_numbers_.reset();
+    }
+  }
+  program_.numbers_draws = draw_numbers_.has_value();
+  place_counters();
+}
+
+// The module's own values are those of a stage alone in its record. They are left to it: validation
+// layer 1.3.239 reads what a library's stages were specialized with when the library is linked.
+void StageVariants::place_counters() {
+  for (size_t i = 0; i < counted_.size(); ++i) {
+    const auto& [info, spec_ids] = counted_[i];
+    const StageProgram& stage = program_.stages[i];
+    const probe::StageCounters counters = program_.counters(stage);
+    const uint32_t alone = probe::shard_stride(probe::stage_room(stage.info->plan.counter_count));
+    if (spec_ids && (counters.first_counter != 0 || counters.stride != alone)) {
+      specialize(*info, *spec_ids, counters);
+    }
   }
 }
 
@@ -39,33 +84,69 @@ void StageVariants::refuse(const Stage& stage, const Error& error) {
       {stage.info->stage, stage.code ? stage.code->hash : Hash128{}, error.message});
 }
 
+Instrumenter::Request StageVariants::make_request(
+    const Stage& stage, const Request& request, Variant variant,
+    const std::optional<spirv::DrawNumbers>& numbers) {
+  const Addressing& addressing = request.addressing;
+  const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+  const bool control = stage.info->stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
+  const AddressSlot slot = slot_of(stage, request, numbers.has_value());
+  return {stage.info->stage,
+          stage.info->pName,
+          slot == AddressSlot::Main ? addressing.main : addressing.fragment,
+          fragment && request.alpha_to_coverage,
+          variant,
+          request.multiview,
+          fragment && request.primitive_ids,
+          control ? request.tessellation : std::nullopt,
+          numbers};
+}
+
+// An error where a shader that counts without the numbers could not with them.
+Result<spirv::DrawNumbers> StageVariants::choose_draw_numbers(Instrumenter& instrumenter,
+                                                              const std::vector<Stage>& stages,
+                                                              const Request& request) {
+  const auto find = [&](VkShaderStageFlagBits bit) -> const Stage* {
+    const auto found =
+        std::ranges::find(stages, bit, [](const Stage& stage) { return stage.info->stage; });
+    return found != stages.end() && found->code ? &*found : nullptr;
+  };
+  const auto instrument = [&](const Stage& stage,
+                              const std::optional<spirv::DrawNumbers>& numbers) {
+    return instrumenter.instrument(*stage.code,
+                                   make_request(stage, request, request.variant, numbers));
+  };
+  const Stage* vertex = find(VK_SHADER_STAGE_VERTEX_BIT);
+  if (!vertex) return Error{"the vertex shader's SPIR-V is not known"};
+  spirv::DrawNumbers numbers;
+  if (const Stage* fragment = find(VK_SHADER_STAGE_FRAGMENT_BIT)) {
+    numbers.location = find_free_location(*vertex->code, vertex->info->pName, *fragment->code,
+                                          fragment->info->pName);
+    const bool fits =
+        numbers.location && *numbers.location < instrumenter.options().draw_number_locations;
+    const auto counted = fits ? instrument(*fragment, numbers) : Error{"it has no location left"};
+    if (!counted) {
+      if (instrument(*fragment, std::nullopt)) {
+        return with_context(counted.error(), "fragment shader");
+      }
+      numbers.location.reset();
+    }
+  }
+  const auto counted = instrument(*vertex, numbers);
+  if (!counted) return with_context(counted.error(), "vertex shader");
+  if (captures((*counted)->info->feedback)) return Error{"transform feedback captures its outputs"};
+  return numbers;
+}
+
 Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& stage,
                                        const Request& request, Variant variant,
                                        VkPipelineShaderStageCreateInfo& target) {
   if (!stage.code) return Error{"its SPIR-V is not known"};
-  const Addressing& addressing = request.addressing;
-  const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-  const bool control = stage.info->stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
-  const AddressSlot slot =
-      fragment && addressing.separate_fragment ? AddressSlot::Fragment : AddressSlot::Main;
-  const Instrumenter::Request wanted{
-      stage.info->stage,
-      stage.info->pName,
-      slot == AddressSlot::Main ? addressing.main : addressing.fragment,
-      fragment && request.alpha_to_coverage,
-      variant,
-      request.multiview,
-      fragment && request.primitive_ids,
-      request.dispatch_base,
-      control ? request.tessellation : std::nullopt};
+  const Instrumenter::Request wanted = make_request(stage, request, variant, draw_numbers_);
+  const AddressSlot slot = slot_of(stage, request, draw_numbers_.has_value());
   const auto shader = instrumenter.instrument(*stage.code, wanted);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;
-
-  const uint32_t first_counter = program_.strides[static_cast<size_t>(slot)];
-  if (counts_blocks(variant) && first_counter != 0 && !instrumented.first_counter_spec_id) {
-    return Error{"it has no free specialization constant id"};
-  }
   const Result<VkShaderModule> module = create_module(instrumented.words);
   if (!module) return module.error();
   target.module = *module;
@@ -73,11 +154,10 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
   chain.remove(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   chain.remove(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);
   target.pNext = chain.head();
-  if (counts_blocks(variant) && first_counter != 0) {
-    target.pSpecializationInfo =
-        specialize(target.pSpecializationInfo, *instrumented.first_counter_spec_id, first_counter);
+  if (counts_blocks(variant)) {
+    program_.add(stage.info->stage, slot, instrumented.info);
+    counted_.push_back({&target, instrumented.record_spec_ids});
   }
-  if (counts_blocks(variant)) program_.add(stage.info->stage, slot, instrumented.info);
   return {};
 }
 
@@ -96,21 +176,27 @@ Result<VkShaderModule> StageVariants::create_module(const std::vector<uint32_t>&
   return module;
 }
 
-const VkSpecializationInfo* StageVariants::specialize(const VkSpecializationInfo* original,
-                                                      uint32_t id, uint32_t value) {
+void StageVariants::Specialization::add(uint32_t id, uint32_t value) {
+  data.resize((data.size() + sizeof value - 1) / sizeof value * sizeof value);
+  entries.push_back({id, static_cast<uint32_t>(data.size()), sizeof value});
+  data.resize(data.size() + sizeof value);
+  std::memcpy(data.data() + data.size() - sizeof value, &value, sizeof value);
+}
+
+void StageVariants::specialize(VkPipelineShaderStageCreateInfo& target,
+                               const spirv::RecordSpecIds& ids,
+                               const probe::StageCounters& counters) {
   Specialization& result = specializations_.emplace_back();
-  if (original) {
+  if (const VkSpecializationInfo* original = target.pSpecializationInfo) {
     result.entries.assign(original->pMapEntries, original->pMapEntries + original->mapEntryCount);
     const auto* bytes = static_cast<const std::byte*>(original->pData);
     result.data.assign(bytes, bytes + original->dataSize);
   }
-  result.data.resize((result.data.size() + sizeof value - 1) / sizeof value * sizeof value);
-  result.entries.push_back({id, static_cast<uint32_t>(result.data.size()), sizeof value});
-  result.data.resize(result.data.size() + sizeof value);
-  std::memcpy(result.data.data() + result.data.size() - sizeof value, &value, sizeof value);
+  result.add(ids.first_counter, counters.first_counter);
+  result.add(ids.stride, counters.stride);
   result.info = {static_cast<uint32_t>(result.entries.size()), result.entries.data(),
                  result.data.size(), result.data.data()};
-  return &result.info;
+  target.pSpecializationInfo = &result.info;
 }
 
 }  // namespace tally::counters

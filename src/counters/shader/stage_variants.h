@@ -48,8 +48,9 @@ class StageVariants {
     bool alpha_to_coverage = false;
     bool multiview = false;
     bool primitive_ids = false;
-    bool dispatch_base = false;
     std::optional<spirv::Tessellation> tessellation;  // where its primitives are the pipeline's
+    // Vertex shaders and fragment shaders alone, whose draws may have numbers if their shaders can.
+    bool number_draws = false;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
 
@@ -61,21 +62,38 @@ class StageVariants {
  private:
   Status add_instrumented(Instrumenter& instrumenter, const Stage& stage, const Request& request,
                           Variant variant, VkPipelineShaderStageCreateInfo& target);
+  // Tells the stages where their counters stand, when all are known.
+  void place_counters();
+  static Instrumenter::Request make_request(const Stage& stage, const Request& request,
+                                            Variant variant,
+                                            const std::optional<spirv::DrawNumbers>& numbers);
+  static Result<spirv::DrawNumbers> choose_draw_numbers(Instrumenter& instrumenter,
+                                                        const std::vector<Stage>& stages,
+                                                        const Request& request);
   void refuse(const Stage& stage, const Error& error);
   Result<VkShaderModule> create_module(const std::vector<uint32_t>& words);
-  const VkSpecializationInfo* specialize(const VkSpecializationInfo* original, uint32_t id,
-                                         uint32_t value);
 
   struct Specialization {
     VkSpecializationInfo info{};
     std::vector<VkSpecializationMapEntry> entries;
     std::vector<std::byte> data;
+
+    void add(uint32_t id, uint32_t value);
+  };
+  void specialize(VkPipelineShaderStageCreateInfo& target, const spirv::RecordSpecIds& ids,
+                  const probe::StageCounters& counters);
+
+  struct Counted {
+    VkPipelineShaderStageCreateInfo* info;
+    std::optional<spirv::RecordSpecIds> spec_ids;
   };
 
   VkDevice device_;
   const DeviceTable& next_;
   std::vector<VkPipelineShaderStageCreateInfo> infos_;
   Program program_;
+  std::vector<Counted> counted_;  // by stage of the program
+  std::optional<spirv::DrawNumbers> draw_numbers_;
   bool counts_regions_ = false;
   std::vector<Refusal> refusals_;
   std::vector<VkShaderModule> modules_;

@@ -2,11 +2,12 @@
 
 namespace tally::counters {
 
-Result<spirv::BlockCounts> read_stage(const StageProgram& stage, std::span<const uint64_t> record,
-                                      uint32_t shards_log2, std::vector<std::string>* findings) {
+Result<spirv::BlockCounts> read_stage(const Program& program, const StageProgram& stage,
+                                      std::span<const uint64_t> record, uint32_t shards_log2,
+                                      std::vector<std::string>* findings) {
   const spirv::CounterPlan& plan = stage.info->plan;
   std::vector<uint64_t> sums(plan.counter_count);
-  if (!probe::sum_shards(record, stage.counters, shards_log2, sums)) {
+  if (!probe::sum_shards(record, program.counters(stage), shards_log2, sums)) {
     return Error{"internal error: a record is shorter than its program"};
   }
   if (findings) {

@@ -12,10 +12,11 @@
 
 namespace tally::counters {
 
-// `record` is the record of the stage's slot, written with 2^shards_log2 shards. Where `findings`
-// is not null, what cannot be true of the counts is added to it (CounterPlan::verify).
-Result<spirv::BlockCounts> read_stage(const StageProgram& stage, std::span<const uint64_t> record,
-                                      uint32_t shards_log2,
+// `stage` is of the program; `record` is that of the stage's slot, written with 2^shards_log2
+// shards. Where `findings` is not null, what cannot be true of the counts is added to it
+// (CounterPlan::verify).
+Result<spirv::BlockCounts> read_stage(const Program& program, const StageProgram& stage,
+                                      std::span<const uint64_t> record, uint32_t shards_log2,
                                       std::vector<std::string>* findings = nullptr);
 
 }  // namespace tally::counters

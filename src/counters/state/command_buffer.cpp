@@ -191,7 +191,7 @@ Variant CommandBuffer::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
 }
 
 void CommandBuffer::bind(VkPipelineBindPoint point, Bound& bound, Variant variant) {
-  forget_words();
+  if (!bound.pipeline || bound.pipeline->layout.get() != pushed_layout_) forget_words();
   bound.variant = variant;
   next().CmdBindPipeline(
       handle_, point, variant == Variant::Plain ? bound.handle : bound.pipeline->variant(variant));

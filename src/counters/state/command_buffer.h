@@ -102,8 +102,10 @@ class CommandBuffer {
   void forget_pipeline(VkPipelineBindPoint point);
   // A shader object in place of a compute pipeline.
   void note_compute_shader(VkShaderEXT shader) { compute_shader_ = shader; }
-  // The application updates constants, of whatever layout: what the layer has pushed may be gone.
+  // What the layer has pushed may be gone.
   void forget_words() { pushed_word_ = 0; }
+  // The application updates constants up to the byte `end`.
+  void forget_words(VkPipelineLayout layout, uint32_t end);
   // An update of the application's constants: what is to be remembered of it, and the stages that
   // it must now name.
   VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
@@ -122,7 +124,16 @@ class CommandBuffer {
   // Nothing is active: what is recorded is the driver's alone.
   bool idle() const { return attention_ == 0; }
   // Before every draw, dispatch or trace that is not idle.
-  void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept;
+  void prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept {
+    prepare(point, work, nullptr);
+  }
+  // The same before a direct draw of so many instances. Answers which shall be the first one: where
+  // its shaders count may be in the high half.
+  uint32_t prepare_draw(uint64_t vertices, uint32_t instances, uint32_t first_instance) noexcept {
+    DrawInstances draw{first_instance, instances};
+    prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
+    return first_instance | draw.number << probe::kDrawNumberShift;
+  }
   // Between that and the next action: records it, once or with either pipeline.
   template <typename Action>
   void record_variants(VkPipelineBindPoint point, const Action& action) {
@@ -166,6 +177,11 @@ class CommandBuffer {
     uint32_t actions = 0;                // recorded since it was bound
   };
 
+  struct DrawInstances {
+    uint32_t first = 0, count = 0;
+    uint32_t number = 0;  // where its record stands, from what was pushed last
+  };
+
   static size_t point_index(VkPipelineBindPoint point);
   static VkPipelineBindPoint point_at(size_t index);
   Bound* bound_at(VkPipelineBindPoint point);
@@ -176,7 +192,12 @@ class CommandBuffer {
   void dispatched_ours();
   bool can_bind(VkPipelineBindPoint point) const;
 
-  void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work);
+  // `draw`: of a direct one.
+  void prepare(VkPipelineBindPoint point, uint64_t work, DrawInstances* draw) noexcept;
+  void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work, DrawInstances* draw);
+  bool may_number(const Program& program, const DrawInstances& draw) const;
+  void note_words(const Bound& bound, uint64_t word);
+  bool write_number(const Bound& bound, uint64_t word, DrawInstances& draw);
   void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void update_query_attention();
   DrawFacts graphics_facts();
@@ -193,7 +214,7 @@ class CommandBuffer {
                         uint64_t region);
   VkResult next_words(WordPage& page, uint32_t& index);
   uint64_t region_word(const Bound& bound);
-  bool reserve(uint64_t bytes, VkDeviceSize& offset);
+  bool reserve(uint64_t bytes, uint32_t shards_log2, VkDeviceSize& offset);
   uint32_t choose_shards(uint64_t work) const;
   static uint64_t guess_draw(const Bound& bound, uint64_t vertices);
   void restore_constants(Bound& bound);
@@ -220,7 +241,10 @@ class CommandBuffer {
   std::vector<std::shared_ptr<CommandBuffer>> capturing_;
   std::unique_ptr<QueryRecorder> queries_;
   std::unique_ptr<DriverQueries> driver_queries_;
-  uint64_t pushed_word_ = 0;  // of the graphics pipeline that is bound, for queries; 0: not known
+  // The address word that the graphics shaders see, and the layout it was pushed with; 0: not
+  // known.
+  uint64_t pushed_word_ = 0;
+  const PipelineLayout* pushed_layout_ = nullptr;
   DynamicDrawFacts dynamic_facts_;
   IndexRange indices_;  // as they were bound
 

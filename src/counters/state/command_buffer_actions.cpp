@@ -11,16 +11,21 @@ namespace {
 
 // Shards on a processor with few cores: more would only cost memory.
 constexpr uint32_t kCpuShardsLog2 = 2;
+// Where only the GPU knows how much work there is.
+constexpr uint32_t kUnknownShardsLog2 = 6;
 // What a draw of few vertices may do in fragments, where few draws were recorded with the pipeline:
 // it may fill the screen. Of many draws in a row each is small.
 constexpr uint64_t kFirstWork = 64;
 constexpr uint64_t kFirstIndirectWork = 4096;
 // A subgroup of vertices adds once, and there is little else to contend with.
 constexpr uint64_t kVerticesOfWork = 64;
+// Of much work so many units, as a power of two, have a shard.
+constexpr uint32_t kWorkOfShardLog2 = 5;
 
 }  // namespace
 
-void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noexcept {
+void CommandBuffer::prepare(VkPipelineBindPoint point, uint64_t work,
+                            DrawInstances* draw) noexcept {
   Bound* bound = bound_at(point);
   if (!bound) return;
   const auto prepare = [&] {
@@ -28,7 +33,7 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
     if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) work = guess_draw(*bound, work);
     ++bound->actions;
     if ((attention_ & kActive) != 0) {
-      record_action(point, *bound, work);
+      record_action(point, *bound, work, draw);
     } else if ((attention_ & kQueries) != 0) {
       count_for_queries(point, *bound, work);
     } else if (bound->variant != Variant::Plain) {
@@ -38,13 +43,15 @@ void CommandBuffer::prepare_action(VkPipelineBindPoint point, uint64_t work) noe
   };
   vk::guarded_void(prepare, [&](VkResult error) {
     fail(error);
+    if (draw) draw->number = 0;
     if (bound->variant != Variant::Plain) run_uncounted(point, *bound);
   });
 }
 
 // What the application's own instrumentation counts, queries read from its record, which then has a
 // place behind it for what they have read before.
-void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
+void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work,
+                                  DrawInstances* draw) {
   const uint32_t index = active_->take_index();
   const bool shared = (attention_ & kQueries) != 0;
   if (shared && !(bound.pipeline && bound.pipeline->instrumented)) {
@@ -62,10 +69,14 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
   const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
   const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
   VkDeviceSize offset = 0;
-  const bool reserved = error_ == VK_SUCCESS && reserve(shared ? 2 * bytes : bytes, offset);
+  const bool reserved = error_ == VK_SUCCESS && reserve(shared ? 2 * bytes : bytes, shards, offset);
   const VkDeviceAddress address = page_.page.address + offset;
-  if (!reserved || !write_words(point, bound, probe::address_word(address, shards),
-                                probe::address_word(address + main_bytes, shards))) {
+  const uint64_t word = probe::address_word(address, shards);
+  const auto write = [&] {
+    if (draw && may_number(program, *draw)) return write_number(bound, word, *draw);
+    return write_words(point, bound, word, probe::address_word(address + main_bytes, shards));
+  };
+  if (!reserved || !write()) {
     run_uncounted(point, bound);
     return;
   }
@@ -78,6 +89,32 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
   if (shared) {
     queries_->share(shared_program, {address, address + main_bytes, shards}, bytes);
   }
+}
+
+// Whether the draw's shaders may find its record by the draw's number.
+bool CommandBuffer::may_number(const Program& program, const DrawInstances& draw) const {
+  constexpr uint64_t kMost = uint64_t{1} << probe::kDrawNumberShift;
+  return program.numbers_draws && (attention_ & (kQueries | kQueryCommands | kRegions)) == 0 &&
+         uint64_t{draw.first} + draw.count <= kMost;
+}
+
+// Most records follow that of the draw before: a number is enough, and nothing is pushed.
+bool CommandBuffer::write_number(const Bound& bound, uint64_t word, DrawInstances& draw) {
+  constexpr uint64_t kFarthest = probe::kMaxDrawNumber * probe::kRecordAlignment;
+  word |= probe::kNumberedDraws;
+  const uint64_t distance = word - pushed_word_;
+  if (distance <= kFarthest && distance % probe::kRecordAlignment == 0) {
+    draw.number = static_cast<uint32_t>(distance / probe::kRecordAlignment);
+    return true;
+  }
+  const bool written = write_words(VK_PIPELINE_BIND_POINT_GRAPHICS, bound, word, 0);
+  note_words(bound, word);
+  return written;
+}
+
+void CommandBuffer::note_words(const Bound& bound, uint64_t word) {
+  pushed_word_ = word;
+  pushed_layout_ = bound.pipeline->layout.get();
 }
 
 void CommandBuffer::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
@@ -101,7 +138,7 @@ void CommandBuffer::count_for_queries(VkPipelineBindPoint point, Bound& bound, u
   if (result == VK_SUCCESS &&
       write_words(point, bound, word, probe::address_word(record.fragment, record.shards_log2))) {
     if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
-      pushed_word_ = word;
+      note_words(bound, word);
     }
     return;
   }
@@ -120,7 +157,8 @@ void CommandBuffer::run_uncounted(VkPipelineBindPoint point, Bound& bound) {
 }
 
 // Cuts a record from the page in hand, or from a new one.
-bool CommandBuffer::reserve(uint64_t bytes, VkDeviceSize& offset) {
+bool CommandBuffer::reserve(uint64_t bytes, uint32_t shards_log2, VkDeviceSize& offset) {
+  if (shards_log2 != 0) page_.used = probe::align_up(page_.used, probe::kShardAlignment);
   if (page_.page.size - page_.used < bytes) {
     active_->close_page(page_);
     page_ = {};
@@ -149,8 +187,9 @@ uint32_t CommandBuffer::choose_shards(uint64_t work) const {
   const bool cpu = device_.gpu().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   const uint32_t most =
       cpu ? std::min(kCpuShardsLog2, options.max_shards_log2) : options.max_shards_log2;
-  if (work == kUnknownWork) return most;
-  return std::min<uint32_t>(most, static_cast<uint32_t>(std::bit_width(work)) / 2);
+  if (work == kUnknownWork) return std::min(kUnknownShardsLog2, most);
+  const auto width = static_cast<uint32_t>(std::bit_width(work));
+  return std::min(most, std::max(width / 2, width - std::min(width, kWorkOfShardLog2)));
 }
 
 uint64_t CommandBuffer::region_word(const Bound& bound) {
@@ -216,6 +255,14 @@ bool CommandBuffer::write_descriptor(VkPipelineBindPoint point, const PipelineLa
   return true;
 }
 
+// Updates of other bytes leave those of the slot alone, if they are of the same layout.
+void CommandBuffer::forget_words(VkPipelineLayout layout, uint32_t end) {
+  if (pushed_word_ == 0) return;
+  const bool apart = end <= pushed_layout_->slot_offset() &&
+                     device_.instrumentation()->layouts.find(layout).get() == pushed_layout_;
+  if (!apart) forget_words();
+}
+
 VkShaderStageFlags CommandBuffer::note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
                                                  uint32_t offset, uint32_t size,
                                                  const void* values) {
@@ -231,6 +278,7 @@ void CommandBuffer::restore_constants(Bound& bound) {
   const Pipeline* pipeline = resolve(bound);
   if (!pipeline || !pipeline->layout || !pipeline->layout->covers_slot()) return;
   constants_.restore(*pipeline->layout, handle_);
+  forget_words();
   attention_ &= ~kLostConstants;
 }
 

@@ -43,6 +43,17 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   return rules;
 }
 
+// Locations between vertex and fragment shaders, less those that built-in variables may need: a
+// position, a point size, and eight distances to clip or cull.
+uint32_t draw_number_locations(const DeviceCreation& creation) {
+  if (creation.options().draw_numbers == DrawNumbers::Never) return 0;
+  constexpr uint32_t kBuiltIns = 4;
+  const VkPhysicalDeviceLimits& limits = creation.gpu().properties.limits;
+  const uint32_t all =
+      std::min(limits.maxVertexOutputComponents, limits.maxFragmentInputComponents) / 4;
+  return all > kBuiltIns ? all - kBuiltIns : 0;
+}
+
 InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   const PhysicalDevice& gpu = creation.gpu();
   const Options& options = creation.options();
@@ -55,10 +66,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.max_shards_log2 = options.max_shards_log2;
   result.count_subgroups = options.count_subgroups;
   result.count_outputs = creation.emulated_queries().counts_shaders();
-  // A processor runs what it branches around, lane by lane, and has few cores that could collide.
-  const bool is_cpu = gpu.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  result.whole_dispatches = options.whole_dispatches == WholeDispatches::Always ||
-                            (options.whole_dispatches == WholeDispatches::Auto && !is_cpu);
+  result.draw_number_locations = draw_number_locations(creation);
   result.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;
   result.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.regions = region_options(gpu);

@@ -11,35 +11,6 @@ constexpr VkDeviceSize kLeastRoom = 1024;
 
 }  // namespace
 
-Segment::~Segment() {
-  for (Block* block = first_.next.load(); block;) delete std::exchange(block, block->next.load());
-}
-
-void Segment::append(const InstrumentationRecord& record) {
-  uint32_t count = last_->count.load(std::memory_order_relaxed);
-  if (count == last_->records.size()) {
-    auto* block = new Block;
-    last_->next.store(block, std::memory_order_release);
-    last_ = block;
-    count = 0;
-  }
-  last_->records[count] = record;
-  last_->count.store(count + 1, std::memory_order_release);
-}
-
-void Segment::keep(const std::shared_ptr<const Program>& program) {
-  // Applications go back and forth between few pipelines: those met last are looked at first.
-  const auto known = std::find(programs_.rbegin(), programs_.rend(), program);
-  if (known == programs_.rend()) programs_.push_back(program);
-}
-
-void Segment::collect(std::vector<InstrumentationRecord>& records) const {
-  for (const Block* block = &first_; block; block = block->next.load(std::memory_order_acquire)) {
-    const uint32_t count = block->count.load(std::memory_order_acquire);
-    records.insert(records.end(), block->records.begin(), block->records.begin() + count);
-  }
-}
-
 Instrumentation::~Instrumentation() {
   for (const RecordPage& page : pages_) record_pool_.release(page);
   for (const WordPage& page : word_pages_) word_pool_.release(page);
@@ -69,7 +40,8 @@ VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
   return VK_SUCCESS;
 }
 
-void Instrumentation::close_page(const OpenPage& page) {
+void Instrumentation::close_page(OpenPage page) {
+  page.used = probe::align_up(page.used, probe::kShardAlignment);
   const std::lock_guard lock(mutex_);
   if (page.page.chunk && page.page.size - page.used >= kLeastRoom) open_pages_.push_back(page);
 }

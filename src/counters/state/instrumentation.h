@@ -7,7 +7,6 @@
 // pool with the object.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -18,37 +17,10 @@
 #include "counters/memory/record_pool.h"
 #include "counters/memory/word_pool.h"
 #include "counters/result/instrumentation_values.h"
-#include "counters/shader/program.h"
+#include "counters/state/segment.h"
 #include "counters/state/submission.h"
 
 namespace tally::counters {
-
-// The records of one begin/end range of one command buffer. One thread appends, any thread reads.
-class Segment {
- public:
-  void append(const InstrumentationRecord& record);
-  // Keeps the program alive as long as the records that point to it.
-  void keep(const std::shared_ptr<const Program>& program);
-  void collect(std::vector<InstrumentationRecord>& records) const;
-
- private:
-  struct Block {
-    std::array<InstrumentationRecord, 64> records;
-    std::atomic<uint32_t> count = 0;
-    std::atomic<Block*> next = nullptr;
-  };
-
- public:
-  Segment() : last_(&first_) {}
-  ~Segment();
-  Segment(const Segment&) = delete;
-  Segment& operator=(const Segment&) = delete;
-
- private:
-  Block first_;
-  Block* last_;
-  std::vector<std::shared_ptr<const Program>> programs_;
-};
 
 class Instrumentation {
  public:
@@ -56,7 +28,7 @@ class Instrumentation {
   struct OpenPage {
     uint32_t index = 0;
     RecordPage page;
-    VkDeviceSize used = 0;
+    VkDeviceSize used = 0;  // when it is handed out, a multiple of probe::kShardAlignment
   };
   struct OpenWords {
     WordPage page;
@@ -76,7 +48,7 @@ class Instrumentation {
   // A page with at least `bytes` left. Hand it back when the recording ends, so that the next goes
   // on in it.
   VkResult open_page(VkDeviceSize bytes, OpenPage& page);
-  void close_page(const OpenPage& page);
+  void close_page(OpenPage page);
   VkResult open_words(OpenWords& words);
   void close_words(const OpenWords& words);
 

@@ -99,11 +99,9 @@ Options parse_options(const Settings& settings) {
   options.max_shards_log2 = options.fixed_shards ? static_cast<uint32_t>(std::bit_width(shards)) - 1
                                                  : probe::kMaxShardsLog2;
   options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
-  options.whole_dispatches =
-      choose<WholeDispatches>(settings, "whole_dispatches", options.whole_dispatches,
-                              {{"auto", WholeDispatches::Auto},
-                               {"always", WholeDispatches::Always},
-                               {"never", WholeDispatches::Never}});
+  options.draw_numbers =
+      choose<DrawNumbers>(settings, "draw_numbers", options.draw_numbers,
+                          {{"auto", DrawNumbers::Auto}, {"never", DrawNumbers::Never}});
   options.validate_spirv = settings.flag("validate_spirv", options.validate_spirv);
   options.emulate_queries = parse_forced_queries(settings);
   options.verify_counts = settings.flag("verify_counts", options.verify_counts);

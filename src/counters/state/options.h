@@ -11,7 +11,7 @@
 namespace tally::counters {
 
 enum class RecordAddress { Auto, PushConstant, Descriptor };
-enum class WholeDispatches { Auto, Always, Never };  // Auto: as is faster on the device
+enum class DrawNumbers { Auto, Never };  // Auto: where a pipeline's shaders can
 
 // Of counters by region, in pixels as powers of two.
 struct RegionSize {
@@ -28,7 +28,7 @@ struct Options {
   uint32_t max_shards_log2 = 0;
   bool fixed_shards = false;  // every record has 2^max_shards_log2 shards
   bool count_subgroups = true;
-  WholeDispatches whole_dispatches = WholeDispatches::Auto;
+  DrawNumbers draw_numbers = DrawNumbers::Auto;
   bool validate_spirv = false;
   bool verify_counts = false;  // then placement is Every
   bool force_emulation = false;

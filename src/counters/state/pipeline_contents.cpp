@@ -87,6 +87,22 @@ void add_library(StatedFacts& stated, const StatedFacts& library) {
   stated.subsets |= added;
 }
 
+bool may_number_draws(const VkGraphicsPipelineCreateInfo& info) {
+  const bool library = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  if (library || subsets(info) != kAllSubsets) return false;
+  if (is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT)) return false;
+  constexpr VkShaderStageFlags kStages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+  VkShaderStageFlags stages = 0;
+  for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) stages |= stage.stage;
+  if ((stages & ~kStages) != 0 || (stages & VK_SHADER_STAGE_VERTEX_BIT) == 0) return false;
+  const VkPipelineVertexInputStateCreateInfo* input = info.pVertexInputState;
+  if (!input) return false;
+  const std::span bindings(input->pVertexBindingDescriptions, input->vertexBindingDescriptionCount);
+  return std::ranges::none_of(bindings, [](const VkVertexInputBindingDescription& binding) {
+    return binding.inputRate == VK_VERTEX_INPUT_RATE_INSTANCE;
+  });
+}
+
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
   if ((subsets(info) & kPreRasterization) == 0 || !info.pRasterizationState) return 0;
   const VkPipelineRasterizationStateCreateInfo& state = *info.pRasterizationState;

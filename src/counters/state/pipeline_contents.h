@@ -36,6 +36,11 @@ StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info);
 // Takes over from a library what is not stated.
 void add_library(StatedFacts& stated, const StatedFacts& library);
 
+// Whether its draws may be given another instance index, which its shaders know of: a whole
+// pipeline without stages between vertices and fragments, and no attributes that go by instance.
+bool may_number_draws(const VkGraphicsPipelineCreateInfo& info);
+inline bool may_number_draws(const VkComputePipelineCreateInfo&) { return false; }
+
 // The vertex stream that is rasterized.
 inline constexpr uint32_t kNoStream = ~0u;
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info);

@@ -110,7 +110,7 @@ class LibraryTwins {
     const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
     for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
     for (size_t slot = 0; slot < kAddressSlots; ++slot) {
-      program.strides[slot] = std::max(program.strides[slot], library.strides[slot]);
+      program.rooms[slot] = std::max(program.rooms[slot], library.rooms[slot]);
     }
   }
 
@@ -164,10 +164,12 @@ class Twin {
     }
     if (sources.empty()) return;
     const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
-    const bool dispatch_base = (pipeline_flags(info_) & VK_PIPELINE_CREATE_DISPATCH_BASE_BIT) != 0;
+    const bool number_draws =
+        state_.instrumenter.options().draw_number_locations != 0 && variant_ == Variant::Blocks &&
+        layout_->path() == AddressPath::PushConstant && may_number_draws(info_);
     stages_.build(state_.instrumenter, sources,
                   {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview(),
-                   has_primitive_ids(sources), dispatch_base, tessellation(sources)});
+                   has_primitive_ids(sources), tessellation(sources), number_draws});
     set_stages(info_, stages_.infos());
   }
 

@@ -46,13 +46,14 @@ VkResult QueryBatches::make_records(const QueryUse& use, std::vector<probe::Quer
   }
   for (const StageProgram& stage : use.program->stages) {
     const bool main = stage.slot == AddressSlot::Main;
-    const uint64_t shard_0 = uint64_t{stage.counters.first_counter} * probe::kCounterBytes;
+    const probe::StageCounters counters = use.program->counters(stage);
+    const uint64_t first = uint64_t{counters.first_counter} * probe::kCounterBytes;
     const VkDeviceAddress slot = main ? use.record.main : use.record.fragment;
     probe::QueryRecord record;
-    record.counters = slot + (shard_0 << use.record.shards_log2);
-    if (use.previous != 0) record.previous = slot + use.previous + shard_0;
+    record.counters = slot + first;
+    if (use.previous != 0) record.previous = slot + use.previous + first;
     record.counter_count = stage.info->plan.counter_count;
-    record.stride = stage.counters.stride;
+    record.stride = counters.stride;
     record.shards_log2 = use.record.shards_log2;
     for (const QueryTarget& target : use.targets) {
       const QueryKind& kind = target.kind();

@@ -154,6 +154,7 @@ uint64_t QueryRecorder::constant(const QuerySource& source, const Active& query)
 }
 
 VkResult QueryRecorder::reserve(uint64_t bytes, VkDeviceAddress& address) {
+  bytes = probe::align_up(bytes, probe::kShardAlignment);
   if (pages_.empty() || pages_.back().size - used_ < bytes) {
     RecordPage page;
     const VkResult result = device_.instrumentation()->records.acquire(bytes, page);

@@ -171,6 +171,7 @@ class QueryRecorder {
   VkResult add_indices(const IndirectCommand& command, probe::QueryIndirect& operation);
   void note_uncounted(const Program& program);
   QueryUse& add_use(const std::shared_ptr<const Program>& program, const Record& record);
+  // Where records with any number of shards may stand.
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
   void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
                     const probe::QueryBatch& header, VkDeviceAddress spans) const;

@@ -9,13 +9,15 @@ namespace tally::counters {
 VkResult QueryRecorder::begin_feedback(const probe::QueryFeedback& description,
                                        FeedbackStart& start) {
   VkDeviceAddress address = 0;
-  const VkResult result = reserve(probe::kRecordAlignment, address);
+  constexpr uint64_t kRoomBytes = probe::QueryFeedback::kStreams * sizeof(uint64_t);
+  constexpr uint64_t kStartBytes = probe::QueryFeedback::kBuffers * sizeof(uint32_t);
+  const VkResult result = reserve(kRoomBytes + kStartBytes, address);
   if (result != VK_SUCCESS) return result;
   const RecordPage& page = pages_.back();
   feedback_ = {description, 0};
   feedback_->span.flags = probe::QueryFeedback::kFirst;
   feedback_->span.room = address;
-  feedback_->span.starts = address + probe::QueryFeedback::kStreams * sizeof(uint64_t);
+  feedback_->span.starts = address + kRoomBytes;
   start = {page.chunk->buffer(), page.offset + (feedback_->span.starts - page.address)};
   begin_interval();
   return open_span();
@@ -30,7 +32,7 @@ void QueryRecorder::end_feedback() {
 VkResult QueryRecorder::open_span() {
   if (!feedback_) return VK_SUCCESS;
   probe::QueryFeedback& span = feedback_->span;
-  const VkResult result = reserve(probe::kRecordAlignment, span.needs);
+  const VkResult result = reserve(probe::QueryFeedback::kStreams * sizeof(uint64_t), span.needs);
   if (result != VK_SUCCESS) return result;
   feedback_->primitives = totals_[static_cast<size_t>(CommandMetric::LastPrimitives)];
   std::ranges::fill(span.rows, 0);

@@ -21,10 +21,6 @@ bool same(const IndexRange& a, const IndexRange& b) {
   return a.buffer == b.buffer && a.offset == b.offset && a.size == b.size;
 }
 
-VkDeviceSize aligned(VkDeviceSize bytes) {
-  return (bytes + probe::kRecordAlignment - 1) / probe::kRecordAlignment * probe::kRecordAlignment;
-}
-
 }  // namespace
 
 VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const DrawFacts& facts) {
@@ -44,8 +40,7 @@ VkResult QueryRecorder::count_indirect(const IndirectCommand& command, const Dra
   if (indirect.targets.empty() && !inherits_) return VK_SUCCESS;
   const VkDeviceSize count_bytes = command.count_buffer != VK_NULL_HANDLE ? sizeof(uint64_t) : 0;
   VkDeviceAddress address = 0;
-  // Records begin at multiples of their alignment, and follow.
-  VkResult result = reserve(aligned(count_bytes + bytes), address);
+  VkResult result = reserve(count_bytes + bytes, address);
   if (result != VK_SUCCESS) return result;
   const RecordPage& page = pages_.back();
   const VkDeviceSize offset = page.offset + (address - page.address);
@@ -86,7 +81,7 @@ VkResult QueryRecorder::add_indices(const IndirectCommand& command,
     operation.indices = known->address;
     return VK_SUCCESS;
   }
-  const VkResult result = reserve(aligned(range.size), operation.indices);
+  const VkResult result = reserve(range.size, operation.indices);
   if (result != VK_SUCCESS) return result;
   const RecordPage& page = pages_.back();
   work_.indices.push_back({range, operation.indices, page.chunk->buffer(),

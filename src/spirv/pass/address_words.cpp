@@ -1,5 +1,6 @@
 #include "spirv/pass/address_words.h"
 
+#include "probe/record.h"
 #include "spirv/pass/push_constant.h"
 
 namespace tally::spirv {
@@ -70,6 +71,13 @@ uint32_t AddressWords::is_set(Code& code, uint32_t address_word) const {
   const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {address_word, 1});
   const uint32_t any = code.emit(Op::OpBitwiseOr, u32_, {low, high});
   return code.emit(Op::OpINotEqual, editor_.type_bool(), {any, editor_.constant_u32(0)});
+}
+
+uint32_t AddressWords::has_numbered_draws(Code& code, uint32_t address_word) const {
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
+  const uint32_t bit =
+      code.emit(Op::OpBitwiseAnd, u32_, {low, editor_.constant_u32(probe::kNumberedDraws)});
+  return code.emit(Op::OpINotEqual, editor_.type_bool(), {bit, editor_.constant_u32(0)});
 }
 
 }  // namespace tally::spirv

@@ -18,6 +18,8 @@ class AddressWords {
   // Two 32-bit words, and whether they are set at all.
   uint32_t load(Code& code, Word word) const;
   uint32_t is_set(Code& code, uint32_t address_word) const;
+  // Whether the high half of the instance index is the number of the draw.
+  uint32_t has_numbered_draws(Code& code, uint32_t address_word) const;
 
  private:
   explicit AddressWords(PassContext& context);

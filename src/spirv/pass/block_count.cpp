@@ -8,8 +8,8 @@
 
 #include "probe/record.h"
 #include "spirv/pass/counting.h"
-#include "spirv/pass/dispatch_counting.h"
 #include "spirv/pass/early_tests.h"
+#include "spirv/pass/instance_index.h"
 #include "spirv/pass/output_counting.h"
 #include "spirv/pass/region_counting.h"
 #include "spirv/pass/tessellation_counting.h"
@@ -18,6 +18,7 @@ namespace tally::spirv {
 namespace {
 
 using spv::Capability;
+using spv::ExecutionModel;
 using spv::Op;
 
 constexpr uint32_t kVersion13 = make_version(1, 3);
@@ -47,28 +48,18 @@ class PlanMaker {
   void make() {
     const bool minimal = options_.placement == Placement::Minimal;
     FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
-    for (const uint32_t segment : placement.counted) {
-      if (!is_whole_dispatch(segment)) add_counter(segment);
-    }
+    for (const uint32_t segment : placement.counted) add_counter(segment);
     if (counts_subgroups_) count_subgroups();
     count_outputs();
-    if (std::ranges::any_of(placement.counted, [&](uint32_t s) { return is_whole_dispatch(s); })) {
-      add_counter(graph_.entry_segment, Counter::What::Dispatches);
-    }
     for (const FlowEquation& equation : placement.derived) derive(equation);
     if (!minimal) add_balances();
     map_blocks();
     plan_.counter_count = static_cast<uint32_t>(counters_.size());
-    plan_.counters_per_shard = probe::stride_for(plan_.counter_count);
   }
 
   CounterPlacement take() { return {std::move(counters_), std::move(plan_)}; }
 
  private:
-  bool is_whole_dispatch(uint32_t segment) const {
-    return segment == graph_.entry_segment && counts_dispatches(options_);
-  }
-
   void add_counter(uint32_t segment, Counter::What what = Counter::What::Executions) {
     values_[segment] = static_cast<uint32_t>(counters_.size());
     Counter& counter = counters_.emplace_back(at(segment, what));
@@ -247,8 +238,10 @@ uint32_t make_never_function(PassContext& context, const AddressWords& words) {
 }
 
 // Where the entry point begins: what is said once in each invocation.
-void insert_begin(PassContext& context, const AddressWords& words, RegionCounting* regions) {
+void insert_begin(PassContext& context, const AddressWords& words, DrawNumber* number,
+                  RegionCounting* regions) {
   Code begin = context.editor.new_code();
+  if (number != nullptr) number->begin(begin);
   if (context.options.drops_overdraw && context.stage.has_helpers) {
     begin.call(context.editor.type_void(), make_never_function(context, words));
   }
@@ -327,6 +320,15 @@ bool has_demotion(const SegmentGraph& graph) {
                              [](const WayOut& way) { return way.kind == WayOut::Kind::Demote; });
 }
 
+Status check_draw_numbers(const BlockCountOptions& options) {
+  if (!options.draw_numbers || options.stage == ExecutionModel::Vertex) return {};
+  if (options.stage != ExecutionModel::Fragment) {
+    return Error{"only vertex and fragment shaders know the number of a draw"};
+  }
+  if (!options.draw_numbers->location) return Error{"nobody tells it the number of the draw"};
+  return {};
+}
+
 Status check_options(const BlockCountOptions& options) {
   if (options.address.kind == AddressSource::Kind::PushConstant &&
       options.address.push_constant_offset % 8 != 0) {
@@ -335,7 +337,12 @@ Status check_options(const BlockCountOptions& options) {
   if (options.regions && options.stage != spv::ExecutionModel::Fragment) {
     return Error{"only fragment shaders are counted by region"};
   }
-  return {};
+  return check_draw_numbers(options);
+}
+
+// Whether nothing is to be done where no block is counted.
+bool only_counts(const BlockCountOptions& options) {
+  return !options.regions && !(options.draw_numbers && options.stage == ExecutionModel::Vertex);
 }
 
 BlockCountResult unchanged(const Module& module, CounterPlan plan) {
@@ -358,7 +365,7 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
     placed =
         place_counters(module, *graph, options, count_subgroups, output_streams(module, options));
   }
-  if (placed.counters.empty() && !options.regions) {
+  if (placed.counters.empty() && only_counts(options)) {
     return unchanged(module, std::move(placed.plan));
   }
 
@@ -377,10 +384,16 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   Liveness liveness(context, builtins);
   const auto words_source = AddressWords::make(context);
   if (!words_source) return words_source.error();
+  std::optional<DrawNumber> number;
+  if (options.draw_numbers) number.emplace(context, builtins, *words_source);
+  if (options.draw_numbers && options.stage == ExecutionModel::Vertex) {
+    if (Status status = hide_draw_number(context, *words_source); !status) return status.error();
+  }
   std::optional<RecordWriter> record;
   std::unique_ptr<CounterCode> blocks;
-  if (options.count_blocks) {
-    record.emplace(context, builtins, *words_source, placed.plan.counters_per_shard);
+  if (!placed.counters.empty()) {
+    record.emplace(context, builtins, *words_source, number ? &*number : nullptr,
+                   placed.plan.counter_count);
     blocks = make_counter_code({context, builtins, liveness, *record}, placed.counters);
   }
   std::optional<RegionCounting> regions;
@@ -388,7 +401,7 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
     regions.emplace(context, builtins, liveness, *words_source);
     if (Status status = regions->plan(); !status) return status.error();
   }
-  insert_begin(context, *words_source, regions ? &*regions : nullptr);
+  insert_begin(context, *words_source, number ? &*number : nullptr, regions ? &*regions : nullptr);
   insert_code(context, placed.counters, blocks.get(), regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];
   if (record && options.tessellation && patches != CounterPlan::kZero) {
@@ -396,9 +409,9 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   }
   auto words = editor.write();
   if (!words) return words.error();
-  std::optional<uint32_t> first_counter;
-  if (record) first_counter = record->first_counter_spec_id();
-  return BlockCountResult{std::move(*words), std::move(placed.plan), first_counter};
+  std::optional<RecordSpecIds> spec_ids;
+  if (record) spec_ids = record->spec_ids();
+  return BlockCountResult{std::move(*words), std::move(placed.plan), spec_ids};
 }
 
 }  // namespace

@@ -51,6 +51,15 @@ struct Tessellation {
   bool points = false;
 };
 
+// Draws whose records stand in a row need no address each: the high half of the instance index says
+// how far from the address word's record that of the draw is (probe/record.h), where the word says
+// so. The application reads the low half.
+struct DrawNumbers {
+  // Where the vertex stage puts the number out and the fragment stage reads it; the vertex stage of
+  // a pipeline in which no other counts: nowhere.
+  std::optional<uint32_t> location;
+};
+
 struct BlockCountOptions {
   spv::ExecutionModel stage = spv::ExecutionModel::GLCompute;
   std::string entry_point = "main";
@@ -71,9 +80,6 @@ struct BlockCountOptions {
   bool count_outputs = false;
   bool trip_counts = true;  // ask a loop's variable how often the loop ran (trip_counts.h)
   bool single_exit = true;  // add the counts up in one place where the entry point has many returns
-  // Workgroups are numbered from 0, as all but vkCmdDispatchBase do: the first invocation of a
-  // dispatch counts for all.
-  bool whole_dispatches = false;
   std::optional<Tessellation> tessellation;
   uint32_t max_tessellation_level = 64;  // maxTessellationGenerationLevel
   // The pipeline may turn the fragment's alpha into coverage: its depth test then cannot be early.
@@ -86,17 +92,24 @@ struct BlockCountOptions {
   // they write to memory, unless the shader may discard (llvmpipe). So it may, in a branch that is
   // never taken.
   bool drops_overdraw = false;
-  bool identity = false;  // parse and write back, change nothing
+  std::optional<DrawNumbers> draw_numbers;  // vertex and fragment stage
+  bool identity = false;                    // parse and write back, change nothing
   // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains
   // something.
   uint32_t spirv_version_limit = 0x00010300;
 };
 
+// SpecIds of the 32-bit constants that say where the counters stand (probe::StageCounters). By
+// default the stage is alone in its record.
+struct RecordSpecIds {
+  uint32_t first_counter = 0;
+  uint32_t stride = 0;
+};
+
 struct BlockCountResult {
   std::vector<uint32_t> words;
   CounterPlan plan;
-  // SpecId of a 32-bit constant, default 0: probe::StageCounters::first_counter.
-  std::optional<uint32_t> first_counter_spec_id;
+  std::optional<RecordSpecIds> record_spec_ids;  // where there are counters
 };
 
 // An error says, for the user, why the module cannot be instrumented; it then runs as it is.

@@ -41,8 +41,7 @@ struct CounterPlan {
     uint32_t block = 0;
   };
 
-  uint32_t counters_per_shard = 0;  // stride of a shard, a multiple of probe::kStrideGranularity
-  uint32_t counter_count = 0;       // counters in use, those of subgroups included
+  uint32_t counter_count = 0;  // those of subgroups included
   uint32_t block_count = 0;
   std::vector<Sum> derived;                 // value counter_count + i
   std::vector<uint32_t> block_values;       // value of each block's executions

@@ -10,7 +10,6 @@ namespace {
 // Blocks 0 -> {1, 2} -> 3: counters on 0 and 2, block 1 = 0 - 2, block 3 = 0, block 4 never runs.
 CounterPlan diamond() {
   CounterPlan plan;
-  plan.counters_per_shard = 16;
   plan.counter_count = 2;
   plan.block_count = 5;
   plan.terms = {{0, false}, {1, true}, {2, false}, {1, false}, {0, false}};

@@ -15,8 +15,7 @@
 namespace tally::spirv {
 
 struct Counter {
-  // Dispatches: the invocations of a whole dispatch at once; the last of all counters.
-  enum class What { Executions, Subgroups, Outputs, Dispatches };
+  enum class What { Executions, Subgroups, Outputs };
   uint32_t segment;  // index into the graph's segments
   What what = What::Executions;
   uint32_t insert_at = 0;         // the instruction before which the code that counts stands
@@ -73,6 +72,7 @@ class SubgroupCode {
   // Whether the lane is the lowest of the ballot.
   uint32_t is_lowest(Code& code, uint32_t ballot, uint32_t live);
   uint32_t any(Code& code, uint32_t condition);
+  uint32_t all_equal(Code& code, uint32_t value);
   uint32_t sum(Code& code, uint32_t value);
   uint32_t minimum(Code& code, uint32_t value);
 

@@ -12,6 +12,9 @@ constexpr uint32_t kSumLimitLog2 = 25;
 // Counters whose sums are held at once, and chosen from: more cost registers, fewer cost atomics.
 constexpr size_t kShared = 16;
 constexpr uint32_t kPacked = 4;  // flags summed at once; 128 lanes fit into a byte
+constexpr auto kSmallPack = 2;   // ... where there are more than so many
+// So many counters are added by one transaction of the memory, a zero more or less costs nothing.
+constexpr size_t kTogether = 2;
 constexpr uint32_t kNever = 0x7fffffff;
 
 }  // namespace
@@ -33,15 +36,15 @@ uint32_t FlushCode::select(Code& code, uint32_t condition, uint32_t yes, uint32_
 void FlushCode::emit(Code& code) {
   code.label(code.new_id());
   const uint32_t address_word = tools_.record.load_address_word(code);
-  code.if_then(tools_.record.is_set(code, address_word), [&] {
-    const uint32_t live = tools_.liveness.is_live(code);
-    load_values(code, live);
-    if (tools_.context.use_subgroups) {
-      add_together(code, address_word, live);
-    } else {
-      add_alone(code, address_word, live);
-    }
-  });
+  const uint32_t is_set = tools_.record.is_set(code, address_word);
+  const uint32_t live = tools_.liveness.is_live(code);
+  load_values(code, live);
+  if (tools_.context.use_subgroups) {
+    rank_lanes(code, address_word, is_set, live);
+    add_together(code, address_word);
+  } else {
+    code.if_then(is_set, [&] { add_alone(code, address_word, live); });
+  }
   code.emit(Op::OpReturn);
 }
 
@@ -66,8 +69,7 @@ void FlushCode::add_alone(Code& code, uint32_t address_word, uint32_t live) {
   }
 }
 
-void FlushCode::add_together(Code& code, uint32_t address_word, uint32_t live) {
-  rank_lanes(code, live);
+void FlushCode::add_together(Code& code, uint32_t address_word) {
   const uint32_t shard = tools_.record.shard_address(code, address_word);
   for (size_t first = 0; first < slots_.size(); first += kShared) {
     std::vector<uint32_t> sums;
@@ -79,21 +81,31 @@ void FlushCode::add_together(Code& code, uint32_t address_word, uint32_t live) {
   }
 }
 
-void FlushCode::rank_lanes(Code& code, uint32_t live) {
+void FlushCode::rank_lanes(Code& code, uint32_t address_word, uint32_t is_set, uint32_t live) {
   const uint32_t ballot = subgroup_.ballot(code, live);
-  lanes_ = subgroup_.bit_count(code, ballot);
+  const uint32_t all = subgroup_.bit_count(code, ballot);
+  lanes_ = all;
   rank_ = subgroup_.bits_below(code, ballot);
-  alone_ = any_too_large(code);
+  alone_ = counts_alone(code, address_word);
   if (alone_ != 0) {
     lanes_ = select(code, alone_, constant(1), lanes_);
     rank_ = select(code, alone_, constant(0), rank_);
   }
+  rank_ = select(code, is_set, rank_, constant(kNever));
   if (live != 0) rank_ = select(code, live, rank_, constant(kNever));
   if (!tools_.context.stage.has_helpers) return;
   // Some drivers run a discarded lane on, as nobody's: it votes in no ballot, though it was no
   // helper.
-  const uint32_t nobody = code.emit(Op::OpIEqual, boolean_, {lanes_, constant(0)});
+  const uint32_t nobody = code.emit(Op::OpIEqual, boolean_, {all, constant(0)});
   rank_ = select(code, nobody, constant(kNever), rank_);
+}
+
+// Whether each lane adds on its own; 0 if that is never so.
+uint32_t FlushCode::counts_alone(Code& code, uint32_t address_word) {
+  const uint32_t too_large = any_too_large(code);
+  const uint32_t mixed = tools_.record.is_mixed(code, address_word);
+  if (too_large == 0 || mixed == 0) return too_large | mixed;
+  return code.emit(Op::OpLogicalOr, boolean_, {too_large, mixed});
 }
 
 // Whether some number of some lane is so large that sums might overflow; 0 if there are no numbers.
@@ -110,11 +122,15 @@ uint32_t FlushCode::any_too_large(Code& code) {
 }
 
 // for (t = rank; t < sums.size(); t += lanes) add(first + t, sums[t]);
+//
+// Lanes that have no part must not come into the loop: with its test at the end, random programs
+// hung on an NVIDIA GPU.
 void FlushCode::add_shared_out(Code& code, uint32_t shard, uint32_t first,
                                std::span<const uint32_t> sums) {
   if (sums.size() == 1) {
     const uint32_t is_first = code.emit(Op::OpIEqual, boolean_, {rank_, constant(0)});
-    code.if_then(is_first, [&] { tools_.record.add(code, shard, constant(first), sums[0]); });
+    code.if_then(is_first,
+                 [&] { tools_.record.add_always(code, shard, constant(first), sums[0]); });
     return;
   }
   const uint32_t before = *code.last_label();
@@ -131,18 +147,32 @@ void FlushCode::add_shared_out(Code& code, uint32_t shard, uint32_t first,
   code.loop_merge(after, next);
   code.branch_if(goes_on, body, after);
   code.label(body);
-  uint32_t value = sums[0];
-  for (uint32_t i = 1; i < count; ++i) {
-    const uint32_t is_it = code.emit(Op::OpIEqual, boolean_, {turn, constant(i)});
-    value = select(code, is_it, sums[i], value);
-  }
-  const uint32_t counter = first == 0 ? turn : code.emit(Op::OpIAdd, u32_, {turn, constant(first)});
-  tools_.record.add(code, shard, counter, value);
+  add_turn(code, shard, first, sums, turn);
   code.branch(next);
   code.label(next);
   code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, lanes_});
   code.branch(header);
   code.label(after);
+}
+
+void FlushCode::add_turn(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums,
+                         uint32_t turn) {
+  const uint32_t value = choose(code, sums, turn);
+  const uint32_t counter = first == 0 ? turn : code.emit(Op::OpIAdd, u32_, {turn, constant(first)});
+  if (sums.size() > kTogether) {
+    tools_.record.add(code, shard, counter, value);
+  } else {
+    tools_.record.add_always(code, shard, counter, value);
+  }
+}
+
+uint32_t FlushCode::choose(Code& code, std::span<const uint32_t> values, uint32_t index) {
+  uint32_t value = values[0];
+  for (uint32_t i = 1; i < values.size(); ++i) {
+    const uint32_t is_it = code.emit(Op::OpIEqual, boolean_, {index, constant(i)});
+    value = select(code, is_it, values[i], value);
+  }
+  return value;
 }
 
 uint32_t FlushCode::sum(Code& code, const PrivateSlot& slot) {
@@ -164,7 +194,7 @@ uint32_t FlushCode::sum_of_lanes(Code& code, const PrivateSlot& slot) {
 }
 
 uint32_t FlushCode::sum_of_flags(Code& code, const PrivateSlot& slot) {
-  if (is_alone_in_its_pack(slot)) {
+  if (is_in_small_pack(slot)) {
     return subgroup_.bit_count(code, subgroup_.ballot(code, flag(code, slot)));
   }
   const uint32_t place = slot.bit % kPacked;
@@ -172,11 +202,11 @@ uint32_t FlushCode::sum_of_flags(Code& code, const PrivateSlot& slot) {
   return code.emit(Op::OpBitFieldUExtract, u32_, {sums, constant(place * 8), constant(8)});
 }
 
-bool FlushCode::is_alone_in_its_pack(const PrivateSlot& slot) const {
+bool FlushCode::is_in_small_pack(const PrivateSlot& slot) const {
   return std::ranges::count_if(slots_, [&](const PrivateSlot& other) {
            return other.kind == Kind::Flag && other.variable == slot.variable &&
                   other.bit / kPacked == slot.bit / kPacked;
-         }) == 1;
+         }) <= kSmallPack;
 }
 
 // Four bits, spread to four bytes, then summed.

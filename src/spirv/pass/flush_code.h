@@ -3,8 +3,10 @@
 // With subgroup operations the lanes that end together first sum each counter up, every lane
 // learning the sums. Then they share the writing: the lane of rank r adds counters r, r + n, r + 2n
 // ... for n lanes, so that a full subgroup does with one atomic instruction, on neighbouring
-// addresses, what one lane would do with many. Where some lane has counted to 2^25 the sum of up to
-// 128 lanes might not fit into 32 bits, and every lane adds what is its own: its rank is 0 among 1.
+// addresses, what one lane would do with many. All before that is straight-line code. Where some
+// lane has counted to 2^25 the sum of up to 128 lanes might not fit into 32 bits, and where lanes
+// belong to different draws they have no sum: then every lane adds what is its own: its rank is 0
+// among 1.
 #pragma once
 
 #include <span>
@@ -45,15 +47,19 @@ class FlushCode {
 
   void load_values(Code& code, uint32_t live);
   void add_alone(Code& code, uint32_t address_word, uint32_t live);
-  void add_together(Code& code, uint32_t address_word, uint32_t live);
-  void rank_lanes(Code& code, uint32_t live);
+  void add_together(Code& code, uint32_t address_word);
+  void rank_lanes(Code& code, uint32_t address_word, uint32_t is_set, uint32_t live);
+  uint32_t counts_alone(Code& code, uint32_t address_word);
   uint32_t any_too_large(Code& code);
   void add_shared_out(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums);
+  void add_turn(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums,
+                uint32_t turn);
+  uint32_t choose(Code& code, std::span<const uint32_t> values, uint32_t index);
   uint32_t sum(Code& code, const PrivateSlot& slot);
   uint32_t sum_of_lanes(Code& code, const PrivateSlot& slot);
   uint32_t sum_of_flags(Code& code, const PrivateSlot& slot);
   uint32_t packed_flags(Code& code, size_t variable, uint32_t first_bit);
-  bool is_alone_in_its_pack(const PrivateSlot& slot) const;
+  bool is_in_small_pack(const PrivateSlot& slot) const;
   uint32_t own(Code& code, const PrivateSlot& slot);
   uint32_t flag(Code& code, const PrivateSlot& slot);
   uint32_t constant(uint32_t value) { return editor_.constant_u32(value); }

@@ -19,8 +19,12 @@ class PhysicalMemory {
   uint32_t advance(Code& code, uint32_t address, uint32_t bytes) const;
 
  private:
+  uint32_t advance_64(Code& code, uint32_t address, uint32_t bytes) const;
+
   Editor& editor_;
-  uint32_t scope_, relaxed_;
+  uint32_t scope_;
+  bool use_int64_;
+  uint32_t relaxed_;
 };
 
 }  // namespace tally::spirv

@@ -6,7 +6,6 @@
 // - All others are 32-bit variables.
 #include <optional>
 
-#include "spirv/pass/dispatch_counting.h"
 #include "spirv/pass/flush_code.h"
 #include "spirv/pass/output_counting.h"
 
@@ -27,15 +26,11 @@ class PrivateCounting : public CounterCode {
         flush_(editor().new_id()) {
     for (const Counter& counter : counters) {
       counters_.push_back(counter);
-      if (counter.what != Counter::What::Dispatches) add_slot(counter);
+      add_slot(counter);
     }
   }
 
   void count(Code& code, uint32_t counter) override {
-    if (counters_[counter].what == Counter::What::Dispatches) {
-      code.call(editor().type_void(), make_dispatch_function(tools_, counter));
-      return;
-    }
     const PrivateSlot& slot = slots_[counter];
     if (slot.kind == PrivateSlot::Kind::EveryInvocation) return;
     if (counters_[counter].what == Counter::What::Outputs) {
@@ -163,7 +158,7 @@ class PrivateCounting : public CounterCode {
   uint32_t u32_, zero_;
   uint32_t flush_;
   uint32_t first_lane_ = 0;         // the function, if it is needed
-  std::vector<PrivateSlot> slots_;  // by counter, but for that of dispatches
+  std::vector<PrivateSlot> slots_;  // by counter
   std::vector<Counter> counters_;
   std::vector<uint32_t> variables_;  // all
   std::optional<OutputCounting> outputs_;

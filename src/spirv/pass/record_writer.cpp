@@ -1,6 +1,7 @@
 #include "spirv/pass/record_writer.h"
 
 #include "probe/record.h"
+#include "spirv/pass/counting.h"
 
 namespace tally::spirv {
 namespace {
@@ -12,32 +13,38 @@ using spv::StorageClass;
 }  // namespace
 
 RecordWriter::RecordWriter(PassContext& context, Builtins& builtins, const AddressWords& words,
-                           uint32_t stride)
+                           DrawNumber* number, uint32_t counters)
     : context_(context),
       editor_(context.editor),
       builtins_(builtins),
       words_(words),
+      number_(number),
       memory_(context),
-      stride_(stride),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)) {
-  make_counters_type();
+  make_counters_type(counters);
   first_counter_ = editor_.new_spec_constant_u32(0);
+  stride_ = editor_.new_spec_constant_u32(probe::shard_stride(counters));
   make_add_function();
 }
 
-// struct { counter c[stride]; }, behind a physical pointer; a counter is one 64-bit word or two
+// struct { counter c[counters]; }, behind a physical pointer; a counter is one 64-bit word or two
 // of 32.
-void RecordWriter::make_counters_type() {
+void RecordWriter::make_counters_type(uint32_t counters) {
   const uint32_t words = context_.use_int64 ? 1 : 2;
   counter_type_ = editor_.type_int(context_.use_int64 ? 64 : 32);
-  const uint32_t array = editor_.new_array(counter_type_, editor_.constant_u32(stride_ * words));
+  const uint32_t array = editor_.new_array(counter_type_, editor_.constant_u32(counters * words));
   editor_.decorate(array, Decoration::ArrayStride, {probe::kCounterBytes / words});
   const uint32_t block = editor_.new_struct({array});
   editor_.decorate(block, Decoration::Block);
   editor_.decorate_member(block, 0, Decoration::Offset, {0});
   counters_pointer_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
+}
+
+uint32_t RecordWriter::load_address_word(Code& code) {
+  const uint32_t word = words_.load(code, AddressWords::Word::Record);
+  return number_ != nullptr ? number_->own_word(code, word) : word;
 }
 
 uint32_t RecordWriter::shard(Code& code, uint32_t shards_log2) {
@@ -58,18 +65,24 @@ uint32_t RecordWriter::shard(Code& code, uint32_t shards_log2) {
   return code.emit(Op::OpBitwiseAnd, u32_, {sum, mask});
 }
 
+uint32_t RecordWriter::is_mixed(Code& code, uint32_t address_word) {
+  if (!context_.options.draw_numbers || !context_.use_subgroups) return 0;
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
+  const uint32_t all_equal = SubgroupCode(editor_).all_equal(code, low);
+  return code.emit(Op::OpLogicalNot, boolean_, {all_equal});
+}
+
 uint32_t RecordWriter::shard_address(Code& code, uint32_t address_word) {
   const auto constant = [&](uint32_t value) { return editor_.constant_u32(value); };
   const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
   const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {address_word, 1});
-  const uint32_t shards_log2 =
-      code.emit(Op::OpBitwiseAnd, u32_, {low, constant(probe::kShardsLog2Mask)});
   const uint32_t record = code.emit(
       Op::OpBitwiseAnd, u32_, {low, constant(~static_cast<uint32_t>(probe::kRecordAlignment - 1))});
-  uint32_t counters = code.emit(Op::OpShiftLeftLogical, u32_, {first_counter_.id, shards_log2});
+  uint32_t counters = first_counter_.id;
   if (context_.options.max_shards_log2 != 0) {
-    const uint32_t earlier =
-        code.emit(Op::OpIMul, u32_, {shard(code, shards_log2), constant(stride_)});
+    const uint32_t shards_log2 =
+        code.emit(Op::OpBitwiseAnd, u32_, {low, constant(probe::kShardsLog2Mask)});
+    const uint32_t earlier = code.emit(Op::OpIMul, u32_, {shard(code, shards_log2), stride_.id});
     counters = code.emit(Op::OpIAdd, u32_, {counters, earlier});
   }
   const uint32_t bytes = code.emit(Op::OpShiftLeftLogical, u32_, {counters, constant(3)});
@@ -81,18 +94,13 @@ void RecordWriter::add(Code& code, uint32_t shard_address, uint32_t counter, uin
   code.call(editor_.type_void(), add_function_, {shard_address, counter, value});
 }
 
-void RecordWriter::add_wide(Code& code, uint32_t shard_address, uint32_t counter, uint32_t low,
-                            uint32_t high) {
+void RecordWriter::add_always(Code& code, uint32_t shard_address, uint32_t counter,
+                              uint32_t value) {
   const uint32_t pointer = code.emit(Op::OpBitcast, counters_pointer_type_, {shard_address});
-  const uint32_t index = editor_.constant_u32(counter);
   if (context_.use_int64) {
-    const uint32_t words = code.emit(Op::OpCompositeConstruct, uvec2_, {low, high});
-    const uint32_t wide = code.emit(Op::OpBitcast, counter_type_, {words});
-    memory_.add(code, counter_type_, counter_pointer(code, pointer, index), wide);
+    emit_add_64(code, pointer, counter, code.emit(Op::OpUConvert, counter_type_, {value}));
   } else {
-    emit_add_32(code, pointer, index, low);
-    memory_.add(code, u32_, counter_pointer(code, pointer, editor_.constant_u32(2 * counter + 1)),
-                high);
+    emit_add_32(code, pointer, counter, value);
   }
 }
 
@@ -110,14 +118,7 @@ void RecordWriter::make_add_function() {
   const uint32_t value = code.emit(Op::OpFunctionParameter, u32_, {});
   code.label(code.new_id());
   const uint32_t needed = code.emit(Op::OpINotEqual, boolean_, {value, editor_.constant_u32(0)});
-  code.if_then(needed, [&] {
-    const uint32_t pointer = code.emit(Op::OpBitcast, counters_pointer_type_, {shard});
-    if (context_.use_int64) {
-      emit_add_64(code, pointer, counter, value);
-    } else {
-      emit_add_32(code, pointer, counter, value);
-    }
-  });
+  code.if_then(needed, [&] { add_always(code, shard, counter, value); });
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
   context_.add_function(code);
@@ -129,23 +130,22 @@ uint32_t RecordWriter::counter_pointer(Code& code, uint32_t pointer, uint32_t in
 }
 
 void RecordWriter::emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
-  const uint32_t target = counter_pointer(code, pointer, counter);
-  const uint32_t wide = code.emit(Op::OpUConvert, counter_type_, {value});
-  memory_.add(code, counter_type_, target, wide);
+  memory_.add(code, counter_type_, counter_pointer(code, pointer, counter), value);
+}
+
+uint32_t RecordWriter::high_word(Code& code, uint32_t pointer, uint32_t counter) {
+  const uint32_t one = editor_.constant_u32(1);
+  const uint32_t low = code.emit(Op::OpShiftLeftLogical, u32_, {counter, one});
+  return counter_pointer(code, pointer, code.emit(Op::OpBitwiseOr, u32_, {low, one}));
 }
 
 void RecordWriter::emit_add_32(Code& code, uint32_t pointer, uint32_t counter, uint32_t value) {
   const uint32_t one = editor_.constant_u32(1);
   const uint32_t low_index = code.emit(Op::OpShiftLeftLogical, u32_, {counter, one});
-  const uint32_t low = counter_pointer(code, pointer, low_index);
-  const uint32_t old = memory_.add(code, u32_, low, value);
+  const uint32_t old = memory_.add(code, u32_, counter_pointer(code, pointer, low_index), value);
   const uint32_t sum = code.emit(Op::OpIAdd, u32_, {old, value});
   const uint32_t overflows = code.emit(Op::OpULessThan, boolean_, {sum, old});
-  code.if_then(overflows, [&] {
-    const uint32_t high_index = code.emit(Op::OpBitwiseOr, u32_, {low_index, one});
-    const uint32_t high = counter_pointer(code, pointer, high_index);
-    memory_.add(code, u32_, high, one);
-  });
+  code.if_then(overflows, [&] { memory_.add(code, u32_, high_word(code, pointer, counter), one); });
 }
 
 }  // namespace tally::spirv

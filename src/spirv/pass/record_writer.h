@@ -8,49 +8,54 @@
 #include "spirv/pass/address_words.h"
 #include "spirv/pass/builtins.h"
 #include "spirv/pass/context.h"
+#include "spirv/pass/draw_number.h"
 #include "spirv/pass/physical_memory.h"
 
 namespace tally::spirv {
 
 class RecordWriter {
  public:
-  // `stride`: CounterPlan::counters_per_shard.
+  // `number`: null if draws have none. `counters`: CounterPlan::counter_count.
   RecordWriter(PassContext& context, Builtins& builtins, const AddressWords& words,
-               uint32_t stride);
+               DrawNumber* number, uint32_t counters);
 
-  // The address word, two 32-bit words, and whether it is set at all.
-  uint32_t load_address_word(Code& code) { return words_.load(code, AddressWords::Word::Record); }
+  // The address word of the draw's own record, two 32-bit words, and whether it is set at all.
+  uint32_t load_address_word(Code& code);
   uint32_t is_set(Code& code, uint32_t address_word) { return words_.is_set(code, address_word); }
+  // Whether the lanes of a subgroup belong to different draws, each with its record; 0 where they
+  // never do.
+  uint32_t is_mixed(Code& code, uint32_t address_word);
   // The address of this stage's counters in the shard that the invocation adds to.
   uint32_t shard_address(Code& code, uint32_t address_word);
   // Adds a 32-bit value, if it is not 0, to a counter.
   void add(Code& code, uint32_t shard_address, uint32_t counter, uint32_t value);
+  // Adds a value whatever it is.
+  void add_always(Code& code, uint32_t shard_address, uint32_t counter, uint32_t value);
 
-  // Adds two 32-bit words, in one invocation of few.
-  void add_wide(Code& code, uint32_t shard_address, uint32_t counter, uint32_t low, uint32_t high);
-
-  uint32_t first_counter_spec_id() const { return first_counter_.spec_id; }
+  RecordSpecIds spec_ids() const { return {first_counter_.spec_id, stride_.spec_id}; }
 
  private:
-  void make_counters_type();
+  void make_counters_type(uint32_t counters);
   void make_add_function();
   // One of the words of a shard.
   uint32_t counter_pointer(Code& code, uint32_t pointer, uint32_t index);
+  // `value` is one 64-bit word.
   void emit_add_64(Code& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void emit_add_32(Code& code, uint32_t pointer, uint32_t counter, uint32_t value);
+  uint32_t high_word(Code& code, uint32_t pointer, uint32_t counter);
   uint32_t shard(Code& code, uint32_t shards_log2);
 
   PassContext& context_;
   Editor& editor_;
   Builtins& builtins_;
   const AddressWords& words_;
+  DrawNumber* number_;
   PhysicalMemory memory_;
-  uint32_t stride_;
   uint32_t boolean_, u32_, uvec2_;
   uint32_t counter_type_ = 0;           // what an atomic adds to
   uint32_t counters_pointer_type_ = 0;  // to a shard
   uint32_t add_function_ = 0;
-  Editor::SpecConstant first_counter_{};
+  Editor::SpecConstant first_counter_{}, stride_{};
 };
 
 }  // namespace tally::spirv

@@ -39,6 +39,11 @@ uint32_t SubgroupCode::any(Code& code, uint32_t condition) {
   return code.emit(Op::OpGroupNonUniformAny, boolean_, {scope_, condition});
 }
 
+uint32_t SubgroupCode::all_equal(Code& code, uint32_t value) {
+  editor_.add_capability(spv::Capability::GroupNonUniformVote);
+  return code.emit(Op::OpGroupNonUniformAllEqual, boolean_, {scope_, value});
+}
+
 uint32_t SubgroupCode::sum(Code& code, uint32_t value) {
   editor_.add_capability(spv::Capability::GroupNonUniformArithmetic);
   return code.emit(Op::OpGroupNonUniformIAdd, u32_, {scope_, word(GroupOperation::Reduce), value});

@@ -28,6 +28,13 @@ class SubgroupCounting : public CounterCode {
  private:
   Editor& editor() const { return tools_.context.editor; }
 
+  // Whether the lane adds: every live one where draws are mixed.
+  uint32_t own_or(Code& code, uint32_t mixed, uint32_t live, uint32_t is_lowest) {
+    const uint32_t boolean = editor().type_bool();
+    const uint32_t own = live == 0 ? mixed : code.emit(Op::OpLogicalAnd, boolean, {mixed, live});
+    return code.emit(Op::OpLogicalOr, boolean, {own, is_lowest});
+  }
+
   // void count(uint counter)
   void make_function(uint32_t function, bool of_subgroups) {
     const uint32_t none = editor().type_void();
@@ -42,9 +49,15 @@ class SubgroupCounting : public CounterCode {
     code.if_then(tools_.record.is_set(code, address), [&] {
       const uint32_t live = tools_.liveness.is_live(code);
       const uint32_t ballot = subgroup_.ballot(code, live);
-      const uint32_t lanes =
-          of_subgroups ? editor().constant_u32(1) : subgroup_.bit_count(code, ballot);
-      code.if_then(subgroup_.is_lowest(code, ballot, live), [&] {
+      uint32_t lanes = editor().constant_u32(1);
+      uint32_t adds = subgroup_.is_lowest(code, ballot, live);
+      if (!of_subgroups) {
+        const uint32_t all = subgroup_.bit_count(code, ballot);
+        const uint32_t mixed = tools_.record.is_mixed(code, address);
+        lanes = mixed == 0 ? all : code.emit(Op::OpSelect, u32, {mixed, lanes, all});
+        if (mixed != 0) adds = own_or(code, mixed, live, adds);
+      }
+      code.if_then(adds, [&] {
         tools_.record.add(code, tools_.record.shard_address(code, address), counter, lanes);
       });
     });

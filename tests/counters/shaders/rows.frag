@@ -1,0 +1,10 @@
+#version 450
+// The number's bytes. Odd ones take another way.
+layout(location = 1) flat in uint number;
+layout(location = 0) out vec4 color;
+
+void main() {
+  uvec4 bytes = uvec4(number, number >> 8, number >> 16, number >> 24) & 255u;
+  if ((number & 1u) != 0u) bytes = bytes.yzwx;
+  color = vec4(bytes) / 255.0;
+}
