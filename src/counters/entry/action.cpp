@@ -137,18 +137,19 @@ struct Action;
 template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename... Arguments>
 struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
   static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
-    const CommandBuffer* cached = find_cached_command_buffer(commands);
+    CommandBuffer* const cached = find_cached_command_buffer(commands);
     if (cached && cached->idle()) [[likely]] {
       (cached->next().*kNext)(commands, arguments...);
       return;
     }
-    act(commands, arguments...);
+    act(commands, cached, arguments...);
   }
 
  private:
   // Apart, so that what it needs costs the idle command nothing.
-  [[gnu::noinline]] static void act(VkCommandBuffer commands, Arguments... arguments) {
-    CommandBuffer* state = find_command_buffer(commands);
+  [[gnu::noinline]] static void act(VkCommandBuffer commands, CommandBuffer* cached,
+                                    Arguments... arguments) {
+    CommandBuffer* const state = cached ? cached : find_uncached_command_buffer(commands);
     if (!state || state->idle()) {
       (next_of(commands, state).*kNext)(commands, arguments...);
       return;

@@ -6,6 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,9 @@ class Device;
 // How much a command may do, in vertices or workgroups: decides over how many shards its counters
 // are spread.
 inline constexpr uint64_t kUnknownWork = ~uint64_t{0};
+
+// How many shards (log2) a record has, by the width in bits of the work that adds to it.
+using ShardTable = std::array<uint8_t, std::numeric_limits<uint64_t>::digits + 1>;
 
 class CommandBuffer {
  public:
@@ -129,15 +133,11 @@ class CommandBuffer {
   }
   // The same before a direct draw of so many instances. Answers which shall be the first one: where
   // its shaders count may be in the high half.
-  uint32_t prepare_draw(uint64_t vertices, uint32_t instances, uint32_t first_instance) noexcept {
-    DrawInstances draw{first_instance, instances};
-    prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
-    return first_instance | draw.number << probe::kDrawNumberShift;
-  }
+  uint32_t prepare_draw(uint64_t vertices, uint32_t instances, uint32_t first_instance) noexcept;
   // Between that and the next action: records it, once or with either pipeline.
   template <typename Action>
   void record_variants(VkPipelineBindPoint point, const Action& action) {
-    if (!queries_ || !runs_twice(point)) return action();
+    if ((attention_ & kQueries) == 0 || !runs_twice(point)) return action();
     Bound& bound = *bound_at(point);
     if (!begin_variant(true)) return action();
     action();
@@ -170,21 +170,46 @@ class CommandBuffer {
   };
   static constexpr size_t kPoints = 3;
 
+  // Draws in a row whose records differ in nothing but their place.
+  struct DrawRun {
+    const Program* program = nullptr;  // null: there are none
+    uint64_t bytes = 0;                // of each record
+  };
+
   struct Bound {
     VkPipeline handle = VK_NULL_HANDLE;
     std::shared_ptr<Pipeline> pipeline;  // looked up only when needed
     Variant variant = Variant::Plain;    // which one of it is bound
     uint32_t actions = 0;                // recorded since it was bound
+    DrawRun run;                         // ... the last of them, where draws are numbered
   };
 
   struct DrawInstances {
     uint32_t first = 0, count = 0;
     uint32_t number = 0;  // where its record stands, from what was pushed last
   };
+  // Whether the instances leave the number its half of the index.
+  static bool fits_number(const DrawInstances& draw) {
+    return uint64_t{draw.first} + draw.count <= uint64_t{1} << probe::kDrawNumberShift;
+  }
 
-  static size_t point_index(VkPipelineBindPoint point);
+  static constexpr size_t point_index(VkPipelineBindPoint point) {
+    switch (point) {
+      case VK_PIPELINE_BIND_POINT_GRAPHICS:
+        return 0;
+      case VK_PIPELINE_BIND_POINT_COMPUTE:
+        return 1;
+      case VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR:
+        return 2;
+      default:
+        return kPoints;
+    }
+  }
   static VkPipelineBindPoint point_at(size_t index);
-  Bound* bound_at(VkPipelineBindPoint point);
+  Bound* bound_at(VkPipelineBindPoint point) {
+    const size_t index = point_index(point);
+    return index < kPoints ? &bound_[index] : nullptr;
+  }
   Pipeline* resolve(Bound& bound);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   void bind(VkPipelineBindPoint point, Bound& bound, Variant variant);
@@ -195,9 +220,11 @@ class CommandBuffer {
   // `draw`: of a direct one.
   void prepare(VkPipelineBindPoint point, uint64_t work, DrawInstances* draw) noexcept;
   void record_action(VkPipelineBindPoint point, Bound& bound, uint64_t work, DrawInstances* draw);
+  bool repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw);
   bool may_number(const Program& program, const DrawInstances& draw) const;
   void note_words(const Bound& bound, uint64_t word);
   bool write_number(const Bound& bound, uint64_t word, DrawInstances& draw);
+  bool find_number(uint64_t word, DrawInstances& draw) const;
   void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void update_query_attention();
   DrawFacts graphics_facts();
@@ -224,6 +251,7 @@ class CommandBuffer {
   Device& device_;
   const DeviceTable& next_;
   Kind kind_;
+  const ShardTable shards_;
   VkResult error_ = VK_SUCCESS;
   uint32_t attention_ = 0;
   bool transform_feedback_ = false;

@@ -9,20 +9,27 @@
 namespace tally::counters {
 namespace {
 
-// Shards on a processor with few cores: more would only cost memory.
-constexpr uint32_t kCpuShardsLog2 = 2;
-// Where only the GPU knows how much work there is.
-constexpr uint32_t kUnknownShardsLog2 = 6;
 // What a draw of few vertices may do in fragments, where few draws were recorded with the pipeline:
 // it may fill the screen. Of many draws in a row each is small.
 constexpr uint64_t kFirstWork = 64;
 constexpr uint64_t kFirstIndirectWork = 4096;
 // A subgroup of vertices adds once, and there is little else to contend with.
 constexpr uint64_t kVerticesOfWork = 64;
-// Of much work so many units, as a power of two, have a shard.
-constexpr uint32_t kWorkOfShardLog2 = 5;
+
+uint64_t numbered_word(VkDeviceAddress record, uint32_t shards_log2) {
+  return probe::address_word(record, shards_log2) | probe::kNumberedDraws;
+}
 
 }  // namespace
+
+uint32_t CommandBuffer::prepare_draw(uint64_t vertices, uint32_t instances,
+                                     uint32_t first_instance) noexcept {
+  DrawInstances draw{first_instance, instances};
+  if (!repeat_draw(*bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS), vertices, draw)) {
+    prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
+  }
+  return first_instance | draw.number << probe::kDrawNumberShift;
+}
 
 void CommandBuffer::prepare(VkPipelineBindPoint point, uint64_t work,
                             DrawInstances* draw) noexcept {
@@ -73,13 +80,16 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
   const VkDeviceAddress address = page_.page.address + offset;
   const uint64_t word = probe::address_word(address, shards);
   const auto write = [&] {
-    if (draw && may_number(program, *draw)) return write_number(bound, word, *draw);
+    if (draw && may_number(program, *draw)) {
+      return write_number(bound, numbered_word(address, shards), *draw);
+    }
     return write_words(point, bound, word, probe::address_word(address + main_bytes, shards));
   };
   if (!reserved || !write()) {
     run_uncounted(point, bound);
     return;
   }
+  if (draw && may_number(program, *draw)) bound.run = {&program, bytes};
   if (kept_program_ != &program) {
     segment_->keep(shared_program);
     kept_program_ = &program;
@@ -91,22 +101,43 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
   }
 }
 
-// Whether the draw's shaders may find its record by the draw's number.
-bool CommandBuffer::may_number(const Program& program, const DrawInstances& draw) const {
-  constexpr uint64_t kMost = uint64_t{1} << probe::kDrawNumberShift;
-  return program.numbers_draws && (attention_ & (kQueries | kQueryCommands | kRegions)) == 0 &&
-         uint64_t{draw.first} + draw.count <= kMost;
+// Most draws are like the one before, and their record stands behind that one's.
+bool CommandBuffer::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw) {
+  const DrawRun& run = bound.run;
+  if (!run.program || (attention_ & ~kStaleWord) != kActive) return false;
+  const InstrumentationRecord& next = segment_->next();
+  if (next.program != run.program || next.offset * probe::kRecordAlignment != page_.used ||
+      page_.page.size - page_.used < run.bytes || !fits_number(draw) ||
+      choose_shards(guess_draw(bound, vertices)) != next.shards_log2 ||
+      !find_number(numbered_word(page_.page.address + page_.used, next.shards_log2), draw) ||
+      !active_->take_index(next.result_index)) {
+    draw.number = 0;
+    return false;
+  }
+  segment_->append_next();
+  page_.used += run.bytes;
+  ++bound.actions;
+  return true;
 }
 
-// Most records follow that of the draw before: a number is enough, and nothing is pushed.
-bool CommandBuffer::write_number(const Bound& bound, uint64_t word, DrawInstances& draw) {
+// Whether the draw's shaders may find its record by the draw's number.
+bool CommandBuffer::may_number(const Program& program, const DrawInstances& draw) const {
+  return program.numbers_draws && (attention_ & (kQueries | kQueryCommands | kRegions)) == 0 &&
+         fits_number(draw);
+}
+
+// From the address that was pushed last.
+bool CommandBuffer::find_number(uint64_t word, DrawInstances& draw) const {
   constexpr uint64_t kFarthest = probe::kMaxDrawNumber * probe::kRecordAlignment;
-  word |= probe::kNumberedDraws;
   const uint64_t distance = word - pushed_word_;
-  if (distance <= kFarthest && distance % probe::kRecordAlignment == 0) {
-    draw.number = static_cast<uint32_t>(distance / probe::kRecordAlignment);
-    return true;
-  }
+  if (distance > kFarthest || distance % probe::kRecordAlignment != 0) return false;
+  draw.number = static_cast<uint32_t>(distance / probe::kRecordAlignment);
+  return true;
+}
+
+// Where a number is enough nothing is pushed.
+bool CommandBuffer::write_number(const Bound& bound, uint64_t word, DrawInstances& draw) {
+  if (find_number(word, draw)) return true;
   const bool written = write_words(VK_PIPELINE_BIND_POINT_GRAPHICS, bound, word, 0);
   note_words(bound, word);
   return written;
@@ -177,20 +208,10 @@ uint64_t CommandBuffer::guess_draw(const Bound& bound, uint64_t vertices) {
   const bool known = vertices != kUnknownWork;
   const uint64_t fragments =
       (known ? kFirstWork : kFirstIndirectWork) >> std::bit_width(bound.actions);
-  return std::max({known ? vertices / kVerticesOfWork : 0, fragments, uint64_t{1}});
+  return (known ? vertices / kVerticesOfWork : 0) | fragments | 1;
 }
 
-// Little work meets little contention, and small records are quicker to zero and to read.
-uint32_t CommandBuffer::choose_shards(uint64_t work) const {
-  const Options& options = device_.instance().options();
-  if (options.fixed_shards) return options.max_shards_log2;
-  const bool cpu = device_.gpu().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  const uint32_t most =
-      cpu ? std::min(kCpuShardsLog2, options.max_shards_log2) : options.max_shards_log2;
-  if (work == kUnknownWork) return std::min(kUnknownShardsLog2, most);
-  const auto width = static_cast<uint32_t>(std::bit_width(work));
-  return std::min(most, std::max(width / 2, width - std::min(width, kWorkOfShardLog2)));
-}
+uint32_t CommandBuffer::choose_shards(uint64_t work) const { return shards_[std::bit_width(work)]; }
 
 uint64_t CommandBuffer::region_word(const Bound& bound) {
   uint64_t word = 0;

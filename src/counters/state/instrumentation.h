@@ -43,6 +43,10 @@ class Instrumentation {
 
   // One for each action command recorded while the object is active.
   uint32_t take_index() { return next_index_.fetch_add(1, std::memory_order_relaxed); }
+  // Takes this index, if it is the next one.
+  bool take_index(uint32_t index) {
+    return next_index_.compare_exchange_strong(index, index + 1, std::memory_order_relaxed);
+  }
 
   Segment& add_segment();
   // A page with at least `bytes` left. Hand it back when the recording ends, so that the next goes

@@ -16,15 +16,7 @@ InstrumentationRecord Segment::Run::at(uint32_t index) const {
   return record;
 }
 
-bool Segment::Run::extend(const InstrumentationRecord& record) {
-  const uint32_t length = count.load(std::memory_order_relaxed);
-  if (length == 1) distance = record.offset - first.offset;
-  if (record != at(length)) return false;
-  count.store(length + 1, std::memory_order_release);
-  return true;
-}
-
-Segment::Run& Segment::next_run() {
+Segment::Run& Segment::new_run() {
   if (used_ == last_->runs.size()) {
     auto* block = new Block;
     last_->next.store(block, std::memory_order_release);
@@ -35,10 +27,19 @@ Segment::Run& Segment::next_run() {
 }
 
 void Segment::append(const InstrumentationRecord& record) {
-  if (used_ != 0 && last_->runs[used_ - 1].extend(record)) return;
-  Run& run = next_run();
-  run.first = record;
-  run.count.store(1, std::memory_order_release);
+  if (record == next_) return append_next();
+  if (last_run_ && !next_.program) {  // the second says at what distance others follow
+    last_run_->distance = record.offset - last_run_->first.offset;
+    if (record == last_run_->at(1)) {
+      last_run_->grow();
+      next_ = last_run_->at(2);
+      return;
+    }
+  }
+  last_run_ = &new_run();
+  last_run_->first = record;
+  last_run_->grow();
+  next_ = {};
 }
 
 void Segment::keep(const std::shared_ptr<const Program>& program) {

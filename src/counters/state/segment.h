@@ -23,6 +23,13 @@ class Segment {
   Segment& operator=(const Segment&) = delete;
 
   void append(const InstrumentationRecord& record);
+  // What extends the last run, when that has a program; the caller may append it so.
+  const InstrumentationRecord& next() const { return next_; }
+  void append_next() {
+    next_.result_index += 1;
+    next_.offset += last_run_->distance;
+    last_run_->grow();
+  }
   // Keeps the program alive as long as the records that point to it.
   void keep(const std::shared_ptr<const Program>& program);
   void collect(std::vector<InstrumentationRecord>& records) const;
@@ -36,18 +43,23 @@ class Segment {
     std::atomic<uint32_t> count = 0;  // 0: not there yet
 
     InstrumentationRecord at(uint32_t index) const;
-    bool extend(const InstrumentationRecord& record);
+    void grow() {
+      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
   };
   struct Block {
     std::array<Run, 32> runs;
     std::atomic<Block*> next = nullptr;
   };
 
-  Run& next_run();
+  Run& new_run();
 
   Block first_;
-  Block* last_ = &first_;  // this and what follows: of the thread that appends
-  size_t used_ = 0;        // runs in the last block
+  // This and what follows: of the thread that appends.
+  Block* last_ = &first_;
+  size_t used_ = 0;  // runs in the last block
+  Run* last_run_ = nullptr;
+  InstrumentationRecord next_;  // what extends the last run; no program: not known yet
   std::vector<std::shared_ptr<const Program>> programs_;
 };
 

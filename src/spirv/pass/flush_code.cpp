@@ -85,7 +85,8 @@ void FlushCode::rank_lanes(Code& code, uint32_t address_word, uint32_t is_set, u
   const uint32_t ballot = subgroup_.ballot(code, live);
   const uint32_t all = subgroup_.bit_count(code, ballot);
   lanes_ = all;
-  rank_ = subgroup_.bits_below(code, ballot);
+  below_ = subgroup_.bits_below(code, ballot);
+  rank_ = below_;
   alone_ = counts_alone(code, address_word);
   if (alone_ != 0) {
     lanes_ = select(code, alone_, constant(1), lanes_);
@@ -185,6 +186,8 @@ uint32_t FlushCode::sum_of_lanes(Code& code, const PrivateSlot& slot) {
   switch (slot.kind) {
     case Kind::EveryInvocation:
       return lanes_;
+    case Kind::EverySubgroup:
+      return constant(1);
     case Kind::Flag:
       return sum_of_flags(code, slot);
     case Kind::Number:
@@ -235,6 +238,9 @@ uint32_t FlushCode::own(Code& code, const PrivateSlot& slot) {
   switch (slot.kind) {
     case Kind::EveryInvocation:
       return constant(1);
+    case Kind::EverySubgroup:
+      return select(code, code.emit(Op::OpIEqual, boolean_, {below_, constant(0)}), constant(1),
+                    constant(0));
     case Kind::Flag:
       return code.emit(Op::OpBitFieldUExtract, u32_,
                        {values_[slot.variable], constant(slot.bit), constant(1)});

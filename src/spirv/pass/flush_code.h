@@ -20,6 +20,7 @@ namespace tally::spirv {
 struct PrivateSlot {
   enum class Kind {
     EveryInvocation,  // nowhere: it is 1
+    EverySubgroup,    // nowhere: it is 1 in the lowest lane of those that end together
     Flag,             // a bit of a variable
     Number,           // a variable
   };
@@ -75,6 +76,7 @@ class FlushCode {
   std::vector<PackedFlags> packed_;
   uint32_t lanes_ = 0;  // how many lanes share the work
   uint32_t rank_ = 0;   // of this one among them; kNever if it has no part
+  uint32_t below_ = 0;  // how many lanes that count are below this one
   uint32_t alone_ = 0;  // whether each lane adds on its own; 0 if that is never so
 };
 

@@ -1,7 +1,8 @@
 // Counting::Private: an invocation counts in variables of its own, which drivers keep in registers,
 // and adds them to memory once, before it ends (flush_code.h).
 //
-// - The entry point's first segment needs no variable: it runs once in each invocation.
+// - The entry point's first segment needs no variable: it runs once in each invocation, and where
+//   it is the only one, once in each subgroup that ends.
 // - A segment that runs at most once is one bit of a word of 32.
 // - All others are 32-bit variables.
 #include <optional>
@@ -32,7 +33,10 @@ class PrivateCounting : public CounterCode {
 
   void count(Code& code, uint32_t counter) override {
     const PrivateSlot& slot = slots_[counter];
-    if (slot.kind == PrivateSlot::Kind::EveryInvocation) return;
+    if (slot.kind == PrivateSlot::Kind::EveryInvocation ||
+        slot.kind == PrivateSlot::Kind::EverySubgroup) {
+      return;
+    }
     if (counters_[counter].what == Counter::What::Outputs) {
       if (counter == first_output_) outputs_->begin(code);
       return;
@@ -41,8 +45,7 @@ class PrivateCounting : public CounterCode {
     const uint32_t old = code.load(u32_, variable);
     uint32_t value = 0;
     if (slot.kind == PrivateSlot::Kind::Flag) {
-      const uint32_t bit = editor().constant_u32(1u << slot.bit);
-      value = code.emit(Op::OpBitwiseOr, u32_, {old, bit});
+      value = code.emit(Op::OpBitwiseOr, u32_, {old, flag(code, counters_[counter], slot.bit)});
     } else {
       value = code.emit(Op::OpIAdd, u32_, {old, executions(code, counters_[counter])});
     }
@@ -77,11 +80,15 @@ class PrivateCounting : public CounterCode {
 
   void add_slot(const Counter& counter) {
     const SegmentGraph& graph = tools_.context.graph;
-    const bool of_blocks = counter.what == Counter::What::Executions;
+    const bool of_outputs = counter.what == Counter::What::Outputs;
+    const bool of_subgroups = counter.what == Counter::What::Subgroups;
+    const bool always = counter.segment == graph.entry_segment && !of_outputs;
     PrivateSlot slot;
-    if (counter.segment == graph.entry_segment && of_blocks && !may_flush_twice()) {
+    if (always && !of_subgroups && !may_flush_twice()) {
       slot.kind = PrivateSlot::Kind::EveryInvocation;
-    } else if (graph.segments[counter.segment].once && of_blocks) {
+    } else if (always && of_subgroups && ends_as_it_begins()) {
+      slot.kind = PrivateSlot::Kind::EverySubgroup;
+    } else if (graph.segments[counter.segment].once && !of_outputs) {
       slot.kind = PrivateSlot::Kind::Flag;
       slot.bit = flags_++ % kFlagsPerWord;
       if (slot.bit == 0) flag_word_ = new_variable();
@@ -106,12 +113,24 @@ class PrivateCounting : public CounterCode {
     return false;
   }
 
+  // Whether the lanes that end together are those that began together.
+  bool ends_as_it_begins() const {
+    const SegmentGraph& graph = tools_.context.graph;
+    return graph.segments.size() == 1 && graph.ways_out.size() == 1 && !may_flush_twice();
+  }
+
   size_t new_variable() {
     const uint32_t variable = editor().new_global_variable(
         editor().type_pointer(StorageClass::Private, u32_), StorageClass::Private, zero_);
     editor().add_to_interface(tools_.context.entry, variable);
     variables_.push_back(variable);
     return variables_.size() - 1;
+  }
+
+  // The bit, if it is to be set.
+  uint32_t flag(Code& code, const Counter& counter, uint32_t bit) {
+    if (counter.what != Counter::What::Subgroups) return editor().constant_u32(1u << bit);
+    return code.emit(Op::OpShiftLeftLogical, u32_, {is_first(code), editor().constant_u32(bit)});
   }
 
   // What a variable is increased by.
