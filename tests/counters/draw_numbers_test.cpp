@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <thread>
 
 #include "base_instance.vert.h"
 #include "counters/kit.h"
@@ -331,6 +332,69 @@ TEST_F(DrawNumbers, secondaries_and_ranges_begin_anew_and_submitting_again_adds)
   EXPECT_THAT(results, ElementsAre(Drawn(0, twice(2)), Drawn(1, twice(4)), Drawn(2, twice(2)),
                                    Drawn(3, twice(4)), Drawn(4, twice(3)), Drawn(5, twice(5)),
                                    Drawn(6, twice(3)), Drawn(7, twice(5))));
+}
+
+TEST_F(DrawNumbers, command_buffers_recorded_in_turn_take_their_indices_in_turn) {
+  constexpr uint32_t kDraws = 60;
+  const auto count_of = [](uint32_t draw) { return 1 + draw % 3; };
+  const Results results = compare([&](Stage& stage, const Instrumentation& instrumentation) {
+    const VkPipeline pipeline = stage.make_rows();
+    const VkCommandBuffer both[] = {stage.context.begin_commands(0),
+                                    stage.context.begin_commands(0)};
+    for (const VkCommandBuffer commands : both) {
+      instrumentation.begin(commands);
+      stage.target.begin(commands);
+      bind(commands, pipeline);
+      stage.push(commands, 0);
+    }
+    for (uint32_t i = 0; i < kDraws; ++i) {
+      const uint32_t in_a_row = i < kDraws / 2 ? 5 : 1;
+      draw_rows(both[i / in_a_row % 2], count_of(i));
+    }
+    for (const VkCommandBuffer commands : both) {
+      stage.target.end(commands);
+      instrumentation.end(commands);
+      check(vkEndCommandBuffer(commands));
+      stage.context.submit_and_wait(commands);
+    }
+  });
+  ASSERT_EQ(results.size(), kDraws);
+  for (uint32_t i = 0; i < kDraws; ++i) EXPECT_EQ(results[i], Drawn(i, rows(0, count_of(i))));
+}
+
+TEST_F(DrawNumbers, threads_that_record_at_once_share_the_indices) {
+  constexpr uint32_t kThreads = 3, kDraws = 2000;
+  const Outcome outcome =
+      draw(Way::Numbers, {}, [](Stage& stage, const Instrumentation& instrumentation) {
+        const VkPipeline pipeline = stage.make_rows();
+        std::deque<Recording> recordings;
+        for (uint32_t i = 0; i < kThreads; ++i) recordings.emplace_back(stage.context);
+        const auto record = [&](uint32_t thread) {
+          const VkCommandBuffer commands = recordings[thread].commands;
+          instrumentation.begin(commands);
+          stage.target.begin(commands);
+          bind(commands, pipeline);
+          stage.push(commands, 0);
+          for (uint32_t i = 0; i < kDraws; ++i) draw_rows(commands, 1 + thread);
+          stage.target.end(commands);
+          instrumentation.end(commands);
+          check(vkEndCommandBuffer(commands));
+        };
+        std::vector<std::thread> threads;
+        for (uint32_t i = 0; i < kThreads; ++i) threads.emplace_back(record, i);
+        for (std::thread& thread : threads) thread.join();
+        for (const Recording& recording : recordings) {
+          stage.context.submit_and_wait(recording.commands);
+        }
+      });
+  const Results& results = outcome.results;
+  ASSERT_EQ(results.size(), kThreads * kDraws);
+  std::vector<uint32_t> draws(kThreads);
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    ASSERT_EQ(results[i].first, i);
+    for (uint32_t t = 0; t < kThreads; ++t) draws[t] += results[i].second == rows(0, 1 + t);
+  }
+  EXPECT_THAT(draws, testing::Each(kDraws));
 }
 
 TEST_F(DrawNumbers, pipelines_without_fragment_shader_count_vertices_apart) {

@@ -12,31 +12,6 @@ using Pair = std::pair<uint32_t, uint64_t>;
 
 class Lifetime : public CountersTest {
  protected:
-  // A pool of its own, with one command buffer that is being recorded.
-  struct Recording {
-    explicit Recording(const Context& context, VkCommandPoolCreateFlags flags = 0)
-        : device(context.device()) {
-      VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-      info.flags = flags;
-      info.queueFamilyIndex = context.queue_family();
-      VkCommandPool handle = VK_NULL_HANDLE;
-      check(vkCreateCommandPool(device, &info, nullptr, &handle));
-      pool = CommandPool(device, handle);
-      VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-      allocate.commandPool = handle;
-      allocate.commandBufferCount = 1;
-      check(vkAllocateCommandBuffers(device, &allocate, &commands));
-      begin();
-    }
-    void begin() const {
-      const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-      check(vkBeginCommandBuffer(commands, &info));
-    }
-    VkDevice device;
-    CommandPool pool;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-  };
-
   void measure(const Instrumentation& instrumentation, VkCommandBuffer commands, uint32_t groups) {
     instrumentation.begin(commands);
     dispatch(commands, work().counting, groups);

@@ -191,7 +191,7 @@ TEST_F(OwnQueries, errors_stay_the_applications) {
 }
 
 TEST_F(OwnQueries, nothing_drawn_changes) {
-  const auto picture = [this] {
+  const auto picture = [] {
     glClearColor(0.25f, 0.5f, 0.75f, 1);
     glClear(GL_COLOR_BUFFER_BIT);
     glEnable(GL_SCISSOR_TEST);

@@ -15,7 +15,6 @@ using testing::ElementsAre;
 
 constexpr const char* kInvocations = "fragment_invocations";
 constexpr VkExtent2D kExtent = {128, 64};
-constexpr VkRect2D kArea = {{0, 0}, kExtent};
 
 class RegionInterface : public RegionsTest {
  protected:

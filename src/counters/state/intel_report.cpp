@@ -61,7 +61,7 @@ bool write_intel_report(const IntelReport& report, std::span<std::byte> target) 
 std::vector<PerformanceCounter> intel_counters(const PhysicalDevice& gpu, const Options& options) {
   std::vector<PerformanceCounter> counters = performance_counters(gpu, widest_family(gpu), options);
   std::erase_if(counters, [](const PerformanceCounter& one) { return !fits_report(one); });
-  std::ranges::stable_partition(counters, [](const PerformanceCounter& one) {
+  std::stable_partition(counters.begin(), counters.end(), [](const PerformanceCounter& one) {
     return !spirv::cost_class_of(one.counter->number);
   });
   return counters;

@@ -26,8 +26,7 @@ struct DriverLock {
 
 class ProfilingLock {
  public:
-  ProfilingLock() = default;
-  explicit ProfilingLock(DriverLock driver) : driver_(std::move(driver)) {}
+  explicit ProfilingLock(DriverLock driver = {}) : driver_(std::move(driver)) {}
 
   // VK_TIMEOUT where another holds it for `timeout_ns` longer, or what the driver's lock says.
   VkResult acquire(uint64_t timeout_ns);

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "egl/gl/functions.h"
 
@@ -22,21 +21,19 @@ extern "C" void tally_egl_do_nothing();
 // others.
 class GlTable {
  public:
-  constexpr GlTable() : GlTable(std::make_index_sequence<kFnCount>()) {}
-
   AnyFunction operator[](Fn function) const {
-    return entries_[static_cast<size_t>(function)].load(std::memory_order_relaxed);
+    return entries_[static_cast<size_t>(function)].real.load(std::memory_order_relaxed);
   }
   void set(Fn function, AnyFunction real) {
-    entries_[static_cast<size_t>(function)].store(real, std::memory_order_relaxed);
+    entries_[static_cast<size_t>(function)].real.store(real, std::memory_order_relaxed);
   }
 
  private:
-  template <size_t... kIndex>
-  constexpr explicit GlTable(std::index_sequence<kIndex...>)
-      : entries_{((void)kIndex, &tally_egl_do_nothing)...} {}
+  struct Entry {
+    std::atomic<AnyFunction> real = &tally_egl_do_nothing;
+  };
 
-  std::array<std::atomic<AnyFunction>, kFnCount> entries_;
+  std::array<Entry, kFnCount> entries_;
 };
 
 // The table of threads that have not made a context current through us.

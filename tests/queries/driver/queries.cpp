@@ -12,8 +12,7 @@ std::vector<uint32_t> groups_of(const std::vector<uint32_t>& indices) {
   std::vector<uint32_t> groups;
   for (const uint32_t index : indices) groups.push_back(kAll.at(index).group);
   std::ranges::sort(groups);
-  const auto rest = std::ranges::unique(groups);
-  groups.erase(rest.begin(), rest.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   return groups;
 }
 
