@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "expect.h"
+#include "probe/record.h"
 #include "spirv/block_map.h"
 #include "spirv/free_location.h"
 #include "spirv/pass/block_count.h"
@@ -64,7 +65,7 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.count_subgroups = choices[3] & 8;
   options.alpha_to_coverage = choices[3] & 32;
   options.identity = choices[3] >= 0xf0;
-  options.max_shards_log2 = choices[4] % 7;
+  options.max_shards_log2 = choices[4] % (tally::probe::kMaxShardsLog2 + 1);
   options.spirv_version_limit = make_version(1, choices[5] % 7);
   if (choices[6] & 1) options.draw_numbers = draw_numbers_of(module, entry);
   return options;

@@ -116,7 +116,7 @@ class Module {
   std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
   // All of these, ordered by target.
   std::span<const uint32_t> decorations() const { return decorations_.instructions; }
-  // Whether it decorates in that way nevertheless.
+  // Whether there are decoration groups nevertheless.
   bool decorates_in_groups() const;
   // The first operand after the decoration of an OpDecorate of `id` (0 if it has none), or nothing.
   std::optional<uint32_t> decoration(uint32_t id, spv::Decoration decoration) const;

@@ -228,7 +228,7 @@ class Run {
     if (numbers_draws()) {
       const uint64_t number = (1 + index) * record_bytes_ / probe::kRecordAlignment;
       const uint64_t end = uint64_t{first_instance} + draw.instances;
-      if (std::max(number, end - 1) >> probe::kDrawNumberShift != 0) {
+      if (number >> probe::kDrawNumberShift != 0 || end > 1 << probe::kDrawNumberShift) {
         throw std::runtime_error("too many draws, or instances, for draw numbers");
       }
       first_instance |= static_cast<uint32_t>(number) << probe::kDrawNumberShift;

@@ -91,6 +91,8 @@ Instrumenter::Request StageVariants::make_request(
   const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
   const bool control = stage.info->stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
   const AddressSlot slot = slot_of(stage, request, numbers.has_value());
+  // Without a location the fragment shader is one that cannot be instrumented.
+  const bool is_told = !fragment || (numbers && numbers->location);
   return {stage.info->stage,
           stage.info->pName,
           slot == AddressSlot::Main ? addressing.main : addressing.fragment,
@@ -99,7 +101,7 @@ Instrumenter::Request StageVariants::make_request(
           request.multiview,
           fragment && request.primitive_ids,
           control ? request.tessellation : std::nullopt,
-          numbers};
+          is_told ? numbers : std::nullopt};
 }
 
 // An error where a shader that counts without the numbers could not with them.

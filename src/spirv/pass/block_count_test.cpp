@@ -141,6 +141,7 @@ TEST(BlockCount, sixty_four_bit_atomics_are_used_where_the_device_has_them) {
   options.int64_atomics = false;
   const std::string without = instrumented(header(kCompute) + kTypes + kEarlyReturn, options);
   EXPECT_THAT(without, Not(HasSubstr("Int64")));
+  EXPECT_THAT(without, HasSubstr("OpAtomicIAdd %uint"));
   EXPECT_EQ(count_of(without, "OpAtomicIAdd %uint") % 2, 0u);  // low word, and the carry
 }
 

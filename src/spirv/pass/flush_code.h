@@ -3,7 +3,8 @@
 // With subgroup operations the lanes that end together first sum each counter up, every lane
 // learning the sums. Then they share the writing: the lane of rank r adds counters r, r + n, r + 2n
 // ... for n lanes, so that a full subgroup does with one atomic instruction, on neighbouring
-// addresses, what one lane would do with many. All before that is straight-line code. Where some
+// addresses, what one lane would do with many. All before that is straight-line code; more than 16
+// counters take several turns of both, between which the lanes are taken to meet again. Where some
 // lane has counted to 2^25 the sum of up to 128 lanes might not fit into 32 bits, and where lanes
 // belong to different draws they have no sum: then every lane adds what is its own: its rank is 0
 // among 1.

@@ -37,7 +37,8 @@ bool is_debug_information(ExtInstSet set) {
          set == ExtInstSet::NonSemantic;
 }
 
-// The operands of a function's instruction that may be pointers, what has literals left out.
+// The operands of a function's instruction that may be pointers. What is left in of literals, masks
+// and scopes, may look like one: then the shader is refused that could have been numbered.
 std::span<const uint32_t> pointers(const Module& module, const Instruction& instruction) {
   const std::span<const uint32_t> operands = instruction.operands();
   switch (instruction.opcode()) {

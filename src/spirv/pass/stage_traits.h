@@ -10,8 +10,8 @@
 namespace tally::spirv {
 
 // A term of the number that picks an invocation's shard: component >> shift, times factor.
-// Different subgroups that end at the same time should differ in it; one subgroup's lanes need not
-// agree.
+// Different subgroups that end at the same time should differ in it, but for those of one
+// workgroup; one subgroup's lanes need not agree.
 struct ShardTerm {
   spv::BuiltIn builtin;
   uint8_t size;  // components of the built-in, 1 for a scalar
