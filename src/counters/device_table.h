@@ -120,6 +120,7 @@ namespace tally::counters {
   X(CmdBeginTransformFeedbackEXT, "")         \
   X(CmdBindDescriptorSets, "")                \
   X(CmdBindPipeline, "")                      \
+  X(CmdBindPipelineShaderGroupNV, "")         \
   X(CmdBindShadersEXT, "")                    \
   X(CmdBindTransformFeedbackBuffersEXT, "")   \
   X(CmdCopyBuffer, "")                        \

@@ -42,8 +42,9 @@ inline constexpr uint32_t kShardsLog2Mask = 0x0f;  // in the address word
 // half of its instance index says.
 inline constexpr uint32_t kNumberedDraws = 0x10;
 inline constexpr uint32_t kDrawNumberShift = 16;
-// With all instance indices that have it below 2^27, as every device allows with multiview.
-inline constexpr uint32_t kMaxDrawNumber = 0x7ff;
+// All instance indices that have it, and the one behind them, are below 2^27, which every device
+// allows with multiview.
+inline constexpr uint32_t kMaxDrawNumber = 0x7fe;
 inline constexpr uint32_t kMaxShardsLog2 = 8;
 inline constexpr uint32_t kCounterBytes = 8;
 inline constexpr uint64_t kShardAlignment = 128;  // bytes; also of records with several shards

@@ -165,6 +165,14 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_pipeline(VkCommandBuffer commands, VkPipeli
   }
 }
 
+// A group of a pipeline's shaders is no pipeline of ours to swap.
+VKAPI_ATTR void VKAPI_CALL hook_bind_shader_group(VkCommandBuffer commands,
+                                                  VkPipelineBindPoint point, VkPipeline pipeline,
+                                                  uint32_t group) {
+  if (CommandBuffer* state = find_command_buffer(commands)) state->forget_pipeline(point);
+  next_of(commands).CmdBindPipelineShaderGroupNV(commands, point, pipeline, group);
+}
+
 // Shader objects and a pipeline unbind each other at their bind point.
 VKAPI_ATTR void VKAPI_CALL hook_bind_shaders(VkCommandBuffer commands, uint32_t count,
                                              const VkShaderStageFlagBits* stages,
@@ -241,6 +249,7 @@ void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkBeginCommandBuffer", hook_begin);
   add("vkCmdBeginTransformFeedbackEXT", hook_begin_transform_feedback);
   add("vkCmdBindPipeline", hook_bind_pipeline);
+  add("vkCmdBindPipelineShaderGroupNV", hook_bind_shader_group);
   add("vkCmdBindShadersEXT", hook_bind_shaders);
   add("vkCmdEndTransformFeedbackEXT", hook_end_transform_feedback);
   add("vkCmdExecuteCommands", hook_execute);

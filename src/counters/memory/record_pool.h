@@ -21,7 +21,7 @@ struct RecordPage {
   Chunk* chunk = nullptr;
   VkDeviceSize offset = 0;  // in the chunk
   VkDeviceSize size = 0;
-  VkDeviceAddress address = 0;  // of its first byte; a multiple of 256
+  VkDeviceAddress address = 0;  // of its first byte; a multiple of probe::kShardAlignment
 };
 
 // What pages held when they were read.

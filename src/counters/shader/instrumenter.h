@@ -86,7 +86,7 @@ std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
                                                      const ShaderCode& evaluation,
                                                      const std::string& evaluation_entry);
 
-// The first Location that neither the vertex shader puts out nor the fragment shader reads.
+// The first Location behind all that the vertex shader puts out and the fragment shader reads.
 std::optional<uint32_t> find_free_location(const ShaderCode& vertex,
                                            const std::string& vertex_entry,
                                            const ShaderCode& fragment,

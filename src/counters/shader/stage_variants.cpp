@@ -104,7 +104,8 @@ Instrumenter::Request StageVariants::make_request(
           is_told ? numbers : std::nullopt};
 }
 
-// An error where a shader that counts without the numbers could not with them.
+// An error where a shader that counts without the numbers could not with them, or where transform
+// feedback captures outputs.
 Result<spirv::DrawNumbers> StageVariants::choose_draw_numbers(Instrumenter& instrumenter,
                                                               const std::vector<Stage>& stages,
                                                               const Request& request) {

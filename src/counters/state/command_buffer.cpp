@@ -233,6 +233,7 @@ void CommandBuffer::forget_pipelines() {
 
 void CommandBuffer::forget_pipeline(VkPipelineBindPoint point) {
   if (Bound* bound = bound_at(point)) *bound = {};
+  forget_words();  // whose layout it may have kept
 }
 
 void CommandBuffer::bind_wanted_pipelines() {

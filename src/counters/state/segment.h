@@ -35,8 +35,8 @@ class Segment {
   void collect(std::vector<InstrumentationRecord>& records) const;
 
  private:
-  // Records of indices in a row, at equal distances in one page. Only `count` changes once others
-  // may read: `distance` is there from the second record on.
+  // Records of indices in a row, at equal distances in one page. Once others may read, `count`
+  // changes, and before the second record `distance`, which must not be read for the first.
   struct Run {
     InstrumentationRecord first;
     uint32_t distance = 0;            // as InstrumentationRecord::offset
