@@ -239,9 +239,10 @@ uint32_t make_never_function(PassContext& context, const AddressWords& words) {
 
 // Where the entry point begins: what is said once in each invocation.
 void insert_begin(PassContext& context, const AddressWords& words, DrawNumber* number,
-                  RegionCounting* regions) {
+                  CounterCode* blocks, RegionCounting* regions) {
   Code begin = context.editor.new_code();
   if (number != nullptr) number->begin(begin);
+  if (blocks) blocks->begin(begin);
   if (context.options.drops_overdraw && context.stage.has_helpers) {
     begin.call(context.editor.type_void(), make_never_function(context, words));
   }
@@ -401,7 +402,8 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
     regions.emplace(context, builtins, liveness, *words_source);
     if (Status status = regions->plan(); !status) return status.error();
   }
-  insert_begin(context, *words_source, number ? &*number : nullptr, regions ? &*regions : nullptr);
+  insert_begin(context, *words_source, number ? &*number : nullptr, blocks.get(),
+               regions ? &*regions : nullptr);
   insert_code(context, placed.counters, blocks.get(), regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];
   if (record && options.tessellation && patches != CounterPlan::kZero) {

@@ -44,6 +44,8 @@ struct CountingTools {
 class CounterCode {
  public:
   virtual ~CounterCode() = default;
+  // Where the entry point begins.
+  virtual void begin(Code&) {}
   // Where the segment of counter number `counter` begins.
   virtual void count(Code& code, uint32_t counter) = 0;
   // Before a way out.

@@ -13,9 +13,8 @@ constexpr uint32_t kSumLimitLog2 = 25;
 constexpr size_t kShared = 16;
 constexpr uint32_t kPacked = 4;  // flags summed at once; 128 lanes fit into a byte
 constexpr auto kSmallPack = 2;   // ... where there are more than so many
-// So many counters are added by one transaction of the memory, a zero more or less costs nothing.
-constexpr size_t kTogether = 2;
-constexpr uint32_t kNever = 0x7fffffff;
+// So many counters stand in one sector of the memory: a zero more or less costs less than to ask.
+constexpr size_t kTogether = 4;
 
 }  // namespace
 
@@ -31,6 +30,10 @@ FlushCode::FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
 
 uint32_t FlushCode::select(Code& code, uint32_t condition, uint32_t yes, uint32_t no) {
   return code.emit(Op::OpSelect, u32_, {condition, yes, no});
+}
+
+uint32_t FlushCode::both(Code& code, uint32_t one, uint32_t other) {
+  return code.emit(Op::OpLogicalAnd, boolean_, {one, other});
 }
 
 void FlushCode::emit(Code& code) {
@@ -92,13 +95,13 @@ void FlushCode::rank_lanes(Code& code, uint32_t address_word, uint32_t is_set, u
     lanes_ = select(code, alone_, constant(1), lanes_);
     rank_ = select(code, alone_, constant(0), rank_);
   }
-  rank_ = select(code, is_set, rank_, constant(kNever));
-  if (live != 0) rank_ = select(code, live, rank_, constant(kNever));
+  takes_part_ = is_set;
+  if (live != 0) takes_part_ = both(code, takes_part_, live);
   if (!tools_.context.stage.has_helpers) return;
   // Some drivers run a discarded lane on, as nobody's: it votes in no ballot, though it was no
   // helper.
-  const uint32_t nobody = code.emit(Op::OpIEqual, boolean_, {all, constant(0)});
-  rank_ = select(code, nobody, constant(kNever), rank_);
+  const uint32_t somebody = code.emit(Op::OpINotEqual, boolean_, {all, constant(0)});
+  takes_part_ = both(code, takes_part_, somebody);
 }
 
 // Whether each lane adds on its own; 0 if that is never so.
@@ -122,18 +125,29 @@ uint32_t FlushCode::any_too_large(Code& code) {
   return subgroup_.any(code, code.emit(Op::OpUGreaterThanEqual, boolean_, {all, limit}));
 }
 
-// for (t = rank; t < sums.size(); t += lanes) add(first + t, sums[t]);
+// if (takes_part && rank < sums.size()) {
+//   t = rank;
+//   do add(first + t, sums[t]); while ((t += lanes) < sums.size());
+// }
 //
-// Lanes that have no part must not come into the loop: with its test at the end, random programs
-// hung on an NVIDIA GPU.
+// Mostly there are more lanes than sums, and nothing is done twice. With its test at the end such a
+// loop runs once; where lanes that have left a loop only sit by, as on llvmpipe, a test at its
+// beginning makes them sit through it once more.
 void FlushCode::add_shared_out(Code& code, uint32_t shard, uint32_t first,
                                std::span<const uint32_t> sums) {
-  if (sums.size() == 1) {
-    const uint32_t is_first = code.emit(Op::OpIEqual, boolean_, {rank_, constant(0)});
-    code.if_then(is_first,
-                 [&] { tools_.record.add_always(code, shard, constant(first), sums[0]); });
-    return;
-  }
+  const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
+  const uint32_t has_one = code.emit(Op::OpULessThan, boolean_, {rank_, count});
+  code.if_then(both(code, has_one, takes_part_), [&] {
+    if (sums.size() == 1) {
+      tools_.record.add_always(code, shard, constant(first), sums[0]);
+    } else {
+      add_in_turns(code, shard, first, sums);
+    }
+  });
+}
+
+void FlushCode::add_in_turns(Code& code, uint32_t shard, uint32_t first,
+                             std::span<const uint32_t> sums) {
   const uint32_t before = *code.last_label();
   const uint32_t header = code.new_id();
   const uint32_t body = code.new_id();
@@ -143,16 +157,15 @@ void FlushCode::add_shared_out(Code& code, uint32_t shard, uint32_t first,
   code.branch(header);
   code.label(header);
   const uint32_t turn = code.phi(u32_, {{rank_, before}, {next_turn, next}});
-  const auto count = static_cast<uint32_t>(sums.size());
-  const uint32_t goes_on = code.emit(Op::OpULessThan, boolean_, {turn, constant(count)});
   code.loop_merge(after, next);
-  code.branch_if(goes_on, body, after);
+  code.branch(body);
   code.label(body);
   add_turn(code, shard, first, sums, turn);
   code.branch(next);
   code.label(next);
   code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, lanes_});
-  code.branch(header);
+  const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
+  code.branch_if(code.emit(Op::OpULessThan, boolean_, {next_turn, count}), header, after);
   code.label(after);
 }
 

@@ -54,6 +54,7 @@ class FlushCode {
   uint32_t counts_alone(Code& code, uint32_t address_word);
   uint32_t any_too_large(Code& code);
   void add_shared_out(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums);
+  void add_in_turns(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums);
   void add_turn(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums,
                 uint32_t turn);
   uint32_t choose(Code& code, std::span<const uint32_t> values, uint32_t index);
@@ -66,6 +67,7 @@ class FlushCode {
   uint32_t flag(Code& code, const PrivateSlot& slot);
   uint32_t constant(uint32_t value) { return editor_.constant_u32(value); }
   uint32_t select(Code& code, uint32_t condition, uint32_t yes, uint32_t no);
+  uint32_t both(Code& code, uint32_t one, uint32_t other);
 
   CountingTools tools_;
   Editor& editor_;
@@ -75,10 +77,11 @@ class FlushCode {
   uint32_t u32_, boolean_;
   std::vector<uint32_t> values_;  // of the variables, 0 in lanes that do not count
   std::vector<PackedFlags> packed_;
-  uint32_t lanes_ = 0;  // how many lanes share the work
-  uint32_t rank_ = 0;   // of this one among them; kNever if it has no part
-  uint32_t below_ = 0;  // how many lanes that count are below this one
-  uint32_t alone_ = 0;  // whether each lane adds on its own; 0 if that is never so
+  uint32_t lanes_ = 0;       // how many lanes share the work
+  uint32_t rank_ = 0;        // of this one among them
+  uint32_t takes_part_ = 0;  // whether this one adds at all
+  uint32_t below_ = 0;       // how many lanes that count are below this one
+  uint32_t alone_ = 0;       // whether each lane adds on its own; 0 if that is never so
 };
 
 }  // namespace tally::spirv

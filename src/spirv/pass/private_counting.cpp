@@ -4,7 +4,9 @@
 // - The entry point's first segment needs no variable: it runs once in each invocation, and where
 //   it is the only one, once in each subgroup that ends.
 // - A segment that runs at most once is one bit of a word of 32.
-// - All others are 32-bit variables.
+// - All others are 32-bit variables. What is added to them stands in one more, which compilers
+//   cannot see through: an addition of 1 where a condition holds they would turn into three
+//   instructions on NVIDIA (add, choose, move), one of what they do not know into two.
 #include <optional>
 
 #include "spirv/pass/flush_code.h"
@@ -29,6 +31,10 @@ class PrivateCounting : public CounterCode {
       counters_.push_back(counter);
       add_slot(counter);
     }
+  }
+
+  void begin(Code& code) override {
+    if (one_ != 0) code.store(one_, tools_.record.opaque_one(code));
   }
 
   void count(Code& code, uint32_t counter) override {
@@ -91,10 +97,13 @@ class PrivateCounting : public CounterCode {
     } else if (graph.segments[counter.segment].once && !of_outputs) {
       slot.kind = PrivateSlot::Kind::Flag;
       slot.bit = flags_++ % kFlagsPerWord;
-      if (slot.bit == 0) flag_word_ = new_variable();
+      if (slot.bit == 0) flag_word_ = new_counter();
       slot.variable = flag_word_;
     } else {
-      slot.variable = new_variable();
+      slot.variable = new_counter();
+      if (counter.what == Counter::What::Executions && !counter.trip && one_ == 0) {
+        one_ = new_private_variable();
+      }
     }
     if (counter.what == Counter::What::Outputs) {
       if (!outputs_) {
@@ -119,11 +128,15 @@ class PrivateCounting : public CounterCode {
     return graph.segments.size() == 1 && graph.ways_out.size() == 1 && !may_flush_twice();
   }
 
-  size_t new_variable() {
+  uint32_t new_private_variable() {
     const uint32_t variable = editor().new_global_variable(
         editor().type_pointer(StorageClass::Private, u32_), StorageClass::Private, zero_);
     editor().add_to_interface(tools_.context.entry, variable);
-    variables_.push_back(variable);
+    return variable;
+  }
+
+  size_t new_counter() {
+    variables_.push_back(new_private_variable());
     return variables_.size() - 1;
   }
 
@@ -137,7 +150,7 @@ class PrivateCounting : public CounterCode {
   uint32_t executions(Code& code, const Counter& counter) {
     if (counter.trip) return trips(code, *counter.trip);
     if (counter.what == Counter::What::Subgroups) return is_first(code);
-    return editor().constant_u32(1);
+    return code.load(u32_, one_);
   }
 
   uint32_t trips(Code& code, const TripCount& trip) {
@@ -177,9 +190,10 @@ class PrivateCounting : public CounterCode {
   uint32_t u32_, zero_;
   uint32_t flush_;
   uint32_t first_lane_ = 0;         // the function, if it is needed
+  uint32_t one_ = 0;                // a variable, if it is needed
   std::vector<PrivateSlot> slots_;  // by counter
   std::vector<Counter> counters_;
-  std::vector<uint32_t> variables_;  // all
+  std::vector<uint32_t> variables_;  // of slots
   std::optional<OutputCounting> outputs_;
   size_t first_output_ = 0;
   uint32_t flags_ = 0;

@@ -47,6 +47,17 @@ uint32_t RecordWriter::load_address_word(Code& code) {
   return number_ != nullptr ? number_->own_word(code, word) : word;
 }
 
+// (log2 S + 23) / 16, since log2 S is at most 8.
+uint32_t RecordWriter::opaque_one(Code& code) {
+  static_assert(probe::kMaxShardsLog2 + 23 < 32);
+  const uint32_t word = words_.load(code, AddressWords::Word::Record);
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {word, 0});
+  const uint32_t shards_log2 =
+      code.emit(Op::OpBitwiseAnd, u32_, {low, editor_.constant_u32(probe::kShardsLog2Mask)});
+  const uint32_t sum = code.emit(Op::OpIAdd, u32_, {shards_log2, editor_.constant_u32(23)});
+  return code.emit(Op::OpShiftRightLogical, u32_, {sum, editor_.constant_u32(4)});
+}
+
 uint32_t RecordWriter::shard(Code& code, uint32_t shards_log2) {
   uint32_t sum = 0;
   for (const ShardTerm& term : context_.stage.shard_terms) {

@@ -22,6 +22,8 @@ class RecordWriter {
   // The address word of the draw's own record, two 32-bit words, and whether it is set at all.
   uint32_t load_address_word(Code& code);
   uint32_t is_set(Code& code, uint32_t address_word) { return words_.is_set(code, address_word); }
+  // 1, without a compiler's knowing that it is.
+  uint32_t opaque_one(Code& code);
   // Whether the lanes of a subgroup belong to different draws, each with its record; 0 where they
   // never do.
   uint32_t is_mixed(Code& code, uint32_t address_word);
