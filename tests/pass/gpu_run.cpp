@@ -53,6 +53,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
+  options.hangs_on_discards = abilities.hangs_on_discards;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
   } else {
@@ -346,8 +347,9 @@ DeviceAbilities abilities_of(const Context& context) {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features12};
   vkGetPhysicalDeviceFeatures2(context.gpu(), &features);
+  VkPhysicalDeviceDriverProperties driver = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties subgroup = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, &driver};
   VkPhysicalDeviceProperties2 properties = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                             &subgroup};
   vkGetPhysicalDeviceProperties2(context.gpu(), &properties);
@@ -355,6 +357,7 @@ DeviceAbilities abilities_of(const Context& context) {
   abilities.int64 = features.features.shaderInt64;
   abilities.int64_atomics = features12.shaderBufferInt64Atomics;
   abilities.max_push_bytes = properties.properties.limits.maxPushConstantsSize;
+  abilities.hangs_on_discards = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   if ((subgroup.supportedOperations & kSubgroupOperations) == kSubgroupOperations) {
     abilities.subgroup_stages = subgroup.supportedStages;
   }

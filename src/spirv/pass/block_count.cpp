@@ -8,6 +8,7 @@
 
 #include "probe/record.h"
 #include "spirv/pass/counting.h"
+#include "spirv/pass/discards.h"
 #include "spirv/pass/early_tests.h"
 #include "spirv/pass/instance_index.h"
 #include "spirv/pass/output_counting.h"
@@ -350,12 +351,29 @@ BlockCountResult unchanged(const Module& module, CounterPlan plan) {
   return {{module.words().begin(), module.words().end()}, std::move(plan), std::nullopt};
 }
 
+// What is asked for, less what hangs.
+Result<BlockCountOptions> safe_options(const Module& module, const EntryPoint& entry,
+                                       const BlockCountOptions& options) {
+  BlockCountOptions safe = options;
+  if (!options.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
+  if (!discards_in_loop(module, entry)) return safe;
+  if (options.regions) {
+    return Error{"it discards invocations in a loop, which this driver cannot count by region"};
+  }
+  safe.counting = Counting::Lane;
+  safe.subgroup_operations = false;
+  return safe;
+}
+
 Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entry,
-                                    const StageTraits& stage, const BlockCountOptions& options) {
+                                    const StageTraits& stage, const BlockCountOptions& wanted) {
   const auto memory_model = check_memory_model(module);
   if (!memory_model) return memory_model.error();
   const auto graph = SegmentGraph::build(module, entry);
   if (!graph) return graph.error();
+  const auto safe = safe_options(module, entry, wanted);
+  if (!safe) return safe.error();
+  const BlockCountOptions& options = *safe;
   if (Status status = check_options(options); !status) return status.error();
   const bool use_subgroups = options.subgroup_operations && stage.lanes_are_invocations &&
                              std::max(module.version(), options.spirv_version_limit) >= kVersion13;

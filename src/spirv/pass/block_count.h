@@ -92,6 +92,10 @@ struct BlockCountOptions {
   // they write to memory, unless the shader may discard (llvmpipe). So it may, in a branch that is
   // never taken.
   bool drops_overdraw = false;
+  // The driver hangs where invocations are discarded in a loop of a shader that adds up what it
+  // counted when it ends (NVIDIA's 580). Such a shader counts by lane, without subgroup operations,
+  // and not by region.
+  bool hangs_on_discards = false;
   std::optional<DrawNumbers> draw_numbers;  // vertex and fragment stage
   bool identity = false;                    // parse and write back, change nothing
   // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains

@@ -1,0 +1,95 @@
+#include "spirv/pass/discards.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "spirv/cfg.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+
+bool is_discard(Op opcode) {
+  return opcode == Op::OpKill || opcode == Op::OpTerminateInvocation ||
+         opcode == Op::OpDemoteToHelperInvocation;
+}
+
+class Discards {
+ public:
+  Discards(const Module& module, const EntryPoint& entry)
+      : module_(module),
+        calls_(CallGraph::build(module)),
+        functions_(calls_.reachable_from(entry.function_id)),
+        discards_(module.functions().size()) {}
+
+  bool in_loop() {
+    std::vector<bool> own(discards_.size());
+    for (const uint32_t f : functions_) own[f] = has_discard(module_.functions()[f]);
+    for (const uint32_t f : functions_) {
+      const auto called = calls_.reachable_from(module_.functions()[f].id);
+      discards_[f] = std::ranges::any_of(called, [&](uint32_t g) { return own[g]; });
+    }
+    return std::ranges::any_of(functions_, [&](uint32_t f) { return in_loop_of(f); });
+  }
+
+ private:
+  bool has_discard(const Function& function) const {
+    for (uint32_t i = function.begin; i < function.end; ++i) {
+      if (is_discard(module_.instruction(i).opcode())) return true;
+    }
+    return false;
+  }
+
+  bool in_loop_of(uint32_t f) const {
+    if (!discards_[f]) return false;
+    const auto cfg = Cfg::build(module_, module_.functions()[f]);
+    if (!cfg) return false;
+    for (uint32_t block = 0; block < cfg->blocks().size(); ++block) {
+      if (cfg->blocks()[block].merge == MergeKind::Loop && in_loop_from(*cfg, block)) return true;
+    }
+    return false;
+  }
+
+  // The loop: what its header leads to without its merge block.
+  bool in_loop_from(const Cfg& cfg, uint32_t header) const {
+    std::vector<bool> seen(cfg.blocks().size());
+    seen[header] = true;
+    if (cfg.blocks()[header].merge_block != kNone) seen[cfg.blocks()[header].merge_block] = true;
+    std::vector<uint32_t> blocks = {header};
+    while (!blocks.empty()) {
+      const uint32_t block = blocks.back();
+      blocks.pop_back();
+      if (block_discards(cfg.blocks()[block])) return true;
+      for (const uint32_t next : cfg.successors(block)) {
+        if (!seen[next]) blocks.push_back(next);
+        seen[next] = true;
+      }
+    }
+    return false;
+  }
+
+  bool block_discards(const CfgBlock& block) const {
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      const Instruction instruction = module_.instruction(i);
+      if (is_discard(instruction.opcode())) return true;
+      if (instruction.opcode() != Op::OpFunctionCall) continue;
+      const uint32_t callee = module_.function_index(instruction.operand(0));
+      if (callee != kNone && discards_[callee]) return true;
+    }
+    return false;
+  }
+
+  const Module& module_;
+  CallGraph calls_;
+  std::vector<uint32_t> functions_;
+  std::vector<bool> discards_;  // by function: it does, or something that it calls
+};
+
+}  // namespace
+
+bool discards_in_loop(const Module& module, const EntryPoint& entry) {
+  return Discards(module, entry).in_loop();
+}
+
+}  // namespace tally::spirv
