@@ -36,7 +36,8 @@ void expect_plausible_subgroups(const spirv::BlockCounts& counts) {
 std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& program) {
   const Outcome plain = run_program(context, program);
   std::vector<StageCounts> expected;
-  for (const Way& way : all_ways(abilities_of(context), program.stages.back().stage)) {
+  const DeviceAbilities abilities = abilities_of(context);
+  for (const Way& way : all_ways(abilities, program.stages.back().stage)) {
     SCOPED_TRACE(to_string(way));
     const Outcome outcome = run_program(context, program, way);
     EXPECT_EQ(outcome.values, plain.values);
@@ -46,7 +47,9 @@ std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& 
       EXPECT_THAT(outcome.counts[s].findings, testing::IsEmpty());
       EXPECT_EQ(outcome.counts[s].blocks.executions, expected[s].blocks.executions);
     }
-    if (way.count_subgroups) expect_plausible_subgroups(outcome.counts.back().blocks);
+    const spirv::BlockCounts& counts = outcome.counts.back().blocks;
+    if (counts.subgroups.empty() && abilities.hangs_on_discards) continue;
+    if (way.count_subgroups) expect_plausible_subgroups(counts);
   }
   return expected;
 }
@@ -179,8 +182,6 @@ TEST(BlockCountGpu, vertex_invocations_are_those_of_the_statistics) {
 
 TEST(BlockCountGpu, killed_fragments_are_counted) { expect_fragments_agree(code_of(discard_frag)); }
 
-// On NVIDIA's 580 a discarded invocation waits for the others where the function ends that it was
-// discarded in: a subgroup operation before, in which all the others seem to take part, hung.
 TEST(BlockCountGpu, fragments_are_counted_behind_a_loop_that_kills_some) {
   expect_fragments_agree(code_of(discard_rest_frag), {3, 0});
 }
