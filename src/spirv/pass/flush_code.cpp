@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "probe/record.h"
+
 namespace tally::spirv {
 namespace {
 
@@ -104,16 +106,23 @@ void FlushCode::rank_lanes(Code& code, uint32_t address_word, uint32_t is_set, u
   takes_part_ = both(code, takes_part_, somebody);
 }
 
-// Whether each lane adds on its own; 0 if that is never so.
+// Whether each lane adds on its own; 0 if that is never so. One vote asks both: lanes with too
+// large a number say something that no other does, and no record's address word.
 uint32_t FlushCode::counts_alone(Code& code, uint32_t address_word) {
-  const uint32_t too_large = any_too_large(code);
-  const uint32_t mixed = tools_.record.is_mixed(code, address_word);
-  if (too_large == 0 || mixed == 0) return too_large | mixed;
-  return code.emit(Op::OpLogicalOr, boolean_, {too_large, mixed});
+  const uint32_t too_large = is_too_large(code);
+  if (!tools_.record.may_be_mixed()) return too_large == 0 ? 0 : subgroup_.any(code, too_large);
+  uint32_t says = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
+  if (too_large != 0) {
+    static_assert(probe::kMaxShardsLog2 < probe::kShardsLog2Mask);
+    const uint32_t own = code.emit(Op::OpShiftLeftLogical, u32_, {below_, constant(4)});
+    says = select(code, too_large,
+                  code.emit(Op::OpBitwiseOr, u32_, {own, constant(probe::kShardsLog2Mask)}), says);
+  }
+  return code.emit(Op::OpLogicalNot, boolean_, {subgroup_.all_equal(code, says)});
 }
 
-// Whether some number of some lane is so large that sums might overflow; 0 if there are no numbers.
-uint32_t FlushCode::any_too_large(Code& code) {
+// Whether some number of the lane is so large that sums might overflow; 0 if there are no numbers.
+uint32_t FlushCode::is_too_large(Code& code) {
   uint32_t all = 0;
   for (const PrivateSlot& slot : slots_) {
     if (slot.kind != Kind::Number) continue;
@@ -121,8 +130,7 @@ uint32_t FlushCode::any_too_large(Code& code) {
     all = all == 0 ? value : code.emit(Op::OpBitwiseOr, u32_, {all, value});
   }
   if (all == 0) return 0;
-  const uint32_t limit = constant(1u << kSumLimitLog2);
-  return subgroup_.any(code, code.emit(Op::OpUGreaterThanEqual, boolean_, {all, limit}));
+  return code.emit(Op::OpUGreaterThanEqual, boolean_, {all, constant(1u << kSumLimitLog2)});
 }
 
 // if (takes_part && rank < sums.size()) {

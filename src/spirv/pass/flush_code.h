@@ -52,7 +52,7 @@ class FlushCode {
   void add_together(Code& code, uint32_t address_word);
   void rank_lanes(Code& code, uint32_t address_word, uint32_t is_set, uint32_t live);
   uint32_t counts_alone(Code& code, uint32_t address_word);
-  uint32_t any_too_large(Code& code);
+  uint32_t is_too_large(Code& code);
   void add_shared_out(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums);
   void add_in_turns(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums);
   void add_turn(Code& code, uint32_t shard, uint32_t first, std::span<const uint32_t> sums,

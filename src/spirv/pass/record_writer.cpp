@@ -1,7 +1,6 @@
 #include "spirv/pass/record_writer.h"
 
 #include "probe/record.h"
-#include "spirv/pass/counting.h"
 
 namespace tally::spirv {
 namespace {
@@ -74,13 +73,6 @@ uint32_t RecordWriter::shard(Code& code, uint32_t shards_log2) {
       code.emit(Op::OpShiftLeftLogical, u32_, {editor_.constant_u32(1), shards_log2});
   const uint32_t mask = code.emit(Op::OpISub, u32_, {shards, editor_.constant_u32(1)});
   return code.emit(Op::OpBitwiseAnd, u32_, {sum, mask});
-}
-
-uint32_t RecordWriter::is_mixed(Code& code, uint32_t address_word) {
-  if (!context_.options.draw_numbers || !context_.use_subgroups) return 0;
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {address_word, 0});
-  const uint32_t all_equal = SubgroupCode(editor_).all_equal(code, low);
-  return code.emit(Op::OpLogicalNot, boolean_, {all_equal});
 }
 
 uint32_t RecordWriter::shard_address(Code& code, uint32_t address_word) {

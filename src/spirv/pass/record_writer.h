@@ -24,9 +24,9 @@ class RecordWriter {
   uint32_t is_set(Code& code, uint32_t address_word) { return words_.is_set(code, address_word); }
   // 1, without a compiler's knowing that it is.
   uint32_t opaque_one(Code& code);
-  // Whether the lanes of a subgroup belong to different draws, each with its record; 0 where they
-  // never do.
-  uint32_t is_mixed(Code& code, uint32_t address_word);
+  // Whether the lanes of a subgroup may belong to different draws, each with its record; then they
+  // do where the low halves of their address words differ.
+  bool may_be_mixed() const { return number_ != nullptr; }
   // The address of this stage's counters in the shard that the invocation adds to.
   uint32_t shard_address(Code& code, uint32_t address_word);
   // Adds a 32-bit value, if it is not 0, to a counter.

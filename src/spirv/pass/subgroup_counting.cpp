@@ -28,6 +28,14 @@ class SubgroupCounting : public CounterCode {
  private:
   Editor& editor() const { return tools_.context.editor; }
 
+  // 0 where they never are.
+  uint32_t is_mixed(Code& code, uint32_t address_word) {
+    if (!tools_.record.may_be_mixed()) return 0;
+    const uint32_t low =
+        code.emit(Op::OpCompositeExtract, editor().type_int(32), {address_word, 0});
+    return code.emit(Op::OpLogicalNot, editor().type_bool(), {subgroup_.all_equal(code, low)});
+  }
+
   // Whether the lane adds: every live one where draws are mixed.
   uint32_t own_or(Code& code, uint32_t mixed, uint32_t live, uint32_t is_lowest) {
     const uint32_t boolean = editor().type_bool();
@@ -53,7 +61,7 @@ class SubgroupCounting : public CounterCode {
       uint32_t adds = subgroup_.is_lowest(code, ballot, live);
       if (!of_subgroups) {
         const uint32_t all = subgroup_.bit_count(code, ballot);
-        const uint32_t mixed = tools_.record.is_mixed(code, address);
+        const uint32_t mixed = is_mixed(code, address);
         lanes = mixed == 0 ? all : code.emit(Op::OpSelect, u32, {mixed, lanes, all});
         if (mixed != 0) adds = own_or(code, mixed, live, adds);
       }
