@@ -39,6 +39,12 @@ enum class ExtInstSet : uint8_t {
   NonSemantic,         // any other of that prefix
 };
 
+// Whether its instructions say nothing of what is computed.
+constexpr bool is_debug_information(ExtInstSet set) {
+  return set == ExtInstSet::OpenClDebugInfo100 || set == ExtInstSet::ShaderDebugInfo100 ||
+         set == ExtInstSet::NonSemantic;
+}
+
 struct EntryPoint {
   spv::ExecutionModel model;
   uint32_t function_id;

@@ -1,46 +1,17 @@
 #include "counters/state/command_buffer.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "counters/state/device.h"
 
 namespace tally::counters {
-namespace {
-
-// More would only cost memory: a processor has few cores.
-constexpr uint32_t kCpuShardsLog2 = 2;
-// Where only the GPU knows how much work there is.
-constexpr uint32_t kUnknownShardsLog2 = 6;
-// Of much work so many units, as a power of two, have a shard.
-constexpr uint32_t kWorkOfShardLog2 = 5;
-
-// Little work meets little contention, and small records are quicker to zero and to read.
-ShardTable make_shard_table(const Device& device) {
-  const Options& options = device.instance().options();
-  const bool cpu = device.gpu().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  const uint32_t most =
-      cpu ? std::min(kCpuShardsLog2, options.max_shards_log2) : options.max_shards_log2;
-  ShardTable table{};
-  for (uint32_t width = 0; width < table.size(); ++width) {
-    const uint32_t wanted = std::max(width / 2, width - std::min(width, kWorkOfShardLog2));
-    table[width] = static_cast<uint8_t>(options.fixed_shards ? options.max_shards_log2
-                                                             : std::min(wanted, most));
-  }
-  if (!options.fixed_shards) {
-    table[std::bit_width(kUnknownWork)] = static_cast<uint8_t>(std::min(kUnknownShardsLog2, most));
-  }
-  return table;
-}
-
-}  // namespace
 
 CommandBuffer::CommandBuffer(VkCommandBuffer handle, Device& device, Kind kind)
     : handle_(handle),
       device_(device),
       next_(device.next()),
       kind_(kind),
-      shards_(make_shard_table(device)) {
+      shards_(device.instrumentation()->shards) {
   if (device.regions()) regions_ = std::make_unique<RegionRecorder>(device, handle);
   if (device.queries()) {
     queries_ = std::make_unique<QueryRecorder>(device, handle, is_secondary());

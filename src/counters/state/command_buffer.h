@@ -6,7 +6,6 @@
 #include <vulkan/vulkan_core.h>
 
 #include <array>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -15,18 +14,12 @@
 #include "counters/state/pipeline.h"
 #include "counters/state/query_recorder.h"
 #include "counters/state/region_recorder.h"
+#include "counters/state/shard_table.h"
 #include "counters/state/slot_constants.h"
 
 namespace tally::counters {
 
 class Device;
-
-// How much a command may do, in vertices or workgroups: decides over how many shards its counters
-// are spread.
-inline constexpr uint64_t kUnknownWork = ~uint64_t{0};
-
-// How many shards (log2) a record has, by the width in bits of the work that adds to it.
-using ShardTable = std::array<uint8_t, std::numeric_limits<uint64_t>::digits + 1>;
 
 class CommandBuffer {
  public:
@@ -242,7 +235,6 @@ class CommandBuffer {
   VkResult next_words(WordPage& page, uint32_t& index);
   uint64_t region_word(const Bound& bound);
   bool reserve(uint64_t bytes, uint32_t shards_log2, VkDeviceSize& offset);
-  uint32_t choose_shards(uint64_t work) const;
   static uint64_t guess_draw(const Bound& bound, uint64_t vertices);
   void restore_constants(Bound& bound);
   void note_object(const std::shared_ptr<Instrumentation>& object);
@@ -251,7 +243,7 @@ class CommandBuffer {
   Device& device_;
   const DeviceTable& next_;
   Kind kind_;
-  const ShardTable shards_;
+  const ShardTable& shards_;
   VkResult error_ = VK_SUCCESS;
   uint32_t attention_ = 0;
   bool transform_feedback_ = false;

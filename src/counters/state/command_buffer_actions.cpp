@@ -72,15 +72,16 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
   }
   const auto& shared_program = bound.pipeline->programs[static_cast<size_t>(bound.variant)];
   const Program& program = *shared_program;
-  const uint32_t shards = choose_shards(work);
+  const uint32_t shards = shards_.shards_for(work);
   const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
   const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
   VkDeviceSize offset = 0;
   const bool reserved = error_ == VK_SUCCESS && reserve(shared ? 2 * bytes : bytes, shards, offset);
   const VkDeviceAddress address = page_.page.address + offset;
   const uint64_t word = probe::address_word(address, shards);
+  const bool numbered = draw && may_number(program, *draw);
   const auto write = [&] {
-    if (draw && may_number(program, *draw)) {
+    if (numbered) {
       return write_number(bound, numbered_word(address, shards), *draw);
     }
     return write_words(point, bound, word, probe::address_word(address + main_bytes, shards));
@@ -89,7 +90,7 @@ void CommandBuffer::record_action(VkPipelineBindPoint point, Bound& bound, uint6
     run_uncounted(point, bound);
     return;
   }
-  if (draw && may_number(program, *draw)) bound.run = {&program, bytes};
+  if (numbered) bound.run = {&program, bytes};
   if (kept_program_ != &program) {
     segment_->keep(shared_program);
     kept_program_ = &program;
@@ -108,7 +109,7 @@ bool CommandBuffer::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& 
   const InstrumentationRecord& next = segment_->next();
   if (next.program != run.program || next.offset * probe::kRecordAlignment != page_.used ||
       page_.page.size - page_.used < run.bytes || !fits_number(draw) ||
-      choose_shards(guess_draw(bound, vertices)) != next.shards_log2 ||
+      shards_.shards_for(guess_draw(bound, vertices)) != next.shards_log2 ||
       !find_number(numbered_word(page_.page.address + page_.used, next.shards_log2), draw) ||
       !active_->take_index(next.result_index)) {
     draw.number = 0;
@@ -157,7 +158,7 @@ void CommandBuffer::count_for_queries(VkPipelineBindPoint point, Bound& bound, u
   const auto& program = bound.pipeline->programs[static_cast<size_t>(bound.variant)];
   // Further commands may share the record: the first dispatches get shards as draws do.
   const uint32_t shards =
-      choose_shards(std::max(work, kFirstWork >> std::bit_width(bound.actions)));
+      shards_.shards_for(std::max(work, kFirstWork >> std::bit_width(bound.actions)));
   QueryRecorder::Record record;
   const VkResult result = error_ == VK_SUCCESS ? queries_->record(program, shards, record) : error_;
   const uint64_t word = probe::address_word(record.main, record.shards_log2);
@@ -210,8 +211,6 @@ uint64_t CommandBuffer::guess_draw(const Bound& bound, uint64_t vertices) {
       (known ? kFirstWork : kFirstIndirectWork) >> std::bit_width(bound.actions);
   return (known ? vertices / kVerticesOfWork : 0) | fragments | 1;
 }
-
-uint32_t CommandBuffer::choose_shards(uint64_t work) const { return shards_[std::bit_width(work)]; }
 
 uint64_t CommandBuffer::region_word(const Bound& bound) {
   uint64_t word = 0;

@@ -76,6 +76,16 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   return result;
 }
 
+// Of a processor more would only cost memory: it has few cores.
+ShardTable make_shard_table(const DeviceCreation& creation) {
+  constexpr uint32_t kCpuShardsLog2 = 2;
+  const Options& options = creation.options();
+  const bool cpu = creation.gpu().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  const bool few = cpu && !options.fixed_shards;
+  return {few ? std::min(kCpuShardsLog2, options.max_shards_log2) : options.max_shards_log2,
+          options.fixed_shards};
+}
+
 MemoryContext in_host_memory(MemoryContext memory) {
   memory.mode = RecordMemory::Host;
   return memory;
@@ -85,10 +95,12 @@ MemoryContext in_host_memory(MemoryContext memory) {
 
 InstrumentationState::InstrumentationState(const MemoryContext& memory_context,
                                            const LayoutRules& rules,
-                                           const InstrumenterOptions& instrumenter_options)
+                                           const InstrumenterOptions& instrumenter_options,
+                                           const ShardTable& shard_table)
     : memory(memory_context),
       host_memory(in_host_memory(memory_context)),
       layout_rules(rules),
+      shards(shard_table),
       fences(memory.device, *memory.next),
       instrumenter(instrumenter_options),
       records(memory),
@@ -154,8 +166,8 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
     memory.transfer_family = queue.family;
   }
   const LayoutRules rules = make_layout_rules(creation);
-  auto state =
-      std::make_unique<InstrumentationState>(memory, rules, make_instrumenter_options(creation));
+  auto state = std::make_unique<InstrumentationState>(
+      memory, rules, make_instrumenter_options(creation), make_shard_table(creation));
   state->blocks = creation.instrumentation_enabled();
   if (creation.regions_enabled()) {
     const uint32_t push_offset = rules.slot_offset() + 8 * rules.address_slots;

@@ -25,6 +25,7 @@
 #include "counters/state/query_state.h"
 #include "counters/state/region_state.h"
 #include "counters/state/render_passes.h"
+#include "counters/state/shard_table.h"
 #include "counters/state/submission.h"
 #include "vk/handle_map.h"
 
@@ -39,12 +40,14 @@ struct CommandPool {
 // Everything that exists only where shader instrumentation or counters by region are enabled.
 struct InstrumentationState {
   InstrumentationState(const MemoryContext& memory_context, const LayoutRules& rules,
-                       const InstrumenterOptions& instrumenter_options);
+                       const InstrumenterOptions& instrumenter_options,
+                       const ShardTable& shard_table);
 
   MemoryContext memory;
   MemoryContext host_memory;  // the same, where the host writes
   std::mutex queue_mutex;     // only taken when the records' memory needs the queue
   LayoutRules layout_rules;
+  const ShardTable shards;
   FencePool fences;
   ShaderCodeStore codes;
   Instrumenter instrumenter;

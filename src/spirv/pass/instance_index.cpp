@@ -32,11 +32,6 @@ Result<std::vector<uint32_t>> find_variables(const Module& module) {
   return variables;
 }
 
-bool is_debug_information(ExtInstSet set) {
-  return set == ExtInstSet::OpenClDebugInfo100 || set == ExtInstSet::ShaderDebugInfo100 ||
-         set == ExtInstSet::NonSemantic;
-}
-
 // The operands of a function's instruction that may be pointers. What is left in of literals, masks
 // and scopes, may look like one: then the shader is refused that could have been numbered.
 std::span<const uint32_t> pointers(const Module& module, const Instruction& instruction) {

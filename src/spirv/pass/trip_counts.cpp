@@ -122,20 +122,16 @@ class FunctionTrips {
   // A word that is no id may look like one: then a variable less is found.
   void look_for_other_uses(const Instruction& instruction) {
     const auto operands = instruction.operands();
-    if (is_debug_information(instruction)) return;
+    if (instruction.opcode() == Op::OpExtInst &&
+        is_debug_information(module_.ext_inst_set(operands[0]))) {
+      return;
+    }
     size_t pointers = 0;
     if (instruction.opcode() == Op::OpLoad && operands.size() == 1) pointers = 1;
     if (instruction.opcode() == Op::OpStore && operands.size() == 2) pointers = 1;
     for (const uint32_t operand : operands.subspan(std::min(pointers, operands.size()))) {
       variables_.erase(operand);
     }
-  }
-
-  bool is_debug_information(const Instruction& instruction) const {
-    if (instruction.opcode() != Op::OpExtInst) return false;
-    const ExtInstSet set = module_.ext_inst_set(instruction.operand(0));
-    return set == ExtInstSet::OpenClDebugInfo100 || set == ExtInstSet::ShaderDebugInfo100 ||
-           set == ExtInstSet::NonSemantic;
   }
 
   // --- loops
