@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <vulkan/vulkan_core.h>
 
 #include <filesystem>
 #include <fstream>
@@ -350,11 +351,13 @@ TEST(Doctor, says_what_is_second_best_without_calling_it_a_problem) {
   DoctorFacts facts = healthy();
   facts.native.devices[0].features["shaderInt64"] = false;
   facts.native.devices[0].limits["subgroupSupportedStages"] = 0x30;
+  facts.native.devices[0].limits["driverID"] = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   facts.runtime_folder = PathFact{"/run/user/1", false, false};
   facts.native.layers.clear();
   EXPECT_EQ(problems(facts), "");
   EXPECT_THAT(notes(facts), HasSubstr("32 bits with carry"));
   EXPECT_THAT(notes(facts), HasSubstr("vertex shaders"));
+  EXPECT_THAT(notes(facts), HasSubstr("discard in a loop"));
   EXPECT_THAT(notes(facts), HasSubstr("XDG_RUNTIME_DIR"));
   EXPECT_THAT(notes(facts), HasSubstr("validation layer is not installed"));
 }

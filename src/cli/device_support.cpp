@@ -65,6 +65,11 @@ std::vector<std::string> second_best_of(const ProbedDevice& device) {
         "their "
         "subgroups are not counted");
   }
+  if (limit(device, "driverID") == VK_DRIVER_ID_NVIDIA_PROPRIETARY) {
+    notes.emplace_back(
+        "this driver may hang where fragment shaders discard in a loop: those are counted by "
+        "invocation, exact but slower; their subgroups, samples and regions are not counted");
+  }
   if (limit(device, "timestampComputeAndGraphics") == 0) {
     notes.emplace_back("timestamps not on all queues: GPU times may be missing");
   }

@@ -248,6 +248,7 @@ class Device {
     if (driver.driverInfo[0] != '\0') result_.driver += std::string(" ") + driver.driverInfo;
     for (const uint8_t byte : id.deviceUUID) result_.uuid += fmt::format("{:02x}", byte);
     result_.features["transformFeedbackQueries"] = feedback.transformFeedbackQueries;
+    result_.limits["driverID"] = driver.driverID;
     result_.limits["subgroupSize"] = subgroup.subgroupSize;
     result_.limits["subgroupSupportedStages"] = subgroup.supportedStages;
     result_.limits["subgroupSupportedOperations"] = subgroup.supportedOperations;
