@@ -53,7 +53,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
-  options.hangs_on_discards = abilities.hangs_on_discards;
+  options.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
   } else {
@@ -367,13 +367,13 @@ DeviceAbilities abilities_of(const Context& context) {
 std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
   constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
-  return fmt::format("{} {}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
-                     way.placement == Placement::Every ? "every" : "minimal",
-                     way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
-                     way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
-                     way.no_subgroups ? " no-subgroups" : "",
-                     way.count_subgroups ? " count-subgroups" : "",
-                     kNumbers[static_cast<int>(way.numbers)]);
+  return fmt::format(
+      "{} {}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
+      way.placement == Placement::Every ? "every" : "minimal",
+      way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
+      way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
+      way.no_subgroups ? " no-subgroups" : "", way.count_subgroups ? " count-subgroups" : "",
+      way.hangs_on_discards ? " hangs-on-discards" : "", kNumbers[static_cast<int>(way.numbers)]);
 }
 
 std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage) {
@@ -395,6 +395,9 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
   if (stage == VK_SHADER_STAGE_VERTEX_BIT || stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
     ways.push_back({.placement = minimal, .shards_log2 = 4, .numbers = Numbers::Used});
     ways.push_back({.placement = every, .uniform_buffer = true, .numbers = Numbers::Unused});
+  }
+  if (stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
+    ways.push_back({.shards_log2 = 1, .hangs_on_discards = true, .numbers = Numbers::Used});
   }
   return ways;
 }
