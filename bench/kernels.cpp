@@ -7,6 +7,7 @@
 #include "full_screen.vert.h"
 #include "hot_loop.comp.h"
 #include "memory_bound.comp.h"
+#include "memory_bound_once.comp.h"
 
 namespace tally::bench {
 namespace {
@@ -16,8 +17,9 @@ using PushWords = std::array<uint32_t, kKernelPushBytes / sizeof(uint32_t)>;
 class ComputeKernel : public Kernel {
  public:
   ComputeKernel(test::Context& context, std::string name, std::span<const uint32_t> words,
-                std::vector<DeviceBuffer> buffers, PushWords push, uint32_t groups)
-      : Kernel(std::move(name), {{VK_SHADER_STAGE_COMPUTE_BIT, words}}),
+                std::vector<DeviceBuffer> buffers, PushWords push, uint32_t groups,
+                std::vector<ShaderSource> counted_by_hand = {})
+      : Kernel(std::move(name), {{VK_SHADER_STAGE_COMPUTE_BIT, words}}, std::move(counted_by_hand)),
         context_(context),
         buffers_(std::move(buffers)),
         set_(context, std::vector<VkBuffer>(buffers_.begin(), buffers_.end())),
@@ -114,9 +116,13 @@ std::unique_ptr<Kernel> make_memory_bound(test::Context& context,
     buffers.emplace_back(context, VkDeviceSize{count} * sizeof(float), Residence::Device);
     fill(context, buffers.back(), count, i);
   }
+  std::vector<ShaderSource> by_hand;
+  if (capabilities.int64_atomics) {
+    by_hand.push_back({VK_SHADER_STAGE_COMPUTE_BIT, memory_bound_once_comp});
+  }
   return std::make_unique<ComputeKernel>(
       context, "memory-bound", memory_bound_comp, std::move(buffers),
-      PushWords{count, std::bit_cast<uint32_t>(0.75f)}, count / 256);
+      PushWords{count, std::bit_cast<uint32_t>(0.75f)}, count / 256, std::move(by_hand));
 }
 
 std::unique_ptr<Kernel> make_fragment_heavy(test::Context& context,

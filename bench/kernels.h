@@ -21,6 +21,9 @@ class Kernel {
 
   const std::string& name() const { return name_; }
   std::span<const ShaderSource> sources() const { return sources_; }
+  // The same with one count of each subgroup, by hand, in the first counter of each of 256 shards;
+  // empty where there is none.
+  std::span<const ShaderSource> counted_by_hand() const { return counted_by_hand_; }
   VkPipelineLayout layout() const { return layout_; }
 
   virtual test::Pipeline make_pipeline(const std::vector<test::Stage>& stages) const = 0;
@@ -30,14 +33,18 @@ class Kernel {
   virtual void end(VkCommandBuffer commands) const = 0;
 
  protected:
-  Kernel(std::string name, std::vector<ShaderSource> sources)
-      : name_(std::move(name)), sources_(std::move(sources)) {}
+  Kernel(std::string name, std::vector<ShaderSource> sources,
+         std::vector<ShaderSource> counted_by_hand = {})
+      : name_(std::move(name)),
+        sources_(std::move(sources)),
+        counted_by_hand_(std::move(counted_by_hand)) {}
 
   test::PipelineLayout layout_;
 
  private:
   std::string name_;
   std::vector<ShaderSource> sources_;
+  std::vector<ShaderSource> counted_by_hand_;
 };
 
 std::unique_ptr<Kernel> make_hot_loop(test::Context& context, const Capabilities& capabilities);

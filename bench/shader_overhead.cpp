@@ -16,6 +16,8 @@ namespace tally::bench {
 namespace {
 
 constexpr uint32_t kMaxRecords = 16;
+constexpr uint32_t kHandShardsLog2 = 8;  // of what is counted by hand
+constexpr uint32_t kHandStride = 16;     // counters
 
 // A kernel plain or instrumented, and a command buffer with `units` of its work.
 class Variant {
@@ -29,12 +31,18 @@ class Variant {
       records_ = DeviceBuffer(context, stride_ * kMaxRecords, Residence::Visible);
       pipeline_ = kernel.make_pipeline(shaders_->stages());
     } else {
-      std::vector<test::Stage> stages;
-      for (const ShaderSource& source : kernel.sources()) {
-        stages.push_back({source.stage, source.words});
-      }
-      pipeline_ = kernel.make_pipeline(stages);
+      pipeline_ = kernel.make_pipeline(stages_of(kernel.sources()));
     }
+  }
+
+  // Counted by hand.
+  Variant(test::Context& context, const Kernel& kernel)
+      : context_(context),
+        kernel_(kernel),
+        timer_(context),
+        stride_((VkDeviceSize{kHandStride} * probe::kCounterBytes) << kHandShardsLog2) {
+    records_ = DeviceBuffer(context, stride_ * kMaxRecords, Residence::Visible);
+    pipeline_ = kernel.make_pipeline(stages_of(kernel.counted_by_hand()));
   }
 
   // What measure() runs from now on. Every unit has a record of its own, as commands have.
@@ -43,7 +51,7 @@ class Variant {
     timer_.begin(commands_);
     kernel_.begin(commands_, pipeline_);
     for (uint32_t unit = 0; unit < units; ++unit) {
-      if (shaders_) push_record(unit % kMaxRecords);
+      if (stride_ != 0) push_record(unit % kMaxRecords);
       kernel_.add_unit(commands_);
     }
     kernel_.end(commands_);
@@ -68,11 +76,29 @@ class Variant {
     return shaders_->executions(records_.words());
   }
 
+  // What was counted by hand in one unit.
+  uint64_t counted_by_hand() {
+    std::ranges::fill(records_.words(), 0);
+    record(1);
+    measure();
+    uint64_t sum = 0;
+    for (const uint64_t counter : records_.words()) sum += counter;
+    return sum;
+  }
+
   const InstrumentedShaders* shaders() const { return shaders_ ? &*shaders_ : nullptr; }
 
  private:
+  static std::vector<test::Stage> stages_of(std::span<const ShaderSource> sources) {
+    std::vector<test::Stage> stages;
+    for (const ShaderSource& source : sources) stages.push_back({source.stage, source.words});
+    return stages;
+  }
+
+  // By hand the address alone.
   void push_record(uint32_t index) {
-    const uint64_t word = shaders_->address_word(records_.address() + index * stride_);
+    const VkDeviceAddress address = records_.address() + index * stride_;
+    const uint64_t word = shaders_ ? shaders_->address_word(address) : address;
     vkCmdPushConstants(commands_, kernel_.layout(), VK_SHADER_STAGE_ALL, kKernelPushBytes,
                        sizeof word, &word);
   }
@@ -115,6 +141,12 @@ void require_equal_counts(std::vector<std::unique_ptr<Variant>>& variants) {
   if (!lines.empty()) throw std::runtime_error("techniques differ in their counts:" + lines);
 }
 
+// Plain, the techniques, by hand.
+const char* row_name(size_t row) {
+  if (row == 0) return "plain";
+  return row <= techniques().size() ? techniques()[row - 1].name : "by hand: one count a subgroup";
+}
+
 struct Options {
   int rounds = 7;
   double target_ms = 20;
@@ -129,13 +161,17 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
     variants.push_back(std::make_unique<Variant>(context, capabilities, kernel, &technique));
   }
   require_equal_counts(variants);
+  if (!kernel.counted_by_hand().empty()) {
+    variants.push_back(std::make_unique<Variant>(context, kernel));
+    if (variants.back()->counted_by_hand() == 0) throw std::runtime_error("nothing was counted");
+  }
 
   const uint32_t units = units_for(*variants[0], options.target_ms * 1e6);
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < variants.size(); ++i) {
     variants[i]->record(units);
-    candidates.push_back({i ? techniques()[i - 1].name : "plain",
-                          [variant = variants[i].get()] { return variant->measure(); }});
+    candidates.push_back(
+        {row_name(i), [variant = variants[i].get()] { return variant->measure(); }});
   }
   const std::vector<Measured> measured = measure_in_turn(candidates, options.rounds);
 
