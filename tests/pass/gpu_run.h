@@ -39,7 +39,7 @@ struct Way {
   bool narrow = false;          // no 64-bit integers
   bool no_subgroups = false;    // no subgroup operations
   bool count_subgroups = false;
-  bool hangs_on_discards = false;  // counted as for a driver that does
+  bool hangs_on_discards = false;   // counted as for a driver that does
   Numbers numbers = Numbers::None;  // of vertex and fragment shaders
 };
 std::string to_string(const Way& way);
