@@ -16,8 +16,6 @@ namespace tally::bench {
 namespace {
 
 constexpr uint32_t kMaxRecords = 16;
-constexpr uint32_t kHandShardsLog2 = 8;  // of what is counted by hand
-constexpr uint32_t kHandStride = 16;     // counters
 
 // A kernel plain or instrumented, and a command buffer with `units` of its work.
 class Variant {
@@ -40,7 +38,7 @@ class Variant {
       : context_(context),
         kernel_(kernel),
         timer_(context),
-        stride_((VkDeviceSize{kHandStride} * probe::kCounterBytes) << kHandShardsLog2) {
+        stride_(probe::record_bytes(1, probe::kMaxShardsLog2)) {
     records_ = DeviceBuffer(context, stride_ * kMaxRecords, Residence::Visible);
     pipeline_ = kernel.make_pipeline(stages_of(kernel.counted_by_hand()));
   }
@@ -163,7 +161,10 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
   require_equal_counts(variants);
   if (!kernel.counted_by_hand().empty()) {
     variants.push_back(std::make_unique<Variant>(context, kernel));
-    if (variants.back()->counted_by_hand() == 0) throw std::runtime_error("nothing was counted");
+    const uint64_t invocations = variants[1]->executions()[0];
+    if (variants.back()->counted_by_hand() * capabilities.subgroup_size != invocations) {
+      throw std::runtime_error("by hand something else is counted than full subgroups");
+    }
   }
 
   const uint32_t units = units_for(*variants[0], options.target_ms * 1e6);

@@ -8,24 +8,6 @@
 #include "vk/handle_map.h"
 
 namespace tally::capture {
-namespace {
-
-constexpr size_t kNoBindPoint = 3;
-
-size_t bind_index(VkPipelineBindPoint bind_point) {
-  switch (bind_point) {
-    case VK_PIPELINE_BIND_POINT_GRAPHICS:
-      return 0;
-    case VK_PIPELINE_BIND_POINT_COMPUTE:
-      return 1;
-    case VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR:
-      return 2;
-    default:
-      return kNoBindPoint;
-  }
-}
-
-}  // namespace
 
 CommandBuffer::CommandBuffer(Device& device, VkCommandBuffer handle, bool primary,
                              const CommandPool& pool)
@@ -73,7 +55,7 @@ void CommandBuffer::end() {
 }
 
 void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
-  const size_t index = bind_index(bind_point);
+  const size_t index = vk::bind_point_index(bind_point);
   if (recording_ && index < bound_.size()) bound_[index] = device_.shaders().pipeline(pipeline);
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "capture/recording.h"
+#include "vk/bind_point.h"
 
 namespace tally::capture {
 
@@ -101,7 +102,7 @@ class CommandBuffer {
   std::optional<uint32_t> pass_;            // in recording_->passes
   std::optional<uint32_t> suspended_pass_;  // that a resuming one goes on with
   uint32_t subpass_ = 0;
-  std::array<std::shared_ptr<Pipeline>, 3> bound_;  // graphics, compute, ray tracing
+  std::array<std::shared_ptr<Pipeline>, vk::kBindPoints.size()> bound_;
   std::vector<Id> labels_;
 };
 

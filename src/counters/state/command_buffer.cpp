@@ -21,13 +21,6 @@ CommandBuffer::CommandBuffer(VkCommandBuffer handle, Device& device, Kind kind)
   }
 }
 
-VkPipelineBindPoint CommandBuffer::point_at(size_t index) {
-  constexpr VkPipelineBindPoint kAll[kPoints] = {VK_PIPELINE_BIND_POINT_GRAPHICS,
-                                                 VK_PIPELINE_BIND_POINT_COMPUTE,
-                                                 VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR};
-  return kAll[index];
-}
-
 void CommandBuffer::reset() {
   if (active_) {
     active_->close_page(page_);
@@ -209,20 +202,22 @@ void CommandBuffer::forget_pipeline(VkPipelineBindPoint point) {
 
 void CommandBuffer::bind_wanted_pipelines() {
   attention_ &= ~kStalePipelines;
-  for (size_t i = 0; i < kPoints; ++i) {
+  for (size_t i = 0; i < bound_.size(); ++i) {
     Bound& bound = bound_[i];
-    if (bound.handle == VK_NULL_HANDLE || !can_bind(point_at(i))) continue;
-    const Variant wanted = wanted_variant(point_at(i), bound);
-    if (wanted != bound.variant) bind(point_at(i), bound, wanted);
+    const VkPipelineBindPoint point = vk::kBindPoints[i];
+    if (bound.handle == VK_NULL_HANDLE || !can_bind(point)) continue;
+    const Variant wanted = wanted_variant(point, bound);
+    if (wanted != bound.variant) bind(point, bound, wanted);
   }
   note_stale_words();
 }
 
 void CommandBuffer::bind_plain_pipelines() {
-  for (size_t i = 0; i < kPoints; ++i) {
+  for (size_t i = 0; i < bound_.size(); ++i) {
     Bound& bound = bound_[i];
-    if (bound.variant != Variant::Plain && can_bind(point_at(i))) {
-      bind(point_at(i), bound, Variant::Plain);
+    const VkPipelineBindPoint point = vk::kBindPoints[i];
+    if (bound.variant != Variant::Plain && can_bind(point)) {
+      bind(point, bound, Variant::Plain);
     }
   }
 }

@@ -16,6 +16,7 @@
 #include "counters/state/region_recorder.h"
 #include "counters/state/shard_table.h"
 #include "counters/state/slot_constants.h"
+#include "vk/bind_point.h"
 
 namespace tally::counters {
 
@@ -161,8 +162,6 @@ class CommandBuffer {
     kDropped = 64,         // actions do nothing
     kStalePipelines = 128  // queries began or ended: the next action may need other pipelines
   };
-  static constexpr size_t kPoints = 3;
-
   // Draws in a row whose records differ in nothing but their place.
   struct DrawRun {
     const Program* program = nullptr;  // null: there are none
@@ -186,22 +185,9 @@ class CommandBuffer {
     return uint64_t{draw.first} + draw.count <= uint64_t{1} << probe::kDrawNumberShift;
   }
 
-  static constexpr size_t point_index(VkPipelineBindPoint point) {
-    switch (point) {
-      case VK_PIPELINE_BIND_POINT_GRAPHICS:
-        return 0;
-      case VK_PIPELINE_BIND_POINT_COMPUTE:
-        return 1;
-      case VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR:
-        return 2;
-      default:
-        return kPoints;
-    }
-  }
-  static VkPipelineBindPoint point_at(size_t index);
   Bound* bound_at(VkPipelineBindPoint point) {
-    const size_t index = point_index(point);
-    return index < kPoints ? &bound_[index] : nullptr;
+    const size_t index = vk::bind_point_index(point);
+    return index < bound_.size() ? &bound_[index] : nullptr;
   }
   Pipeline* resolve(Bound& bound);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
@@ -248,7 +234,7 @@ class CommandBuffer {
   uint32_t attention_ = 0;
   bool transform_feedback_ = false;
   std::array<VkDeviceSize, kFeedbackBuffers> feedback_sizes_{};
-  std::array<Bound, kPoints> bound_;
+  std::array<Bound, vk::kBindPoints.size()> bound_;
   VkShaderEXT compute_shader_ = VK_NULL_HANDLE;
 
   std::shared_ptr<Instrumentation> active_;

@@ -10,11 +10,6 @@ namespace {
 
 using spv::Op;
 
-bool is_discard(Op opcode) {
-  return opcode == Op::OpKill || opcode == Op::OpTerminateInvocation ||
-         opcode == Op::OpDemoteToHelperInvocation;
-}
-
 class Discards {
  public:
   Discards(const Module& module, const EntryPoint& entry)
@@ -26,6 +21,7 @@ class Discards {
   bool in_loop() {
     std::vector<bool> own(discards_.size());
     for (const uint32_t f : functions_) own[f] = has_discard(module_.functions()[f]);
+    if (std::ranges::find(own, true) == own.end()) return false;
     for (const uint32_t f : functions_) {
       const auto called = calls_.reachable_from(module_.functions()[f].id);
       discards_[f] = std::ranges::any_of(called, [&](uint32_t g) { return own[g]; });
@@ -87,6 +83,11 @@ class Discards {
 };
 
 }  // namespace
+
+bool is_discard(Op opcode) {
+  return opcode == Op::OpKill || opcode == Op::OpTerminateInvocation ||
+         opcode == Op::OpDemoteToHelperInvocation;
+}
 
 bool discards_in_loop(const Module& module, const EntryPoint& entry) {
   return Discards(module, entry).in_loop();

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "spirv/pass/discards.h"
+
 namespace tally::spirv {
 namespace {
 
@@ -60,14 +62,8 @@ void OutputCounting::begin(Code& code) {
 }
 
 void OutputCounting::leave(Code& code, const WayOut& way) {
-  switch (context_.module().instruction(way.instruction).opcode()) {
-    case Op::OpKill:
-    case Op::OpTerminateInvocation:
-    case Op::OpDemoteToHelperInvocation:
-      code.store(streams_[0].variable, constant(0));
-      break;
-    default:
-      break;
+  if (is_discard(context_.module().instruction(way.instruction).opcode())) {
+    code.store(streams_[0].variable, constant(0));
   }
 }
 

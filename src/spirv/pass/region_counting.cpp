@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "probe/region.h"
+#include "spirv/pass/discards.h"
 
 namespace tally::spirv {
 namespace {
@@ -12,11 +13,6 @@ using catalogue::Number;
 using probe::RegionWord;
 using spv::Op;
 using spv::StorageClass;
-
-bool is_discard(Op opcode) {
-  return opcode == Op::OpKill || opcode == Op::OpTerminateInvocation ||
-         opcode == Op::OpDemoteToHelperInvocation;
-}
 
 }  // namespace
 
