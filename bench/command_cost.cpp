@@ -7,14 +7,11 @@
 #include <memory>
 #include <optional>
 
-#include "full_screen.vert.h"
+#include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
-#include "orange.frag.h"
-#include "support/environment.h"
 #include "support/instrumentation.h"
-#include "support/pipeline.h"
-#include "support/render_target.h"
+#include "tiny_draws.h"
 
 namespace tally::bench {
 namespace {
@@ -47,21 +44,15 @@ test::ContextOptions options_of(Use use) {
                                                      : options;
 }
 
-// A device of its own, on which `draws` draws of a triangle over 4x4 pixels are recorded.
+// A device of its own, on which tiny draws are recorded.
 class Recorder {
  public:
-  explicit Recorder(Use use) : context_(options_of(use)), target_(context_, {.extent = {4, 4}}) {
-    pushes_ = use == Use::Pushed;
-    layout_ = test::make_pipeline_layout(context_, {}, pushes_ ? kAddressBytes : 0);
-    test::GraphicsPipelineInfo info;
-    info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                   {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
-    info.layout = layout_;
-    if (use == Use::Measured) {
-      info.next = &test::kInstrument;
-      instrumentation_.emplace(context_);
-    }
-    pipeline_ = test::make_graphics_pipeline(context_, info);
+  explicit Recorder(Use use)
+      : context_(options_of(use)),
+        pushes_(use == Use::Pushed),
+        draws_(context_, pushes_ ? kAddressBytes : 0,
+               use == Use::Measured ? &test::kInstrument : nullptr) {
+    if (use == Use::Measured) instrumentation_.emplace(context_);
     commands_ = context_.begin_commands(0);
     test::check(vkEndCommandBuffer(commands_));
   }
@@ -74,17 +65,14 @@ class Recorder {
       instrumentation_.emplace(context_);  // what it holds comes back for the next frame
       instrumentation_->begin(commands_);
     }
-    target_.begin(commands_);
-    vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
+    draws_.begin(commands_);
     const double time = time_of([&] {
-      for (uint64_t i = 0; i < draws; ++i) {
-        if (pushes_) {
-          vkCmdPushConstants(commands_, layout_, VK_SHADER_STAGE_ALL, 0, kAddressBytes, &i);
-        }
-        vkCmdDraw(commands_, 3, 1, 0, 0);
+      for (uint32_t i = 0; i < draws; ++i) {
+        if (pushes_) push(i);
+        TinyDraws::draw(commands_, i);
       }
     });
-    target_.end(commands_);
+    draws_.end(commands_);
     if (instrumentation_) instrumentation_->end(commands_);
     test::check(vkEndCommandBuffer(commands_));
     return time / draws;
@@ -99,12 +87,14 @@ class Recorder {
   }
 
  private:
+  void push(uint64_t value) const {
+    vkCmdPushConstants(commands_, draws_.layout(), VK_SHADER_STAGE_ALL, 0, kAddressBytes, &value);
+  }
+
   test::Context context_;
-  test::RenderTarget target_;
-  bool pushes_ = false;
+  bool pushes_;
+  TinyDraws draws_;
   std::optional<test::Instrumentation> instrumentation_;
-  test::PipelineLayout layout_;
-  test::Pipeline pipeline_;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
 };
 
@@ -143,16 +133,16 @@ void print_frames(uint32_t draws, int rounds, std::span<const Use> uses) {
 }  // namespace tally::bench
 
 int main(int argc, char** argv) {
-  using tally::bench::Use;
+  using namespace tally::bench;
   CLI::App app("What the counters layer costs the processor");
   int rounds = 15;
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  tally::test::set_default_environment();
   constexpr Use kIdle[] = {Use::Bare, Use::Loaded, Use::Enabled};
   constexpr Use kAll[] = {Use::Bare, Use::Pushed, Use::Loaded, Use::Enabled, Use::Measured};
-  tally::bench::print_recording(100000, rounds, kIdle);
-  tally::bench::print_recording(10000, rounds, kAll);
-  tally::bench::print_frames(10000, rounds, kAll);
-  return 0;
+  return run_program([&] {
+    print_recording(100'000, rounds, kIdle);
+    print_recording(TinyDraws::kPlaces, rounds, kAll);
+    print_frames(TinyDraws::kPlaces, rounds, kAll);
+  });
 }

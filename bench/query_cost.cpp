@@ -6,18 +6,15 @@
 #include <memory>
 #include <optional>
 
-#include "full_screen.vert.h"
 #include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
-#include "orange.frag.h"
-#include "support/pipeline.h"
-#include "support/render_target.h"
+#include "tiny_draws.h"
 
 namespace tally::bench {
 namespace {
 
-constexpr uint32_t kDraws = 10'000;
+constexpr uint32_t kDraws = TinyDraws::kPlaces;
 constexpr uint32_t kResults = 100'000;
 constexpr VkQueryPipelineStatisticFlags kStatistics =
     VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
@@ -42,17 +39,11 @@ test::QueryPool make_pool(const test::Context& context, VkQueryType type, uint32
   return {context.device(), pool};
 }
 
-// A device of its own, and frames of draws of a triangle over 4x4 pixels.
+// A device of its own, and frames of tiny draws.
 class Frames {
  public:
   Frames(Use use, VkQueryType type, bool each)
-      : use_(use), each_(each), context_(options_of(use)), target_(context_, {.extent = {4, 4}}) {
-    layout_ = test::make_pipeline_layout(context_);
-    test::GraphicsPipelineInfo info;
-    info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                   {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}};
-    info.layout = layout_;
-    pipeline_ = test::make_graphics_pipeline(context_, info);
+      : use_(use), each_(each), context_(options_of(use)), draws_(context_) {
     if (use != Use::None) pool_ = make_pool(context_, type, kDraws);
   }
 
@@ -65,24 +56,21 @@ class Frames {
   void record(VkCommandBuffer commands) const {
     const bool queries = use_ != Use::None;
     if (queries) vkCmdResetQueryPool(commands, pool_, 0, kDraws);
-    target_.begin(commands);
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
+    draws_.begin(commands);
     if (queries && !each_) vkCmdBeginQuery(commands, pool_, 0, 0);
     for (uint32_t i = 0; i < kDraws; ++i) {
       if (queries && each_) vkCmdBeginQuery(commands, pool_, i, 0);
-      vkCmdDraw(commands, 3, 1, 0, 0);
+      TinyDraws::draw(commands, i);
       if (queries && each_) vkCmdEndQuery(commands, pool_, i);
     }
     if (queries && !each_) vkCmdEndQuery(commands, pool_, 0);
-    target_.end(commands);
+    draws_.end(commands);
   }
 
   Use use_;
   bool each_;
   test::Context context_;
-  test::RenderTarget target_;
-  test::PipelineLayout layout_;
-  test::Pipeline pipeline_;
+  TinyDraws draws_;
   test::QueryPool pool_;
 };
 

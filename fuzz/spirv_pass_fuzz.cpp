@@ -68,7 +68,8 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.max_shards_log2 = choices[4] % (tally::probe::kMaxShardsLog2 + 1);
   options.spirv_version_limit = make_version(1, choices[5] % 7);
   if (choices[6] & 1) options.draw_numbers = draw_numbers_of(module, entry);
-  options.hangs_on_discards = choices[6] & 2;
+  options.driver.hangs_on_discards = choices[6] & 2;
+  options.driver.keeps_draws_apart = choices[6] & 4;
   return options;
 }
 

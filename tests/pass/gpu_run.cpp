@@ -53,7 +53,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
-  options.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
+  options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
   } else {

@@ -19,7 +19,7 @@ struct DeviceAbilities {
   bool int64_atomics = false;
   VkShaderStageFlags subgroup_stages = 0;  // with vote, ballot and arithmetic
   uint32_t max_push_bytes = 128;
-  bool hangs_on_discards = false;  // BlockCountOptions
+  bool hangs_on_discards = false;  // spirv::DriverTraits
 };
 DeviceAbilities abilities_of(const Context& context);
 

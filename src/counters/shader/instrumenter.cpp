@@ -170,8 +170,7 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
     options.regions->primitive_ids = request.primitive_ids;
     if (request.multiview) options.regions->layer_capability.reset();
   }
-  options.drops_overdraw = options_.drops_overdraw;
-  options.hangs_on_discards = options_.hangs_on_discards;
+  options.driver = options_.driver;
   options.alpha_to_coverage = request.alpha_to_coverage;
   options.spirv_version_limit = options_.spirv_version_limit;
   Result<spirv::BlockCountResult> counted = spirv::add_block_counts(code.words, options);

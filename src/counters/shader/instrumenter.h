@@ -29,8 +29,7 @@ struct InstrumenterOptions {
   bool count_outputs = false;
   uint32_t draw_number_locations = 0;  // those that draw numbers may stand in; 0: no draw numbers
   uint32_t max_tessellation_level = 64;
-  bool drops_overdraw = false;
-  bool hangs_on_discards = false;
+  spirv::DriverTraits driver;
   spirv::RegionOptions regions;  // how shaders that count by region do so
   uint32_t spirv_version_limit = 0x00010300;
   bool validate = false;                         // run spirv-val over what the pass made

@@ -68,8 +68,9 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.count_outputs = creation.emulated_queries().counts_shaders();
   result.draw_number_locations = draw_number_locations(creation);
   result.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;
-  result.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
-  result.hangs_on_discards = gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  result.driver.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+  result.driver.hangs_on_discards = gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  result.driver.keeps_draws_apart = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.regions = region_options(gpu);
   result.validate = options.validate_spirv;
   result.vulkan_version = gpu.api_version;

@@ -244,7 +244,7 @@ void insert_begin(PassContext& context, const AddressWords& words, DrawNumber* n
   Code begin = context.editor.new_code();
   if (number != nullptr) number->begin(begin);
   if (blocks) blocks->begin(begin);
-  if (context.options.drops_overdraw && context.stage.has_helpers) {
+  if (context.options.driver.drops_overdraw && context.stage.has_helpers) {
     begin.call(context.editor.type_void(), make_never_function(context, words));
   }
   if (regions) regions->begin(begin);
@@ -355,7 +355,7 @@ BlockCountResult unchanged(const Module& module, CounterPlan plan) {
 Result<BlockCountOptions> safe_options(const Module& module, const EntryPoint& entry,
                                        const BlockCountOptions& options) {
   BlockCountOptions safe = options;
-  if (!options.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
+  if (!options.driver.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
   if (!discards_in_loop(module, entry)) return safe;
   if (options.regions) {
     return Error{"it discards invocations in a loop, which this driver cannot count by region"};

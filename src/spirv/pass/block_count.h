@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "spirv/pass/counter_plan.h"
+#include "spirv/pass/driver_traits.h"
 #include "spirv/pass/region_count.h"
 
 namespace tally::spirv {
@@ -88,14 +89,7 @@ struct BlockCountOptions {
   // behind the record's.
   std::optional<RegionOptions> regions;
   bool count_blocks = true;
-  // The driver drops what it has not yet run of the fragments behind an opaque triangle, although
-  // they write to memory, unless the shader may discard (llvmpipe). So it may, in a branch that is
-  // never taken.
-  bool drops_overdraw = false;
-  // The driver hangs where invocations are discarded in a loop of a shader that adds up what it
-  // counted when it ends (NVIDIA's 580). Such a shader counts by lane, without subgroup operations,
-  // and not by region.
-  bool hangs_on_discards = false;
+  DriverTraits driver;
   std::optional<DrawNumbers> draw_numbers;  // vertex and fragment stage
   bool identity = false;                    // parse and write back, change nothing
   // The module's version may be raised up to this word (0x00010300 is 1.3), where it gains

@@ -64,7 +64,7 @@ TEST(DiscardsInLoop, count_by_lane_where_the_driver_would_hang) {
   const std::string text = Text{.body = "OpDemoteToHelperInvocation\nOpBranch %next\n"}.text();
   BlockCountOptions options = test::fragment_options();
   EXPECT_THAT(test::instrumented(text, options), HasSubstr("OpGroupNonUniform"));
-  options.hangs_on_discards = true;
+  options.driver.hangs_on_discards = true;
   const std::string instrumented = test::instrumented(text, options);
   EXPECT_THAT(instrumented, Not(HasSubstr("OpGroupNonUniform")));
   EXPECT_THAT(instrumented, Not(HasSubstr("Private")));
@@ -73,7 +73,7 @@ TEST(DiscardsInLoop, count_by_lane_where_the_driver_would_hang) {
 
 TEST(DiscardsInLoop, cannot_be_counted_by_region_where_the_driver_would_hang) {
   BlockCountOptions options = test::fragment_options();
-  options.hangs_on_discards = true;
+  options.driver.hangs_on_discards = true;
   options.regions.emplace();
   EXPECT_THAT(
       test::refusal(Text{.body = "OpDemoteToHelperInvocation\nOpBranch %next\n"}.text(), options),

@@ -252,6 +252,17 @@ TEST(DrawNumber, lanes_of_different_draws_do_not_add_up) {
   }
 }
 
+TEST(DrawNumber, a_driver_that_keeps_draws_apart_is_not_asked_whether_it_did) {
+  for (const Counting counting : {Counting::Private, Counting::Subgroup}) {
+    BlockCountOptions options = numbered_fragment_options();
+    options.counting = counting;
+    options.driver.keeps_draws_apart = true;
+    const std::string text = instrumented(kFragment, options);
+    EXPECT_THAT(text, HasSubstr("OpLoad %uint %tally_draw_number"));
+    EXPECT_EQ(count_of(text, "OpGroupNonUniformAllEqual"), 0u);
+  }
+}
+
 TEST(DrawNumber, real_modules_stay_valid_in_all_ways) {
   for (const auto& [name, words] : test::corpus()) {
     const bool is_vertex = name.find(".vert") != std::string::npos;

@@ -88,7 +88,7 @@ TEST(FragmentCount, a_driver_that_drops_overdraw_sees_a_discard_that_is_never_ta
       header("OpEntryPoint Fragment %main \"main\"\nOpExecutionMode %main OriginUpperLeft\n") +
       straight;
   EXPECT_THAT(instrumented(module, options), Not(HasSubstr("OpKill")));
-  options.drops_overdraw = true;
+  options.driver.drops_overdraw = true;
   const std::string text = instrumented(module, options);
   EXPECT_EQ(count_of(text, "OpKill"), 1u);
   EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_never"), 1u);

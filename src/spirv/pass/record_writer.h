@@ -26,7 +26,9 @@ class RecordWriter {
   uint32_t opaque_one(Code& code);
   // Whether the lanes of a subgroup may belong to different draws, each with its record; then they
   // do where the low halves of their address words differ.
-  bool may_be_mixed() const { return number_ != nullptr; }
+  bool may_be_mixed() const {
+    return number_ != nullptr && !context_.options.driver.keeps_draws_apart;
+  }
   // The address of this stage's counters in the shard that the invocation adds to.
   uint32_t shard_address(Code& code, uint32_t address_word);
   // Adds a 32-bit value, if it is not 0, to a counter.
