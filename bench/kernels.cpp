@@ -7,7 +7,7 @@
 #include "full_screen.vert.h"
 #include "hot_loop.comp.h"
 #include "memory_bound.comp.h"
-#include "memory_bound_once.comp.h"
+#include "memory_bound_by_hand.comp.h"
 
 namespace tally::bench {
 namespace {
@@ -118,7 +118,7 @@ std::unique_ptr<Kernel> make_memory_bound(test::Context& context,
   }
   std::vector<ShaderSource> by_hand;
   if (capabilities.int64_atomics) {
-    by_hand.push_back({VK_SHADER_STAGE_COMPUTE_BIT, memory_bound_once_comp});
+    by_hand.push_back({VK_SHADER_STAGE_COMPUTE_BIT, memory_bound_by_hand_comp});
   }
   return std::make_unique<ComputeKernel>(
       context, "memory-bound", memory_bound_comp, std::move(buffers),

@@ -21,8 +21,8 @@ class Kernel {
 
   const std::string& name() const { return name_; }
   std::span<const ShaderSource> sources() const { return sources_; }
-  // The same with one count of each subgroup, by hand, in the first counter of each of 256 shards;
-  // empty where there is none.
+  // The same counted by hand: three counts of 21 bits each, those of blocks 0, 2 and 3, in the
+  // first counter of each of 256 shards. Empty where there is none.
   std::span<const ShaderSource> counted_by_hand() const { return counted_by_hand_; }
   VkPipelineLayout layout() const { return layout_; }
 
