@@ -6,8 +6,9 @@
 // are fewer than N modules. Modules that the pass refuses are listed with the reason; modules that
 // are not valid to begin with must do no harm.
 #include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -141,23 +142,25 @@ class Check {
 }  // namespace
 
 int main(int argc, char** argv) {
-  spv_target_env environment = SPV_ENV_VULKAN_1_3;
+  CLI::App app("Runs the pass over SPIR-V files, in many ways, and validates what it makes");
+  std::vector<std::string> folders;
+  std::string environment_name = "vulkan1.3";
   fs::path out;
   size_t at_least = 1;
-  std::vector<std::string> files;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--env" && i + 1 < argc) {
-      if (!spvParseTargetEnv(argv[++i], &environment)) return 2;
-    } else if (std::string_view(argv[i]) == "--out" && i + 1 < argc) {
-      out = argv[++i];
-    } else if (std::string_view(argv[i]) == "--at-least" && i + 1 < argc) {
-      at_least = std::strtoul(argv[++i], nullptr, 10);
-    } else {
-      for (std::string& file : tally::test::module_files(argv[i])) files.push_back(std::move(file));
-    }
+  app.add_option("folders", folders)->required()->check(CLI::ExistingDirectory);
+  app.add_option("--env", environment_name, "what spirv-val checks against");
+  app.add_option("--out", out, "where what failed is written");
+  app.add_option("--at-least", at_least, "fewer modules are a failure");
+  CLI11_PARSE(app, argc, argv);
+  spv_target_env environment{};
+  if (!spvParseTargetEnv(environment_name.c_str(), &environment)) {
+    fmt::print(stderr, "no environment \"{}\"\n", environment_name);
+    return 1;
   }
   Check check(environment, out);
-  for (const auto& file : files) check.file(file);
+  for (const std::string& folder : folders) {
+    for (const std::string& file : tally::test::module_files(folder)) check.file(file);
+  }
   const Totals& totals = check.totals;
   for (const auto& [reason, count] : check.reasons)
     fmt::print("refused {} times: {}\n", count, reason);

@@ -6,6 +6,8 @@
 // the pass's. --statistics: a table of what the driver says of the code that it made.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -205,16 +207,17 @@ int run(const std::vector<std::string>& files, bool statistics) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  test::set_default_environment();
+  CLI::App app(
+      "Gives SPIR-V files to a driver's compiler, plain and as the layer instruments them");
+  std::vector<std::string> folders;
   bool statistics = false;
+  app.add_option("folders", folders)->required()->check(CLI::ExistingDirectory);
+  app.add_flag("--statistics", statistics, "what the compiler says of its code");
+  CLI11_PARSE(app, argc, argv);
+  test::set_default_environment();
   std::vector<std::string> files;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--statistics") {
-      statistics = true;
-      continue;
-    }
-    for (std::string& file : test::module_files(argv[i])) files.push_back(std::move(file));
-  }
+  for (const std::string& folder : folders)
+    std::ranges::copy(test::module_files(folder), std::back_inserter(files));
   try {
     return run(files, statistics);
   } catch (const std::exception& error) {
