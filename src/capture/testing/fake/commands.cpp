@@ -1,0 +1,167 @@
+// What is recorded and submitted, and what it adds.
+#include "capture/testing/fake/fake.h"
+
+namespace tally::fake {
+namespace {
+
+void action(Recorded& recorded, uint64_t times) {
+  if (!recorded.active) return;
+  const uint32_t result = recorded.active->next_result++;
+  if (recorded.stages != 0)
+    recorded.counts.push_back({recorded.active, result, recorded.stages, times});
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDraw(VkCommandBuffer b, uint32_t vertices, uint32_t copies,
+                                   uint32_t first_vertex, uint32_t first_instance) {
+  {
+    const std::lock_guard lock(state().mutex);
+    action(state().recorded[b], uint64_t{vertices} * copies);
+  }
+  device_table(b).CmdDraw(b, vertices, copies, first_vertex, first_instance);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDispatch(VkCommandBuffer b, uint32_t x, uint32_t y, uint32_t z) {
+  {
+    const std::lock_guard lock(state().mutex);
+    action(state().recorded[b], uint64_t{x} * y * z);
+  }
+  device_table(b).CmdDispatch(b, x, y, z);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoint point,
+                                           VkPipeline pipeline) {
+  {
+    const std::lock_guard lock(state().mutex);
+    const auto found = state().pipelines.find(pipeline);
+    state().recorded[b].stages = found == state().pipelines.end() ? 0 : found->second;
+  }
+  device_table(b).CmdBindPipeline(b, point, pipeline);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
+                                              const VkCommandBuffer* secondaries) {
+  {
+    const std::lock_guard lock(state().mutex);
+    Recorded& recorded = state().recorded[b];
+    if (recorded.active) broken("secondaries executed while active");
+    recorded.secondaries.insert(recorded.secondaries.end(), secondaries, secondaries + count);
+  }
+  device_table(b).CmdExecuteCommands(b, count, secondaries);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL BeginCommandBuffer(VkCommandBuffer b,
+                                                  const VkCommandBufferBeginInfo* info) {
+  {
+    const std::lock_guard lock(state().mutex);
+    state().recorded[b] = {};
+  }
+  return device_table(b).BeginCommandBuffer(b, info);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL EndCommandBuffer(VkCommandBuffer b) {
+  {
+    const std::lock_guard lock(state().mutex);
+    if (state().recorded[b].active) broken("active at the end of the command buffer");
+  }
+  return device_table(b).EndCommandBuffer(b);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass(VkCommandBuffer b, const VkRenderPassBeginInfo* info,
+                                              VkSubpassContents contents) {
+  device_table(b).CmdBeginRenderPass(b, info, contents);
+  const std::lock_guard lock(state().mutex);
+  state().recorded[b].secondary_contents =
+      contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS;
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdNextSubpass(VkCommandBuffer b, VkSubpassContents contents) {
+  device_table(b).CmdNextSubpass(b, contents);
+  const std::lock_guard lock(state().mutex);
+  state().recorded[b].secondary_contents =
+      contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS;
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass(VkCommandBuffer b) {
+  device_table(b).CmdEndRenderPass(b);
+  const std::lock_guard lock(state().mutex);
+  state().recorded[b].secondary_contents = false;
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer b, const VkRenderingInfo* info) {
+  device_table(b).CmdBeginRendering(b, info);
+  const std::lock_guard lock(state().mutex);
+  Recorded& recorded = state().recorded[b];
+  recorded.secondary_contents =
+      (info->flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT) != 0;
+  recorded.suspending = (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0;
+  recorded.between_suspended = false;
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndRendering(VkCommandBuffer b) {
+  device_table(b).CmdEndRendering(b);
+  const std::lock_guard lock(state().mutex);
+  Recorded& recorded = state().recorded[b];
+  recorded.secondary_contents = false;
+  recorded.between_suspended = recorded.suspending;
+}
+
+// With the mutex held.
+void run(VkCommandBuffer b) {
+  for (const Count& count : state().recorded[b].counts) {
+    if (!state().objects.contains(count.object)) {
+      broken("submitted with a destroyed object");
+      continue;
+    }
+    for (uint32_t stage = 1; stage != 0; stage <<= 1) {
+      if ((count.stages & stage) == 0) continue;
+      for (uint32_t block = 0; block < kBlocks; ++block) {
+        const uint64_t times = block == 0 ? count.times : block == 1 ? count.times * 2 : 0;
+        count.object->executions[{count.result, stage, block}] += times;
+      }
+    }
+  }
+  for (const VkCommandBuffer secondary : state().recorded[b].secondaries) run(secondary);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
+                                           VkFence fence) {
+  {
+    const std::lock_guard lock(state().mutex);
+    for (uint32_t i = 0; i < count; ++i) {
+      for (uint32_t j = 0; j < infos[i].commandBufferCount; ++j) run(infos[i].pCommandBuffers[j]);
+    }
+  }
+  return device_table(queue).QueueSubmit(queue, count, infos, fence);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
+                                            const VkSubmitInfo2* infos, VkFence fence) {
+  {
+    const std::lock_guard lock(state().mutex);
+    for (uint32_t i = 0; i < count; ++i) {
+      for (uint32_t j = 0; j < infos[i].commandBufferInfoCount; ++j)
+        run(infos[i].pCommandBufferInfos[j].commandBuffer);
+    }
+  }
+  return device_table(queue).QueueSubmit2(queue, count, infos, fence);
+}
+
+}  // namespace
+
+void add_commands(std::vector<Row>& device) {
+  device.push_back(row("vkCmdDraw", CmdDraw));
+  device.push_back(row("vkCmdDispatch", CmdDispatch));
+  device.push_back(row("vkCmdBindPipeline", CmdBindPipeline));
+  device.push_back(row("vkCmdExecuteCommands", CmdExecuteCommands));
+  device.push_back(row("vkBeginCommandBuffer", BeginCommandBuffer));
+  device.push_back(row("vkEndCommandBuffer", EndCommandBuffer));
+  device.push_back(row("vkCmdBeginRenderPass", CmdBeginRenderPass));
+  device.push_back(row("vkCmdNextSubpass", CmdNextSubpass));
+  device.push_back(row("vkCmdEndRenderPass", CmdEndRenderPass));
+  device.push_back(row("vkCmdBeginRendering", CmdBeginRendering));
+  device.push_back(row("vkCmdEndRendering", CmdEndRendering));
+  device.push_back(row("vkQueueSubmit", QueueSubmit));
+  device.push_back(row("vkQueueSubmit2", QueueSubmit2));
+}
+
+}  // namespace tally::fake

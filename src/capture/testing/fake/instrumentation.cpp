@@ -1,0 +1,101 @@
+// The extension's own commands.
+#include <cstring>
+#include <string>
+
+#include "capture/testing/fake/fake.h"
+
+namespace tally::fake {
+namespace {
+
+void check_place(const Recorded& recorded, const char* what) {
+  if (recorded.between_suspended)
+    broken((std::string(what) + " between suspended render passes").c_str());
+  if (recorded.secondary_contents)
+    broken((std::string(what) + " in a subpass of secondaries").c_str());
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+CreateShaderInstrumentation(VkDevice, const VkShaderInstrumentationCreateInfoARM* info,
+                            const VkAllocationCallbacks*, VkShaderInstrumentationARM* handle) {
+  if (info->sType != VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_CREATE_INFO_ARM)
+    broken("wrong sType");
+  const std::lock_guard lock(state().mutex);
+  auto* object = new Object;
+  state().objects.insert(object);
+  *handle = (VkShaderInstrumentationARM)object;
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyShaderInstrumentation(VkDevice, VkShaderInstrumentationARM handle,
+                                                        const VkAllocationCallbacks*) {
+  const std::lock_guard lock(state().mutex);
+  auto* object = (Object*)handle;
+  if (state().objects.erase(object) == 0) broken("destroyed what does not exist");
+  delete object;
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBeginShaderInstrumentation(VkCommandBuffer b,
+                                                         VkShaderInstrumentationARM handle) {
+  const std::lock_guard lock(state().mutex);
+  Recorded& recorded = state().recorded[b];
+  if (recorded.active) broken("begin while active");
+  check_place(recorded, "begin");
+  recorded.active = (Object*)handle;
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndShaderInstrumentation(VkCommandBuffer b) {
+  const std::lock_guard lock(state().mutex);
+  Recorded& recorded = state().recorded[b];
+  if (!recorded.active) broken("end while inactive");
+  check_place(recorded, "end");
+  recorded.active = nullptr;
+}
+
+void write_block(uint64_t* words, const std::tuple<uint32_t, uint32_t, uint32_t>& key,
+                 uint64_t executions) {
+  const VkShaderInstrumentationMetricDataHeaderARM header{std::get<0>(key), 0, std::get<1>(key),
+                                                          std::get<2>(key)};
+  std::memcpy(words, &header, sizeof header);
+  words[2] = executions;
+  words[3] = executions * 3;
+  words[4] = (executions + 7) / 8;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL GetShaderInstrumentationValues(VkDevice,
+                                                              VkShaderInstrumentationARM handle,
+                                                              uint32_t* count, void* values,
+                                                              VkFlags) {
+  const std::lock_guard lock(state().mutex);
+  const auto& executions = ((Object*)handle)->executions;
+  if (!values) {
+    *count = static_cast<uint32_t>(executions.size());
+    return VK_SUCCESS;
+  }
+  uint32_t written = 0;
+  for (auto at = executions.begin(); at != executions.end() && written < *count; ++at, ++written) {
+    write_block(static_cast<uint64_t*>(values) + written * (2 + kMetricCount), at->first,
+                at->second);
+  }
+  *count = written;
+  return written < executions.size() ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL ClearShaderInstrumentationMetrics(VkDevice,
+                                                             VkShaderInstrumentationARM handle) {
+  const std::lock_guard lock(state().mutex);
+  for (auto& [key, executions] : ((Object*)handle)->executions) executions = 0;
+}
+
+}  // namespace
+
+void add_instrumentation(std::vector<Row>& device) {
+  device.push_back(row("vkCreateShaderInstrumentationARM", CreateShaderInstrumentation));
+  device.push_back(row("vkDestroyShaderInstrumentationARM", DestroyShaderInstrumentation));
+  device.push_back(row("vkCmdBeginShaderInstrumentationARM", CmdBeginShaderInstrumentation));
+  device.push_back(row("vkCmdEndShaderInstrumentationARM", CmdEndShaderInstrumentation));
+  device.push_back(row("vkGetShaderInstrumentationValuesARM", GetShaderInstrumentationValues));
+  device.push_back(
+      row("vkClearShaderInstrumentationMetricsARM", ClearShaderInstrumentationMetrics));
+}
+
+}  // namespace tally::fake

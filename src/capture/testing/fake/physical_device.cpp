@@ -1,0 +1,85 @@
+// What the physical device says that it can do.
+#include <cstdio>
+#include <cstring>
+
+#include "capture/testing/fake/fake.h"
+#include "vk/chain.h"
+
+namespace tally::fake {
+namespace {
+
+VKAPI_ATTR VkResult VKAPI_CALL EnumerateMetrics(
+    VkPhysicalDevice, uint32_t* count, VkShaderInstrumentationMetricDescriptionARM* metrics) {
+  if (!metrics) {
+    *count = kMetricCount;
+    return VK_SUCCESS;
+  }
+  const uint32_t written = *count < kMetricCount ? *count : kMetricCount;
+  for (uint32_t i = 0; i < written; ++i) {
+    std::snprintf(metrics[i].name, sizeof metrics[i].name, "%s", kMetrics[i]);
+    std::snprintf(metrics[i].description, sizeof metrics[i].description, "fake %s", kMetrics[i]);
+  }
+  *count = written;
+  return written < kMetricCount ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL EnumerateDeviceExtensionProperties(
+    VkPhysicalDevice d, const char* layer, uint32_t* count, VkExtensionProperties* properties) {
+  InstanceTable& next = instance_table(d);
+  if (layer) return next.EnumerateDeviceExtensionProperties(d, layer, count, properties);
+  uint32_t below = 0;
+  next.EnumerateDeviceExtensionProperties(d, nullptr, &below, nullptr);
+  std::vector<VkExtensionProperties> all(below);
+  next.EnumerateDeviceExtensionProperties(d, nullptr, &below, all.data());
+  VkExtensionProperties ours{};
+  std::strcpy(ours.extensionName, VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
+  ours.specVersion = VK_ARM_SHADER_INSTRUMENTATION_SPEC_VERSION;
+  all.push_back(ours);
+  return vk::write_array<VkExtensionProperties>(all, count, properties);
+}
+
+VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice d,
+                                                      VkPhysicalDeviceFeatures2* features) {
+  constexpr VkStructureType kType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM;
+  {
+    const vk::UnlinkedStructs without(features, {kType});
+    instance_table(d).GetPhysicalDeviceFeatures2(d, features);
+  }
+  if (auto* ours = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(features,
+                                                                                           kType)) {
+    ours->shaderInstrumentation = VK_TRUE;
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice d,
+                                                        VkPhysicalDeviceProperties2* properties) {
+  constexpr VkStructureType kType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM;
+  {
+    const vk::UnlinkedStructs without(properties, {kType});
+    instance_table(d).GetPhysicalDeviceProperties2(d, properties);
+  }
+  if (auto* ours = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationPropertiesARM>(
+          properties, kType)) {
+    ours->numMetrics = kMetricCount;
+    ours->perBasicBlockGranularity = VK_TRUE;
+  }
+}
+
+}  // namespace
+
+void add_physical_device(std::vector<Row>& instance) {
+  instance.push_back(
+      row("vkEnumerateDeviceExtensionProperties", EnumerateDeviceExtensionProperties));
+  for (const char* name : {"vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceFeatures2KHR"}) {
+    instance.push_back(row(name, GetPhysicalDeviceFeatures2));
+  }
+  for (const char* name : {"vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceProperties2KHR"}) {
+    instance.push_back(row(name, GetPhysicalDeviceProperties2));
+  }
+  instance.push_back(
+      row("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", EnumerateMetrics));
+}
+
+}  // namespace tally::fake
