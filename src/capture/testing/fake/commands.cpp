@@ -148,20 +148,20 @@ VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
 
 }  // namespace
 
-void add_commands(std::vector<Row>& device) {
-  device.push_back(row("vkCmdDraw", CmdDraw));
-  device.push_back(row("vkCmdDispatch", CmdDispatch));
-  device.push_back(row("vkCmdBindPipeline", CmdBindPipeline));
-  device.push_back(row("vkCmdExecuteCommands", CmdExecuteCommands));
-  device.push_back(row("vkBeginCommandBuffer", BeginCommandBuffer));
-  device.push_back(row("vkEndCommandBuffer", EndCommandBuffer));
-  device.push_back(row("vkCmdBeginRenderPass", CmdBeginRenderPass));
-  device.push_back(row("vkCmdNextSubpass", CmdNextSubpass));
-  device.push_back(row("vkCmdEndRenderPass", CmdEndRenderPass));
-  device.push_back(row("vkCmdBeginRendering", CmdBeginRendering));
-  device.push_back(row("vkCmdEndRendering", CmdEndRendering));
-  device.push_back(row("vkQueueSubmit", QueueSubmit));
-  device.push_back(row("vkQueueSubmit2", QueueSubmit2));
+void add_commands(Hooks& device) {
+  device.push_back(vk::hook("vkCmdDraw", CmdDraw));
+  device.push_back(vk::hook("vkCmdDispatch", CmdDispatch));
+  device.push_back(vk::hook("vkCmdBindPipeline", CmdBindPipeline));
+  device.push_back(vk::hook("vkCmdExecuteCommands", CmdExecuteCommands));
+  device.push_back(vk::hook("vkBeginCommandBuffer", BeginCommandBuffer));
+  device.push_back(vk::hook("vkEndCommandBuffer", EndCommandBuffer));
+  device.push_back(vk::hook("vkCmdBeginRenderPass", CmdBeginRenderPass));
+  device.push_back(vk::hook("vkCmdNextSubpass", CmdNextSubpass));
+  device.push_back(vk::hook("vkCmdEndRenderPass", CmdEndRenderPass));
+  device.push_back(vk::hook("vkCmdBeginRendering", CmdBeginRendering));
+  device.push_back(vk::hook("vkCmdEndRendering", CmdEndRendering));
+  device.push_back(vk::hook("vkQueueSubmit", QueueSubmit));
+  device.push_back(vk::hook("vkQueueSubmit2", QueueSubmit2));
 }
 
 }  // namespace tally::fake

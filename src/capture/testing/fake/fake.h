@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "vk/dispatch.h"
+#include "vk/hooks.h"
 #include "vk/layer.h"
 
 namespace tally::fake {
@@ -95,18 +96,11 @@ DeviceTable& device_table(const void* handle);
 // A rule is.
 void broken(const char* rule);
 
-// A command of ours.
-struct Row {
-  const char* name;
-  PFN_vkVoidFunction function;
-};
-template <typename Function>
-Row row(const char* name, Function* function) {
-  return {name, reinterpret_cast<PFN_vkVoidFunction>(function)};
-}
-void add_instrumentation(std::vector<Row>& device);
-void add_commands(std::vector<Row>& device);
-void add_pipelines(std::vector<Row>& device);
-void add_physical_device(std::vector<Row>& instance);
+// Commands of ours.
+using Hooks = std::vector<vk::Hook>;
+void add_instrumentation(Hooks& device);
+void add_commands(Hooks& device);
+void add_pipelines(Hooks& device);
+void add_physical_device(Hooks& instance);
 
 }  // namespace tally::fake

@@ -88,14 +88,14 @@ VKAPI_ATTR void VKAPI_CALL ClearShaderInstrumentationMetrics(VkDevice,
 
 }  // namespace
 
-void add_instrumentation(std::vector<Row>& device) {
-  device.push_back(row("vkCreateShaderInstrumentationARM", CreateShaderInstrumentation));
-  device.push_back(row("vkDestroyShaderInstrumentationARM", DestroyShaderInstrumentation));
-  device.push_back(row("vkCmdBeginShaderInstrumentationARM", CmdBeginShaderInstrumentation));
-  device.push_back(row("vkCmdEndShaderInstrumentationARM", CmdEndShaderInstrumentation));
-  device.push_back(row("vkGetShaderInstrumentationValuesARM", GetShaderInstrumentationValues));
+void add_instrumentation(Hooks& device) {
+  device.push_back(vk::hook("vkCreateShaderInstrumentationARM", CreateShaderInstrumentation));
+  device.push_back(vk::hook("vkDestroyShaderInstrumentationARM", DestroyShaderInstrumentation));
+  device.push_back(vk::hook("vkCmdBeginShaderInstrumentationARM", CmdBeginShaderInstrumentation));
+  device.push_back(vk::hook("vkCmdEndShaderInstrumentationARM", CmdEndShaderInstrumentation));
+  device.push_back(vk::hook("vkGetShaderInstrumentationValuesARM", GetShaderInstrumentationValues));
   device.push_back(
-      row("vkClearShaderInstrumentationMetricsARM", ClearShaderInstrumentationMetrics));
+      vk::hook("vkClearShaderInstrumentationMetricsARM", ClearShaderInstrumentationMetrics));
 }
 
 }  // namespace tally::fake

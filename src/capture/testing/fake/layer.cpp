@@ -1,4 +1,5 @@
 // Instances, devices, and where their commands are found.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,11 +30,9 @@ void broken(const char* rule) {
 
 namespace {
 
-PFN_vkVoidFunction find(const std::vector<Row>& rows, const char* name) {
-  for (const Row& one : rows) {
-    if (std::strcmp(one.name, name) == 0) return one.function;
-  }
-  return nullptr;
+Hooks sorted(Hooks hooks) {
+  std::ranges::sort(hooks, {}, &vk::Hook::name);
+  return hooks;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice d, const VkDeviceCreateInfo* info,
@@ -89,28 +88,28 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
 }
 
 PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice d, const char* name) {
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> all = {row("vkGetDeviceProcAddr", GetDeviceProcAddr),
-                            row("vkDestroyDevice", DestroyDevice)};
+  static const Hooks hooks = [] {
+    Hooks all = {vk::hook("vkGetDeviceProcAddr", GetDeviceProcAddr),
+                 vk::hook("vkDestroyDevice", DestroyDevice)};
     add_instrumentation(all);
     add_commands(all);
     add_pipelines(all);
-    return all;
+    return sorted(std::move(all));
   }();
-  if (const PFN_vkVoidFunction ours = find(rows, name)) return ours;
+  if (const vk::Hook* ours = vk::find_hook(hooks, name)) return ours->function;
   return state().device_next.at(vk::dispatch_key(d))(d, name);
 }
 
 PFN_vkVoidFunction VKAPI_CALL GetInstanceProcAddr(VkInstance instance, const char* name) {
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> all = {row("vkGetInstanceProcAddr", GetInstanceProcAddr),
-                            row("vkGetDeviceProcAddr", GetDeviceProcAddr),
-                            row("vkCreateInstance", CreateInstance),
-                            row("vkCreateDevice", CreateDevice)};
+  static const Hooks hooks = [] {
+    Hooks all = {vk::hook("vkGetInstanceProcAddr", GetInstanceProcAddr),
+                 vk::hook("vkGetDeviceProcAddr", GetDeviceProcAddr),
+                 vk::hook("vkCreateInstance", CreateInstance),
+                 vk::hook("vkCreateDevice", CreateDevice)};
     add_physical_device(all);
-    return all;
+    return sorted(std::move(all));
   }();
-  if (const PFN_vkVoidFunction ours = find(rows, name)) return ours;
+  if (const vk::Hook* ours = vk::find_hook(hooks, name)) return ours->function;
   if (!instance) return nullptr;
   return state()
       .instances.at(vk::dispatch_key(instance))

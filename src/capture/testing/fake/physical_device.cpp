@@ -69,17 +69,17 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice d,
 
 }  // namespace
 
-void add_physical_device(std::vector<Row>& instance) {
+void add_physical_device(Hooks& instance) {
   instance.push_back(
-      row("vkEnumerateDeviceExtensionProperties", EnumerateDeviceExtensionProperties));
+      vk::hook("vkEnumerateDeviceExtensionProperties", EnumerateDeviceExtensionProperties));
   for (const char* name : {"vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceFeatures2KHR"}) {
-    instance.push_back(row(name, GetPhysicalDeviceFeatures2));
+    instance.push_back(vk::hook(name, GetPhysicalDeviceFeatures2));
   }
   for (const char* name : {"vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceProperties2KHR"}) {
-    instance.push_back(row(name, GetPhysicalDeviceProperties2));
+    instance.push_back(vk::hook(name, GetPhysicalDeviceProperties2));
   }
   instance.push_back(
-      row("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", EnumerateMetrics));
+      vk::hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", EnumerateMetrics));
 }
 
 }  // namespace tally::fake

@@ -71,10 +71,10 @@ VKAPI_ATTR void VKAPI_CALL DestroyPipeline(VkDevice d, VkPipeline pipeline,
 
 }  // namespace
 
-void add_pipelines(std::vector<Row>& device) {
-  device.push_back(row("vkCreateComputePipelines", CreateComputePipelines));
-  device.push_back(row("vkCreateGraphicsPipelines", CreateGraphicsPipelines));
-  device.push_back(row("vkDestroyPipeline", DestroyPipeline));
+void add_pipelines(Hooks& device) {
+  device.push_back(vk::hook("vkCreateComputePipelines", CreateComputePipelines));
+  device.push_back(vk::hook("vkCreateGraphicsPipelines", CreateGraphicsPipelines));
+  device.push_back(vk::hook("vkDestroyPipeline", DestroyPipeline));
 }
 
 }  // namespace tally::fake
