@@ -27,7 +27,7 @@ void read_everything(const Reader& reader) {
   (void)reader.pipelines();
   (void)reader.objects();
   (void)reader.labels();
-  (void)reader.calls();
+  (void)reader.functions();
   (void)reader.frames();
   (void)reader.messages();
   (void)reader.region_counters();
@@ -39,11 +39,12 @@ void read_everything(const Reader& reader) {
   (void)reader.for_each_submission([](const SubmissionRow&) { return true; });
   (void)reader.for_each_execution([](const ExecutionRow&) { return true; });
   (void)reader.for_each_pass([](const PassRow&) { return true; });
-  (void)reader.for_each_command([](const CommandRow&) { return true; });
-  (void)reader.for_each_command_metric([](const CommandMetricRow&) { return true; });
   (void)reader.for_each_block_cost([](const BlockCostRow&) { return true; });
-  (void)reader.for_each_block_count([](const BlockCountRow&) { return true; });
-  (void)reader.for_each_block_other([](const BlockOtherRow&) { return true; });
+  auto values = reader.batch_values();
+  (void)reader.for_each_batch([&](const CommandBatchRow& batch) {
+    BatchValues read;
+    return values.ok() && values->read(batch.id, batch.size, read).ok();
+  });
 }
 
 // A file of its own, rewritten for every input: SQLite opens by name and follows links, so that

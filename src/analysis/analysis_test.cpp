@@ -51,15 +51,17 @@ TEST(Pattern, with_wildcards_matches_the_whole_text) {
   EXPECT_TRUE(matches_pattern("*", ""));
 }
 
-store::CommandRow command(store::RowId id, store::RowId execution, int64_t position) {
-  return {.id = id, .execution = execution, .position = position};
+CommandPlace command(uint32_t number, store::RowId execution, int64_t position) {
+  return {.execution = execution, .position = position, .command = number};
 }
 
-std::vector<store::RowId> order(const std::vector<store::ExecutionRow>& executions,
-                                const std::vector<store::CommandRow>& commands) {
-  std::vector<store::RowId> ids;
-  for (const auto& row : in_execution_order(executions, commands)) ids.push_back(row.id);
-  return ids;
+std::vector<uint32_t> order(const std::vector<store::ExecutionRow>& executions,
+                            const std::vector<CommandPlace>& commands) {
+  std::vector<uint32_t> numbers;
+  for (const auto& place : in_execution_order(executions, commands)) {
+    numbers.push_back(place.command);
+  }
+  return numbers;
 }
 
 TEST(ExecutionOrder, primaries_run_by_position) {
@@ -122,20 +124,34 @@ TEST(Counts, sums_and_products_stop_at_the_largest_number) {
   EXPECT_EQ(saturating_product(2, 3), 6u);
 }
 
-TEST(CallText, sizes_come_first_and_zeros_are_left_out) {
-  const auto text = [](const char* name, const char* parameters) {
-    return call_text({.name = name, .parameters = parameters});
-  };
-  EXPECT_EQ(text("vkCmdDraw", R"({"vertexCount":3,"instanceCount":1,"firstVertex":0})"), "Draw 3");
-  EXPECT_EQ(text("vkCmdDrawIndexed", R"({"indexCount":36,"instanceCount":10,"firstIndex":6})"),
-            "DrawIndexed 36 x 10 firstIndex=6");
-  EXPECT_EQ(text("vkCmdDispatch", R"({"groupCountX":8,"groupCountY":1,"groupCountZ":1})"),
-            "Dispatch 8 x 1 x 1");
-  EXPECT_EQ(text("vkCmdDrawIndirect", "not json"), "DrawIndirect");
+TEST(Calls, equal_calls_have_one_number) {
+  const store::FunctionRow draw{.id = 1, .kind = store::CallKind::Draw, .name = "vkCmdDraw"};
+  const std::vector<std::string> names = {"vertexCount", "firstVertex"};
+  const auto of = [](int64_t a, int64_t b) { return std::vector<int64_t>{a, b}; };
+  Calls calls;
+  EXPECT_EQ(calls.intern(draw, names, of(3, 0)), 0u);
+  EXPECT_EQ(calls.intern(draw, names, of(3, 1)), 1u);
+  EXPECT_EQ(calls.intern(draw, names, of(3, 0)), 0u);
+  EXPECT_EQ(calls[1].name, "vkCmdDraw");
+  EXPECT_EQ(calls[1].parameters[1], 1);
 }
 
-// The store's capture of one draw and one dispatch, whose shader is no valid SPIR-V.
-class OneDraw : public testing::Test {
+TEST(CallText, sizes_come_first_and_zeros_are_left_out) {
+  const auto text = [](const char* name, std::vector<std::string> names,
+                       std::vector<int64_t> values) {
+    return call_text({store::CallKind::Draw, name, names, values});
+  };
+  EXPECT_EQ(text("vkCmdDraw", {"vertexCount", "instanceCount", "firstVertex"}, {3, 1, 0}),
+            "Draw 3");
+  EXPECT_EQ(text("vkCmdDrawIndexed", {"indexCount", "instanceCount", "firstIndex"}, {36, 10, 6}),
+            "DrawIndexed 36 x 10 firstIndex=6");
+  EXPECT_EQ(text("vkCmdDispatch", {"groupCountX", "groupCountY", "groupCountZ"}, {8, 1, 1}),
+            "Dispatch 8 x 1 x 1");
+  EXPECT_EQ(text("vkCmdDrawIndirect", {}, {}), "DrawIndirect");
+}
+
+// The store's capture of two draws in one batch and one dispatch, whose shader is no valid SPIR-V.
+class SmallCapture : public testing::Test {
  protected:
   Analyzer analyzer(const Selection& selection = {}) {
     store::write_test_capture(file_);
@@ -156,27 +172,30 @@ class OneDraw : public testing::Test {
   const std::string file_ = directory_.file("one.tally");
 };
 
-TEST_F(OneDraw, block_has_static_costs_and_values_of_its_own) {
+TEST_F(SmallCapture, block_has_static_costs_and_values_of_its_own) {
   const auto table = analyzer().table(By::Block, {.sort = "fma"});
   ASSERT_TRUE(table.ok()) << table.error().message;
   ASSERT_EQ(table->rows.size(), 2u);
   EXPECT_EQ(cell(*table, 0, "block"), Cell(uint64_t{0}));
-  EXPECT_EQ(cell(*table, 0, "executions"), Cell(uint64_t{100}));
-  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{300}));  // 100 executions of a block that costs 3
-  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{5}));    // no executions x cost
+  EXPECT_EQ(cell(*table, 0, "executions"), Cell(uint64_t{107}));
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{3 * 107}));  // executions of a block that costs 3
+  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{2 * 5}));    // no executions x cost
 }
 
-TEST_F(OneDraw, draw_has_the_sums_of_its_stages) {
+TEST_F(SmallCapture, draw_has_the_sums_of_its_stages) {
   const auto table = analyzer().table(By::Draw, {.sort = "fma"});
   ASSERT_TRUE(table.ok()) << table.error().message;
-  ASSERT_EQ(table->rows.size(), 2u);
+  ASSERT_EQ(table->rows.size(), 3u);
   EXPECT_EQ(cell(*table, 0, "call"), Cell("Draw 3"));
-  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{305}));
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{3 * 100 + 5}));
   EXPECT_EQ(cell(*table, 0, "label"), Cell("Frame / Shadow"));
-  EXPECT_EQ(cell(*table, 1, "gpu_time"), Cell(uint64_t{5}));
+  EXPECT_EQ(cell(*table, 1, "call"), Cell("Draw 3 firstVertex=30"));
+  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{3 * 7 + 5}));
+  EXPECT_EQ(cell(*table, 1, "label"), Cell("Frame")) << "of the queue";
+  EXPECT_EQ(cell(*table, 2, "gpu_time"), Cell(uint64_t{5}));
 }
 
-TEST_F(OneDraw, frames_that_are_not_selected_are_left_out) {
+TEST_F(SmallCapture, frames_that_are_not_selected_are_left_out) {
   const Selection later{.frames = FrameRange{1, 5}, .shader = {}};
   const auto table = analyzer(later).table(By::Draw, {});
   ASSERT_TRUE(table.ok()) << table.error().message;
@@ -184,14 +203,14 @@ TEST_F(OneDraw, frames_that_are_not_selected_are_left_out) {
   EXPECT_EQ(summarize(analyzer(later).model()).draws, 0u);
 }
 
-TEST_F(OneDraw, shader_whose_code_cannot_be_read_is_counted_all_the_same) {
+TEST_F(SmallCapture, shader_whose_code_cannot_be_read_is_counted_all_the_same) {
   const auto table = analyzer().table(By::Shader, {});
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_EQ(cell(*table, 0, "shader"), Cell("blur.spv"));
-  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{305}));
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{3 * 107 + 2 * 5}));
 }
 
-TEST_F(OneDraw, metric_of_a_driver_keeps_its_name) {
+TEST_F(SmallCapture, metric_of_a_driver_keeps_its_name) {
   // The capture's "executions" describes itself otherwise than the catalogue's does.
   const auto metrics = describe_metrics(analyzer().model());
   ASSERT_EQ(metrics.size(), 2u);
@@ -200,7 +219,7 @@ TEST_F(OneDraw, metric_of_a_driver_keeps_its_name) {
   EXPECT_EQ(metrics[1].division, Division::Unknown);
 }
 
-TEST_F(OneDraw, pattern_means_shaders_by_name_stage_or_hash) {
+TEST_F(SmallCapture, pattern_means_shaders_by_name_stage_or_hash) {
   const auto selected = [this](const char* pattern) {
     const Analyzer a = analyzer({.frames = {}, .shader = pattern});
     return bool(a.model().shader_selected.at(0));
@@ -212,7 +231,7 @@ TEST_F(OneDraw, pattern_means_shaders_by_name_stage_or_hash) {
   EXPECT_FALSE(selected("vertex"));
 }
 
-TEST_F(OneDraw, unknown_column_is_refused_with_the_names_of_those_there_are) {
+TEST_F(SmallCapture, unknown_column_is_refused_with_the_names_of_those_there_are) {
   const auto table = analyzer().table(By::Frame, {.sort = "colour"});
   ASSERT_FALSE(table.ok());
   EXPECT_THAT(table.error().message, HasSubstr("gpu_time"));

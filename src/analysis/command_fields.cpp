@@ -265,24 +265,22 @@ std::vector<Field> command_key_fields(const Model& model, const CommandGroups& g
   return fields;
 }
 
-std::string call_text(const store::CallRow& call) {
+std::string call_text(const Call& call) {
   constexpr std::string_view kPrefix = "vkCmd";
-  std::string text = call.name.starts_with(kPrefix) ? call.name.substr(kPrefix.size()) : call.name;
-  const auto parameters =
-      nlohmann::ordered_json::parse(call.parameters, nullptr, /*allow_exceptions=*/false);
-  if (!parameters.is_object()) return text;
+  const std::string_view name =
+      call.name.starts_with(kPrefix) ? call.name.substr(kPrefix.size()) : call.name;
   std::string sizes, others;
-  for (const auto& [name, parameter] : parameters.items()) {
-    const std::string value =
-        parameter.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    if (is_size(name)) {
-      const bool one_instance = name == "instanceCount" && value == "1";
-      if (!one_instance) sizes += (sizes.empty() ? " " : " x ") + value;
-    } else if (value != "0") {
-      others += fmt::format(" {}={}", name, value);
+  for (size_t i = 0; i < call.parameters.size(); ++i) {
+    const std::string& parameter = call.parameter_names[i];
+    const int64_t value = call.parameters[i];
+    if (is_size(parameter)) {
+      const bool one_instance = parameter == "instanceCount" && value == 1;
+      if (!one_instance) sizes += fmt::format("{}{}", sizes.empty() ? " " : " x ", value);
+    } else if (value != 0) {
+      others += fmt::format(" {}={}", parameter, value);
     }
   }
-  return text + sizes + others;
+  return fmt::format("{}{}{}", name, sizes, others);
 }
 
 }  // namespace tally::analysis

@@ -1,137 +1,244 @@
 #include "analysis/counts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
-#include <string>
-#include <string_view>
+#include <map>
 
 #include "analysis/metrics.h"
 
 namespace tally::analysis {
 namespace {
 
-// Looks up rows that come in the order of command and stage, so that the last answer is mostly the
-// next one too.
-class Lookup {
- public:
-  explicit Lookup(const Model& model) : model_(model) {}
+using store::BlockCountRow;
+using store::BlockOtherRow;
 
-  // False: the command or its shader is not selected.
-  bool find(store::RowId command_id, uint32_t stage) {
-    if (command_id != command_id_) {
-      command_id_ = command_id;
-      const auto found = model_.command_by_id.find(command_id);
-      command_ = found == model_.command_by_id.end() ? kNone : found->second;
-      stage_ = 0;
+uint64_t value_at(const store::Column& column, size_t command) {
+  return static_cast<uint64_t>(std::max<int64_t>(column.at(command), 0));
+}
+
+template <typename A, typename B>
+bool same_block(const A& a, const B& b) {
+  return a.sub == b.sub && a.stage == b.stage && a.block == b.block;
+}
+
+// The counts of the block that `row` is about, or null. Rows are sorted as the reader sorts them.
+const BlockCountRow* counts_of(const store::BatchValues& values, const BlockOtherRow& row) {
+  const auto key = [](const auto& r) { return std::tuple(r.sub, r.stage, r.block); };
+  const auto found = std::ranges::lower_bound(
+      values.counts, key(row), {}, [&](const BlockCountRow& count) { return key(count); });
+  return found != values.counts.end() && same_block(*found, row) ? &*found : nullptr;
+}
+
+// Visits the values of all counted batches, and reports progress.
+Status visit_batches(
+    const Model& model, const Progress& progress,
+    const std::function<void(const Batch& batch, const store::BatchValues& values)>& visit) {
+  auto reader = model.reader.batch_values();
+  if (!reader) return reader.error();
+  store::BatchValues values;
+  constexpr size_t kBatchesBetweenReports = 256;
+  for (size_t i = 0; i < model.batches.size(); ++i) {
+    const Batch& batch = model.batches[i];
+    if (!batch.counted) continue;
+    if (Status read = reader->read(batch.id, batch.commands.size(), values); !read) return read;
+    visit(batch, values);
+    if (progress && i % kBatchesBetweenReports == kBatchesBetweenReports - 1) {
+      progress(static_cast<double>(i) / static_cast<double>(model.batches.size()));
     }
-    if (command_ == kNone) return false;
+  }
+  return {};
+}
+
+// The shader of a batch's stage; looks up each stage once in a row.
+class StageLookup {
+ public:
+  StageLookup(const Model& model, const Batch& batch) : model_(model), batch_(batch) {}
+
+  // False: the shader is not selected.
+  bool find(uint32_t stage) {
     if (stage != stage_) {
       stage_ = stage;
-      shader_ = model_.shader_of(model_.commands[command_].pipeline, stage);
+      shader_ = model_.shader_of(batch_.pipeline, stage);
     }
     return shader_ == kNone ? model_.selection.shader.empty()
                             : bool(model_.shader_selected[shader_]);
   }
-
-  uint32_t command() const { return command_; }
   uint32_t shader() const { return shader_; }
 
  private:
   const Model& model_;
-  store::RowId command_id_ = 0;
-  uint32_t command_ = kNone;
+  const Batch& batch_;
   uint32_t stage_ = 0;
   uint32_t shader_ = kNone;
 };
 
-// Runs a query whose first column is a command's id, over the selected commands, and reports
-// progress by that id.
-Status visit_rows(const Model& model, const Progress& progress, std::string_view sql,
-                  const std::function<void(const store::Statement&)>& visit) {
-  if (model.commands.empty()) return {};
-  store::RowId first = std::numeric_limits<store::RowId>::max(), last = 0;
-  for (const Command& command : model.commands) {
-    first = std::min(first, command.id);
-    last = std::max(last, command.id);
+// What one execution of each block costs, by shader.
+class BlockCosts {
+ public:
+  struct Cost {
+    uint32_t metric;
+    uint64_t per_execution;
+  };
+
+  static Result<BlockCosts> load(const Model& model) {
+    BlockCosts costs;
+    const Status status = model.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
+      const uint32_t shader = model.shader_index.find(row.shader);
+      const uint32_t metric = model.metric_index.find(row.metric);
+      if (shader != kNone && metric != kNone) {
+        costs.costs_[{shader, row.block}].push_back({metric, row.per_execution});
+      }
+      return true;
+    });
+    if (!status) return status.error();
+    return costs;
   }
-  auto statement = model.reader.query(sql);
-  if (!statement) return statement.error();
-  statement->bind(int64_t{first}).bind(int64_t{last});
-  constexpr uint64_t kRowsBetweenReports = 100'000;
-  const double range = static_cast<double>(last - first) + 1;
-  for (uint64_t rows = 1; statement->step(); ++rows) {
-    visit(*statement);
-    if (progress && rows % kRowsBetweenReports == 0) {
-      progress(static_cast<double>(statement->integer(0) - first) / range);
+
+  std::span<const Cost> of(uint32_t shader, uint32_t block) const {
+    const auto found = costs_.find({shader, block});
+    return found == costs_.end() ? std::span<const Cost>() : std::span<const Cost>(found->second);
+  }
+
+ private:
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Cost>> costs_;
+};
+
+// The sums over the blocks of one stage, for each command of a batch.
+class StageSums {
+ public:
+  StageSums(size_t metrics, size_t commands) : sums_(metrics), commands_(commands) {}
+
+  void add(uint32_t metric, const store::Column& column, uint64_t factor) {
+    std::vector<uint64_t>& sums = sums_[metric];
+    sums.resize(commands_);
+    for (size_t i = 0; i < commands_; ++i) {
+      sums[i] = saturating_sum(sums[i], saturating_product(value_at(column, i), factor));
     }
   }
-  return statement->status();
-}
+  const std::vector<uint64_t>& of(size_t metric) const { return sums_[metric]; }
+  void clear() {
+    for (std::vector<uint64_t>& sums : sums_) sums.clear();
+  }
 
-uint32_t u32(const store::Statement& row, int column) {
-  return static_cast<uint32_t>(row.integer(column));
-}
-uint64_t u64(const store::Statement& row, int column) {
-  return static_cast<uint64_t>(std::max<int64_t>(row.integer(column), 0));
-}
+ private:
+  std::vector<std::vector<uint64_t>> sums_;  // by metric and command
+  size_t commands_;
+};
+
+class StageVisit {
+ public:
+  StageVisit(const Model& model, const BlockCosts& costs,
+             const std::function<void(const StageValue&)>& visit)
+      : model_(model), costs_(costs), visit_(visit) {}
+
+  void run(const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model_, batch);
+    StageSums sums(model_.metrics.size(), batch.commands.size());
+    auto count = values.counts.begin();
+    auto other = values.others.begin();
+    while (count != values.counts.end() || other != values.others.end()) {
+      // The next stage of either.
+      auto stage = std::pair(~0u, ~0u);
+      if (count != values.counts.end()) stage = std::pair(count->sub, count->stage);
+      if (other != values.others.end())
+        stage = std::min(stage, std::pair(other->sub, other->stage));
+      const bool selected = lookup.find(stage.second);
+      sums.clear();
+      auto rest = other;
+      for (; count != values.counts.end() && std::pair(count->sub, count->stage) == stage;
+           ++count) {
+        while (rest != values.others.end() && std::pair(rest->sub, rest->stage) == stage &&
+               rest->block < count->block) {
+          ++rest;
+        }
+        if (selected) add_counts(lookup.shader(), *count, {rest, values.others.end()}, sums);
+      }
+      for (; other != values.others.end() && std::pair(other->sub, other->stage) == stage;
+           ++other) {
+        const uint32_t metric = model_.metric_index.find(other->metric);
+        if (selected && metric != kNone) sums.add(metric, other->values, 1);
+      }
+      if (selected) emit(batch, lookup.shader(), stage.second, sums);
+    }
+  }
+
+ private:
+  // Executions x costs, but for the metrics whose values stand by themselves. `others` begins with
+  // those of the block, if there are any.
+  void add_counts(uint32_t shader, const BlockCountRow& count,
+                  std::span<const BlockOtherRow> others, StageSums& sums) const {
+    if (shader == kNone) return;
+    size_t own = 0;
+    while (own < others.size() && same_block(others[own], count)) ++own;
+    for (const BlockCosts::Cost& cost : costs_.of(shader, count.block)) {
+      const store::RowId metric = model_.metrics[cost.metric].id;
+      const bool stands_alone = std::ranges::any_of(
+          others.first(own), [&](const BlockOtherRow& row) { return row.metric == metric; });
+      if (!stands_alone) sums.add(cost.metric, count.executions, cost.per_execution);
+    }
+  }
+
+  void emit(const Batch& batch, uint32_t shader, uint32_t stage, const StageSums& sums) const {
+    for (uint32_t metric = 0; metric < model_.metrics.size(); ++metric) {
+      const std::vector<uint64_t>& of = sums.of(metric);
+      for (size_t i = 0; i < of.size(); ++i) {
+        if (of[i] != 0) visit_({batch.commands[i], shader, stage, metric, of[i]});
+      }
+    }
+  }
+
+  const Model& model_;
+  const BlockCosts& costs_;
+  const std::function<void(const StageValue&)>& visit_;
+};
 
 }  // namespace
 
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit) {
-  Lookup lookup(model);
-  return visit_rows(model, progress,
-                    "SELECT command, stage, metric, value FROM command_metric"
-                    " WHERE command BETWEEN ? AND ? ORDER BY command, sub, stage, metric",
-                    [&](const store::Statement& row) {
-                      const uint32_t metric = model.metric_index.find(row.integer(2));
-                      if (metric == kNone || !lookup.find(row.integer(0), u32(row, 1))) return;
-                      visit({lookup.command(), lookup.shader(), u32(row, 1), metric, u64(row, 3)});
-                    });
+  const auto costs = BlockCosts::load(model);
+  if (!costs) return costs.error();
+  StageVisit stages(model, *costs, visit);
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    stages.run(batch, values);
+  });
 }
 
 Status visit_block_executions(const Model& model, const Progress& progress,
                               const std::function<void(const BlockExecutions&)>& visit) {
-  Lookup lookup(model);
-  const auto visit_with = [&](bool have_costs) {
-    return [&, have_costs](const store::Statement& row) {
-      if (!lookup.find(row.integer(0), u32(row, 1)) || lookup.shader() == kNone) return;
-      visit({lookup.command(), lookup.shader(), u32(row, 2), u64(row, 3), have_costs});
-    };
-  };
-  Status status = visit_rows(model, progress,
-                             "SELECT command, stage, block, executions FROM block_count"
-                             " WHERE command BETWEEN ? AND ? ORDER BY command, sub, stage, block",
-                             visit_with(true));
   const uint32_t metric = executions_metric(describe_metrics(model));
-  if (!status.ok() || metric == kNone) return status;
-  const std::string rest = fmt::format(
-      "SELECT o.command, o.stage, o.block, o.value FROM block_other o WHERE o.command BETWEEN ? "
-      "AND ?"
-      " AND o.metric = {} AND NOT EXISTS (SELECT 1 FROM block_count c WHERE c.command = o.command"
-      " AND c.sub = o.sub AND c.stage = o.stage AND c.block = o.block)"
-      " ORDER BY o.command, o.sub, o.stage, o.block",
-      model.metrics[metric].id);
-  return visit_rows(model, progress, rest, visit_with(false));
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model, batch);
+    const auto visit_row = [&](const auto& row, const store::Column& executions, bool have_costs) {
+      if (!lookup.find(row.stage) || lookup.shader() == kNone) return;
+      for (size_t i = 0; i < batch.commands.size(); ++i) {
+        const uint64_t times = value_at(executions, i);
+        if (times == 0) continue;
+        visit({batch.commands[i], lookup.shader(), row.block, times, have_costs});
+      }
+    };
+    for (const BlockCountRow& row : values.counts) visit_row(row, row.executions, true);
+    for (const BlockOtherRow& row : values.others) {
+      const bool is_executions = metric != kNone && row.metric == model.metrics[metric].id;
+      if (is_executions && !counts_of(values, row)) visit_row(row, row.values, false);
+    }
+  });
 }
 
 Status visit_block_values(const Model& model, const Progress& progress,
                           const std::function<void(const BlockValue&)>& visit) {
-  Lookup lookup(model);
-  return visit_rows(
-      model, progress,
-      "SELECT o.command, o.stage, o.block, o.metric, o.value, c.executions FROM block_other o"
-      " LEFT JOIN block_count c USING (command, sub, stage, block)"
-      " WHERE o.command BETWEEN ? AND ? ORDER BY o.command, o.sub, o.stage, o.block, o.metric",
-      [&](const store::Statement& row) {
-        const uint32_t metric = model.metric_index.find(row.integer(3));
-        if (metric == kNone || !lookup.find(row.integer(0), u32(row, 1)) ||
-            lookup.shader() == kNone)
-          return;
-        visit({lookup.command(), lookup.shader(), u32(row, 2), metric, u64(row, 4), u64(row, 5)});
-      });
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model, batch);
+    for (const BlockOtherRow& row : values.others) {
+      const uint32_t metric = model.metric_index.find(row.metric);
+      if (metric == kNone || !lookup.find(row.stage) || lookup.shader() == kNone) continue;
+      const BlockCountRow* const counts = counts_of(values, row);
+      for (size_t i = 0; i < batch.commands.size(); ++i) {
+        visit({batch.commands[i], lookup.shader(), row.block, metric, value_at(row.values, i),
+               counts ? value_at(counts->executions, i) : 0});
+      }
+    }
+  });
 }
 
 uint64_t saturating_sum(uint64_t a, uint64_t b) {

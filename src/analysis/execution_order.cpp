@@ -7,13 +7,12 @@
 namespace tally::analysis {
 namespace {
 
-using store::CommandRow;
 using store::ExecutionRow;
 using store::RowId;
 
 struct Node {
   const ExecutionRow* row = nullptr;
-  std::vector<CommandRow> commands;
+  std::vector<CommandPlace> commands;
   std::vector<Node*> children;  // in the order in which they ran
   bool done = false;
 };
@@ -27,11 +26,11 @@ bool earlier(const Node* a, const Node* b) {
   return a->row->position < b->row->position;
 }
 
-void emit(Node& node, std::vector<CommandRow>& out) {
+void emit(Node& node, std::vector<CommandPlace>& out) {
   if (node.done) return;
   node.done = true;
   size_t child = 0;
-  for (CommandRow& command : node.commands) {
+  for (CommandPlace& command : node.commands) {
     while (child < node.children.size() && ran_before(node.children[child]) <= command.position) {
       emit(*node.children[child++], out);
     }
@@ -42,16 +41,16 @@ void emit(Node& node, std::vector<CommandRow>& out) {
 
 }  // namespace
 
-std::vector<CommandRow> in_execution_order(std::vector<ExecutionRow> executions,
-                                           std::vector<CommandRow> commands) {
+std::vector<CommandPlace> in_execution_order(std::vector<ExecutionRow> executions,
+                                             std::vector<CommandPlace> commands) {
   std::sort(executions.begin(), executions.end(),
             [](const ExecutionRow& a, const ExecutionRow& b) { return a.position < b.position; });
   std::sort(commands.begin(), commands.end(),
-            [](const CommandRow& a, const CommandRow& b) { return a.position < b.position; });
+            [](const CommandPlace& a, const CommandPlace& b) { return a.position < b.position; });
   std::unordered_map<RowId, Node> nodes;
   for (const ExecutionRow& row : executions) nodes[row.id].row = &row;
-  std::vector<CommandRow> out, stray;
-  for (CommandRow& command : commands) {
+  std::vector<CommandPlace> out, stray;
+  for (CommandPlace& command : commands) {
     const auto node = nodes.find(command.execution);
     (node == nodes.end() ? stray : node->second.commands).push_back(std::move(command));
   }
@@ -64,7 +63,7 @@ std::vector<CommandRow> in_execution_order(std::vector<ExecutionRow> executions,
   for (auto& [id, node] : nodes) std::sort(node.children.begin(), node.children.end(), earlier);
   for (Node* root : roots) emit(*root, out);
   for (const ExecutionRow& row : executions) emit(nodes[row.id], out);
-  for (CommandRow& command : stray) out.push_back(std::move(command));
+  for (CommandPlace& command : stray) out.push_back(std::move(command));
   return out;
 }
 

@@ -3,16 +3,24 @@
 // before.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "store/rows.h"
 
 namespace tally::analysis {
 
+// A command as far as its order is concerned.
+struct CommandPlace {
+  store::RowId execution = 0;
+  int64_t position = 0;
+  uint32_t command = 0;  // whatever the caller knows it by
+};
+
 // One submission's executions with the commands of each. `commands` are those of these executions
 // in any order; the result holds each of them exactly once. Executions whose parent is unknown or
 // that form a ring run at the end.
-std::vector<store::CommandRow> in_execution_order(std::vector<store::ExecutionRow> executions,
-                                                  std::vector<store::CommandRow> commands);
+std::vector<CommandPlace> in_execution_order(std::vector<store::ExecutionRow> executions,
+                                             std::vector<CommandPlace> commands);
 
 }  // namespace tally::analysis

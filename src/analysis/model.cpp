@@ -38,7 +38,6 @@ Status load_small_tables(Model& model) {
   take(reader.shaders(), model.shaders, status);
   take(reader.pipelines(), model.pipelines, status);
   take(reader.labels(), model.labels, status);
-  take(reader.calls(), model.calls, status);
   take(reader.frames(), model.frames, status);
   take(reader.frame_counters(), model.frame_counters, status);
   take(reader.region_counters(), model.region_counters, status);
@@ -50,7 +49,6 @@ Status load_small_tables(Model& model) {
   model.shader_index = index_rows(model.shaders);
   model.pipeline_index = index_rows(model.pipelines);
   model.label_index = index_rows(model.labels);
-  model.call_index = index_rows(model.calls);
   model.frame_index = index_rows(model.frames);
   model.region_counter_index = index_rows(model.region_counters);
   return status;
@@ -62,7 +60,7 @@ struct Submission {
   int64_t number;
   uint32_t label;
   std::vector<store::ExecutionRow> executions;
-  std::vector<store::CommandRow> commands;
+  std::vector<CommandPlace> commands;
 };
 
 class Timeline {
@@ -80,11 +78,12 @@ class Timeline {
     if (status.ok()) status = load_executions();
     if (status.ok()) status = load_passes();
     if (status.ok()) status = load_commands();
-    if (status.ok()) number_commands();
+    if (status.ok()) order_commands();
     return status;
   }
 
  private:
+  // Where the commands of an execution belong.
   struct Place {
     Submission* submission;
     uint32_t runs;
@@ -114,38 +113,71 @@ class Timeline {
   }
 
   Status load_commands() {
-    return model_.reader.for_each_command([&](const store::CommandRow& row) {
+    std::vector<store::FunctionRow> functions;
+    Status status;
+    take(model_.reader.functions(), functions, status);
+    if (!status.ok()) return status;
+    const IdIndex function_index = index_rows(functions);
+    return model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
       const auto place = executions_.find(row.execution);
-      if (place != executions_.end()) place->second.submission->commands.push_back(row);
+      const uint32_t function = function_index.find(row.function);
+      if (place != executions_.end() && function != kNone) {
+        load_batch(row, functions[function], place->second);
+      }
       return true;
     });
   }
 
-  void number_commands() {
+  // Its commands, in the order of the file; `order_commands` gives them their places.
+  void load_batch(const store::CommandBatchRow& row, const store::FunctionRow& function,
+                  const Place& place) {
+    Batch& batch = model_.batches.emplace_back(
+        Batch{row.id, model_.pipeline_index.find(row.pipeline), row.counted, {}});
+    const uint32_t pass = pass_index_.find(row.pass);
+    std::vector<std::string> names;
+    for (const auto& parameter : row.parameters) names.push_back(parameter.name);
+    std::vector<int64_t> parameters(names.size());
+    for (size_t i = 0; i < row.size; ++i) {
+      for (size_t p = 0; p < names.size(); ++p) parameters[p] = row.parameters[p].values.at(i);
+      const auto number = static_cast<uint32_t>(loaded_.size());
+      batch.commands.push_back(number);
+      place.submission->commands.push_back({row.execution, row.positions.at(i), number});
+      const uint32_t label = model_.label_index.find(row.labels.at(i));
+      const int64_t time = row.gpu_time_ns.at(i);
+      loaded_.push_back({place.submission->frame, 0,
+                         model_.calls.intern(function, names, parameters), batch.pipeline, pass,
+                         label != kNone ? label : place.submission->label, place.runs,
+                         time == store::Column::kNull ? std::nullopt : std::optional(time)});
+    }
+  }
+
+  void order_commands() {
     std::vector<Submission*> in_order;
     for (auto& [id, submission] : submissions_) in_order.push_back(&submission);
     std::stable_sort(in_order.begin(), in_order.end(),
                      [](const Submission* a, const Submission* b) {
                        return std::pair(a->frame, a->number) < std::pair(b->frame, b->number);
                      });
+    std::vector<uint32_t> index_of(loaded_.size(), kNone);
+    model_.commands.reserve(loaded_.size());
     for (Submission* submission : in_order) {
-      const auto rows =
+      const auto places =
           in_execution_order(std::move(submission->executions), std::move(submission->commands));
-      for (const store::CommandRow& row : rows) add_command(row, *submission);
+      for (const CommandPlace& place : places) {
+        index_of[place.command] = static_cast<uint32_t>(model_.commands.size());
+        add_command(loaded_[place.command]);
+      }
+    }
+    for (Batch& batch : model_.batches) {
+      for (uint32_t& command : batch.commands) command = index_of[command];
     }
     number_passes_without_commands();
   }
 
-  void add_command(const store::CommandRow& row, const Submission& submission) {
-    const uint32_t pass = pass_index_.find(row.pass);
-    if (pass != kNone) number_pass(pass);
-    const uint32_t label = model_.label_index.find(row.label);
-    model_.command_by_id.emplace(row.id, static_cast<uint32_t>(model_.commands.size()));
-    model_.commands.push_back(
-        {row.id, submission.frame, next_command_[submission.frame]++,
-         model_.call_index.find(row.call), model_.pipeline_index.find(row.pipeline), pass,
-         label != kNone ? label : submission.label, executions_.at(row.execution).runs,
-         row.has_blocks, row.gpu_time_ns});
+  void add_command(Command command) {
+    if (command.pass != kNone) number_pass(command.pass);
+    command.number_in_frame = next_command_[command.frame]++;
+    model_.commands.push_back(command);
   }
 
   void number_pass(uint32_t pass) {
@@ -161,6 +193,7 @@ class Timeline {
   std::map<store::RowId, Submission> submissions_;
   std::unordered_map<store::RowId, Place> executions_;
   IdIndex pass_index_;
+  std::vector<Command> loaded_;
   std::unordered_map<uint32_t, uint32_t> next_command_, next_pass_;  // by frame
 };
 

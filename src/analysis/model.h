@@ -2,7 +2,7 @@
 // everything linked by index. Counts stay in the file and are visited (see counts.h).
 //
 // Invariants: an index is kNone or valid; commands are in the order of execution, frame by frame,
-// and number_in_frame counts them from 0; command_by_id finds each of them and no other.
+// and number_in_frame counts them from 0; each of them is in one batch.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/calls.h"
 #include "analysis/selection.h"
 #include "base/status.h"
 #include "store/reader.h"
@@ -25,7 +26,6 @@ using Progress = std::function<void(double)>;
 
 // A command that was executed, as an element of the frame that it ran in.
 struct Command {
-  store::RowId id;
   uint32_t frame;
   uint32_t number_in_frame;
   uint32_t call;
@@ -33,8 +33,15 @@ struct Command {
   uint32_t pass;
   uint32_t label;
   uint32_t runs;  // executions whose values are summed in this one
-  bool has_blocks;
   std::optional<int64_t> gpu_time_ns;
+};
+
+// A batch of the capture; its values are those of `commands`, in this order.
+struct Batch {
+  store::RowId id;
+  uint32_t pipeline;
+  bool counted;
+  std::vector<uint32_t> commands;
 };
 
 struct Pass {
@@ -70,18 +77,18 @@ struct Model {
   std::vector<store::ShaderRow> shaders;
   std::vector<store::PipelineRow> pipelines;
   std::vector<store::LabelRow> labels;
-  std::vector<store::CallRow> calls;
+  Calls calls;  // of the selected commands
   std::vector<store::FrameRow> frames;
   std::vector<store::FrameCounterRow> frame_counters;
   std::vector<store::RegionCounterRow> region_counters;
   std::vector<store::MessageRow> messages;
 
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
-      call_index, frame_index, region_counter_index;
+      frame_index, region_counter_index;
 
   std::vector<Pass> passes;       // those of selected frames
   std::vector<Command> commands;  // those of selected frames
-  std::unordered_map<store::RowId, uint32_t> command_by_id;
+  std::vector<Batch> batches;     // those of selected frames
   std::vector<std::string>
       shader_names;  // by shader: the name, else the source file, else the short hash
   std::vector<bool> shader_selected;  // by shader

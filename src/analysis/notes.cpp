@@ -15,16 +15,9 @@ void add_notes(const Model& model, Table& table) {
         fmt::format("Not counted: {} shader(s) in {} command(s); the overview says why.",
                     summary.uncounted.size(), uncounted));
   }
-  if (summary.commands_dropped != 0) {
-    table.notes.push_back(fmt::format("{} commands are missing: the capture could not keep up.",
-                                      summary.commands_dropped));
-  }
-  const bool needs_blocks = table.id == "block" || table.id == "line" || table.id == "source" ||
-                            table.id == "disassembly";
-  if (needs_blocks && summary.blocks_dropped != 0) {
+  if (summary.commands_missing != 0) {
     table.notes.push_back(
-        fmt::format("{} commands are missing here: the capture kept their sums, not their blocks.",
-                    summary.blocks_dropped));
+        fmt::format("{} commands are missing; the overview says why.", summary.commands_missing));
   }
 }
 

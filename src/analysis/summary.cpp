@@ -83,12 +83,20 @@ void count_frames(const Model& model, Summary& summary) {
     if (gl && model.frame_selected(f)) frames.insert(f);
   }
   summary.frames = frames.size();
+}
+
+// What a process did not send belongs to no frame: it counts whatever is selected.
+void count_missing(const Model& model, Summary& summary) {
+  const auto count = [](int64_t value) {
+    return static_cast<uint64_t>(std::max<int64_t>(value, 0));
+  };
   for (uint32_t f = 0; f < model.frames.size(); ++f) {
-    if (!model.frame_selected(f)) continue;
-    summary.blocks_dropped +=
-        static_cast<uint64_t>(std::max<int64_t>(model.frames[f].blocks_dropped, 0));
-    summary.commands_dropped +=
-        static_cast<uint64_t>(std::max<int64_t>(model.frames[f].commands_dropped, 0));
+    if (model.frame_selected(f))
+      summary.commands_missing += count(model.frames[f].commands_missing);
+  }
+  for (const store::ProcessRow& process : model.processes) {
+    summary.commands_missing += count(process.commands_missing.value_or(0));
+    if (process.end_ns && !process.commands_missing) ++summary.processes_cut_off;
   }
 }
 
@@ -100,8 +108,8 @@ Summary summarize(const Model& model) {
   summary.tool_version = model.capture.tool_version;
   summary.command_line = model.capture.command_line;
   summary.start_unix_ns = model.capture.start_unix_ns;
-  summary.complete = model.capture.end_monotonic_ns.has_value();
-  if (summary.complete)
+  summary.finished = model.capture.end_monotonic_ns.has_value();
+  if (summary.finished)
     summary.duration_ns = *model.capture.end_monotonic_ns - model.capture.start_monotonic_ns;
   summary.exit_status = model.capture.exit_status;
   summary.frame_range = model.capture.frame_range;
@@ -113,6 +121,7 @@ Summary summarize(const Model& model) {
                   [](const store::DeviceRow& device) { return device.type != "gl"; });
   summary.passes = model.passes.size();
   count_frames(model, summary);
+  count_missing(model, summary);
   Counter(model, summary).run();
   summary.messages = model.messages;
   return summary;

@@ -32,7 +32,7 @@ struct Summary {
   int64_t start_unix_ns = 0;
   std::optional<int64_t> duration_ns;
   std::optional<int64_t> exit_status;
-  bool complete = false;  // the writer came to its end
+  bool finished = false;  // the writer came to its end
   std::string frame_range;
   std::string shader_pattern;
   uint64_t processes = 0;
@@ -46,9 +46,13 @@ struct Summary {
   uint64_t pipelines = 0;
   uint64_t shaders_counted = 0;
   std::vector<Uncounted> uncounted;
-  uint64_t blocks_dropped = 0;
-  uint64_t commands_dropped = 0;
+  // Submitted in what was to be captured, but not in the capture.
+  uint64_t commands_missing = 0;
+  uint64_t processes_cut_off = 0;  // of which it is not known how many commands are missing
   std::vector<store::MessageRow> messages;
+
+  // Everything that was to be captured is there.
+  bool complete() const { return finished && commands_missing == 0 && processes_cut_off == 0; }
 };
 
 Summary summarize(const Model& model);

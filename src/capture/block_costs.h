@@ -46,28 +46,12 @@ class BlockCosts {
 
   // What was learned since the last call.
   std::vector<News> take_news();
-  // The receiver did not get them.
-  void put_back(std::vector<News> news);
 
  private:
   static constexpr uint32_t kMaxBlocks = 1u << 20;
 
   std::vector<std::vector<uint64_t>> costs_;  // by block; empty = unknown
   std::vector<News> news_;
-};
-
-// Collects the blocks of one command's stage.
-class StageSum {
- public:
-  StageSum(uint32_t sub, uint32_t stage, const MetricLayout& layout);
-
-  void add(uint32_t block, std::span<const uint64_t> values, BlockCosts* costs);
-  stream::StageValues take() { return std::move(sum_); }
-  bool is(uint32_t sub, uint32_t stage) const { return sum_.sub == sub && sum_.stage == stage; }
-
- private:
-  const MetricLayout& layout_;
-  stream::StageValues sum_;
 };
 
 }  // namespace tally::capture

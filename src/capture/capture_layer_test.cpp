@@ -97,15 +97,16 @@ TEST_P(Endings, what_was_completed_is_in_the_capture) {
   const Session session =
       run({.scenario = "ending", .how = how, .environment = signals_left_to_the_system()}, status);
   EXPECT_THAT(executions(session), ElementsAre(7));
-  const bool orderly = status == 0 || status == 4;
+  const bool orderly = (status == 0 || status == 4 || status == 5) && how != std::string("exec");
   EXPECT_EQ(session.text("SELECT ending FROM process"), orderly ? "closed" : "cut off");
+  EXPECT_EQ(session.number("SELECT commands_missing FROM process"), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(CaptureLayer, Endings,
                          ::testing::Values(std::pair("return", 0), std::pair("_exit", 3),
                                            std::pair("exit", 4), std::pair("quick_exit", 5),
-                                           std::pair("kill", 128 + SIGKILL),
-                                           std::pair("abort", 128 + SIGABRT),
+                                           std::pair("kill", 128 + SIGKILL), std::pair("exec", 0),
+                                           std::pair("fork", 0), std::pair("abort", 128 + SIGABRT),
                                            std::pair("segv", 128 + SIGSEGV)),
                          [](const auto& named) { return std::string(named.param.first); });
 

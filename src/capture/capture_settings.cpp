@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint64_t kDefaultQueueMib = 64;
 constexpr uint64_t kMaxQueueMib = 4096;
-constexpr uint64_t kDefaultPatience = 250;
-constexpr uint64_t kMaxPatience = 60'000;
+constexpr uint64_t kDefaultPatience = 10'000;
+constexpr uint64_t kMaxPatience = 600'000;
 
 }  // namespace
 

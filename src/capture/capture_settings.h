@@ -25,8 +25,8 @@ struct CaptureSettings {
   bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
   bool regions = false;        // regions: render passes by region
   size_t queue_bytes = 0;      // queue_mib: what may wait for the receiver
-  std::chrono::milliseconds
-      patience{};  // patience_ms: how long a frame waits for the receiver before it drops details
+  // patience_ms: a receiver that takes nothing for so long is given up
+  std::chrono::milliseconds patience{};
 
   // Whether the layer has anything to do.
   bool wants_anything() const { return !socket.empty() || live_counters; }

@@ -14,7 +14,6 @@ namespace {
 
 constexpr size_t kMaxLabels = 100'000;
 constexpr size_t kMaxMessages = 1'000;
-constexpr size_t kGreetingLimit = size_t{1} << 20;
 
 }  // namespace
 
@@ -33,7 +32,7 @@ std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
   if (channel && channel->process_ == ::getpid()) return channel;
   std::unique_ptr<store::stream::StreamClient> client;
   if (!settings.socket.empty()) {
-    auto connected = store::stream::StreamClient::connect(settings.socket);
+    auto connected = store::stream::StreamClient::connect(settings.socket, settings.patience);
     if (connected) {
       client = std::move(*connected);
     } else {
@@ -58,7 +57,7 @@ Channel::~Channel() {
 void Channel::greet(const ApplicationInfo& info) {
   stream::Bytes bytes;
   append_message(bytes, stream::hello_of_this_process(info.application, info.engine));
-  push(std::move(bytes), kGreetingLimit);
+  push(std::move(bytes));
 }
 
 std::shared_ptr<Module> Channel::module(std::span<const uint32_t> words) {
@@ -128,21 +127,9 @@ std::vector<Channel::NewLabel> Channel::take_labels() {
   return std::exchange(new_labels_, {});
 }
 
-void Channel::put_back(std::vector<NewLabel> labels) {
-  const std::lock_guard lock(mutex_);
-  labels.insert(labels.end(), new_labels_.begin(), new_labels_.end());
-  new_labels_ = std::move(labels);
-}
-
 std::vector<stream::Message> Channel::take_messages() {
   const std::lock_guard lock(mutex_);
   return std::exchange(messages_, {});
-}
-
-void Channel::put_back(std::vector<stream::Message> messages) {
-  const std::lock_guard lock(mutex_);
-  messages.insert(messages.end(), messages_.begin(), messages_.end());
-  messages_ = std::move(messages);
 }
 
 std::vector<std::shared_ptr<Definable>> Channel::take_names() {
@@ -151,17 +138,13 @@ std::vector<std::shared_ptr<Definable>> Channel::take_names() {
   return std::exchange(names_, {});
 }
 
-void Channel::put_back(std::vector<std::shared_ptr<Definable>> names) {
-  const std::lock_guard lock(mutex_);
-  for (auto& thing : names) {
-    if (!std::exchange(thing->name_waits, true)) names_.push_back(std::move(thing));
-  }
+// A child of fork() shares the ledger's memory, but what it submits is not the parent's.
+void Channel::count_submitted(uint64_t commands) {
+  if (client_ && process_ == ::getpid()) client_->ledger().add_submitted(commands);
 }
 
 void Channel::flush() {
-  if (!client_) return;
-  const auto patience = receiver_hangs_ ? std::chrono::milliseconds(0) : settings_.patience;
-  receiver_hangs_ = !client_->flush(patience);
+  if (client_) client_->flush();
 }
 
 void Channel::say_goodbye() {
@@ -170,11 +153,8 @@ void Channel::say_goodbye() {
   stream::Bytes bytes;
   for (stream::Message& message : take_messages()) append_message(bytes, std::move(message));
   append_message(bytes, stream::Goodbye{store::monotonic_ns()});
-  client_->wait_below(0, std::chrono::duration_cast<std::chrono::milliseconds>(
-                             store::stream::StreamClient::kClosingTime));
-  client_->push(std::move(bytes), SIZE_MAX);
-  client_->flush(std::chrono::duration_cast<std::chrono::milliseconds>(
-      store::stream::StreamClient::kClosingTime));
+  push(std::move(bytes));
+  client_->flush();
 }
 
 }  // namespace tally::capture

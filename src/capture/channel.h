@@ -23,7 +23,7 @@ namespace stream = store::stream;
 using stream::Id;
 
 // Something that the stream defines once, when it is first needed, and names any number of times.
-// `defined` belongs to the emission lock; the name to its own mutex, because names come from any
+// `defined` is guarded by the emission lock; the name to its own mutex, because names come from any
 // thread.
 class Definable {
  public:
@@ -76,14 +76,12 @@ class Channel {
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   // Somebody gets what is captured.
   bool receiving() const { return client_ && !client_->receiver_gone(); }
-  // Queues bytes for the receiver; false: `limit` bytes wait already.
-  bool push(stream::Bytes bytes, size_t limit) {
-    return !client_ || client_->push(std::move(bytes), limit);
+  // Queues bytes for the receiver, once there is room for them.
+  void push(stream::Bytes bytes) {
+    if (client_) client_->push(std::move(bytes), settings_.queue_bytes);
   }
-  // Until no more than `bytes` wait, or `patience` is at its end.
-  void wait_below(size_t bytes, std::chrono::milliseconds patience) {
-    if (client_) client_->wait_below(bytes, patience);
-  }
+  // Notes commands that were submitted and whose values the receiver is to get.
+  void count_submitted(uint64_t commands);
   const CaptureSettings& settings() const { return settings_; }
 
   // The module with this content; the first caller's words are kept.
@@ -109,13 +107,10 @@ class Channel {
     std::string name;
   };
   std::vector<NewLabel> take_labels();
-  void put_back(std::vector<NewLabel> labels);
   std::vector<stream::Message> take_messages();
-  void put_back(std::vector<stream::Message> messages);
   std::vector<std::shared_ptr<Definable>> take_names();
-  void put_back(std::vector<std::shared_ptr<Definable>> names);
 
-  // Waits until what was pushed has left the process, but not for a receiver that hangs.
+  // Waits until what was pushed has left the process, or the receiver is given up.
   void flush();
   // The process is about to end: everything goes out now, as far as the receiver takes it.
   void say_goodbye();
@@ -128,7 +123,6 @@ class Channel {
   const std::unique_ptr<store::stream::StreamClient> client_;  // null: there is no receiver
   const CaptureSettings settings_;
   const int process_;
-  std::atomic<bool> receiver_hangs_ = false;
   std::atomic<Id> next_id_ = 1;
   std::mutex emission_mutex_;
 

@@ -83,7 +83,7 @@ void Device::add_queue(VkQueue handle, uint32_t family, uint32_t position) {
                                        fences_, reporter_);
   reporter_.announce_queue({queue->id(), reporter_.device(), family, position,
                             properties.queueFlags, properties.timestampValidBits},
-                           queue);
+                           *queue);
   queues_.insert(handle, std::move(queue));
 }
 
@@ -186,6 +186,8 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
         [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
     return;
   }
+  item.commands = submission->commands();
+  if (channel_->receiving()) channel_->count_submitted(item.commands);
   item.fence = fences_.borrow();
   const VkResult signalled = item.fence == VK_NULL_HANDLE
                                  ? VK_ERROR_OUT_OF_DEVICE_MEMORY

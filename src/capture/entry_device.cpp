@@ -41,7 +41,10 @@ void at_exit() {
 
 void watch_exit() {
   static std::once_flag once;
-  std::call_once(once, [] { std::atexit(at_exit); });
+  std::call_once(once, [] {
+    std::atexit(at_exit);
+    std::at_quick_exit(at_exit);
+  });
 }
 
 void announce_not_captured(Channel& channel, const stream::Device& description) {
@@ -49,7 +52,7 @@ void announce_not_captured(Channel& channel, const stream::Device& description) 
   const std::lock_guard lock(channel.emission_mutex());
   stream::Bytes bytes;
   append_message(bytes, description);
-  channel.push(std::move(bytes), SIZE_MAX);
+  channel.push(std::move(bytes));
 }
 
 struct Creation {

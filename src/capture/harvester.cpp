@@ -1,12 +1,12 @@
 #include "capture/harvester.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "store/clock.h"
-#include "store/quiet_thread.h"
+#include "vk/boundary.h"
 
 namespace tally::capture {
 namespace {
@@ -48,13 +48,12 @@ VkResult FencePool::wait(VkFence fence, std::chrono::nanoseconds patience) const
 
 void Harvester::add(HarvestItem item) {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    reported_.wait(lock, [this] { return !reading_is_behind() || stopping_; });
     if (stopping_) return;
+    commands_ += item.commands;
     items_.push_back(std::move(item));
-    ++added_count_;
-    if (!thread_.joinable()) {
-      thread_ = store::quiet_thread("tally-harvest", [this] { run(); });
-    }
+    thread_.start([this] { run(); });
   }
   added_.notify_one();
 }
@@ -65,7 +64,16 @@ bool Harvester::wait_for(const Matches& matches, std::chrono::milliseconds patie
   for (size_t i = 0; i < items_.size(); ++i) {
     if (matches(items_[i])) target = reported_count_ + i + 1;
   }
-  return reported_.wait_for(lock, patience, [&] { return reported_count_ >= target || stopping_; });
+  const auto done = [&] { return reported_count_ >= target || stopping_; };
+  // Only the time without progress counts.
+  auto give_up = std::chrono::steady_clock::now() + patience;
+  for (uint64_t before = reported_count_; !done(); before = reported_count_) {
+    reported_.wait_for(lock, std::min<std::chrono::milliseconds>(kWaitSlice, patience));
+    const auto now = std::chrono::steady_clock::now();
+    if (reading_ || reported_count_ != before) give_up = now + patience;
+    if (now > give_up) break;
+  }
+  return done();
 }
 
 void Harvester::stop(std::chrono::milliseconds patience) {
@@ -77,7 +85,7 @@ void Harvester::stop(std::chrono::milliseconds patience) {
     stopping_ = true;
   }
   added_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
   reported_.notify_all();
 }
 
@@ -85,29 +93,39 @@ bool Harvester::given_up() const { return store::monotonic_ns() > give_up_ns_; }
 
 void Harvester::run() {
   std::unique_lock lock(mutex_);
-  while (true) {
-    added_.wait(lock, [this] { return stopping_ || !items_.empty(); });
-    if (items_.empty()) return;
+  while (added_.wait_for(lock, store::kIdleTime, [this] { return stopping_ || !items_.empty(); }) &&
+         !items_.empty()) {
     HarvestItem& item = items_.front();  // stays where it is until we remove it
     lock.unlock();
-    finish(item);
+    vk::guarded_void([&] { finish(item); });
     lock.lock();
+    reading_ = false;
     std::unique_ptr<Submission> done = std::move(item.submission);  // others look at it
     lock.unlock();
     done.reset();  // its recordings may be the last references
     lock.lock();
+    commands_ -= item.commands;
     items_.pop_front();
     ++reported_count_;
     reported_.notify_all();
   }
+  thread_.end();
+}
+
+VkResult Harvester::await(const HarvestItem& item) {
+  if (item.fence == VK_NULL_HANDLE) return VK_SUCCESS;
+  VkResult result = VK_SUCCESS;
+  do {
+    result = fences_.wait(item.fence, given_up() ? std::chrono::milliseconds(0) : kWaitSlice);
+  } while (result == VK_TIMEOUT && !given_up());
+  return result;
 }
 
 void Harvester::finish(HarvestItem& item) {
-  VkResult result = VK_SUCCESS;
-  if (item.fence != VK_NULL_HANDLE) {
-    do {
-      result = fences_.wait(item.fence, given_up() ? std::chrono::milliseconds(0) : kWaitSlice);
-    } while (result == VK_TIMEOUT && !given_up());
+  const VkResult result = await(item);
+  {
+    const std::lock_guard lock(mutex_);
+    reading_ = true;
   }
   if (item.submission && result == VK_SUCCESS) reporter_.report(*item.submission);
   if (item.submission && result != VK_SUCCESS) {

@@ -11,12 +11,12 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "capture/reporter.h"
 #include "capture/submission.h"
 #include "capture/tables.h"
+#include "store/on_demand_thread.h"
 
 namespace tally::capture {
 
@@ -43,16 +43,23 @@ class Harvester {
   Harvester(FencePool& fences, Reporter& reporter) : fences_(fences), reporter_(reporter) {}
   ~Harvester() { stop(std::chrono::milliseconds::max()); }
 
+  // Waits while too many commands that have completed are not read yet, so that they take bounded
+  // memory.
   void add(HarvestItem item);
-  // Waits until the last item that matches has been reported; false: not in time.
+  // Waits until the last item that matches has been reported; false: the GPU did not complete it
+  // within `patience`. Reading and sending may take as long as they take.
   bool wait_for(const Matches& matches, std::chrono::milliseconds patience);
-  // Reports what completes within `patience`, gives up the rest, and ends the thread.
+  // Reports what the GPU completes within `patience`, gives up the rest, and ends the thread.
   void stop(std::chrono::milliseconds patience);
 
  private:
   void run();
+  VkResult await(const HarvestItem& item);
   void finish(HarvestItem& item);
   bool given_up() const;
+  bool reading_is_behind() const { return reading_ && commands_ > kMaxUnreadCommands; }
+
+  static constexpr uint64_t kMaxUnreadCommands = uint64_t{1} << 21;
 
   FencePool& fences_;
   Reporter& reporter_;
@@ -60,11 +67,12 @@ class Harvester {
   std::condition_variable added_;
   std::condition_variable reported_;
   std::deque<HarvestItem> items_;  // only the thread removes
-  uint64_t added_count_ = 0;
+  uint64_t commands_ = 0;          // of all items
   uint64_t reported_count_ = 0;
+  bool reading_ = false;  // the first item has completed
   bool stopping_ = false;
   std::atomic<int64_t> give_up_ns_ = INT64_MAX;
-  std::thread thread_;
+  store::OnDemandThread thread_{"tally-harvest"};  // under the mutex
 };
 
 }  // namespace tally::capture

@@ -1,5 +1,9 @@
 #include "capture/live_totals.h"
 
+#include <tally/vulkan_arm.h>
+
+#include <cstring>
+
 namespace tally::capture {
 namespace {
 
@@ -53,57 +57,46 @@ uint64_t draws_of(const Recording& recording, const RecordedCommand& command) {
   }
 }
 
-// How often a block was executed.
-uint64_t executions_of(const stream::StageValues& values, uint32_t block, size_t metric) {
-  for (const stream::BlockCount& count : values.blocks) {
-    if (count.block == block) return count.executions;
-  }
-  for (const stream::BlockOther& other : values.others) {
-    if (other.block == block && other.metric == metric) return other.value;
-  }
-  return 0;
-}
-
 }  // namespace
 
-void LiveSum::add(const Execution& execution, std::span<const std::optional<stream::GpuTime>> times,
-                  std::span<const std::vector<stream::StageValues>> stages) {
-  const Recording& recording = *execution.recording;
-  add(LiveCounter::RenderPasses, recording.passes.size() * execution.runs);
+void LiveSum::add_execution(const Execution& execution,
+                            std::span<const std::optional<stream::GpuTime>> times) {
+  add(LiveCounter::RenderPasses, execution.recording->passes.size() * execution.runs);
   for (const std::optional<stream::GpuTime>& time : times) {
     if (time) add(LiveCounter::GpuTime, static_cast<uint64_t>(time->time_ns));
   }
-  for (const RecordedCommand& command : recording.commands) {
-    add_command(recording, command, execution.runs);
-    const bool counted = command.result < stages.size() && !stages[command.result].empty();
-    if (!counted) {
-      add(LiveCounter::CommandsNotCounted, execution.runs);
-      continue;
-    }
-    const Pipeline* pipeline = command.pipeline == RecordedCommand::kNone
-                                   ? nullptr
-                                   : recording.pipelines[command.pipeline].get();
-    for (const stream::StageValues& values : stages[command.result]) add_stage(pipeline, values);
-  }
 }
 
-void LiveSum::add_command(const Recording& recording, const RecordedCommand& command,
-                          uint32_t runs) {
+void LiveSum::add_command(const Execution& execution, const RecordedCommand& command,
+                          std::span<const uint64_t> words) {
+  const Recording& recording = *execution.recording;
   const LiveCounter counter = counter_of(store::function_info(command.function).kind);
-  add(counter, runs);
+  add(counter, execution.runs);
   if (counter == LiveCounter::DrawCommands) {
-    add(LiveCounter::Draws, draws_of(recording, command) * runs);
+    add(LiveCounter::Draws, draws_of(recording, command) * execution.runs);
+  }
+  if (words.empty()) add(LiveCounter::CommandsNotCounted, execution.runs);
+  const Pipeline* pipeline = command.pipeline == RecordedCommand::kNone
+                                 ? nullptr
+                                 : recording.pipelines[command.pipeline].get();
+  constexpr size_t kHeaderWords =
+      sizeof(VkShaderInstrumentationMetricDataHeaderARM) / sizeof(uint64_t);
+  const size_t block_words = kHeaderWords + layout_.values();
+  for (; words.size() >= block_words; words = words.subspan(block_words)) {
+    VkShaderInstrumentationMetricDataHeaderARM header;
+    std::memcpy(&header, words.data(), sizeof header);
+    add_block(pipeline, header.stages, header.basicBlockIndex,
+              words.subspan(kHeaderWords, layout_.values()));
   }
 }
 
-void LiveSum::add_stage(const Pipeline* pipeline, const stream::StageValues& values) {
-  for (size_t i = 0; i < std::min(metrics_.size(), values.totals.size()); ++i) {
-    metrics_[i] += values.totals[i];
-  }
-  const auto invocations = invocations_of(values.stage);
-  const Shader* shader = pipeline ? pipeline->shader_of(values.stage) : nullptr;
-  if (!invocations || !shader || !shader->entry_block || !layout_.executions) return;
-  add(*invocations, executions_of(values, *shader->entry_block, *layout_.executions));
+void LiveSum::add_block(const Pipeline* pipeline, uint32_t stage, uint32_t block,
+                        std::span<const uint64_t> values) {
+  for (size_t i = 0; i < values.size(); ++i) metrics_[i] += values[i];
+  const auto invocations = invocations_of(stage);
+  const Shader* shader = pipeline ? pipeline->shader_of(stage) : nullptr;
+  if (!invocations || !shader || shader->entry_block != block || !layout_.executions) return;
+  add(*invocations, values[*layout_.executions]);
 }
 
 }  // namespace tally::capture

@@ -43,17 +43,20 @@ class LiveSum {
  public:
   explicit LiveSum(const MetricLayout& layout) : layout_(layout), metrics_(layout.values()) {}
 
-  // What one execution of the submission came to: its GPU times by pair, its values by result.
-  void add(const Execution& execution, std::span<const std::optional<stream::GpuTime>> times,
-           std::span<const std::vector<stream::StageValues>> stages);
+  void add_execution(const Execution& execution,
+                     std::span<const std::optional<stream::GpuTime>> times);
+  // A command with its metric blocks, as vkGetShaderInstrumentationValuesARM gives them; no words:
+  // it was not counted.
+  void add_command(const Execution& execution, const RecordedCommand& command,
+                   std::span<const uint64_t> words);
 
   const std::array<uint64_t, kLiveCounterCount>& counts() const { return counts_; }
   std::span<const uint64_t> metrics() const { return metrics_; }  // as the device lists them
 
  private:
   void add(LiveCounter counter, uint64_t value) { counts_[static_cast<size_t>(counter)] += value; }
-  void add_command(const Recording& recording, const RecordedCommand& command, uint32_t runs);
-  void add_stage(const Pipeline* pipeline, const stream::StageValues& values);
+  void add_block(const Pipeline* pipeline, uint32_t stage, uint32_t block,
+                 std::span<const uint64_t> values);
 
   const MetricLayout& layout_;
   std::array<uint64_t, kLiveCounterCount> counts_{1};  // a submission

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/host_memory.h"
@@ -69,7 +70,7 @@ class Recording {
  public:
   // An object holds the values of so many commands, so that reading one takes bounded memory.
   static constexpr uint32_t kResultsPerObject = 1024;
-  static constexpr size_t kMaxCommands = size_t{1} << 20;
+  static constexpr size_t kMaxCommands = size_t{1} << 24;
 
   Recording(VkDevice device, const DeviceTable& table, TimestampPools& pools, HostMemory& memory,
             std::shared_ptr<Object> command_buffer, int64_t number, bool simultaneous);
@@ -111,18 +112,18 @@ class Recording {
   void executed_uncaptured();
   uint32_t pending() const;
 
-  // After a submission that executed it `runs` times has completed: reads object by object, and
-  // gives each one's blocks, in order of their results, to `visit(first result, bytes)`. False: the
-  // driver failed. While another execution is pending there are no times: it writes the same
-  // queries, and a beginning could be of one execution and the end of another.
+  // After a submission that executed it `runs` times has completed: calls `begin(read)`, then
+  // `visit(first result, words)` with the metric blocks of each object, in order of their results.
+  // While another execution is pending there are no times: it writes the same queries, and a
+  // beginning could be of one execution and the end of another.
   struct Read {
     bool overlapped = false;
-    bool complete = true;
     std::vector<std::optional<stream::GpuTime>> times;
   };
-  template <typename Visit>
-  Read after_completion(uint32_t runs, size_t block_bytes, const Timestamps::Clock& clock,
-                        Visit visit);
+  // False: the driver failed.
+  template <typename Begin, typename Visit>
+  bool after_completion(uint32_t runs, size_t block_bytes, const Timestamps::Clock& clock,
+                        Begin begin, Visit visit);
 
  private:
   bool read_object(size_t index, size_t block_bytes, std::vector<uint64_t>& words);
@@ -144,9 +145,9 @@ class Recording {
   std::vector<std::vector<uint64_t>> baselines_;  // what was read already, while executions overlap
 };
 
-template <typename Visit>
-Recording::Read Recording::after_completion(uint32_t runs, size_t block_bytes,
-                                            const Timestamps::Clock& clock, Visit visit) {
+template <typename Begin, typename Visit>
+bool Recording::after_completion(uint32_t runs, size_t block_bytes, const Timestamps::Clock& clock,
+                                 Begin begin, Visit visit) {
   const std::lock_guard lock(values_mutex_);
   pending_ -= runs;
   Read read;
@@ -154,17 +155,19 @@ Recording::Read Recording::after_completion(uint32_t runs, size_t block_bytes,
   overlapped_ = pending_ > 0;
   stale_ = true;
   if (pending_ == 0) read.times = timestamps.read(clock);
+  begin(std::as_const(read));
+  bool complete = true;
   std::vector<uint64_t> words;
   for (size_t i = 0; i < objects_.size(); ++i) {
     words.clear();
     if (!read_object(i, block_bytes, words)) {
-      read.complete = false;
+      complete = false;
       continue;
     }
     subtract_baseline(i, block_bytes, words, pending_ > 0);
     visit(static_cast<uint32_t>(i) * kResultsPerObject, std::span<const uint64_t>(words));
   }
-  return read;
+  return complete;
 }
 
 }  // namespace tally::capture

@@ -2,7 +2,7 @@
 // submission's own messages, because it may be much. Under the channel's emission lock.
 #pragma once
 
-#include "capture/draft.h"
+#include "capture/packet_builder.h"
 #include "capture/region_capture.h"
 #include "capture/submission.h"
 
@@ -17,9 +17,10 @@ class RegionMessages {
   void send(int64_t index, const Recording& recording);
 
  private:
-  void add(Draft& draft, stream::PassRegions message, const RecordedRegions& regions) const;
-  bool send_picture(stream::PassPicture message, const RecordedPicture& picture);
-  bool push(Draft& draft);
+  void add(PacketBuilder& packet, stream::PassRegions message,
+           const RecordedRegions& regions) const;
+  void send_picture(PacketBuilder& packet, stream::PassPicture message,
+                    const RecordedPicture& picture);
 
   Channel& channel_;
   const Id device_;

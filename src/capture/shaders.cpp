@@ -148,10 +148,4 @@ std::vector<std::shared_ptr<Pipeline>> ShaderRegistry::take_new() {
   return std::exchange(new_pipelines_, {});
 }
 
-void ShaderRegistry::put_back(std::vector<std::shared_ptr<Pipeline>> pipelines) {
-  const std::lock_guard lock(mutex_);
-  pipelines.insert(pipelines.end(), new_pipelines_.begin(), new_pipelines_.end());
-  new_pipelines_ = std::move(pipelines);
-}
-
 }  // namespace tally::capture

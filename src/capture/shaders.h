@@ -79,7 +79,6 @@ class ShaderRegistry {
   // Pipelines created since the last call; for the emission, so that also unused ones are in the
   // capture.
   std::vector<std::shared_ptr<Pipeline>> take_new();
-  void put_back(std::vector<std::shared_ptr<Pipeline>> pipelines);
 
  private:
   std::shared_ptr<Module> module_of(const VkPipelineShaderStageCreateInfo& stage) const;

@@ -39,6 +39,9 @@ struct Submission {
   // Adds a command buffer's recording and everything that it executes.
   void add(const std::shared_ptr<Recording>& recording);
 
+  // How many it executes, those that were too many for a recording among them.
+  uint64_t commands() const;
+
   template <typename Visit>
   void for_each_recording(Visit visit) const {
     for (const Execution& execution : executions) visit(*execution.recording, execution.runs);
@@ -59,6 +62,7 @@ struct FrameEnd {
 // end.
 struct HarvestItem {
   std::unique_ptr<Submission> submission;
+  uint64_t commands = 0;  // of the submission
   std::optional<FrameEnd> frame_end;
   VkFence fence = VK_NULL_HANDLE;
   // By what the application can learn that the submission has completed.

@@ -98,19 +98,19 @@ std::vector<std::string> uncounted_lines(const Summary& s, size_t most) {
 
 std::vector<std::string> missing_lines(const Summary& s) {
   std::vector<std::string> lines;
-  if (!s.complete)
+  if (!s.finished)
     lines.push_back("the capture was not finished: it holds what was written until then");
   for (const analysis::DeviceSummary& device : s.devices) {
     if (!device.not_captured.empty())
       lines.push_back(fmt::format("nothing of {}: {}", device.name, device.not_captured));
   }
-  if (s.commands_dropped != 0) {
-    lines.push_back(counted(s.commands_dropped, "command") +
-                    " not recorded: the capture could not keep up");
+  if (s.commands_missing != 0) {
+    lines.push_back(counted(s.commands_missing, "command") +
+                    ": the process ended, or the device was lost, before the counts were read");
   }
-  if (s.blocks_dropped != 0) {
-    lines.push_back(counted(s.blocks_dropped, "command") +
-                    " with sums only: by line and block they are missing");
+  if (s.processes_cut_off != 0) {
+    lines.push_back(counted(s.processes_cut_off, "process") +
+                    " stopped sending: how many commands are missing is not known");
   }
   return lines;
 }

@@ -106,7 +106,7 @@ Json capture_json(const Summary& s) {
           {"start_unix_ns", s.start_unix_ns},
           {"duration_ns", or_null(s.duration_ns)},
           {"exit_status", or_null(s.exit_status)},
-          {"complete", s.complete},
+          {"complete", s.complete()},
           {"frame_range", s.frame_range},
           {"shader_pattern", s.shader_pattern},
           {"processes", s.processes},
@@ -118,8 +118,8 @@ Json capture_json(const Summary& s) {
           {"pipelines", s.pipelines},
           {"shaders_counted", s.shaders_counted},
           {"not_counted", uncounted_json(s)},
-          {"commands_without_blocks", s.blocks_dropped},
-          {"commands_missing", s.commands_dropped},
+          {"commands_missing", s.commands_missing},
+          {"processes_cut_off", s.processes_cut_off},
           {"messages", messages_json(s)}};
 }
 

@@ -94,6 +94,7 @@ TEST_F(CaptureFile, definitions_are_read_as_they_were_written) {
   EXPECT_EQ(process.pid, 42);
   EXPECT_EQ(process.ending, Ending::Closed);
   EXPECT_EQ(process.end_ns, 4000);
+  EXPECT_EQ(process.commands_missing, 0);
   const DeviceRow device = reader->devices()->at(0);
   EXPECT_EQ(device.name, "llvmpipe");
   EXPECT_TRUE(device.per_block);
@@ -125,50 +126,83 @@ TEST_F(CaptureFile, frames_passes_commands_and_values_are_read_as_they_were_writ
   EXPECT_EQ(pass.gpu_time_ns, 20);
   EXPECT_EQ(pass.name, "Shadow") << "an unnamed pass goes by the label around it";
 
-  const auto commands = collect(*reader, &Reader::for_each_command);
-  ASSERT_EQ(commands.size(), 2u);
-  EXPECT_EQ(commands[0].pipeline, ids.pipeline);
-  EXPECT_TRUE(commands[0].has_blocks);
-  EXPECT_EQ(commands[1].pipeline, std::nullopt);
-  EXPECT_EQ(commands[1].gpu_time_ns, 5);
-  EXPECT_EQ(reader->calls()->at(0).kind, CallKind::Draw);
-
-  EXPECT_EQ(collect(*reader, &Reader::for_each_command_metric).size(), 3u);
+  EXPECT_EQ(reader->functions()->at(0).kind, CallKind::Draw);
   EXPECT_EQ(collect(*reader, &Reader::for_each_block_cost).at(1).per_execution, 3u);
-  EXPECT_EQ(collect(*reader, &Reader::for_each_block_count).at(0).executions, 100u);
-  EXPECT_EQ(collect(*reader, &Reader::for_each_block_other).at(0).value, 5u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_frame_value).at(0).value, 1500u);
 }
 
-// What somebody captured with version 1 stays readable. golden/capture-v1.sqlite was written by
-// write_test_capture().
-TEST_F(CaptureFile, the_golden_file_of_version_1_is_read) {
-  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v1.sqlite");
+TEST_F(CaptureFile, batches_are_read_as_they_were_written) {
+  const TestCapture ids = write_test_capture(path_);
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+
+  const auto batches = collect(*reader, &Reader::for_each_batch);
+  ASSERT_EQ(batches.size(), 2u);
+  const CommandBatchRow& draws = batches[0];
+  EXPECT_EQ(draws.pipeline, ids.pipeline);
+  EXPECT_TRUE(draws.counted);
+  EXPECT_THAT(draws.positions.values, ElementsAre(0, 2));
+  EXPECT_EQ(draws.labels.at(1), Column::kNull);
+  ASSERT_EQ(draws.parameters.size(), 2u);
+  EXPECT_EQ(draws.parameters[0].name, "vertexCount") << "in the order of the function";
+  EXPECT_EQ(draws.parameters[1].values.at(1), 30);
+  EXPECT_EQ(batches[1].pipeline, std::nullopt);
+  EXPECT_EQ(batches[1].gpu_time_ns.at(0), 5);
+
+  auto reading = reader->batch_values();
+  ASSERT_TRUE(reading.ok());
+  BatchValues values;
+  ASSERT_TRUE(reading->read(ids.draws, 2, values).ok());
+  ASSERT_EQ(values.counts.size(), 1u);
+  EXPECT_THAT(values.counts[0].executions.values, ElementsAre(100, 7));
+  ASSERT_EQ(values.others.size(), 1u);
+  EXPECT_EQ(values.others[0].values.at(1), 5);
+  ASSERT_TRUE(reading->read(ids.dispatch, 1, values).ok());
+  EXPECT_TRUE(values.counts.empty());
+}
+
+TEST_F(CaptureFile, positions_that_follow_each_other_are_stored_as_the_first) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok());
+  const TestCapture ids = write_test_rows(*writer);
+  writer->add(CommandBatchRow{
+      .execution = ids.execution, .size = 3, .function = 1, .positions = {{7, 8, 9}}});
+  ASSERT_TRUE(writer->finish(1, 0).ok());
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_THAT(collect(*reader, &Reader::for_each_batch).at(2).positions.values,
+              ElementsAre(7, 8, 9));
+  Result<Statement> rows = reader->query("SELECT positions FROM command_batch WHERE size = 3");
+  ASSERT_TRUE(rows->step());
+  EXPECT_EQ(rows->text(0), "7");
+  Result<Statement> viewed =
+      reader->query("SELECT group_concat(position) FROM command WHERE position > 6");
+  ASSERT_TRUE(viewed->step());
+  EXPECT_EQ(viewed->text(0), "7,8,9");
+}
+
+TEST_F(CaptureFile, a_column_of_the_wrong_size_is_an_error) {
+  const TestCapture ids = write_test_capture(path_);
+  Result<Database> database = Database::open(path_, Database::Mode::Create);
+  ASSERT_TRUE(database->execute("UPDATE batch_count SET executions = '[1,2,3]'").ok());
+  ASSERT_TRUE(database->execute("UPDATE command_batch SET labels = 'x' WHERE size = 1").ok());
+  ASSERT_TRUE(database->close().ok());
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  BatchValues values;
+  const Status counts = reader->batch_values()->read(ids.draws, 2, values);
+  ASSERT_FALSE(counts.ok());
+  EXPECT_THAT(counts.error().message, HasSubstr("a column of its table 'batch_count'"));
+  const Status batches = reader->for_each_batch([](const CommandBatchRow&) { return true; });
+  ASSERT_FALSE(batches.ok());
+  EXPECT_THAT(batches.error().message, HasSubstr("a column of its table 'command_batch'"));
+}
+
+TEST_F(CaptureFile, the_golden_file_of_version_4_is_read) {
+  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v4.sqlite");
   ASSERT_TRUE(reader.ok()) << reader.error().message;
   EXPECT_THAT(reader->capture()->command_line, ElementsAre("app", "--fast"));
-  EXPECT_EQ(reader->devices()->at(0).driver_name, "lavapipe");
-  EXPECT_EQ(reader->pipelines()->at(0).name, "blur");
-  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
-  EXPECT_EQ(collect(*reader, &Reader::for_each_pass).at(0).name, "Shadow");
-  EXPECT_EQ(collect(*reader, &Reader::for_each_command_metric).at(1).value, 305u);
-  EXPECT_TRUE(reader->frame_counters()->empty()) << "version 2 added them";
-  EXPECT_TRUE(collect(*reader, &Reader::for_each_frame_value).empty());
-}
-
-TEST_F(CaptureFile, the_golden_file_of_version_2_is_read) {
-  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v2.sqlite");
-  ASSERT_TRUE(reader.ok()) << reader.error().message;
-  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
-  EXPECT_EQ(reader->frame_counters()->at(0).name, "CPU time in swaps");
-  EXPECT_EQ(reader->frame_counters()->at(0).denominator, 1000u);
-  EXPECT_EQ(collect(*reader, &Reader::for_each_frame_value).at(0).value, 1500u);
-  EXPECT_TRUE(reader->region_counters()->empty()) << "version 3 added them";
-  EXPECT_TRUE(collect(*reader, &Reader::for_each_pass_regions).empty());
-  EXPECT_EQ(*reader->pass_picture(1, 0), std::nullopt);
-}
-
-TEST_F(CaptureFile, the_golden_file_of_version_3_is_read) {
-  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v3.sqlite");
-  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(collect(*reader, &Reader::for_each_batch).size(), 2u);
   EXPECT_EQ(collect(*reader, &Reader::for_each_frame_value).at(0).value, 1500u);
   expect_regions(*reader);
 }
@@ -198,8 +232,8 @@ TEST_F(CaptureFile, region_values_of_the_wrong_size_are_left_out) {
 }
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file.
-TEST_F(CaptureFile, the_schema_of_version_3_is_that_of_the_golden_file) {
-  EXPECT_EQ(kCaptureVersion, 3);
+TEST_F(CaptureFile, the_schema_of_version_4_is_that_of_the_golden_file) {
+  EXPECT_EQ(kCaptureVersion, 4);
   write_test_capture(path_);
   const auto schema = [](const std::string& path) {
     const Result<Reader> reader = Reader::open(path);
@@ -209,7 +243,7 @@ TEST_F(CaptureFile, the_schema_of_version_3_is_that_of_the_golden_file) {
     while (rows && rows->step()) statements.push_back(rows->text(0));
     return statements;
   };
-  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v3.sqlite");
+  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v4.sqlite");
   EXPECT_FALSE(golden.empty());
   EXPECT_EQ(schema(path_), golden);
 }
@@ -222,10 +256,10 @@ TEST_F(CaptureFile, the_block_view_joins_counts_costs_and_exceptions) {
   ASSERT_TRUE(rows.ok());
   rows->bind(ids.fma);
   ASSERT_TRUE(rows->step());
-  EXPECT_EQ(rows->integer(0), 305);
+  EXPECT_EQ(rows->integer(0), 3 * (100 + 7) + 2 * 5);
 }
 
-TEST_F(CaptureFile, equal_metrics_modules_labels_and_calls_share_a_row) {
+TEST_F(CaptureFile, equal_metrics_modules_labels_and_functions_share_a_row) {
   Result<Writer> writer = Writer::create(path_, test_capture_row());
   ASSERT_TRUE(writer.ok());
   const TestCapture first = write_test_rows(*writer);
@@ -234,6 +268,8 @@ TEST_F(CaptureFile, equal_metrics_modules_labels_and_calls_share_a_row) {
   EXPECT_EQ(writer->add(ModuleRow{.hash = "abc"}), first.module);
   EXPECT_EQ(writer->add(LabelRow{.parent = first.label, .name = "Shadow"}), first.inner_label);
   EXPECT_NE(writer->add(LabelRow{.name = "Shadow"}), first.inner_label);
+  EXPECT_EQ(writer->add(FunctionRow{.name = "vkCmdDraw"}),
+            writer->add(FunctionRow{.name = "vkCmdDraw"}));
   EXPECT_TRUE(writer->finish(1, std::nullopt).ok());
 }
 
@@ -248,17 +284,6 @@ TEST_F(CaptureFile, names_that_arrive_late_are_kept) {
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(reader->pipelines()->at(0).name, "tone map");
   EXPECT_EQ(reader->objects()->at(0).name, "main commands");
-}
-
-TEST_F(CaptureFile, values_too_large_for_sqlite_saturate) {
-  Result<Writer> writer = Writer::create(path_, test_capture_row());
-  ASSERT_TRUE(writer.ok());
-  writer->add(CommandMetricRow{.command = 1, .stage = 1, .metric = 1, .value = ~0ull});
-  ASSERT_TRUE(writer->finish(1, std::nullopt).ok());
-  const Result<Reader> reader = Reader::open(path_);
-  ASSERT_TRUE(reader.ok());
-  EXPECT_EQ(collect(*reader, &Reader::for_each_command_metric).at(0).value,
-            static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
 }
 
 TEST_F(CaptureFile, a_finished_capture_is_one_plain_file) {
@@ -286,7 +311,7 @@ TEST_F(CaptureFile, a_capture_whose_writer_died_is_readable) {
   const Result<Reader> reader = Reader::open(path_);
   ASSERT_TRUE(reader.ok()) << reader.error().message;
   EXPECT_EQ(reader->capture()->end_monotonic_ns, std::nullopt);
-  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_batch).size(), 2u);
 }
 
 TEST_F(CaptureFile, a_capture_is_readable_while_it_is_written) {
@@ -296,7 +321,7 @@ TEST_F(CaptureFile, a_capture_is_readable_while_it_is_written) {
   writer->commit();
   const Result<Reader> reader = Reader::open(path_);
   ASSERT_TRUE(reader.ok()) << reader.error().message;
-  EXPECT_EQ(collect(*reader, &Reader::for_each_command).size(), 2u);
+  EXPECT_EQ(collect(*reader, &Reader::for_each_batch).size(), 2u);
   EXPECT_TRUE(writer->finish(1, 0).ok()) << "a reader does not keep the writer from finishing";
 }
 
@@ -319,8 +344,8 @@ TEST_F(CaptureFile, other_versions_are_refused) {
   write_test_capture(path_);
   overwrite(path_, 60, std::string("\0\0\0\x63", 4));
   EXPECT_THAT(why_refused(path_), HasSubstr("is a capture of format 99, newer than"));
-  overwrite(path_, 60, std::string("\0\0\0\0", 4));
-  EXPECT_THAT(why_refused(path_), HasSubstr("is a capture of format 0, older than"));
+  overwrite(path_, 60, std::string("\0\0\0\x3", 4));
+  EXPECT_THAT(why_refused(path_), HasSubstr("is a capture of format 3, older than"));
 }
 
 TEST_F(CaptureFile, a_truncated_capture_is_refused_at_every_length) {
@@ -337,9 +362,9 @@ TEST_F(CaptureFile, a_capture_without_a_table_is_refused) {
   write_test_capture(path_);
   Result<Database> database = Database::open(path_, Database::Mode::Create);
   ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(database->execute("DROP TABLE block_other").ok());
+  ASSERT_TRUE(database->execute("DROP TABLE batch_other").ok());
   ASSERT_TRUE(database->close().ok());
-  EXPECT_THAT(why_refused(path_), EndsWith("is a damaged capture: it has no table 'block_other'"));
+  EXPECT_THAT(why_refused(path_), EndsWith("is a damaged capture: it has no table 'batch_other'"));
 }
 
 TEST_F(CaptureFile, damaged_pages_give_an_error_and_no_crash) {

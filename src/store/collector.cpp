@@ -20,6 +20,7 @@
 
 #include "store/clock.h"
 #include "store/ingest.h"
+#include "store/ledger.h"
 #include "store/stream_codec.h"
 #include "store/unique_fd.h"
 
@@ -36,6 +37,7 @@ struct Connection {
   UniqueFd socket;
   Ingest ingest;
   stream::StreamDecoder decoder;
+  UniqueFd ledger;
 
   Connection(UniqueFd accepted, Writer& writer) : socket(std::move(accepted)), ingest(writer) {}
 };
@@ -45,6 +47,34 @@ bool same_user(int socket) {
   socklen_t size = sizeof peer;
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
          peer.uid == ::geteuid();
+}
+
+// Reads from the socket, and takes the ledger that comes with the first byte. Descriptors that come
+// otherwise are closed.
+ssize_t receive(Connection& connection, std::vector<std::byte>& buffer) {
+  constexpr size_t kMaxDescriptors = 253;  // that the kernel passes at once
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control;
+  iovec part{buffer.data(), buffer.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t size = ::recvmsg(connection.socket.get(), &message, MSG_CMSG_CLOEXEC);
+  if (size < 0) return size;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int file = -1;
+      std::memcpy(&file, CMSG_DATA(header) + i * sizeof file, sizeof file);
+      UniqueFd received(file);
+      if (!connection.ingest.greeted() && !connection.ledger) {
+        connection.ledger = std::move(received);
+      }
+    }
+  }
+  return size;
 }
 
 std::string temporary_directory() {
@@ -84,8 +114,7 @@ class Collector::Loop {
   const std::string& path() const { return path_; }
 
   Progress progress() const {
-    return {processes_.load(), connected_.load(), frames_.load(),
-            commands_.load(),  dropped_.load(),   bytes_.load()};
+    return {processes_.load(), connected_.load(), frames_.load(), commands_.load(), bytes_.load()};
   }
 
   void begin_ending(std::chrono::milliseconds grace) {
@@ -113,8 +142,7 @@ class Collector::Loop {
   bool read_some(Connection& connection);
   void drop(Connection& connection, const Status& status);
   void commit_when_due(bool idle);
-  void count(const Connection& connection, uint64_t commands_before, uint64_t frames_before,
-             uint64_t dropped_before);
+  void count(const Connection& connection, uint64_t commands_before, uint64_t frames_before);
 
   Writer writer_;
   std::string directory_;
@@ -131,7 +159,6 @@ class Collector::Loop {
   std::atomic<uint64_t> connected_ = 0;
   std::atomic<uint64_t> frames_ = 0;
   std::atomic<uint64_t> commands_ = 0;
-  std::atomic<uint64_t> dropped_ = 0;
   std::atomic<uint64_t> bytes_ = 0;
 };
 
@@ -183,7 +210,7 @@ void Collector::Loop::accept_one() {
 
 // False when the connection has ended.
 bool Collector::Loop::read_some(Connection& connection) {
-  const ssize_t size = ::read(connection.socket.get(), buffer_.data(), buffer_.size());
+  const ssize_t size = receive(connection, buffer_);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (size <= 0) {
     drop(connection, {});
@@ -191,25 +218,24 @@ bool Collector::Loop::read_some(Connection& connection) {
   }
   bytes_ += static_cast<uint64_t>(size);
   const Ingest& ingest = connection.ingest;
-  const uint64_t commands = ingest.commands(), frames = ingest.frames(), dropped = ingest.dropped();
+  const uint64_t commands = ingest.commands(), frames = ingest.frames();
   const Status status = connection.decoder.feed(
       std::span(buffer_.data(), static_cast<size_t>(size)),
       [&](stream::AnyMessage& message) { return connection.ingest.take(message); });
-  count(connection, commands, frames, dropped);
+  count(connection, commands, frames);
   if (!status) drop(connection, status);
   return status.ok();
 }
 
 void Collector::Loop::count(const Connection& connection, uint64_t commands_before,
-                            uint64_t frames_before, uint64_t dropped_before) {
+                            uint64_t frames_before) {
   commands_ += connection.ingest.commands() - commands_before;
   frames_ += connection.ingest.frames() - frames_before;
-  dropped_ += connection.ingest.dropped() - dropped_before;
 }
 
 void Collector::Loop::drop(Connection& connection, const Status& status) {
   const int64_t now = monotonic_ns();
-  connection.ingest.end(now, !status);
+  connection.ingest.end(now, !status, stream::read_ledger(connection.ledger.get()));
   if (status.ok()) return;
   writer_.add(MessageRow{.time_ns = now,
                          .severity = Severity::Error,

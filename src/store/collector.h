@@ -1,6 +1,6 @@
 // The receiver of `tally run`: a local socket that any number of instrumented processes of the same
 // user connect to, and the thread that decodes what they send and writes the capture file. Bounded
-// memory: it reads only as fast as it writes, and the senders wait or drop.
+// memory: it reads only as fast as it writes, and the senders wait.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,6 @@ class Collector {
     uint64_t connected = 0;
     uint64_t frames = 0;
     uint64_t commands = 0;
-    uint64_t dropped = 0;
     uint64_t bytes = 0;
   };
 

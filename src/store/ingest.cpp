@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -14,15 +15,6 @@ constexpr size_t kMaxExecutions = 1'000'000;
 
 Error unknown(const char* what, stream::Id id) {
   return {fmt::format("the capture stream refers to {} {}, which it never defined", what, id)};
-}
-
-std::string parameters_json(const stream::Command& command) {
-  const FunctionInfo& info = function_info(command.function);
-  std::string json = "{";
-  for (size_t i = 0; i < command.parameters.size(); ++i) {
-    json += fmt::format("{}\"{}\":{}", i ? "," : "", info.parameters[i], command.parameters[i]);
-  }
-  return json + "}";
 }
 
 template <typename Map>
@@ -43,10 +35,18 @@ Status Ingest::take(stream::AnyMessage& message) {
   return status.ok() ? writer_.status() : status;
 }
 
-void Ingest::end(int64_t time_ns, bool refused) {
+std::optional<int64_t> Ingest::missing(std::optional<uint64_t> submitted) const {
+  if (!submitted) return std::nullopt;
+  const uint64_t known = commands_ + missing_;
+  return *submitted > known
+             ? static_cast<int64_t>(std::min<uint64_t>(*submitted - known, INT64_MAX))
+             : 0;
+}
+
+void Ingest::end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted) {
   if (!greeted()) return;
   const Ending ending = refused ? Ending::Refused : closed_ ? Ending::Closed : Ending::CutOff;
-  writer_.end_process(process_, closed_ ? closed_ns_ : time_ns, ending);
+  writer_.end_process(process_, closed_ ? closed_ns_ : time_ns, ending, missing(submitted));
 }
 
 Status Ingest::define(Ids& ids, Id id, RowId row) {
@@ -244,6 +244,7 @@ Status Ingest::on(stream::Submission& submission) {
   submission_ = writer_.add(row);
   submission_device_ = queue->device;
   executions_.clear();
+  batch_ = 0;
   return {};
 }
 
@@ -265,6 +266,7 @@ Status Ingest::on(stream::Execution& execution) {
     row.parent_command = execution.parent_command;
   }
   executions_.push_back({writer_.add(row), execution.parent, {}});
+  batch_ = 0;
   return {};
 }
 
@@ -292,83 +294,87 @@ Status Ingest::on(stream::Pass& pass) {
   return {};
 }
 
-Status Ingest::find_pass(const stream::Command& command, std::optional<RowId>& pass) const {
-  if (command.pass_of == stream::PassOf::None) return {};
+Status Ingest::find_pass(const stream::CommandBatch& batch, std::optional<RowId>& pass) const {
+  if (batch.pass_of == stream::PassOf::None) return {};
   const Execution* owner = &executions_.back();
-  if (command.pass_of == stream::PassOf::Parent) {
+  if (batch.pass_of == stream::PassOf::Parent) {
     if (!owner->parent) return Error{"a pass of a parent that is not there"};
     owner = &executions_[*owner->parent];
   }
-  if (command.pass >= owner->passes.size()) return unknown("pass", command.pass);
-  pass = owner->passes[command.pass];
+  if (batch.pass >= owner->passes.size()) return unknown("pass", batch.pass);
+  pass = owner->passes[batch.pass];
   return {};
 }
 
-Status Ingest::on(stream::Commands& commands) {
+// The sender's ids of labels become rows.
+Status Ingest::resolve_labels(Column& labels) const {
+  for (int64_t& label : labels.values) {
+    std::optional<RowId> row;
+    const Id id = label == Column::kNull ? 0 : static_cast<Id>(label);
+    if (Status found = resolve(labels_, id, "label", row); !found) return found;
+    label = row.value_or(Column::kNull);
+  }
+  return {};
+}
+
+Status Ingest::on(stream::CommandBatch& batch) {
   if (executions_.empty()) return Error{"commands without their execution"};
-  for (const stream::Command& command : commands.commands) {
-    if (Status added = add_command(command); !added) return added;
+  const auto fits = [&](const Column& column) { return column.fits(batch.size); };
+  const bool sound = batch.size >= 1 && batch.size <= kMaxBatchCommands &&
+                     batch.positions.values.size() == batch.size && fits(batch.labels) &&
+                     fits(batch.gpu_begin_ns) && fits(batch.gpu_time_ns) &&
+                     std::ranges::all_of(batch.parameters, fits);
+  if (!sound) return Error{"a batch of commands whose columns do not fit"};
+  if (batch.parameters.size() != parameter_count(batch.function)) {
+    return Error{"commands with the wrong number of parameters"};
   }
-  commands_ += commands.commands.size();
-  return {};
-}
-
-Status Ingest::add_command(const stream::Command& command) {
-  if (command.parameters.size() != parameter_count(command.function)) {
-    return Error{"a command with the wrong number of parameters"};
+  const FunctionInfo& info = function_info(batch.function);
+  CommandBatchRow row{.execution = executions_.back().row,
+                      .size = batch.size,
+                      .function = writer_.add(FunctionRow{.kind = info.kind, .name = info.name}),
+                      .subpass = batch.subpass,
+                      .counted = batch.counted,
+                      .positions = std::move(batch.positions),
+                      .labels = std::move(batch.labels),
+                      .gpu_begin_ns = std::move(batch.gpu_begin_ns),
+                      .gpu_time_ns = std::move(batch.gpu_time_ns)};
+  for (size_t i = 0; i < batch.parameters.size(); ++i) {
+    row.parameters.push_back({info.parameters[i], std::move(batch.parameters[i])});
   }
-  const FunctionInfo& info = function_info(command.function);
-  CommandRow row{.execution = executions_.back().row,
-                 .position = command.position,
-                 .call = writer_.add(CallRow{
-                     .kind = info.kind, .name = info.name, .parameters = parameters_json(command)}),
-                 .subpass = command.subpass,
-                 .has_blocks = command.has_blocks};
-  if (command.pipeline != 0) {
-    const Pipeline* pipeline = find(pipelines_, command.pipeline);
-    if (!pipeline) return unknown("pipeline", command.pipeline);
+  if (batch.pipeline != 0) {
+    const Pipeline* pipeline = find(pipelines_, batch.pipeline);
+    if (!pipeline) return unknown("pipeline", batch.pipeline);
     row.pipeline = pipeline->row;
   }
-  if (command.gpu) {
-    row.gpu_begin_ns = command.gpu->begin_ns;
-    row.gpu_time_ns = command.gpu->time_ns;
-  }
-  Status found = find_pass(command, row.pass);
-  if (found.ok()) found = resolve(labels_, command.label, "label", row.label);
+  Status found = find_pass(batch, row.pass);
+  if (found.ok()) found = resolve_labels(row.labels);
   if (!found) return found;
-  const RowId id = writer_.add(row);
-  const Device& device = devices_.at(submission_device_);
-  for (const stream::StageValues& values : command.stages) {
-    if (Status added = add_stage(id, values, device); !added) return added;
-  }
+  batch_ = writer_.add(row);
+  batch_size_ = batch.size;
+  commands_ += batch.size;
   return {};
 }
 
-Status Ingest::add_stage(RowId command, const stream::StageValues& values, const Device& device) {
-  if (values.totals.size() > device.metrics.size()) return Error{"more values than metrics"};
-  for (size_t i = 0; i < values.totals.size(); ++i) {
-    if (values.totals[i] == 0 && i != 0) continue;
-    writer_.add(CommandMetricRow{.command = command,
-                                 .sub = values.sub,
-                                 .stage = values.stage,
-                                 .metric = device.metrics[i],
-                                 .value = values.totals[i]});
+Status Ingest::on(stream::BatchValues& values) {
+  if (batch_ == 0) return Error{"values without their commands"};
+  const Device& device = devices_.at(submission_device_);
+  for (stream::BlockCounts& counts : values.counts) {
+    if (!counts.executions.fits(batch_size_)) return Error{"counts that do not fit their commands"};
+    writer_.add(BlockCountRow{.batch = batch_,
+                              .sub = counts.sub,
+                              .stage = counts.stage,
+                              .block = counts.block,
+                              .executions = std::move(counts.executions)});
   }
-  for (const stream::BlockCount& count : values.blocks) {
-    writer_.add(BlockCountRow{.command = command,
-                              .sub = values.sub,
-                              .stage = values.stage,
-                              .block = count.block,
-                              .executions = count.executions});
-  }
-  for (const stream::BlockOther& other : values.others) {
-    if (other.metric >= device.metrics.size()) return unknown("metric", other.metric);
-    writer_.add(BlockOtherRow{.command = command,
-                              .sub = values.sub,
-                              .stage = values.stage,
-                              .block = other.block,
-                              .metric = device.metrics[other.metric],
-                              .value = other.value});
+  for (stream::BlockOthers& others : values.others) {
+    if (!others.values.fits(batch_size_)) return Error{"values that do not fit their commands"};
+    if (others.metric >= device.metrics.size()) return unknown("metric", others.metric);
+    writer_.add(BlockOtherRow{.batch = batch_,
+                              .sub = others.sub,
+                              .stage = others.stage,
+                              .block = others.block,
+                              .metric = device.metrics[others.metric],
+                              .values = std::move(others.values)});
   }
   return {};
 }
@@ -391,11 +397,12 @@ Status Ingest::on(stream::BlockCosts& costs) {
   return {};
 }
 
-Status Ingest::on(stream::Dropped& dropped) {
-  const RowId* row = find(frames_, {dropped.device, dropped.frame});
-  if (!row) return unknown("frame", static_cast<Id>(dropped.frame));
-  writer_.add_dropped(*row, dropped.blocks, dropped.commands);
-  dropped_ += static_cast<uint64_t>(dropped.blocks) + static_cast<uint64_t>(dropped.commands);
+Status Ingest::on(stream::Missing& missing) {
+  const RowId* row = find(frames_, {missing.device, missing.frame});
+  if (!row) return unknown("frame", static_cast<Id>(missing.frame));
+  if (missing.commands < 0) return Error{"fewer than no commands are missing"};
+  writer_.add_missing(*row, missing.commands);
+  missing_ += static_cast<uint64_t>(missing.commands);
   return {};
 }
 

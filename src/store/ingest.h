@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,14 +21,14 @@ class Ingest {
   explicit Ingest(Writer& writer) : writer_(writer), regions_(writer) {}
 
   Status take(stream::AnyMessage& message);
-  // The connection is gone; `refused` when it was ended because of what it sent.
-  void end(int64_t time_ns, bool refused);
+  // The connection is gone; `refused` when it was ended because of what it sent. `submitted`: how
+  // many commands its ledger says; none: it has no ledger.
+  void end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted);
 
   bool greeted() const { return process_ != 0; }
   int64_t pid() const { return pid_; }
   uint64_t commands() const { return commands_; }
   uint64_t frames() const { return frames_.size(); }
-  uint64_t dropped() const { return dropped_; }
 
  private:
   using Id = stream::Id;
@@ -75,9 +76,10 @@ class Ingest {
   Status on(stream::Submission& submission);
   Status on(stream::Execution& execution);
   Status on(stream::Pass& pass);
-  Status on(stream::Commands& commands);
+  Status on(stream::CommandBatch& batch);
+  Status on(stream::BatchValues& values);
   Status on(stream::BlockCosts& costs);
-  Status on(stream::Dropped& dropped);
+  Status on(stream::Missing& missing);
   Status on(stream::Message& message);
   Status on(stream::NotInstrumented& news);
   Status on(stream::FrameCounter& counter);
@@ -87,11 +89,11 @@ class Ingest {
   Status on(stream::PassPicture& picture);
   Status on(stream::PictureRows& rows);
 
-  Status add_command(const stream::Command& command);
-  Status add_stage(RowId command, const stream::StageValues& values, const Device& device);
   Status define(Ids& ids, Id id, RowId row);
   Status resolve(const Ids& ids, Id id, const char* what, std::optional<RowId>& row) const;
-  Status find_pass(const stream::Command& command, std::optional<RowId>& pass) const;
+  Status resolve_labels(Column& labels) const;
+  Status find_pass(const stream::CommandBatch& batch, std::optional<RowId>& pass) const;
+  std::optional<int64_t> missing(std::optional<uint64_t> submitted) const;
   Result<RowId> pass_of(int64_t execution, uint32_t pass) const;
 
   Writer& writer_;
@@ -102,7 +104,7 @@ class Ingest {
   int64_t closed_ns_ = 0;
   uint64_t definitions_ = 0;
   uint64_t commands_ = 0;
-  uint64_t dropped_ = 0;
+  uint64_t missing_ = 0;  // that the sender told of, by frame
   std::unordered_map<Id, Device> devices_;
   std::unordered_map<Id, Queue> queues_;
   std::unordered_map<Id, Shader> shaders_;
@@ -115,6 +117,8 @@ class Ingest {
   RowId submission_ = 0;
   Id submission_device_ = 0;
   std::vector<Execution> executions_;
+  RowId batch_ = 0;  // the last of the last execution
+  size_t batch_size_ = 0;
 };
 
 }  // namespace tally::store

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr size_t kHeaderBytes = 100;
+constexpr int64_t kMaxPosition = int64_t{1} << 48;
 
 uint32_t big_endian(const unsigned char* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
@@ -78,8 +79,8 @@ Status check_head(const FileHead& head) {
   return {};
 }
 
-Status check_tables(const Database& database, int64_t version) {
-  for (const char* table : schema_tables(version)) {
+Status check_tables(const Database& database) {
+  for (const char* table : schema_tables()) {
     Result<Statement> found =
         database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
     if (!found) return found.error();
@@ -106,6 +107,47 @@ uint32_t u32(const Statement& row, int column) {
 }
 uint64_t u64(const Statement& row, int column) {
   return static_cast<uint64_t>(row.integer(column));
+}
+
+Error damaged(const char* table) {
+  return {fmt::format("is a damaged capture: a column of its table '{}' cannot be read", table)};
+}
+
+bool read_column(std::string_view json, size_t commands, Column& column) {
+  std::optional<Column> read = column_from_json(json, commands);
+  if (read) column = std::move(*read);
+  return read.has_value();
+}
+
+// Their first one alone, where they follow each other.
+bool read_positions(std::string_view json, size_t commands, Column& positions) {
+  if (!read_column(json, commands, positions) || positions.values.empty()) return false;
+  if (positions.values.size() == commands) return true;
+  const int64_t first = positions.values.front();
+  if (first < 0 || first > kMaxPosition) return false;
+  for (size_t i = 1; i < commands; ++i) {
+    positions.values.push_back(first + static_cast<int64_t>(i));
+  }
+  return true;
+}
+
+// {"name":column,...}, as the writer writes it.
+bool read_parameters(std::string_view json, size_t commands,
+                     std::vector<CommandBatchRow::Parameter>& parameters) {
+  if (json == "{}") return true;
+  for (char before = '{'; json.starts_with(before); before = ',') {
+    const size_t colon = json.find("\":");
+    if (!json.substr(1).starts_with('"') || colon == json.npos) return false;
+    CommandBatchRow::Parameter& parameter = parameters.emplace_back();
+    parameter.name = json.substr(2, colon - 2);
+    json.remove_prefix(colon + 2);
+    const size_t end = json.find_first_of(json.starts_with('[') ? "]" : ",}");
+    if (end == json.npos) return false;
+    const size_t size = end + (json.starts_with('[') ? 1 : 0);
+    if (!read_column(json.substr(0, size), commands, parameter.values)) return false;
+    json.remove_prefix(size);
+  }
+  return json == "}";
 }
 
 template <typename Enum>
@@ -158,7 +200,8 @@ ProcessRow process_of(const Statement& row) {
           .engine = row.text(6),
           .start_ns = row.integer(7),
           .end_ns = row.optional_integer(8),
-          .ending = enum_of<Ending>(row, 9)};
+          .ending = enum_of<Ending>(row, 9),
+          .commands_missing = row.optional_integer(10)};
 }
 
 DeviceRow device_of(const Statement& row) {
@@ -184,8 +227,8 @@ MetricRow metric_of(const Statement& row) {
 
 }  // namespace
 
-Reader::Reader(Database database, std::string path, int64_t version)
-    : database_(std::move(database)), path_(std::move(path)), version_(version) {}
+Reader::Reader(Database database, std::string path)
+    : database_(std::move(database)), path_(std::move(path)) {}
 
 Result<Reader> Reader::open(const std::string& path) {
   const auto wrong = [&](const Error& error) { return Error{path + ": " + error.message}; };
@@ -194,9 +237,11 @@ Result<Reader> Reader::open(const std::string& path) {
   if (Status checked = check_head(*head); !checked) return wrong(checked.error());
   Result<Database> database = Database::open(path, Database::Mode::Read);
   if (!database) return wrong(database.error());
-  if (Status tables = check_tables(*database, version_of(*head)); !tables)
-    return wrong(tables.error());
-  Reader reader(std::move(*database), path, version_of(*head));
+  if (Status tables = check_tables(*database); !tables) return wrong(tables.error());
+  if (Status views = database->execute(temporary_views_sql().c_str()); !views) {
+    return wrong(views.error());
+  }
+  Reader reader(std::move(*database), path);
   if (Result<CaptureRow> row = reader.capture(); !row) return wrong(row.error());
   return reader;
 }
@@ -323,13 +368,12 @@ Result<std::vector<LabelRow>> Reader::labels() const {
   });
 }
 
-Result<std::vector<CallRow>> Reader::calls() const {
-  return all<CallRow>(database_, "SELECT * FROM call ORDER BY id", [](const Statement& row) {
-    return CallRow{.id = row.integer(0),
-                   .kind = enum_of<CallKind>(row, 1),
-                   .name = row.text(2),
-                   .parameters = row.text(3)};
-  });
+Result<std::vector<FunctionRow>> Reader::functions() const {
+  return all<FunctionRow>(
+      database_, "SELECT * FROM function ORDER BY id", [](const Statement& row) {
+        return FunctionRow{
+            .id = row.integer(0), .kind = enum_of<CallKind>(row, 1), .name = row.text(2)};
+      });
 }
 
 Result<std::vector<FrameRow>> Reader::frames() const {
@@ -341,13 +385,11 @@ Result<std::vector<FrameRow>> Reader::frames() const {
                                          .ended_by = enum_of<FrameEnd>(row, 3),
                                          .begin_ns = row.integer(4),
                                          .end_ns = row.optional_integer(5),
-                                         .blocks_dropped = row.integer(6),
-                                         .commands_dropped = row.integer(7)};
+                                         .commands_missing = row.integer(6)};
                        });
 }
 
 Result<std::vector<FrameCounterRow>> Reader::frame_counters() const {
-  if (!counts_frames()) return std::vector<FrameCounterRow>{};
   return all<FrameCounterRow>(database_, "SELECT * FROM frame_counter ORDER BY id",
                               [](const Statement& row) {
                                 return FrameCounterRow{.id = row.integer(0),
@@ -361,7 +403,6 @@ Result<std::vector<FrameCounterRow>> Reader::frame_counters() const {
 }
 
 Status Reader::for_each_frame_value(const std::function<bool(const FrameValueRow&)>& visit) const {
-  if (!counts_frames()) return {};
   return each(database_, "SELECT * FROM frame_value ORDER BY frame, counter",
               [&](const Statement& row) {
                 return visit({row.integer(0), row.integer(1), u64(row, 2)});
@@ -427,32 +468,27 @@ Status Reader::for_each_pass(const std::function<bool(const PassRow&)>& visit) c
   });
 }
 
-Status Reader::for_each_command(const std::function<bool(const CommandRow&)>& visit) const {
-  return each(database_, "SELECT * FROM command ORDER BY id", [&](const Statement& row) {
-    return visit({.id = row.integer(0),
-                  .execution = row.integer(1),
-                  .position = row.integer(2),
-                  .call = row.integer(3),
-                  .pipeline = row.optional_integer(4),
-                  .pass = row.optional_integer(5),
-                  .subpass = u32(row, 6),
-                  .label = row.optional_integer(7),
-                  .has_blocks = row.integer(8) != 0,
-                  .gpu_begin_ns = row.optional_integer(9),
-                  .gpu_time_ns = row.optional_integer(10)});
-  });
-}
-
-Status Reader::for_each_command_metric(
-    const std::function<bool(const CommandMetricRow&)>& visit) const {
-  return each(database_, "SELECT * FROM command_metric ORDER BY command, sub, stage, metric",
-              [&](const Statement& row) {
-                return visit({.command = row.integer(0),
-                              .sub = u32(row, 1),
-                              .stage = u32(row, 2),
-                              .metric = row.integer(3),
-                              .value = u64(row, 4)});
-              });
+Status Reader::for_each_batch(const std::function<bool(const CommandBatchRow&)>& visit) const {
+  bool sound = true;
+  const Status status =
+      each(database_, "SELECT * FROM command_batch ORDER BY id", [&](const Statement& row) {
+        CommandBatchRow batch{.id = row.integer(0),
+                              .execution = row.integer(1),
+                              .size = static_cast<size_t>(row.integer(2)),
+                              .function = row.integer(3),
+                              .pipeline = row.optional_integer(4),
+                              .pass = row.optional_integer(5),
+                              .subpass = u32(row, 6),
+                              .counted = row.integer(7) != 0};
+        sound = batch.size >= 1 && batch.size <= kMaxBatchCommands &&
+                read_positions(row.view(8), batch.size, batch.positions) &&
+                read_column(row.view(9), batch.size, batch.labels) &&
+                read_parameters(row.view(10), batch.size, batch.parameters) &&
+                read_column(row.view(11), batch.size, batch.gpu_begin_ns) &&
+                read_column(row.view(12), batch.size, batch.gpu_time_ns);
+        return sound && visit(batch);
+      });
+  return sound ? status : Status(damaged("command_batch"));
 }
 
 Status Reader::for_each_block_cost(const std::function<bool(const BlockCostRow&)>& visit) const {
@@ -465,27 +501,40 @@ Status Reader::for_each_block_cost(const std::function<bool(const BlockCostRow&)
               });
 }
 
-Status Reader::for_each_block_count(const std::function<bool(const BlockCountRow&)>& visit) const {
-  return each(database_, "SELECT * FROM block_count ORDER BY command, sub, stage, block",
-              [&](const Statement& row) {
-                return visit({.command = row.integer(0),
-                              .sub = u32(row, 1),
-                              .stage = u32(row, 2),
-                              .block = u32(row, 3),
-                              .executions = u64(row, 4)});
-              });
+Result<BatchValuesReader> Reader::batch_values() const {
+  Result<Statement> counts = database_.prepare(
+      "SELECT sub, stage, block, executions FROM batch_count WHERE batch = ?"
+      " ORDER BY sub, stage, block");
+  if (!counts) return counts.error();
+  Result<Statement> others = database_.prepare(
+      "SELECT sub, stage, block, metric, value FROM batch_other WHERE batch = ?"
+      " ORDER BY sub, stage, block, metric");
+  if (!others) return others.error();
+  return BatchValuesReader(std::move(*counts), std::move(*others));
 }
 
-Status Reader::for_each_block_other(const std::function<bool(const BlockOtherRow&)>& visit) const {
-  return each(database_, "SELECT * FROM block_other ORDER BY command, sub, stage, block, metric",
-              [&](const Statement& row) {
-                return visit({.command = row.integer(0),
-                              .sub = u32(row, 1),
-                              .stage = u32(row, 2),
-                              .block = u32(row, 3),
-                              .metric = row.integer(4),
-                              .value = u64(row, 5)});
-              });
+Status BatchValuesReader::read(RowId batch, size_t commands, BatchValues& values) {
+  values.counts.clear();
+  values.others.clear();
+  bool sound = true;
+  for (counts_.bind(batch); counts_.step();) {
+    BlockCountRow& row = values.counts.emplace_back(BlockCountRow{.batch = batch,
+                                                                  .sub = u32(counts_, 0),
+                                                                  .stage = u32(counts_, 1),
+                                                                  .block = u32(counts_, 2)});
+    sound &= read_column(counts_.view(3), commands, row.executions);
+  }
+  if (!sound) return damaged("batch_count");
+  if (!counts_.status()) return counts_.status();
+  for (others_.bind(batch); others_.step();) {
+    BlockOtherRow& row = values.others.emplace_back(BlockOtherRow{.batch = batch,
+                                                                  .sub = u32(others_, 0),
+                                                                  .stage = u32(others_, 1),
+                                                                  .block = u32(others_, 2),
+                                                                  .metric = others_.integer(3)});
+    sound &= read_column(others_.view(4), commands, row.values);
+  }
+  return sound ? others_.status() : Status(damaged("batch_other"));
 }
 
 }  // namespace tally::store

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -15,6 +16,25 @@
 #include "store/sqlite.h"
 
 namespace tally::store {
+
+// The values of one batch, by stage and block.
+struct BatchValues {
+  std::vector<BlockCountRow> counts;
+  std::vector<BlockOtherRow> others;
+};
+
+class BatchValuesReader {
+ public:
+  // Of a batch with so many commands. A column of another size is an error: the capture is damaged.
+  Status read(RowId batch, size_t commands, BatchValues& values);
+
+ private:
+  friend class Reader;
+  BatchValuesReader(Statement counts, Statement others)
+      : counts_(std::move(counts)), others_(std::move(others)) {}
+  Statement counts_;
+  Statement others_;
+};
 
 class Reader {
  public:
@@ -37,7 +57,7 @@ class Reader {
   Result<std::vector<PipelineRow>> pipelines() const;
   Result<std::vector<ObjectRow>> objects() const;
   Result<std::vector<LabelRow>> labels() const;
-  Result<std::vector<CallRow>> calls() const;
+  Result<std::vector<FunctionRow>> functions() const;
   Result<std::vector<FrameRow>> frames() const;
   Result<std::vector<FrameCounterRow>> frame_counters() const;
   Result<std::vector<RegionCounterRow>> region_counters() const;
@@ -48,11 +68,10 @@ class Reader {
   Status for_each_submission(const std::function<bool(const SubmissionRow&)>& visit) const;
   Status for_each_execution(const std::function<bool(const ExecutionRow&)>& visit) const;
   Status for_each_pass(const std::function<bool(const PassRow&)>& visit) const;
-  Status for_each_command(const std::function<bool(const CommandRow&)>& visit) const;
-  Status for_each_command_metric(const std::function<bool(const CommandMetricRow&)>& visit) const;
+  Status for_each_batch(const std::function<bool(const CommandBatchRow&)>& visit) const;
   Status for_each_block_cost(const std::function<bool(const BlockCostRow&)>& visit) const;
-  Status for_each_block_count(const std::function<bool(const BlockCountRow&)>& visit) const;
-  Status for_each_block_other(const std::function<bool(const BlockOtherRow&)>& visit) const;
+  // What a batch's commands did, for one batch after the other. Valid as long as the reader.
+  Result<BatchValuesReader> batch_values() const;
 
   // By pass, subpass and layer; without those of more than stream::kMaxRegions regions.
   Status for_each_pass_regions(const std::function<bool(const PassRegionsRow&)>& visit) const;
@@ -67,13 +86,10 @@ class Reader {
   Result<Statement> query(std::string_view sql) const { return database_.prepare(sql); }
 
  private:
-  Reader(Database database, std::string path, int64_t version);
-  bool counts_frames() const { return version_ >= 2; }
-  bool counts_regions() const { return version_ >= 3; }
+  Reader(Database database, std::string path);
 
   Database database_;
   std::string path_;
-  int64_t version_;
 };
 
 }  // namespace tally::store

@@ -29,7 +29,6 @@ PassRegionsRow regions_of(const Statement& row) {
 
 Result<std::vector<RegionCounterRow>> Reader::region_counters() const {
   std::vector<RegionCounterRow> counters;
-  if (!counts_regions()) return counters;
   auto rows = database_.prepare("SELECT id, name FROM region_counter ORDER BY id");
   if (!rows) return rows.error();
   while (rows->step()) counters.push_back({.id = rows->integer(0), .name = rows->text(1)});
@@ -39,7 +38,6 @@ Result<std::vector<RegionCounterRow>> Reader::region_counters() const {
 
 Status Reader::for_each_pass_regions(
     const std::function<bool(const PassRegionsRow&)>& visit) const {
-  if (!counts_regions()) return {};
   auto rows = database_.prepare("SELECT * FROM pass_regions ORDER BY pass, subpass, layer, id");
   if (!rows) return rows.error();
   while (rows->step()) {
@@ -71,7 +69,6 @@ Status Reader::for_each_region_values(
 
 Result<std::optional<PassPictureRow>> Reader::pass_picture(RowId pass, uint32_t layer) const {
   std::optional<PassPictureRow> picture;
-  if (!counts_regions()) return picture;
   auto rows = database_.prepare("SELECT * FROM pass_picture WHERE pass = ? AND layer = ?");
   if (!rows) return rows.error();
   rows->bind(pass).bind(int64_t{layer});

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "store/column.h"
+
 namespace tally::store {
 
 using RowId = int64_t;
@@ -39,6 +41,9 @@ struct ProcessRow {
   int64_t start_ns = 0;
   std::optional<int64_t> end_ns;
   Ending ending = Ending::Running;
+  // Commands that it submitted and that are not in the capture; those that frames count are not
+  // among them. None: not known.
+  std::optional<int64_t> commands_missing;
 };
 
 struct DeviceRow {
@@ -120,12 +125,11 @@ struct LabelRow {
 
 enum class CallKind { Draw, Dispatch, TraceRays, Generated };
 
-// A Vulkan command with its parameters, interned.
-struct CallRow {
+// A Vulkan action command.
+struct FunctionRow {
   RowId id = 0;
   CallKind kind = CallKind::Draw;
-  std::string name;        // "vkCmdDrawIndexed"
-  std::string parameters;  // a JSON object, {"indexCount":36,"instanceCount":1}
+  std::string name;  // "vkCmdDrawIndexed"
 };
 
 enum class FrameEnd { Present, Submit, Open };
@@ -137,8 +141,7 @@ struct FrameRow {
   FrameEnd ended_by = FrameEnd::Open;
   int64_t begin_ns = 0;
   std::optional<int64_t> end_ns;
-  int64_t blocks_dropped = 0;    // commands of this frame whose block details were dropped
-  int64_t commands_dropped = 0;  // commands of this frame that are missing altogether
+  int64_t commands_missing = 0;  // that were executed in it and whose values could not be read
 };
 
 // Something that is counted frame by frame; value / denominator is in the unit.
@@ -250,28 +253,45 @@ struct PassPictureRow {
   bool operator==(const PassPictureRow&) const = default;
 };
 
-struct CommandRow {
+// Commands of one execution that are alike; its columns have a value for each of them.
+struct CommandBatchRow {
+  struct Parameter {
+    std::string name;
+    Column values;
+  };
+
   RowId id = 0;
   RowId execution = 0;
-  int64_t position = 0;  // among the action commands of the command buffer
-  RowId call = 0;
+  size_t size = 0;  // commands, 1 to kMaxBatchCommands
+  RowId function = 0;
   std::optional<RowId> pipeline;
   std::optional<RowId> pass;
   uint32_t subpass = 0;
-  std::optional<RowId> label;
-  bool has_blocks = false;  // block_count and block_other are complete for this command
-  std::optional<int64_t> gpu_begin_ns;
-  std::optional<int64_t> gpu_time_ns;
+  bool counted = false;  // the counts of its blocks are in the capture
+  Column positions;      // among the action commands of the command buffer, ascending
+  Column labels;
+  std::vector<Parameter> parameters;
+  Column gpu_begin_ns;
+  Column gpu_time_ns;
 };
 
-// The sum over the blocks of one stage. Zeros are left out, but for the metric at position 0 of the
-// device, which is there for every measured stage.
-struct CommandMetricRow {
-  RowId command = 0;
+// How often the commands of a batch executed a block. A block without a row was not executed.
+struct BlockCountRow {
+  RowId batch = 0;
   uint32_t sub = 0;  // resultSubIndex
   uint32_t stage = 0;
+  uint32_t block = 0;
+  Column executions;
+};
+
+// A block's values of a metric, where one of them is not executions x block_cost.
+struct BlockOtherRow {
+  RowId batch = 0;
+  uint32_t sub = 0;
+  uint32_t stage = 0;
+  uint32_t block = 0;
   RowId metric = 0;
-  uint64_t value = 0;
+  Column values;
 };
 
 // What one execution of a block costs in a metric. Zeros are left out.
@@ -280,25 +300,6 @@ struct BlockCostRow {
   uint32_t block = 0;
   RowId metric = 0;
   uint64_t per_execution = 0;
-};
-
-// How often a command executed a block. Zeros are left out.
-struct BlockCountRow {
-  RowId command = 0;
-  uint32_t sub = 0;
-  uint32_t stage = 0;
-  uint32_t block = 0;
-  uint64_t executions = 0;
-};
-
-// A block's value of a metric, where it is not executions x block_cost.
-struct BlockOtherRow {
-  RowId command = 0;
-  uint32_t sub = 0;
-  uint32_t stage = 0;
-  uint32_t block = 0;
-  RowId metric = 0;
-  uint64_t value = 0;
 };
 
 enum class Severity { Info, Warning, Error };

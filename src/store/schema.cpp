@@ -1,23 +1,19 @@
 #include "store/schema.h"
 
-#include <iterator>
+#include <fmt/format.h>
 
 namespace tally::store {
 namespace {
 
-// Those of version 1 first, then what each version added.
-constexpr size_t kTablesOfVersion[] = {0, 23, 25, 29};
 constexpr const char* kTables[] = {
-    "capture",        "process",      "device",          "queue",         "metric",
-    "device_metric",  "module",       "shader",          "pipeline",      "object",
-    "label",          "call",         "frame",           "submission",    "execution",
-    "pass",           "command",      "command_metric",  "block_cost",    "block_count",
-    "block_other",    "message",      "pipeline_shader", "frame_counter", "frame_value",
-    "region_counter", "pass_regions", "region_values",   "pass_picture"};
-static_assert(std::size(kTablesOfVersion) == kCaptureVersion + 1);
-static_assert(std::size(kTables) == kTablesOfVersion[kCaptureVersion]);
+    "capture",       "process",       "device",       "queue",         "metric",
+    "device_metric", "module",        "shader",       "pipeline",      "pipeline_shader",
+    "object",        "label",         "function",     "frame",         "frame_counter",
+    "frame_value",   "submission",    "execution",    "pass",          "region_counter",
+    "pass_regions",  "region_values", "pass_picture", "command_batch", "block_cost",
+    "batch_count",   "batch_other",   "message"};
 
-constexpr const char* kSchema = R"sql(
+constexpr const char* kTableStatements = R"sql(
 CREATE TABLE capture (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   tool_version TEXT NOT NULL,
@@ -41,7 +37,8 @@ CREATE TABLE process (
   engine TEXT NOT NULL,
   start_ns INTEGER NOT NULL,
   end_ns INTEGER,
-  ending TEXT NOT NULL CHECK (ending IN ('running', 'closed', 'cut off', 'refused'))
+  ending TEXT NOT NULL CHECK (ending IN ('running', 'closed', 'cut off', 'refused')),
+  commands_missing INTEGER
 ) STRICT;
 
 CREATE TABLE device (
@@ -132,12 +129,10 @@ CREATE TABLE label (
 ) STRICT;
 CREATE UNIQUE INDEX label_by_parent ON label (ifnull(parent, 0), name);
 
-CREATE TABLE call (
+CREATE TABLE function (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('draw', 'dispatch', 'trace rays', 'generated')),
-  name TEXT NOT NULL,
-  parameters TEXT NOT NULL,
-  UNIQUE (name, parameters)
+  name TEXT NOT NULL UNIQUE
 ) STRICT;
 
 CREATE TABLE frame (
@@ -147,8 +142,7 @@ CREATE TABLE frame (
   ended_by TEXT NOT NULL CHECK (ended_by IN ('present', 'submit', 'open')),
   begin_ns INTEGER NOT NULL,
   end_ns INTEGER,
-  blocks_dropped INTEGER NOT NULL,
-  commands_dropped INTEGER NOT NULL,
+  commands_missing INTEGER NOT NULL,
   UNIQUE (device, number)
 ) STRICT;
 
@@ -247,29 +241,21 @@ CREATE TABLE pass_picture (
   PRIMARY KEY (pass, layer)
 ) STRICT;
 
-CREATE TABLE command (
+CREATE TABLE command_batch (
   id INTEGER PRIMARY KEY,
   execution INTEGER NOT NULL REFERENCES execution,
-  position INTEGER NOT NULL,
-  call INTEGER NOT NULL REFERENCES call,
+  size INTEGER NOT NULL CHECK (size BETWEEN 1 AND 1024),
+  function INTEGER NOT NULL REFERENCES function,
   pipeline INTEGER REFERENCES pipeline,
   pass INTEGER REFERENCES pass,
   subpass INTEGER NOT NULL,
-  label INTEGER REFERENCES label,
-  has_blocks INTEGER NOT NULL,
-  gpu_begin_ns INTEGER,
-  gpu_time_ns INTEGER
+  counted INTEGER NOT NULL,
+  positions TEXT NOT NULL,
+  labels TEXT NOT NULL,
+  parameters TEXT NOT NULL,
+  gpu_begin_ns TEXT NOT NULL,
+  gpu_time_ns TEXT NOT NULL
 ) STRICT;
-CREATE INDEX command_by_execution ON command (execution);
-
-CREATE TABLE command_metric (
-  command INTEGER NOT NULL REFERENCES command,
-  sub INTEGER NOT NULL,
-  stage INTEGER NOT NULL,
-  metric INTEGER NOT NULL REFERENCES metric,
-  value INTEGER NOT NULL,
-  PRIMARY KEY (command, sub, stage, metric)
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE block_cost (
   shader INTEGER NOT NULL REFERENCES shader,
@@ -279,23 +265,23 @@ CREATE TABLE block_cost (
   PRIMARY KEY (shader, block, metric)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE block_count (
-  command INTEGER NOT NULL REFERENCES command,
+CREATE TABLE batch_count (
+  batch INTEGER NOT NULL REFERENCES command_batch,
   sub INTEGER NOT NULL,
   stage INTEGER NOT NULL,
   block INTEGER NOT NULL,
-  executions INTEGER NOT NULL,
-  PRIMARY KEY (command, sub, stage, block)
+  executions TEXT NOT NULL,
+  PRIMARY KEY (batch, sub, stage, block)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE block_other (
-  command INTEGER NOT NULL REFERENCES command,
+CREATE TABLE batch_other (
+  batch INTEGER NOT NULL REFERENCES command_batch,
   sub INTEGER NOT NULL,
   stage INTEGER NOT NULL,
   block INTEGER NOT NULL,
   metric INTEGER NOT NULL REFERENCES metric,
-  value INTEGER NOT NULL,
-  PRIMARY KEY (command, sub, stage, block, metric)
+  value TEXT NOT NULL,
+  PRIMARY KEY (batch, sub, stage, block, metric)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE message (
@@ -306,66 +292,117 @@ CREATE TABLE message (
   text TEXT NOT NULL,
   count INTEGER NOT NULL
 ) STRICT;
+)sql";
 
-CREATE VIEW pass_name AS
+// What the views say; each may use those before it.
+struct View {
+  const char* name;
+  const char* select;
+};
+constexpr View kViews[] = {
+    {"pass_name", R"sql(
 SELECT pass.id AS pass,
        coalesce(nullif(render_pass.name, ''), nullif(framebuffer.name, ''), label.name, '') AS name
 FROM pass
 LEFT JOIN object AS render_pass ON render_pass.id = pass.render_pass
 LEFT JOIN object AS framebuffer ON framebuffer.id = pass.framebuffer
-LEFT JOIN label ON label.id = pass.label;
-
-CREATE VIEW command_list AS
+LEFT JOIN label ON label.id = pass.label)sql"},
+    // The commands of a batch, each with the JSON path of its values in a column of many.
+    {"batch_command", R"sql(
+WITH RECURSIVE element (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM element WHERE i < 1023)
+SELECT id * 1024 + i AS command, id AS batch, i, '$[' || i || ']' AS path
+FROM command_batch JOIN element ON i < size)sql"},
+    {"command", R"sql(
+SELECT e.command AS id, b.execution AS execution,
+       CASE json_type(b.positions) WHEN 'array' THEN json_extract(b.positions, e.path)
+                                   ELSE b.positions + e.i END AS position,
+       b.function AS function,
+       (SELECT json_group_object(key, CASE p.type WHEN 'array' THEN json_extract(p.value, e.path)
+                                                  ELSE p.value END)
+        FROM json_each(b.parameters) AS p) AS parameters,
+       b.pipeline AS pipeline, b.pass AS pass, b.subpass AS subpass, b.counted AS counted,
+       json_extract(b.labels, iif(json_type(b.labels) = 'array', e.path, '$')) AS label,
+       json_extract(b.gpu_begin_ns, iif(json_type(b.gpu_begin_ns) = 'array', e.path, '$'))
+         AS gpu_begin_ns,
+       json_extract(b.gpu_time_ns, iif(json_type(b.gpu_time_ns) = 'array', e.path, '$'))
+         AS gpu_time_ns
+FROM batch_command AS e JOIN command_batch AS b ON b.id = e.batch)sql"},
+    {"block_count", R"sql(
+SELECT command, batch, sub, stage, block, executions FROM (
+  SELECT e.command AS command, c.batch AS batch, c.sub AS sub, c.stage AS stage, c.block AS block,
+         json_extract(c.executions, iif(json_type(c.executions) = 'array', e.path, '$'))
+           AS executions
+  FROM batch_count AS c JOIN batch_command AS e ON e.batch = c.batch)
+WHERE executions <> 0)sql"},
+    {"block_other", R"sql(
+SELECT e.command AS command, o.batch AS batch, o.sub AS sub, o.stage AS stage, o.block AS block,
+       o.metric AS metric,
+       json_extract(o.value, iif(json_type(o.value) = 'array', e.path, '$')) AS value
+FROM batch_other AS o JOIN batch_command AS e ON e.batch = o.batch)sql"},
+    {"command_list", R"sql(
 SELECT command.id AS command, frame.number AS frame, frame.id AS frame_id, frame.device AS device,
        submission.id AS submission, submission.number AS submission_number,
        execution.position AS execution_position, execution.id AS execution,
-       command.position AS position, call.kind AS kind, call.name AS call, call.parameters AS parameters,
+       command.position AS position, function.kind AS kind, function.name AS call,
+       command.parameters AS parameters,
        command.pipeline AS pipeline, pipeline.hash AS pipeline_hash, pipeline.name AS pipeline_name,
        command.pass AS pass, pass_name.name AS pass_name, command.subpass AS subpass, command.label AS label,
-       execution.runs AS runs, command.gpu_time_ns AS gpu_time_ns
+       execution.runs AS runs, command.counted AS counted, command.gpu_time_ns AS gpu_time_ns
 FROM command
 JOIN execution ON execution.id = command.execution
 JOIN submission ON submission.id = execution.submission
 JOIN frame ON frame.id = submission.frame
-JOIN call ON call.id = command.call
+JOIN function ON function.id = command.function
 LEFT JOIN pipeline ON pipeline.id = command.pipeline
-LEFT JOIN pass_name ON pass_name.pass = command.pass;
-
-CREATE VIEW command_shader AS
-SELECT command.id AS command, shader.stage AS stage, pipeline_shader.shader AS shader
-FROM command
-JOIN pipeline_shader ON pipeline_shader.pipeline = command.pipeline
-JOIN shader ON shader.id = pipeline_shader.shader;
-
-CREATE VIEW block_metric AS
-SELECT block_count.command AS command, block_count.sub AS sub, block_count.stage AS stage,
-       block_count.block AS block, block_cost.metric AS metric,
-       block_count.executions * block_cost.per_execution AS value
-FROM block_count
-JOIN command_shader ON command_shader.command = block_count.command AND command_shader.stage = block_count.stage
-JOIN block_cost ON block_cost.shader = command_shader.shader AND block_cost.block = block_count.block
-WHERE NOT EXISTS (SELECT 1 FROM block_other
-                  WHERE block_other.command = block_count.command AND block_other.sub = block_count.sub
-                    AND block_other.stage = block_count.stage AND block_other.block = block_count.block
-                    AND block_other.metric = block_cost.metric)
+LEFT JOIN pass_name ON pass_name.pass = command.pass)sql"},
+    {"batch_shader", R"sql(
+SELECT command_batch.id AS batch, shader.stage AS stage, pipeline_shader.shader AS shader
+FROM command_batch
+JOIN pipeline_shader ON pipeline_shader.pipeline = command_batch.pipeline
+JOIN shader ON shader.id = pipeline_shader.shader)sql"},
+    {"block_metric", R"sql(
+SELECT c.command AS command, c.sub AS sub, c.stage AS stage, c.block AS block,
+       block_cost.metric AS metric, c.executions * block_cost.per_execution AS value
+FROM block_count AS c
+JOIN batch_shader ON batch_shader.batch = c.batch AND batch_shader.stage = c.stage
+JOIN block_cost ON block_cost.shader = batch_shader.shader AND block_cost.block = c.block
+WHERE NOT EXISTS (SELECT 1 FROM batch_other AS o
+                  WHERE o.batch = c.batch AND o.sub = c.sub AND o.stage = c.stage
+                    AND o.block = c.block AND o.metric = block_cost.metric)
 UNION ALL
-SELECT command, sub, stage, block, metric, value FROM block_other;
-
-CREATE VIEW label_path AS
+SELECT command, sub, stage, block, metric, value FROM block_other)sql"},
+    {"command_metric", R"sql(
+SELECT command, sub, stage, metric, sum(value) AS value FROM block_metric
+GROUP BY command, sub, stage, metric)sql"},
+    {"label_path", R"sql(
 WITH RECURSIVE path (id, path) AS (
   SELECT id, name FROM label WHERE parent IS NULL
   UNION ALL
   SELECT label.id, path.path || ' / ' || label.name FROM label JOIN path ON label.parent = path.id
 )
-SELECT id, path FROM path;
-)sql";
+SELECT id, path FROM path)sql"},
+};
+
+std::string views_sql(const char* create) {
+  std::string sql;
+  for (const View& view : kViews) {
+    sql += fmt::format("{} {} AS{};\n", create, view.name, view.select);
+  }
+  return sql;
+}
 
 }  // namespace
 
-const char* schema_sql() { return kSchema; }
-
-std::span<const char* const> schema_tables(int64_t version) {
-  return std::span<const char* const>(kTables).first(kTablesOfVersion[version]);
+const std::string& schema_sql() {
+  static const std::string sql = kTableStatements + views_sql("CREATE VIEW");
+  return sql;
 }
+
+const std::string& temporary_views_sql() {
+  static const std::string sql = views_sql("CREATE TEMP VIEW");
+  return sql;
+}
+
+std::span<const char* const> schema_tables() { return kTables; }
 
 }  // namespace tally::store

@@ -5,20 +5,26 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace tally::store {
 
 inline constexpr int32_t kCaptureApplicationId =
     0x54414C59;                                // "TALY", in SQLite's header at offset 68
-inline constexpr int32_t kCaptureVersion = 3;  // PRAGMA user_version
-// The oldest that is still read: each version only added tables to the one before.
-inline constexpr int32_t kOldestCaptureVersion = 1;
+inline constexpr int32_t kCaptureVersion = 4;  // PRAGMA user_version
+// The oldest that is still read.
+inline constexpr int32_t kOldestCaptureVersion = 4;
 
 // The statements that make an empty database a capture of kCaptureVersion (without the two
 // pragmas).
-const char* schema_sql();
+const std::string& schema_sql();
 
-// The tables that a capture of this version must have.
-std::span<const char* const> schema_tables(int64_t version);
+// The statements that make the views anew for one connection. A reader uses these: it never runs
+// what a file of somebody else calls a view, and SQLite lets only temporary views use JSON
+// functions where the file's schema is not trusted.
+const std::string& temporary_views_sql();
+
+// The tables that a capture must have.
+std::span<const char* const> schema_tables();
 
 }  // namespace tally::store

@@ -91,11 +91,13 @@ Status Statement::run() {
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
 
-std::string Statement::text(int column) const {
+std::string_view Statement::view(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (!text) return {};
-  return std::string(text, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  return {text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
 }
+
+std::string Statement::text(int column) const { return std::string(view(column)); }
 
 std::span<const std::byte> Statement::blob(int column) const {
   const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));

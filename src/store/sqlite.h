@@ -43,6 +43,7 @@ class Statement {
   int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;
+  std::string_view view(int column) const;            // of a text; valid until the next step
   std::span<const std::byte> blob(int column) const;  // valid until the next step
   bool is_null(int column) const;
   std::optional<int64_t> optional_integer(int column) const;

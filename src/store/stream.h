@@ -7,9 +7,12 @@
 // connection, never 0, and is defined by a message before it is used. Metric values are in the
 // order in which the device enumerates its metrics.
 //
-// Submission, Execution, Pass and Commands are nested by order: an Execution belongs to the last
-// Submission, passes and commands to the last Execution; they are referred to by position, so
-// nothing of them has to be remembered after the next Submission.
+// Submission, Execution, Pass, CommandBatch and BatchValues are nested by order: an Execution
+// belongs to the last Submission, passes and batches to the last Execution; they are referred to by
+// position, so nothing of them has to be remembered after the next Submission.
+//
+// With its first byte the sender passes the descriptor of its ledger (ledger.h): how many commands
+// it has submitted, so that the receiver knows how many are missing however the process ends.
 //
 // A change of any message raises kStreamVersion; sender and receiver must be of the same version.
 // The sender is untrusted: stream_codec.h decodes strictly and in bounded memory, ingest.h checks
@@ -23,13 +26,14 @@
 #include <variant>
 #include <vector>
 
+#include "store/column.h"
 #include "store/functions.h"
 #include "store/rows.h"
 
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 3;
+inline constexpr uint32_t kStreamVersion = 4;
 inline constexpr size_t kGreetingBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -214,55 +218,58 @@ struct Pass {
                       attachments, label, gpu)
 };
 
-struct BlockCount {
-  uint32_t block = 0;
-  uint64_t executions = 0;
-  TALLY_STREAM_FIELDS(block, executions)
-};
-
-struct BlockOther {
-  uint32_t block = 0;
-  uint32_t metric = 0;
-  uint64_t value = 0;
-  TALLY_STREAM_FIELDS(block, metric, value)
-};
-
-struct StageValues {
-  uint32_t sub = 0;
-  uint32_t stage = 0;
-  std::vector<uint64_t> totals;    // one for each metric
-  std::vector<BlockCount> blocks;  // without zeros; empty when the details were dropped
-  std::vector<BlockOther> others;
-  TALLY_STREAM_FIELDS(sub, stage, totals, blocks, others)
-};
-
 // A pass of another execution is one of the parent's: a secondary that continues the primary's
 // pass.
 enum class PassOf : uint8_t { None, Own, Parent };
 inline constexpr size_t kPassOfCount = 3;
 
-struct Command {
-  int64_t position = 0;
+// Commands of the last Execution that are alike: the same function, pipeline and pass, counted in
+// the same stages and blocks. A column has one value, none, or one for each command.
+struct CommandBatch {
   Function function = Function::Draw;
-  std::vector<int64_t> parameters;  // as many as the function has
   Id pipeline = 0;
   PassOf pass_of = PassOf::None;
   uint32_t pass = 0;
   uint32_t subpass = 0;
-  Id label = 0;
-  bool has_blocks = false;
-  std::optional<GpuTime> gpu;
-  std::vector<StageValues> stages;
-  TALLY_STREAM_FIELDS(position, function, parameters, pipeline, pass_of, pass, subpass, label,
-                      has_blocks, gpu, stages)
+  bool counted = false;  // the values of its blocks follow
+  uint32_t size = 0;     // commands, at most kMaxBatchCommands
+  Column positions;      // counts up
+  Column labels;
+  std::vector<Column> parameters;  // as many as the function has
+  Column gpu_begin_ns;
+  Column gpu_time_ns;
+  TALLY_STREAM_FIELDS(function, pipeline, pass_of, pass, subpass, counted, size, positions, labels,
+                      parameters, gpu_begin_ns, gpu_time_ns)
 };
 
-struct Commands {
-  std::vector<Command> commands;
-  TALLY_STREAM_FIELDS(commands)
+// How often the commands of a batch executed a block.
+struct BlockCounts {
+  uint32_t sub = 0;
+  uint32_t stage = 0;
+  uint32_t block = 0;
+  Column executions;
+  TALLY_STREAM_FIELDS(sub, stage, block, executions)
 };
 
-// What one execution of each block costs, sent before the first Commands that relies on it.
+// A block's values of a metric, where one of them is not executions x cost.
+struct BlockOthers {
+  uint32_t sub = 0;
+  uint32_t stage = 0;
+  uint32_t block = 0;
+  uint32_t metric = 0;
+  Column values;
+  TALLY_STREAM_FIELDS(sub, stage, block, metric, values)
+};
+
+// Values of the last CommandBatch; several messages where one would be too large. Blocks that no
+// command executed are left out.
+struct BatchValues {
+  std::vector<BlockCounts> counts;
+  std::vector<BlockOthers> others;
+  TALLY_STREAM_FIELDS(counts, others)
+};
+
+// What one execution of each block costs, sent before the first BatchValues that relies on it.
 struct BlockCosts {
   Id shader = 0;
   uint32_t first_block = 0;
@@ -271,12 +278,12 @@ struct BlockCosts {
   TALLY_STREAM_FIELDS(shader, first_block, metrics, costs)
 };
 
-struct Dropped {
+// Commands of a frame whose values can never be read.
+struct Missing {
   Id device = 0;
   int64_t frame = 0;
-  int64_t blocks = 0;
   int64_t commands = 0;
-  TALLY_STREAM_FIELDS(device, frame, blocks, commands)
+  TALLY_STREAM_FIELDS(device, frame, commands)
 };
 
 struct Message {
@@ -368,8 +375,8 @@ struct PictureRows {
 // The type byte is the index.
 using AnyMessage =
     std::variant<Hello, Goodbye, Device, Queue, Module, Shader, Pipeline, Object, Name, Label,
-                 Frame, FrameEnded, Submission, Execution, Pass, Commands, BlockCosts, Dropped,
-                 Message, NotInstrumented, FrameCounter, FrameValues, PassRegions, RegionValues,
-                 PassPicture, PictureRows>;
+                 Frame, FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues,
+                 BlockCosts, Missing, Message, NotInstrumented, FrameCounter, FrameValues,
+                 PassRegions, RegionValues, PassPicture, PictureRows>;
 
 }  // namespace tally::store::stream

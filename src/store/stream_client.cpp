@@ -7,12 +7,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include "store/clock.h"
-#include "store/quiet_thread.h"
 
 namespace tally::store::stream {
 namespace {
@@ -22,66 +20,89 @@ constexpr int kPollMilliseconds = 100;
 
 }  // namespace
 
-Result<std::unique_ptr<StreamClient>> StreamClient::connect(const std::string& path) {
+Result<std::unique_ptr<StreamClient>> StreamClient::connect(const std::string& path,
+                                                            std::chrono::milliseconds patience) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return Error{path + ": too long for a socket"};
   std::memcpy(address.sun_path, path.c_str(), path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const timeval patience{kConnectSeconds, 0};
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const timeval limit{kConnectSeconds, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (!socket || ::connect(socket.get(), generic, sizeof address) != 0) {
     return Error{fmt::format("{}: {}", path, std::strerror(errno))};
   }
-  std::unique_ptr<StreamClient> client(new StreamClient(std::move(socket)));
-  Bytes greeting;
-  append_greeting(greeting);
-  client->push(std::move(greeting), 0);
+  std::unique_ptr<StreamClient> client(new StreamClient(std::move(socket), patience));
+  if (Status greeted = client->greet(); !greeted) return with_context(greeted.error(), path);
   return client;
 }
 
-StreamClient::StreamClient(UniqueFd socket) : socket_(std::move(socket)), owner_(::getpid()) {
-  thread_ = quiet_thread("tally-send", [this] { run(); });
+StreamClient::StreamClient(UniqueFd socket, std::chrono::milliseconds patience)
+    : socket_(std::move(socket)), patience_(patience), owner_(::getpid()) {}
+
+// The greeting, and with it the ledger's descriptor.
+Status StreamClient::greet() {
+  Bytes greeting;
+  append_greeting(greeting);
+  iovec part{greeting.data(), greeting.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  if (const int file = ledger_.descriptor(); file >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof file);
+    std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  }
+  const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+  if (sent == static_cast<ssize_t>(greeting.size())) return {};
+  return Error{sent < 0 ? std::strerror(errno) : "the greeting was cut short"};
 }
 
 StreamClient::~StreamClient() {
   if (owner_ != ::getpid()) {
-    thread_.detach();
+    thread_.forget();
     return;
   }
-  give_up_ns_ = monotonic_ns() + std::chrono::nanoseconds(kClosingTime).count();
+  flush();
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   filled_.notify_all();
-  thread_.join();
 }
 
 bool StreamClient::push(Bytes&& bytes, size_t limit) {
-  if (receiver_gone()) return false;
+  if (receiver_gone() || owner_ != ::getpid()) return false;
   {
-    const std::lock_guard lock(mutex_);
-    if (waiting_ != 0 && waiting_ + bytes.size() > limit) return false;
+    std::unique_lock lock(mutex_);
+    drained_.wait(
+        lock, [&] { return waiting_ == 0 || waiting_ + bytes.size() <= limit || receiver_gone(); });
+    if (receiver_gone()) return false;
     waiting_ += bytes.size();
     queue_.push_back(std::move(bytes));
+    thread_.start([this] { run(); });
   }
   filled_.notify_one();
   return true;
 }
 
-bool StreamClient::wait_below(size_t bytes, std::chrono::milliseconds patience) {
+bool StreamClient::flush() {
+  if (owner_ != ::getpid()) return false;
   std::unique_lock lock(mutex_);
-  return drained_.wait_for(lock, patience, [&] { return waiting_ <= bytes || receiver_gone(); }) &&
-         !receiver_gone();
+  drained_.wait(lock, [&] { return waiting_ == 0 || receiver_gone(); });
+  return !receiver_gone();
 }
 
 void StreamClient::run() {
   std::unique_lock lock(mutex_);
-  while (true) {
-    filled_.wait(lock, [this] { return closing_ || !queue_.empty(); });
-    if (queue_.empty()) return;
+  while (filled_.wait_for(lock, kIdleTime, [this] { return closing_ || !queue_.empty(); }) &&
+         !queue_.empty()) {
     const Bytes bytes = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
@@ -89,24 +110,30 @@ void StreamClient::run() {
     lock.lock();
     waiting_ -= bytes.size();
     if (!written) {
+      ledger_.close();
       gone_ = true;
       queue_.clear();
       waiting_ = 0;
+      ::shutdown(socket_.get(), SHUT_RDWR);
     }
     drained_.notify_all();
   }
+  thread_.end();
 }
 
 bool StreamClient::write_all(const Bytes& bytes) {
+  auto last_progress = std::chrono::steady_clock::now();
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t size = ::send(socket_.get(), bytes.data() + done, bytes.size() - done,
                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+    const auto now = std::chrono::steady_clock::now();
     if (size >= 0) {
       done += static_cast<size_t>(size);
+      last_progress = now;
     } else if (errno == EAGAIN) {
+      if (now - last_progress > patience_) return false;
       pollfd room{socket_.get(), POLLOUT, 0};
       ::poll(&room, 1, kPollMilliseconds);
-      if (monotonic_ns() > give_up_ns_) return false;
     } else if (errno != EINTR) {
       return false;
     }

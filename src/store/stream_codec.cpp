@@ -83,6 +83,15 @@ class Encoder {
     varint(values.size());
     for (const Value& value : values) put(value);
   }
+  // The first value, then differences: neighbours are close to each other.
+  void put(const Column& column) {
+    varint(column.values.size());
+    uint64_t before = 0;
+    for (const int64_t value : column.values) {
+      varint(zigzag(static_cast<int64_t>(static_cast<uint64_t>(value) - before)));
+      before = static_cast<uint64_t>(value);
+    }
+  }
   template <typename Struct>
   requires std::is_class_v<Struct>
   void put(const Struct& value) {
@@ -186,6 +195,14 @@ class Decoder {
   void get(std::vector<Value>& values) {
     values.clear();
     for (size_t n = count(); n > 0 && !failed_; --n) get(values.emplace_back());
+  }
+  void get(Column& column) {
+    column.values.resize(count());
+    uint64_t value = 0;
+    for (int64_t& element : column.values) {
+      value += static_cast<uint64_t>(unzigzag(varint()));
+      element = static_cast<int64_t>(value);
+    }
   }
   template <typename Struct>
   requires std::is_class_v<Struct>

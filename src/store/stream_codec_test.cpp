@@ -50,45 +50,50 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   const Bytes bytes = encoded(one_message_of_each_kind()[15]);
   const Result<AnyMessage> decoded = decode_message(std::span(bytes).subspan(4));
   ASSERT_TRUE(decoded.ok());
-  const Command& command = std::get<Commands>(*decoded).commands.at(1);
-  EXPECT_EQ(command.function, Function::DrawIndexed);
-  EXPECT_EQ(command.parameters.at(3), -5);
-  EXPECT_EQ(command.gpu->begin_ns, -1);
-  EXPECT_EQ(command.stages.at(0).others.at(0).value, ~0ull);
-  EXPECT_EQ(command.stages.at(0).blocks.at(1).block, 2u);
+  const CommandBatch& batch = std::get<CommandBatch>(*decoded);
+  EXPECT_EQ(batch.function, Function::DrawIndexed);
+  EXPECT_EQ(batch.size, 2u);
+  EXPECT_EQ(batch.positions.at(1), 302);
+  EXPECT_EQ(batch.parameters.at(0).at(1), 72);
+  EXPECT_EQ(batch.parameters.at(3).at(1), -5);
+  EXPECT_EQ(batch.gpu_begin_ns.at(0), -1);
+  EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 3. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_3_has_these_bytes) {
+// These bytes are version 4. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_4_has_these_bytes) {
   Bytes bytes;
   append_greeting(bytes);
   append_message(bytes, Queue{2, 1, 0, 300, 7, 64});
   append_message(bytes, Label{1, 0, "Sky"});
-  append_message(bytes, Commands{{Command{.position = 1,
-                                          .function = Function::Dispatch,
-                                          .parameters = {4, 1, 1},
-                                          .pipeline = 3,
-                                          .stages = {{0, 32, {9}, {{0, 9}}, {}}}}}});
+  append_message(bytes, CommandBatch{.function = Function::Dispatch,
+                                     .pipeline = 3,
+                                     .counted = true,
+                                     .size = 2,
+                                     .positions = {{1, 300}},
+                                     .parameters = {{{4}}, {{1}}, {{1}}}});
+  append_message(bytes, BatchValues{{{0, 32, 1, {{9, 8}}}}, {{0, 32, 1, 2, {{7}}}}});
   append_message(bytes, FrameValues{1, 2, {{3, 300}}});
   append_message(bytes, PassRegions{1, 2, 0, 1, -4, 8, 300, 50, 64, 32});
   append_message(bytes, RegionValues{5, {1, 0x10002}});
   append_message(bytes, PassPicture{1, 2, 0, 1, 2, 3});
   append_message(bytes, PictureRows{{0xff0102ff}});
-  EXPECT_EQ(kStreamVersion, 3u);
+  EXPECT_EQ(kStreamVersion, 4u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 3,    0,    0,   0,   //
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 4,    0,    0,   0,   //
            8,   0,   0,   0,   3,   2,   1,    0,   0xac, 0x02, 7,   64,  //
            7,   0,   0,   0,   9,   1,   0,    3,   'S',  'k',  'y',      //
-           24,  0,   0,   0,   15,  1,   2,    15,  3,    8,    2,   2,    3, 0,  0,  0,
-           0,   0,   0,   1,   0,   32,  1,    9,   1,    0,    9,   0,                    //
-           7,   0,   0,   0,   21,  1,   4,    1,   3,    0xac, 2,                         //
-           12,  0,   0,   0,   22,  2,   2,    0,   1,    7,    16,  0xac, 2, 50, 64, 32,  //
-           11,  0,   0,   0,   23,  5,   2,    1,   0,    0,    0,   2,    0, 1,
-           0,                                                       //
-           7,   0,   0,   0,   24,  2,   2,    0,   1,    2,    3,  //
-           6,   0,   0,   0,   25,  1,   0xff, 2,   1,    0xff}));
+           22,  0,   0,   0,   15,  15,  3,    0,   0,    0,    1,   2,    2, 2,  0xd6, 4,
+           0,   3,   1,   8,   1,   2,   1,    2,   0,    0,  //
+           15,  0,   0,   0,   16,  1,   0,    32,  1,    2,    18,  1,    1, 0,  32,   1,
+           2,   1,   14,                                                                     //
+           7,   0,   0,   0,   22,  1,   4,    1,   3,    0xac, 2,                           //
+           12,  0,   0,   0,   23,  2,   2,    0,   1,    7,    16,  0xac, 2, 50, 64,   32,  //
+           11,  0,   0,   0,   24,  5,   2,    1,   0,    0,    0,   2,    0, 1,  0,         //
+           7,   0,   0,   0,   25,  2,   2,    0,   1,    2,    3,                           //
+           6,   0,   0,   0,   26,  1,   0xff, 2,   1,    0xff}));
 }
 
 TEST(StreamCodec, every_truncated_message_is_refused) {

@@ -10,7 +10,6 @@ namespace tally::store {
 namespace {
 
 constexpr uint32_t kFragment = 0x10;
-constexpr uint32_t kCompute = 0x20;
 
 void require(const Status& status) {
   if (status.ok()) return;
@@ -58,15 +57,10 @@ void write_values(Writer& writer, const TestCapture& ids) {
   writer.add(
       BlockCostRow{.shader = ids.shader, .block = 0, .metric = ids.executions, .per_execution = 1});
   writer.add(BlockCostRow{.shader = ids.shader, .block = 0, .metric = ids.fma, .per_execution = 3});
-  writer.add(BlockCountRow{.command = ids.draw, .stage = kFragment, .block = 0, .executions = 100});
-  writer.add(BlockOtherRow{
-      .command = ids.draw, .stage = kFragment, .block = 1, .metric = ids.fma, .value = 5});
-  writer.add(CommandMetricRow{
-      .command = ids.draw, .stage = kFragment, .metric = ids.executions, .value = 100});
   writer.add(
-      CommandMetricRow{.command = ids.draw, .stage = kFragment, .metric = ids.fma, .value = 305});
-  writer.add(CommandMetricRow{
-      .command = ids.dispatch, .stage = kCompute, .metric = ids.executions, .value = 0});
+      BlockCountRow{.batch = ids.draws, .stage = kFragment, .block = 0, .executions = {{100, 7}}});
+  writer.add(BlockOtherRow{
+      .batch = ids.draws, .stage = kFragment, .block = 1, .metric = ids.fma, .values = {{5}}});
 }
 
 // Four regions, the right ones 36 wide and the lower ones 18 high; a picture of red and green.
@@ -115,23 +109,26 @@ TestCapture write_test_rows(Writer& writer) {
                                 .label = ids.inner_label,
                                 .gpu_begin_ns = 10,
                                 .gpu_time_ns = 20});
-  const RowId draw = writer.add(CallRow{.kind = CallKind::Draw,
-                                        .name = "vkCmdDraw",
-                                        .parameters = R"({"vertexCount":3,"instanceCount":1})"});
-  const RowId dispatch = writer.add(CallRow{
-      .kind = CallKind::Dispatch, .name = "vkCmdDispatch", .parameters = R"({"groupCountX":4})"});
-  ids.draw = writer.add(CommandRow{.execution = ids.execution,
-                                   .position = 0,
-                                   .call = draw,
-                                   .pipeline = ids.pipeline,
-                                   .pass = ids.pass,
-                                   .label = ids.inner_label,
-                                   .has_blocks = true});
-  ids.dispatch = writer.add(CommandRow{.execution = ids.execution,
-                                       .position = 1,
-                                       .call = dispatch,
-                                       .gpu_begin_ns = 40,
-                                       .gpu_time_ns = 5});
+  const RowId draw = writer.add(FunctionRow{.kind = CallKind::Draw, .name = "vkCmdDraw"});
+  const RowId dispatch =
+      writer.add(FunctionRow{.kind = CallKind::Dispatch, .name = "vkCmdDispatch"});
+  ids.draws = writer.add(
+      CommandBatchRow{.execution = ids.execution,
+                      .size = 2,
+                      .function = draw,
+                      .pipeline = ids.pipeline,
+                      .pass = ids.pass,
+                      .counted = true,
+                      .positions = {{0, 2}},
+                      .labels = {{ids.inner_label, Column::kNull}},
+                      .parameters = {{"vertexCount", {{3}}}, {"firstVertex", {{0, 30}}}}});
+  ids.dispatch = writer.add(CommandBatchRow{.execution = ids.execution,
+                                            .size = 1,
+                                            .function = dispatch,
+                                            .positions = {{1}},
+                                            .parameters = {{"groupCountX", {{4}}}},
+                                            .gpu_begin_ns = {{40}},
+                                            .gpu_time_ns = {{5}}});
   write_values(writer, ids);
   write_regions(writer, ids);
   ids.frame_counter = writer.add(FrameCounterRow{.device = ids.device,
@@ -143,7 +140,7 @@ TestCapture write_test_rows(Writer& writer) {
   writer.add(MessageRow{
       .process = ids.process, .time_ns = 2500, .severity = Severity::Warning, .text = "careful"});
   writer.end_frame(ids.frame, 3000, FrameEnd::Present);
-  writer.end_process(ids.process, 4000, Ending::Closed);
+  writer.end_process(ids.process, 4000, Ending::Closed, 0);
   return ids;
 }
 

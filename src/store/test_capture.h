@@ -1,5 +1,5 @@
 // A small capture that fills every table, for tests: one process, one device, one frame, one render
-// pass with one draw and one dispatch.
+// pass with a batch of two draws, and one dispatch.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace tally::store {
 struct TestCapture {
   RowId process = 0, device = 0, queue = 0, executions = 0, fma = 0, module = 0, shader = 0;
   RowId pipeline = 0, object = 0, label = 0, inner_label = 0, frame = 0, submission = 0;
-  RowId execution = 0, pass = 0, draw = 0, dispatch = 0, frame_counter = 0;
+  RowId execution = 0, pass = 0, draws = 0, dispatch = 0, frame_counter = 0;
   RowId warps = 0, invocations = 0, regions = 0;
 };
 

@@ -3,18 +3,19 @@
 namespace tally::store::stream {
 
 std::vector<AnyMessage> one_message_of_each_kind() {
-  Command command;
-  command.position = 300;
-  command.function = Function::DrawIndexed;
-  command.parameters = {36, 1, 0, -5, 2};
-  command.pipeline = 4;
-  command.pass_of = PassOf::Own;
-  command.pass = 1;
-  command.subpass = 2;
-  command.label = 3;
-  command.has_blocks = true;
-  command.gpu = GpuTime{-1, 1'000'000};
-  command.stages = {{1, 16, {100, 0, 7}, {{0, 100}, {2, 1}}, {{1, 2, ~0ull}}}};
+  CommandBatch batch;
+  batch.function = Function::DrawIndexed;
+  batch.pipeline = 4;
+  batch.pass_of = PassOf::Own;
+  batch.pass = 1;
+  batch.subpass = 2;
+  batch.counted = true;
+  batch.size = 2;
+  batch.positions = {{300, 302}};
+  batch.labels = {{3}};
+  batch.parameters = {{{36, 72}}, {{1}}, {{0}}, {{-5}}, {{2}}};
+  batch.gpu_begin_ns = {{-1, 5}};
+  batch.gpu_time_ns = {{1'000'000, Column::kNull}};
   return {Hello{1, 2, "/bin/app", {"app", "-x"}, "App", "Engine", 99},
           Goodbye{5},
           Device{1,
@@ -44,9 +45,10 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           Submission{2, 3, 4, 5, 7},
           Execution{1, 0, 2, 6, 9, 2, true},
           Pass{1, true, 6, 6, 64, 48, 1, 3, "[]", 7, GpuTime{1, 2}},
-          Commands{{command, command}},
+          batch,
+          BatchValues{{{0, 16, 3, {{7, 8}}}}, {{1, 16, 3, 2, {{INT64_MAX}}}}},
           BlockCosts{4, 8, 2, {1, 3, 1, 0}},
-          Dropped{1, 3, 10, 20},
+          Missing{1, 3, 20},
           Message{Severity::Error, 7, "text", 2},
           NotInstrumented{4, "reason"},
           FrameCounter{1, 1, "API", "Draw calls", "calls", 1, true},

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -20,19 +19,28 @@
 namespace tally::store {
 namespace {
 
-// A batch bounds how much a dying writer loses, and is large enough that commits do not matter.
-constexpr int kRowsPerBatch = 50'000;
-
-// Programs that never call twice with the same parameters must not fill the memory.
-constexpr size_t kMaxCachedCalls = 100'000;
-
-int64_t stored(uint64_t value) {
-  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-  return static_cast<int64_t>(std::min(value, kMost));
-}
+// Bounds how much a dying writer loses, and is large enough that commits do not matter.
+constexpr int kRowsPerTransaction = 2'000;
 
 std::string json_array(const std::vector<std::string>& texts) {
   return nlohmann::json(texts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Positions that follow each other are their first one alone.
+std::string positions_json(const Column& positions, size_t size) {
+  for (size_t i = 1; i < size; ++i) {
+    if (positions.at(i) != positions.at(0) + static_cast<int64_t>(i)) return to_json(positions);
+  }
+  return to_json({{positions.at(0)}});
+}
+
+std::string parameters_json(const std::vector<CommandBatchRow::Parameter>& parameters) {
+  std::string json = "{";
+  for (const CommandBatchRow::Parameter& parameter : parameters) {
+    json += fmt::format("{}\"{}\":{}", json.size() > 1 ? "," : "", parameter.name,
+                        to_json(parameter.values));
+  }
+  return json + "}";
 }
 
 bool is_capture(int file) {
@@ -78,14 +86,14 @@ struct Writer::State {
   Database database;
   std::string path;
   Status status;
-  int rows_in_batch = 0;
-  bool in_batch = false;
+  int rows_in_transaction = 0;
+  bool in_transaction = false;
   std::map<std::string, Statement, std::less<>> statements;
   std::map<std::pair<std::string, std::string>, RowId> metrics;
   std::map<std::string, RowId> modules;
   std::map<std::string, RowId> region_counters;
   std::map<std::pair<RowId, std::string>, RowId> labels;
-  std::map<std::pair<std::string, std::string>, RowId> calls;
+  std::map<std::string, RowId> functions;
 
   State(Database opened, std::string file) : database(std::move(opened)), path(std::move(file)) {}
 
@@ -93,16 +101,16 @@ struct Writer::State {
     if (!result && status.ok()) status = with_context(result.error(), path);
   }
 
-  void begin_batch() {
-    if (in_batch || !status.ok()) return;
+  void begin_transaction() {
+    if (in_transaction || !status.ok()) return;
     note(database.execute("BEGIN"));
-    in_batch = true;
+    in_transaction = true;
   }
 
-  void end_batch() {
-    if (in_batch && status.ok()) note(database.execute("COMMIT"));
-    in_batch = false;
-    rows_in_batch = 0;
+  void end_transaction() {
+    if (in_transaction && status.ok()) note(database.execute("COMMIT"));
+    in_transaction = false;
+    rows_in_transaction = 0;
   }
 
   Statement* statement(std::string_view sql) {
@@ -119,27 +127,18 @@ struct Writer::State {
   template <typename... Values>
   void run(std::string_view sql, const Values&... values) {
     if (!status.ok()) return;
-    begin_batch();
+    begin_transaction();
     Statement* prepared = statement(sql);
     if (!prepared) return;
     (prepared->bind(values), ...);
     note(prepared->run());
-    if (++rows_in_batch >= kRowsPerBatch) end_batch();
+    if (++rows_in_transaction >= kRowsPerTransaction) end_transaction();
   }
 
   template <typename... Values>
   RowId insert(std::string_view sql, const Values&... values) {
     run(sql, values...);
     return status.ok() ? database.last_row_id() : 0;
-  }
-
-  RowId find_call(const CallRow& row) {
-    Statement* found = statement("SELECT id FROM call WHERE name = ? AND parameters = ?");
-    if (!status.ok() || !found) return 0;
-    found->bind(row.name).bind(row.parameters);
-    const RowId id = found->step() ? found->integer(0) : 0;
-    note(found->run());
-    return id;
   }
 
   // The id that `known` holds for `key`, or of the row that `make` inserts.
@@ -158,7 +157,7 @@ Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
 
 Writer::~Writer() {
-  if (state_) state_->end_batch();
+  if (state_) state_->end_transaction();
 }
 
 Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture) {
@@ -172,7 +171,7 @@ Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture
   // tables.
   state->note(state->database.execute("BEGIN"));
   state->note(state->database.execute(pragmas.c_str()));
-  state->note(state->database.execute(schema_sql()));
+  state->note(state->database.execute(schema_sql().c_str()));
   state->note(state->database.execute("COMMIT"));
   state->note(state->database.execute("PRAGMA journal_mode = WAL"));
   state->note(state->database.execute("PRAGMA synchronous = NORMAL"));
@@ -180,16 +179,16 @@ Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture
              capture.tool_version, json_array(capture.command_line), capture.working_directory,
              capture.start_unix_ns, capture.start_monotonic_ns, capture.frame_range,
              capture.shader_pattern);
-  state->end_batch();
+  state->end_transaction();
   if (!state->status) return state->status.error();
   return Writer(std::move(state));
 }
 
 RowId Writer::add(const ProcessRow& row) {
-  return state_->insert("INSERT INTO process VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row.pid,
+  return state_->insert("INSERT INTO process VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row.pid,
                         row.parent_pid, row.executable, json_array(row.command_line),
                         row.application, row.engine, row.start_ns, row.end_ns,
-                        std::string_view(word(row.ending)));
+                        std::string_view(word(row.ending)), row.commands_missing);
 }
 
 RowId Writer::add(const DeviceRow& row) {
@@ -245,20 +244,17 @@ RowId Writer::add(const LabelRow& row) {
   });
 }
 
-RowId Writer::add(const CallRow& row) {
-  if (state_->calls.size() >= kMaxCachedCalls) state_->calls.clear();
-  return state_->intern(state_->calls, {row.name, row.parameters}, [&] {
-    const RowId known = state_->find_call(row);
-    if (known != 0) return known;
-    return state_->insert("INSERT INTO call VALUES (NULL, ?, ?, ?)",
-                          std::string_view(word(row.kind)), row.name, row.parameters);
+RowId Writer::add(const FunctionRow& row) {
+  return state_->intern(state_->functions, row.name, [&] {
+    return state_->insert("INSERT INTO function VALUES (NULL, ?, ?)",
+                          std::string_view(word(row.kind)), row.name);
   });
 }
 
 RowId Writer::add(const FrameRow& row) {
-  return state_->insert("INSERT INTO frame VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row.device,
-                        row.number, std::string_view(word(row.ended_by)), row.begin_ns, row.end_ns,
-                        row.blocks_dropped, row.commands_dropped);
+  return state_->insert("INSERT INTO frame VALUES (NULL, ?, ?, ?, ?, ?, ?)", row.device, row.number,
+                        std::string_view(word(row.ended_by)), row.begin_ns, row.end_ns,
+                        row.commands_missing);
 }
 
 RowId Writer::add(const FrameCounterRow& row) {
@@ -311,11 +307,12 @@ void Writer::add(const PassPictureRow& row) {
               std::span<const std::byte>(row.png));
 }
 
-RowId Writer::add(const CommandRow& row) {
-  return state_->insert("INSERT INTO command VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        row.execution, row.position, row.call, row.pipeline, row.pass,
-                        int64_t{row.subpass}, row.label, int64_t{row.has_blocks}, row.gpu_begin_ns,
-                        row.gpu_time_ns);
+RowId Writer::add(const CommandBatchRow& row) {
+  return state_->insert(
+      "INSERT INTO command_batch VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row.execution,
+      static_cast<int64_t>(row.size), row.function, row.pipeline, row.pass, int64_t{row.subpass},
+      int64_t{row.counted}, positions_json(row.positions, row.size), to_json(row.labels),
+      parameters_json(row.parameters), to_json(row.gpu_begin_ns), to_json(row.gpu_time_ns));
 }
 
 RowId Writer::add(const MessageRow& row) {
@@ -328,25 +325,20 @@ void Writer::add(const FrameValueRow& row) {
               stored(row.value));
 }
 
-void Writer::add(const CommandMetricRow& row) {
-  state_->run("INSERT OR REPLACE INTO command_metric VALUES (?, ?, ?, ?, ?)", row.command,
-              int64_t{row.sub}, int64_t{row.stage}, row.metric, stored(row.value));
-}
-
 void Writer::add(const BlockCostRow& row) {
   state_->run("INSERT OR IGNORE INTO block_cost VALUES (?, ?, ?, ?)", row.shader,
               int64_t{row.block}, row.metric, stored(row.per_execution));
 }
 
 void Writer::add(const BlockCountRow& row) {
-  state_->run("INSERT OR REPLACE INTO block_count VALUES (?, ?, ?, ?, ?)", row.command,
-              int64_t{row.sub}, int64_t{row.stage}, int64_t{row.block}, stored(row.executions));
+  state_->run("INSERT OR REPLACE INTO batch_count VALUES (?, ?, ?, ?, ?)", row.batch,
+              int64_t{row.sub}, int64_t{row.stage}, int64_t{row.block}, to_json(row.executions));
 }
 
 void Writer::add(const BlockOtherRow& row) {
-  state_->run("INSERT OR REPLACE INTO block_other VALUES (?, ?, ?, ?, ?, ?)", row.command,
+  state_->run("INSERT OR REPLACE INTO batch_other VALUES (?, ?, ?, ?, ?, ?)", row.batch,
               int64_t{row.sub}, int64_t{row.stage}, int64_t{row.block}, row.metric,
-              stored(row.value));
+              to_json(row.values));
 }
 
 void Writer::add_device_metric(RowId device, uint32_t position, RowId metric) {
@@ -374,9 +366,10 @@ void Writer::set_shader_not_instrumented(RowId shader, const std::string& reason
   state_->run("UPDATE shader SET not_instrumented = ? WHERE id = ?", reason, shader);
 }
 
-void Writer::end_process(RowId process, int64_t end_ns, Ending ending) {
-  state_->run("UPDATE process SET end_ns = ?, ending = ? WHERE id = ?", end_ns,
-              std::string_view(word(ending)), process);
+void Writer::end_process(RowId process, int64_t end_ns, Ending ending,
+                         std::optional<int64_t> commands_missing) {
+  state_->run("UPDATE process SET end_ns = ?, ending = ?, commands_missing = ? WHERE id = ?",
+              end_ns, std::string_view(word(ending)), commands_missing, process);
 }
 
 void Writer::end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by) {
@@ -384,21 +377,19 @@ void Writer::end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by) {
               std::string_view(word(ended_by)), frame);
 }
 
-void Writer::add_dropped(RowId frame, int64_t blocks, int64_t commands) {
-  state_->run(
-      "UPDATE frame SET blocks_dropped = blocks_dropped + ?, commands_dropped = commands_dropped + "
-      "? WHERE id = ?",
-      blocks, commands, frame);
+void Writer::add_missing(RowId frame, int64_t commands) {
+  state_->run("UPDATE frame SET commands_missing = commands_missing + ? WHERE id = ?", commands,
+              frame);
 }
 
-void Writer::commit() { state_->end_batch(); }
+void Writer::commit() { state_->end_transaction(); }
 
 const Status& Writer::status() const { return state_->status; }
 
 Status Writer::finish(int64_t end_monotonic_ns, std::optional<int64_t> exit_status) {
   state_->run("UPDATE capture SET end_monotonic_ns = ?, exit_status = ?", end_monotonic_ns,
               exit_status);
-  state_->end_batch();
+  state_->end_transaction();
   state_->statements.clear();
   // Somebody may be reading: then the capture stays in WAL mode, as readable as before.
   if (state_->status.ok() && !state_->database.execute("PRAGMA journal_mode = DELETE")) {

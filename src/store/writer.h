@@ -22,7 +22,7 @@ class Writer {
   ~Writer();  // commits, and leaves the capture marked as unfinished
 
   // Each returns the id of the new row, or of the equal row that is already there (metric, module
-  // by hash, label, call, region counter).
+  // by hash, label, function, region counter).
   RowId add(const ProcessRow& row);
   RowId add(const DeviceRow& row);
   RowId add(const QueueRow& row);
@@ -32,7 +32,7 @@ class Writer {
   RowId add(const PipelineRow& row);
   RowId add(const ObjectRow& row);
   RowId add(const LabelRow& row);
-  RowId add(const CallRow& row);
+  RowId add(const FunctionRow& row);
   RowId add(const FrameRow& row);
   RowId add(const FrameCounterRow& row);
   RowId add(const SubmissionRow& row);
@@ -40,12 +40,11 @@ class Writer {
   RowId add(const PassRow& row);
   RowId add(const RegionCounterRow& row);
   RowId add(const PassRegionsRow& row);
-  RowId add(const CommandRow& row);
+  RowId add(const CommandBatchRow& row);
   RowId add(const MessageRow& row);
   void add(const FrameValueRow& row);
   void add(const RegionValuesRow& row);
   void add(const PassPictureRow& row);
-  void add(const CommandMetricRow& row);
   void add(
       const BlockCostRow& row);  // a second cost of the same shader, block and metric is ignored
   void add(const BlockCountRow& row);
@@ -58,9 +57,10 @@ class Writer {
   void set_object_name(RowId object, const std::string& name);
   void set_queue_name(RowId queue, const std::string& name);
   void set_shader_not_instrumented(RowId shader, const std::string& reason);
-  void end_process(RowId process, int64_t end_ns, Ending ending);
+  void end_process(RowId process, int64_t end_ns, Ending ending,
+                   std::optional<int64_t> commands_missing);
   void end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by);
-  void add_dropped(RowId frame, int64_t blocks, int64_t commands);
+  void add_missing(RowId frame, int64_t commands);
 
   // Makes everything written so far visible and safe.
   void commit();

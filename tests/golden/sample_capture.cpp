@@ -57,7 +57,7 @@ class Sample {
     write_frame(1);
     writer_.add(store::MessageRow{
         .process = process_, .severity = store::Severity::Warning, .text = "one moment, please"});
-    writer_.end_process(process_, 9'000, store::Ending::Closed);
+    writer_.end_process(process_, 9'000, store::Ending::Closed, 0);
   }
 
  private:
@@ -168,17 +168,18 @@ class Sample {
     add_counts(second, triangle_, {6});
     add_counts(second, lit_, {2'000'000, 0, 2'000'000});
     if (number == 1) add_draw(execution, 2, uncounted_, pass, 3);
-    const RowId call = writer_.add(
-        store::CallRow{.kind = store::CallKind::Dispatch,
-                       .name = "vkCmdDispatch",
-                       .parameters = R"({"groupCountX":4,"groupCountY":1,"groupCountZ":1})"});
-    const RowId dispatch = writer_.add(store::CommandRow{.execution = execution,
-                                                         .position = 3,
-                                                         .call = call,
-                                                         .pipeline = compute_,
-                                                         .label = reduce_,
-                                                         .has_blocks = true,
-                                                         .gpu_time_ns = 20'000});
+    const RowId function =
+        writer_.add(store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
+    const RowId dispatch = writer_.add(store::CommandBatchRow{
+        .execution = execution,
+        .size = 1,
+        .function = function,
+        .pipeline = compute_,
+        .counted = true,
+        .positions = {{3}},
+        .labels = {{reduce_}},
+        .parameters = {{"groupCountX", {{4}}}, {"groupCountY", {{1}}}, {"groupCountZ", {{1}}}},
+        .gpu_time_ns = {{20'000}}});
     add_counts(dispatch, loop_, {256, 2816, 2816, 2560, 256});
     writer_.end_frame(frame, 1'000 * number + 900, store::FrameEnd::Present);
   }
@@ -201,35 +202,28 @@ class Sample {
   }
 
   RowId add_draw(RowId execution, int64_t position, RowId pipeline, RowId pass, int vertices) {
-    const RowId call =
-        writer_.add(store::CallRow{.kind = store::CallKind::Draw,
-                                   .name = "vkCmdDraw",
-                                   .parameters = "{\"vertexCount\":" + std::to_string(vertices) +
-                                                 ",\"instanceCount\":1,\"firstVertex\":0}"});
-    return writer_.add(store::CommandRow{.execution = execution,
-                                         .position = position,
-                                         .call = call,
-                                         .pipeline = pipeline,
-                                         .pass = pass,
-                                         .label = opaque_,
-                                         .has_blocks = true});
+    const RowId function =
+        writer_.add(store::FunctionRow{.kind = store::CallKind::Draw, .name = "vkCmdDraw"});
+    return writer_.add(store::CommandBatchRow{
+        .execution = execution,
+        .size = 1,
+        .function = function,
+        .pipeline = pipeline,
+        .pass = pass,
+        .counted = true,
+        .positions = {{position}},
+        .labels = {{opaque_}},
+        .parameters = {
+            {"vertexCount", {{vertices}}}, {"instanceCount", {{1}}}, {"firstVertex", {{0}}}}});
   }
 
-  void add_counts(RowId command, const Shader& shader, const std::vector<uint64_t>& executions) {
-    std::vector<uint64_t> totals(std::size(kMetrics));
+  void add_counts(RowId batch, const Shader& shader, const std::vector<int64_t>& executions) {
     for (uint32_t block = 0; block < executions.size(); ++block) {
-      for (size_t m = 0; m < totals.size(); ++m)
-        totals[m] += executions[block] * cost_of(shader, block, m);
       if (executions[block] == 0) continue;
-      writer_.add(store::BlockCountRow{.command = command,
+      writer_.add(store::BlockCountRow{.batch = batch,
                                        .stage = shader.stage,
                                        .block = block,
-                                       .executions = executions[block]});
-    }
-    for (size_t m = 0; m < totals.size(); ++m) {
-      if (m != 0 && totals[m] == 0) continue;
-      writer_.add(store::CommandMetricRow{
-          .command = command, .stage = shader.stage, .metric = metrics_[m], .value = totals[m]});
+                                       .executions = {{executions[block]}}});
     }
   }
 

@@ -127,6 +127,40 @@ void simultaneous(Context& context) {
   check(vkQueueWaitIdle(context.queue()));
 }
 
+// Ends the process in the way that is asked for; returns where it is to end by itself.
+void end_process(const std::string& how) {
+  if (how == "_exit") ::_exit(3);
+  if (how == "kill") ::kill(::getpid(), SIGKILL);
+  if (how == "abort") std::abort();
+  if (how == "exit") std::exit(4);
+  if (how == "quick_exit") std::quick_exit(5);
+  if (how == "segv") ::raise(SIGSEGV);
+  if (how == "exec") ::execl("/bin/true", "true", nullptr);
+  if (how == "fork" && ::fork() == 0) ::_exit(0);
+}
+
+// Small draws, TEST_DRAWS in each of TEST_FRAMES frames; every third frame is not waited for. The
+// n-th draw of a frame has n % 3 + 1 instances.
+void draws(Context& context, const std::string& how) {
+  const uint32_t count = static_cast<uint32_t>(std::stoul(std::getenv("TEST_DRAWS")));
+  const uint32_t frames = static_cast<uint32_t>(std::stoul(std::getenv("TEST_FRAMES")));
+  RenderTargetInfo info;
+  info.extent = {4, 4};
+  const Painter painter(context, Painter::Passes::Objects, info);
+  for (uint32_t frame = 0; frame < frames; ++frame) {
+    const VkCommandBuffer commands = context.begin_commands();
+    painter.target().begin_render_pass(commands);
+    painter.draw(commands, 1);
+    for (uint32_t i = 1; i < count; ++i) vkCmdDraw(commands, 3, i % 3 + 1, 0, 0);
+    painter.target().end_render_pass(commands);
+    check(vkEndCommandBuffer(commands));
+    submit(context, {commands});
+    if (frame % 3 != 0) check(vkQueueWaitIdle(context.queue()));
+  }
+  if (how != "unwaited") check(vkQueueWaitIdle(context.queue()));
+  end_process(how == "unwaited" ? "exit" : how);
+}
+
 // One dispatch, then the end that is asked for.
 void ending(Context& context, const std::string& how) {
   const Doubler doubler(context);
@@ -138,12 +172,7 @@ void ending(Context& context, const std::string& how) {
   check(vkCreateFence(context.device(), &info, nullptr, &fence));
   submit(context, {commands}, fence);
   check(vkWaitForFences(context.device(), 1, &fence, VK_TRUE, UINT64_MAX));
-  if (how == "_exit") ::_exit(3);
-  if (how == "kill") ::kill(::getpid(), SIGKILL);
-  if (how == "abort") std::abort();
-  if (how == "exit") std::exit(4);
-  if (how == "quick_exit") std::quick_exit(5);
-  if (how == "segv") ::raise(SIGSEGV);
+  end_process(how);
   vkDestroyFence(context.device(), fence, nullptr);
 }
 
@@ -384,6 +413,7 @@ int main(int argc, char** argv) {
       {"two_devices", two_devices},
       {"resets", resets},
       {"exit_unwaited", exit_unwaited},
+      {"draws", [&](Context& context) { draws(context, how); }},
       {"ending", [&](Context& context) { ending(context, how); }},
   };
   scenarios.insert(region_scenarios().begin(), region_scenarios().end());

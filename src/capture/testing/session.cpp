@@ -90,16 +90,18 @@ Session::Session(const SessionOptions& options) {
 
 std::vector<SeenCommand> Session::commands() const {
   Result<store::Statement> rows = reader_->query(R"sql(
+    WITH first_block AS MATERIALIZED (
+           SELECT command, min(stage), executions FROM block_count WHERE block = 0 GROUP BY command),
+         sums AS MATERIALIZED (
+           SELECT command, sum(value) FILTER (WHERE lower(name) = 'fma') AS fma,
+                  sum(value) FILTER (WHERE lower(name) = 'subgroups') AS subgroups
+           FROM command_metric JOIN metric ON metric.id = metric GROUP BY command),
+         list AS MATERIALIZED (SELECT * FROM command_list)
     SELECT frame, submission_number, position, runs, call, parameters, ifnull(pipeline_name, ''),
-           ifnull(pass_name, ''), ifnull(pass, 0), ifnull((SELECT path FROM label_path WHERE id = label), ''),
-           (SELECT has_blocks FROM command AS c WHERE c.id = command_list.command), gpu_time_ns,
-           ifnull((SELECT executions FROM block_count AS b WHERE b.command = command_list.command AND block = 0
-                   ORDER BY stage LIMIT 1), -1),
-           ifnull((SELECT sum(value) FROM command_metric AS m JOIN metric ON metric.id = m.metric
-                   WHERE m.command = command_list.command AND lower(metric.name) = 'fma'), -1),
-           ifnull((SELECT sum(value) FROM command_metric AS m JOIN metric ON metric.id = m.metric
-                   WHERE m.command = command_list.command AND lower(metric.name) = 'subgroups'), -1)
-    FROM command_list ORDER BY command)sql");
+           ifnull(pass_name, ''), ifnull(pass, 0), ifnull(path, ''), counted, gpu_time_ns,
+           ifnull(executions, -1), ifnull(fma, -1), ifnull(subgroups, -1)
+    FROM list LEFT JOIN first_block USING (command) LEFT JOIN sums USING (command)
+    LEFT JOIN label_path ON label_path.id = label ORDER BY execution, position)sql");
   if (!rows) throw std::runtime_error(rows.error().message);
   std::vector<SeenCommand> seen;
   while (rows->step()) {

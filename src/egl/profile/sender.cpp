@@ -1,6 +1,5 @@
 #include "egl/profile/sender.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -14,7 +13,6 @@ namespace stream = store::stream;
 
 constexpr stream::Id kDevice = 1;  // all GL of the process
 constexpr size_t kMostWaiting = size_t{64} << 20;
-constexpr std::chrono::milliseconds kPatience{1000};
 
 }  // namespace
 
@@ -74,8 +72,8 @@ void Sender::send(const ProfiledFrame& frame) {
   if (frame.end_ns) {
     append_message(bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, true});
   }
-  if (!client_->push(std::move(bytes), kMostWaiting)) frames_lost_++;
-  receiver_hangs_ = !client_->flush(receiver_hangs_ ? std::chrono::milliseconds(0) : kPatience);
+  client_->push(std::move(bytes), kMostWaiting);
+  client_->flush();
 }
 
 void Sender::warn(const std::string& text) {
@@ -85,9 +83,6 @@ void Sender::warn(const std::string& text) {
 }
 
 void Sender::say_goodbye() {
-  if (frames_lost_ != 0) {
-    warn(fmt::format("{} frames are missing: the receiver did not keep up", frames_lost_));
-  }
   stream::Bytes bytes;
   append_message(bytes, stream::Goodbye{store::monotonic_ns()});
   client_->push(std::move(bytes), SIZE_MAX);

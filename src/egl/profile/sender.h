@@ -1,7 +1,6 @@
 // The profile's end of the capture stream: describes the process's GL and its counters, sends one
 // batch of messages for each frame, which has left the process when send() returns, whatever
-// becomes of the process then. A receiver that hangs is waited for once; what it has no room for is
-// dropped and said.
+// becomes of the process then. A receiver that hangs is given up (store/stream_client.h).
 #pragma once
 
 #include <sys/types.h>
@@ -53,8 +52,6 @@ class Sender {
   std::unique_ptr<store::stream::StreamClient> client_;
   const pid_t process_;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> known_;  // counters by group and index
-  uint64_t frames_lost_ = 0;
-  bool receiver_hangs_ = false;
 };
 
 }  // namespace tally::egl

@@ -1,12 +1,13 @@
-#include "capture/draft.h"
+#include "capture/packet_builder.h"
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <utility>
 
 namespace tally::capture {
 namespace {
 
+constexpr size_t kPacketBytes = size_t{256} << 10;
 constexpr size_t kCostsPerMessage = size_t{64} << 10;
 
 const char* bind_point_word(VkPipelineBindPoint bind_point) {
@@ -34,73 +35,64 @@ const char* module_problem(const Shader& shader) {
 
 }  // namespace
 
-Draft::Draft(Channel& channel, Id device)
-    : channel_(channel), device_(device), messages_(channel.take_messages()) {
+PacketBuilder::PacketBuilder(Channel& channel, Id device) : channel_(channel), device_(device) {
   add_labels();
-  for (const stream::Message& message : messages_) add(message);
-  names_ = channel.take_names();
-  for (const auto& thing : names_) {
+  for (const stream::Message& message : channel_.take_messages()) add(message);
+  for (const auto& thing : channel_.take_names()) {
     if (thing->defined) add_name(thing);
   }
 }
 
-Draft::~Draft() {
-  if (!committed_) roll_back();
+void PacketBuilder::add(const stream::AnyMessage& message) {
+  append_message(bytes_, message);
+  if (bytes_.size() > kPacketBytes) push();
 }
 
-void Draft::add_labels() {
-  std::vector<Channel::NewLabel> labels = channel_.take_labels();
-  for (const Channel::NewLabel& label : labels) {
-    add(stream::Label{label.id, label.parent, label.name});
+void PacketBuilder::push() {
+  if (!bytes_.empty()) channel_.push(std::exchange(bytes_, {}));
+}
+
+void PacketBuilder::add_labels() {
+  for (Channel::NewLabel& label : channel_.take_labels()) {
+    add(stream::Label{label.id, label.parent, std::move(label.name)});
   }
-  std::move(labels.begin(), labels.end(), std::back_inserter(labels_));
 }
 
-void Draft::add_name(const std::shared_ptr<Definable>& thing) {
+void PacketBuilder::add_name(const std::shared_ptr<Definable>& thing) {
   if (std::string name = thing->name(); !name.empty()) {
     add(stream::Name{thing->kind(), thing->id(), std::move(name)});
   }
 }
 
-bool Draft::mark(bool& defined) {
-  if (defined) return false;
-  defined = true;
-  defined_.push_back(&defined);
-  return true;
-}
-
-Id Draft::need(const std::shared_ptr<Object>& object) {
+Id PacketBuilder::need(const std::shared_ptr<Object>& object) {
   if (!object) return 0;
-  if (mark(object->defined)) {
-    kept_.push_back(object);
+  if (!std::exchange(object->defined, true)) {
     add(stream::Object{object->id(), device_, object->type, object->handle});
     add_name(object);
   }
   return object->id();
 }
 
-Id Draft::need(const std::shared_ptr<Module>& module) {
-  if (mark(module->defined)) {
-    kept_.push_back(module);
-    modules_.push_back(module);
+Id PacketBuilder::need(const std::shared_ptr<Module>& module) {
+  if (!std::exchange(module->defined, true)) {
     add(stream::Module{module->id(), to_string(module->hash), *module->words});
+    module->words.reset();
     add_name(module);
   }
   return module->id();
 }
 
-void Draft::define(Shader& shader) {
-  if (!mark(shader.defined)) return;
+void PacketBuilder::define(Shader& shader) {
+  if (std::exchange(shader.defined, true)) return;
   const std::string problem = module_problem(shader);
   const Id module = problem.empty() ? need(shader.module) : 0;
   add(stream::Shader{shader.id, device_, module, static_cast<uint32_t>(shader.stage),
                      shader.entry_point, problem});
 }
 
-Id Draft::need(const std::shared_ptr<Pipeline>& pipeline) {
+Id PacketBuilder::need(const std::shared_ptr<Pipeline>& pipeline) {
   if (!pipeline) return 0;
-  if (!mark(pipeline->defined)) return pipeline->id();
-  kept_.push_back(pipeline);
+  if (std::exchange(pipeline->defined, true)) return pipeline->id();
   stream::Pipeline message{pipeline->id(),
                            device_,
                            to_string(pipeline->hash),
@@ -116,14 +108,13 @@ Id Draft::need(const std::shared_ptr<Pipeline>& pipeline) {
   return pipeline->id();
 }
 
-void Draft::add_costs(Shader& shader) {
-  std::vector<BlockCosts::News> news = shader.costs.take_news();
+void PacketBuilder::add_costs(Shader& shader) {
   stream::BlockCosts message{shader.id, 0, 0, {}};
   const auto flush = [&] {
     if (!message.costs.empty()) add(message);
     message.costs.clear();
   };
-  for (const BlockCosts::News& item : news) {
+  for (const BlockCosts::News& item : shader.costs.take_news()) {
     const size_t metrics = item.costs.size();
     const bool continues = message.metrics == metrics && !message.costs.empty() &&
                            message.first_block + message.costs.size() / metrics == item.first_block;
@@ -135,28 +126,6 @@ void Draft::add_costs(Shader& shader) {
     message.costs.insert(message.costs.end(), item.costs.begin(), item.costs.end());
   }
   flush();
-  if (!news.empty()) costs_.emplace_back(&shader, std::move(news));
-}
-
-void Draft::keep_new(ShaderRegistry& shaders, std::vector<std::shared_ptr<Pipeline>> pipelines) {
-  shaders_ = &shaders;
-  pipelines_ = std::move(pipelines);
-}
-
-bool Draft::push(size_t limit) {
-  if (!bytes_.empty() && !channel_.push(std::move(bytes_), limit)) return false;
-  committed_ = true;
-  for (const auto& module : modules_) module->words.reset();
-  return true;
-}
-
-void Draft::roll_back() {
-  for (bool* defined : defined_) *defined = false;
-  for (auto& [shader, news] : costs_) shader->costs.put_back(std::move(news));
-  if (shaders_) shaders_->put_back(std::move(pipelines_));
-  channel_.put_back(std::move(labels_));
-  channel_.put_back(std::move(messages_));
-  channel_.put_back(std::move(names_));
 }
 
 }  // namespace tally::capture

@@ -1,0 +1,52 @@
+// The calls of a capture: Vulkan commands with their parameters, each once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "store/rows.h"
+
+namespace tally::analysis {
+
+struct Call {
+  store::CallKind kind{};
+  std::string_view name;  // "vkCmdDrawIndexed"
+  std::span<const std::string> parameter_names;
+  std::span<const int64_t> parameters;
+};
+
+class Calls {
+ public:
+  // The number of a call, which is new where there was none like it.
+  uint32_t intern(const store::FunctionRow& function, std::span<const std::string> parameter_names,
+                  std::span<const int64_t> parameters);
+
+  Call operator[](uint32_t call) const;
+  uint32_t size() const { return static_cast<uint32_t>(calls_.size()); }
+
+ private:
+  struct Function {
+    store::FunctionRow row;
+    std::vector<std::string> parameters;
+  };
+  struct Entry {
+    uint32_t function;
+    uint32_t count;  // of its parameters
+    size_t first;    // in parameters_
+  };
+
+  uint32_t function_for(const store::FunctionRow& row, std::span<const std::string> parameters);
+  std::span<const int64_t> parameters_of(const Entry& entry) const {
+    return std::span(parameters_).subspan(entry.first, entry.count);
+  }
+
+  std::vector<Function> functions_;
+  std::vector<Entry> calls_;
+  std::vector<int64_t> parameters_;
+  std::unordered_multimap<size_t, uint32_t> by_hash_;
+};
+
+}  // namespace tally::analysis

@@ -1,0 +1,48 @@
+// The values of one field for all commands of a batch. A field whose value is the same for all
+// commands holds it once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tally::store {
+
+// A batch has at most so many commands.
+inline constexpr size_t kMaxBatchCommands = 1024;
+
+struct Column {
+  // Stands for "no value"; SQL's NULL.
+  static constexpr int64_t kNull = std::numeric_limits<int64_t>::min();
+
+  // None: no command has a value. One: all commands have this one.
+  std::vector<int64_t> values;
+
+  int64_t at(size_t command) const {
+    if (values.empty()) return kNull;
+    return values.size() == 1 ? values[0] : values[command];
+  }
+  bool fits(size_t commands) const { return values.size() <= 1 || values.size() == commands; }
+
+  // Sets the value of the next command; `command` have theirs already.
+  void append(size_t command, int64_t value);
+
+  bool operator==(const Column&) const = default;
+};
+
+// A count as columns and files hold it: the largest number there is for what is larger.
+inline int64_t stored(uint64_t value) {
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(value < kMax ? value : kMax);
+}
+
+// As the file holds it: a JSON number, null, or an array of both.
+std::string to_json(const Column& column);
+// None: it is not a column of so many commands.
+std::optional<Column> column_from_json(std::string_view json, size_t commands);
+
+}  // namespace tally::store
