@@ -12,6 +12,7 @@
 #include "memory.frag.h"
 #include "mixed.comp.h"
 #include "pass/gpu_run.h"
+#include "spirv/module.h"
 #include "support/spirv.h"
 #include "terminate.frag.h"
 
@@ -122,10 +123,10 @@ OpReturn
 OpFunctionEnd
 )";
 
-TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
+void expect_phi_loop_is_counted(std::vector<uint32_t> code) {
   Context context;
   Program program;
-  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, assemble(kPhiLoop, SPV_ENV_VULKAN_1_1)}};
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, std::move(code)}};
   program.values.assign(32, 0);
   std::vector<uint64_t> expected(5);
   for (uint32_t id = 0; id < 32; ++id) {
@@ -140,6 +141,16 @@ TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
     }
   }
   EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
+}
+
+TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
+  expect_phi_loop_is_counted(assemble(kPhiLoop, SPV_ENV_VULKAN_1_1));
+}
+
+TEST(BlockCountGpu, modules_with_a_high_bound_of_ids_are_counted) {
+  std::vector<uint32_t> code = assemble(kPhiLoop, SPV_ENV_VULKAN_1_1);
+  code[3] = spirv::kBoundLimit - 10'000;
+  expect_phi_loop_is_counted(code);
 }
 
 // 600 small triangles, which cover each other, on a target with a depth buffer.

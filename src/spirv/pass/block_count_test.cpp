@@ -186,6 +186,19 @@ TEST(BlockCount, a_uniform_buffer_may_hold_the_address) {
   EXPECT_THAT(text, Not(HasSubstr("PushConstant")));
 }
 
+// SwiftShader dies where its optimiser runs out of ids.
+TEST(BlockCount, a_bound_near_the_limit_is_refused_with_the_reason) {
+  auto words = assemble_1_3(header(kCompute) + kTypes + kEarlyReturn);
+  words[3] = kBoundLimit - 10'000;
+  EXPECT_LT(test::instrument(words, compute_options()).words[3], kBoundLimit - 9'000);
+  words[3] = kBoundLimit - 1'000;
+  EXPECT_EQ(test::validate(words), "");
+  const auto result = add_block_counts(words, compute_options());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message,
+            "SPIR-V: its bound of ids, 4193303, leaves too few for further code");
+}
+
 TEST(BlockCount, from_spirv_1_4_on_every_variable_is_listed) {
   auto words = assemble_1_3(header(kCompute) + kTypes + kEarlyReturn);
   words[1] = 0x00010400;

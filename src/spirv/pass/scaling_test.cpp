@@ -94,6 +94,26 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Scaling, testing::ValuesIn(test::large_shapes()
                            return name;
                          });
 
+// 4 bytes for each id below the bound would be 16 MB each time.
+TEST(Scaling, the_bound_of_ids_costs_nothing) {
+  LargeModule module = test::large_module("ifs in a row", 4);
+  BlockCountOptions options = test::compute_options();  // with push constants
+  const auto seconds = [&] {
+    const double begin = processor_seconds();
+    for (int i = 0; i < 300; ++i) EXPECT_TRUE(add_block_counts(module.words, options));
+    return processor_seconds() - begin;
+  };
+  const double low = seconds();
+  module.words[3] = kBoundLimit - 10'000;
+  EXPECT_LT(seconds(), 3 * low + 0.05);
+  // The highest id is that of a type, too.
+  const test::Words type = test::instruction(spv::Op::OpTypeStruct, {module.words[3] - 1});
+  const auto first =
+      std::ranges::find(module.words, test::instruction(spv::Op::OpTypeVoid, {1})[0]);
+  module.words.insert(first, type.begin(), type.end());
+  EXPECT_LT(seconds(), 3 * low + 0.05);
+}
+
 // An intersection shader clears its counts wherever it may go on; many such places share a
 // function.
 TEST(Scaling, many_reported_intersections_clear_the_counts_in_one_function) {
