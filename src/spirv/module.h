@@ -123,8 +123,7 @@ class Module {
   // OpName's text, empty if the id has none.
   std::string name_of(uint32_t id) const;
   // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
-  // whose target is `id`, in module order. Decoration groups are followed by nobody: today's
-  // compilers do not write them.
+  // whose target is `id`, in module order; not what a decoration group says (decoration_groups.h).
   std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
   // All of these, ordered by target.
   std::span<const uint32_t> decorations() const { return decorations_.instructions; }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "probe/record.h"
+#include "spirv/decoration_groups.h"
 #include "spirv/pass/counting.h"
 #include "spirv/pass/discards.h"
 #include "spirv/pass/early_tests.h"
@@ -427,6 +428,7 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   if (record && options.tessellation && patches != CounterPlan::kZero) {
     TessellationCounting({context, builtins, liveness, *record}, patches).insert();
   }
+  if (!builtins.status()) return builtins.status().error();
   auto words = editor.write();
   if (!words) return words.error();
   std::optional<RecordSpecIds> spec_ids;
@@ -446,13 +448,15 @@ CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
 
 Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
                                           const BlockCountOptions& options) {
-  const auto module = Module::parse(words);
-  if (!module) return module.error();
   if (options.identity) {
-    auto copy = Editor(*module).write();
+    const auto original = Module::parse(words);
+    if (!original) return original.error();
+    auto copy = Editor(*original).write();
     if (!copy) return copy.error();
     return BlockCountResult{std::move(*copy), {}, std::nullopt};
   }
+  const auto module = parse_without_groups(words);
+  if (!module) return module.error();
   const StageTraits* stage = find_stage(options.stage);
   if (stage == nullptr) {
     return Error{fmt::format("its stage (execution model {}) is not known", word(options.stage))};
