@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "counters/shader/validator.h"
 #include "spirv/block_map.h"
 #include "spirv/decoration_groups.h"
@@ -184,6 +185,9 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
     const Status valid = validate_spirv(counted->words, options_.vulkan_version);
     if (!valid)
       return with_context(valid.error(), "internal error: the instrumented module is invalid");
+  }
+  if (!counted->left_out.empty()) {
+    log(LogLevel::Warning, "a {} shader: {}", stage->name, counted->left_out);
   }
   auto info = std::make_shared<const StageInfo>(StageInfo{
       std::move(counted->plan), std::move(blocks->costs), blocks->entry, blocks->feedback});
