@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <spirv/unified1/spirv.hpp11>
 
 #include "spirv_input.h"
 
@@ -29,7 +31,7 @@ std::vector<SpirvMutator::Range> SpirvMutator::instructions_of(std::span<const u
 void SpirvMutator::mutate() {
   if (instructions_.empty()) return;
   // Operands most often: they alone reach new shapes of valid control flow.
-  switch (pick(10)) {
+  switch (pick(13)) {
     case 0:
       return swap_neighbours();
     case 1:
@@ -41,6 +43,12 @@ void SpirvMutator::mutate() {
       return take_from_donor();
     case 5:
       return change_opcode();
+    case 6:
+      return change_bound();
+    case 7:
+      return group_decoration();
+    case 8:
+      return change_builtin();
     default:
       return change_operand();
   }
@@ -99,6 +107,54 @@ void SpirvMutator::change_opcode() {
   const Range other = instructions_[pick(instructions_.size())];
   uint32_t& word = words_[range.begin];
   word = (word & 0xffff0000u) | (words_[other.begin] & 0xffffu);
+}
+
+void SpirvMutator::change_bound() {
+  constexpr uint32_t kLimit = 0x3fffff;
+  constexpr uint32_t kBounds[] = {kLimit + 1, kLimit, kLimit - 1, kLimit - 500, kLimit - 20'000};
+  words_[kBoundWord] = kBounds[pick(std::size(kBounds))];
+}
+
+void SpirvMutator::group_decoration() {
+  const Range range = instructions_[pick(instructions_.size())];
+  const auto opcode = static_cast<spv::Op>(words_[range.begin] & spv::OpCodeMask);
+  const bool of_member = opcode == spv::Op::OpMemberDecorate;
+  const size_t target_words = of_member ? 2 : 1;
+  if (opcode != spv::Op::OpDecorate && !of_member) return;
+  if (range.end - range.begin < 2 + target_words) return;
+  const uint32_t group = words_[kBoundWord]++;
+  const auto first = [](size_t count, spv::Op op) {
+    return static_cast<uint32_t>(count << spv::WordCountShift) | static_cast<uint32_t>(op);
+  };
+  const auto what = std::span(words_).subspan(range.begin + 1 + target_words,
+                                              range.end - range.begin - 1 - target_words);
+  std::vector<uint32_t> code = {first(2 + what.size(), spv::Op::OpDecorate), group};
+  code.insert(code.end(), what.begin(), what.end());
+  code.insert(code.end(), {first(2, spv::Op::OpDecorationGroup), group});
+  const auto apply = of_member ? spv::Op::OpGroupMemberDecorate : spv::Op::OpGroupDecorate;
+  code.insert(code.end(), {first(2 + target_words, apply), group});
+  code.insert(code.end(), words_.begin() + range.begin + 1,
+              words_.begin() + range.begin + 1 + target_words);
+  words_.erase(words_.begin() + range.begin, words_.begin() + range.end);
+  words_.insert(words_.begin() + range.begin, code.begin(), code.end());
+}
+
+void SpirvMutator::change_builtin() {
+  using spv::BuiltIn;
+  constexpr BuiltIn kRead[] = {BuiltIn::SampleMask,    BuiltIn::HelperInvocation,
+                               BuiltIn::FragCoord,     BuiltIn::PrimitiveId,
+                               BuiltIn::Layer,         BuiltIn::ViewIndex,
+                               BuiltIn::InstanceIndex, BuiltIn::VertexIndex,
+                               BuiltIn::WorkgroupId,   BuiltIn::LocalInvocationIndex};
+  const size_t start = pick(instructions_.size());
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    const Range range = instructions_[(start + i) % instructions_.size()];
+    const auto opcode = static_cast<spv::Op>(words_[range.begin] & spv::OpCodeMask);
+    if (opcode != spv::Op::OpDecorate || range.end - range.begin != 4) continue;
+    if (words_[range.begin + 2] != static_cast<uint32_t>(spv::Decoration::BuiltIn)) continue;
+    words_[range.begin + 3] = static_cast<uint32_t>(kRead[pick(std::size(kRead))]);
+    return;
+  }
 }
 
 }  // namespace tally::fuzz

@@ -31,6 +31,12 @@ class SpirvMutator {
   void erase();
   void take_from_donor();
   void change_opcode();
+  // A bound that is near the limit or beyond it.
+  void change_bound();
+  // A decoration, by way of a group.
+  void group_decoration();
+  // Another built-in where one is decorated.
+  void change_builtin();
 
   std::vector<uint32_t>& words_;
   std::span<const uint32_t> donor_;

@@ -70,6 +70,9 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   if (choices[6] & 1) options.draw_numbers = draw_numbers_of(module, entry);
   options.driver.hangs_on_discards = choices[6] & 2;
   options.driver.keeps_draws_apart = choices[6] & 4;
+  if ((choices[6] & 8) && entry.model == spv::ExecutionModel::Fragment) options.regions.emplace();
+  options.count_outputs = choices[6] & 16;
+  if (choices[6] & 32) options.driver.most_nested_conditionals = 80;
   return options;
 }
 

@@ -30,7 +30,7 @@ class BlockMapBuilder {
   explicit BlockMapBuilder(const Module& module)
       : module_(module), costs_(module), sources_(module), cursor_(sources_) {}
 
-  void add_function(const Function& function);
+  void add_function(const Function& function, bool is_countable);
   BlockMap finish() &&;
 
  private:
@@ -50,9 +50,10 @@ class BlockMapBuilder {
   uint32_t last_line_ = 0;
 };
 
-void BlockMapBuilder::add_function(const Function& function) {
+void BlockMapBuilder::add_function(const Function& function, bool is_countable) {
   map_.functions_.push_back({function.id, sources_.function_name(function.id),
-                             static_cast<uint32_t>(map_.blocks_.size()), function.block_count});
+                             static_cast<uint32_t>(map_.blocks_.size()), function.block_count,
+                             is_countable});
   // An OpLine before a block reaches into it, so every instruction passes the cursor.
   cursor_ = LineCursor(sources_);
   uint32_t at = function.begin;
@@ -127,8 +128,9 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
                              entry_point, static_cast<uint32_t>(stage))};
   }
   BlockMapBuilder builder(module);
-  for (const uint32_t index : CallGraph::build(module).reachable_from(entry->function_id)) {
-    builder.add_function(module.functions()[index]);
+  const CallGraph calls = CallGraph::build(module);
+  for (const uint32_t index : calls.reachable_from(entry->function_id)) {
+    builder.add_function(module.functions()[index], !calls.is_called_by_matrices(index));
   }
   return std::move(builder).finish();
 }

@@ -38,6 +38,9 @@ struct MappedFunction {
   uint32_t id;
   std::string name;  // as the source calls it where that is known; "%id" else
   uint32_t first_block, block_count;
+  // Not if instructions on cooperative matrices call it (CallGraph): its blocks then have no
+  // counts.
+  bool is_countable = true;
 };
 
 class BlockMap {

@@ -148,6 +148,7 @@ class Editor {
   std::vector<Change> changes(std::span<const NewEntryPoint> entry_points,
                               std::vector<uint32_t>& arena) const;
   std::vector<uint32_t> patched_original() const;
+  Status check_bound(size_t words) const;
 
   const Module* module_;
   IdSource ids_;

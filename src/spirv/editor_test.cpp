@@ -147,6 +147,19 @@ TEST(editor, what_is_there_is_used_again) {
   EXPECT_EQ(*editor.write(), Words(module.words().begin(), module.words().end()));
 }
 
+TEST(editor, a_bound_that_leaves_too_few_ids_is_refused) {
+  Words words = test::assemble(kFragment, make_version(1, 3));
+  words[3] = kBoundLimit;
+  const Module module = parsed(words);
+  Editor editor(module);
+  EXPECT_EQ(*editor.write(), words);
+  editor.new_id();
+  const auto result = editor.write();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message,
+            "SPIR-V: its bound of ids, 4194303, leaves too few for further code");
+}
+
 TEST(editor, what_was_added_is_used_again) {
   const Module module = parsed(test::assemble(kFragment, make_version(1, 3)));
   Editor editor(module);

@@ -1,5 +1,7 @@
 // Merging the edits into a new module.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "spirv/cfg.h"
@@ -10,6 +12,11 @@ namespace {
 
 constexpr uint32_t kVersion14 = make_version(1, 4);
 constexpr size_t kMaxWords = 0xffff;
+
+// Drivers copy functions where they are called, with new ids, and some die of too high a bound: so
+// many ids are left to them for each word, though not more than that.
+constexpr size_t kSpareIdsPerWord = 4;
+constexpr size_t kMostSpareIds = kBoundLimit / 4;
 
 // Words to look at, at most, for completing the lists of all entry points: some seconds.
 constexpr size_t kMostWork = size_t{1} << 32;
@@ -132,7 +139,16 @@ Result<std::vector<uint32_t>> Editor::write() const {
     if (change.replaces) copied = std::max(copied, module_->word_offset(change.instruction + 1));
   }
   words.insert(words.end(), original.begin() + copied, original.end());
+  if (Status status = check_bound(words.size()); !status) return status.error();
   return words;
+}
+
+// Of a new module of so many words.
+Status Editor::check_bound(size_t words) const {
+  const size_t spare = std::min(words * kSpareIdsPerWord, kMostSpareIds);
+  if (ids_.next == module_->bound() || ids_.next + spare <= kBoundLimit) return {};
+  return Error{fmt::format("SPIR-V: its bound of ids, {}, leaves too few for further code",
+                           module_->bound())};
 }
 
 }  // namespace tally::spirv

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
@@ -23,6 +24,9 @@ namespace tally::spirv {
 
 inline constexpr uint32_t kNone = ~0u;
 inline constexpr uint32_t kHeaderWords = 5;
+// The specification's universal limit of a module's bound. A module of more words than that may go
+// beyond, since ids need words.
+inline constexpr uint32_t kBoundLimit = 0x3fffff;
 
 constexpr uint32_t make_version(uint32_t major, uint32_t minor) { return major << 16 | minor << 8; }
 
@@ -84,7 +88,9 @@ class Module {
 
   // Index of the instruction that defines an id, or kNone. Any number may be asked for.
   uint32_t definition_index(uint32_t id) const {
-    return id < definitions_.size() ? definitions_[id] : kNone;
+    if (id < definitions_.size()) return definitions_[id];
+    const auto found = far_definitions_.find(id);
+    return found == far_definitions_.end() ? kNone : found->second;
   }
   std::optional<Instruction> definition(uint32_t id) const;
   // The opcode that defines an id, OpNop if none does.
@@ -117,8 +123,7 @@ class Module {
   // OpName's text, empty if the id has none.
   std::string name_of(uint32_t id) const;
   // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
-  // whose target is `id`, in module order. Decoration groups are followed by nobody: today's
-  // compilers do not write them.
+  // whose target is `id`, in module order; not what a decoration group says (decoration_groups.h).
   std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
   // All of these, ordered by target.
   std::span<const uint32_t> decorations() const { return decorations_.instructions; }
@@ -154,7 +159,8 @@ class Module {
 
   std::vector<uint32_t> words_;
   std::vector<uint32_t> offsets_;      // of each instruction, and the end
-  std::vector<uint32_t> definitions_;  // by id
+  std::vector<uint32_t> definitions_;  // by id, of those below a small multiple of the words
+  std::unordered_map<uint32_t, uint32_t> far_definitions_;  // of higher ids
   std::vector<EntryPoint> entry_points_;
   std::vector<Function> functions_;
   std::vector<BlockRange> blocks_;

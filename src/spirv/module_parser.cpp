@@ -9,10 +9,6 @@
 namespace tally::spirv {
 namespace {
 
-// The specification's universal limit; a module whose own words are more may go beyond, since ids
-// need words.
-constexpr uint32_t kBoundLimit = 0x3fffff;
-
 constexpr uint32_t byte_swapped(uint32_t word) {
   return word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
 }
@@ -95,16 +91,26 @@ Status ModuleParser::define(const Instruction& instruction) {
   if (id == 0 || id >= module_.bound()) {
     return error_at(instruction.offset(), fmt::format("result id {} out of bounds", id));
   }
-  std::vector<uint32_t>& definitions = module_.definitions_;
-  if (id >= definitions.size()) {
-    definitions.resize(
-        std::min<size_t>(std::max<size_t>(id + 1, definitions.size() * 2), module_.bound()), kNone);
-  }
-  if (definitions[id] != kNone) {
+  uint32_t& definition = definition_of(id);
+  if (definition != kNone) {
     return error_at(instruction.offset(), fmt::format("id {} is defined twice", id));
   }
-  definitions[id] = index();
+  definition = index();
   return {};
+}
+
+// Compilers number ids one after the other: a table holds them. A bound may be far higher than what
+// the module defines, so the table has an end.
+uint32_t& ModuleParser::definition_of(uint32_t id) {
+  if (id >= input_.size()) {
+    return module_.far_definitions_.try_emplace(id, kNone).first->second;
+  }
+  std::vector<uint32_t>& definitions = module_.definitions_;
+  if (id >= definitions.size()) {
+    const size_t size = std::max<size_t>(id + 1, definitions.size() * 2);
+    definitions.resize(std::min<size_t>(size, module_.bound()), kNone);
+  }
+  return definitions[id];
 }
 
 Status ModuleParser::structure(const Instruction& instruction) {

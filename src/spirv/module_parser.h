@@ -21,6 +21,7 @@ class ModuleParser {
   Status header();
   Status split();
   Status define(const Instruction& instruction);
+  uint32_t& definition_of(uint32_t id);
   Status structure(const Instruction& instruction);
   Status inside_function(const Instruction& instruction);
   void collect(const Instruction& instruction);

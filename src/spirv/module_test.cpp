@@ -130,6 +130,20 @@ TEST(module, constants_of_64_bits_have_both_words) {
   EXPECT_THAT(values, ::testing::UnorderedElementsAre(3u, 0x100000002u));
 }
 
+TEST(module, ids_far_beyond_the_words_lead_to_definitions_too) {
+  const uint32_t high = kBoundLimit - 1;
+  const Module module =
+      parsed(bare({instruction(spv::Op::OpTypeVoid, {high}), instruction(spv::Op::OpTypeBool, {2})},
+                  kBoundLimit));
+  EXPECT_EQ(module.opcode_of(high), spv::Op::OpTypeVoid);
+  EXPECT_EQ(module.opcode_of(2), spv::Op::OpTypeBool);
+  EXPECT_EQ(module.definition_index(high - 1), kNone);
+  EXPECT_THAT(error_of(bare({instruction(spv::Op::OpTypeVoid, {high}),
+                             instruction(spv::Op::OpTypeBool, {high})},
+                            kBoundLimit)),
+              HasSubstr("is defined twice"));
+}
+
 TEST(module, ids_that_are_not_there_are_no_definitions) {
   const Module module = parsed(assemble_shader(kMain));
   for (const uint32_t id : {0u, module.bound(), 0x3fffffu, ~0u}) {

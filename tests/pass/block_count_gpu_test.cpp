@@ -9,9 +9,12 @@
 #include "depth.frag.h"
 #include "discard.frag.h"
 #include "discard_rest.frag.h"
+#include "early_returns.comp.h"
+#include "many_early_returns.comp.h"
 #include "memory.frag.h"
 #include "mixed.comp.h"
 #include "pass/gpu_run.h"
+#include "spirv/module.h"
 #include "support/spirv.h"
 #include "terminate.frag.h"
 
@@ -122,10 +125,10 @@ OpReturn
 OpFunctionEnd
 )";
 
-TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
+void expect_phi_loop_is_counted(std::vector<uint32_t> code) {
   Context context;
   Program program;
-  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, assemble(kPhiLoop, SPV_ENV_VULKAN_1_1)}};
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, std::move(code)}};
   program.values.assign(32, 0);
   std::vector<uint64_t> expected(5);
   for (uint32_t id = 0; id < 32; ++id) {
@@ -140,6 +143,67 @@ TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
     }
   }
   EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
+}
+
+TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
+  expect_phi_loop_is_counted(assemble(kPhiLoop, SPV_ENV_VULKAN_1_1));
+}
+
+TEST(BlockCountGpu, modules_with_a_high_bound_of_ids_are_counted) {
+  std::vector<uint32_t> code = assemble(kPhiLoop, SPV_ENV_VULKAN_1_1);
+  code[3] = spirv::kBoundLimit - 10'000;
+  expect_phi_loop_is_counted(code);
+}
+
+constexpr uint32_t kReturning = 1024;  // invocations
+
+Program early_returns(std::vector<uint32_t> code) {
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, std::move(code)}};
+  program.values.assign(kReturning, 0);
+  program.groups[0] = kReturning / 32;
+  return program;
+}
+
+// Of invocations whose numbers modulo 128 are below `returns` each returns at a place of its own.
+void expect_early_returns_are_counted(Context& context, const Program& program, uint32_t returns) {
+  std::vector<uint32_t> values(kReturning);
+  for (uint32_t id = 0; id < kReturning; ++id) values[id] = id % 128 < returns ? 0 : id % 128 + 5;
+  ASSERT_EQ(run_program(context, program).values, values);
+  // A test and a return for each number, and the end.
+  std::vector<uint64_t> expected;
+  for (uint32_t x = 0; x < returns; ++x) {
+    expected.push_back(kReturning / 128 * (128 - x));
+    expected.push_back(kReturning / 128);
+  }
+  expected.push_back(kReturning / 128 * (128 - returns));
+  EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
+}
+
+TEST(BlockCountGpu, sixty_early_returns_compute_and_count_the_same_in_all_ways) {
+  Context context;
+  expect_early_returns_are_counted(context, early_returns(code_of(early_returns_comp)), 60);
+}
+
+// llvmpipe computes wrong where more than 80 conditionals stand one in the other. It makes one
+// piece of code of these, but not if they count: there such a shader runs as it is.
+TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
+  Context context;
+  const Program program = early_returns(code_of(many_early_returns_comp));
+  if (abilities_of(context).most_nested_conditionals == 0) {
+    return expect_early_returns_are_counted(context, program, 100);
+  }
+  std::vector<uint32_t> values(kReturning);
+  for (uint32_t id = 0; id < kReturning; ++id) values[id] = id % 128 < 100 ? 0 : id % 128 + 5;
+  EXPECT_EQ(run_program(context, program).values, values);
+  for (const Way& way : all_ways(abilities_of(context), VK_SHADER_STAGE_COMPUTE_BIT)) {
+    try {
+      run_program(context, program, way);
+      ADD_FAILURE() << to_string(way) << " is not refused";
+    } catch (const std::runtime_error& refusal) {
+      EXPECT_THAT(refusal.what(), testing::HasSubstr("100 deep in each other"));
+    }
+  }
 }
 
 // 600 small triangles, which cover each other, on a target with a depth buffer.

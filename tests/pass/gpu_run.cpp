@@ -54,6 +54,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
+  options.driver.most_nested_conditionals = abilities.most_nested_conditionals;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
   } else {
@@ -358,6 +359,7 @@ DeviceAbilities abilities_of(const Context& context) {
   abilities.int64_atomics = features12.shaderBufferInt64Atomics;
   abilities.max_push_bytes = properties.properties.limits.maxPushConstantsSize;
   abilities.hangs_on_discards = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  if (driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) abilities.most_nested_conditionals = 80;
   if ((subgroup.supportedOperations & kSubgroupOperations) == kSubgroupOperations) {
     abilities.subgroup_stages = subgroup.supportedStages;
   }

@@ -19,7 +19,8 @@ struct DeviceAbilities {
   bool int64_atomics = false;
   VkShaderStageFlags subgroup_stages = 0;  // with vote, ballot and arithmetic
   uint32_t max_push_bytes = 128;
-  bool hangs_on_discards = false;  // spirv::DriverTraits
+  bool hangs_on_discards = false;         // spirv::DriverTraits
+  uint32_t most_nested_conditionals = 0;  // spirv::DriverTraits
 };
 DeviceAbilities abilities_of(const Context& context);
 

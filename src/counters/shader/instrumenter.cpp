@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "counters/shader/validator.h"
 #include "spirv/block_map.h"
+#include "spirv/decoration_groups.h"
 #include "spirv/free_location.h"
 #include "spirv/module.h"
 #include "spirv/pass/tessellation_counting.h"
@@ -73,7 +75,7 @@ struct Blocks {
 
 Result<Blocks> find_blocks(const ShaderCode& code, spv::ExecutionModel model,
                            const std::string& entry_point) {
-  const Result<spirv::Module> module = spirv::Module::parse(code.words);
+  const Result<spirv::Module> module = spirv::parse_without_groups(code.words);
   if (!module) return module.error();
   const Result<spirv::BlockMap> map = spirv::BlockMap::build(*module, model, entry_point);
   if (!map) return map.error();
@@ -101,7 +103,7 @@ std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
                                                      const std::string& evaluation_entry) {
   spirv::Tessellation modes;
   const auto add = [&](const ShaderCode& code, spv::ExecutionModel model, const std::string& name) {
-    const Result<spirv::Module> module = spirv::Module::parse(code.words);
+    const Result<spirv::Module> module = spirv::parse_without_groups(code.words);
     const spirv::EntryPoint* entry = module ? module->find_entry_point(model, name) : nullptr;
     if (entry) spirv::add_tessellation_modes(*module, *entry, modes);
     return entry != nullptr;
@@ -119,7 +121,7 @@ std::optional<uint32_t> find_free_location(const ShaderCode& vertex,
                                            const std::string& fragment_entry) {
   const auto find = [](const ShaderCode& code, spv::ExecutionModel model, const std::string& name,
                        spv::StorageClass variables) -> std::optional<uint32_t> {
-    const Result<spirv::Module> module = spirv::Module::parse(code.words);
+    const Result<spirv::Module> module = spirv::parse_without_groups(code.words);
     const spirv::EntryPoint* entry = module ? module->find_entry_point(model, name) : nullptr;
     if (!entry) return std::nullopt;
     return spirv::first_free_location(*module, *entry, variables);
@@ -183,6 +185,9 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
     const Status valid = validate_spirv(counted->words, options_.vulkan_version);
     if (!valid)
       return with_context(valid.error(), "internal error: the instrumented module is invalid");
+  }
+  if (!counted->left_out.empty()) {
+    log(LogLevel::Warning, "a {} shader: {}", stage->name, counted->left_out);
   }
   auto info = std::make_shared<const StageInfo>(StageInfo{
       std::move(counted->plan), std::move(blocks->costs), blocks->entry, blocks->feedback});

@@ -71,6 +71,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.driver.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.driver.hangs_on_discards = gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   result.driver.keeps_draws_apart = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+  if (gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) result.driver.most_nested_conditionals = 80;
   result.regions = region_options(gpu);
   result.validate = options.validate_spirv;
   result.vulkan_version = gpu.api_version;

@@ -7,10 +7,12 @@
 #include <unordered_map>
 
 #include "probe/record.h"
+#include "spirv/decoration_groups.h"
 #include "spirv/pass/counting.h"
 #include "spirv/pass/discards.h"
 #include "spirv/pass/early_tests.h"
 #include "spirv/pass/instance_index.h"
+#include "spirv/pass/nesting.h"
 #include "spirv/pass/output_counting.h"
 #include "spirv/pass/region_counting.h"
 #include "spirv/pass/tessellation_counting.h"
@@ -347,14 +349,43 @@ bool only_counts(const BlockCountOptions& options) {
   return !options.regions && !(options.draw_numbers && options.stage == ExecutionModel::Vertex);
 }
 
-BlockCountResult unchanged(const Module& module, CounterPlan plan) {
-  return {{module.words().begin(), module.words().end()}, std::move(plan), std::nullopt};
+// What the user is told of the functions that are not counted.
+std::string left_out(const Module& module, const SegmentGraph& graph) {
+  if (graph.left_out.empty()) return {};
+  const uint32_t id = module.functions()[graph.left_out.front()].id;
+  const std::string name = module.name_of(id);
+  return fmt::format(
+      "{} of its functions ({}{}) are not counted: instructions on cooperative matrices call them, "
+      "as often as the driver chooses",
+      graph.left_out.size(), name.empty() ? fmt::format("%{}", id) : name.substr(0, 64),
+      graph.left_out.size() > 1 ? ", ..." : "");
+}
+
+BlockCountResult unchanged(const Module& module, CounterPlan plan, const SegmentGraph& graph) {
+  return {{module.words().begin(), module.words().end()},
+          std::move(plan),
+          std::nullopt,
+          left_out(module, graph)};
+}
+
+// Our own code adds up in a loop, in conditionals.
+constexpr uint32_t kOwnConditionals = 8;
+
+Status check_nesting(const Module& module, const EntryPoint& entry, const DriverTraits& driver) {
+  if (driver.most_nested_conditionals == 0) return {};
+  const uint32_t nested = nested_conditionals(module, entry);
+  if (nested + kOwnConditionals <= driver.most_nested_conditionals) return {};
+  return Error{fmt::format(
+      "its conditionals and early returns may stand {} deep in each other; with code that counts, "
+      "this driver can run {}",
+      nested, driver.most_nested_conditionals - kOwnConditionals)};
 }
 
 // What is asked for, less what hangs.
 Result<BlockCountOptions> safe_options(const Module& module, const EntryPoint& entry,
                                        const BlockCountOptions& options) {
   BlockCountOptions safe = options;
+  if (Status status = check_nesting(module, entry, options.driver); !status) return status.error();
   if (!options.driver.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
   if (!discards_in_loop(module, entry)) return safe;
   if (options.regions) {
@@ -385,7 +416,7 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
         place_counters(module, *graph, options, count_subgroups, output_streams(module, options));
   }
   if (placed.counters.empty() && only_counts(options)) {
-    return unchanged(module, std::move(placed.plan));
+    return unchanged(module, std::move(placed.plan), *graph);
   }
 
   Editor editor(module);
@@ -427,11 +458,13 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   if (record && options.tessellation && patches != CounterPlan::kZero) {
     TessellationCounting({context, builtins, liveness, *record}, patches).insert();
   }
+  if (!builtins.status()) return builtins.status().error();
   auto words = editor.write();
   if (!words) return words.error();
   std::optional<RecordSpecIds> spec_ids;
   if (record) spec_ids = record->spec_ids();
-  return BlockCountResult{std::move(*words), std::move(placed.plan), spec_ids};
+  return BlockCountResult{std::move(*words), std::move(placed.plan), spec_ids,
+                          left_out(module, *graph)};
 }
 
 }  // namespace
@@ -446,13 +479,15 @@ CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
 
 Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
                                           const BlockCountOptions& options) {
-  const auto module = Module::parse(words);
-  if (!module) return module.error();
   if (options.identity) {
-    auto copy = Editor(*module).write();
+    const auto original = Module::parse(words);
+    if (!original) return original.error();
+    auto copy = Editor(*original).write();
     if (!copy) return copy.error();
-    return BlockCountResult{std::move(*copy), {}, std::nullopt};
+    return BlockCountResult{std::move(*copy), {}, std::nullopt, {}};
   }
+  const auto module = parse_without_groups(words);
+  if (!module) return module.error();
   const StageTraits* stage = find_stage(options.stage);
   if (stage == nullptr) {
     return Error{fmt::format("its stage (execution model {}) is not known", word(options.stage))};

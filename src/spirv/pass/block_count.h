@@ -108,6 +108,9 @@ struct BlockCountResult {
   std::vector<uint32_t> words;
   CounterPlan plan;
   std::optional<RecordSpecIds> record_spec_ids;  // where there are counters
+  // For the user: which functions are left as they are, and why; empty if there are none. Their
+  // blocks have no counts (MappedFunction::is_countable).
+  std::string left_out;
 };
 
 // An error says, for the user, why the module cannot be instrumented; it then runs as it is.

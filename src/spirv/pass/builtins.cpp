@@ -60,7 +60,23 @@ const Builtins::Input& Builtins::input(BuiltIn builtin, uint32_t size) {
   if (known != inputs_.end()) return *known;
   const auto found = find_builtin(context_.module(), context_.entry, StorageClass::Input, builtin);
   inputs_.push_back(found ? *found : create(builtin, size));
+  if (found && builtin != BuiltIn::SampleMask && !fits(builtin, size, found->type)) {
+    status_ = Error{"it declares a built-in with a type that no such built-in has"};
+  }
   return inputs_.back();
+}
+
+bool Builtins::fits(BuiltIn builtin, uint32_t size, uint32_t type) const {
+  auto definition = context_.module().definition(type);
+  if (size > 1) {
+    if (!definition || definition->opcode() != Op::OpTypeVector) return false;
+    if (definition->operand(1) < size) return false;
+    definition = context_.module().definition(definition->operand(0));
+  }
+  if (!definition) return false;
+  if (is_boolean(builtin)) return definition->opcode() == Op::OpTypeBool;
+  const Op opcode = is_float(builtin) ? Op::OpTypeFloat : Op::OpTypeInt;
+  return definition->opcode() == opcode && definition->operand(0) == 32;
 }
 
 uint32_t Builtins::load(Code& code, const Input& input) {
@@ -97,12 +113,21 @@ uint32_t Builtins::sample_mask(Code& code) {
   Editor& editor = context_.editor;
   const uint32_t u32 = editor.type_int(32);
   const Input from = input(BuiltIn::SampleMask, 1);
-  const auto array = context_.module().definition(from.type);
-  const uint32_t element = array ? array->operand(0) : u32;
-  const uint32_t pointer = code.access_chain(editor.type_pointer(StorageClass::Input, element),
-                                             from.variable, {editor.constant_u32(0)});
-  const uint32_t value = code.load(element, pointer);
-  return element == u32 ? value : code.emit(Op::OpBitcast, u32, {value});
+  const auto definition = context_.module().definition(from.type);
+  const bool is_array = !definition || definition->opcode() == Op::OpTypeArray;
+  const uint32_t type = !definition ? u32 : is_array ? definition->operand(0) : from.type;
+  if (definition && !fits(BuiltIn::SampleMask, 1, type))
+    status_ = Error{"its SampleMask is not made of 32-bit integers"};
+  std::vector<uint32_t> operands = {from.variable};
+  if (from.member) operands.push_back(editor.constant_u32(*from.member));
+  if (is_array) operands.push_back(editor.constant_u32(0));
+  uint32_t pointer = from.variable;
+  if (operands.size() > 1) {
+    pointer =
+        code.emit(Op::OpAccessChain, editor.type_pointer(StorageClass::Input, type), operands);
+  }
+  const uint32_t value = code.load(type, pointer);
+  return type == u32 ? value : code.emit(Op::OpBitcast, u32, {value});
 }
 
 uint32_t Liveness::is_live(Code& code) const {

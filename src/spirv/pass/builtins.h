@@ -30,15 +30,22 @@ class Builtins {
   // The first word of SampleMask, as a 32-bit number.
   uint32_t sample_mask(Code& code);
 
+  // Why the module cannot be instrumented, if it declares a built-in that was read with a type that
+  // built-ins do not have.
+  const Status& status() const { return status_; }
+
  private:
   using Input = BuiltinVariable;
 
   const Input& input(spv::BuiltIn builtin, uint32_t size);
   Input create(spv::BuiltIn builtin, uint32_t size);
   uint32_t load(Code& code, const Input& input);
+  // Whether it is a type of a built-in of so many components.
+  bool fits(spv::BuiltIn builtin, uint32_t size, uint32_t type) const;
 
   PassContext& context_;
   std::vector<Input> inputs_;
+  Status status_;
 };
 
 // Which invocations count: all but helpers, those that were demoted included. In stages without

@@ -45,23 +45,19 @@ BlockCounts CounterPlan::derive(std::span<const uint64_t> counters) const {
   return counts;
 }
 
-std::vector<std::vector<uint32_t>> CounterPlan::factors() const {
-  std::vector<std::vector<uint32_t>> all;
-  for (uint32_t i = 0; i < counter_count; ++i) {
-    all.emplace_back(counter_count)[i] = 1;
-  }
-  for (const Sum& sum : derived) {
-    std::vector<uint32_t> value(counter_count);
-    for (uint32_t t = sum.begin; t < sum.end; ++t) {
+// The last value first: its weight goes on to the earlier values that it is derived from.
+std::vector<uint32_t> CounterPlan::factors(std::vector<uint32_t> weights) const {
+  for (size_t i = derived.size(); i-- > 0;) {
+    const uint32_t weight = weights[counter_count + i];
+    if (weight == 0) continue;
+    for (uint32_t t = derived[i].begin; t < derived[i].end; ++t) {
       const Term& term = terms[t];
-      if (term.value >= all.size()) continue;  // one that is always 0
-      for (uint32_t i = 0; i < counter_count; ++i) {
-        value[i] += term.negative ? -all[term.value][i] : all[term.value][i];
-      }
+      if (term.value >= weights.size()) continue;  // one that is always 0
+      weights[term.value] += term.negative ? -weight : weight;
     }
-    all.push_back(std::move(value));
   }
-  return all;
+  weights.resize(counter_count);
+  return weights;
 }
 
 std::vector<std::string> CounterPlan::verify(std::span<const uint64_t> counters) const {

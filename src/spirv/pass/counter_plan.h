@@ -56,9 +56,12 @@ struct CounterPlan {
   // counter_count of them.
   BlockCounts derive(std::span<const uint64_t> counters) const;
 
-  // Each value as a sum of factors times counters: factors()[value][counter], modulo 2^32 (so -1 is
-  // 2^32 - 1).
-  std::vector<std::vector<uint32_t>> factors() const;
+  // Counters and what is derived from them.
+  uint32_t value_count() const { return counter_count + static_cast<uint32_t>(derived.size()); }
+
+  // `weights` has one number for each value. What all values, each times its weight, add up to, as
+  // a factor for each counter, modulo 2^32 (so -1 is 2^32 - 1).
+  std::vector<uint32_t> factors(std::vector<uint32_t> weights) const;
 
   // The debug mode: one line for each place where what flows in does not flow out (placement
   // Every), and for each block whose count came out above 2^63, as a negative difference does (any

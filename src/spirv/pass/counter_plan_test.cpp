@@ -34,6 +34,17 @@ TEST(CounterPlan, missing_counters_read_as_zero) {
   EXPECT_EQ(diamond().derive({}).executions, std::vector<uint64_t>(5));
 }
 
+// Value 2 is counter 0 minus counter 1, value 3 the sum of value 2 and counter 1.
+TEST(CounterPlan, weighted_sums_of_values_are_factors_of_the_counters) {
+  EXPECT_EQ(diamond().value_count(), 4u);
+  EXPECT_EQ(diamond().factors({0, 0, 1, 0}), (std::vector<uint32_t>{1, ~0u}));
+  EXPECT_EQ(diamond().factors({0, 0, 0, 1}), (std::vector<uint32_t>{1, 0}));
+  EXPECT_EQ(diamond().factors({2, 5, 3, 10}), (std::vector<uint32_t>{15, 2}));
+  CounterPlan plan = diamond();
+  plan.terms[2].value = CounterPlan::kZero;
+  EXPECT_EQ(plan.factors({0, 0, 0, 1}), (std::vector<uint32_t>{0, 1}));
+}
+
 TEST(CounterPlan, broken_conservation_and_negative_counts_are_reported) {
   CounterPlan plan = diamond();
   EXPECT_TRUE(plan.verify(std::array<uint64_t, 2>{10, 3}).empty());

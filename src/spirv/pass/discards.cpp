@@ -19,13 +19,12 @@ class Discards {
         discards_(module.functions().size()) {}
 
   bool in_loop() {
-    std::vector<bool> own(discards_.size());
-    for (const uint32_t f : functions_) own[f] = has_discard(module_.functions()[f]);
-    if (std::ranges::find(own, true) == own.end()) return false;
+    std::vector<uint32_t> found;
     for (const uint32_t f : functions_) {
-      const auto called = calls_.reachable_from(module_.functions()[f].id);
-      discards_[f] = std::ranges::any_of(called, [&](uint32_t g) { return own[g]; });
+      if (has_discard(module_.functions()[f])) found.push_back(f);
     }
+    if (found.empty()) return false;
+    mark_callers(std::move(found));
     return std::ranges::any_of(functions_, [&](uint32_t f) { return in_loop_of(f); });
   }
 
@@ -37,29 +36,50 @@ class Discards {
     return false;
   }
 
+  // Marks functions and all that call them, directly or not.
+  void mark_callers(std::vector<uint32_t> work) {
+    std::vector<std::vector<uint32_t>> callers(discards_.size());
+    for (const uint32_t f : functions_) {
+      for (const uint32_t callee : calls_.callees(f)) callers[callee].push_back(f);
+    }
+    for (const uint32_t f : work) discards_[f] = true;
+    while (!work.empty()) {
+      const uint32_t f = work.back();
+      work.pop_back();
+      for (const uint32_t caller : callers[f]) {
+        if (!discards_[caller]) work.push_back(caller);
+        discards_[caller] = true;
+      }
+    }
+  }
+
   bool in_loop_of(uint32_t f) const {
     if (!discards_[f]) return false;
     const auto cfg = Cfg::build(module_, module_.functions()[f]);
     if (!cfg) return false;
+    std::vector<bool> seen(cfg->blocks().size());
     for (uint32_t block = 0; block < cfg->blocks().size(); ++block) {
-      if (cfg->blocks()[block].merge == MergeKind::Loop && in_loop_from(*cfg, block)) return true;
+      if (cfg->blocks()[block].merge == MergeKind::Loop && in_loop_from(*cfg, block, seen)) {
+        return true;
+      }
     }
     return false;
   }
 
-  // The loop: what its header leads to without its merge block.
-  bool in_loop_from(const Cfg& cfg, uint32_t header) const {
-    std::vector<bool> seen(cfg.blocks().size());
+  // The loop: what its header leads to without its merge block. What was seen from another header
+  // needs no second look: a loop inside another is a part of it.
+  bool in_loop_from(const Cfg& cfg, uint32_t header, std::vector<bool>& seen) const {
+    if (seen[header]) return false;
     seen[header] = true;
-    if (cfg.blocks()[header].merge_block != kNone) seen[cfg.blocks()[header].merge_block] = true;
     std::vector<uint32_t> blocks = {header};
     while (!blocks.empty()) {
       const uint32_t block = blocks.back();
       blocks.pop_back();
       if (block_discards(cfg.blocks()[block])) return true;
       for (const uint32_t next : cfg.successors(block)) {
-        if (!seen[next]) blocks.push_back(next);
+        if (next == cfg.blocks()[header].merge_block || seen[next]) continue;
         seen[next] = true;
+        blocks.push_back(next);
       }
     }
     return false;

@@ -1,6 +1,8 @@
 // What some drivers do with the invocations that they run. By default: nothing of it.
 #pragma once
 
+#include <cstdint>
+
 namespace tally::spirv {
 
 struct DriverTraits {
@@ -15,6 +17,10 @@ struct DriverTraits {
   // No subgroup has lanes of different draws (llvmpipe runs each triangle's fragments on their
   // own).
   bool keeps_draws_apart = false;
+  // It computes wrong or crashes where more conditionals stand one in the other (llvmpipe: 80);
+  // 0: it has no such limit. It may make straight code of many early returns, but not of those that
+  // count: a shader that would come near the limit runs as it is.
+  uint32_t most_nested_conditionals = 0;
 };
 
 }  // namespace tally::spirv

@@ -13,8 +13,9 @@ using Kind = PrivateSlot::Kind;
 constexpr uint32_t kSumLimitLog2 = 25;
 // Counters whose sums are held at once, and chosen from: more cost registers, fewer cost atomics.
 constexpr size_t kShared = 16;
-constexpr uint32_t kPacked = 4;  // flags summed at once; 128 lanes fit into a byte
-constexpr auto kSmallPack = 2;   // ... where there are more than so many
+constexpr uint32_t kPacked = 4;     // flags summed at once; 128 lanes fit into a byte
+constexpr uint32_t kSmallPack = 2;  // ... where there are more than so many
+constexpr uint32_t kPacksPerWord = 32 / kPacked;
 // So many counters stand in one sector of the memory: a zero more or less costs less than to ask.
 constexpr size_t kTogether = 4;
 
@@ -28,7 +29,16 @@ FlushCode::FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
       variables_(variables),
       subgroup_(editor_),
       u32_(editor_.type_int(32)),
-      boolean_(editor_.type_bool()) {}
+      boolean_(editor_.type_bool()),
+      packs_(variables.size() * kPacksPerWord) {
+  for (const PrivateSlot& slot : slots) {
+    if (slot.kind == Kind::Flag) ++pack_of(slot).flags;
+  }
+}
+
+FlushCode::Pack& FlushCode::pack_of(const PrivateSlot& slot) {
+  return packs_[slot.variable * kPacksPerWord + slot.bit / kPacked];
+}
 
 uint32_t FlushCode::select(Code& code, uint32_t condition, uint32_t yes, uint32_t no) {
   return code.emit(Op::OpSelect, u32_, {condition, yes, no});
@@ -218,34 +228,25 @@ uint32_t FlushCode::sum_of_lanes(Code& code, const PrivateSlot& slot) {
 }
 
 uint32_t FlushCode::sum_of_flags(Code& code, const PrivateSlot& slot) {
-  if (is_in_small_pack(slot)) {
+  if (pack_of(slot).flags <= kSmallPack) {
     return subgroup_.bit_count(code, subgroup_.ballot(code, flag(code, slot)));
   }
-  const uint32_t place = slot.bit % kPacked;
-  const uint32_t sums = packed_flags(code, slot.variable, slot.bit - place);
-  return code.emit(Op::OpBitFieldUExtract, u32_, {sums, constant(place * 8), constant(8)});
-}
-
-bool FlushCode::is_in_small_pack(const PrivateSlot& slot) const {
-  return std::ranges::count_if(slots_, [&](const PrivateSlot& other) {
-           return other.kind == Kind::Flag && other.variable == slot.variable &&
-                  other.bit / kPacked == slot.bit / kPacked;
-         }) <= kSmallPack;
+  const uint32_t sums = packed_flags(code, slot);
+  return code.emit(Op::OpBitFieldUExtract, u32_,
+                   {sums, constant(slot.bit % kPacked * 8), constant(8)});
 }
 
 // Four bits, spread to four bytes, then summed.
-uint32_t FlushCode::packed_flags(Code& code, size_t variable, uint32_t first_bit) {
-  const auto known = std::ranges::find_if(packed_, [&](const PackedFlags& flags) {
-    return flags.variable == variable && flags.first_bit == first_bit;
-  });
-  if (known != packed_.end()) return known->sums;
+uint32_t FlushCode::packed_flags(Code& code, const PrivateSlot& slot) {
+  Pack& pack = pack_of(slot);
+  if (pack.sums != 0) return pack.sums;
+  const uint32_t first_bit = slot.bit - slot.bit % kPacked;
   const uint32_t bits = code.emit(Op::OpBitFieldUExtract, u32_,
-                                  {values_[variable], constant(first_bit), constant(kPacked)});
+                                  {values_[slot.variable], constant(first_bit), constant(kPacked)});
   const uint32_t copies = code.emit(Op::OpIMul, u32_, {bits, constant(0x00204081)});
   const uint32_t bytes = code.emit(Op::OpBitwiseAnd, u32_, {copies, constant(0x01010101)});
-  const uint32_t sums = subgroup_.sum(code, bytes);
-  packed_.push_back({variable, first_bit, sums});
-  return sums;
+  pack.sums = subgroup_.sum(code, bytes);
+  return pack.sums;
 }
 
 uint32_t FlushCode::flag(Code& code, const PrivateSlot& slot) {

@@ -40,13 +40,13 @@ class FlushCode {
   void emit(Code& code);
 
  private:
-  // Of four neighbouring flags of a variable, the sums in four bytes.
-  struct PackedFlags {
-    size_t variable;
-    uint32_t first_bit;
-    uint32_t sums;
+  // Four neighbouring flags of a variable.
+  struct Pack {
+    uint32_t flags = 0;  // how many of them are counters
+    uint32_t sums = 0;   // id of their sums in four bytes, 0 until it is needed
   };
 
+  Pack& pack_of(const PrivateSlot& slot);
   void load_values(Code& code, uint32_t live);
   void add_alone(Code& code, uint32_t address_word, uint32_t live);
   void add_together(Code& code, uint32_t address_word);
@@ -61,8 +61,7 @@ class FlushCode {
   uint32_t sum(Code& code, const PrivateSlot& slot);
   uint32_t sum_of_lanes(Code& code, const PrivateSlot& slot);
   uint32_t sum_of_flags(Code& code, const PrivateSlot& slot);
-  uint32_t packed_flags(Code& code, size_t variable, uint32_t first_bit);
-  bool is_in_small_pack(const PrivateSlot& slot) const;
+  uint32_t packed_flags(Code& code, const PrivateSlot& slot);
   uint32_t own(Code& code, const PrivateSlot& slot);
   uint32_t flag(Code& code, const PrivateSlot& slot);
   uint32_t constant(uint32_t value) { return editor_.constant_u32(value); }
@@ -76,12 +75,12 @@ class FlushCode {
   SubgroupCode subgroup_;
   uint32_t u32_, boolean_;
   std::vector<uint32_t> values_;  // of the variables, 0 in lanes that do not count
-  std::vector<PackedFlags> packed_;
-  uint32_t lanes_ = 0;       // how many lanes share the work
-  uint32_t rank_ = 0;        // of this one among them
-  uint32_t takes_part_ = 0;  // whether this one adds at all
-  uint32_t below_ = 0;       // how many lanes that count are below this one
-  uint32_t alone_ = 0;       // whether each lane adds on its own; 0 if that is never so
+  std::vector<Pack> packs_;       // of the variables, one variable's behind the other's
+  uint32_t lanes_ = 0;            // how many lanes share the work
+  uint32_t rank_ = 0;             // of this one among them
+  uint32_t takes_part_ = 0;       // whether this one adds at all
+  uint32_t below_ = 0;            // how many lanes that count are below this one
+  uint32_t alone_ = 0;            // whether each lane adds on its own; 0 if that is never so
 };
 
 }  // namespace tally::spirv

@@ -7,6 +7,7 @@
 // - All others are 32-bit variables. What is added to them stands in one more, which compilers
 //   cannot see through: an addition of 1 where a condition holds they would turn into three
 //   instructions on NVIDIA (add, choose, move), one of what they do not know into two.
+#include <algorithm>
 #include <optional>
 
 #include "spirv/pass/flush_code.h"
@@ -19,6 +20,9 @@ using spv::Op;
 using spv::StorageClass;
 
 constexpr uint32_t kFlagsPerWord = 32;
+// Stores that clear the variables, in all places together; where there would be more, a function
+// clears them.
+constexpr size_t kMostStores = 4096;
 
 class PrivateCounting : public CounterCode {
  public:
@@ -26,7 +30,9 @@ class PrivateCounting : public CounterCode {
       : tools_(tools),
         u32_(editor().type_int(32)),
         zero_(editor().constant_u32(0)),
-        flush_(editor().new_id()) {
+        flush_(editor().new_id()),
+        flushes_in_between_(static_cast<size_t>(std::ranges::count(
+            tools.context.graph.ways_out, WayOut::Kind::MayEnd, &WayOut::kind))) {
     for (const Counter& counter : counters) {
       counters_.push_back(counter);
       add_slot(counter);
@@ -64,7 +70,12 @@ class PrivateCounting : public CounterCode {
     code.call(editor().type_void(), flush_);
     if (way.kind != WayOut::Kind::MayEnd) return;
     // The invocation may go on, and flush again.
-    for (const uint32_t variable : variables_) code.store(variable, zero_);
+    if (variables_.size() * flushes_in_between_ <= kMostStores) {
+      clear_variables(code);
+    } else {
+      if (clear_ == 0) clear_ = editor().new_id();
+      code.call(editor().type_void(), clear_);
+    }
   }
 
   void finish() override {
@@ -79,6 +90,7 @@ class PrivateCounting : public CounterCode {
     code.emit(Op::OpFunctionEnd);
     tools_.context.add_function(code);
     if (first_lane_ != 0) make_first_lane_function();
+    if (clear_ != 0) make_clear_function();
   }
 
  private:
@@ -115,12 +127,7 @@ class PrivateCounting : public CounterCode {
     slots_.push_back(slot);
   }
 
-  bool may_flush_twice() const {
-    for (const WayOut& way : tools_.context.graph.ways_out) {
-      if (way.kind == WayOut::Kind::MayEnd) return true;
-    }
-    return false;
-  }
+  bool may_flush_twice() const { return flushes_in_between_ != 0; }
 
   // Whether the lanes that end together are those that began together.
   bool ends_as_it_begins() const {
@@ -186,9 +193,28 @@ class PrivateCounting : public CounterCode {
     tools_.context.add_function(code);
   }
 
+  void clear_variables(Code& code) {
+    for (const uint32_t variable : variables_) code.store(variable, zero_);
+  }
+
+  void make_clear_function() {
+    const uint32_t none = editor().type_void();
+    editor().name(clear_, "tally.clear");
+    Code code = editor().new_code();
+    code.emit_as(clear_, Op::OpFunction, none,
+                 std::vector<uint32_t>{0, editor().type_function(none)});
+    code.label(code.new_id());
+    clear_variables(code);
+    code.emit(Op::OpReturn);
+    code.emit(Op::OpFunctionEnd);
+    tools_.context.add_function(code);
+  }
+
   CountingTools tools_;
   uint32_t u32_, zero_;
   uint32_t flush_;
+  size_t flushes_in_between_;       // places where the invocation may go on
+  uint32_t clear_ = 0;              // the function, if it is needed
   uint32_t first_lane_ = 0;         // the function, if it is needed
   uint32_t one_ = 0;                // a variable, if it is needed
   std::vector<PrivateSlot> slots_;  // by counter

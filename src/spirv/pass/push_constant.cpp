@@ -71,10 +71,13 @@ uint32_t idle_variable(const Module& module, const EntryPoint& entry) {
         entry.interface, [&](uint32_t id) { return is_push_constant(module, id); });
     return listed != entry.interface.end() ? *listed : 0;
   }
-  for (uint32_t id = 1; id < module.bound(); ++id) {
-    if (is_push_constant(module, id) && module.is_global_variable(id)) return id;
+  uint32_t lowest = 0;
+  const uint32_t globals_end = section_ends(module)[static_cast<size_t>(Section::Global)];
+  for (uint32_t i = 0; i < globals_end; ++i) {
+    const uint32_t id = module.instruction(i).result_id();
+    if (is_push_constant(module, id) && (lowest == 0 || id < lowest)) lowest = id;
   }
-  return 0;
+  return lowest;
 }
 
 class BlockExtension {

@@ -122,6 +122,28 @@ TEST(PushConstant, push_constants_in_the_way_are_refused) {
             "the push constant's offset is no multiple of 8");
 }
 
+// The same block, its members decorated by groups, the second at byte `second`.
+std::string use_of_grouped_push_constants(int second) {
+  return header(kCompute) + "OpDecorate %block Block\nOpDecorate %first Offset 0\n" +
+         fmt::format("OpDecorate %second Offset {}\n", second) +
+         "%block = OpDecorationGroup\n%first = OpDecorationGroup\n%second = OpDecorationGroup\n"
+         "OpGroupDecorate %block %Push\nOpGroupMemberDecorate %first %Push 0\n"
+         "OpGroupMemberDecorate %second %Push 1\n" +
+         kTypes + kPushTypes +
+         "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+         "%all = OpLoad %Push %push\nOpReturn\nOpFunctionEnd\n";
+}
+
+TEST(PushConstant, members_that_groups_decorate_keep_their_offsets) {
+  const std::string text = instrumented(use_of_grouped_push_constants(8), compute_options());
+  EXPECT_THAT(text, testing::ContainsRegex("OpTypeStruct %float %float %v2uint"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 0 Offset 0"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 1 Offset 8"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 2 Offset 16"));
+  EXPECT_EQ(refusal(use_of_grouped_push_constants(16), compute_options()),
+            "its push-constant block reaches beyond byte 16");
+}
+
 TEST(PushConstant, push_constants_whose_address_is_taken_are_refused) {
   EXPECT_EQ(refusal(use_of_push_constants("%copy = OpCopyObject %push_pointer %push\n"),
                     compute_options()),

@@ -107,6 +107,39 @@ TEST(RegionCount, a_sample_mask_that_is_there_is_used_again) {
   EXPECT_THAT(text, HasSubstr("OpBitCount %uint"));
 }
 
+// Vulkan wants an array, and drivers take either.
+std::vector<uint32_t> with_sample_mask(const std::string& type) {
+  return fragment("OpReturn\n", " %mask",
+                  "OpDecorate %mask BuiltIn SampleMask\nOpDecorate %mask Flat\n" + type +
+                      "%pointer = OpTypePointer Input %type\n%mask = OpVariable %pointer Input\n");
+}
+
+TEST(RegionCount, a_sample_mask_that_is_no_array_is_loaded_as_it_is) {
+  const auto words = with_sample_mask("%type = OpTypeInt 32 1\n");
+  const auto result = add_block_counts(words, options());
+  ASSERT_TRUE(result) << result.error().message;
+  const std::string text = test::readable(result->words);
+  EXPECT_THAT(text, HasSubstr("OpLoad %int %gl_SampleMask"));
+  EXPECT_THAT(text, Not(HasSubstr("OpAccessChain %_ptr_Input_int %gl_SampleMask")));
+}
+
+TEST(RegionCount, a_sample_mask_of_no_words_is_refused) {
+  const auto words = with_sample_mask("%type = OpTypeFloat 32\n");
+  const auto result = add_block_counts(words, options());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "its SampleMask is not made of 32-bit integers");
+}
+
+TEST(RegionCount, a_built_in_of_another_type_is_refused) {
+  const auto words =
+      fragment("OpReturn\n", " %coord",
+               "OpDecorate %coord BuiltIn FragCoord\n%type = OpTypeFloat 32\n"
+               "%pointer = OpTypePointer Input %type\n%coord = OpVariable %pointer Input\n");
+  const auto result = add_block_counts(words, options());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "it declares a built-in with a type that no such built-in has");
+}
+
 TEST(RegionCount, only_fragment_shaders_have_regions) {
   BlockCountOptions compute = options();
   compute.stage = spv::ExecutionModel::GLCompute;

@@ -1,6 +1,7 @@
 #include "spirv/pass/region_values.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tally::spirv {
 namespace {
@@ -36,20 +37,17 @@ const std::vector<ClassCounter>& class_counters() {
 }
 
 // How often each block counter counts for instructions of the classes.
-std::vector<uint32_t> weights(const ClassCounter& counter, const CounterPlan& plan,
-                              const BlockMap& map) {
-  const auto factors = plan.factors();
-  std::vector<uint32_t> sums(plan.counter_count);
+std::vector<uint32_t> factors_of(const ClassCounter& counter, const CounterPlan& plan,
+                                 const BlockMap& map) {
+  std::vector<uint32_t> weights(plan.value_count());
   for (uint32_t block = 0; block < map.blocks().size(); ++block) {
     const uint32_t executions = plan.block_values[block];
-    if (executions >= factors.size()) continue;  // never executed
-    uint32_t cost = 0;
+    if (executions >= weights.size()) continue;  // never executed
     for (const CostClass cost_class : counter.classes) {
-      cost += static_cast<uint32_t>(map.blocks()[block].mix[cost_class]);
+      weights[executions] += static_cast<uint32_t>(map.blocks()[block].mix[cost_class]);
     }
-    for (uint32_t i = 0; i < sums.size(); ++i) sums[i] += cost * factors[executions][i];
   }
-  return sums;
+  return plan.factors(std::move(weights));
 }
 
 }  // namespace
@@ -64,7 +62,7 @@ std::vector<RegionValue> class_values(const CounterPlan& plan, const BlockMap& m
                                       std::span<const uint32_t> variables) {
   std::vector<RegionValue> values;
   for (const ClassCounter& counter : class_counters()) {
-    const std::vector<uint32_t> sums = weights(counter, plan, map);
+    const std::vector<uint32_t> sums = factors_of(counter, plan, map);
     RegionValue value{.accumulator = accumulator_of(counter.number)};
     for (uint32_t i = 0; i < sums.size(); ++i) {
       if (sums[i] == 0) continue;

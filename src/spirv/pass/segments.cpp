@@ -39,9 +39,6 @@ class Builder {
     reachable_ = calls.reachable_from(entry_.function_id);
     if (reachable_.empty()) return Error{"the entry point's function is missing"};
     for (const uint32_t f : reachable_) {
-      if (calls.is_called_otherwise(f)) {
-        return Error{"an instruction on cooperative matrices calls one of its functions"};
-      }
       if (module_.functions()[f].block_count == 0) return Error{"one of its functions has no body"};
       auto cfg = Cfg::build(module_, module_.functions()[f]);
       if (!cfg) return cfg.error();
@@ -49,6 +46,7 @@ class Builder {
       parts_[f].first_block = graph_.block_count;
       graph_.block_count += module_.functions()[f].block_count;
     }
+    if (Status status = leave_out(calls); !status) return status;
     find_calls();
     if (Status status = sort_callers_first(); !status) return status;
     for (auto f = order_.rbegin(); f != order_.rend(); ++f) find_whether_it_returns(*f);
@@ -61,6 +59,23 @@ class Builder {
   }
 
  private:
+  // Functions that instructions on cooperative matrices call have blocks, but no segments. A call
+  // of one is as any other instruction, so it must come back.
+  Status leave_out(const CallGraph& calls) {
+    for (const uint32_t f : reachable_) {
+      parts_[f].left_out = calls.is_called_by_matrices(f);
+      if (!parts_[f].left_out) continue;
+      if (function(f).id == entry_.function_id) return Error{"its entry point is called"};
+      graph_.left_out.push_back(f);
+      bool comes_back = true;
+      for_each_instruction(f, [&](uint32_t, Op opcode) { comes_back &= !ends_invocation(opcode); });
+      if (!comes_back)
+        return Error{"an instruction on cooperative matrices may end the invocation"};
+    }
+    std::erase_if(reachable_, [&](uint32_t f) { return parts_[f].left_out; });
+    return {};
+  }
+
   struct Call {
     uint32_t instruction;
     uint32_t callee;
@@ -77,6 +92,7 @@ class Builder {
     std::vector<Call> calls;   // in blocks that can be reached
     uint32_t sites = 0;        // calls of it
     bool may_not_return = false;
+    bool left_out = false;
     uint32_t first_segment = 0, end_segment = 0;
     std::vector<uint32_t> block_segments;  // first segment of each block
     uint32_t return_to = 0;                // segment that follows a return
@@ -107,7 +123,7 @@ class Builder {
       for_each_instruction(f, [&](uint32_t i, Op opcode) {
         if (opcode != Op::OpFunctionCall) return;
         const uint32_t callee = callee_of(module_.instruction(i));
-        if (callee == kNone) return;
+        if (callee == kNone || parts_[callee].left_out) return;
         parts_[f].calls.push_back({i, callee});
         ++parts_[callee].sites;
       });
@@ -379,8 +395,8 @@ class Builder {
   const Module& module_;
   const EntryPoint& entry_;
   SegmentGraph& graph_;
-  std::vector<Part> parts_;  // by index into the module's functions
-  std::vector<uint32_t> reachable_;
+  std::vector<Part> parts_;                              // by index into the module's functions
+  std::vector<uint32_t> reachable_;                      // without those that are left out
   std::vector<uint32_t> order_;                          // callers before callees
   std::vector<std::vector<uint32_t>> calls_of_;          // by segment: callees
   std::vector<std::vector<uint32_t>> local_successors_;  // within the function, ways out left away

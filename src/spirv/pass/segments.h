@@ -47,6 +47,9 @@ struct SegmentGraph {
   FlowGraph flow;                 // its vertices are the segments; only main's entry is not known
   uint32_t entry_segment = 0;     // of the entry point
   uint32_t block_count = 0;
+  // Functions (indices) of which no block is counted: instructions on cooperative matrices call
+  // them, as often as the implementation chooses.
+  std::vector<uint32_t> left_out;
 
   static Result<SegmentGraph> build(const Module& module, const EntryPoint& entry);
 };
