@@ -47,6 +47,8 @@ void QueryRecorder::reset() {
   used_ = 0;
   words_.clear();
   inherits_ = in_pass_ = suspending_ = defers_timestamps_ = conditioned_ = false;
+  inherits_drivers_statistics_ = false;
+  drivers_statistics_ = 0;
   condition_.end();
   condition_word_.reset();
   condition_words_.clear();
@@ -80,8 +82,12 @@ void QueryRecorder::inherit(const VkCommandBufferInheritanceInfo& info,
                             const RenderPassShape& shape) {
   shape_ = shape;
   subpass_ = info.renderPass != VK_NULL_HANDLE ? info.subpass : 0;
-  inherits_ = info.occlusionQueryEnable == VK_TRUE || info.pipelineStatistics != 0;
+  const EmulatedQueries& emulated = device_.queries()->emulated;
+  const VkQueryPipelineStatisticFlags ours = emulated.statistics_of(info.pipelineStatistics);
+  inherits_ = ours != 0 || (emulated.occlusion && info.occlusionQueryEnable == VK_TRUE);
   if (inherits_) ++shader_targets_;
+  inherits_drivers_statistics_ = counts_dispatches(info.pipelineStatistics & ~ours);
+  drivers_statistics_ = own_drivers_statistics();
   const auto* condition = vk::find_in_chain<VkCommandBufferInheritanceConditionalRenderingInfoEXT>(
       info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_CONDITIONAL_RENDERING_INFO_EXT);
   defers_timestamps_ = condition && condition->conditionalRenderingEnable == VK_TRUE;
@@ -290,12 +296,49 @@ void QueryRecorder::finish_without_rows(const QueryEnd& finish) const {
   }
 }
 
+bool QueryRecorder::needs_results(const QueryPool& pool) const {
+  const auto of_pool = [&](const auto& one) { return one.target.pool.get() == &pool; };
+  return can_work() && (std::ranges::any_of(work_.ends, of_pool) ||
+                        std::ranges::any_of(work_.timestamps, of_pool));
+}
+
+// What counts for the queries of whoever executes this stays: records that own queries need too
+// are read now, and what they held is added up beside them. (Of commands with arguments in buffers
+// the copies are still there.)
+VkResult QueryRecorder::keep_inherited(QueryWork& kept) {
+  if (!inherits_) return VK_SUCCESS;
+  std::vector<QueryUse> read;
+  for (QueryUse& use : work_.uses) {
+    if (use.targets.empty()) {
+      kept.uses.push_back(std::move(use));
+      continue;
+    }
+    const uint64_t main_bytes = slot_bytes(*use.program, AddressSlot::Main, 0);
+    const VkResult result =
+        reserve(main_bytes + slot_bytes(*use.program, AddressSlot::Fragment, 0), use.kept.main);
+    if (result != VK_SUCCESS) return result;
+    use.kept.fragment = use.kept.main + main_bytes;
+    kept.uses.push_back(
+        {.program = use.program, .record = use.kept, .inherited = true, .targets = {}});
+    read.push_back(std::move(use));
+  }
+  work_.uses = std::move(read);
+  for (const QueryArguments& arguments : work_.arguments) {
+    kept.arguments.push_back(arguments);
+    kept.arguments.back().targets.clear();
+  }
+  return VK_SUCCESS;
+}
+
 VkResult QueryRecorder::flush() {
   const Condition::Interruption unconditioned(condition_, device_.next(), commands_);
   const QueryPrograms& programs = device_.queries()->programs;
   HostBlock batch;
   probe::QueryBatch header;
+  QueryWork kept;
+  copy_inputs();
   VkResult result = device_.queries()->programs.prepare();
+  if (result == VK_SUCCESS) result = keep_inherited(kept);
   if (result == VK_SUCCESS) result = batches_.write(work_, batch, header);
   VkDeviceAddress spans = 0;
   if (result == VK_SUCCESS && !work_.spans.empty()) {
@@ -305,7 +348,7 @@ VkResult QueryRecorder::flush() {
   for (const QueryTimestamp& timestamp : work_.timestamps) {
     if (result == VK_SUCCESS) result = record_timestamp(timestamp);
   }
-  work_.clear();
+  work_ = std::move(kept);
   executed_.clear();
   begin_interval();
   return result;
@@ -319,8 +362,7 @@ VkResult QueryRecorder::flush_into(VkCommandBuffer behind) {
 }
 
 void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
-                                 const probe::QueryBatch& header, VkDeviceAddress spans) const {
-  copy_inputs();
+                                 const probe::QueryBatch& header, VkDeviceAddress spans) {
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
           kAnyAccess);
   copy_times();
