@@ -1,4 +1,6 @@
 // Occlusion queries: the samples that pass.
+#include <bit>
+
 #include "discard.frag.h"
 #include "early_discard.frag.h"
 #include "full_screen.vert.h"
@@ -142,6 +144,27 @@ TEST_P(SamplesDropped, by_the_pipelines_mask_do_not_count) {
   info.sample_mask = 0x7;
   EXPECT_EQ(samples(plain_frag, info), 3 * kPixels);
   EXPECT_EQ(samples(masked_frag, info), kPixels * (2 + 2) / 2);
+}
+
+TEST_P(SamplesDropped, by_a_dynamic_mask_do_not_count) {
+  VkPhysicalDeviceExtendedDynamicState3FeaturesEXT dynamic{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTENDED_DYNAMIC_STATE_3_FEATURES_EXT};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &dynamic};
+  vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
+  if (!dynamic.extendedDynamicState3SampleMask) GTEST_SKIP() << "the driver has none";
+  dynamic = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTENDED_DYNAMIC_STATE_3_FEATURES_EXT};
+  dynamic.extendedDynamicState3SampleMask = VK_TRUE;
+  start_source({.device_extensions = {VK_EXT_EXTENDED_DYNAMIC_STATE_3_EXTENSION_NAME},
+                .device_next = &dynamic});
+  const auto set_mask = context().function<PFN_vkCmdSetSampleMaskEXT>("vkCmdSetSampleMaskEXT");
+  GraphicsPipelineInfo info;
+  info.dynamic = {VK_DYNAMIC_STATE_SAMPLE_MASK_EXT};
+  for (const VkSampleMask mask : {0x0u, 0x8u, 0x7u, 0xfu}) {
+    const auto prepare = [&](VkCommandBuffer commands) {
+      set_mask(commands, VK_SAMPLE_COUNT_4_BIT, &mask);
+    };
+    EXPECT_EQ(samples(plain_frag, info, prepare), std::popcount(mask) * kPixels) << mask;
+  }
 }
 
 TALLY_EVERY_SOURCE(SamplesDropped);
