@@ -175,6 +175,21 @@ TEST_P(OwnQueries, leave_to_the_primarys_query_what_it_counts) {
 
 TALLY_EVERY_SOURCE(OwnQueries);
 
+class InheritedQueries : public QueryTypes {};
+
+// An occlusion query of the driver's cannot be inherited where the driver cannot, whatever else the
+// layer emulates.
+TEST_F(InheritedQueries, are_offered_where_every_query_that_may_be_inherited_can) {
+  start(false);
+  const VkBool32 drivers = context().features().inheritedQueries;
+  start(true, {}, {{"emulate_queries", ""}});
+  EXPECT_EQ(context().features().inheritedQueries, drivers);
+  start(true, {}, {{"emulate_queries", "statistics"}});
+  EXPECT_EQ(context().features().inheritedQueries, drivers);
+  start(true);
+  EXPECT_TRUE(context().features().inheritedQueries);
+}
+
 // The driver's own queries where the layer is loaded, all of its features are enabled and none is
 // used. Where the driver cannot go on with a query in secondary command buffers, one that says that
 // it can stands for it.
