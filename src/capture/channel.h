@@ -63,6 +63,7 @@ struct Module : Definable {
 struct ApplicationInfo {
   std::string application;
   std::string engine;
+  uint32_t api_version = 0;  // as it asked for
 };
 
 class Channel {

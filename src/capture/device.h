@@ -63,6 +63,7 @@ class Device {
   VkDevice handle() const { return handle_; }
   const DeviceTable& table() const { return table_; }
   PFN_vkGetDeviceProcAddr next_get_device_proc_addr() const { return next_.get_device_proc_addr; }
+  uint32_t application_version() const { return instance_->application_version(); }
   Channel& channel() { return *channel_; }
   ShaderRegistry& shaders() { return shaders_; }
   PassRegistry& passes() { return passes_; }

@@ -12,6 +12,7 @@
 #include "store/clock.h"
 #include "store/stream_codec.h"
 #include "vk/boundary.h"
+#include "vk/core_versions.h"
 
 namespace tally::capture {
 namespace {
@@ -21,6 +22,7 @@ constexpr auto kExitPatience = std::chrono::seconds(1);
 // A device that is not captured: what is needed to stay out of its way.
 struct BystanderDevice {
   PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
+  uint32_t application_version = 0;
 };
 
 vk::HandleMap<void*, BystanderDevice>& bystanders() {
@@ -70,7 +72,8 @@ VkResult create_bystander(const Creation& creation) {
                                           creation.allocator, creation.device);
   if (result != VK_SUCCESS) return result;
   bystanders().insert(vk::dispatch_key(*creation.device),
-                      BystanderDevice{creation.next.get_device_proc_addr});
+                      BystanderDevice{creation.next.get_device_proc_addr,
+                                      creation.instance->application_version()});
   add_debug_utils(creation.instance->handle(), *creation.device, creation.next);
   return result;
 }
@@ -160,9 +163,12 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
   if (wanted == "vkDestroyDevice") return reinterpret_cast<PFN_vkVoidFunction>(DestroyDevice);
   const std::shared_ptr<Device> device = Device::find(handle);
   if (!device) {
-    const auto get = bystanders().find(vk::dispatch_key(handle)).get_device_proc_addr;
-    return get ? get(handle, name) : nullptr;
+    const BystanderDevice known = bystanders().find(vk::dispatch_key(handle));
+    const bool hidden = vk::is_newer_than(wanted, known.application_version);
+    return known.get_device_proc_addr && !hidden ? known.get_device_proc_addr(handle, name)
+                                                 : nullptr;
   }
+  if (vk::is_newer_than(wanted, device->application_version())) return nullptr;
   if (const PFN_vkVoidFunction hook = find_debug_utils_hook(wanted)) return hook;
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
   const DeviceHook* hook = next ? find_device_hook(wanted) : nullptr;

@@ -1,4 +1,5 @@
 // Instances.
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -11,14 +12,15 @@
 namespace tally::capture {
 namespace {
 
-// The application's create info and what the layer would rather have: Vulkan 1.1, in whose terms
-// the extension is written, and debug utils, through which the layers below say why they do not
+// The application's create info and what the layer would rather have: Vulkan 1.2, for buffer
+// addresses (the application gets no functions that it did not ask for: vk/core_versions.h), and
+// debug utils, through which the layers below say why they do not
 // instrument.
 class InstanceRequest {
  public:
   explicit InstanceRequest(const VkInstanceCreateInfo& info) : info_(info) {
     if (info.pApplicationInfo) application_ = *info.pApplicationInfo;
-    if (application_.apiVersion < VK_API_VERSION_1_1) application_.apiVersion = VK_API_VERSION_1_1;
+    application_.apiVersion = std::max(application_.apiVersion, VK_API_VERSION_1_2);
     info_.pApplicationInfo = &application_;
     extensions_.assign(info.ppEnabledExtensionNames,
                        info.ppEnabledExtensionNames + info.enabledExtensionCount);
@@ -66,6 +68,7 @@ ApplicationInfo application_info(const VkInstanceCreateInfo& info) {
   if (const VkApplicationInfo* given = info.pApplicationInfo) {
     if (given->pApplicationName) result.application = given->pApplicationName;
     if (given->pEngineName) result.engine = given->pEngineName;
+    result.api_version = given->apiVersion;
   }
   return result;
 }

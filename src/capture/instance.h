@@ -23,6 +23,7 @@ class Instance {
   const vk::NextInstance& next() const { return next_; }
   const InstanceTable& table() const { return table_; }
   const CaptureSettings& settings() const { return settings_; }
+  uint32_t application_version() const { return info_.api_version; }
   // The connection, made when the first device asks for it; null when nobody listens.
   std::shared_ptr<Channel> channel();
 

@@ -52,10 +52,12 @@ struct QueryTarget {
 inline constexpr uint32_t kQueryTargets = 10;
 
 // The counters of one stage in one record. They are set to 0 when they have been read; or, where
-// others read them too, `previous` holds what was read before, one number a counter.
+// others read them too, `previous` holds what was read before, one number a counter. What was read
+// is added to the numbers at `kept` as well, for queries of a primary command buffer.
 struct QueryRecord {
   uint64_t counters = 0;  // device address of counter 0 of shard 0
   uint64_t previous = 0;  // or 0
+  uint64_t kept = 0;      // or 0
   uint32_t counter_count = 0;
   uint32_t stride = 0;  // of shards, in counters
   uint32_t shards_log2 = 0;
@@ -146,7 +148,7 @@ struct QueryFeedbackHeader {
 static_assert(sizeof(QueryFeedback) == 136 && sizeof(QueryFeedbackHeader) == 8);
 
 static_assert(sizeof(QueryBatch) == 16 && sizeof(QueryTarget) == 32);
-static_assert(sizeof(QueryRecord) == 352 && sizeof(QueryFinish) == 48);
+static_assert(sizeof(QueryRecord) == 360 && sizeof(QueryFinish) == 48);
 static_assert(sizeof(QueryIndirect) == 392);
 
 // A timestamp that a shader writes.

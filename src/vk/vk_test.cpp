@@ -11,6 +11,7 @@
 
 #include "vk/boundary.h"
 #include "vk/chain.h"
+#include "vk/core_versions.h"
 #include "vk/dispatch.h"
 #include "vk/handle_map.h"
 #include "vk/hooks.h"
@@ -155,6 +156,19 @@ TEST(Boundary, exceptions_become_results) {
   VkResult noted = VK_SUCCESS;
   guarded_void([] { throw std::bad_alloc(); }, [&](VkResult result) { noted = result; });
   EXPECT_EQ(noted, VK_ERROR_OUT_OF_HOST_MEMORY);
+}
+
+TEST(CoreVersions, functions_are_newer_than_the_versions_before_they_were_part_of_the_core) {
+  for (const uint32_t version : {0u, VK_API_VERSION_1_0}) {
+    EXPECT_TRUE(is_newer_than("vkTrimCommandPool", version));
+    EXPECT_TRUE(is_newer_than("vkResetQueryPool", version));
+    EXPECT_FALSE(is_newer_than("vkCmdDraw", version));
+  }
+  EXPECT_FALSE(is_newer_than("vkTrimCommandPool", VK_API_VERSION_1_1));
+  EXPECT_TRUE(is_newer_than("vkResetQueryPool", VK_API_VERSION_1_1));
+  EXPECT_FALSE(is_newer_than("vkResetQueryPool", VK_API_VERSION_1_2));
+  EXPECT_FALSE(is_newer_than("vkResetQueryPoolEXT", VK_API_VERSION_1_0)) << "of an extension";
+  EXPECT_FALSE(is_newer_than("vkCmdSetCullMode", VK_API_VERSION_1_0)) << "the driver decides";
 }
 
 }  // namespace

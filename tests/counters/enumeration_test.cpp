@@ -224,6 +224,33 @@ TEST_F(Enumeration, an_application_of_vulkan_1_0_gets_the_extension) {
   EXPECT_THAT(invocations(instrumentation), ElementsAre(std::pair(0u, uint64_t{32})));
 }
 
+// The layer raises the version of the instance, for its own functions.
+TEST_F(Enumeration, functions_of_a_newer_core_version_than_the_applications_are_not_handed_out) {
+  struct Function {
+    const char* name;
+    uint32_t version;
+  };
+  constexpr Function kFunctions[] = {
+      {"vkCmdDispatchBase", VK_API_VERSION_1_1},        {"vkTrimCommandPool", VK_API_VERSION_1_1},
+      {"vkCmdDrawIndirectCount", VK_API_VERSION_1_2},   {"vkCreateRenderPass2", VK_API_VERSION_1_2},
+      {"vkGetBufferDeviceAddress", VK_API_VERSION_1_2}, {"vkResetQueryPool", VK_API_VERSION_1_2}};
+  for (const uint32_t version : {VK_API_VERSION_1_0, VK_API_VERSION_1_1, VK_API_VERSION_1_2}) {
+    ContextOptions options{.api_version = version, .core_features = false};
+    const bool draws_by_count = context().has_extension(VK_KHR_DRAW_INDIRECT_COUNT_EXTENSION_NAME);
+    if (draws_by_count)
+      options.device_extensions.push_back(VK_KHR_DRAW_INDIRECT_COUNT_EXTENSION_NAME);
+    start({}, options);
+    const auto find = [&](const char* name) {
+      return vkGetDeviceProcAddr(context().device(), name);
+    };
+    for (const Function& function : kFunctions) {
+      EXPECT_EQ(find(function.name) != nullptr, function.version <= version) << function.name;
+    }
+    EXPECT_EQ(find("vkCmdDrawIndirectCountKHR") != nullptr, draws_by_count) << "of an extension";
+    EXPECT_NE(find("vkCmdDraw"), nullptr);
+  }
+}
+
 TEST_F(Enumeration, the_feature_works_without_any_other_feature_of_the_application) {
   start({}, {.core_features = false});
   Instrumentation instrumentation(context());

@@ -33,6 +33,7 @@ struct FixedState {
     multisample.rasterizationSamples = info.samples;
     multisample.sampleShadingEnable = info.min_sample_shading > 0;
     multisample.minSampleShading = info.min_sample_shading;
+    multisample.pSampleMask = &info.sample_mask;
     depth.depthTestEnable = info.depth_test;
     depth.depthWriteEnable = info.depth_write;
     depth.depthCompareOp = info.depth_compare;

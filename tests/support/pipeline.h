@@ -68,6 +68,7 @@ struct GraphicsPipelineInfo {
   bool depth_test = false;
   bool depth_write = false;
   VkCompareOp depth_compare = VK_COMPARE_OP_LESS;
+  VkSampleMask sample_mask = ~0u;
   bool additive_blend = false;
   VkColorComponentFlags color_write = 0xf;
   bool rasterizer_discard = false;

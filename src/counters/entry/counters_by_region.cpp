@@ -298,7 +298,7 @@ VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
   VkCommandBufferBeginInfo changed = info;
   VkCommandBufferInheritanceInfo inherited = *info.pInheritanceInfo;
   if (const QueryState* queries = state.device().queries()) {
-    if (queries->emulated.statistics) inherited.pipelineStatistics = 0;
+    inherited.pipelineStatistics &= ~queries->emulated.statistics_of(inherited.pipelineStatistics);
     if (queries->emulated.occlusion) {
       inherited.occlusionQueryEnable = VK_FALSE;
       inherited.queryFlags = 0;

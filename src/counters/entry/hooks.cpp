@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "counters/entry/entry_points.h"
+#include "vk/core_versions.h"
 
 namespace tally::counters {
 
@@ -72,7 +73,7 @@ bool applies(const Device& device, uint32_t condition) {
 
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char* name) {
   const Device* device = find_device(handle);
-  if (!device) return nullptr;
+  if (!device || vk::is_newer_than(name, device->instance().application_version())) return nullptr;
   const vk::Hook* hook = vk::find_hook(device_hooks(), name);
   if (hook && applies(*device, hook->condition) && available(*device, *hook, name))
     return hook->function;

@@ -23,7 +23,7 @@ bool is_ours(const char* layer_name) {
 }
 
 // Instrumentation needs buffer addresses, which some devices only have as a part of 1.2; an
-// application that asks for less does not notice that it gets more.
+// application that asks for less does not notice that it gets more (vk/core_versions.h).
 VkApplicationInfo raise_version(const VkApplicationInfo* original) {
   VkApplicationInfo info{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
   if (original) info = *original;
@@ -48,7 +48,10 @@ VkResult create_instance(const VkInstanceCreateInfo& original,
   info.pApplicationInfo = &application;
   const VkResult result = create(&info, allocator, handle);
   if (result != VK_SUCCESS) return result;
-  add_instance(std::make_unique<Instance>(*handle, next, application.apiVersion, options));
+  const Instance::Versions versions{
+      original.pApplicationInfo ? original.pApplicationInfo->apiVersion : 0,
+      application.apiVersion};
+  add_instance(std::make_unique<Instance>(*handle, next, versions, options));
   return VK_SUCCESS;
 }
 

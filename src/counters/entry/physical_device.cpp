@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "counters/entry/entry_points.h"
+#include "counters/state/offered_features.h"
 #include "vk/boundary.h"
 #include "vk/layer.h"
 
@@ -67,6 +68,15 @@ struct OurStruct {
     if (data) unlinked.emplace(head, std::initializer_list<VkStructureType>{type});
   }
 
+  // Of features.
+  void fill(const PhysicalDevice& gpu) const {
+    if (!data) return;
+    Struct offered = features_of<Struct>(gpu);
+    offered.sType = data->sType;
+    offered.pNext = data->pNext;
+    *data = offered;
+  }
+
   Struct* data = nullptr;
   std::optional<vk::UnlinkedStructs> unlinked;
 };
@@ -115,24 +125,10 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
       gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceFeatures2(handle, features);
   add_query_features(instance, gpu, *features);
-  if (primitives.data) {
-    const VkBool32 offered = gpu.offers_primitives_generated() ? VK_TRUE : VK_FALSE;
-    primitives.data->primitivesGeneratedQuery = offered;
-    primitives.data->primitivesGeneratedQueryWithRasterizerDiscard = offered;
-    primitives.data->primitivesGeneratedQueryWithNonZeroStreams =
-        gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME) ? offered : VK_FALSE;
-  }
-  if (performance.data) {
-    const VkBool32 offered = gpu.offers_performance_queries() ? VK_TRUE : VK_FALSE;
-    performance.data->performanceCounterQueryPools = offered;
-    performance.data->performanceCounterMultipleQueryPools = offered;
-  }
-  if (instrumentation.data) {
-    instrumentation.data->shaderInstrumentation = gpu.offers_emulation() ? VK_TRUE : VK_FALSE;
-  }
-  if (regions.data) {
-    regions.data->performanceCountersByRegion = gpu.offers_regions() ? VK_TRUE : VK_FALSE;
-  }
+  primitives.fill(gpu);
+  performance.fill(gpu);
+  instrumentation.fill(gpu);
+  regions.fill(gpu);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_get_features(VkPhysicalDevice gpu,

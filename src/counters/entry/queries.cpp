@@ -57,6 +57,14 @@ VkResult add_driver_pool(const Device& device, QueryPool& pool, CounterSplit spl
   return result;
 }
 
+void note_drivers_pool(QueryState& queries, VkQueryPool handle, const VkQueryPoolCreateInfo& info,
+                       bool performance) {
+  const bool statistics = info.queryType == VK_QUERY_TYPE_PIPELINE_STATISTICS &&
+                          counts_dispatches(info.pipelineStatistics);
+  if (performance) queries.driver_pools.insert(handle, true);
+  if (statistics) queries.driver_statistics.insert(handle, true);
+}
+
 VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
                      const VkAllocationCallbacks* allocator, VkQueryPool* handle) {
   const DeviceTable& next = device.next();
@@ -69,9 +77,7 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   const bool drivers_alone = split && split->ours.empty() && !split->drivers.empty();
   if (!queries || !queries->emulated.emulates(info) || drivers_alone) {
     const VkResult result = next.CreateQueryPool(device.handle(), &info, allocator, handle);
-    if (drivers_alone && queries && result == VK_SUCCESS) {
-      queries->driver_pools.insert(*handle, true);
-    }
+    if (queries && result == VK_SUCCESS) note_drivers_pool(*queries, *handle, info, drivers_alone);
     return result;
   }
   if (info.queryType == VK_QUERY_TYPE_TIMESTAMP && !queries->clock) {
@@ -106,6 +112,7 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_pool(VkDevice device, VkQueryPool pool,
   if (QueryState* queries = find_device(device)->queries()) {
     queries->pools.take(pool);
     queries->driver_pools.take(pool);
+    queries->driver_statistics.take(pool);
   }
   next_of(device).DestroyQueryPool(device, pool, allocator);
 }
@@ -157,18 +164,29 @@ VKAPI_ATTR void VKAPI_CALL hook_cmd_reset(VkCommandBuffer commands, VkQueryPool 
   }
 }
 
-void note_drivers_own(CommandBuffer* state, VkQueryPool pool) {
-  if (!state || !state->driver_queries()) return;
-  if (state->device().queries()->driver_pools.find(pool)) {
+// Before a query of the driver's alone begins.
+void begin_drivers_own(CommandBuffer* state, VkQueryPool pool) {
+  if (!state || !state->queries()) return;
+  const QueryState& queries = *state->device().queries();
+  if (queries.driver_statistics.find(pool)) state->queries()->begin_drivers_statistics();
+  if (state->driver_queries() && queries.driver_pools.find(pool)) {
     state->driver_queries()->note_drivers_own();
   }
+}
+
+// Behind its end.
+void end_drivers_own(CommandBuffer* state, VkQueryPool pool) {
+  if (!state || !state->queries()) return;
+  if (!state->device().queries()->driver_statistics.find(pool)) return;
+  vk::guarded_void([&] { state->end_drivers_statistics(); },
+                   [&](VkResult error) { state->fail(error); });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin(VkCommandBuffer commands, VkQueryPool handle, uint32_t query,
                                       VkQueryControlFlags flags) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
-    note_drivers_own(recording.state, handle);
+    begin_drivers_own(recording.state, handle);
     next_of(commands).CmdBeginQuery(commands, handle, query, flags);
   } else if (recording.pool->contains(query, 1)) {
     record(recording, [&] { recording.state->begin_query(recording.pool, query, 0); });
@@ -179,6 +197,7 @@ VKAPI_ATTR void VKAPI_CALL hook_end(VkCommandBuffer commands, VkQueryPool handle
   const Recording recording(commands, handle);
   if (!recording.pool) {
     next_of(commands).CmdEndQuery(commands, handle, query);
+    end_drivers_own(recording.state, handle);
   } else {
     record(recording, [&] { recording.state->end_query(recording.pool, query, 0); });
   }
@@ -189,6 +208,7 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_indexed(VkCommandBuffer commands, VkQueryP
                                               uint32_t index) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
+    begin_drivers_own(recording.state, handle);
     next_of(commands).CmdBeginQueryIndexedEXT(commands, handle, query, flags, index);
   } else if (recording.pool->contains(query, 1)) {
     record(recording, [&] { recording.state->begin_query(recording.pool, query, index); });
@@ -200,6 +220,7 @@ VKAPI_ATTR void VKAPI_CALL hook_end_indexed(VkCommandBuffer commands, VkQueryPoo
   const Recording recording(commands, handle);
   if (!recording.pool) {
     next_of(commands).CmdEndQueryIndexedEXT(commands, handle, query, index);
+    end_drivers_own(recording.state, handle);
   } else {
     record(recording, [&] { recording.state->end_query(recording.pool, query, index); });
   }

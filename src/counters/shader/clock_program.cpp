@@ -6,10 +6,15 @@
 
 namespace tally::counters {
 
-VkResult ClockProgram::make(ClockScale scale) {
+VkResult ClockProgram::make(const ClockReading& reading) {
   programs_.destroy(pipeline_);
   pipeline_ = VK_NULL_HANDLE;
-  return programs_.make(query_timestamp_comp, std::array{scale.whole, scale.fraction}, pipeline_);
+  const auto low = [](uint64_t number) { return static_cast<uint32_t>(number); };
+  const auto high = [](uint64_t number) { return static_cast<uint32_t>(number >> 32); };
+  return programs_.make(query_timestamp_comp,
+                        std::array{reading.scale.whole, reading.scale.fraction, low(reading.start),
+                                   high(reading.start), low(reading.lately), high(reading.lately)},
+                        pipeline_);
 }
 
 void ClockProgram::write(VkCommandBuffer commands, VkDeviceAddress parameters) const {

@@ -13,6 +13,13 @@ struct ClockScale {
   uint32_t fraction = 0;  // of 2^32
 };
 
+// How a timestamp is made of the clock.
+struct ClockReading {
+  ClockScale scale;
+  uint64_t start = 0;          // the timestamp at which the clock is 0
+  VkDeviceAddress lately = 0;  // of a clock of 32 bits: see CoarseTime
+};
+
 class ClockProgram {
  public:
   ClockProgram(VkDevice device, const DeviceTable& next, uint32_t push_offset)
@@ -21,8 +28,8 @@ class ClockProgram {
   ClockProgram(const ClockProgram&) = delete;
   ClockProgram& operator=(const ClockProgram&) = delete;
 
-  // Anew, where it was made with another scale.
-  VkResult make(ClockScale scale);
+  // Anew, where it was made for another reading.
+  VkResult make(const ClockReading& reading);
   // What a probe::QueryTimestamp at the address says.
   void write(VkCommandBuffer commands, VkDeviceAddress parameters) const;
 

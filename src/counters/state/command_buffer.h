@@ -73,6 +73,8 @@ class CommandBuffer {
                           VkDeviceSize offset);
   // What has ended is worked out, where commands for it are allowed.
   void flush_queries();
+  // A query of the driver's that counts compute invocations has ended.
+  void end_drivers_statistics();
   // VK_INTEL_performance_query's overrides: whether draws, dispatches and traces are left out from
   // here on; and a stop until all has completed and all caches are flushed.
   void drop_actions(bool drop);
@@ -206,6 +208,8 @@ class CommandBuffer {
   bool find_number(uint64_t word, DrawInstances& draw) const;
   void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
   void update_query_attention();
+  void settle_queries(const QueryPool& pool);
+  void work_out_queries();
   DrawFacts graphics_facts();
   IndexRange bound_indices() const;
   void count_on_gpu(const DrawFacts& facts, IndirectCommand command);

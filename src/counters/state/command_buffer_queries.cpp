@@ -14,6 +14,7 @@ void CommandBuffer::update_query_attention() {
 
 void CommandBuffer::reset_queries(const std::shared_ptr<QueryPool>& pool, uint32_t first,
                                   uint32_t count) {
+  settle_queries(*pool);
   pool->record_reset(handle_, first, count);
   if (pool->driver()) driver_queries_->note_reset(pool, first, count);
 }
@@ -81,8 +82,22 @@ void CommandBuffer::inherit_queries(const VkCommandBufferInheritanceInfo& info) 
   update_query_attention();
 }
 
+void CommandBuffer::end_drivers_statistics() {
+  queries_->end_drivers_statistics();
+  flush_queries();
+}
+
 void CommandBuffer::flush_queries() {
-  if (!queries_ || !queries_->ready()) return;
+  if (!queries_) return;
+  queries_->ready() ? work_out_queries() : queries_->copy_inputs();
+}
+
+// Before results are copied or reset: what could wait cannot any longer.
+void CommandBuffer::settle_queries(const QueryPool& pool) {
+  if (queries_->needs_results(pool)) work_out_queries();
+}
+
+void CommandBuffer::work_out_queries() {
   if (driver_queries_ && driver_queries_->sealed()) return;  // behind
   const VkResult result = queries_->flush();
   if (result != VK_SUCCESS) fail(result);
@@ -92,6 +107,7 @@ void CommandBuffer::flush_queries() {
 
 void CommandBuffer::copy_query_results(const QueryPool& pool, const QueryPool::Request& request,
                                        VkBuffer target, VkDeviceSize offset) {
+  settle_queries(pool);
   const VkResult result = queries_->copy_results(pool, request, target, offset);
   if (result != VK_SUCCESS) fail(result);
   dispatched_ours();

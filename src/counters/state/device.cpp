@@ -186,13 +186,25 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
   return state;
 }
 
+// Null where the application did not enable it, under either name.
+PFN_vkGetCalibratedTimestampsEXT Device::calibration(const DeviceCreation& creation) const {
+  const auto find = [&](const char* extension, const char* name) {
+    const bool enabled = creation.has_extension(extension);
+    return enabled ? next_device_.get_device_proc_addr(handle_, name) : nullptr;
+  };
+  PFN_vkVoidFunction found =
+      find(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME, "vkGetCalibratedTimestampsEXT");
+  if (!found) found = find("VK_KHR_calibrated_timestamps", "vkGetCalibratedTimestampsKHR");
+  return reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(found);
+}
+
 // Null where no queue computes, or it fails: then there are no pools of timestamps.
 std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
                                                 const DeviceCreation& creation) const {
   const std::optional<uint32_t> family = creation.compute_family();
   if (!family) return nullptr;
   auto clock = std::make_unique<DeviceClock>(memory, make_layout_rules(creation).slot_offset());
-  if (clock->prepare(gpu_, *family) == VK_SUCCESS) return clock;
+  if (clock->prepare(gpu_, *family, calibration(creation)) == VK_SUCCESS) return clock;
   messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
                     "vkCreateDevice(): the device's clock could not be read, there are no "
                     "timestamps");

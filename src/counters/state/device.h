@@ -117,6 +117,7 @@ class Device {
  private:
   DriverLock driver_lock() const;
   std::unique_ptr<InstrumentationState> make_instrumentation_state(const DeviceCreation& creation);
+  PFN_vkGetCalibratedTimestampsEXT calibration(const DeviceCreation& creation) const;
   std::unique_ptr<DeviceClock> make_clock(const MemoryContext& memory,
                                           const DeviceCreation& creation) const;
 

@@ -1,16 +1,16 @@
 #include "counters/state/device_clock.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
-#include <mutex>
-#include <thread>
 #include <tuple>
-
-#include "counters/memory/chunk.h"
 
 namespace tally::counters {
 namespace {
@@ -19,6 +19,15 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kInterval{50};
 constexpr int kReadings = 16;  // of which the best one counts
 constexpr double kLeastDoubt = 0.005;
+
+constexpr std::chrono::milliseconds kCoarsePeriod{500};
+constexpr int kCoarseShift = 28;  // glsl/query_timestamp.comp has it too
+constexpr uint32_t kCoarseBits = kCoarseShift + 32;
+
+// Mesa shifts the upper half of its clock away.
+bool lacks_upper_half(const PhysicalDevice& gpu) {
+  return gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+}
 
 uint64_t timestamp_mask(const PhysicalDevice& gpu) {
   return ~uint64_t{0} >> (64 - timestamp_bits(gpu));
@@ -45,10 +54,10 @@ class ClockReader {
   };
   // The most certain of several.
   VkResult read(Reading& best);
+  VkResult read_once(Reading& reading);
 
  private:
   VkResult record();
-  VkResult read_once(Reading& reading);
 
   const MemoryContext& context_;
   const ClockProgram& program_;
@@ -147,7 +156,7 @@ std::map<GpuKey, ClockScale>& measured() {
 }  // namespace
 
 uint32_t timestamp_bits(const PhysicalDevice& gpu) {
-  return gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE ? 32 : 64;
+  return lacks_upper_half(gpu) ? kCoarseBits : 64;
 }
 
 float timestamp_period(const PhysicalDevice& gpu) {
@@ -164,7 +173,46 @@ ClockScale clock_scale(uint64_t ticks, double units, double doubt) {
   return {static_cast<uint32_t>(whole), static_cast<uint32_t>((scale - whole) * 4294967296.0)};
 }
 
-VkResult DeviceClock::measure(const PhysicalDevice& gpu, uint32_t family, ClockScale& scale) {
+CoarseTime::~CoarseTime() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  stop_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+VkResult CoarseTime::start(const MemoryContext& context) {
+  VkResult result = VK_SUCCESS;
+  memory_ = Chunk::create(context, Chunk::Use::HostResults, sizeof(uint32_t), result);
+  if (!memory_) return result;
+  tell();
+  // The application's handlers run on threads of its own; those of faults stay.
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return VK_SUCCESS;
+}
+
+void CoarseTime::tell() const {
+  const auto now = Clock::now().time_since_epoch();
+  const auto ticks = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+  auto* word = reinterpret_cast<uint32_t*>(memory_->host());
+  std::atomic_ref(*word).store(static_cast<uint32_t>(ticks >> kCoarseShift),
+                               std::memory_order_relaxed);
+  memory_->flush(0, sizeof *word);
+}
+
+void CoarseTime::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_.wait_for(lock, kCoarsePeriod, [this] { return stopped_; })) tell();
+}
+
+VkResult DeviceClock::find_scale(const PhysicalDevice& gpu, uint32_t family,
+                                 ClockReading& reading) {
   ClockReader reader(context_, program_);
   ClockReader::Reading first, second;
   VkResult result = reader.initialize(family);
@@ -176,24 +224,59 @@ VkResult DeviceClock::measure(const PhysicalDevice& gpu, uint32_t family, ClockS
   using Nanoseconds = std::chrono::duration<double, std::nano>;
   const double period = timestamp_period(gpu);
   const uint64_t ticks = (second.ticks - first.ticks) & timestamp_mask(gpu);
-  scale = clock_scale(ticks, Nanoseconds(second.middle - first.middle).count() / period,
-                      Nanoseconds(first.doubt + second.doubt).count() / 2 / period);
+  reading.scale = clock_scale(ticks, Nanoseconds(second.middle - first.middle).count() / period,
+                              Nanoseconds(first.doubt + second.doubt).count() / 2 / period);
   return VK_SUCCESS;
 }
 
-VkResult DeviceClock::prepare(const PhysicalDevice& gpu, uint32_t family) {
+// The driver's clock is read around the shader's: where that lies between, both are one.
+VkResult DeviceClock::find_start(uint32_t family, PFN_vkGetCalibratedTimestampsEXT calibrate,
+                                 ClockReading& reading) {
+  const VkCalibratedTimestampInfoEXT domain{
+      .sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
+      .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT};
+  ClockReader reader(context_, program_);
+  VkResult result = reader.initialize(family);
+  uint64_t shortest = UINT64_MAX;
+  for (int i = 0; i < kReadings && result == VK_SUCCESS; ++i) {
+    uint64_t before = 0, after = 0, deviation = 0;
+    ClockReader::Reading between;
+    result = calibrate(context_.device, 1, &domain, &before, &deviation);
+    if (result == VK_SUCCESS) result = reader.read_once(between);
+    if (result == VK_SUCCESS) result = calibrate(context_.device, 1, &domain, &after, &deviation);
+    if (result != VK_SUCCESS || after - before >= shortest) continue;
+    shortest = after - before;
+    const bool same = between.ticks - before <= shortest;
+    reading.start = same ? 0 : before + shortest / 2 - between.ticks;
+  }
+  return result;
+}
+
+VkResult DeviceClock::prepare(const PhysicalDevice& gpu, uint32_t family,
+                              PFN_vkGetCalibratedTimestampsEXT calibrate) {
+  ClockReading reading;
+  if (lacks_upper_half(gpu)) {
+    const VkResult result = coarse_time_.start(context_);
+    if (result != VK_SUCCESS) return result;
+    reading.lately = coarse_time_.address();
+  }
   const VkPhysicalDeviceProperties& properties = gpu.properties;
   const GpuKey key{properties.vendorID, properties.deviceID, properties.driverVersion};
-  const std::lock_guard lock(measured_mutex());
-  auto known = measured().find(key);
-  if (known == measured().end()) {
-    ClockScale scale;
-    VkResult result = program_.make(scale);
-    if (result == VK_SUCCESS) result = measure(gpu, family, scale);
-    if (result != VK_SUCCESS) return result;
-    known = measured().emplace(key, scale).first;
+  {
+    const std::lock_guard lock(measured_mutex());
+    auto known = measured().find(key);
+    if (known == measured().end()) {
+      VkResult result = program_.make(reading);
+      if (result == VK_SUCCESS) result = find_scale(gpu, family, reading);
+      if (result != VK_SUCCESS) return result;
+      known = measured().emplace(key, reading.scale).first;
+    }
+    reading.scale = known->second;
   }
-  return program_.make(known->second);
+  VkResult result = program_.make(reading);
+  if (result != VK_SUCCESS || !calibrate) return result;
+  result = find_start(family, calibrate, reading);
+  return result == VK_SUCCESS && reading.start != 0 ? program_.make(reading) : result;
 }
 
 }  // namespace tally::counters

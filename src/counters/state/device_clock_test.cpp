@@ -38,9 +38,22 @@ TEST(DeviceClock, is_used_where_no_family_has_timestamps) {
   EXPECT_TRUE(gpu.emulates_timestamps({}));
   gpu.queue_families[1].timestampValidBits = 36;
   EXPECT_FALSE(gpu.emulates_timestamps({})) << "the driver's are left alone";
+  EXPECT_FALSE(gpu.emulates_timestamps({.timestamps = true})) << "of a family that only copies";
+  gpu.queue_families[1].queueFlags = VK_QUEUE_COMPUTE_BIT;
+  EXPECT_FALSE(gpu.emulates_timestamps({}));
   EXPECT_TRUE(gpu.emulates_timestamps({.timestamps = true}));
   gpu.missing.push_back("bufferDeviceAddress");
   EXPECT_FALSE(gpu.emulates_timestamps({.timestamps = true}));
+}
+
+TEST(DeviceClock, has_bits_that_the_specification_allows) {
+  for (const VkDriverId driver :
+       {VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VkDriverId{}}) {
+    PhysicalDevice gpu;
+    gpu.driver_id = driver;
+    EXPECT_GE(timestamp_bits(gpu), 36u);
+    EXPECT_LE(timestamp_bits(gpu), 64u);
+  }
 }
 
 TEST(DeviceClock, has_the_drivers_unit_or_nanoseconds) {

@@ -6,6 +6,7 @@
 #include <tally/vulkan_arm.h>
 
 #include "counters/memory/memory_type.h"
+#include "counters/state/offered_features.h"
 
 namespace tally::counters {
 
@@ -31,11 +32,21 @@ bool DeviceCreation::take_extension(const char* name) {
                        [&](const char* enabled) { return std::strcmp(enabled, name) == 0; }) != 0;
 }
 
+// Of a struct that the driver does not see.
+template <typename Features, typename... Members>
+void DeviceCreation::refuse_unsupported(const Features* wanted, const Features& offered,
+                                        Members... members) {
+  if (!wanted) return;
+  unsupported_ |= ((wanted->*members == VK_TRUE && offered.*members != VK_TRUE) || ...);
+}
+
 void DeviceCreation::take_ours() {
   extension_enabled_ = take_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
   const auto* features = chain_.find<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
   feature_enabled_ = extension_enabled_ && features && features->shaderInstrumentation == VK_TRUE;
+  using Features = VkPhysicalDeviceShaderInstrumentationFeaturesARM;
+  refuse_unsupported(features, features_of<Features>(gpu_), &Features::shaderInstrumentation);
   chain_.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM);
 }
 
@@ -46,6 +57,8 @@ void DeviceCreation::take_regions() {
   const auto* features = chain_.find<VkPhysicalDevicePerformanceCountersByRegionFeaturesARM>(kType);
   regions_feature_enabled_ =
       regions_extension_enabled_ && features && features->performanceCountersByRegion == VK_TRUE;
+  using Features = VkPhysicalDevicePerformanceCountersByRegionFeaturesARM;
+  refuse_unsupported(features, features_of<Features>(gpu_), &Features::performanceCountersByRegion);
   chain_.remove(kType);
 }
 
@@ -69,6 +82,10 @@ void DeviceCreation::take_queries() {
       (gpu_.offers_primitives_generated() || forced.primitives_generated) && primitives &&
       primitives->primitivesGeneratedQuery == VK_TRUE;
   if (gpu_.offers_primitives_generated()) {
+    using Features = VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT;
+    refuse_unsupported(primitives, features_of<Features>(gpu_), &Features::primitivesGeneratedQuery,
+                       &Features::primitivesGeneratedQueryWithRasterizerDiscard,
+                       &Features::primitivesGeneratedQueryWithNonZeroStreams);
     chain_.remove(kPrimitives);
     take_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME);
   }
@@ -120,8 +137,8 @@ void DeviceCreation::take_core_queries(VkPhysicalDeviceFeatures& features) {
 }
 
 VkResult DeviceCreation::refusal() const {
+  if (unsupported_) return VK_ERROR_FEATURE_NOT_PRESENT;
   if (gpu_.missing.empty()) return VK_SUCCESS;
-  if (anything_enabled()) return VK_ERROR_FEATURE_NOT_PRESENT;
   return extension_enabled_ || regions_extension_enabled_ ? VK_ERROR_EXTENSION_NOT_PRESENT
                                                           : VK_SUCCESS;
 }

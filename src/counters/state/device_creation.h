@@ -64,6 +64,8 @@ class DeviceCreation {
 
  private:
   bool take_extension(const char* name);
+  template <typename Features, typename... Members>
+  void refuse_unsupported(const Features* wanted, const Features& offered, Members... members);
   void take_ours();
   void take_regions();
   void take_queries();
@@ -95,6 +97,7 @@ class DeviceCreation {
   std::vector<float> priorities_;
   TransferQueue transfer_queue_;
   RecordMemory record_memory_ = RecordMemory::Host;
+  bool unsupported_ = false;  // a feature is enabled that neither the layer nor the driver has
   bool extension_enabled_ = false;
   bool feature_enabled_ = false;
   bool regions_extension_enabled_ = false;

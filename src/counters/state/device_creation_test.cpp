@@ -121,6 +121,39 @@ TEST_F(DeviceCreationTest, a_device_that_lacks_something_refuses_the_feature) {
   EXPECT_EQ(DeviceCreation(info_, gpu_, options_).refusal(), VK_SUCCESS);
 }
 
+TEST_F(DeviceCreationTest, a_feature_that_nobody_has_is_refused) {
+  VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT primitives{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT, nullptr, VK_TRUE,
+      VK_TRUE, VK_TRUE};
+  const char* extensions[] = {VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME};
+  info_.ppEnabledExtensionNames = extensions;
+  info_.pNext = &primitives;
+  const auto refusal = [&] { return DeviceCreation(info_, gpu_, options_).refusal(); };
+  EXPECT_EQ(refusal(), VK_ERROR_FEATURE_NOT_PRESENT) << "no streams without transform feedback";
+  primitives.primitivesGeneratedQueryWithNonZeroStreams = VK_FALSE;
+  EXPECT_EQ(refusal(), VK_SUCCESS);
+  primitives.primitivesGeneratedQueryWithNonZeroStreams = VK_TRUE;
+  gpu_.extensions.push_back({VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME, 1});
+  EXPECT_EQ(refusal(), VK_SUCCESS);
+  gpu_.extensions.clear();
+  gpu_.primitives_generated_query = true;
+  EXPECT_EQ(refusal(), VK_SUCCESS) << "the driver sees the struct and decides";
+}
+
+TEST_F(DeviceCreationTest, features_of_the_layer_are_refused_where_the_device_cannot_have_them) {
+  gpu_.missing = {"bufferDeviceAddress"};
+  info_.enabledExtensionCount = 0;
+  const auto refusal = [&] { return DeviceCreation(info_, gpu_, options_).refusal(); };
+  EXPECT_EQ(refusal(), VK_ERROR_FEATURE_NOT_PRESENT);
+  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM regions{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
+      VK_TRUE};
+  info_.pNext = &regions;
+  EXPECT_EQ(refusal(), VK_ERROR_FEATURE_NOT_PRESENT);
+  regions.performanceCountersByRegion = VK_FALSE;
+  EXPECT_EQ(refusal(), VK_SUCCESS);
+}
+
 TEST_F(DeviceCreationTest, a_native_implementation_is_passed_through) {
   gpu_.native = true;
   const DeviceCreation creation(info_, gpu_, options_);

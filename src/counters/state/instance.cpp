@@ -21,11 +21,11 @@ Instances& instances() {
 
 }  // namespace
 
-Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, uint32_t api_version,
+Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, Versions versions,
                    const Options& options)
     : handle_(handle),
       next_instance_(next_instance),
-      api_version_(api_version),
+      versions_(versions),
       options_(options),
       metrics_(block_metrics(options.count_subgroups)) {
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
@@ -36,7 +36,7 @@ const PhysicalDevice& Instance::physical_device(VkPhysicalDevice handle) {
   std::unique_ptr<PhysicalDevice>& slot = physical_devices_[handle];
   if (!slot) {
     slot = std::make_unique<PhysicalDevice>(
-        inspect_physical_device(next_, handle, api_version_, options_.force_emulation));
+        inspect_physical_device(next_, handle, versions_.raised, options_.force_emulation));
     slot->primitives_asked_for = options_.region_primitives != 0;
     if (!slot->native && !slot->missing.empty()) {
       log(LogLevel::Info, "{}: no shader instrumentation, the device lacks {}",

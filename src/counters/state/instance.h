@@ -18,12 +18,17 @@ namespace tally::counters {
 
 class Instance {
  public:
-  Instance(VkInstance handle, const vk::NextInstance& next_instance, uint32_t api_version,
+  struct Versions {
+    uint32_t application = 0;  // what it asked for; 0: nothing
+    uint32_t raised = 0;       // what the driver heard
+  };
+  Instance(VkInstance handle, const vk::NextInstance& next_instance, Versions versions,
            const Options& options);
 
   VkInstance handle() const { return handle_; }
   const InstanceTable& next() const { return next_; }
   const vk::NextInstance& next_instance() const { return next_instance_; }
+  uint32_t application_version() const { return versions_.application; }
   const Options& options() const { return options_; }
   Messages& messages() { return messages_; }
   const std::vector<Metric>& metrics() const { return metrics_; }
@@ -35,7 +40,7 @@ class Instance {
   VkInstance handle_;
   vk::NextInstance next_instance_;
   InstanceTable next_;
-  uint32_t api_version_;
+  Versions versions_;
   Options options_;
   Messages messages_;
   std::vector<Metric> metrics_;

@@ -150,9 +150,11 @@ bool PhysicalDevice::has_extension(const char* name) const {
   });
 }
 
-bool PhysicalDevice::has_timestamps() const {
-  return std::ranges::any_of(queue_families, [](const VkQueueFamilyProperties& family) {
-    return family.timestampValidBits != 0;
+bool PhysicalDevice::emulates_timestamps(const Options::ForcedQueries& forced) const {
+  if (!offers_queries() || !device_clock) return false;
+  return std::ranges::none_of(queue_families, [&](const VkQueueFamilyProperties& family) {
+    const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+    return family.timestampValidBits != 0 && !(forced.timestamps && computes);
   });
 }
 

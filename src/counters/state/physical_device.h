@@ -68,13 +68,10 @@ struct PhysicalDevice {
   bool offers_primitives_generated() const {
     return offers_queries() && !primitives_generated_query;
   }
-  // Whether the driver has timestamps on some queue family. Then families without stay as they are:
-  // a pool belongs to no family, and the clocks of a shader and of the driver differ in unit and
-  // zero.
-  bool has_timestamps() const;
-  bool emulates_timestamps(const Options::ForcedQueries& forced) const {
-    return offers_queries() && device_clock && (forced.timestamps || !has_timestamps());
-  }
+  // Where the driver has timestamps on some queue family, families without stay as they are: a pool
+  // belongs to no family. For the same reason the setting emulates none where a family has the
+  // driver's that cannot run the shader.
+  bool emulates_timestamps(const Options::ForcedQueries& forced) const;
   bool offers_transform_feedback_queries() const {
     return offers_queries() && transform_feedback && !transform_feedback_queries;
   }

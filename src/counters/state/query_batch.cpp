@@ -49,8 +49,10 @@ VkResult QueryBatches::make_records(const QueryUse& use, std::vector<probe::Quer
     const probe::StageCounters counters = use.program->counters(stage);
     const uint64_t first = uint64_t{counters.first_counter} * probe::kCounterBytes;
     const VkDeviceAddress slot = main ? use.record.main : use.record.fragment;
+    const VkDeviceAddress kept = main ? use.kept.main : use.kept.fragment;
     probe::QueryRecord record;
     record.counters = slot + first;
+    if (kept != 0) record.kept = kept + first;
     if (use.previous != 0) record.previous = slot + use.previous + first;
     record.counter_count = stage.info->plan.counter_count;
     record.stride = counters.stride;

@@ -47,6 +47,7 @@ struct QueryUse {
   std::shared_ptr<const Program> program;
   SharedRecord record;
   uint64_t previous = 0;   // bytes behind the record; 0: not shared
+  SharedRecord kept;       // where what was read is added up for whoever executes this; or 0
   bool inherited = false;  // also for the queries of whoever executes this
   std::vector<QueryTarget> targets;
 };
@@ -86,6 +87,8 @@ struct QueryWork {
   std::vector<QueryTimestamp> timestamps;
   std::vector<probe::QueryFeedback> spans;  // of transform feedback
 
+  // Whether a query has ended, so that there are results to work out.
+  bool settles() const { return !ends.empty() || !timestamps.empty(); }
   bool empty() const {
     return uses.empty() && ends.empty() && arguments.empty() && timestamps.empty() && spans.empty();
   }

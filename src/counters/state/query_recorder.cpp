@@ -4,16 +4,9 @@
 #include <utility>
 
 #include "counters/state/device.h"
-#include "vk/chain.h"
 
 namespace tally::counters {
 namespace {
-
-// Types of queries that may be active in a primary while it executes secondaries.
-bool inheritable(const QueryKind& kind) {
-  return kind.type != VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR &&
-         kind.type != VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL;
-}
 
 // Whether rows of the query need what the program does not count.
 bool leaves_out(const Program& program, const QueryKind& kind) {
@@ -47,6 +40,8 @@ void QueryRecorder::reset() {
   used_ = 0;
   words_.clear();
   inherits_ = in_pass_ = suspending_ = defers_timestamps_ = conditioned_ = false;
+  inherits_drivers_statistics_ = false;
+  drivers_statistics_ = 0;
   condition_.end();
   condition_word_.reset();
   condition_words_.clear();
@@ -74,17 +69,6 @@ void QueryRecorder::begin_pass(const RenderPassShape& shape, bool suspending) {
   suspending_ = suspending;
   shape_ = shape;
   subpass_ = 0;
-}
-
-void QueryRecorder::inherit(const VkCommandBufferInheritanceInfo& info,
-                            const RenderPassShape& shape) {
-  shape_ = shape;
-  subpass_ = info.renderPass != VK_NULL_HANDLE ? info.subpass : 0;
-  inherits_ = info.occlusionQueryEnable == VK_TRUE || info.pipelineStatistics != 0;
-  if (inherits_) ++shader_targets_;
-  const auto* condition = vk::find_in_chain<VkCommandBufferInheritanceConditionalRenderingInfoEXT>(
-      info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_CONDITIONAL_RENDERING_INFO_EXT);
-  defers_timestamps_ = condition && condition->conditionalRenderingEnable == VK_TRUE;
 }
 
 // What is active changes: records from here on are others.
@@ -216,62 +200,6 @@ void QueryRecorder::note_words(const Words& words) {
   if (device_.queries()->emulated.performance) words_.push_back(words);
 }
 
-// The records of a command buffer that is executed again hold what every execution counts, and are
-// read once. Queries that are active at one execution and not at another cannot be told apart.
-bool QueryRecorder::is_again(const QueryRecorder& secondary) {
-  const auto known = std::ranges::find(executed_, &secondary, &Executed::secondary);
-  if (known == executed_.end()) {
-    executed_.push_back({&secondary, changes_});
-    return false;
-  }
-  if (known->changes != changes_ && secondary.inherits_) count_error();
-  return true;
-}
-
-void QueryRecorder::take_uses(const QueryRecorder& secondary) {
-  for (const QueryUse& use : secondary.work_.uses) {
-    QueryUse& taken = work_.uses.emplace_back(use);
-    taken.inherited = inherits_;
-    if (!use.inherited) continue;
-    note_uncounted(*use.program);
-    for (const Active& one : active_) {
-      if (inheritable(one.pool->kind()) && one.pool->needs_shaders()) {
-        taken.targets.push_back({one.pool, one.query, one.index});
-      }
-    }
-  }
-}
-
-void QueryRecorder::execute(const QueryRecorder& secondary) {
-  if (!is_again(secondary)) take_uses(secondary);
-  for (const QueryArguments& indirect : secondary.work_.arguments) {
-    QueryArguments& taken = work_.arguments.emplace_back(indirect);
-    taken.inherited = inherits_;
-    if (!indirect.inherited) continue;
-    for (const Active& one : active_) {
-      if (inheritable(one.pool->kind()) && one.counts_commands()) {
-        taken.targets.push_back({one.pool, one.query});
-      }
-    }
-  }
-  work_.indices.insert(work_.indices.end(), secondary.work_.indices.begin(),
-                       secondary.work_.indices.end());
-  work_.timestamps.insert(work_.timestamps.end(), secondary.work_.timestamps.begin(),
-                          secondary.work_.timestamps.end());
-  work_.ends.insert(work_.ends.end(), secondary.work_.ends.begin(), secondary.work_.ends.end());
-  work_.spans.insert(work_.spans.end(), secondary.work_.spans.begin(), secondary.work_.spans.end());
-  for (const auto& pool : secondary.kept_pools_) kept_pools_.push_back(pool);
-  for (size_t i = 0; i < kCommandMetrics; ++i) totals_[i] += secondary.totals_[i];
-  errors_ += secondary.errors_;
-  condition_words_.insert(condition_words_.end(), secondary.condition_words_.begin(),
-                          secondary.condition_words_.end());
-  words_.insert(words_.end(), secondary.words_.begin(), secondary.words_.end());
-  batches_.follow(secondary.batches_);
-  if (secondary.marker_) marker_ = secondary.marker_;
-  if (secondary.stream_marker_) stream_marker_ = secondary.stream_marker_;
-  begin_interval();
-}
-
 void QueryRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
                             VkAccessFlags uses) const {
   const VkMemoryBarrier memory{
@@ -290,12 +218,21 @@ void QueryRecorder::finish_without_rows(const QueryEnd& finish) const {
   }
 }
 
+bool QueryRecorder::needs_results(const QueryPool& pool) const {
+  const auto of_pool = [&](const auto& one) { return one.target.pool.get() == &pool; };
+  return can_work() && (std::ranges::any_of(work_.ends, of_pool) ||
+                        std::ranges::any_of(work_.timestamps, of_pool));
+}
+
 VkResult QueryRecorder::flush() {
   const Condition::Interruption unconditioned(condition_, device_.next(), commands_);
   const QueryPrograms& programs = device_.queries()->programs;
   HostBlock batch;
   probe::QueryBatch header;
+  QueryWork kept;
+  copy_inputs();
   VkResult result = device_.queries()->programs.prepare();
+  if (result == VK_SUCCESS) result = keep_inherited(kept);
   if (result == VK_SUCCESS) result = batches_.write(work_, batch, header);
   VkDeviceAddress spans = 0;
   if (result == VK_SUCCESS && !work_.spans.empty()) {
@@ -305,7 +242,7 @@ VkResult QueryRecorder::flush() {
   for (const QueryTimestamp& timestamp : work_.timestamps) {
     if (result == VK_SUCCESS) result = record_timestamp(timestamp);
   }
-  work_.clear();
+  work_ = std::move(kept);
   executed_.clear();
   begin_interval();
   return result;
@@ -319,8 +256,7 @@ VkResult QueryRecorder::flush_into(VkCommandBuffer behind) {
 }
 
 void QueryRecorder::record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
-                                 const probe::QueryBatch& header, VkDeviceAddress spans) const {
-  copy_inputs();
+                                 const probe::QueryBatch& header, VkDeviceAddress spans) {
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
           kAnyAccess);
   copy_times();

@@ -5,8 +5,10 @@
 // render passes, at the latest at the end of the command buffer, a dispatch adds what the records
 // have counted to the queries that were active, sets the records to 0 again (so the same recording
 // may be submitted again), and a second one makes the queries that have ended available. A
-// secondary command buffer that inherits queries, a condition or a render pass leaves that to the
-// primary that executes it.
+// secondary command buffer that inherits a condition or a render pass leaves that to the primary
+// that executes it. One that inherits queries works out its own, and keeps what the records have
+// counted for the primary's. While a query of the driver's counts compute invocations, all this
+// waits, unless results are copied or reset.
 //
 // Used by one thread at a time, as the command buffer is. Its memory goes back at reset().
 #pragma once
@@ -106,10 +108,19 @@ class QueryRecorder {
 
   void execute(const QueryRecorder& secondary);
 
+  // A query of the driver's that counts what the layer dispatches.
+  void begin_drivers_statistics() { ++drivers_statistics_; }
+  void end_drivers_statistics() {
+    if (drivers_statistics_ > own_drivers_statistics()) --drivers_statistics_;
+  }
+
   // Whether there is something to work out that may be worked out here.
   bool in_pass() const { return in_pass_; }
-  bool ready() const { return pending() && !in_pass_ && !leaves_work() && !waits(); }
-  bool pending() const { return !work_.empty(); }
+  bool ready() const { return can_work() && drivers_statistics_ == 0 && !waits(); }
+  // The same, where results of the pool are needed now.
+  bool needs_results(const QueryPool& pool) const;
+  // Copies what the GPU is to count from, where the rest has to wait.
+  void copy_inputs();
   // Records the commands for it. They change what is bound.
   VkResult flush();
   // The same, into a command buffer that is executed behind.
@@ -141,9 +152,13 @@ class QueryRecorder {
     // What commands assemble goes to stream 0.
     bool counts_commands() const { return index == 0; }
   };
-  // Whether it is for whoever executes this: what counts for queries of theirs, or would be dropped
-  // in a condition of theirs.
-  bool leaves_work() const { return secondary_ && (inherits_ || defers_timestamps_); }
+  // Whether there is work that may be done here: not what would be dropped in a condition of
+  // whoever executes this, and not what only they need.
+  bool can_work() const {
+    return !work_.empty() && !in_pass_ && !defers_timestamps_ && (!inherits_ || work_.settles());
+  }
+  uint32_t own_drivers_statistics() const { return inherits_drivers_statistics_ ? 1 : 0; }
+  VkResult keep_inherited(QueryWork& kept);
   // What can wait does so while a query takes the time of what it measures.
   bool waits() const;
   VkResult record_timestamp(const QueryTimestamp& timestamp);
@@ -167,14 +182,13 @@ class QueryRecorder {
   void take_uses(const QueryRecorder& secondary);
   void begin_interval();
   void copy_arguments(const QueryArguments& indirect) const;
-  void copy_inputs() const;
   VkResult add_indices(const IndirectCommand& command, probe::QueryIndirect& operation);
   void note_uncounted(const Program& program);
   QueryUse& add_use(const std::shared_ptr<const Program>& program, const Record& record);
   // Where records with any number of shards may stand.
   VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
   void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
-                    const probe::QueryBatch& header, VkDeviceAddress spans) const;
+                    const probe::QueryBatch& header, VkDeviceAddress spans);
   void copy_times() const;
   void finish_without_rows(const QueryEnd& finish) const;
   void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
@@ -183,7 +197,9 @@ class QueryRecorder {
   Device& device_;
   VkCommandBuffer commands_;
   bool secondary_;
-  bool inherits_ = false;
+  bool inherits_ = false;  // queries that the layer emulates
+  bool inherits_drivers_statistics_ = false;
+  uint32_t drivers_statistics_ = 0;  // active, of the driver's, that count dispatches
   bool in_pass_ = false;
   bool suspending_ = false;
   bool defers_timestamps_ = false;  // whoever executes this may drop dispatches

@@ -99,17 +99,21 @@ void QueryRecorder::copy_arguments(const QueryArguments& indirect) const {
   }
 }
 
-void QueryRecorder::copy_inputs() const {
-  if (work_.arguments.empty()) return;
+// Until then the application leaves the buffers alone.
+void QueryRecorder::copy_inputs() {
+  const bool all = std::ranges::all_of(work_.arguments, &QueryArguments::copied);
+  if (in_pass_ || (all && work_.indices.empty())) return;
   barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, kAnyAccess, VK_PIPELINE_STAGE_TRANSFER_BIT,
           kTransferAccess);
-  for (const QueryArguments& indirect : work_.arguments) {
+  for (QueryArguments& indirect : work_.arguments) {
     if (!indirect.copied) copy_arguments(indirect);
+    indirect.copied = true;
   }
   for (const IndexCopy& copy : work_.indices) {
     const VkBufferCopy region{copy.source.offset, copy.target_offset, copy.source.size};
     device_.next().CmdCopyBuffer(commands_, copy.source.buffer, copy.target, 1, &region);
   }
+  work_.indices.clear();
 }
 
 }  // namespace tally::counters

@@ -30,6 +30,8 @@ struct QueryState {
   std::atomic<bool> counts_feedback = false;
   vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;
   vk::HandleMap<VkQueryPool, bool> driver_pools;  // of the driver's performance counters alone
+  // Of the driver's statistics, among them compute shader invocations.
+  vk::HandleMap<VkQueryPool, bool> driver_statistics;
   IntelConfigurations intel_configurations;
 };
 

@@ -109,10 +109,15 @@ QueryKind intel_kind(const PhysicalDevice& gpu, const Options& options) {
 
 }  // namespace
 
+VkQueryPipelineStatisticFlags EmulatedQueries::statistics_of(
+    VkQueryPipelineStatisticFlags bits) const {
+  return statistics ? bits : mesh_statistics ? bits & kMeshStatistics : 0;
+}
+
 bool EmulatedQueries::emulates(const VkQueryPoolCreateInfo& info) const {
   switch (info.queryType) {
     case VK_QUERY_TYPE_PIPELINE_STATISTICS:
-      return statistics || (mesh_statistics && (info.pipelineStatistics & kMeshStatistics) != 0);
+      return statistics || statistics_of(info.pipelineStatistics) != 0;
     case VK_QUERY_TYPE_OCCLUSION:
       return occlusion;
     case VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT:

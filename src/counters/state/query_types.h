@@ -37,9 +37,16 @@ struct EmulatedQueries {
   }
   // Whether commands that do no work are counted too.
   bool counts_commands() const { return performance || performance_intel; }
+  // Those of the statistics whose pools are the layer's own.
+  VkQueryPipelineStatisticFlags statistics_of(VkQueryPipelineStatisticFlags bits) const;
   // Whether pools of this type are the layer's own.
   bool emulates(const VkQueryPoolCreateInfo& info) const;
 };
+
+// Whether the statistics of a pool of the driver's count what the layer dispatches.
+inline bool counts_dispatches(VkQueryPipelineStatisticFlags statistics) {
+  return (statistics & VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT) != 0;
+}
 
 // What the queries of a pool count. Nothing where a performance query names no counter of the
 // device.

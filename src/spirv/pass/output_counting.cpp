@@ -1,5 +1,6 @@
 #include "spirv/pass/output_counting.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "spirv/pass/discards.h"
@@ -17,6 +18,13 @@ std::optional<uint32_t> emitted_stream(const Module& module, const Instruction& 
   if (!stream || stream->opcode() != Op::OpConstant) return std::nullopt;
   if (stream->operand(0) >= CounterPlan::kStreams) return std::nullopt;
   return stream->operand(0);
+}
+
+bool tests_early(const Module& module, const EntryPoint& entry) {
+  return std::ranges::any_of(module.execution_modes(entry), [&](uint32_t mode) {
+    return module.instruction(mode).operand(1) ==
+           static_cast<uint32_t>(spv::ExecutionMode::EarlyFragmentTests);
+  });
 }
 
 bool counts_outputs(const BlockCountOptions& options) {
@@ -62,9 +70,28 @@ void OutputCounting::begin(Code& code) {
 }
 
 void OutputCounting::leave(Code& code, const WayOut& way) {
-  if (is_discard(context_.module().instruction(way.instruction).opcode())) {
+  if (!context_.stage.has_helpers || tests_early(context_.module(), context_.entry)) return;
+  const Op opcode = context_.module().instruction(way.instruction).opcode();
+  if (is_discard(opcode)) {
     code.store(streams_[0].variable, constant(0));
+  } else if (opcode == Op::OpReturn) {
+    apply_written_mask(code);
   }
+}
+
+void OutputCounting::apply_written_mask(Code& code) {
+  constexpr auto kOutput = spv::StorageClass::Output;
+  const Module& module = context_.module();
+  const auto written = find_builtin(module, context_.entry, kOutput, spv::BuiltIn::SampleMask);
+  const auto array = written ? module.definition(written->type) : std::nullopt;
+  if (!array || array->opcode() != Op::OpTypeArray || written->member) return;
+  const uint32_t element = array->operand(0);
+  const uint32_t pointer =
+      code.access_chain(editor_.type_pointer(kOutput, element), written->variable, {constant(0)});
+  uint32_t mask = code.load(element, pointer);
+  if (element != u32_) mask = code.emit(Op::OpBitcast, u32_, {mask});
+  const uint32_t left = code.emit(Op::OpBitwiseAnd, u32_, {builtins_.sample_mask(code), mask});
+  code.store(streams_[0].variable, code.emit(Op::OpBitCount, u32_, {left}));
 }
 
 void OutputCounting::insert() {

@@ -1,8 +1,9 @@
 // Counts what a stage puts out (BlockCountOptions::count_outputs), in a private variable that is
 // added up as the counts of blocks are: samples that a fragment invocation covers when it begins,
-// none if it is discarded; complete primitives that a geometry shader emits to each stream;
-// primitives that a mesh shader's workgroup sets. (Of a tessellation control shader it is
-// tessellation_counting.h that counts, behind the stage's end.)
+// but for those that its SampleMask output leaves out, and none if it is discarded (where it asks
+// for early tests these come too late to matter: all that it covers); complete primitives that a
+// geometry shader emits to each stream; primitives that a mesh shader's workgroup sets. (Of a
+// tessellation control shader it is tessellation_counting.h that counts, behind the stage's end.)
 #pragma once
 
 #include "spirv/pass/counting.h"
@@ -32,6 +33,7 @@ class OutputCounting {
     uint32_t strip = 0;  // vertices since the strip began
   };
 
+  void apply_written_mask(Code& code);
   void before_emit(Code& code, Stream& stream);
   void before_set_mesh_outputs(Code& code, const Instruction& instruction);
   uint32_t strip_of(Stream& stream);

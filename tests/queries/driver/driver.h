@@ -19,6 +19,7 @@ namespace tally::test::driver {
 #define TALLY_TEST_DRIVER_INSTANCE_FUNCTIONS(X) \
   X(DestroyInstance, "")                        \
   X(EnumerateDeviceExtensionProperties, "")     \
+  X(GetPhysicalDeviceFeatures, "")              \
   X(GetPhysicalDeviceFeatures2, "KHR")          \
   X(GetPhysicalDeviceMemoryProperties, "")      \
   X(GetPhysicalDeviceProperties2, "KHR")

@@ -1,5 +1,7 @@
 // A layer that stands for a driver with VK_KHR_performance_query: the lowest of a test's layers. It
-// says that the device has the extension, and has counters of known answers (counters.h).
+// says that the device has the extension, and has counters of known answers (counters.h). It also
+// says that the device has inheritedQueries, for drivers that execute secondary command buffers as
+// if the primary held their commands.
 #include "vk/layer.h"
 
 #include <algorithm>
@@ -56,6 +58,15 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
   VkDeviceCreateInfo below = *info;
   vk::ChainCopy chain(info->pNext);
   chain.remove(kFeatures);
+  VkPhysicalDeviceFeatures features{};
+  if (info->pEnabledFeatures) {
+    features = *info->pEnabledFeatures;
+    features.inheritedQueries = VK_FALSE;
+    below.pEnabledFeatures = &features;
+  }
+  auto* chained =
+      chain.find<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  if (chained) chained->features.inheritedQueries = VK_FALSE;
   below.pNext = chain.head();
   std::vector<const char*> extensions(info->ppEnabledExtensionNames,
                                       info->ppEnabledExtensionNames + info->enabledExtensionCount);

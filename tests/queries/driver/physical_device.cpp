@@ -26,6 +26,12 @@ VKAPI_ATTR VkResult VKAPI_CALL list_extensions(VkPhysicalDevice gpu, const char*
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
+VKAPI_ATTR void VKAPI_CALL get_core_features(VkPhysicalDevice gpu,
+                                             VkPhysicalDeviceFeatures* features) {
+  instance_of(gpu).next.GetPhysicalDeviceFeatures(gpu, features);
+  features->inheritedQueries = VK_TRUE;
+}
+
 VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFeatures2* features) {
   auto* ours = vk::find_in_out_chain<VkPhysicalDevicePerformanceQueryFeaturesKHR>(features->pNext,
                                                                                   kFeatures);
@@ -33,6 +39,7 @@ VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFe
     const vk::UnlinkedStructs unlinked(features, {kFeatures});
     instance_of(gpu).next.GetPhysicalDeviceFeatures2(gpu, features);
   }
+  features->features.inheritedQueries = VK_TRUE;
   if (!ours) return;
   ours->performanceCounterQueryPools = VK_TRUE;
   ours->performanceCounterMultipleQueryPools = VK_FALSE;
@@ -81,6 +88,7 @@ void add_physical_device_hooks(Hooks& hooks) {
   hooks.push_back(vk::hook("vkEnumerateDeviceExtensionProperties", list_extensions));
   hooks.push_back(
       vk::hook("vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR", list_counters));
+  hooks.push_back(vk::hook("vkGetPhysicalDeviceFeatures", get_core_features));
   hooks.push_back(vk::hook("vkGetPhysicalDeviceFeatures2", get_features));
   hooks.push_back(vk::hook("vkGetPhysicalDeviceFeatures2KHR", get_features));
   hooks.push_back(vk::hook("vkGetPhysicalDeviceProperties2", get_properties));

@@ -21,6 +21,7 @@ struct QueryTarget {
 struct QueryRecord {
   uvec2 counters;
   uvec2 previous;
+  uvec2 kept;
   uint counter_count;
   uint stride;
   uint shards_log2;
@@ -74,7 +75,7 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer Indirects {
 };
 
 const uint kBatchBytes = 16;
-const uint kRecordBytes = 352;
+const uint kRecordBytes = 360;
 const uint kFinishBytes = 48;
 const uint kSlotHeader = 32;
 const uint kMaxGroups = 65535;

@@ -28,6 +28,12 @@ uvec2 take(uint counter) {
   return gained;
 }
 
+void keep(uint counter, uvec2 taken) {
+  if (RECORD.kept == uvec2(0)) return;
+  Numbers kept = Numbers(RECORD.kept);
+  kept.at[counter] = add(kept.at[counter], taken);
+}
+
 void main() {
   BatchHeader batch = BatchHeader(address);
   if (operation() >= batch.records) return;
@@ -36,8 +42,9 @@ void main() {
   for (uint first = 0; first < counters; first += kLanes) {
     const uint counter = first + gl_LocalInvocationIndex;
     barrier();
-    sums[gl_LocalInvocationIndex] =
-        counter < counters ? take(counter) : uvec2(0);
+    const uvec2 taken = counter < counters ? take(counter) : uvec2(0);
+    if (taken != uvec2(0)) keep(counter, taken);
+    sums[gl_LocalInvocationIndex] = taken;
     barrier();
     const uint count = min(kLanes, counters - first);
     for (uint t = 0; t < targets; ++t) {

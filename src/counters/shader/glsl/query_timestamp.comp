@@ -9,6 +9,12 @@ layout(local_size_x = 1) in;
 // What a tick of the clock is of a timestamp's unit.
 layout(constant_id = 0) const uint kWhole = 1;
 layout(constant_id = 1) const uint kFraction = 0;  // of 2^32
+// The timestamp at which the clock is 0.
+layout(constant_id = 2) const uint kStartLow = 0;
+layout(constant_id = 3) const uint kStartHigh = 0;
+// Where the host says what time it is lately, if the clock has but 32 bits: in units of 2^28 ticks.
+layout(constant_id = 4) const uint kLatelyLow = 0;
+layout(constant_id = 5) const uint kLatelyHigh = 0;
 
 struct QueryTimestamp {
   uvec2 slot;
@@ -25,6 +31,15 @@ uvec2 product(uint a, uint b) {
   return result;
 }
 
+// The host is late, or a little ahead of a clock that was read before.
+uvec2 widened(uvec2 ticks) {
+  if ((kLatelyLow | kLatelyHigh) == 0) return ticks;
+  const uint lately = Words(uvec2(kLatelyLow, kLatelyHigh)).at[0];
+  const uint ahead = 2;
+  const uint since = ((ticks.x >> 28) - lately + ahead) & 15;
+  return uvec2(ticks.x, (lately - ahead + since) >> 4);
+}
+
 uvec2 scaled(uvec2 ticks) {
   uvec2 whole = product(ticks.x, kWhole);
   whole.y += ticks.y * kWhole;
@@ -33,7 +48,7 @@ uvec2 scaled(uvec2 ticks) {
 }
 
 void main() {
-  const uvec2 now = scaled(clockRealtime2x32EXT());
+  const uvec2 now = add(scaled(widened(clockRealtime2x32EXT())), uvec2(kStartLow, kStartHigh));
   const QueryTimestamp query = Timestamps(address).timestamp;
   for (uint view = 0; view < query.views; ++view) {
     const uvec2 slot = advanced(query.slot, view * query.slot_bytes);
