@@ -22,6 +22,7 @@
 #include "cli/layers.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "cli/temporary_folder.h"
 #include "report/header.h"
 #include "report/values.h"
 #include "store/clock.h"
@@ -56,10 +57,11 @@ std::string layer_pattern(const std::string& pattern) {
 }
 
 Result<Environment> application_environment(const Options& options, const LayerSet& layers,
-                                            const std::string& socket) {
+                                            const EglFiles& egl, const std::string& socket) {
   Environment environment = current_environment();
   add_layer_folders(environment, layers.folders);
-  add_instance_layers(environment, {kCaptureLayer, kCountersLayer});
+  add_layer_folders(environment, {layers.run_folder});
+  add_instance_layers(environment, {kRunLayer});
   environment["TALLY_CAPTURE_SOCKET"] = socket;
   if (!options.frames.empty()) environment["TALLY_FRAMES"] = options.frames;
   if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
@@ -69,7 +71,7 @@ Result<Environment> application_environment(const Options& options, const LayerS
   }
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
-  add_egl(environment, find_egl_files(own_executable()), egl_way_from(options.egl));
+  add_egl(environment, egl, egl_way_from(options.egl));
   if (!options.driver.empty()) {
     const auto drivers = find_drivers(environment, options.driver);
     if (!drivers) return drivers.error();
@@ -117,11 +119,12 @@ void tell_end(const ChildEnd& end) {
                   end.core_dumped ? " (core dumped)" : "", end.shell_status()));
 }
 
-void tell_nothing_came(const std::string& program) {
+void tell_nothing_came(const std::string& program, const std::string& egl_problem) {
   say(fmt::format("{} made no Vulkan device and no GL context of EGL, so nothing was captured",
                   program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
     say(*reason);
+  if (!egl_problem.empty()) say("EGL programs are not profiled: " + egl_problem);
   say("next: tally doctor");
 }
 
@@ -170,7 +173,9 @@ class Run {
 
   int run() {
     if (Status ready = prepare(); !ready) return fail(ready.error());
-    const auto environment = application_environment(options_, *layers_, collector_->socket_path());
+    if (options_.egl != "off") egl_ = find_egl_files(own_executable(), folder_->path());
+    const auto environment =
+        application_environment(options_, *layers_, egl_, collector_->socket_path());
     if (!environment) return give_up(environment.error(), kFailed);
     if (options_.verbose > 0) tell_changes(*environment);
     int exec_status = kFailed;
@@ -219,10 +224,13 @@ class Run {
   }
 
   Status start_collector() {
+    auto folder = TemporaryFolder::make();
+    if (!folder) return folder.error();
+    folder_.emplace(std::move(*folder));
     auto writer = store::Writer::create(file_, capture_row(options_));
     if (!writer) return writer.error();
     block_forwarded_signals();
-    auto collector = store::Collector::start(std::move(*writer));
+    auto collector = store::Collector::start(std::move(*writer), folder_->path());
     if (!collector) return collector.error();
     collector_ = std::move(*collector);
     return {};
@@ -242,7 +250,7 @@ class Run {
     if (!written) say("the capture is incomplete: " + written.error().message);
     if (!anything) {
       ::unlink(file_.c_str());
-      if (!options_.quiet) tell_nothing_came(options_.application.front());
+      if (!options_.quiet) tell_nothing_came(options_.application.front(), egl_.problem);
       return;
     }
     if (!options_.quiet) tell_summary(file_);
@@ -250,6 +258,8 @@ class Run {
 
   const Options& options_;
   std::optional<LayerSet> layers_;
+  std::optional<TemporaryFolder> folder_;
+  EglFiles egl_;
   std::string file_;
   std::unique_ptr<store::Collector> collector_;
 };
