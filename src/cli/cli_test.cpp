@@ -3,8 +3,8 @@
 #include <vulkan/vulkan_core.h>
 
 #include <filesystem>
-#include <optional>
 #include <fstream>
+#include <optional>
 
 #include "cli/captured_run.h"
 #include "cli/drivers.h"
@@ -322,6 +322,28 @@ TEST_F(TemporaryFolders, go_with_their_process_or_with_the_next) {
   const fs::path was = alive->path();
   std::optional<TemporaryFolder>(std::move(*alive)).reset();
   EXPECT_FALSE(fs::exists(was));
+}
+
+TEST_F(Folder, the_program_is_named_and_not_what_launches_it) {
+  const fs::path app = write("app", "#!/bin/sh\n");
+  fs::permissions(app, fs::perms::owner_all);
+  const std::string search = path_.string() + ":/usr/bin:/bin";
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(program_of(Words{"app", "env"}, search), "app");
+  EXPECT_EQ(program_of(Words{"env", "A=b", "-u", "C", "app", "sh"}, search), "app");
+  EXPECT_EQ(program_of(Words{"xvfb-run", "-a", "-s", "-screen 0", "timeout", "5", "app"}, search),
+            "app");
+  EXPECT_EQ(program_of(Words{"/usr/bin/env", app.string()}, search), app.string());
+  EXPECT_EQ(program_of(Words{"env"}, search), "env");
+  EXPECT_EQ(program_of(Words{"env", "no-such-program"}, search), "env");
+  EXPECT_EQ(program_of(Words{"sh", "-c", "app"}, search), "sh");
+}
+
+TEST_F(Folder, a_program_that_uses_glx_gets_the_way_to_be_captured) {
+  const fs::path script = write("script", "#!/bin/sh glXMakeCurrent\n");
+  EXPECT_THAT(why_no_layer_was_loaded(script.string(), "").value_or(""),
+              HasSubstr("MESA_LOADER_DRIVER_OVERRIDE=zink"));
+  EXPECT_FALSE(why_no_layer_was_loaded(write("other", "#!/bin/sh\n").string(), ""));
 }
 
 TEST(EglFront, vendors_that_the_user_named_stay_behind_tally) {

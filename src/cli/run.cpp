@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "analysis/selection.h"
 #include "analysis/summary.h"
@@ -150,16 +151,22 @@ void tell_summary(const std::string& file) {
   say("next: " + report_command(file));
 }
 
-// The application may have left others behind that are being captured.
+// The application may have left others behind that are being captured. What has been sent and is
+// not in the file yet says nothing of that: it comes first.
 void wait_for_others(const store::Collector& collector, bool quiet) {
-  const uint64_t left = collector.progress().connected;
-  if (left == 0) return;
-  // Most are only closing their connection.
-  const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  using Clock = std::chrono::steady_clock;
   const auto done = [&] { return collector.progress().connected == 0; };
-  const auto done_or_late = [&] { return done() || std::chrono::steady_clock::now() > soon; };
-  if (!Child::wait_until(done_or_late) || done()) return;
-  if (!quiet) {
+  bool told = false;
+  while (true) {
+    const uint64_t received = collector.progress().bytes;
+    const auto soon = Clock::now() + std::chrono::milliseconds(500);
+    if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
+    if (collector.progress().bytes == received) break;
+    if (!quiet && !std::exchange(told, true))
+      say("the application has ended; what was sent is being received, until its end or Ctrl-C");
+  }
+  const uint64_t left = collector.progress().connected;
+  if (!quiet && left != 0) {
     say(fmt::format(
         "the application has ended; capturing {} that it started, until they end or Ctrl-C",
         left == 1 ? "a process" : fmt::format("{} processes", left)));
@@ -215,7 +222,8 @@ class Run {
     auto layers = find_layers(own_executable());
     if (!layers) return layers.error();
     layers_ = std::move(*layers);
-    auto file = choose_output(options_.output, options_.application.front(), options_.force);
+    program_ = program_of(options_.application, value_of(current_environment(), "PATH"));
+    auto file = choose_output(options_.output, program_, options_.force);
     if (!file) return file.error();
     file_ = std::move(*file);
     const Status started = start_collector();
@@ -250,13 +258,14 @@ class Run {
     if (!written) say("the capture is incomplete: " + written.error().message);
     if (!anything) {
       ::unlink(file_.c_str());
-      if (!options_.quiet) tell_nothing_came(options_.application.front(), egl_.problem);
+      if (!options_.quiet) tell_nothing_came(program_, egl_.problem);
       return;
     }
     if (!options_.quiet) tell_summary(file_);
   }
 
   const Options& options_;
+  std::string program_;
   std::optional<LayerSet> layers_;
   std::optional<TemporaryFolder> folder_;
   EglFiles egl_;

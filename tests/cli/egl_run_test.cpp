@@ -135,7 +135,9 @@ TEST_F(EglRun, where_gl_runs_on_vulkan_the_capture_has_both) {
       run("", "es 3",
           {"LIBGL_ALWAYS_SOFTWARE=1", "GALLIUM_DRIVER=zink", "LSAN_OPTIONS=detect_leaks=0"});
   EXPECT_EQ(done.end.shell_status(), 0) << done.standard_error;
+  EXPECT_THAT(done.standard_error, HasSubstr("tally: 4 frames, "));
   const nlohmann::json all = report("--by frame");
+  EXPECT_EQ(all.at("capture").at("frames"), 4);
   EXPECT_EQ(all.at("capture").at("devices").size(), 2u);
   ASSERT_EQ(all.at("tables").size(), 2u);
   const nlohmann::json gl = all.at("tables").at(0).at("rows");
