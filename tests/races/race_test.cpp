@@ -87,6 +87,7 @@ class Races : public testing::Test {
       });
     }
     for (std::thread& thread : threads) thread.join();
+    RecordProperty("devices", std::to_string(calls));
     return calls;
   }
 
