@@ -60,7 +60,21 @@ typedef void(VKAPI_PTR* PFN_vkCmdPushConstants2KHR)(
     VkCommandBuffer commandBuffer, const VkPushConstantsInfoKHR* pPushConstantsInfo);
 #endif /* VK_KHR_maintenance6 */
 
+/* The spellings of Vulkan 1.4's core, into which the two above were promoted. */
 #ifndef VK_VERSION_1_4
+typedef VkPipelineCreateFlags2KHR VkPipelineCreateFlags2;
+typedef VkPipelineCreateFlags2CreateInfoKHR VkPipelineCreateFlags2CreateInfo;
+typedef VkBufferUsageFlags2CreateInfoKHR VkBufferUsageFlags2CreateInfo;
+typedef VkPhysicalDeviceMaintenance5FeaturesKHR VkPhysicalDeviceMaintenance5Features;
+typedef VkPushConstantsInfoKHR VkPushConstantsInfo;
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES \
+  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR
+#define VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO \
+  VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR
+#define VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO \
+  VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR
+#define VK_STRUCTURE_TYPE_PUSH_CONSTANTS_INFO VK_STRUCTURE_TYPE_PUSH_CONSTANTS_INFO_KHR
+
 typedef PFN_vkCmdPushConstants2KHR PFN_vkCmdPushConstants2;
 typedef PFN_vkCmdPushDescriptorSetKHR PFN_vkCmdPushDescriptorSet;
 typedef PFN_vkCmdPushDescriptorSetWithTemplateKHR PFN_vkCmdPushDescriptorSetWithTemplate;

@@ -73,15 +73,34 @@ class Counter {
   std::map<std::pair<std::string, std::string>, uint64_t> uncounted_;
 };
 
+// By process id: GL and Vulkan of one process are captured through a connection each.
+int64_t pid_of(const Model& model, const store::DeviceRow& device) {
+  for (const store::ProcessRow& process : model.processes) {
+    if (process.id == device.process) return process.pid;
+  }
+  return 0;
+}
+
+// Where GL runs on Vulkan, GL's frames are the program's; those of its Vulkan device are the same.
 void count_frames(const Model& model, Summary& summary) {
+  const auto device_of = [&](uint32_t frame) -> const store::DeviceRow* {
+    const uint32_t device = model.device_index.find(model.frames[frame].device);
+    return device == kNone ? nullptr : &model.devices[device];
+  };
+  const auto is_gl = [](const store::DeviceRow* device) { return device && device->type == "gl"; };
   std::set<uint32_t> frames;
   for (const Command& command : model.commands) frames.insert(command.frame);
   for (const Pass& pass : model.passes) frames.insert(pass.frame);
+  std::set<int64_t> processes_of_gl;
   for (uint32_t f = 0; f < model.frames.size(); ++f) {
-    const uint32_t device = model.device_index.find(model.frames[f].device);
-    const bool gl = device != kNone && model.devices[device].type == "gl";
-    if (gl && model.frame_selected(f)) frames.insert(f);
+    if (!is_gl(device_of(f)) || !model.frame_selected(f)) continue;
+    frames.insert(f);
+    processes_of_gl.insert(pid_of(model, *device_of(f)));
   }
+  std::erase_if(frames, [&](uint32_t frame) {
+    const store::DeviceRow* device = device_of(frame);
+    return device && !is_gl(device) && processes_of_gl.contains(pid_of(model, *device));
+  });
   summary.frames = frames.size();
 }
 

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +14,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/small_file.h"
 
 namespace tally {
 namespace {
@@ -58,6 +61,68 @@ TEST(Settings, values_that_do_not_parse_give_the_default) {
   EXPECT_EQ(settings.number("number", 3, 0, 100), 3u);
   EXPECT_EQ(settings.number("big", 5, 0, 64), 5u);
   EXPECT_EQ(settings.number("big", 5, 0, 70), 70u);
+}
+
+// A folder of the test's own, whose settings file is the one that is read.
+class FileFromStrangers : public testing::Test {
+ protected:
+  FileFromStrangers() {
+    char folder[] = "/tmp/tally-files-XXXXXX";
+    folder_ = mkdtemp(folder);
+    setenv("VK_LAYER_SETTINGS_PATH", folder_.c_str(), 1);
+  }
+  ~FileFromStrangers() override {
+    unsetenv("VK_LAYER_SETTINGS_PATH");
+    std::filesystem::remove_all(folder_);
+  }
+  std::string file(const std::string& name) const { return folder_ + "/" + name; }
+
+  const std::string settings_file_ = "vk_layer_settings.txt";
+  std::string folder_;
+};
+
+TEST_F(FileFromStrangers, a_settings_file_of_40_gigabytes_is_not_read) {
+  std::ofstream(file(settings_file_)) << "tally_x.a = file\n";
+  EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "file");
+  std::filesystem::resize_file(file(settings_file_), uintmax_t{40} << 30);
+  EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "default");
+}
+
+TEST_F(FileFromStrangers, a_settings_file_that_is_a_fifo_is_not_waited_for) {
+  ASSERT_EQ(mkfifo(file(settings_file_).c_str(), 0600), 0);
+  setenv("VK_LAYER_SETTINGS_PATH", file(settings_file_).c_str(), 1);
+  EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "default");
+}
+
+TEST_F(FileFromStrangers, small_files_are_read_whole_and_others_say_why_not) {
+  std::ofstream(file("a")) << "12345";
+  EXPECT_EQ(*read_small_file(file("a"), 5), "12345");
+  EXPECT_EQ(read_small_file(file("a"), 4).error().message, file("a") + ": has more than 4 bytes");
+  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": is no regular file");
+  EXPECT_FALSE(read_small_file(file("missing")));
+}
+
+TEST_F(FileFromStrangers, a_log_file_that_is_a_fifo_is_not_waited_for) {
+  ASSERT_EQ(mkfifo(file("fifo").c_str(), 0600), 0);
+  testing::internal::CaptureStderr();
+  configure_log("unit", LogLevel::Warning, file("fifo"));
+  log(LogLevel::Warning, "here");
+  const int reader = open(file("fifo").c_str(), O_RDONLY | O_NONBLOCK);
+  configure_log("unit", LogLevel::Warning, file("fifo"));
+  close(reader);
+  configure_log("unit", LogLevel::Warning, "");
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("fifo: No such device or address\nunit: warning: here\n"), text.npos) << text;
+  EXPECT_NE(text.find("fifo: it is no regular file\n"), text.npos) << text;
+}
+
+TEST(Log, control_characters_of_settings_do_not_reach_the_terminal) {
+  const Settings settings =
+      Settings::load("tally_x", {{"n", "1\x1b[2J\nerror: \xc2\x9b\x7f\xc3\xa9"}});
+  testing::internal::CaptureStderr();
+  settings.number("n", 3, 0, 100);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("1\\x1b[2J\\x0aerror: \xc2\\x9b\\x7f\xc3\xa9"), text.npos) << text;
 }
 
 TEST(Log, goes_to_the_named_file_and_keeps_its_level) {

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -54,6 +55,38 @@ void write_line(int descriptor, const std::string& line) {
   }
 }
 
+// Values of settings and names of an application's objects stand in messages: what would move a
+// terminal's cursor or begin another line is written as \xNN.
+std::string escaped(std::string_view message) {
+  std::string text;
+  for (size_t i = 0; i < message.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(message[i]);
+    const auto before = static_cast<unsigned char>(i > 0 ? message[i - 1] : 0);
+    const bool second_control = before == 0xc2 && byte >= 0x80 && byte < 0xa0;  // U+0080 to U+009F
+    if (byte < 0x20 || byte == 0x7f || second_control) {
+      text += fmt::format("\\x{:02x}", byte);
+    } else {
+      text += message[i];
+    }
+  }
+  return text;
+}
+
+// Waits for nobody: a FIFO has perhaps no reader. -1 with the reason in `why`.
+int open_log_file(const std::string& file, std::string* why) {
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const int descriptor = ::open(file.c_str(), flags, 0644);
+  if (descriptor < 0) {
+    *why = std::strerror(errno);
+    return -1;
+  }
+  struct stat info {};
+  if (::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) return descriptor;
+  *why = "it is no regular file";
+  ::close(descriptor);
+  return -1;
+}
+
 }  // namespace
 
 void configure_log(std::string_view name, LogLevel level, const std::string& file) {
@@ -64,10 +97,11 @@ void configure_log(std::string_view name, LogLevel level, const std::string& fil
   if (log_state.descriptor != STDERR_FILENO) ::close(log_state.descriptor);
   log_state.descriptor = STDERR_FILENO;
   if (file.empty()) return;
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  std::string why;
+  const int descriptor = open_log_file(file, &why);
   if (descriptor < 0) {
     write_line(STDERR_FILENO, fmt::format("{}: error: cannot open the log file {}: {}\n", name,
-                                          file, std::strerror(errno)));
+                                          escaped(file), why));
     return;
   }
   log_state.descriptor = descriptor;
@@ -86,7 +120,7 @@ void write_log(LogLevel level, std::string_view message) {
   LogState& log_state = state();
   const std::lock_guard lock(log_state.mutex);
   write_line(log_state.descriptor,
-             fmt::format("{}: {}: {}\n", log_state.name, level_name(level), message));
+             fmt::format("{}: {}: {}\n", log_state.name, level_name(level), escaped(message)));
 }
 
 bool first_time(std::string_view key) {

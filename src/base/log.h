@@ -12,9 +12,9 @@ namespace tally {
 
 enum class LogLevel { Error, Warning, Info, Debug };
 
-// Lines read "<name>: <level>: <message>". Messages above `level` are dropped (default: Warning).
-// An empty `file` means standard error; a file is appended to, and one that cannot be opened is
-// reported on standard error, which is then used.
+// Lines read "<name>: <level>: <message>", without control characters. Messages above `level` are
+// dropped (default: Warning). An empty `file` means standard error; a regular file is appended to,
+// and one that is not or cannot be opened is reported on standard error, which is then used.
 void configure_log(std::string_view name, LogLevel level, const std::string& file);
 
 // "error", "warning", "info" or "debug"; anything else gives `fallback`.

@@ -6,11 +6,11 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
+#include "base/small_file.h"
 
 extern char** environ;
 
@@ -54,9 +54,10 @@ std::vector<std::string> candidate_paths() {
 std::string read_settings_file() {
   for (const std::string& path : candidate_paths()) {
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    std::ifstream file(path, std::ios::binary);
-    if (file) return {std::istreambuf_iterator<char>(file), {}};
+    if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) continue;
+    Result<std::string> text = read_small_file(path);
+    if (text) return std::move(*text);
+    log_once(LogLevel::Warning, "these settings are not read: {}", text.error().message);
   }
   return {};
 }

@@ -22,7 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How long a waiter sleeps where it cannot be woken: the holder has bound its socket but does not
-// listen yet, or holds so many waiters already that it takes no more.
+// listen yet, or holds so many waiters already that it takes no more; and where it was woken in
+// vain: another waiter was faster, or a holder that is no SystemLock accepts connections and closes
+// them.
 constexpr int kRetryMilliseconds = 5;
 constexpr int kMostWaitersWoken = 128;
 
@@ -123,6 +125,10 @@ int milliseconds_left(bool forever, Clock::time_point deadline) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30));
 }
 
+void pause_before_retry(int most_ms) {
+  poll(nullptr, 0, most_ms < 0 ? kRetryMilliseconds : std::min(most_ms, kRetryMilliseconds));
+}
+
 // Returns when the holder may have gone, or after `most_ms`.
 void wait_for_holder(const Address& address, int most_ms) {
   const int fd = open_socket(SOCK_NONBLOCK);
@@ -131,7 +137,7 @@ void wait_for_holder(const Address& address, int most_ms) {
     pollfd entry{fd, POLLRDHUP, 0};  // POLLHUP comes unasked
     poll(&entry, 1, most_ms);
   } else {
-    poll(nullptr, 0, most_ms < 0 ? kRetryMilliseconds : std::min(most_ms, kRetryMilliseconds));
+    pause_before_retry(most_ms);
   }
   if (fd >= 0) close(fd);
 }
@@ -167,9 +173,10 @@ SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
   constexpr uint64_t kLongest = UINT64_C(1) << 62;  // so that the deadline cannot overflow
   const bool forever = timeout_ns >= kLongest;
   const auto deadline = Clock::now() + std::chrono::nanoseconds(forever ? 0 : timeout_ns);
-  while (true) {
+  for (bool woken = false;; woken = true) {
     const Outcome outcome = try_once();
     if (outcome != Outcome::Busy || (!forever && Clock::now() >= deadline)) return outcome;
+    if (woken) pause_before_retry(milliseconds_left(forever, deadline));
     wait_for_holder(abstract_address(name_), milliseconds_left(forever, deadline));
   }
 }

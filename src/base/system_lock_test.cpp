@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -112,6 +116,33 @@ TEST(SystemLock, a_finite_timeout_ends) {
   const auto waited = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(waited, 60ms);
   EXPECT_LT(waited, 5s);
+}
+
+// Anybody may hold the name, and do with its connections what they like.
+TEST(SystemLock, a_holder_that_accepts_and_closes_does_not_make_waiters_spin) {
+  const std::string name = lock_name();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int holder = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(holder, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(holder, 8), 0);
+  int accepted = 0;
+  std::thread accepting([&] {
+    for (int fd = accept(holder, nullptr, nullptr); fd >= 0;
+         fd = accept(holder, nullptr, nullptr)) {
+      ++accepted;
+      close(fd);
+    }
+  });
+  SystemLock lock(name);
+  EXPECT_EQ(lock.acquire(200 * kMillisecond), Outcome::Busy);
+  shutdown(holder, SHUT_RDWR);
+  accepting.join();
+  close(holder);
+  EXPECT_GT(accepted, 1);
+  EXPECT_LE(accepted, 50) << "200 ms are 40 pauses of 5 ms";
 }
 
 TEST(SystemLock, waiters_are_woken_when_the_holder_dies) {

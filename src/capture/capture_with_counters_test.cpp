@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr const char* kLayers = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters";
+constexpr const char* kLayers = "VK_LAYER_TALLY_run";
 constexpr int64_t kGroup = 32;  // invocations of the client's compute shader
 
 Session run(SessionOptions options, int exit_status = 0) {

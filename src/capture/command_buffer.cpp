@@ -1,5 +1,7 @@
 #include "capture/command_buffer.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <utility>
 
@@ -56,24 +58,51 @@ void CommandBuffer::end() {
 
 void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
   const size_t index = vk::bind_point_index(bind_point);
-  if (recording_ && index < bound_.size()) bound_[index] = device_.shaders().pipeline(pipeline);
-}
-
-void CommandBuffer::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages) {
-  for (uint32_t i = 0; i < count; ++i) {
-    bound_[stages[i] == VK_SHADER_STAGE_COMPUTE_BIT ? 1 : 0].reset();
+  if (!recording_ || index >= bound_.size()) return;
+  bound_[index] = device_.shaders().pipeline(pipeline);
+  if (!bound_[index] && pipeline != VK_NULL_HANDLE) {
+    bound_[index] =
+        device_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
   }
 }
 
-const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function function) const {
+void CommandBuffer::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
+                                 const uint64_t* shaders) {
+  if (!recording_) return;
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool compute = stages[i] == VK_SHADER_STAGE_COMPUTE_BIT;
+    const auto bind_point =
+        compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
+    std::shared_ptr<Pipeline>& bound = bound_[vk::bind_point_index(bind_point)];
+    const bool unbinds = !shaders || shaders[i] == 0;
+    if (unbinds && bound && bound->is_stand_in && !compute) continue;  // another stage may be bound
+    bound = unbinds
+                ? nullptr
+                : device_.shaders().stand_in(ShaderRegistry::StandIn::ShaderObjects, bind_point);
+  }
+}
+
+const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function function) {
   switch (store::function_info(function).kind) {
     case store::CallKind::Dispatch:
       return bound_[1];
     case store::CallKind::TraceRays:
       return bound_[2];
+    case store::CallKind::Generated:
+      if (!generated_) {
+        generated_ = device_.shaders().stand_in(ShaderRegistry::StandIn::GeneratedCommands,
+                                                VK_PIPELINE_BIND_POINT_GRAPHICS);
+      }
+      return generated_;
     default:
       return bound_[0];
   }
+}
+
+void CommandBuffer::before_unknown_action(const char* name) {
+  deactivate();
+  device_.channel().message(store::Severity::Warning,
+                            fmt::format("{} was called: what it runs is not counted", name));
 }
 
 void CommandBuffer::activate() {

@@ -46,14 +46,15 @@ class CommandBuffer {
   void reset() { recording_.reset(); }
 
   void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
-  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages);
+  // `shaders` are handles of VK_EXT_shader_object; a null pointer stands for null handles.
+  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages, const uint64_t* shaders);
 
   // Around an action command: what before_action returns goes to after_action.
   std::optional<TimestampPair> before_action(store::Function function,
                                              std::initializer_list<int64_t> parameters);
   void after_action(std::optional<TimestampPair> pair);
   // Before a command that may run shaders but that the capture does not know how to count.
-  void before_unknown_action() { deactivate(); }
+  void before_unknown_action(const char* name);
 
   void before_begin_pass(const VkRenderPassBeginInfo& info, VkSubpassContents contents);
   void before_next_subpass(VkSubpassContents contents);
@@ -79,7 +80,7 @@ class CommandBuffer {
   void prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses);
   FinalImage final_image(const RecordedPass& pass, const VkRenderPassBeginInfo& info) const;
   void take_picture(RecordedPass& pass);
-  const std::shared_ptr<Pipeline>& pipeline_for(store::Function function) const;
+  const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
   Id label() const { return labels_.empty() ? 0 : labels_.back(); }
 
   Device& device_;
@@ -103,6 +104,7 @@ class CommandBuffer {
   std::optional<uint32_t> suspended_pass_;  // that a resuming one goes on with
   uint32_t subpass_ = 0;
   std::array<std::shared_ptr<Pipeline>, vk::kBindPoints.size()> bound_;
+  std::shared_ptr<Pipeline> generated_;  // stands for what generated commands run
   std::vector<Id> labels_;
 };
 

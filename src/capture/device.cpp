@@ -269,6 +269,14 @@ void Device::stop(std::chrono::milliseconds patience) {
   reporter_.report_rest();
 }
 
+void Device::stop_all(std::chrono::milliseconds patience) {
+  const std::shared_lock lock(outside_users());
+  for (const auto& device : all()) {
+    device->stop(patience);
+    device->channel().say_goodbye();
+  }
+}
+
 std::shared_ptr<Device> Device::find(const void* dispatchable_handle) {
   return devices().find(vk::dispatch_key(dispatchable_handle));
 }

@@ -118,6 +118,9 @@ class Device {
   void stop(std::chrono::milliseconds patience);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
+  // At the process's exit, for every device; none of them is destroyed meanwhile.
+  static void stop_all(std::chrono::milliseconds patience);
+
   static std::shared_ptr<Device> find(const void* dispatchable_handle);
   static void add(std::shared_ptr<Device> device);
   static std::shared_ptr<Device> take(VkDevice handle);

@@ -19,10 +19,10 @@ void action(Function function, std::initializer_list<int64_t> parameters,
 }
 
 template <auto Member, typename... Args>
-void unknown_action(VkCommandBuffer command_buffer, Args... args) noexcept {
+void unknown_action(const char* name, VkCommandBuffer command_buffer, Args... args) noexcept {
   CommandBuffer* state = find_command_buffer(command_buffer);
   if (!state) return;
-  vk::guarded_void([&] { state->before_unknown_action(); });
+  vk::guarded_void([&] { state->before_unknown_action(name); });
   (state->table().*Member)(command_buffer, args...);
 }
 
@@ -149,11 +149,12 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsEXT(VkCommandBuffer b, VkB
 
 VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsNV(VkCommandBuffer b, VkBool32 preprocessed,
                                                          const VkGeneratedCommandsInfoNV* info) {
-  unknown_action<&DeviceTable::CmdExecuteGeneratedCommandsNV>(b, preprocessed, info);
+  unknown_action<&DeviceTable::CmdExecuteGeneratedCommandsNV>("vkCmdExecuteGeneratedCommandsNV", b,
+                                                              preprocessed, info);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdSubpassShadingHUAWEI(VkCommandBuffer b) {
-  unknown_action<&DeviceTable::CmdSubpassShadingHUAWEI>(b);
+  unknown_action<&DeviceTable::CmdSubpassShadingHUAWEI>("vkCmdSubpassShadingHUAWEI", b);
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ VKAPI_ATTR void VKAPI_CALL CmdBindShadersEXT(VkCommandBuffer b, uint32_t count,
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
   state->table().CmdBindShadersEXT(b, count, stages, shaders);
-  vk::guarded_void([&] { state->bind_shaders(count, stages); });
+  vk::guarded_void([&] { state->bind_shaders(count, stages, shaders); });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,

@@ -33,12 +33,7 @@ vk::HandleMap<void*, BystanderDevice>& bystanders() {
 // exit() with devices alive: what is complete goes out, and our threads end before libraries are
 // torn down.
 void at_exit() {
-  vk::guarded_void([] {
-    for (const auto& device : Device::all()) {
-      device->stop(kExitPatience);
-      device->channel().say_goodbye();
-    }
-  });
+  vk::guarded_void([] { Device::stop_all(kExitPatience); });
 }
 
 void watch_exit() {

@@ -8,17 +8,18 @@
 namespace tally::capture {
 
 std::span<const DeviceHook> device_hooks() {
-  static const std::vector<DeviceHook> sorted = [] {
-    std::vector<DeviceHook> all;
+  // Leaked on purpose: applications call Vulkan from static destructors.
+  static const auto* const sorted = [] {
+    auto* all = new std::vector<DeviceHook>;
     for (const auto& hooks : {action_hooks(), pass_hooks(), command_buffer_hooks(), object_hooks(),
                               image_hooks(), pipeline_hooks(), queue_hooks()}) {
-      all.insert(all.end(), hooks.begin(), hooks.end());
+      all->insert(all->end(), hooks.begin(), hooks.end());
     }
-    std::sort(all.begin(), all.end(),
+    std::sort(all->begin(), all->end(),
               [](const DeviceHook& a, const DeviceHook& b) { return a.name < b.name; });
     return all;
   }();
-  return sorted;
+  return *sorted;
 }
 
 const DeviceHook* find_device_hook(std::string_view name) {

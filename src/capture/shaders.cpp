@@ -143,6 +143,32 @@ void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_po
   new_pipelines_.push_back(std::move(pipeline));
 }
 
+std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindPoint bind_point) {
+  struct Text {
+    const char* name;
+    const char* reason;
+  };
+  constexpr Text kTexts[] = {
+      {"of shader objects", "shader objects (VK_EXT_shader_object) run uncounted"},
+      {"of generated commands", "commands that the device generates run uncounted"},
+      {"of unknown origin", "it was created by a function that the capture does not know"}};
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Pipeline>& pipeline = stand_ins_[{kind, bind_point}];
+  if (!pipeline) {
+    const Text& text = kTexts[static_cast<size_t>(kind)];
+    HashSequence hash;
+    hash.add(text_bytes(text.name));
+    hash.add(static_cast<uint64_t>(bind_point));
+    pipeline = std::make_shared<Pipeline>(channel_.new_id());
+    pipeline->bind_point = bind_point;
+    pipeline->hash = hash.result();
+    pipeline->not_instrumented = text.reason;
+    pipeline->is_stand_in = true;
+    pipeline->set_name(text.name);
+  }
+  return pipeline;
+}
+
 std::vector<std::shared_ptr<Pipeline>> ShaderRegistry::take_new() {
   const std::lock_guard lock(mutex_);
   return std::exchange(new_pipelines_, {});

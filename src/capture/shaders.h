@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "capture/block_costs.h"
@@ -41,6 +42,8 @@ struct Pipeline : Definable {
   std::vector<std::shared_ptr<Shader>> shaders;
   std::string not_instrumented;  // why, "" = created with the flag
   std::string heard;             // what was said about instrumentation while it was created
+
+  bool is_stand_in = false;
 
   bool instrumented() const { return not_instrumented.empty(); }
   // The only shader of this stage; null when there is none or more than one.
@@ -76,6 +79,11 @@ class ShaderRegistry {
   void remove_pipeline(VkPipeline handle) { pipelines_.take(handle); }
   std::shared_ptr<Pipeline> pipeline(VkPipeline handle) const { return pipelines_.find(handle); }
 
+  // Stands for what runs without a pipeline that the capture knows, so that its commands are listed
+  // with the reason why their shaders are not counted.
+  enum class StandIn { ShaderObjects, GeneratedCommands, UnknownPipeline };
+  std::shared_ptr<Pipeline> stand_in(StandIn kind, VkPipelineBindPoint bind_point);
+
   // Pipelines created since the last call; for the emission, so that also unused ones are in the
   // capture.
   std::vector<std::shared_ptr<Pipeline>> take_new();
@@ -91,6 +99,7 @@ class ShaderRegistry {
   std::mutex mutex_;  // of what follows
   std::map<std::tuple<Id, VkShaderStageFlagBits, std::string>, std::shared_ptr<Shader>> shaders_;
   std::vector<std::shared_ptr<Pipeline>> new_pipelines_;
+  std::map<std::pair<StandIn, VkPipelineBindPoint>, std::shared_ptr<Pipeline>> stand_ins_;
 };
 
 }  // namespace tally::capture

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "cli/captured_run.h"
 #include "cli/drivers.h"
@@ -12,6 +13,7 @@
 #include "cli/hints.h"
 #include "cli/layers.h"
 #include "cli/output_file.h"
+#include "cli/temporary_folder.h"
 #include "cli/vulkan_probe.h"
 
 namespace tally::cli {
@@ -51,20 +53,34 @@ TEST(EnvironmentLayers, stay_where_the_user_has_put_them) {
   EXPECT_EQ(environment["VK_INSTANCE_LAYERS"], "a:b:validation");
 }
 
-TEST(EnvironmentFolders, extend_the_variable_that_the_loader_will_read) {
-  Environment plain;
-  add_layer_folders(plain, {"/ours"});
-  EXPECT_EQ(plain, (Environment{{"VK_ADD_LAYER_PATH", "/ours"}}));
-  Environment with_path = {{"VK_LAYER_PATH", "/theirs"}, {"VK_ADD_LAYER_PATH", "/ignored"}};
-  add_layer_folders(with_path, {"/ours"});
-  EXPECT_EQ(with_path["VK_LAYER_PATH"], "/ours:/theirs");
-  EXPECT_EQ(with_path["VK_ADD_LAYER_PATH"], "/ignored");
+// A home without folders of the loader, and a system with one.
+Environment with_system_layers(const fs::path& system) {
+  fs::create_directories(system / "vulkan/explicit_layer.d");
+  return {{"XDG_CONFIG_DIRS", "/nowhere"}, {"XDG_DATA_DIRS", system.string()}};
 }
 
-TEST(EnvironmentFolders, are_not_repeated) {
-  Environment environment = {{"VK_ADD_LAYER_PATH", "/ours:/theirs"}};
-  add_layer_folders(environment, {"/ours"});
-  EXPECT_EQ(environment["VK_ADD_LAYER_PATH"], "/ours:/theirs");
+class EnvironmentFolders : public Folder {};
+
+// Of the folders of this machine, /etc's may be there.
+TEST_F(EnvironmentFolders, come_behind_those_that_the_loader_searches) {
+  const std::string system = (path_ / "vulkan/explicit_layer.d").string();
+  Environment plain = with_system_layers(path_);
+  plain["VK_ADD_LAYER_PATH"] = "/theirs";
+  add_layer_folders(plain, {"/ours", "/last"});
+  EXPECT_THAT(plain["VK_ADD_LAYER_PATH"], testing::StartsWith("/theirs:"));
+  EXPECT_THAT(plain["VK_ADD_LAYER_PATH"], testing::EndsWith(system + ":/ours:/last"));
+  const Environment once = plain;
+  add_layer_folders(plain, {"/ours"});
+  EXPECT_EQ(plain, once);
+}
+
+TEST_F(EnvironmentFolders, extend_the_variable_that_the_loader_will_read) {
+  Environment with_path = with_system_layers(path_);
+  with_path["VK_LAYER_PATH"] = "/theirs";
+  with_path["VK_ADD_LAYER_PATH"] = "/ignored";
+  add_layer_folders(with_path, {"/ours"});
+  EXPECT_EQ(with_path["VK_LAYER_PATH"], "/theirs:/ours");
+  EXPECT_EQ(with_path["VK_ADD_LAYER_PATH"], "/ignored");
 }
 
 TEST(EnvironmentLists, empty_entries_are_dropped) {
@@ -112,9 +128,13 @@ TEST_F(Folder, layers_are_found_beside_the_program_in_a_build_tree) {
   write("lib/one.json", manifest(kCountersLayer, "./libone.so"));
   write("lib/two.json", manifest(kCaptureLayer, "./libtwo.so"));
   write("lib/broken.json", "{");
+  EXPECT_THAT(find_layers(path_ / "bin/tally").error().message,
+              HasSubstr("VkLayer_tally_run.json"));
+  write("lib/run/VkLayer_tally_run.json", "{}");
   const auto layers = find_layers(path_ / "bin/tally");
   ASSERT_TRUE(layers.ok()) << layers.error().message;
   EXPECT_THAT(layers->folders, ElementsAre(path_ / "lib"));
+  EXPECT_EQ(layers->run_folder, path_ / "lib/run");
   EXPECT_EQ(layers->layers.at(0).library, path_ / "lib/libone.so");
 }
 
@@ -123,6 +143,7 @@ TEST_F(Folder, layers_are_found_in_an_installation_that_was_moved) {
         manifest(kCountersLayer, "../../../lib/libone.so"));
   write("share/vulkan/explicit_layer.d/two.json", manifest(kCaptureLayer, "libtwo.so"));
   write("lib/libtwo.so", "");
+  write("share/tally/explicit_layer.d/VkLayer_tally_run.json", "{}");
   const auto layers = find_layers(path_ / "bin/tally");
   ASSERT_TRUE(layers.ok()) << layers.error().message;
   EXPECT_EQ(layers->layers.at(0).library, path_ / "lib/libone.so");
@@ -216,7 +237,7 @@ DoctorFacts healthy() {
   facts.with_tally.layers.push_back({kCountersLayer, "1.3.0", 1});
   facts.with_tally.layers.push_back({kCaptureLayer, "1.3.0", 1});
   facts.with_tally.devices[0].extensions = {"VK_ARM_shader_instrumentation"};
-  facts.egl_files = {{"/lib/egl_vendor.d/10_tally.json"}, "/lib/libEGL_tally_preload.so"};
+  facts.egl_files = {{"/lib/egl_vendor.d/10_tally.json"}, "/lib/libEGL_tally_preload.so", ""};
   facts.egl_library = EglLibrary::Glvnd;
   facts.egl.has_extension = true;
   facts.egl.groups = {{"API", 1, {{"Draw calls", "calls", 1}}}};
@@ -260,8 +281,73 @@ TEST(Doctor, says_what_egl_lacks) {
   EXPECT_THAT(notes(facts), HasSubstr("EGL programs are not profiled"));
 }
 
+TEST_F(Folder, a_vendor_library_that_cannot_be_loaded_is_not_named) {
+  const auto search = [this] { return find_egl_files(path_ / "bin/tally", path_); };
+  EXPECT_THAT(search().problem, HasSubstr("no EGL vendor manifests"));
+  write("lib/egl_vendor.d/10_tally.json",
+        R"({"file_format_version":"1.0.0","ICD":{"library_path":"/nowhere/libEGL_tally.so.0"}})");
+  EXPECT_THAT(search().problem, HasSubstr("/nowhere/libEGL_tally.so.0"));
+  write("lib/libEGL_tally.so.0", "no library");
+  const EglFiles files = search();
+  EXPECT_THAT(files.problem, HasSubstr((path_ / "lib/libEGL_tally.so.0").string()));
+  EXPECT_TRUE(files.manifests.empty());
+}
+
+class TemporaryFolders : public Folder {
+ protected:
+  TemporaryFolders() { setenv("TMPDIR", path_.c_str(), 1); }
+  ~TemporaryFolders() override { unsetenv("TMPDIR"); }
+};
+
+TEST_F(TemporaryFolders, go_with_their_process_or_with_the_next) {
+  auto alive = TemporaryFolder::make();
+  ASSERT_TRUE(alive.ok()) << alive.error().message;
+  std::ofstream(alive->path() / "file") << "here";
+  const fs::path killed = path_ / "tally-run-abcdef";
+  fs::create_directories(killed / "deeper");
+  fs::permissions(killed, fs::perms::owner_all);
+  fs::create_directories(path_ / "tally-run-of-somebody");
+  fs::create_directories(path_ / "tally-run-public");
+  fs::permissions(path_ / "tally-run-public", fs::perms::all);
+  {
+    const auto next = TemporaryFolder::make();
+    ASSERT_TRUE(next.ok());
+    EXPECT_NE(next->path(), alive->path());
+    EXPECT_FALSE(fs::exists(killed));
+    EXPECT_TRUE(fs::exists(alive->path() / "file"));
+    EXPECT_TRUE(fs::exists(path_ / "tally-run-of-somebody"));
+    EXPECT_TRUE(fs::exists(path_ / "tally-run-public"))
+        << "others may enter it: it is none of ours";
+  }
+  const fs::path was = alive->path();
+  std::optional<TemporaryFolder>(std::move(*alive)).reset();
+  EXPECT_FALSE(fs::exists(was));
+}
+
+TEST_F(Folder, the_program_is_named_and_not_what_launches_it) {
+  const fs::path app = write("app", "#!/bin/sh\n");
+  fs::permissions(app, fs::perms::owner_all);
+  const std::string search = path_.string() + ":/usr/bin:/bin";
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(program_of(Words{"app", "env"}, search), "app");
+  EXPECT_EQ(program_of(Words{"env", "A=b", "-u", "C", "app", "sh"}, search), "app");
+  EXPECT_EQ(program_of(Words{"xvfb-run", "-a", "-s", "-screen 0", "timeout", "5", "app"}, search),
+            "app");
+  EXPECT_EQ(program_of(Words{"/usr/bin/env", app.string()}, search), app.string());
+  EXPECT_EQ(program_of(Words{"env"}, search), "env");
+  EXPECT_EQ(program_of(Words{"env", "no-such-program"}, search), "env");
+  EXPECT_EQ(program_of(Words{"sh", "-c", "app"}, search), "sh");
+}
+
+TEST_F(Folder, a_program_that_uses_glx_gets_the_way_to_be_captured) {
+  const fs::path script = write("script", "#!/bin/sh glXMakeCurrent\n");
+  EXPECT_THAT(why_no_layer_was_loaded(script.string(), "").value_or(""),
+              HasSubstr("MESA_LOADER_DRIVER_OVERRIDE=zink"));
+  EXPECT_FALSE(why_no_layer_was_loaded(write("other", "#!/bin/sh\n").string(), ""));
+}
+
 TEST(EglFront, vendors_that_the_user_named_stay_behind_tally) {
-  const EglFiles files{{"/t/10.json", "/t/11.json"}, "/t/preload.so"};
+  const EglFiles files{{"/t/10.json", "/t/11.json"}, "/t/preload.so", ""};
   Environment environment = {{"__EGL_VENDOR_LIBRARY_FILENAMES", "/user.json"}};
   add_egl(environment, files, EglWay::Vendor);
   EXPECT_EQ(environment["__EGL_VENDOR_LIBRARY_FILENAMES"], "/t/10.json:/t/11.json");

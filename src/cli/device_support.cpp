@@ -116,7 +116,8 @@ Environment without_tally_layers(Environment environment) {
   if (found == environment.end()) return environment;
   std::vector<std::string> kept;
   for (const std::string& layer : split_list(found->second)) {
-    if (layer != kCountersLayer && layer != kCaptureLayer) kept.push_back(layer);
+    if (layer != kCountersLayer && layer != kCaptureLayer && layer != kRunLayer)
+      kept.push_back(layer);
   }
   found->second = join_list(kept);
   return environment;

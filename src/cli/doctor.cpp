@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "base/small_file.h"
 #include "cli/command.h"
 #include "cli/findings.h"
+#include "cli/temporary_folder.h"
 #include "report/display_text.h"
 #include "report/values.h"
 
@@ -64,7 +66,9 @@ std::vector<std::string> override_layers(const Environment& environment) {
 }
 
 bool has_keys_of_ours(const fs::path& file) {
-  std::ifstream in(file);
+  const auto text = read_small_file(file.string());
+  if (!text) return false;
+  std::istringstream in(*text);
   for (std::string line; std::getline(in, line);) {
     const size_t start = line.find_first_not_of(" \t");
     if (start != std::string::npos && line.compare(start, 6, "tally_") == 0) return true;
@@ -107,7 +111,8 @@ DoctorFacts gather_facts() {
   facts.native = probe_vulkan(without_tally_layers(facts.environment));
   if (facts.layers)
     facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
-  facts.egl_files = find_egl_files(own_executable());
+  const auto folder = TemporaryFolder::make();
+  facts.egl_files = find_egl_files(own_executable(), folder ? folder->path() : fs::path());
   facts.egl_library = look_at_egl_library();
   facts.egl = probe_egl(with_tally_egl(facts.environment, facts.egl_files));
   const std::string temporary = value_of(facts.environment, "TMPDIR");

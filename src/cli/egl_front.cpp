@@ -1,8 +1,14 @@
 #include "cli/egl_front.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/small_file.h"
+#include "cli/layers.h"
 
 namespace tally::cli {
 namespace {
@@ -23,20 +29,96 @@ std::vector<fs::path> manifests_in(const fs::path& folder) {
   return found;
 }
 
+// What a manifest's file names; empty where it is none.
+fs::path library_of_manifest(const fs::path& file) {
+  const auto text = read_small_file(file.string());
+  if (!text) return {};
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const auto pointer = nlohmann::json::json_pointer("/ICD/library_path");
+  if (!json.is_object() || !json.contains(pointer) || !json[pointer].is_string()) return {};
+  return json[pointer].get<std::string>();
+}
+
+fs::path write_manifest(const fs::path& file, const fs::path& library) {
+  if (!file.is_absolute()) return {};
+  const nlohmann::json json = {{"file_format_version", "1.0.0"},
+                               {"ICD", {{"library_path", library.string()}}}};
+  std::ofstream out(file);
+  out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  return out.flush() ? file : fs::path();
+}
+
+// Empty where it can be loaded. It stays loaded: it would stay anyway.
+std::string load_error(const fs::path& library) {
+  if (dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return {};
+  const char* const error = dlerror();
+  return error != nullptr ? error : library.string() + " cannot be loaded";
+}
+
+class EglSearch {
+ public:
+  EglSearch(const fs::path& executable, const fs::path& folder)
+      : prefix_(executable.parent_path().parent_path()), folder_(folder) {}
+
+  EglFiles run() {
+    std::vector<fs::path> found;
+    for (const char* place : {"lib/egl_vendor.d", "share/tally/egl_vendor.d"}) {
+      if (found.empty()) found = manifests_in(prefix_ / place);
+    }
+    if (found.empty()) files_.problem = "there are no EGL vendor manifests in " + prefix_.string();
+    for (const fs::path& manifest : found) {
+      if (!take(manifest)) break;  // further places need the first
+    }
+    const fs::path preload = beside_us("libEGL_tally_preload.so");
+    if (preload.empty()) {
+      note("there is no libEGL_tally_preload.so in " + prefix_.string());
+    } else if (const std::string error = load_error(preload); !error.empty()) {
+      note(error);
+    } else {
+      files_.preload = preload;
+    }
+    return std::move(files_);
+  }
+
+ private:
+  bool take(const fs::path& manifest) {
+    const fs::path named = library_of_manifest(manifest);
+    const fs::path ours = named.empty() ? fs::path() : beside_us(named.filename());
+    const fs::path library = ours.empty() ? named : ours;
+    if (library.empty()) return note(manifest.string() + " names no library");
+    if (const std::string error = load_error(library); !error.empty()) return note(error);
+    std::error_code ignored;
+    const bool leads_there =
+        ours.empty() || (named.is_absolute() && fs::equivalent(named, ours, ignored));
+    const fs::path usable =
+        leads_there ? manifest : write_manifest(folder_ / manifest.filename(), ours);
+    if (usable.empty()) return note("no manifest can be written into '" + folder_.string() + "'");
+    files_.manifests.push_back(usable);
+    return true;
+  }
+
+  fs::path beside_us(const fs::path& library) const {
+    for (const fs::path& folder : library_folders(prefix_)) {
+      std::error_code ignored;
+      if (fs::exists(folder / library, ignored)) return folder / library;
+    }
+    return {};
+  }
+
+  bool note(const std::string& problem) {
+    if (files_.problem.empty()) files_.problem = problem;
+    return false;
+  }
+
+  const fs::path prefix_;
+  const fs::path folder_;
+  EglFiles files_;
+};
+
 }  // namespace
 
-EglFiles find_egl_files(const fs::path& executable) {
-  const fs::path prefix = executable.parent_path().parent_path();
-  EglFiles files;
-  for (const char* folder : {"lib/egl_vendor.d", "share/tally/egl_vendor.d"}) {
-    if (files.manifests.empty()) files.manifests = manifests_in(prefix / folder);
-  }
-  for (const char* folder : {"lib", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64"}) {
-    const fs::path library = prefix / folder / "libEGL_tally_preload.so";
-    std::error_code ignored;
-    if (files.preload.empty() && fs::exists(library, ignored)) files.preload = library;
-  }
-  return files;
+EglFiles find_egl_files(const fs::path& executable, const fs::path& folder) {
+  return EglSearch(executable, folder).run();
 }
 
 EglLibrary look_at_egl_library() {

@@ -9,14 +9,21 @@
 
 namespace tally::cli {
 
-// Tally's EGL libraries beside a program at `executable`, in a build tree or an installation.
+// Tally's EGL libraries, each of which can be loaded.
 struct EglFiles {
-  std::vector<std::filesystem::path> manifests;  // of the vendor libraries; empty: not installed
-  std::filesystem::path preload;                 // empty: not installed
+  std::vector<std::filesystem::path> manifests;  // of the vendor libraries; empty: there are none
+  std::filesystem::path preload;                 // empty: there is none
+  std::string problem;                           // why something is missing
 
   bool complete() const { return !manifests.empty() && !preload.empty(); }
 };
-EglFiles find_egl_files(const std::filesystem::path& executable);
+
+// Those beside a program at `executable`, in a build tree or an installation, wherever that was
+// moved to. libglvnd reads a relative path of a manifest as dlopen() does, so where a manifest does
+// not lead to the library beside the program, one with the library's absolute path is written into
+// `folder`.
+EglFiles find_egl_files(const std::filesystem::path& executable,
+                        const std::filesystem::path& folder);
 
 // What libEGL.so.1 is for a program that we start.
 enum class EglLibrary { None, Glvnd, Other };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/drivers.h"
+
 namespace tally::cli {
 
 Environment current_environment() {
@@ -50,12 +52,18 @@ std::string join_list(const std::vector<std::string>& entries) {
 
 void add_layer_folders(Environment& environment,
                        const std::vector<std::filesystem::path>& folders) {
-  const char* name =
-      value_of(environment, "VK_LAYER_PATH").empty() ? "VK_ADD_LAYER_PATH" : "VK_LAYER_PATH";
-  std::vector<std::string> entries(folders.begin(), folders.end());
-  for (const std::string& entry : split_list(value_of(environment, name))) {
-    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
+  const bool replaced = !value_of(environment, "VK_LAYER_PATH").empty();
+  const char* name = replaced ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH";
+  std::vector<std::string> entries = split_list(value_of(environment, name));
+  const auto add = [&entries](const std::filesystem::path& folder) {
+    if (std::find(entries.begin(), entries.end(), folder) == entries.end())
+      entries.push_back(folder.string());
+  };
+  for (const auto& folder : loader_folders(environment, "explicit_layer.d")) {
+    std::error_code ignored;
+    if (!replaced && std::filesystem::is_directory(folder, ignored)) add(folder);
   }
+  for (const auto& folder : folders) add(folder);
   environment[name] = join_list(entries);
 }
 

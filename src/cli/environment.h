@@ -20,8 +20,11 @@ std::string value_of(const Environment& environment, const std::string& name);
 // "NAME=value" strings, for exec.
 std::vector<std::string> environment_strings(const Environment& environment);
 
-// Adds folders to the search path for layers so that all others stay in it: the loader ignores
-// VK_ADD_LAYER_PATH where VK_LAYER_PATH is set, so whichever the user has set is extended.
+// Adds folders to the end of the search path for layers: the loader ignores VK_ADD_LAYER_PATH where
+// VK_LAYER_PATH is set, so whichever the user has set is extended. VK_ADD_LAYER_PATH comes before
+// the loader's own folders, so those go into it too: older loaders (1.3.239 is one) put the layers
+// of the environment in the order of the search path, and the user's are to be nearer to the
+// application.
 void add_layer_folders(Environment& environment, const std::vector<std::filesystem::path>& folders);
 
 // Switches `layers` on (nearest to the application first). The user's own layers keep their order

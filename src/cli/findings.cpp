@@ -198,7 +198,12 @@ class Examination {
   // Vulkan programs do without: what is missing for EGL is a note, what is broken a problem.
   void egl() {
     if (!facts_.egl_files.complete()) {
-      note("EGL", "Tally's EGL libraries were not found: EGL programs are not profiled",
+      const bool any = !facts_.egl_files.manifests.empty() || !facts_.egl_files.preload.empty();
+      note("EGL",
+           fmt::format("{}: {}",
+                       any ? "a part of Tally's EGL libraries cannot be used"
+                           : "EGL programs are not profiled",
+                       facts_.egl_files.problem),
            "build or install Tally again; the libraries stand beside the program");
       return;
     }

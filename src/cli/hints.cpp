@@ -5,8 +5,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "cli/environment.h"
 
@@ -44,7 +47,45 @@ bool is_of_another_kind(const std::string& file) {
   return is_elf && (theirs[EI_CLASS] != ours[EI_CLASS] || theirs[kMachine] != ours[kMachine]);
 }
 
+// Programs that do nothing but run another.
+bool is_launcher(const std::string& program) {
+  constexpr std::string_view kLaunchers[] = {
+      "catchsegv", "chrt",    "dbus-run-session", "env",    "ionice", "mangohud",
+      "nice",      "nohup",   "setarch",          "setsid", "stdbuf", "taskset",
+      "time",      "timeout", "xvfb-run"};
+  const std::string name = std::filesystem::path(program).filename().string();
+  return std::ranges::find(kLaunchers, name) != std::end(kLaunchers);
+}
+
+bool can_be_run(const std::string& word, const std::string& search_path) {
+  const std::string file = find_program(word, search_path);
+  std::error_code ignored;
+  return !file.empty() && access(file.c_str(), X_OK) == 0 &&
+         std::filesystem::is_regular_file(file, ignored);
+}
+
+// A program that names GLX's functions; those that open libGL by a library of others are not found.
+bool names_glx(const std::string& file) {
+  constexpr std::streamsize kMostBytes = 64 << 20;
+  constexpr std::string_view kFunction = "glXMakeC";  // glXMakeCurrent, glXMakeContextCurrent
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes(std::min<uintmax_t>(std::filesystem::file_size(file), kMostBytes), '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return bytes.find(kFunction) != bytes.npos;
+}
+
 }  // namespace
+
+std::string program_of(const std::vector<std::string>& command_line,
+                       const std::string& search_path) {
+  size_t program = 0;
+  for (size_t i = 1; i < command_line.size() && is_launcher(command_line[program]); ++i) {
+    const std::string& word = command_line[i];
+    const bool option = word.starts_with('-') || word.find('=') != word.npos;
+    if (!option && can_be_run(word, search_path)) program = i;
+  }
+  return command_line[program];
+}
 
 std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
                                                    const std::string& search_path) {
@@ -57,6 +98,12 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
   }
   if (is_of_another_kind(file))
     return file + " is a program for another processor or word size than Tally's layers";
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error) && names_glx(file)) {
+    return file +
+           " uses GLX, which Tally does not see; with Mesa it runs on Vulkan, which is captured: "
+           "MESA_LOADER_DRIVER_OVERRIDE=zink GALLIUM_DRIVER=zink tally run ...";
+  }
   return std::nullopt;
 }
 

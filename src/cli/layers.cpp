@@ -20,9 +20,9 @@ fs::path library_of(const fs::path& manifest, const std::string& library_path,
   const fs::path given(library_path);
   if (given.is_absolute()) return given;
   if (given.has_parent_path()) return (manifest.parent_path() / given).lexically_normal();
-  for (const char* folder : {"lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64", "lib"}) {
+  for (const fs::path& folder : library_folders(prefix)) {
     std::error_code ignored;
-    if (fs::exists(prefix / folder / given, ignored)) return prefix / folder / given;
+    if (fs::exists(folder / given, ignored)) return folder / given;
   }
   return given;
 }
@@ -54,6 +54,11 @@ std::optional<LayerFiles> find_in(const fs::path& folder, const std::string& lay
 
 }  // namespace
 
+std::vector<fs::path> library_folders(const fs::path& prefix) {
+  return {prefix / "lib/x86_64-linux-gnu", prefix / "lib/aarch64-linux-gnu", prefix / "lib64",
+          prefix / "lib"};
+}
+
 fs::path own_executable() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error);
@@ -79,6 +84,19 @@ Result<LayerSet> find_layers(const fs::path& executable) {
       set.folders.push_back(folder);
     }
     set.layers.push_back(std::move(*found));
+  }
+  const fs::path run_manifest = "VkLayer_tally_run.json";
+  for (const fs::path& folder : {prefix / "lib/run", prefix / "share/tally/explicit_layer.d",
+                                 fs::path("/usr/share/tally/explicit_layer.d")}) {
+    std::error_code ignored;
+    if (set.run_folder.empty() && fs::exists(folder / run_manifest, ignored))
+      set.run_folder = folder;
+  }
+  if (set.run_folder.empty()) {
+    return Error{
+        fmt::format("{} was not found; searched lib/run and share/tally/explicit_layer.d "
+                    "of {}",
+                    run_manifest.string(), prefix.string())};
   }
   return set;
 }

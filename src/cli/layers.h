@@ -12,6 +12,9 @@ namespace tally::cli {
 
 inline constexpr const char* kCountersLayer = "VK_LAYER_TALLY_counters";
 inline constexpr const char* kCaptureLayer = "VK_LAYER_TALLY_capture";
+// Both, capture above counters. A loader switches the parts of such a layer on in this order; the
+// order of VK_INSTANCE_LAYERS is heeded by newer ones only (since 1.3.250 or so).
+inline constexpr const char* kRunLayer = "VK_LAYER_TALLY_run";
 inline constexpr const char* kCountersLibrary = "libVkLayer_tally_counters.so";
 inline constexpr const char* kCaptureLibrary = "libVkLayer_tally_capture.so";
 
@@ -26,15 +29,18 @@ struct LayerFiles {
 // them.
 struct LayerSet {
   std::vector<std::filesystem::path> folders;
-  std::vector<LayerFiles> layers;  // counters, capture
+  std::vector<LayerFiles> layers;    // counters, capture
+  std::filesystem::path run_folder;  // holds the manifest of kRunLayer alone
 };
 
 // This program's own executable.
 std::filesystem::path own_executable();
 
-// Finds both layers for a program at `executable`: <prefix>/lib beside <prefix>/bin (build tree),
-// then <prefix>/share/vulkan/explicit_layer.d (installation). The error names the folders that were
-// searched.
+// Where libraries may be in an installation or a build tree.
+std::vector<std::filesystem::path> library_folders(const std::filesystem::path& prefix);
+
+// Finds the layers for a program at `executable`: in <prefix>/lib beside <prefix>/bin (build tree),
+// then in <prefix>/share (installation). The error names the folders that were searched.
 Result<LayerSet> find_layers(const std::filesystem::path& executable);
 
 }  // namespace tally::cli

@@ -12,6 +12,7 @@
 #include "cli/egl_probe.h"
 #include "cli/layers.h"
 #include "cli/query_support.h"
+#include "cli/temporary_folder.h"
 #include "report/display_text.h"
 #include "report/text_table.h"
 
@@ -216,7 +217,10 @@ int run(const Options& options) {
   const auto devices = compare_devices(native, with_tally);
   const std::string nothing = why_nothing(native);
   if (!nothing.empty()) say(nothing + "; tally doctor says more");
-  const EglProbe egl = probe_egl(with_tally_egl(environment, find_egl_files(own_executable())));
+  const auto folder = TemporaryFolder::make();
+  const EglFiles egl_files =
+      find_egl_files(own_executable(), folder ? folder->path() : std::filesystem::path());
+  const EglProbe egl = probe_egl(with_tally_egl(environment, egl_files));
   const std::string text = options.format == "json"
                                ? as_json(devices, native, egl)
                                : as_text(devices, options) + egl_text(egl, options.metrics);

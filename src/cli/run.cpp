@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "analysis/selection.h"
 #include "analysis/summary.h"
@@ -22,6 +23,7 @@
 #include "cli/layers.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "cli/temporary_folder.h"
 #include "report/header.h"
 #include "report/values.h"
 #include "store/clock.h"
@@ -56,10 +58,11 @@ std::string layer_pattern(const std::string& pattern) {
 }
 
 Result<Environment> application_environment(const Options& options, const LayerSet& layers,
-                                            const std::string& socket) {
+                                            const EglFiles& egl, const std::string& socket) {
   Environment environment = current_environment();
   add_layer_folders(environment, layers.folders);
-  add_instance_layers(environment, {kCaptureLayer, kCountersLayer});
+  add_layer_folders(environment, {layers.run_folder});
+  add_instance_layers(environment, {kRunLayer});
   environment["TALLY_CAPTURE_SOCKET"] = socket;
   if (!options.frames.empty()) environment["TALLY_FRAMES"] = options.frames;
   if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
@@ -69,7 +72,7 @@ Result<Environment> application_environment(const Options& options, const LayerS
   }
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
-  add_egl(environment, find_egl_files(own_executable()), egl_way_from(options.egl));
+  add_egl(environment, egl, egl_way_from(options.egl));
   if (!options.driver.empty()) {
     const auto drivers = find_drivers(environment, options.driver);
     if (!drivers) return drivers.error();
@@ -117,11 +120,12 @@ void tell_end(const ChildEnd& end) {
                   end.core_dumped ? " (core dumped)" : "", end.shell_status()));
 }
 
-void tell_nothing_came(const std::string& program) {
+void tell_nothing_came(const std::string& program, const std::string& egl_problem) {
   say(fmt::format("{} made no Vulkan device and no GL context of EGL, so nothing was captured",
                   program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
     say(*reason);
+  if (!egl_problem.empty()) say("EGL programs are not profiled: " + egl_problem);
   say("next: tally doctor");
 }
 
@@ -147,16 +151,22 @@ void tell_summary(const std::string& file) {
   say("next: " + report_command(file));
 }
 
-// The application may have left others behind that are being captured.
+// The application may have left others behind that are being captured. What has been sent and is
+// not in the file yet says nothing of that: it comes first.
 void wait_for_others(const store::Collector& collector, bool quiet) {
-  const uint64_t left = collector.progress().connected;
-  if (left == 0) return;
-  // Most are only closing their connection.
-  const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  using Clock = std::chrono::steady_clock;
   const auto done = [&] { return collector.progress().connected == 0; };
-  const auto done_or_late = [&] { return done() || std::chrono::steady_clock::now() > soon; };
-  if (!Child::wait_until(done_or_late) || done()) return;
-  if (!quiet) {
+  bool told = false;
+  while (true) {
+    const uint64_t received = collector.progress().bytes;
+    const auto soon = Clock::now() + std::chrono::milliseconds(500);
+    if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
+    if (collector.progress().bytes == received) break;
+    if (!quiet && !std::exchange(told, true))
+      say("the application has ended; what was sent is being received, until its end or Ctrl-C");
+  }
+  const uint64_t left = collector.progress().connected;
+  if (!quiet && left != 0) {
     say(fmt::format(
         "the application has ended; capturing {} that it started, until they end or Ctrl-C",
         left == 1 ? "a process" : fmt::format("{} processes", left)));
@@ -170,7 +180,9 @@ class Run {
 
   int run() {
     if (Status ready = prepare(); !ready) return fail(ready.error());
-    const auto environment = application_environment(options_, *layers_, collector_->socket_path());
+    if (options_.egl != "off") egl_ = find_egl_files(own_executable(), folder_->path());
+    const auto environment =
+        application_environment(options_, *layers_, egl_, collector_->socket_path());
     if (!environment) return give_up(environment.error(), kFailed);
     if (options_.verbose > 0) tell_changes(*environment);
     int exec_status = kFailed;
@@ -210,7 +222,8 @@ class Run {
     auto layers = find_layers(own_executable());
     if (!layers) return layers.error();
     layers_ = std::move(*layers);
-    auto file = choose_output(options_.output, options_.application.front(), options_.force);
+    program_ = program_of(options_.application, value_of(current_environment(), "PATH"));
+    auto file = choose_output(options_.output, program_, options_.force);
     if (!file) return file.error();
     file_ = std::move(*file);
     const Status started = start_collector();
@@ -219,10 +232,13 @@ class Run {
   }
 
   Status start_collector() {
+    auto folder = TemporaryFolder::make();
+    if (!folder) return folder.error();
+    folder_.emplace(std::move(*folder));
     auto writer = store::Writer::create(file_, capture_row(options_));
     if (!writer) return writer.error();
     block_forwarded_signals();
-    auto collector = store::Collector::start(std::move(*writer));
+    auto collector = store::Collector::start(std::move(*writer), folder_->path());
     if (!collector) return collector.error();
     collector_ = std::move(*collector);
     return {};
@@ -242,14 +258,17 @@ class Run {
     if (!written) say("the capture is incomplete: " + written.error().message);
     if (!anything) {
       ::unlink(file_.c_str());
-      if (!options_.quiet) tell_nothing_came(options_.application.front());
+      if (!options_.quiet) tell_nothing_came(program_, egl_.problem);
       return;
     }
     if (!options_.quiet) tell_summary(file_);
   }
 
   const Options& options_;
+  std::string program_;
   std::optional<LayerSet> layers_;
+  std::optional<TemporaryFolder> folder_;
+  EglFiles egl_;
   std::string file_;
   std::unique_ptr<store::Collector> collector_;
 };

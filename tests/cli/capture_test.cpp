@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "program.h"
 #include "store/test_capture.h"
@@ -125,6 +127,64 @@ TEST_F(Capture, processes_that_outlive_the_first_are_waited_for) {
   const auto json = report("", "later.tally");
   EXPECT_EQ(json["capture"]["dispatches"], 2);
   EXPECT_TRUE(json["capture"]["complete"].get<bool>());
+}
+
+TEST_F(Capture, shader_objects_are_named_as_not_counted) {
+  const auto result = run("-o a.tally", "3 0 objects");
+  if (result.end.shell_status() == 77) GTEST_SKIP() << "the device has no shader objects";
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  EXPECT_THAT(result.standard_error,
+              HasSubstr("not counted: pipeline of shader objects: shader objects "
+                        "(VK_EXT_shader_object) run uncounted"));
+  const auto not_counted = report("", "a.tally").at("capture").at("not_counted");
+  ASSERT_EQ(not_counted.size(), 1u);
+  EXPECT_EQ(not_counted[0].at("commands"), 3);
+}
+
+// The layers of a chain that the loader made, the one nearest to the application first.
+std::vector<std::string> chain_of(const std::string& loader_log) {
+  std::vector<std::string> chain;
+  std::istringstream in(loader_log);
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("<Application>") != line.npos) chain.clear();
+    const size_t name = line.find(" VK_LAYER_");
+    if (line.starts_with("LAYER:") && name != line.npos && line.find(':', name) == line.npos)
+      chain.push_back(line.substr(name + 1));
+  }
+  return chain;
+}
+
+TEST_F(Capture, layers_of_the_user_are_nearer_to_the_application) {
+  const auto result =
+      run_script(folder_.path(), "exec \"$TALLY\" run -o a.tally -- \"$APP\" 1 0",
+                 {"VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation", "VK_LOADER_DEBUG=layer"});
+  std::vector<std::string> chain = chain_of(result.standard_error);
+  std::erase_if(chain, [](const std::string& name) { return name.starts_with("VK_LAYER_MESA"); });
+  EXPECT_THAT(chain, testing::ElementsAre("VK_LAYER_KHRONOS_validation", "VK_LAYER_TALLY_capture",
+                                          "VK_LAYER_TALLY_counters"))
+      << result.standard_error;
+}
+
+// Of a folder a loader may read the manifests in any order.
+TEST_F(Capture, capture_is_above_counters_in_whatever_order_their_manifests_are_read) {
+  const auto result = run_script(folder_.path(), R"(
+    set -e
+    from=$(dirname "$TALLY")/../lib
+    mkdir -p p/bin p/lib/run
+    cp "$TALLY" p/bin
+    cp "$from"/run/*.json p/lib/run
+    ln -s "$from"/*.so p/lib
+    for i in $(seq 100); do
+      rm -f p/lib/*.json
+      cp "$from"/VkLayer_tally_capture.json p/lib/$i-capture.json
+      cp "$from"/VkLayer_tally_counters.json p/lib/$i-counters.json
+      ls -U p/lib | grep -m1 json | grep -q counters && break
+    done
+    ls -U p/lib | grep -m1 json
+    p/bin/tally run -q -o a.tally -- "$APP" 1 0)");
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  ASSERT_THAT(result.standard_output, HasSubstr("counters.json"));
+  EXPECT_EQ(report("--by shader", "a.tally")["tables"][0]["rows"][0]["invocations"], 4 * 64);
 }
 
 }  // namespace

@@ -1,32 +1,79 @@
 // An application for the tests of `tally run`: one compute dispatch of 4 x 64 invocations in each
-// submission, without a window. Usage: launched_app SUBMISSIONS ENDING, where ENDING is the exit
-// status, "abort", or "wait" (for a signal).
+// submission, without a window. Usage: launched_app SUBMISSIONS ENDING [objects], where ENDING is
+// the exit status, "abort", or "wait" (for a signal). "objects": with a shader object instead of a
+// pipeline; the exit status is 77 where the device has none.
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include <tally/vulkan_newer.h>
+
 #include "launched_app.comp.h"
 #include "support/context.h"
 #include "support/pipeline.h"
 
-int main(int argc, char** argv) {
-  using namespace tally::test;
-  if (argc != 3) return 99;
-  Context context;
+namespace {
+
+using namespace tally::test;
+
+int end(const char* ending) {
+  std::puts("done");
+  std::fflush(stdout);
+  if (std::strcmp(ending, "abort") == 0) std::abort();
+  if (std::strcmp(ending, "wait") == 0) pause();
+  return std::atoi(ending);
+}
+
+void run_with_pipeline(Context& context, int submissions) {
   const PipelineLayout layout = make_pipeline_layout(context);
   const Pipeline pipeline =
       make_compute_pipeline(context, {.shader = {.code = launched_app_comp}, .layout = layout});
-  for (int i = 0; i < std::atoi(argv[1]); ++i) {
+  for (int i = 0; i < submissions; ++i) {
     context.run([&](VkCommandBuffer commands) {
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
       vkCmdDispatch(commands, 4, 1, 1);
     });
   }
-  std::puts("done");
-  std::fflush(stdout);
-  if (std::strcmp(argv[2], "abort") == 0) std::abort();
-  if (std::strcmp(argv[2], "wait") == 0) pause();
-  return std::atoi(argv[2]);
+}
+
+void run_with_shader_object(Context& context, int submissions) {
+  VkShaderCreateInfoEXT info = {VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT};
+  info.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT;
+  info.codeSize = sizeof launched_app_comp;
+  info.pCode = launched_app_comp;
+  info.pName = "main";
+  VkShaderEXT shader = VK_NULL_HANDLE;
+  check(context.function<PFN_vkCreateShadersEXT>("vkCreateShadersEXT")(context.device(), 1, &info,
+                                                                       nullptr, &shader));
+  const auto bind = context.function<PFN_vkCmdBindShadersEXT>("vkCmdBindShadersEXT");
+  for (int i = 0; i < submissions; ++i) {
+    context.run([&](VkCommandBuffer commands) {
+      const VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT;
+      bind(commands, 1, &stage, &shader);
+      vkCmdDispatch(commands, 4, 1, 1);
+    });
+  }
+  context.function<PFN_vkDestroyShaderEXT>("vkDestroyShaderEXT")(context.device(), shader, nullptr);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 99;
+  const int submissions = std::atoi(argv[1]);
+  if (argc == 3) {
+    Context context;
+    run_with_pipeline(context, submissions);
+    return end(argv[2]);
+  }
+  if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) return 77;
+  VkPhysicalDeviceShaderObjectFeaturesEXT feature = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, nullptr, VK_TRUE};
+  Context context(
+      {.device_extensions = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME}, .device_next = &feature});
+  run_with_shader_object(context, submissions);
+  return end(argv[2]);
 }

@@ -117,11 +117,9 @@ TEST_F(Run, script_without_interpreter_is_run_by_the_shell) {
 TEST_F(Run, environment_of_the_user_is_kept_and_added_to) {
   const auto run = tally({"-q", "--", "env"}, {"VK_INSTANCE_LAYERS=VK_LAYER_MINE",
                                                "VK_ADD_LAYER_PATH=/mine", "OTHER=1"});
-  EXPECT_THAT(
-      run.standard_output,
-      HasSubstr(
-          "\nVK_INSTANCE_LAYERS=VK_LAYER_MINE:VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters\n"));
-  EXPECT_THAT(run.standard_output, HasSubstr(":/mine\n"));
+  EXPECT_THAT(run.standard_output,
+              HasSubstr("\nVK_INSTANCE_LAYERS=VK_LAYER_MINE:VK_LAYER_TALLY_run\n"));
+  EXPECT_THAT(run.standard_output, HasSubstr("\nVK_ADD_LAYER_PATH=/mine:"));
   EXPECT_THAT(run.standard_output, HasSubstr("\nOTHER=1\n"));
   EXPECT_THAT(run.standard_output, HasSubstr("\nTALLY_CAPTURE_SOCKET=/"));
 }
@@ -140,6 +138,20 @@ TEST_F(Run, socket_is_where_only_this_user_can_go_and_is_gone_afterwards) {
   std::string socket_folder = run.standard_output.substr(4);
   socket_folder.pop_back();
   EXPECT_FALSE(std::filesystem::exists(socket_folder)) << socket_folder;
+}
+
+TEST_F(Run, folders_of_a_killed_run_are_removed_by_the_next) {
+  const auto run = script(R"(
+    export TMPDIR=$PWD
+    mkfifo ready
+    "$TALLY" run -q -- sh -c 'echo > ready; exec sleep 5' &
+    read < ready
+    kill -9 $!
+    wait $!
+    ls -d tally-run-* | wc -l
+    "$TALLY" run -q -- true
+    ls -d tally-run-* | wc -l)");
+  EXPECT_EQ(run.standard_output, "1\n0\n") << run.standard_error;
 }
 
 TEST_F(Run, application_without_vulkan_leaves_no_capture_and_it_is_said) {
@@ -203,7 +215,7 @@ TEST_F(Run, wrong_options_are_one_line_and_status_2) {
 
 TEST_F(Run, verbose_says_what_is_set) {
   EXPECT_THAT(tally({"-v", "--", "true"}).standard_error,
-              HasSubstr("tally: VK_INSTANCE_LAYERS=VK_LAYER_TALLY_capture:"));
+              HasSubstr("tally: VK_INSTANCE_LAYERS=VK_LAYER_TALLY_run"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <cstdlib>
+#include <vector>
 
 namespace tally::test {
 
@@ -20,12 +21,16 @@ std::string driver_name() {
   return name ? name : "lavapipe";
 }
 
+// The names first: nothing may be opened while the list is locked.
 void keep_libraries_loaded() {
-  const auto keep = [](dl_phdr_info* info, size_t, void*) {
-    if (*info->dlpi_name) dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  std::vector<std::string> names;
+  const auto add = [](dl_phdr_info* info, size_t, void* found) {
+    if (*info->dlpi_name) static_cast<std::vector<std::string>*>(found)->push_back(info->dlpi_name);
     return 0;
   };
-  dl_iterate_phdr(keep, nullptr);
+  dl_iterate_phdr(add, &names);
+  for (const std::string& name : names)
+    dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 bool validation_wanted() {

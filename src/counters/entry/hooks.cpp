@@ -88,14 +88,17 @@ PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, c
 }
 
 // Also asked for device functions. A hook works on every device, but is given only where the
-// function exists below.
+// function exists below. Some layers above ask without an instance, for vkCreateDevice among
+// others: they get every hook that does not depend on one.
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
   const vk::Hook* hook = vk::find_hook(instance_hooks(), name);
   if (hook && hook->condition == kAlways) return hook->function;
-  const Instance* instance = handle != VK_NULL_HANDLE ? find_instance(handle) : nullptr;
-  if (!instance) return nullptr;
   if (!hook) hook = vk::find_hook(physical_device_hooks(), name);
   if (!hook) hook = vk::find_hook(device_hooks(), name);
+  if (handle == VK_NULL_HANDLE)
+    return hook && hook->condition == kAlways ? hook->function : nullptr;
+  const Instance* instance = find_instance(handle);
+  if (!instance) return nullptr;
   if (hook && is_own(*hook)) return hook->function;
   const PFN_vkVoidFunction below = instance->next_instance().get_instance_proc_addr(handle, name);
   return hook && below ? hook->function : below;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 #include <system_error>
+
+#include "base/small_file.h"
 
 namespace tally::egl {
 namespace {
@@ -68,9 +68,9 @@ std::vector<std::string> libraries_in_folders(const std::string& folders) {
 }  // namespace
 
 std::string library_of_manifest(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();  // what cannot be read leaves it empty
-  const auto manifest = nlohmann::json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+  const auto text = read_small_file(file);
+  if (!text) return {};
+  const auto manifest = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!manifest.is_object()) return {};
   const auto version = manifest.find("file_format_version");
   const auto icd = manifest.find("ICD");

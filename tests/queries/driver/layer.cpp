@@ -137,7 +137,7 @@ PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, c
 }  // namespace
 }  // namespace tally::test::driver
 
-extern "C" VK_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* interface) {
   using namespace tally::test::driver;
   return tally::vk::negotiate(interface, get_instance_proc_addr, get_device_proc_addr,
