@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/first_uses.h"
 #include "analysis/shader_name.h"
 
 namespace tally::analysis {
@@ -92,6 +93,27 @@ void count_frames(const Model& model, Summary& summary) {
   }
 }
 
+// Of the frames that have commands.
+std::vector<FrameRange> find_warm_frames(const Model& model) {
+  const FirstUses first = find_first_uses(model);
+  std::map<int64_t, bool> warm;  // by number
+  uint32_t last = kNone;
+  for (const Command& command : model.commands) {
+    if (command.frame == last) continue;
+    last = command.frame;
+    bool& is_warm = warm.try_emplace(model.frames[last].number, true).first->second;
+    is_warm = is_warm && !first.frames[last];
+  }
+  std::vector<FrameRange> ranges;
+  bool in_range = false;
+  for (const auto& [number, is_warm] : warm) {
+    if (is_warm && !in_range) ranges.push_back({number, number});
+    if (is_warm) ranges.back().last = number;
+    in_range = is_warm;
+  }
+  return ranges;
+}
+
 }  // namespace
 
 Summary summarize(const Model& model) {
@@ -113,6 +135,7 @@ Summary summarize(const Model& model) {
                   [](const store::DeviceRow& device) { return device.type != "gl"; });
   summary.passes = model.passes.size();
   count_frames(model, summary);
+  summary.warm_frames = find_warm_frames(model);
   Counter(model, summary).run();
   summary.messages = model.messages;
   return summary;
