@@ -29,8 +29,8 @@ std::string why_nothing_was_captured(const Model& model) {
   }
   if (!model.capture.frame_range.empty()) {
     return fmt::format(
-        "nothing was captured: the application did no work in the frames {} that tally run "
-        "--frames asked for",
+        "nothing was captured: the application did not come to the frames {} that tally run "
+        "--frames asked for, or did nothing in them",
         model.capture.frame_range);
   }
   if (model.devices.empty())
