@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/fields.h"
 #include "analysis/notes.h"
@@ -46,10 +47,12 @@ std::string location_text(ShaderCodes& codes, const BlockRef& ref) {
   return fmt::format("{}:{}", file_title(map, block->location->file), block->location->line);
 }
 
-std::string source_text(ShaderCodes& codes, const BlockRef& ref) {
+std::string source_text(ShaderCodes& codes, std::map<uint32_t, SourceLines>& texts,
+                        const BlockRef& ref) {
   const spirv::Block* block = block_of(codes, ref);
   if (block == nullptr || !block->location) return {};
-  const std::string text = line_text(codes.of(ref.shader)->map, *block->location);
+  SourceLines& lines = texts.try_emplace(ref.shader, codes.of(ref.shader)->map).first->second;
+  const std::string text = lines.text(*block->location);
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
@@ -105,6 +108,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Var
                            .title = "source",
                            .role = ColumnRole::Text,
                            .description = "text of the source line at which the block begins"});
+  std::map<uint32_t, SourceLines> texts;  // by shader
   for (size_t r = 0; r < refs.size(); ++r) {
     Row row = make_row(keys, r);
     row.push_back(totals.executions(refs[r].variant, refs[r].block));
@@ -112,7 +116,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Var
       if (metrics[m].id != "executions")
         row.push_back(totals.value(refs[r].variant, refs[r].block, m));
     }
-    row.push_back(source_text(codes, refs[r]));
+    row.push_back(source_text(codes, texts, refs[r]));
     table.rows.push_back(std::move(row));
   }
   if (Status finished = finish_table(table, metrics, options); !finished.ok())

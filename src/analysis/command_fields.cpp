@@ -93,9 +93,18 @@ std::string format_text(int64_t format) {
   return fmt::format("format {}", format);
 }
 
+// What nests deeper is not written by Tally, and would be followed by recursion.
+constexpr int kMostJsonDepth = 8;
+
+// Not an array or object where it is no JSON.
+nlohmann::ordered_json parse_json(const std::string& text) {
+  const auto is_shallow = [](int depth, auto, auto&) { return depth <= kMostJsonDepth; };
+  return nlohmann::ordered_json::parse(text, is_shallow, /*allow_exceptions=*/false);
+}
+
 // "RGBA16F+D32F"
 std::string attachments_text(const std::string& json) {
-  const auto attachments = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const auto attachments = parse_json(json);
   std::string text;
   if (!attachments.is_array()) return text;
   for (const auto& attachment : attachments) {
@@ -274,8 +283,7 @@ std::vector<Field> command_key_fields(const Model& model, const CommandGroups& g
 std::string call_text(const store::CallRow& call) {
   constexpr std::string_view kPrefix = "vkCmd";
   std::string text = call.name.starts_with(kPrefix) ? call.name.substr(kPrefix.size()) : call.name;
-  const auto parameters =
-      nlohmann::ordered_json::parse(call.parameters, nullptr, /*allow_exceptions=*/false);
+  const auto parameters = parse_json(call.parameters);
   if (!parameters.is_object()) return text;
   std::string sizes, others;
   for (const auto& [name, parameter] : parameters.items()) {

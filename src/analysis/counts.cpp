@@ -60,11 +60,11 @@ Status visit_rows(const Model& model, const Progress& progress, std::string_view
   if (!statement) return statement.error();
   statement->bind(int64_t{first}).bind(int64_t{last});
   constexpr uint64_t kRowsBetweenReports = 100'000;
-  const double range = static_cast<double>(last - first) + 1;
+  const double range = static_cast<double>(last) - static_cast<double>(first) + 1;
   for (uint64_t rows = 1; statement->step(); ++rows) {
     visit(*statement);
     if (progress && rows % kRowsBetweenReports == 0) {
-      progress(static_cast<double>(statement->integer(0) - first) / range);
+      progress((static_cast<double>(statement->integer(0)) - static_cast<double>(first)) / range);
     }
   }
   return statement->status();

@@ -96,20 +96,22 @@ class LineTable {
       add_instructions(*code, variant);
       return;
     }
-    for (const LineValues& line : lines) add_line(*code, variant, line);
+    SourceLines texts(code->map);
+    for (const LineValues& line : lines) add_line(*code, texts, variant, line);
   }
 
   const std::string& shader_name(uint32_t variant) const {
     return model_.shader_names[variants_[variant].shader];
   }
 
-  void add_line(const ShaderCode& code, uint32_t variant, const LineValues& values) {
+  void add_line(const ShaderCode& code, SourceLines& texts, uint32_t variant,
+                const LineValues& values) {
     const bool known = values.location.line != 0;
     const uint32_t kept_apart = options_.merge ? kNone : variant;
     const LineKey key =
         known
             ? LineKey{full_name(code.map, values.location.file), values.location.line,
-                      line_text(code.map, values.location), kept_apart}
+                      texts.text(values.location), kept_apart}
             : LineKey{shader_name(variant), 0, "(instructions without a source line)", kept_apart};
     Line& line = lines_[key];
     line.metrics.resize(metrics_.size());
@@ -141,7 +143,7 @@ class LineTable {
            i < code.module.instruction_count() && code.module.word_offset(i) < b.word_end; ++i) {
         const auto values =
             instruction_values(code.module, code.module.instruction(i), executions, metrics_);
-        if (values[default_metric(metrics_)] == 0) continue;
+        if (metrics_.empty() || values[default_metric(metrics_)] == 0) continue;
         add_row(fmt::format("{}:asm:{}", shader_name(variant), i + 1), std::string(), {variant},
                 values, texts[i]);
       }

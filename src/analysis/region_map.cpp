@@ -41,8 +41,8 @@ Result<std::optional<RegionMap>> make_region_map(const Model& model,
                                                  const RegionMapOptions& options) {
   const auto passes = region_passes(model, options.pass);
   if (!passes) return passes.error();
-  if (passes->empty()) return std::optional<RegionMap>();
   const std::vector<Metric> counters = describe_region_counters(model);
+  if (passes->empty() || counters.empty()) return std::optional<RegionMap>();
   const auto counter = find_counter(model, counters, options.counter);
   if (!counter) return counter.error();
   RegionMap map;

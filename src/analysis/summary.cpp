@@ -123,8 +123,9 @@ Summary summarize(const Model& model) {
   summary.command_line = model.capture.command_line;
   summary.start_unix_ns = model.capture.start_unix_ns;
   summary.complete = model.capture.end_monotonic_ns.has_value();
-  if (summary.complete)
-    summary.duration_ns = *model.capture.end_monotonic_ns - model.capture.start_monotonic_ns;
+  const int64_t start = model.capture.start_monotonic_ns;
+  if (summary.complete && start >= 0 && *model.capture.end_monotonic_ns >= start)
+    summary.duration_ns = *model.capture.end_monotonic_ns - start;
   summary.exit_status = model.capture.exit_status;
   summary.frame_range = model.capture.frame_range;
   summary.shader_pattern = model.capture.shader_pattern;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "report/display_text.h"
+#include "report/header.h"
 #include "report/json.h"
 #include "report/text_table.h"
 #include "report/values.h"
@@ -176,6 +177,17 @@ std::string json_of(const analysis::Summary& summary, const std::vector<analysis
   std::string text;
   write_json(summary, tables, [&](std::string_view piece) { text += piece; });
   return text;
+}
+
+TEST(Header, names_the_frames_that_are_warm) {
+  analysis::Summary summary;
+  summary.draws = 1;
+  EXPECT_THAT(capture_header(summary, 100), HasSubstr("warm         no frame: "));
+  summary.warm_frames = {{1, 1}, {3, 40}};
+  EXPECT_THAT(capture_header(summary, 100),
+              HasSubstr("warm         frames 1, 3-40: no pipeline is used for the first time"));
+  const auto json = nlohmann::json::parse(json_of(summary, {}));
+  EXPECT_EQ(json["capture"]["warm_frames"], nlohmann::json::parse("[[1, 1], [3, 40]]"));
 }
 
 TEST(Json, of_a_million_rows_never_holds_more_than_one) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -176,6 +177,25 @@ TEST_F(Commands, a_damaged_capture_is_named) {
   store::write_test_capture(folder_.file("a.tally"));
   damage_table("a.tally", "block_count");  // which is not read before it is needed
   expect_refused({"report", "a.tally", "--by", "line"}, "a.tally: the capture is damaged");
+}
+
+TEST_F(Commands, rows_that_refer_to_nothing_end_no_report_by_a_signal) {
+  for (const char* damage :
+       {"UPDATE frame SET device = 999", "DELETE FROM device", "DELETE FROM region_counter",
+        "DELETE FROM metric", "UPDATE pass_regions SET x = 9223372036854775807",
+        "UPDATE label SET parent = id", "DELETE FROM pipeline_shader",
+        "UPDATE capture SET start_monotonic_ns = -9223372036854775807"}) {
+    store::write_test_capture(folder_.file("a.tally"));
+    change("a.tally", damage);
+    for (const char* options :
+         {"", "--by draw", "--by pass", "--by shader", "--by line", "--by block", "--by pipeline",
+          "--by frame", "--by label", "--by counter", "--by region", "--heatmap x.png"}) {
+      const auto run =
+          run_script(folder_.path(), std::string("\"$TALLY\" report a.tally ") + options);
+      EXPECT_LE(run.end.shell_status(), 2) << damage << ' ' << options;
+    }
+    std::filesystem::remove(folder_.file("a.tally"));
+  }
 }
 
 TEST_F(Commands, damaged_spirv_is_no_reason_to_fail) {
