@@ -1,4 +1,4 @@
-// The reports of any capture: whatever the file holds, every table, listing and heatmap of it ends
+// The reports of any capture: whatever the file holds, each table, listing and heatmap of it ends
 // with rows or an error, as text and as JSON that parses.
 #include <unistd.h>
 
@@ -47,17 +47,33 @@ void show(const Analyzer& analyzer, const Result<std::vector<Table>>& tables) {
   if (tables) show(analyzer, *tables);
 }
 
-void show_everything(Analyzer& analyzer) {
+// A quarter of the reports of each input, so that there is time for more inputs.
+class Choice {
+ public:
+  explicit Choice(std::span<const std::byte> input) {
+    for (const std::byte b : input) state_ = (state_ ^ static_cast<uint64_t>(b)) * 1099511628211u;
+  }
+  bool next() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return state_ >> 62 == 0;
+  }
+
+ private:
+  uint64_t state_ = 14695981039346656037u;
+};
+
+void show_some(Analyzer& analyzer, Choice& choice) {
   expect_printable(report::capture_header(analysis::summarize(analyzer.model()), 100));
-  show(analyzer, analyzer.overview({}));
+  if (choice.next()) show(analyzer, analyzer.overview({}));
   for (size_t by = 0; by < std::size(analysis::kByNames); ++by) {
     for (const bool other : {false, true}) {
+      if (!choice.next()) continue;
       show(analyzer, analyzer.tables(static_cast<By>(by), {.merge = other, .each = other}));
     }
     (void)analysis::why_no_rows(analyzer.model(), static_cast<By>(by), {});
   }
-  show(analyzer, analyzer.listings(analysis::ListingKind::Source, {}));
-  show(analyzer, analyzer.listings(analysis::ListingKind::Disassembly, {}));
+  for (const auto kind : {analysis::ListingKind::Source, analysis::ListingKind::Disassembly})
+    if (choice.next()) show(analyzer, analyzer.listings(kind, {}));
   const auto map = analysis::make_region_map(analyzer.model(), {});
   if (!map || !*map) return;
   const auto& regions = (*map)->regions;
@@ -65,13 +81,13 @@ void show_everything(Analyzer& analyzer) {
     (void)report::draw_heatmap(**map, nullptr);
 }
 
-void report(const std::string& path, const analysis::Selection& selection) {
+void report_of(const std::string& path, const analysis::Selection& selection, Choice& choice) {
   auto reader = store::Reader::open(path);
   if (!reader) return;
   auto model = analysis::Model::load(std::move(*reader), selection);
   if (!model) return;
   Analyzer analyzer(std::move(*model), nullptr);
-  show_everything(analyzer);
+  show_some(analyzer, choice);
 }
 
 // SQLite opens by name, so a file of its own is rewritten for every input.
@@ -112,8 +128,13 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const TemporaryFile file;
-  file.write(std::as_bytes(std::span(data, size)));
-  report(file.path(), {});
-  report(file.path(), {.frames = analysis::FrameRange{1, 1}, .shader = "frag"});
+  const auto bytes = std::as_bytes(std::span(data, size));
+  file.write(bytes);
+  Choice choice(bytes);
+  if (choice.next()) {
+    report_of(file.path(), {.frames = analysis::FrameRange{1, 1}, .shader = "frag"}, choice);
+  } else {
+    report_of(file.path(), {}, choice);
+  }
   return 0;
 }
