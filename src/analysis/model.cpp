@@ -174,10 +174,12 @@ Result<Model> Model::load(store::Reader reader, const Selection& selection) {
   if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
   if (!status.ok()) return status.error();
   model.shader_names = name_shaders(model);
+  std::vector<std::string> told_apart = tell_shaders_apart(model);
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
-    model.shader_selected.push_back(shader_matches(model, shader, selection.shader));
+    model.shader_selected.push_back(shader_matches(model, shader, selection.shader) ||
+                                    told_apart[shader] == selection.shader);
   }
-  model.shader_names = tell_shaders_apart(model);
+  model.shader_names = std::move(told_apart);
   model.pipeline_names = name_pipelines(model);
   return model;
 }

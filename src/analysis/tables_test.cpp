@@ -262,6 +262,13 @@ TEST_F(Permutations, are_listed_once_for_each_that_ran) {
                                            HasSubstr("blur (cccc0000)")));
 }
 
+TEST_F(Permutations, are_selected_by_the_name_that_a_report_shows) {
+  EXPECT_THAT(open({.frames = {}, .shader = "blur.comp (11112222)"}).model().shader_selected,
+              ElementsAre(true, false));
+  EXPECT_THAT(open({.frames = {}, .shader = "blur.comp"}).model().shader_selected,
+              ElementsAre(true, true));
+}
+
 TEST_F(Permutations, have_pipelines_of_different_names) {
   Analyzer analyzer = open();
   EXPECT_THAT(texts(require(analyzer.table(By::Draw, {})), "pipeline"),
