@@ -8,6 +8,7 @@
 #include "analysis/command_table.h"
 #include "analysis/frame_counters.h"
 #include "analysis/line_table.h"
+#include "analysis/notes.h"
 #include "analysis/region_table.h"
 #include "analysis/shader_table.h"
 
@@ -26,33 +27,40 @@ std::optional<By> by_from_name(std::string_view name) {
 }
 
 Analyzer::Analyzer(Model model, Progress progress)
-    : model_(std::make_unique<Model>(std::move(model))),
+    : model_(std::make_shared<Model>(std::move(model))),
       progress_(std::move(progress)),
-      codes_(std::make_unique<ShaderCodes>(*model_)) {}
+      codes_(std::make_unique<ShaderCodes>(*model_)),
+      variants_(std::make_unique<Variants>(*model_, *codes_)) {}
 
 Result<const BlockTotals*> Analyzer::totals() {
   if (totals_ == nullptr) {
-    auto counted = BlockTotals::count(*model_, *codes_, progress_);
+    auto counted = BlockTotals::count(*model_, *codes_, *variants_, progress_);
     if (!counted) return counted.error();
     totals_ = std::make_unique<BlockTotals>(std::move(*counted));
   }
   return static_cast<const BlockTotals*>(totals_.get());
 }
 
+Result<Table> Analyzer::command_table(GroupBy by, const TableOptions& options) {
+  auto table = make_command_table(*model_, *codes_, by, options, progress_);
+  if (table) table->rows.keep(model_);
+  return table;
+}
+
 Result<Table> Analyzer::table(By by, const TableOptions& options) {
   switch (by) {
     case By::Draw:
-      return make_command_table(*model_, *codes_, GroupBy::Command, options, progress_);
+      return command_table(GroupBy::Command, options);
     case By::Pass:
-      return make_command_table(*model_, *codes_, GroupBy::Pass, options, progress_);
+      return command_table(GroupBy::Pass, options);
     case By::Pipeline:
-      return make_command_table(*model_, *codes_, GroupBy::Pipeline, options, progress_);
+      return command_table(GroupBy::Pipeline, options);
     case By::Frame:
-      return make_command_table(*model_, *codes_, GroupBy::Frame, options, progress_);
+      return command_table(GroupBy::Frame, options);
     case By::Label:
-      return make_command_table(*model_, *codes_, GroupBy::Label, options, progress_);
+      return command_table(GroupBy::Label, options);
     case By::Shader:
-      return make_shader_table(*model_, *codes_, options, progress_);
+      return make_shader_table(*model_, *codes_, *variants_, options, progress_);
     case By::Counter:
       return make_counter_table(*model_, options);
     case By::Region:
@@ -63,8 +71,8 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
   }
   const auto blocks = totals();
   if (!blocks) return blocks.error();
-  return by == By::Line ? make_line_table(*model_, *codes_, **blocks, options)
-                        : make_block_table(*model_, *codes_, **blocks, options);
+  return by == By::Line ? make_line_table(*model_, *codes_, *variants_, **blocks, options)
+                        : make_block_table(*model_, *codes_, *variants_, **blocks, options);
 }
 
 Result<std::vector<Table>> Analyzer::tables(By by, const TableOptions& options) {
@@ -119,15 +127,24 @@ Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptio
   const auto blocks = totals();
   if (!blocks) return blocks.error();
   std::vector<Table> tables;
-  for (uint32_t shader = 0; shader < model_->shaders.size(); ++shader) {
-    if (!model_->shader_selected[shader]) continue;
-    auto made = make_listing(*model_, *codes_, **blocks, shader, kind, options);
+  for (uint32_t v = 0; v < variants_->size(); ++v) {
+    if (!is_listed(v, **blocks)) continue;
+    auto made = make_listing(*model_, *codes_, *variants_, **blocks, v, kind, options);
     if (!made) return made.error();
     tables.push_back(std::move(*made));
   }
-  if (tables.empty())
-    return Error{"no shader of the capture matches '" + model_->selection.shader + "'"};
+  const bool lacks_source =
+      std::any_of(tables.begin(), tables.end(), [&](const Table& t) { return t.id != "source"; });
+  if (kind == ListingKind::Source && lacks_source)
+    tables.back().notes.push_back(debug_information_hint());
   return tables;
+}
+
+// A shader with several specializations is listed once for each that ran.
+bool Analyzer::is_listed(uint32_t variant, const BlockTotals& blocks) const {
+  const Variant& v = (*variants_)[variant];
+  if (!model_->shader_selected[v.shader]) return false;
+  return v.pipeline != kNone || !variants_->is_split(v.shader) || blocks.block_count(variant) != 0;
 }
 
 }  // namespace tally::analysis

@@ -11,6 +11,7 @@
 #include "analysis/command_groups.h"
 #include "analysis/listing.h"
 #include "analysis/shader_code.h"
+#include "analysis/variants.h"
 
 namespace tally::analysis {
 
@@ -43,12 +44,15 @@ class Analyzer {
 
  private:
   Result<std::vector<Table>> gl_overview(TableOptions options);
+  Result<Table> command_table(GroupBy by, const TableOptions& options);
   Result<const BlockTotals*> totals();
+  bool is_listed(uint32_t variant, const BlockTotals& blocks) const;
 
-  // On the heap, because codes_ and totals_ refer to it.
-  std::unique_ptr<Model> model_;
+  // On the heap, because the rest and the rows of tables refer to it.
+  std::shared_ptr<Model> model_;
   Progress progress_;
   std::unique_ptr<ShaderCodes> codes_;
+  std::unique_ptr<Variants> variants_;
   std::unique_ptr<BlockTotals> totals_;
 };
 

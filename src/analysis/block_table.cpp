@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/fields.h"
 #include "analysis/notes.h"
@@ -13,6 +14,7 @@ namespace tally::analysis {
 namespace {
 
 struct BlockRef {
+  uint32_t variant;
   uint32_t shader;
   uint32_t block;
 };
@@ -23,11 +25,11 @@ const spirv::Block* block_of(ShaderCodes& codes, const BlockRef& ref) {
                                                             : nullptr;
 }
 
-std::vector<BlockRef> executed_blocks(const Model& model, const BlockTotals& totals) {
+std::vector<BlockRef> executed_blocks(const Variants& variants, const BlockTotals& totals) {
   std::vector<BlockRef> refs;
-  for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
-    for (uint32_t block = 0; block < totals.block_count(shader); ++block)
-      refs.push_back({shader, block});
+  for (uint32_t variant = 0; variant < variants.size(); ++variant) {
+    for (uint32_t block = 0; block < totals.block_count(variant); ++block)
+      refs.push_back({variant, variants[variant].shader, block});
   }
   return refs;
 }
@@ -45,14 +47,16 @@ std::string location_text(ShaderCodes& codes, const BlockRef& ref) {
   return fmt::format("{}:{}", file_title(map, block->location->file), block->location->line);
 }
 
-std::string source_text(ShaderCodes& codes, const BlockRef& ref) {
+std::string source_text(ShaderCodes& codes, std::map<uint32_t, SourceLines>& texts,
+                        const BlockRef& ref) {
   const spirv::Block* block = block_of(codes, ref);
   if (block == nullptr || !block->location) return {};
-  const std::string text = line_text(codes.of(ref.shader)->map, *block->location);
+  SourceLines& lines = texts.try_emplace(ref.shader, codes.of(ref.shader)->map).first->second;
+  const std::string text = lines.text(*block->location);
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-std::vector<Field> block_fields(const Model& model, ShaderCodes& codes,
+std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, const Variants& variants,
                                 const std::vector<BlockRef>& refs) {
   const auto text = [&](const char* id, const char* title, const char* description, auto make) {
     return key_field(id, title, description,
@@ -64,6 +68,9 @@ std::vector<Field> block_fields(const Model& model, ShaderCodes& codes,
   fields.push_back(text("stage", "stage", "stage of the pipeline", [&model](const BlockRef& ref) {
     return stage_name(model.shaders[ref.shader].stage);
   }));
+  fields.push_back(text(
+      "pipeline", "pipeline", "pipeline whose specialization the shader has, if it has several",
+      [&](const BlockRef& ref) { return variant_text(model, variants[ref.variant]); }));
   fields.push_back(text("hash", "hash", "hash of the SPIR-V module", [&model](const BlockRef& ref) {
                      return shader_hash(model, ref.shader);
                    }).hidden());
@@ -79,11 +86,11 @@ std::vector<Field> block_fields(const Model& model, ShaderCodes& codes,
 
 }  // namespace
 
-Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const BlockTotals& totals,
-                               const TableOptions& options) {
+Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                               const BlockTotals& totals, const TableOptions& options) {
   const std::vector<Metric> metrics = describe_metrics(model);
-  const std::vector<BlockRef> refs = executed_blocks(model, totals);
-  const std::vector<Field> keys = block_fields(model, codes, refs);
+  const std::vector<BlockRef> refs = executed_blocks(variants, totals);
+  const std::vector<Field> keys = block_fields(model, codes, variants, refs);
   Table table;
   table.id = "block";
   table.title = "Basic blocks";
@@ -91,7 +98,8 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Blo
   table.columns.push_back({.id = "executions",
                            .title = "executions",
                            .unit = Unit::Count,
-                           .description = "times the block was executed, helpers not counted"});
+                           .description = "times the block was executed, helpers not counted",
+                           .zero = kNeverExecuted});
   for (const Metric& metric : metrics) {
     if (metric.id == "executions") continue;
     add_metric_columns(table, {metric});
@@ -100,14 +108,15 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Blo
                            .title = "source",
                            .role = ColumnRole::Text,
                            .description = "text of the source line at which the block begins"});
+  std::map<uint32_t, SourceLines> texts;  // by shader
   for (size_t r = 0; r < refs.size(); ++r) {
     Row row = make_row(keys, r);
-    row.push_back(totals.executions(refs[r].shader, refs[r].block));
+    row.push_back(totals.executions(refs[r].variant, refs[r].block));
     for (size_t m = 0; m < metrics.size(); ++m) {
       if (metrics[m].id != "executions")
-        row.push_back(totals.value(refs[r].shader, refs[r].block, m));
+        row.push_back(totals.value(refs[r].variant, refs[r].block, m));
     }
-    row.push_back(source_text(codes, refs[r]));
+    row.push_back(source_text(codes, texts, refs[r]));
     table.rows.push_back(std::move(row));
   }
   if (Status finished = finish_table(table, metrics, options); !finished.ok())

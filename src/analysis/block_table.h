@@ -5,7 +5,7 @@
 
 namespace tally::analysis {
 
-Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const BlockTotals& totals,
-                               const TableOptions& options);
+Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                               const BlockTotals& totals, const TableOptions& options);
 
 }  // namespace tally::analysis

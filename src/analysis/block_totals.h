@@ -1,4 +1,4 @@
-// What every block of every shader cost over the selected commands.
+// What every block of every variant of a shader cost over the selected commands.
 #pragma once
 
 #include <map>
@@ -8,46 +8,48 @@
 
 #include "analysis/shader_code.h"
 #include "analysis/table_builder.h"
+#include "analysis/variants.h"
 
 namespace tally::analysis {
 
 class BlockTotals {
  public:
-  static Result<BlockTotals> count(const Model& model, ShaderCodes& codes,
+  static Result<BlockTotals> count(const Model& model, ShaderCodes& codes, const Variants& variants,
                                    const Progress& progress);
 
   // Blocks that have totals: all of the code's where any was executed, else 0.
-  size_t block_count(uint32_t shader) const { return shaders_[shader].executions.size(); }
-  uint64_t executions(uint32_t shader, size_t block) const {
-    return shaders_[shader].executions[block];
+  size_t block_count(uint32_t variant) const { return totals_[variant].executions.size(); }
+  uint64_t executions(uint32_t variant, size_t block) const {
+    return totals_[variant].executions[block];
   }
-  uint64_t value(uint32_t shader, size_t block, size_t metric) const {
-    return shaders_[shader].values->at(block, metric);
+  uint64_t value(uint32_t variant, size_t block, size_t metric) const {
+    return totals_[variant].values->at(block, metric);
   }
 
  private:
-  struct Shader {
+  struct Totals {
     std::vector<uint64_t> executions;  // by block
     std::vector<uint64_t> with_costs;  // those of them whose values are static costs
     std::unique_ptr<MetricMatrix> values;
   };
 
-  // Values that are not executions x cost, and the executions that they stand for; by shader, block
-  // and metric.
+  // Values that are not executions x cost, and the executions that they stand for; by variant,
+  // block and metric.
   struct Other {
     uint64_t value = 0;
     uint64_t executions = 0;
   };
   using Others = std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Other>;
 
-  BlockTotals(const Model& model, ShaderCodes& codes);
-  bool has_room(uint32_t shader, uint32_t block);
+  BlockTotals(const Model& model, ShaderCodes& codes, const Variants& variants);
+  bool has_room(uint32_t variant, uint32_t block);
   Status make_values(const Others& others);
   void count_executions_themselves();
 
   const Model& model_;
   ShaderCodes& codes_;
-  std::vector<Shader> shaders_;
+  const Variants& variants_;
+  std::vector<Totals> totals_;  // by variant
 };
 
 }  // namespace tally::analysis

@@ -3,19 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "analysis/label_paths.h"
 #include "analysis/shader_name.h"
 
 namespace tally::analysis {
 namespace {
 
 // Looks things up for one row.
-class Rows {
+class RowLookup {
  public:
-  Rows(const Model& model, const CommandGroups& groups) : model_(model), groups_(groups) {}
+  RowLookup(const Model& model, const CommandGroups& groups)
+      : model_(model), groups_(groups), labels_(std::make_shared<LabelPaths>(model)) {}
 
   const CommandGroup& group(size_t row) const { return groups_.groups[row]; }
 
@@ -52,6 +55,8 @@ class Rows {
     return device == kNone ? std::string() : model_.devices[device].name;
   }
 
+  std::string label_path(uint32_t label) const { return labels_->path(label); }
+
   std::string pipeline_name_of(size_t row) const {
     return command(row) == nullptr ? std::string() : pipeline_name(model_, command(row)->pipeline);
   }
@@ -71,6 +76,7 @@ class Rows {
  private:
   const Model& model_;
   const CommandGroups& groups_;
+  std::shared_ptr<const LabelPaths> labels_;
 };
 
 // The VkFormats that most attachments have; by number, because captures are read without Vulkan.
@@ -87,9 +93,18 @@ std::string format_text(int64_t format) {
   return fmt::format("format {}", format);
 }
 
+// What nests deeper is not written by Tally, and would be followed by recursion.
+constexpr int kMostJsonDepth = 8;
+
+// Not an array or object where it is no JSON.
+nlohmann::ordered_json parse_json(const std::string& text) {
+  const auto is_shallow = [](int depth, auto, auto&) { return depth <= kMostJsonDepth; };
+  return nlohmann::ordered_json::parse(text, is_shallow, /*allow_exceptions=*/false);
+}
+
 // "RGBA16F+D32F"
 std::string attachments_text(const std::string& json) {
-  const auto attachments = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const auto attachments = parse_json(json);
   std::string text;
   if (!attachments.is_array()) return text;
   for (const auto& attachment : attachments) {
@@ -121,30 +136,30 @@ std::string frame_end_text(store::FrameEnd end) {
   return {};
 }
 
-Field frame_field(const Rows& rows) {
+Field frame_field(const RowLookup& rows) {
   return key_field(
       "frame", "frame", "number of the frame", [rows](size_t r) { return rows.frame_number(r); },
       Unit::Count);
 }
 
-Field pass_field(const Rows& rows) {
+Field pass_field(const RowLookup& rows) {
   return key_field("pass", "pass", "name and size of the render pass",
                    [rows](size_t r) -> Cell { return pass_text(rows.pass(r)); });
 }
 
-Field pipeline_field(const Rows& rows) {
+Field pipeline_field(const RowLookup& rows) {
   return key_field("pipeline", "pipeline", "name of the pipeline, or the start of its hash",
                    [rows](size_t r) -> Cell { return rows.pipeline_name_of(r); });
 }
 
 // `of` gives the label of a row.
 template <typename Of>
-Field label_field(const Model& model, Of of) {
+Field label_field(const RowLookup& rows, Of of) {
   return key_field("label", "label", "debug label, with those around it",
-                   [&model, of](size_t r) -> Cell { return model.label_path(of(r)); });
+                   [rows, of](size_t r) -> Cell { return rows.label_path(of(r)); });
 }
 
-std::vector<Field> fields_of_commands(const Model& model, const Rows& rows, bool merge) {
+std::vector<Field> fields_of_commands(const Model& model, const RowLookup& rows, bool merge) {
   std::vector<Field> fields;
   if (!merge) {
     fields.push_back(frame_field(rows));
@@ -161,11 +176,11 @@ std::vector<Field> fields_of_commands(const Model& model, const Rows& rows, bool
                              }));
   fields.push_back(pipeline_field(rows));
   fields.push_back(pass_field(rows));
-  fields.push_back(label_field(model, [rows](size_t r) { return rows.command(r)->label; }));
+  fields.push_back(label_field(rows, [rows](size_t r) { return rows.command(r)->label; }));
   return fields;
 }
 
-std::vector<Field> fields_of_passes(const Model& model, const Rows& rows, bool merge) {
+std::vector<Field> fields_of_passes(const RowLookup& rows, bool merge) {
   const auto own = [rows](size_t r) {
     return rows.group(r).pass == kNone ? nullptr : rows.pass(r);
   };
@@ -181,7 +196,7 @@ std::vector<Field> fields_of_passes(const Model& model, const Rows& rows, bool m
       key_field("pass", "pass", "name and size of the render pass", [own](size_t r) -> Cell {
         return own(r) ? pass_text(own(r)) : std::string("(outside of passes)");
       }));
-  fields.push_back(label_field(model, [own](size_t r) { return own(r) ? own(r)->label : kNone; }));
+  fields.push_back(label_field(rows, [own](size_t r) { return own(r) ? own(r)->label : kNone; }));
   fields.push_back(key_field("attachments", "attachments", "attachments of the pass, as JSON",
                              [own](size_t r) -> Cell {
                                return own(r) ? own(r)->row.attachments : std::string();
@@ -190,7 +205,7 @@ std::vector<Field> fields_of_passes(const Model& model, const Rows& rows, bool m
   return fields;
 }
 
-std::vector<Field> fields_of_pipelines(const Rows& rows) {
+std::vector<Field> fields_of_pipelines(const RowLookup& rows) {
   std::vector<Field> fields;
   fields.push_back(pipeline_field(rows));
   fields.push_back(key_field("pipeline_hash", "pipeline hash",
@@ -208,7 +223,7 @@ std::vector<Field> fields_of_pipelines(const Rows& rows) {
   return fields;
 }
 
-std::vector<Field> fields_of_frames(const Rows& rows) {
+std::vector<Field> fields_of_frames(const RowLookup& rows) {
   std::vector<Field> fields;
   fields.push_back(frame_field(rows));
   fields.push_back(key_field(
@@ -217,28 +232,28 @@ std::vector<Field> fields_of_frames(const Rows& rows) {
   return fields;
 }
 
-std::vector<Field> fields_of_labels(const Model& model, const Rows& rows) {
+std::vector<Field> fields_of_labels(const RowLookup& rows) {
   std::vector<Field> fields;
-  fields.push_back(key_field(
-      "label", "label", "debug label, with those around it", [&model, rows](size_t r) -> Cell {
+  fields.push_back(
+      key_field("label", "label", "debug label, with those around it", [rows](size_t r) -> Cell {
         const uint32_t label = rows.group(r).label;
-        return label == kNone ? std::string("(no label)") : model.label_path(label);
+        return label == kNone ? std::string("(no label)") : rows.label_path(label);
       }));
   return fields;
 }
 
-std::vector<Field> own_fields(const Model& model, const Rows& rows, GroupBy by, bool merge) {
+std::vector<Field> own_fields(const Model& model, const RowLookup& rows, GroupBy by, bool merge) {
   switch (by) {
     case GroupBy::Command:
       return fields_of_commands(model, rows, merge);
     case GroupBy::Pass:
-      return fields_of_passes(model, rows, merge);
+      return fields_of_passes(rows, merge);
     case GroupBy::Pipeline:
       return fields_of_pipelines(rows);
     case GroupBy::Frame:
       return fields_of_frames(rows);
     case GroupBy::Label:
-      return fields_of_labels(model, rows);
+      return fields_of_labels(rows);
   }
   return {};
 }
@@ -256,7 +271,7 @@ std::string pass_text(const Pass* pass) {
 
 std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
                                       bool merge) {
-  const Rows rows(model, groups);
+  const RowLookup rows(model, groups);
   std::vector<Field> fields = own_fields(model, rows, by, merge);
   Field device = key_field("device", "device", "name of the device",
                            [rows](size_t r) -> Cell { return rows.device_name(r); });

@@ -17,15 +17,19 @@ struct CommandGroup {
   uint32_t label = kNone;  // of GroupBy::Label: the label
   uint32_t parent = kNone;  // of GroupBy::Label: the group of the label around it
   uint64_t passes = 0;
-  uint64_t draws = 0;       // executions of draw commands
-  uint64_t dispatches = 0;  // executions of all other action commands
-  uint64_t frames = 0;      // different frames that it occurs in
-  std::optional<uint64_t> gpu_time_ns;
+  uint64_t draws = 0;                   // executions of draw commands
+  uint64_t dispatches = 0;              // executions of all other action commands
+  uint64_t frames = 0;                  // different frames that it occurs in
+  std::optional<uint64_t> gpu_time_ns;  // without what used a pipeline for the first time
+  std::optional<uint64_t> first_use_ns;
 };
 
 struct CommandGroups {
   std::vector<CommandGroup> groups;        // in the order of execution
   std::vector<uint32_t> group_of_command;  // by command
+
+  // Those that are inside another, each in front of the one it is inside of.
+  std::vector<uint32_t> innermost_first() const;
 };
 
 // With `merge`, commands or passes that are alike (same call, pipeline, pass and label; same name,

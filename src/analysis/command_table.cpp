@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 
 #include "analysis/command_fields.h"
 #include "analysis/counts.h"
@@ -21,23 +22,29 @@ class CommandTable {
       : model_(model),
         codes_(codes),
         by_(by),
-        options_(options),
+        merged_(by == GroupBy::Command ? !options.each : options.merge),
         metrics_(describe_metrics(model)),
-        groups_(group_commands(model, by, options.merge)),
+        groups_(group_commands(model, by, merged_)),
         values_(groups_.groups.size(), metrics_.size()),
         invocations_(groups_.groups.size(), kStages) {}
 
-  Result<Table> run(const Progress& progress) {
+  Status count(const Progress& progress) {
     Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
       values_.add(groups_.group_of_command[v.command], v.metric, v.value);
     });
     if (status.ok()) status = count_invocations(progress);
-    if (!status.ok()) return status.error();
-    if (by_ == GroupBy::Label) add_to_labels_around();
-    Table table = make_table();
-    Status finished = finish_table(table, metrics_, options_, is_whole());
+    if (status.ok() && by_ == GroupBy::Label) add_to_labels_around();
+    return status;
+  }
+
+  // The rows make their cells from `self`.
+  Result<Table> table(const std::shared_ptr<const CommandTable>& self,
+                      const TableOptions& options) const {
+    Table table = make_table(self);
+    Status finished = finish_table(table, metrics_, options, is_whole());
     if (!finished.ok()) return finished.error();
-    if (!options_.header_above) add_notes(model_, table);
+    note_first_uses(table);
+    if (!options.header_above) add_notes(model_, table);
     return table;
   }
 
@@ -51,37 +58,41 @@ class CommandTable {
     });
   }
 
-  // From the innermost labels outwards: a label inside another is the younger row.
   void add_to_labels_around() {
-    std::vector<uint32_t> order;
-    for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
-      if (groups_.groups[g].parent != kNone) order.push_back(g);
-    }
-    std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
-      return groups_.groups[a].label > groups_.groups[b].label;
-    });
-    for (const uint32_t g : order) {
+    for (const uint32_t g : groups_.innermost_first()) {
       const uint32_t parent = groups_.groups[g].parent;
       for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));
       for (size_t s = 0; s < kStages; ++s) invocations_.add(parent, s, invocations_.at(g, s));
     }
   }
 
-  Table make_table() const {
+  Table make_table(const std::shared_ptr<const CommandTable>& self) const {
     Table table;
     name_table(table);
-    std::vector<Field> fields = command_key_fields(model_, groups_, by_, options_.merge);
+    std::vector<Field> fields = command_key_fields(model_, groups_, by_, merged_);
     if (by_ == GroupBy::Command) add_invocations(fields);
     add_counts(fields);
     if (by_ != GroupBy::Command) add_invocations(fields);
     add_columns(table, fields);
     add_metric_columns(table, metrics_);
-    for (size_t g = 0; g < groups_.groups.size(); ++g) {
-      if (!wanted(g)) continue;
-      table.rows.push_back(make_row(fields, g));
-      append_metrics(table.rows.back(), values_, g);
+    std::vector<MakeCell> cells;
+    for (Field& field : fields) cells.push_back(std::move(field.cell));
+    for (size_t m = 0; m < metrics_.size(); ++m)
+      cells.push_back([this, m](size_t g) -> Cell { return values_.at(g, m); });
+    std::vector<uint32_t> numbers;
+    for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
+      if (wanted(g)) numbers.push_back(g);
     }
+    table.rows = Rows(std::move(numbers), std::move(cells), self);
     return table;
+  }
+
+  void note_first_uses(Table& table) const {
+    const auto column = table.column_index("first_use_time");
+    if (!column || !table.columns[*column].shown) return;
+    table.notes.push_back(
+        "First use: GPU time of what used a pipeline for the first time, which on some drivers "
+        "holds its compilation; GPU time is without it.");
   }
 
   // By row: labels inside others are part of those.
@@ -94,7 +105,7 @@ class CommandTable {
   }
 
   void name_table(Table& table) const {
-    const char* merged = options_.merge ? ", those alike together" : "";
+    const char* merged = merged_ ? ", those alike together" : "";
     switch (by_) {
       case GroupBy::Command:
         table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged);
@@ -126,10 +137,16 @@ class CommandTable {
   void add_counts(std::vector<Field>& fields) const {
     const auto group = [this](size_t g) -> const CommandGroup& { return groups_.groups[g]; };
     fields.push_back(value_field(
-        "gpu_time", "GPU time", "between timestamps around it, with the work of counting",
+        "gpu_time", "GPU time",
+        "between timestamps around it, with the work of counting; without first uses of pipelines",
         [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
         Unit::Nanoseconds));
-    const bool single = by_ == GroupBy::Command && !options_.merge;
+    fields.push_back(value_field(
+        "first_use_time", "first use",
+        "GPU time of what used a pipeline for the first time in the capture; not in GPU time",
+        [group](size_t g) { return group(g).first_use_ns ? Cell(*group(g).first_use_ns) : Cell(); },
+        Unit::Nanoseconds));
+    const bool single = by_ == GroupBy::Command && !merged_;
     if (!single) {
       fields.push_back(value_field("draws", "draws", "draw commands that were executed",
                                    [group](size_t g) { return group(g).draws; }));
@@ -138,8 +155,7 @@ class CommandTable {
                                    [group](size_t g) { return group(g).dispatches; }));
     }
     const bool of_one_frame =
-        by_ == GroupBy::Frame ||
-        ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !options_.merge);
+        by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !merged_);
     if (!of_one_frame) {
       fields.push_back(
           value_field("frames", "frames", "frames that it occurs in", [group](size_t g) {
@@ -149,14 +165,14 @@ class CommandTable {
     if (by_ != GroupBy::Command && by_ != GroupBy::Pipeline) {
       Field passes = value_field("passes", "passes", "render passes that were executed",
                                  [group](size_t g) { return group(g).passes; });
-      passes.column.shown = by_ != GroupBy::Pass || options_.merge;
+      passes.column.shown = by_ != GroupBy::Pass || merged_;
       fields.push_back(std::move(passes));
     }
   }
 
   void add_invocations(std::vector<Field>& fields) const {
     for (size_t stage = 0; stage < kStages; ++stage) {
-      if (!stage_occurs(stage)) continue;
+      if (invocations_.is_zero(stage)) continue;
       const std::string name = stage_name(1u << stage);
       std::string id = "invocations_" + name;
       std::replace(id.begin(), id.end(), ' ', '_');
@@ -166,17 +182,10 @@ class CommandTable {
     }
   }
 
-  bool stage_occurs(size_t stage) const {
-    for (size_t g = 0; g < groups_.groups.size(); ++g) {
-      if (invocations_.at(g, stage) != 0) return true;
-    }
-    return false;
-  }
-
   const Model& model_;
   ShaderCodes& codes_;
   GroupBy by_;
-  const TableOptions& options_;
+  const bool merged_;
   std::vector<Metric> metrics_;
   CommandGroups groups_;
   MetricMatrix values_;
@@ -187,7 +196,9 @@ class CommandTable {
 
 Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
                                  const TableOptions& options, const Progress& progress) {
-  return CommandTable(model, codes, by, options).run(progress);
+  const auto table = std::make_shared<CommandTable>(model, codes, by, options);
+  if (Status counted = table->count(progress); !counted) return counted.error();
+  return table->table(table, options);
 }
 
 }  // namespace tally::analysis

@@ -7,6 +7,7 @@
 
 namespace tally::analysis {
 
+// The table's rows refer to `model`.
 Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
                                  const TableOptions& options, const Progress& progress);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 namespace tally::analysis {
 namespace {
@@ -14,7 +15,8 @@ struct Node {
   const ExecutionRow* row = nullptr;
   std::vector<CommandPlace> commands;
   std::vector<Node*> children;  // in the order in which they ran
-  bool done = false;
+  size_t next_command = 0, next_child = 0;
+  bool begun = false;
 };
 
 int64_t ran_before(const Node* node) {
@@ -26,17 +28,34 @@ bool earlier(const Node* a, const Node* b) {
   return a->row->position < b->row->position;
 }
 
-void emit(Node& node, std::vector<CommandPlace>& out) {
-  if (node.done) return;
-  node.done = true;
-  size_t child = 0;
-  for (CommandPlace& command : node.commands) {
-    while (child < node.children.size() && ran_before(node.children[child]) <= command.position) {
-      emit(*node.children[child++], out);
+// The child that runs before the node's next command, or null.
+Node* child_that_is_due(Node& node) {
+  if (node.next_child == node.children.size()) return nullptr;
+  Node* child = node.children[node.next_child];
+  const bool is_due = node.next_command == node.commands.size() ||
+                      ran_before(child) <= node.commands[node.next_command].position;
+  if (!is_due) return nullptr;
+  ++node.next_child;
+  return child;
+}
+
+// With a stack of its own: a damaged file may nest executions as deep as it likes.
+void emit(Node& root, std::vector<CommandPlace>& out) {
+  std::vector<Node*> open;
+  const auto begin = [&](Node* node) {
+    if (!std::exchange(node->begun, true)) open.push_back(node);
+  };
+  begin(&root);
+  while (!open.empty()) {
+    Node& node = *open.back();
+    if (Node* child = child_that_is_due(node)) {
+      begin(child);
+    } else if (node.next_command < node.commands.size()) {
+      out.push_back(std::move(node.commands[node.next_command++]));
+    } else {
+      open.pop_back();
     }
-    out.push_back(std::move(command));
   }
-  while (child < node.children.size()) emit(*node.children[child++], out);
 }
 
 }  // namespace

@@ -115,12 +115,13 @@ class Loader {
   std::set<std::string> ids_;
 };
 
-const store::DeviceRow& device_of(const Model& model, uint32_t frame) {
-  return model.devices[model.device_index.find(model.frames[frame].device)];
+std::string device_name(const Model& model, uint32_t frame) {
+  const uint32_t device = model.device_index.find(model.frames[frame].device);
+  return device == kNone ? std::string() : model.devices[device].name;
 }
 
 Cell duration_of(const store::FrameRow& frame) {
-  if (!frame.end_ns || *frame.end_ns < frame.begin_ns) return {};
+  if (!frame.end_ns || frame.begin_ns < 0 || *frame.end_ns < frame.begin_ns) return {};
   return static_cast<uint64_t>(*frame.end_ns - frame.begin_ns);
 }
 
@@ -136,7 +137,7 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
       },
       Unit::Count));
   fields.push_back(key_field("device", "device", "the GL that drew it", [&](size_t r) -> Cell {
-    return device_of(model, measured.frames[r]).name;
+    return device_name(model, measured.frames[r]);
   }));
   if (model.devices.size() < 2) fields.back().column.shown = false;
   fields.push_back(value_field(

@@ -13,13 +13,17 @@ constexpr Place kNoLine{0, 0};
 
 class Divider {
  public:
-  Divider(const ShaderCode& code, uint32_t shader, const BlockTotals& totals,
+  Divider(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
           const std::vector<Metric>& metrics)
-      : code_(code), shader_(shader), totals_(totals), metrics_(metrics) {}
+      : code_(code), variant_(variant), totals_(totals), metrics_(metrics) {}
 
   std::vector<LineValues> run() {
-    for (size_t block = 0; block < totals_.block_count(shader_); ++block) {
-      if (totals_.executions(shader_, block) == 0) continue;
+    for (size_t block = 0; block < code_.map.blocks().size(); ++block) {
+      for (const spirv::LineCost& line : code_.map.lines_of(code_.map.blocks()[block]))
+        values_at(place_of(line.location));
+      const bool executed =
+          block < totals_.block_count(variant_) && totals_.executions(variant_, block) != 0;
+      if (!executed) continue;
       for (size_t metric = 0; metric < metrics_.size(); ++metric) divide(block, metric);
     }
     std::vector<LineValues> result;
@@ -32,7 +36,7 @@ class Divider {
  private:
   void divide(size_t index, size_t metric) {
     const spirv::Block& block = code_.map.blocks()[index];
-    const uint64_t whole = totals_.value(shader_, index, metric);
+    const uint64_t whole = totals_.value(variant_, index, metric);
     switch (metrics_[metric].division) {
       case Division::ByClass:
         divide_by_class(index, block, metric, whole);
@@ -41,7 +45,8 @@ class Divider {
         give_to_all(block, metric, whole);
         break;
       case Division::Unknown:
-        add(place_of(block.location), metric, whole);
+        if (block.location) add(place_of(block.location), metric, whole);
+        if (!block.location && whole != 0) add_without_line(index, metric, whole);
         break;
     }
   }
@@ -51,11 +56,21 @@ class Divider {
     for (const spirv::LineCost& line : code_.map.lines_of(block)) {
       const uint64_t cost = line.mix[metrics_[metric].cost_class];
       const uint64_t part =
-          std::min(rest, saturating_product(totals_.executions(shader_, index), cost));
+          std::min(rest, saturating_product(totals_.executions(variant_, index), cost));
       add(place_of(line.location), metric, part);
       rest -= part;
     }
-    add(kNoLine, metric, rest);
+    if (rest != 0) add_without_line(index, metric, rest);
+  }
+
+  // What no line has was executed as often as the most of its blocks.
+  void add_without_line(size_t index, size_t metric, uint64_t value) {
+    add(kNoLine, metric, value);
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      if (metrics_[m].division != Division::Everywhere) continue;
+      uint64_t& most = values_at(kNoLine)[m];
+      most = std::max(most, totals_.value(variant_, index, m));
+    }
   }
 
   void give_to_all(const spirv::Block& block, size_t metric, uint64_t value) {
@@ -82,7 +97,7 @@ class Divider {
   }
 
   const ShaderCode& code_;
-  uint32_t shader_;
+  uint32_t variant_;
   const BlockTotals& totals_;
   const std::vector<Metric>& metrics_;
   std::map<Place, std::vector<uint64_t>> lines_;
@@ -90,9 +105,9 @@ class Divider {
 
 }  // namespace
 
-std::vector<LineValues> line_values(const ShaderCode& code, uint32_t shader,
+std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics) {
-  return Divider(code, shader, totals, metrics).run();
+  return Divider(code, variant, totals, metrics).run();
 }
 
 std::vector<uint64_t> instruction_values(const spirv::Module& module,

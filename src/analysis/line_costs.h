@@ -15,10 +15,10 @@ struct LineValues {
   std::vector<uint64_t> metrics;
 };
 
-// The lines of one shader that were executed, by file and line. A metric of a class goes to the
-// line of each instruction; one that says how often a block ran is, for a line, the most of its
-// blocks.
-std::vector<LineValues> line_values(const ShaderCode& code, uint32_t shader,
+// The lines of one variant of a shader that have code, by file and line; those that were never
+// executed have values of 0. A metric of a class goes to the line of each instruction; one that
+// says how often a block ran is, for a line, the most of its blocks.
+std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics);
 
 // The values of one instruction of a block that was executed so often.

@@ -6,7 +6,8 @@
 
 namespace tally::analysis {
 
-Result<Table> make_line_table(const Model& model, ShaderCodes& codes, const BlockTotals& totals,
-                              const TableOptions& options);
+// With `merge`, a line that several shaders have is one row.
+Result<Table> make_line_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                              const BlockTotals& totals, const TableOptions& options);
 
 }  // namespace tally::analysis

@@ -10,7 +10,8 @@ enum class ListingKind {
   Disassembly,
 };
 
-Result<Table> make_listing(const Model& model, ShaderCodes& codes, const BlockTotals& totals,
-                           uint32_t shader, ListingKind kind, const TableOptions& options);
+Result<Table> make_listing(const Model& model, ShaderCodes& codes, const Variants& variants,
+                           const BlockTotals& totals, uint32_t variant, ListingKind kind,
+                           const TableOptions& options);
 
 }  // namespace tally::analysis

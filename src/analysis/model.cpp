@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/execution_order.h"
+#include "analysis/first_uses.h"
 #include "analysis/shader_name.h"
 
 namespace tally::analysis {
@@ -203,11 +204,16 @@ Result<Model> Model::load(store::Reader reader, const Selection& selection) {
   Model model{.reader = std::move(reader), .selection = selection};
   Status status = load_small_tables(model);
   if (status.ok()) status = Timeline(model).load();
+  if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
   if (!status.ok()) return status.error();
   model.shader_names = name_shaders(model);
+  std::vector<std::string> told_apart = tell_shaders_apart(model);
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
-    model.shader_selected.push_back(shader_matches(model, shader, selection.shader));
+    model.shader_selected.push_back(shader_matches(model, shader, selection.shader) ||
+                                    told_apart[shader] == selection.shader);
   }
+  model.shader_names = std::move(told_apart);
+  model.pipeline_names = name_pipelines(model);
   return model;
 }
 
@@ -226,14 +232,6 @@ uint32_t Model::shader_of(uint32_t pipeline, uint32_t stage) const {
 uint32_t Model::parent_of_label(uint32_t label) const {
   const uint32_t parent = label_index.find(labels[label].parent);
   return parent != kNone && parent < label ? parent : kNone;
-}
-
-std::string Model::label_path(uint32_t label) const {
-  std::string path;
-  for (; label != kNone; label = parent_of_label(label)) {
-    path = labels[label].name + (path.empty() ? "" : " / " + path);
-  }
-  return path;
 }
 
 bool Model::frame_selected(uint32_t frame) const {

@@ -88,10 +88,11 @@ struct Model {
 
   std::vector<Pass> passes;       // those of selected frames
   std::vector<Command> commands;  // those of selected frames
-  std::vector<Batch> batches;     // those of selected frames
-  std::vector<std::string>
-      shader_names;  // by shader: the name, else the source file, else the short hash
-  std::vector<bool> shader_selected;  // by shader
+  std::vector<Batch> batches;               // those of selected frames
+  std::vector<std::string> shader_names;    // by shader: see shader_name.h
+  std::vector<std::string> pipeline_names;  // by pipeline, as well
+  std::vector<bool> shader_selected;        // by shader
+  std::vector<bool> used_before;  // by pipeline: in a frame before those that are selected
 
   static Result<Model> load(store::Reader reader, const Selection& selection);
 
@@ -100,8 +101,6 @@ struct Model {
   // The label around a label, or kNone. A parent is always the older row, so following parents
   // comes to an end.
   uint32_t parent_of_label(uint32_t label) const;
-  // "Frame / Shadow": a label with those around it.
-  std::string label_path(uint32_t label) const;
   bool frame_selected(uint32_t frame) const;
 };
 

@@ -21,4 +21,9 @@ void add_notes(const Model& model, Table& table) {
   }
 }
 
+std::string debug_information_hint() {
+  return "For source lines compile with debug information: glslangValidator -gVS, glslc -g, "
+         "dxc -fspv-debug=vulkan-with-source, slangc -g3.";
+}
+
 }  // namespace tally::analysis

@@ -8,4 +8,7 @@ namespace tally::analysis {
 
 void add_notes(const Model& model, Table& table);
 
+// The compilers' options that keep source lines in SPIR-V.
+std::string debug_information_hint();
+
 }  // namespace tally::analysis

@@ -37,10 +37,12 @@ Result<std::vector<uint32_t>> read_values(const Model& model, const store::PassR
 
 }  // namespace
 
-Result<RegionMap> make_region_map(const Model& model, const RegionMapOptions& options) {
+Result<std::optional<RegionMap>> make_region_map(const Model& model,
+                                                 const RegionMapOptions& options) {
   const auto passes = region_passes(model, options.pass);
   if (!passes) return passes.error();
   const std::vector<Metric> counters = describe_region_counters(model);
+  if (passes->empty() || counters.empty()) return std::optional<RegionMap>();
   const auto counter = find_counter(model, counters, options.counter);
   if (!counter) return counter.error();
   RegionMap map;
@@ -63,7 +65,7 @@ Result<RegionMap> make_region_map(const Model& model, const RegionMapOptions& op
   auto picture = model.reader.pass_picture(pass.row.id, map.regions.layer);
   if (!picture) return picture.error();
   map.picture = std::move(*picture);
-  return map;
+  return std::optional(std::move(map));
 }
 
 }  // namespace tally::analysis

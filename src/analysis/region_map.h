@@ -25,7 +25,9 @@ struct RegionMapOptions {
   std::optional<uint32_t> pass;  // only passes of this number in their frames
 };
 
-// Of the selected frames' passes the one (subpass, layer) that has most of the counter.
-Result<RegionMap> make_region_map(const Model& model, const RegionMapOptions& options);
+// Of the selected frames' passes the one (subpass, layer) that has most of the counter; none where
+// no pass was counted by region.
+Result<std::optional<RegionMap>> make_region_map(const Model& model,
+                                                 const RegionMapOptions& options);
 
 }  // namespace tally::analysis

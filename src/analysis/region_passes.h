@@ -15,8 +15,7 @@ struct RegionPass {
   store::PassRegionsRow regions;
 };
 
-// In the order of the capture; `number`: only passes of this number in their frames. An error where
-// there are none, which says why.
+// In the order of the capture; `number`: only passes of this number in their frames.
 Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<uint32_t> number);
 
 struct PixelArea {

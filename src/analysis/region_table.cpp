@@ -84,8 +84,9 @@ class RegionTable {
       }
       places_.push_back({in, static_cast<uint32_t>(r % regions.columns()),
                          static_cast<uint32_t>(r / regions.columns())});
-      table.rows.push_back(make_row(fields, places_.size() - 1));
-      append_metrics(table.rows.back(), values, r);
+      Row row = make_row(fields, places_.size() - 1);
+      append_metrics(row, values, r);
+      table.rows.push_back(std::move(row));
     }
     return {};
   }

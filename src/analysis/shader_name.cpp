@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "spirv/block_map.h"
@@ -73,10 +74,48 @@ std::vector<std::string> name_shaders(const Model& model) {
   return result;
 }
 
+std::vector<std::string> tell_shaders_apart(const Model& model) {
+  struct Namesakes {
+    std::set<std::string> hashes;
+    std::set<std::pair<std::string, std::string>> entry_points;  // with the hash
+  };
+  std::map<std::pair<std::string, uint32_t>, Namesakes> namesakes;  // by name and stage
+  const auto namesakes_of = [&](uint32_t shader) -> Namesakes& {
+    return namesakes[{model.shader_names[shader], model.shaders[shader].stage}];
+  };
+  for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
+    const std::string hash = shader_hash(model, shader);
+    namesakes_of(shader).hashes.insert(hash);
+    namesakes_of(shader).entry_points.emplace(hash, model.shaders[shader].entry_point);
+  }
+  std::vector<std::string> names = model.shader_names;
+  for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
+    const Namesakes& others = namesakes_of(shader);
+    const std::string hash = shader_hash(model, shader);
+    if (others.entry_points.size() > others.hashes.size())
+      names[shader] += ":" + model.shaders[shader].entry_point;
+    if (others.hashes.size() > 1 && !hash.empty())
+      names[shader] += fmt::format(" ({})", short_hash(hash));
+  }
+  return names;
+}
+
+std::vector<std::string> name_pipelines(const Model& model) {
+  std::map<std::string, std::set<std::string>> hashes;  // by name
+  for (const store::PipelineRow& row : model.pipelines) hashes[row.name].insert(row.hash);
+  std::vector<std::string> names;
+  for (const store::PipelineRow& row : model.pipelines) {
+    const std::string hash = short_hash(row.hash);
+    const bool alone = hashes[row.name].size() == 1;
+    names.push_back(row.name.empty() ? hash
+                    : alone          ? row.name
+                                     : fmt::format("{} ({})", row.name, hash));
+  }
+  return names;
+}
+
 std::string pipeline_name(const Model& model, uint32_t pipeline) {
-  if (pipeline == kNone) return "(none)";
-  const store::PipelineRow& row = model.pipelines[pipeline];
-  return row.name.empty() ? short_hash(row.hash) : row.name;
+  return pipeline == kNone ? "(none)" : model.pipeline_names[pipeline];
 }
 
 bool shader_matches(const Model& model, uint32_t shader, const std::string& pattern) {

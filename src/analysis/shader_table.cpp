@@ -18,27 +18,30 @@ struct Usage {
 
 class ShaderTable {
  public:
-  ShaderTable(const Model& model, ShaderCodes& codes, const TableOptions& options)
+  ShaderTable(const Model& model, ShaderCodes& codes, const Variants& variants,
+              const TableOptions& options)
       : model_(model),
         codes_(codes),
+        variants_(variants),
         options_(options),
         metrics_(describe_metrics(model)),
-        unknown_(model.shaders.size()),
-        values_(model.shaders.size() + 1, metrics_.size()),
-        invocations_(model.shaders.size() + 1),
-        measured_(model.shaders.size() + 1),
-        usage_(count_usage(model)) {}
+        unknown_(variants.size()),
+        values_(variants.size() + 1, metrics_.size()),
+        invocations_(variants.size() + 1),
+        measured_(variants.size() + 1),
+        usage_(count_usage(model, variants)) {}
 
   Result<Table> run(const Progress& progress) {
     Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
-      const size_t row = v.shader == kNone ? unknown_ : v.shader;
+      const size_t row = v.shader == kNone ? unknown_ : row_of(v.command, v.shader);
       values_.add(row, v.metric, v.value);
       measured_[row] = true;
     });
     if (!status.ok()) return status.error();
     status = visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
       if (b.block != codes_.entry_block(b.shader)) return;
-      invocations_[b.shader] = saturating_sum(invocations_[b.shader], b.executions);
+      uint64_t& invocations = invocations_[row_of(b.command, b.shader)];
+      invocations = saturating_sum(invocations, b.executions);
     });
     if (!status.ok()) return status.error();
     Table table = make_table();
@@ -49,21 +52,25 @@ class ShaderTable {
   }
 
  private:
-  static std::vector<Usage> count_usage(const Model& model) {
+  uint32_t row_of(uint32_t command, uint32_t shader) const {
+    return variants_.of(model_.commands[command].pipeline, shader);
+  }
+
+  static std::vector<Usage> count_usage(const Model& model, const Variants& variants) {
     std::vector<uint64_t> commands_of_pipeline(model.pipelines.size());
     for (const Command& command : model.commands) {
       if (command.pipeline != kNone) commands_of_pipeline[command.pipeline] += command.runs;
     }
-    std::vector<Usage> usage(model.shaders.size() + 1);
+    std::vector<Usage> usage(variants.size() + 1);
     for (size_t p = 0; p < model.pipelines.size(); ++p) {
       if (commands_of_pipeline[p] == 0) continue;
       for (const store::RowId id : model.pipelines[p].shaders) {
         const uint32_t shader = model.shader_index.find(id);
         if (shader == kNone) continue;
-        ++usage[shader].pipelines;
-        usage[shader].commands += commands_of_pipeline[p];
-        if (usage[shader].not_counted.empty())
-          usage[shader].not_counted = model.pipelines[p].not_instrumented;
+        Usage& of = usage[variants.of(static_cast<uint32_t>(p), shader)];
+        ++of.pipelines;
+        of.commands += commands_of_pipeline[p];
+        if (of.not_counted.empty()) of.not_counted = model.pipelines[p].not_instrumented;
       }
     }
     return usage;
@@ -72,16 +79,18 @@ class ShaderTable {
   // Shaders that ran without being counted have a row too, with nothing in it but why.
   bool wanted(size_t row) const {
     if (row == unknown_) return measured_[row];
-    return model_.shader_selected[row] && (measured_[row] || usage_[row].commands != 0);
+    return model_.shader_selected[variants_[row].shader] &&
+           (measured_[row] || usage_[row].commands != 0);
   }
 
   std::vector<Field> fields() const {
     std::vector<Field> fields;
-    const auto known = [this](size_t r) { return r == unknown_ ? nullptr : &model_.shaders[r]; };
-    const auto index = [](size_t r) { return static_cast<uint32_t>(r); };
+    const auto known = [this](size_t r) {
+      return r == unknown_ ? nullptr : &model_.shaders[variants_[r].shader];
+    };
     fields.push_back(key_field("shader", "shader", "name of the shader, or the start of its hash",
                                [=, this](size_t r) -> Cell {
-                                 return known(r) ? model_.shader_names[r]
+                                 return known(r) ? model_.shader_names[variants_[r].shader]
                                                  : std::string("(unknown)");
                                }));
     fields.push_back(key_field("stage", "stage", "stage of the pipeline", [=](size_t r) -> Cell {
@@ -93,8 +102,13 @@ class ShaderTable {
         }).hidden());
     fields.push_back(
         key_field("hash", "hash", "hash of the SPIR-V module", [=, this](size_t r) -> Cell {
-          return known(r) ? shader_hash(model_, index(r)) : std::string();
+          return known(r) ? shader_hash(model_, variants_[r].shader) : std::string();
         }).hidden());
+    fields.push_back(key_field(
+        "pipeline", "pipeline", "pipeline whose specialization the shader has, if it has several",
+        [=, this](size_t r) -> Cell {
+          return known(r) ? variant_text(model_, variants_[r]) : std::string();
+        }));
     add_value_fields(fields);
     return fields;
   }
@@ -114,7 +128,8 @@ class ShaderTable {
     Field field = key_field("not_counted", "not counted because", "why the shader was not counted",
                             [this](size_t r) -> Cell {
                               if (r == unknown_) return std::string();
-                              const std::string& own = model_.shaders[r].not_instrumented;
+                              const std::string& own =
+                                  model_.shaders[variants_[r].shader].not_instrumented;
                               return own.empty() && !measured_[r] ? usage_[r].not_counted : own;
                             });
     field.column.role = ColumnRole::Text;
@@ -144,6 +159,7 @@ class ShaderTable {
 
   const Model& model_;
   ShaderCodes& codes_;
+  const Variants& variants_;
   const TableOptions& options_;
   std::vector<Metric> metrics_;
   const size_t unknown_;  // the row for values whose shader the capture does not say
@@ -155,9 +171,9 @@ class ShaderTable {
 
 }  // namespace
 
-Result<Table> make_shader_table(const Model& model, ShaderCodes& codes, const TableOptions& options,
-                                const Progress& progress) {
-  return ShaderTable(model, codes, options).run(progress);
+Result<Table> make_shader_table(const Model& model, ShaderCodes& codes, const Variants& variants,
+                                const TableOptions& options, const Progress& progress) {
+  return ShaderTable(model, codes, variants, options).run(progress);
 }
 
 }  // namespace tally::analysis

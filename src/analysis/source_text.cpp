@@ -10,20 +10,6 @@ std::string file_title(const spirv::BlockMap& map, uint32_t file) {
   return title.empty() ? "source" : title;
 }
 
-std::string line_text(const spirv::BlockMap& map, const spirv::SourceLocation& location) {
-  if (location.file >= map.files().size() || location.line == 0) return {};
-  const std::string& text = map.files()[location.file].text;
-  size_t start = 0;
-  for (uint32_t line = 1; line < location.line; ++line) {
-    const size_t end = text.find('\n', start);
-    if (end == std::string::npos) return {};
-    start = end + 1;
-  }
-  std::string result = text.substr(start, text.find('\n', start) - start);
-  if (result.ends_with('\r')) result.pop_back();
-  return result;
-}
-
 std::vector<std::string> lines_of_text(const std::string& text) {
   std::vector<std::string> lines;
   for (size_t start = 0; start < text.size();) {
@@ -33,6 +19,13 @@ std::vector<std::string> lines_of_text(const std::string& text) {
     start = end + 1;
   }
   return lines;
+}
+
+std::string SourceLines::text(const spirv::SourceLocation& location) {
+  if (location.file >= files_.size() || location.line == 0) return {};
+  auto& lines = files_[location.file];
+  if (!lines) lines = lines_of_text(map_.files()[location.file].text);
+  return location.line <= lines->size() ? (*lines)[location.line - 1] : std::string();
 }
 
 }  // namespace tally::analysis

@@ -1,7 +1,9 @@
 // Source files as the debug information of a shader carries them.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "spirv/block_map.h"
 
@@ -10,10 +12,21 @@ namespace tally::analysis {
 // The file's name without its folders; "source" where it has none.
 std::string file_title(const spirv::BlockMap& map, uint32_t file);
 
-// The text of one line without its line end; "" where the module does not carry it.
-std::string line_text(const spirv::BlockMap& map, const spirv::SourceLocation& location);
-
 // All lines of a text, without line ends.
 std::vector<std::string> lines_of_text(const std::string& text);
+
+// Lines of a shader's files, each file divided once, however many lines are asked for. As long as
+// the map is.
+class SourceLines {
+ public:
+  explicit SourceLines(const spirv::BlockMap& map) : map_(map), files_(map.files().size()) {}
+
+  // Without its line end; "" where the module does not carry it.
+  std::string text(const spirv::SourceLocation& location);
+
+ private:
+  const spirv::BlockMap& map_;
+  std::vector<std::optional<std::vector<std::string>>> files_;
+};
 
 }  // namespace tally::analysis

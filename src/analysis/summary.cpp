@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/first_uses.h"
 #include "analysis/shader_name.h"
 
 namespace tally::analysis {
@@ -119,6 +120,27 @@ void count_missing(const Model& model, Summary& summary) {
   }
 }
 
+// Of the frames that have commands.
+std::vector<FrameRange> find_warm_frames(const Model& model) {
+  const FirstUses first = find_first_uses(model);
+  std::map<int64_t, bool> warm;  // by number
+  uint32_t last = kNone;
+  for (const Command& command : model.commands) {
+    if (command.frame == last) continue;
+    last = command.frame;
+    bool& is_warm = warm.try_emplace(model.frames[last].number, true).first->second;
+    is_warm = is_warm && !first.frames[last];
+  }
+  std::vector<FrameRange> ranges;
+  bool in_range = false;
+  for (const auto& [number, is_warm] : warm) {
+    if (is_warm && !in_range) ranges.push_back({number, number});
+    if (is_warm) ranges.back().last = number;
+    in_range = is_warm;
+  }
+  return ranges;
+}
+
 }  // namespace
 
 Summary summarize(const Model& model) {
@@ -128,8 +150,9 @@ Summary summarize(const Model& model) {
   summary.command_line = model.capture.command_line;
   summary.start_unix_ns = model.capture.start_unix_ns;
   summary.finished = model.capture.end_monotonic_ns.has_value();
-  if (summary.finished)
-    summary.duration_ns = *model.capture.end_monotonic_ns - model.capture.start_monotonic_ns;
+  const int64_t start = model.capture.start_monotonic_ns;
+  if (summary.finished && start >= 0 && *model.capture.end_monotonic_ns >= start)
+    summary.duration_ns = *model.capture.end_monotonic_ns - start;
   summary.exit_status = model.capture.exit_status;
   summary.frame_range = model.capture.frame_range;
   summary.shader_pattern = model.capture.shader_pattern;
@@ -141,6 +164,7 @@ Summary summarize(const Model& model) {
   summary.passes = model.passes.size();
   count_frames(model, summary);
   count_missing(model, summary);
+  summary.warm_frames = find_warm_frames(model);
   Counter(model, summary).run();
   summary.messages = model.messages;
   return summary;

@@ -40,6 +40,8 @@ struct Summary {
   // Of the selected part.
   uint64_t frames = 0;
   bool has_commands = false;  // Vulkan was captured, not only GL profiled
+  // Those in which no pipeline is used for the first time, on any device.
+  std::vector<FrameRange> warm_frames;
   uint64_t passes = 0;
   uint64_t draws = 0;
   uint64_t dispatches = 0;

@@ -1,6 +1,7 @@
 #include "analysis/table.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tally::analysis {
 namespace {
@@ -37,16 +38,22 @@ double number_of(const Cell& cell) {
 
 void sort_rows(Table& table, size_t column) {
   const Column& by = table.columns[column];
-  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const Row& a, const Row& b) {
-    if (!by.is_number()) return before_in_text(a[column], b[column]);
-    return by.role == ColumnRole::Key ? larger(b[column], a[column]) : larger(a[column], b[column]);
+  std::vector<Cell> cells;
+  cells.reserve(table.rows.size());
+  for (size_t r = 0; r < table.rows.size(); ++r) cells.push_back(table.rows.cell(r, column));
+  std::vector<uint32_t> order(table.rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    if (!by.is_number()) return before_in_text(cells[a], cells[b]);
+    return by.role == ColumnRole::Key ? larger(cells[b], cells[a]) : larger(cells[a], cells[b]);
   });
+  table.rows.arrange(order);
   table.sorted_by = table.columns[column].id;
 }
 
 void keep_top(Table& table, size_t count) {
   table.total_rows = table.rows.size();
-  if (count != 0 && table.rows.size() > count) table.rows.resize(count);
+  if (count != 0) table.rows.truncate(count);
 }
 
 }  // namespace tally::analysis

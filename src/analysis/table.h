@@ -8,8 +8,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
+
+#include "analysis/rows.h"
 
 namespace tally::analysis {
 
@@ -22,6 +23,9 @@ enum class ColumnRole {
   Text,   // free text that may be shortened to fit, e.g. a source line
 };
 
+// Text of the executions of code that was never executed; code that is not there has none.
+inline constexpr const char* kNeverExecuted = "#####";
+
 struct Column {
   std::string id;
   std::string title;
@@ -29,19 +33,16 @@ struct Column {
   ColumnRole role = ColumnRole::Value;
   std::string description;
   bool shown = true;  // in text when --columns does not say otherwise; JSON carries every column
+  std::string zero;   // in text instead of 0, empty: "0"
 
   bool is_number() const { return unit != Unit::None; }
 };
-
-// Nothing | text | an exact count | a ratio.
-using Cell = std::variant<std::monostate, std::string, uint64_t, double>;
-using Row = std::vector<Cell>;
 
 struct Table {
   std::string id;     // "shader", "line" ...: what a row is
   std::string title;  // a heading for people
   std::vector<Column> columns;
-  std::vector<Row> rows;
+  Rows rows;
   size_t total_rows = 0;  // before --top cut the rest away
   std::string sorted_by;  // a column's id, or empty: in the order of the capture
   std::vector<std::string> notes;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
 #include "analysis/counts.h"
@@ -28,14 +29,21 @@ Result<size_t> find_column(const Table& table, const std::string& id) {
       fmt::format("there is no column '{}' here; the columns are {}", id, fmt::join(ids, ", "))};
 }
 
+template <typename Test>
+bool all_cells(const Table& table, size_t column, Test test) {
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    if (!test(table.rows.cell(r, column))) return false;
+  }
+  return true;
+}
+
 bool all_zero(const Table& table, size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(),
-                     [&](const Row& row) { return number_of(row[column]) == 0; });
+  return all_cells(table, column, [](const Cell& cell) { return number_of(cell) == 0; });
 }
 
 bool all_empty(const Table& table, size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-    const auto* text = std::get_if<std::string>(&row[column]);
+  return all_cells(table, column, [](const Cell& cell) {
+    const auto* text = std::get_if<std::string>(&cell);
     return text != nullptr && text->empty();
   });
 }
@@ -64,26 +72,22 @@ void take_columns(Table& table, const std::vector<size_t>& places) {
   std::vector<Column> columns;
   for (const size_t place : places) columns.push_back(std::move(table.columns[place]));
   table.columns = std::move(columns);
-  for (Row& row : table.rows) {
-    Row taken;
-    taken.reserve(places.size());
-    for (const size_t place : places) taken.push_back(std::move(row[place]));
-    row = std::move(taken);
-  }
+  table.rows.take_columns(places);
 }
 
 double total_of(const Table& table, size_t column, const std::vector<bool>& is_whole) {
   double total = 0;
   for (size_t r = 0; r < table.rows.size(); ++r) {
-    if (is_whole.empty() || is_whole[r]) total += number_of(table.rows[r][column]);
+    if (is_whole.empty() || is_whole[r]) total += number_of(table.rows.cell(r, column));
   }
   return total;
 }
 
 // Appends the share of the sorted column.
 void append_share(Table& table, size_t sorted, double total) {
-  for (Row& row : table.rows)
-    row.emplace_back(total > 0 ? 100 * number_of(row[sorted]) / total : 0);
+  table.rows.append_column(sorted, [total](const Cell& cell) -> Cell {
+    return total > 0 ? 100 * number_of(cell) / total : 0.0;
+  });
   Column column{.id = "share", .title = "share", .unit = Unit::Percent};
   column.description = fmt::format("percentage of all {}", table.columns[sorted].title);
   table.columns.push_back(std::move(column));
@@ -133,14 +137,35 @@ Status sort_and_share(Table& table, const std::string& id, const std::vector<boo
 
 }  // namespace
 
+uint64_t MetricMatrix::at(size_t row, size_t metric) const {
+  const Values& values = columns_[metric];
+  if (!values.wide.empty()) return values.wide[row];
+  return values.narrow.empty() ? 0 : values.narrow[row];
+}
+
+void MetricMatrix::set(size_t row, size_t metric, uint64_t value) {
+  Values& values = columns_[metric];
+  const bool fits = value <= std::numeric_limits<uint32_t>::max();
+  if (values.wide.empty() && values.narrow.empty()) {
+    fits ? values.narrow.resize(rows_) : values.wide.resize(rows_);
+  }
+  if (!values.narrow.empty() && !fits) {
+    values.wide.assign(values.narrow.begin(), values.narrow.end());
+    values.narrow = {};
+  }
+  if (values.wide.empty()) {
+    values.narrow[row] = static_cast<uint32_t>(value);
+  } else {
+    values.wide[row] = value;
+  }
+}
+
 void MetricMatrix::add(size_t row, size_t metric, uint64_t value) {
-  uint64_t& sum = values_[row * metrics_ + metric];
-  sum = saturating_sum(sum, value);
+  if (value != 0) set(row, metric, saturating_sum(at(row, metric), value));
 }
 
 void MetricMatrix::raise(size_t row, size_t metric, uint64_t value) {
-  uint64_t& held = values_[row * metrics_ + metric];
-  held = std::max(held, value);
+  if (value > at(row, metric)) set(row, metric, value);
 }
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {

@@ -17,24 +17,36 @@ struct TableOptions {
   std::string sort;                  // a column's id, empty: the default metric
   std::vector<std::string> columns;  // ids, empty: the usual ones
   size_t top = 0;                    // rows to keep, 0: all
-  bool merge = false;                // put draws or passes that are alike together
+  bool merge = false;                // put passes, or lines of several shaders, together
+  bool each = false;                 // of draws: not those that are alike together
   std::optional<uint32_t> pass;      // of regions: only passes of this number in their frames
   bool header_above = false;         // a header says already what of the capture is missing
 };
 
-// Values of metrics by row: `at(row, metric)`. Sums saturate.
+// Values of metrics by row: `at(row, metric)`. Sums saturate. A metric that is 0 everywhere takes
+// no memory, one whose values fit takes 4 bytes a row.
 class MetricMatrix {
  public:
-  MetricMatrix(size_t rows, size_t metrics) : metrics_(metrics), values_(rows * metrics) {}
-  uint64_t at(size_t row, size_t metric) const { return values_[row * metrics_ + metric]; }
+  MetricMatrix(size_t rows, size_t metrics) : rows_(rows), columns_(metrics) {}
+  uint64_t at(size_t row, size_t metric) const;
   void add(size_t row, size_t metric, uint64_t value);
   // Not less than it was: for values that lines of one block share.
   void raise(size_t row, size_t metric, uint64_t value);
-  size_t metric_count() const { return metrics_; }
+  size_t metric_count() const { return columns_.size(); }
+  bool is_zero(size_t metric) const {
+    return columns_[metric].narrow.empty() && columns_[metric].wide.empty();
+  }
 
  private:
-  size_t metrics_;
-  std::vector<uint64_t> values_;
+  // Empty both: all 0. Never both in use.
+  struct Values {
+    std::vector<uint32_t> narrow;
+    std::vector<uint64_t> wide;
+  };
+  void set(size_t row, size_t metric, uint64_t value);
+
+  size_t rows_;
+  std::vector<Values> columns_;
 };
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);

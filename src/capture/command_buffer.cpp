@@ -324,11 +324,10 @@ void CommandBuffer::execute(uint32_t count, const VkCommandBuffer* secondaries) 
 }
 
 void CommandBuffer::push_label(const char* name) {
-  if (recording_) labels_.push_back(device_.channel().label(label(), name));
+  if (!recording_) return;
+  labels_.begin([&](Id parent) { return device_.channel().label(parent, name); });
 }
 
-void CommandBuffer::pop_label() {
-  if (!labels_.empty()) labels_.pop_back();
-}
+void CommandBuffer::pop_label() { labels_.end(); }
 
 }  // namespace tally::capture

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "capture/label_stack.h"
 #include "capture/recording.h"
 #include "vk/bind_point.h"
 
@@ -81,7 +82,7 @@ class CommandBuffer {
   FinalImage final_image(const RecordedPass& pass, const VkRenderPassBeginInfo& info) const;
   void take_picture(RecordedPass& pass);
   const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
-  Id label() const { return labels_.empty() ? 0 : labels_.back(); }
+  Id label() const { return labels_.innermost(); }
 
   Device& device_;
   const DeviceTable& table_;
@@ -105,7 +106,7 @@ class CommandBuffer {
   uint32_t subpass_ = 0;
   std::array<std::shared_ptr<Pipeline>, vk::kBindPoints.size()> bound_;
   std::shared_ptr<Pipeline> generated_;  // stands for what generated commands run
-  std::vector<Id> labels_;
+  LabelStack labels_;
 };
 
 }  // namespace tally::capture

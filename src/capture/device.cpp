@@ -151,7 +151,7 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
   submission->timestamp_bits = queue.timestamp_bits;
   submission->number = next_submission_.fetch_add(1, std::memory_order_relaxed);
   submission->time_ns = store::monotonic_ns();
-  submission->label = queue.labels.empty() ? 0 : queue.labels.back();
+  submission->label = queue.labels.innermost();
   await_earlier(*submission);
   submission->for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.before_submit(runs); });

@@ -15,6 +15,7 @@
 #include "capture/host_memory.h"
 #include "capture/images.h"
 #include "capture/instance.h"
+#include "capture/label_stack.h"
 #include "capture/live_totals.h"
 #include "capture/passes.h"
 #include "capture/region_capture.h"
@@ -48,7 +49,7 @@ struct Queue : Definable {
         harvester(fences, reporter) {}
   const VkQueue handle;
   const uint32_t timestamp_bits;
-  std::vector<Id> labels;  // externally synchronised, as the queue is
+  LabelStack labels;  // externally synchronised, as the queue is
   Harvester harvester;
 };
 

@@ -37,8 +37,8 @@ VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,
     const auto device = Device::find(handle);
     const auto queue = device ? device->queue(handle) : nullptr;
     if (!queue) return;
-    const Id parent = queue->labels.empty() ? 0 : queue->labels.back();
-    queue->labels.push_back(device->channel().label(parent, label->pLabelName));
+    queue->labels.begin(
+        [&](Id parent) { return device->channel().label(parent, label->pLabelName); });
   });
   if (const auto next = next_of(handle).QueueBeginDebugUtilsLabelEXT) next(handle, label);
 }
@@ -47,7 +47,7 @@ VKAPI_ATTR void VKAPI_CALL QueueEndDebugUtilsLabelEXT(VkQueue handle) {
   vk::guarded_void([&] {
     const auto device = Device::find(handle);
     const auto queue = device ? device->queue(handle) : nullptr;
-    if (queue && !queue->labels.empty()) queue->labels.pop_back();
+    if (queue) queue->labels.end();
   });
   if (const auto next = next_of(handle).QueueEndDebugUtilsLabelEXT) next(handle);
 }

@@ -13,8 +13,8 @@
 
 namespace tally::cli {
 
-// 0: done. 1: done, and the answer is no (`doctor` found a problem, there is no device). 2: could
-// not be done.
+// 0: done. 1: done, and the answer is no (`doctor` found a problem, there is no device, a report
+// has nothing to show). 2: could not be done.
 inline constexpr int kDone = 0;
 inline constexpr int kNo = 1;
 inline constexpr int kFailed = 2;

@@ -4,15 +4,22 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "analysis/analyzer.h"
+#include "analysis/nothing.h"
 #include "analysis/summary.h"
 #include "cli/command.h"
 #include "cli/heatmap.h"
 #include "cli/progress.h"
+#include "report/display_text.h"
 #include "report/header.h"
 #include "report/json.h"
 #include "report/text_table.h"
@@ -90,32 +97,76 @@ Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& option
   return analyzer.tables(*analysis::by_from_name(options.by), table_options);
 }
 
-std::string as_text(const analysis::Summary& summary, const std::vector<Table>& tables,
-                    const Options& options) {
-  const report::TextOptions text{.width = options.width.value_or(terminal_width())};
-  std::string out;
-  if (options.is_overview()) out += report::capture_header(summary, text.width);
-  for (const Table& table : tables) {
-    if (!out.empty()) out += "\n";
-    out += report::text_table(table, text);
-  }
-  return out;
+// Writes to standard output; kFailed where that cannot take it.
+int write_out(const std::function<void(const report::Output&)>& write) {
+  bool written = true;
+  write([&](std::string_view piece) {
+    written = written && std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
+  });
+  return written ? print("")
+                 : fail({fmt::format("cannot write to standard output: {}", std::strerror(errno))});
 }
 
-int draw_heatmap(const analysis::Model& model, const Options& options) {
+void write_text(const analysis::Summary& summary, const std::vector<Table>& tables,
+                const Options& options, const report::Output& out) {
+  const report::TextOptions text{.width = options.width.value_or(terminal_width())};
+  if (options.is_overview()) out(report::capture_header(summary, text.width));
+  for (const Table& table : tables) {
+    if (options.is_overview() || &table != &tables.front()) out("\n");
+    report::write_text_table(table, text, out);
+  }
+}
+
+// An empty answer is a sentence on standard error and a status of its own.
+int say_why(const Options& options, const std::string& nothing) {
+  say(options.file + ": " + nothing);
+  return kNo;
+}
+
+int draw_heatmap(const Analyzer& analyzer, const Options& options) {
+  const analysis::Model& model = analyzer.model();
   const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
   if (!map) return fail(with_context(map.error(), options.file));
-  const auto shown = write_heatmap(*map, options.heatmap);
-  return shown ? print(*shown + "\n") : fail(shown.error());
+  if (!*map) return say_why(options, why_no_regions(model, options.table.pass));
+  const auto shown = write_heatmap(**map, options.heatmap);
+  if (!shown) return fail(shown.error());
+  if (!options.json()) return print(report::printable(*shown) + "\n");
+  return write_out([&](const report::Output& out) {
+    report::write_json(analysis::summarize(model), **map, options.heatmap, out);
+  });
 }
 
 // A name that is mistyped would show as a capture in which nothing was done.
-Status find_shader(const analysis::Model& model) {
+std::string why_no_shader(const analysis::Model& model) {
   const std::string& pattern = model.selection.shader;
   if (pattern.empty() ||
       std::ranges::find(model.shader_selected, true) != model.shader_selected.end())
     return {};
-  return Error{"no shader of the capture matches '" + pattern + "'"};
+  return "no shader of the capture matches '" + pattern + "'";
+}
+
+std::string why_empty(const analysis::Model& model, const std::vector<Table>& tables,
+                      const Options& options) {
+  if (const std::string nothing = why_no_shader(model); !nothing.empty()) return nothing;
+  const auto has_rows = [](const Table& table) { return !table.rows.empty(); };
+  if (std::ranges::any_of(tables, has_rows)) return {};
+  const auto by = analysis::by_from_name(options.by).value_or(analysis::By::Draw);
+  return analysis::why_no_rows(model, by, options.table);
+}
+
+int show(const Analyzer& analyzer, std::vector<Table> tables, const Options& options) {
+  const analysis::Summary summary = analysis::summarize(analyzer.model());
+  const std::string nothing = why_empty(analyzer.model(), tables, options);
+  if (!nothing.empty()) tables.clear();
+  const bool has_text = nothing.empty() || options.is_overview();
+  int status = kDone;
+  if (options.json() || has_text) {
+    status = write_out([&](const report::Output& out) {
+      if (options.json()) return report::write_json(summary, tables, out);
+      write_text(summary, tables, options, out);
+    });
+  }
+  return status == kDone && !nothing.empty() ? say_why(options, nothing) : status;
 }
 
 int run(const Options& options) {
@@ -125,21 +176,13 @@ int run(const Options& options) {
   if (!reader) return fail(reader.error());
   auto model = analysis::Model::load(std::move(*reader), *selection);
   if (!model) return fail(with_context(model.error(), options.file));
-  if (!options.heatmap.empty()) return draw_heatmap(*model, options);
-  if (Status found = find_shader(*model); !found) {
-    return fail(with_context(found.error(), options.file));
-  }
-  Result<std::vector<Table>> tables = std::vector<Table>{};
-  analysis::Summary summary;
-  {
-    ProgressLine progress("reading " + options.file);
-    Analyzer analyzer(std::move(*model), [&](double fraction) { progress.update(fraction); });
-    summary = analysis::summarize(analyzer.model());
-    tables = make_tables(analyzer, options);
-  }
+  std::optional<ProgressLine> progress("reading " + options.file);
+  Analyzer analyzer(std::move(*model), [&](double fraction) { progress->update(fraction); });
+  if (!options.heatmap.empty()) return draw_heatmap(analyzer, options);
+  auto tables = make_tables(analyzer, options);
+  progress.reset();
   if (!tables) return fail(with_context(tables.error(), options.file));
-  return print(options.json() ? report::report_json(summary, *tables)
-                              : as_text(summary, *tables, options));
+  return show(analyzer, std::move(*tables), options);
 }
 
 // A number from 0; CLI11 by itself takes "-1" for the largest.
@@ -154,8 +197,14 @@ CLI::Validator whole_number() {
 
 // Options that would silently be for nothing.
 void refuse_what_changes_nothing(const Options& options) {
-  if (options.table.merge && options.by != "draw" && options.by != "pass") {
-    throw CLI::ParseError("--merge needs --by draw or --by pass", kFailed);
+  if (options.table.merge && options.by != "pass" && options.by != "line") {
+    throw CLI::ParseError(options.by == "draw" ? "--by draw puts those that are alike together "
+                                                 "anyway; --each shows each alone"
+                                               : "--merge needs --by pass or --by line",
+                          kFailed);
+  }
+  if (options.table.each && options.by != "draw") {
+    throw CLI::ParseError("--each needs --by draw", kFailed);
   }
   if (options.table.pass && options.by != "region" && options.heatmap.empty()) {
     throw CLI::ParseError("--pass needs --by region or --heatmap", kFailed);
@@ -212,7 +261,10 @@ void add_report(CLI::App& app, Action& chosen) {
           "Only shaders whose name or stage matches (* and ? allowed) or whose hash starts so")
       ->type_name("PATTERN");
   command->add_flag("--merge", options->table.merge,
-                    "With --by draw or pass: put those that are alike together");
+                    "With --by pass: put those that are alike together; with --by line: a line of "
+                    "several shaders");
+  command->add_flag("--each", options->table.each,
+                    "With --by draw: show each alone, not those that are alike together");
   CLI::Option* annotate = command
                               ->add_option("--annotate", options->annotate,
                                            "Show a shader's source with counts at the margin, "
@@ -237,7 +289,7 @@ void add_report(CLI::App& app, Action& chosen) {
   command->footer(
       "Examples: tally report vkcube.tally\n"
       "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
-      "          tally report --by draw --frame 10 --format json vkcube.tally");
+      "          tally report --by draw --each --frame 10 --format json vkcube.tally");
   command->callback([options, &chosen] {
     refuse_what_changes_nothing(*options);
     chosen = [options] { return run(*options); };

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/nothing.h"
 #include "analysis/selection.h"
 #include "analysis/summary.h"
 #include "cli/child.h"
@@ -135,9 +136,11 @@ void tell_summary(const std::string& file) {
   auto model = analysis::Model::load(std::move(*reader), {});
   if (!model) return say(model.error().message);
   const analysis::Summary summary = analysis::summarize(*model);
+  const std::string nothing = analysis::why_nothing_is_selected(*model);
+  if (!nothing.empty()) say(nothing);
   std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
   if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
-  say(fmt::format("{} on {}", report::amounts(summary), device));
+  if (nothing.empty()) say(fmt::format("{} on {}", report::amounts(summary), device));
   if (const std::string shaders = report::shaders_line(summary); !shaders.empty()) say(shaders);
   for (const std::string& line : report::uncounted_lines(summary, kMostReasons))
     say("  not counted: " + line);

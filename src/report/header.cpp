@@ -16,6 +16,7 @@ using analysis::Summary;
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr size_t kMostReasons = 8;
 constexpr size_t kMostMessages = 8;
+constexpr size_t kMostRanges = 6;
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -51,6 +52,22 @@ std::string limits_text(const Summary& s) {
   if (!s.shader_pattern.empty())
     text += (text.empty() ? "" : ", ") + ("shaders '" + s.shader_pattern + "'");
   return text;
+}
+
+// Which frames' GPU time holds no first use of a pipeline.
+std::string warm_text(const Summary& s) {
+  if (s.draws + s.dispatches == 0) return {};
+  if (s.warm_frames.empty()) return "no frame: each uses a pipeline for the first time";
+  std::string text;
+  size_t shown = 0;
+  for (const analysis::FrameRange& range : s.warm_frames) {
+    if (shown++ == kMostRanges) break;
+    text += text.empty() ? "frames " : ", ";
+    text += std::to_string(range.first);
+    if (range.last != range.first) text += "-" + std::to_string(range.last);
+  }
+  if (s.warm_frames.size() > kMostRanges) text += " ...";
+  return text + ": no pipeline is used for the first time in them";
 }
 
 class Lines {
@@ -127,6 +144,7 @@ std::string capture_header(const Summary& s, size_t width) {
                                           device.api_version));
   }
   lines.add("holds", amounts(s));
+  lines.add("warm", warm_text(s));
   lines.add("shaders", shaders_line(s));
   for (const std::string& line : uncounted_lines(s, kMostReasons)) lines.add("not counted", line);
   for (const std::string& line : missing_lines(s)) lines.add("missing", line);

@@ -1,5 +1,7 @@
 #include "report/json.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "report/values.h"
@@ -12,11 +14,15 @@ using analysis::Cell;
 using analysis::Summary;
 using analysis::Table;
 
-Json cell_json(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* count = std::get_if<uint64_t>(&cell)) return *count;
-  if (const auto* ratio = std::get_if<double>(&cell)) return *ratio;
-  return nullptr;
+std::string json_text(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string cell_text(const Cell& cell) {
+  if (const auto* count = std::get_if<uint64_t>(&cell)) return fmt::format_int(*count).str();
+  if (const auto* text = std::get_if<std::string>(&cell)) return json_text(*text);
+  if (const auto* ratio = std::get_if<double>(&cell)) return json_text(*ratio);
+  return "null";
 }
 
 template <typename T>
@@ -36,24 +42,42 @@ Json columns_json(const Table& table) {
   return columns;
 }
 
-Json rows_json(const Table& table) {
-  Json rows = Json::array();
-  for (const analysis::Row& row : table.rows) {
-    Json object = Json::object();
-    for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].id] = cell_json(row[i]);
-    rows.push_back(std::move(object));
-  }
-  return rows;
+// `json` as a member or element that stands this deep, without its name.
+std::string nested(const Json& json, size_t depth) {
+  std::string text = json_text(json, 2);
+  const std::string indent = "\n" + std::string(2 * depth, ' ');
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += indent.size())
+    text.replace(at, 1, indent);
+  return text;
 }
 
-Json table_json(const Table& table) {
-  return {{"by", table.id},
-          {"title", table.title},
-          {"sorted_by", table.sorted_by},
-          {"total_rows", table.total_rows},
-          {"columns", columns_json(table)},
-          {"rows", rows_json(table)},
-          {"notes", table.notes}};
+void write_rows(const Table& table, const Output& out) {
+  std::vector<std::string> names;
+  for (const analysis::Column& column : table.columns)
+    names.push_back((names.empty() ? "{" : ", ") + json_text(column.id) + ": ");
+  std::string row;
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    row = r == 0 ? "\n        " : ",\n        ";
+    for (size_t c = 0; c < names.size(); ++c) row += names[c] + cell_text(table.rows.cell(r, c));
+    out(row + "}");
+  }
+  if (!table.rows.empty()) out("\n      ");
+}
+
+// A table of a million rows is never a whole text: `members` are those without the rows.
+void write_table(const Table& table, const Output& out) {
+  const Json members = {{"by", table.id},
+                        {"title", table.title},
+                        {"sorted_by", table.sorted_by},
+                        {"total_rows", table.total_rows},
+                        {"columns", columns_json(table)},
+                        {"notes", table.notes}};
+  out("    {\n");
+  for (const auto& [name, value] : members.items())
+    out("      " + json_text(name) + ": " + nested(value, 3) + ",\n");
+  out("      \"rows\": [");
+  write_rows(table, out);
+  out("]\n    }");
 }
 
 const char* severity_name(store::Severity severity) {
@@ -89,6 +113,13 @@ Json uncounted_json(const Summary& summary) {
   return uncounted;
 }
 
+Json warm_frames_json(const Summary& summary) {
+  Json ranges = Json::array();
+  for (const analysis::FrameRange& range : summary.warm_frames)
+    ranges.push_back({range.first, range.last});
+  return ranges;
+}
+
 Json messages_json(const Summary& summary) {
   Json messages = Json::array();
   for (const store::MessageRow& message : summary.messages) {
@@ -112,6 +143,7 @@ Json capture_json(const Summary& s) {
           {"processes", s.processes},
           {"devices", devices_json(s)},
           {"frames", s.frames},
+          {"warm_frames", warm_frames_json(s)},
           {"passes", s.passes},
           {"draws", s.draws},
           {"dispatches", s.dispatches},
@@ -123,14 +155,43 @@ Json capture_json(const Summary& s) {
           {"messages", messages_json(s)}};
 }
 
+void write_capture(const Summary& summary, const Output& out) {
+  out("{\n  \"format\": \"tally-report\",\n");
+  out(fmt::format("  \"version\": {},\n", kJsonVersion));
+  out("  \"capture\": " + nested(capture_json(summary), 1) + ",\n");
+}
+
+Json heatmap_json(const analysis::RegionMap& map, const std::string& file) {
+  return {{"file", file},
+          {"counter", map.counter.id},
+          {"total", map.total},
+          {"frame", map.frame},
+          {"pass_number", map.pass_number},
+          {"pass", map.pass},
+          {"subpass", map.regions.subpass},
+          {"layer", map.regions.layer},
+          {"region_width", map.regions.region_width},
+          {"region_height", map.regions.region_height},
+          {"columns", map.regions.columns()},
+          {"rows", map.regions.rows()}};
+}
+
 }  // namespace
 
-std::string report_json(const Summary& summary, const std::vector<Table>& tables) {
-  Json report = {
-      {"format", "tally-report"}, {"version", kJsonVersion}, {"capture", capture_json(summary)}};
-  report["tables"] = Json::array();
-  for (const Table& table : tables) report["tables"].push_back(table_json(table));
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+void write_json(const Summary& summary, const std::vector<Table>& tables, const Output& out) {
+  write_capture(summary, out);
+  out("  \"tables\": [");
+  for (size_t t = 0; t < tables.size(); ++t) {
+    out(t == 0 ? "\n" : ",\n");
+    write_table(tables[t], out);
+  }
+  out(tables.empty() ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+void write_json(const Summary& summary, const analysis::RegionMap& map, const std::string& file,
+                const Output& out) {
+  write_capture(summary, out);
+  out("  \"heatmap\": " + nested(heatmap_json(map, file), 1) + "\n}\n");
 }
 
 }  // namespace tally::report

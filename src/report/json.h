@@ -6,14 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "analysis/region_map.h"
 #include "analysis/summary.h"
 #include "analysis/table.h"
+#include "report/output.h"
 
 namespace tally::report {
 
-inline constexpr int kJsonVersion = 1;
+inline constexpr int kJsonVersion = 2;
 
-std::string report_json(const analysis::Summary& summary,
-                        const std::vector<analysis::Table>& tables);
+// Row by row: however many there are, only one is in memory.
+void write_json(const analysis::Summary& summary, const std::vector<analysis::Table>& tables,
+                const Output& out);
+// A heatmap that was written to `file`.
+void write_json(const analysis::Summary& summary, const analysis::RegionMap& map,
+                const std::string& file, const Output& out);
 
 }  // namespace tally::report

@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "report/display_text.h"
+#include "report/header.h"
 #include "report/json.h"
 #include "report/text_table.h"
 #include "report/values.h"
@@ -130,17 +132,89 @@ TEST(TextTables, heading_says_how_many_rows_there_are) {
   EXPECT_THAT(text_table(table, {}), HasSubstr("Test (first 2 of 1,234)\n"));
 }
 
+TEST(TextTables, no_control_character_of_a_title_reaches_the_terminal) {
+  analysis::Table table;
+  table.title = "T\x1b[2J";
+  table.columns = {{.id = "a", .title = "evil \x1b]0;title\a", .unit = Unit::Count}};
+  table.rows = {{uint64_t{1}}};
+  table.notes = {"note \x1b[31m"};
+  EXPECT_EQ(text_table(table, {}).find_first_of("\x1b\a"), std::string::npos);
+}
+
+std::string column_of(Unit unit, std::vector<Cell> cells) {
+  analysis::Table table;
+  table.title = "T";
+  table.columns = {{.id = "a", .title = "a", .unit = unit}};
+  for (Cell& cell : cells) table.rows.push_back({std::move(cell)});
+  return text_table(table, {});
+}
+
+TEST(TextTables, numbers_of_a_column_have_one_unit_and_as_many_decimals) {
+  EXPECT_THAT(column_of(Unit::Nanoseconds, {uint64_t{999}, uint64_t{12'345'678}, Cell()}),
+              testing::EndsWith("   0.001 ms\n  12.346 ms\n\n"));
+  EXPECT_THAT(column_of(Unit::Bytes, {uint64_t{1536}, uint64_t{100}}),
+              testing::EndsWith("  1.500 KiB\n  0.098 KiB\n"));
+  EXPECT_THAT(column_of(Unit::Count, {uint64_t{12'345}, 0.5}),
+              testing::EndsWith("  12,345.00\n       0.50\n"));
+  EXPECT_THAT(column_of(Unit::Count, {uint64_t{12'345}, uint64_t{5}}),
+              testing::EndsWith("  12,345\n       5\n"));
+}
+
+TEST(TextTables, zero_is_written_as_the_column_says) {
+  analysis::Table table;
+  table.columns = {{.id = "a", .title = "a", .unit = Unit::Count, .zero = "#####"}};
+  table.rows = {{uint64_t{0}}, {Cell()}, {uint64_t{3}}};
+  EXPECT_THAT(text_table(table, {}), testing::EndsWith("  #####\n\n      3\n"));
+}
+
 TEST(TextTables, without_rows_says_so) {
   analysis::Table table;
   table.title = "Empty";
   EXPECT_EQ(text_table(table, {}), "Empty\n\n  (nothing)\n");
 }
 
+std::string json_of(const analysis::Summary& summary, const std::vector<analysis::Table>& tables) {
+  std::string text;
+  write_json(summary, tables, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+TEST(Header, names_the_frames_that_are_warm) {
+  analysis::Summary summary;
+  summary.draws = 1;
+  EXPECT_THAT(capture_header(summary, 100), HasSubstr("warm         no frame: "));
+  summary.warm_frames = {{1, 1}, {3, 40}};
+  EXPECT_THAT(capture_header(summary, 100),
+              HasSubstr("warm         frames 1, 3-40: no pipeline is used for the first time"));
+  const auto json = nlohmann::json::parse(json_of(summary, {}));
+  EXPECT_EQ(json["capture"]["warm_frames"], nlohmann::json::parse("[[1, 1], [3, 40]]"));
+}
+
+TEST(Json, of_a_million_rows_never_holds_more_than_one) {
+  size_t made = 0, largest = 0, rows = 0;
+  analysis::Table table;
+  table.columns = {{.id = "n", .title = "n", .unit = Unit::Count}};
+  std::vector<uint32_t> numbers(1'000'000);
+  table.rows = analysis::Rows(numbers, {[&](size_t) -> Cell { return uint64_t{made++}; }}, nullptr);
+  write_json({}, {table}, [&](std::string_view piece) {
+    largest = std::max(largest, piece.size());
+    rows += piece.find("{\"n\": ") != std::string_view::npos ? 1 : 0;
+    EXPECT_EQ(rows, made);
+  });
+  EXPECT_EQ(rows, numbers.size());
+  EXPECT_LT(largest, 10'000u);
+}
+
+TEST(Json, is_well_formed_without_tables_and_without_rows) {
+  EXPECT_TRUE(nlohmann::json::accept(json_of({}, {})));
+  EXPECT_TRUE(nlohmann::json::accept(json_of({}, {analysis::Table{}, analysis::Table{}})));
+}
+
 TEST(Json, keeps_64_bit_counts_exactly_and_survives_malformed_names) {
   analysis::Table table;
   table.columns = {{.id = "n", .title = "n", .unit = Unit::Count}, {.id = "t", .title = "t"}};
   table.rows = {{std::numeric_limits<uint64_t>::max(), std::string("bad \xFF")}};
-  const auto json = nlohmann::json::parse(report_json({}, {table}));
+  const auto json = nlohmann::json::parse(json_of({}, {table}));
   EXPECT_EQ(json["tables"][0]["rows"][0]["n"].get<uint64_t>(),
             std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(json["version"], kJsonVersion);

@@ -19,25 +19,31 @@ constexpr size_t kGap = 2;
 constexpr size_t kLeastTextWidth = 24;
 constexpr size_t kLeastKeyWidth = 20;
 
-// One column that is shown: its texts, and the cells it may take.
+// One column that is shown: its title, how its cells are written, and how wide they may be.
 struct Strip {
   const Column* column;
-  std::vector<std::string> texts;
+  size_t index;
+  ColumnFormat format;
+  std::string title;
   size_t width;
 
   bool can_shrink() const { return !column->is_number(); }
   size_t least() const {
     const size_t floor = column->role == ColumnRole::Text ? kLeastTextWidth : kLeastKeyWidth;
-    return std::min(width, std::max(floor, display_width(column->title)));
+    return std::min(width, std::max(floor, display_width(title)));
   }
 };
 
+std::string text_of(const Table& table, const Strip& strip, size_t row) {
+  return printable(strip.format.text(table.rows.cell(row, strip.index)));
+}
+
 Strip make_strip(const Table& table, size_t index) {
-  Strip strip{&table.columns[index], {}, display_width(table.columns[index].title)};
-  for (const analysis::Row& row : table.rows) {
-    strip.texts.push_back(printable(cell_text(row[index], strip.column->unit)));
-    strip.width = std::max(strip.width, display_width(strip.texts.back()));
-  }
+  const Column& column = table.columns[index];
+  Strip strip{&column, index, ColumnFormat(table, index), printable(column.title), 0};
+  strip.width = display_width(strip.title);
+  for (size_t r = 0; r < table.rows.size(); ++r)
+    strip.width = std::max(strip.width, display_width(text_of(table, strip, r)));
   return strip;
 }
 
@@ -91,11 +97,12 @@ std::string without_trailing_spaces(std::string line) {
   return line;
 }
 
-template <typename TextOf>
-std::string line_of(const std::vector<Strip>& strips, TextOf text_of) {
+template <typename CellText>
+std::string line_of(const std::vector<Strip>& strips, CellText cell_text) {
   std::string line;
   for (size_t i = 0; i < strips.size(); ++i) {
-    line += std::string(kGap, ' ') + placed(strips[i], text_of(strips[i]), i + 1 == strips.size());
+    line +=
+        std::string(kGap, ' ') + placed(strips[i], cell_text(strips[i]), i + 1 == strips.size());
   }
   return without_trailing_spaces(std::move(line)) + "\n";
 }
@@ -122,26 +129,29 @@ std::vector<Strip> shown_strips(const Table& table) {
 
 }  // namespace
 
-std::string text_table(const Table& table, const TextOptions& options) {
+void write_text_table(const Table& table, const TextOptions& options, const Output& out) {
   std::vector<Strip> strips = shown_strips(table);
   const size_t dropped = drop_values(strips, options.width);
   shrink(strips, options.width);
 
-  std::string out = heading(table) + "\n";
+  out(heading(table) + "\n");
   if (table.rows.empty()) {
-    out += "  (nothing)\n";
+    out("  (nothing)\n");
   } else {
-    out += line_of(strips, [](const Strip& s) { return s.column->title; });
-    out += line_of(strips, [](const Strip& s) { return std::string(s.width, '-'); });
-    for (size_t r = 0; r < table.rows.size(); ++r) {
-      out += line_of(strips, [r](const Strip& s) { return s.texts[r]; });
-    }
+    out(line_of(strips, [](const Strip& s) { return s.title; }));
+    out(line_of(strips, [](const Strip& s) { return std::string(s.width, '-'); }));
+    for (size_t r = 0; r < table.rows.size(); ++r)
+      out(line_of(strips, [&](const Strip& s) { return text_of(table, s, r); }));
   }
-  for (const std::string& note : table.notes) out += wrapped(printable(note), options.width);
-  if (dropped != 0) {
-    out += fmt::format("  ({} more: --width, --columns)\n", counted(dropped, "column"));
-  }
-  return out;
+  for (const std::string& note : table.notes) out(wrapped(printable(note), options.width));
+  if (dropped != 0)
+    out(fmt::format("  ({} more: --width, --columns)\n", counted(dropped, "column")));
+}
+
+std::string text_table(const Table& table, const TextOptions& options) {
+  std::string text;
+  write_text_table(table, options, [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace tally::report

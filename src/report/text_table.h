@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/table.h"
+#include "report/output.h"
 
 namespace tally::report {
 
@@ -12,6 +13,8 @@ struct TextOptions {
       120;  // cells of a line; wide columns give way first, then the last values are left out
 };
 
+// Line by line: however many rows there are, only one is in memory.
+void write_text_table(const analysis::Table& table, const TextOptions& options, const Output& out);
 std::string text_table(const analysis::Table& table, const TextOptions& options);
 
 }  // namespace tally::report

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace tally::report {
 namespace {
@@ -10,61 +12,76 @@ namespace {
 using analysis::Cell;
 using analysis::Unit;
 
-// Scales a value to the largest step that keeps it at 1 or more, with four significant digits.
+constexpr std::array kTimes = {"ns", "\xC2\xB5s", "ms", "s"};
+constexpr std::array kSizes = {"B", "KiB", "MiB", "GiB", "TiB"};
+constexpr double kTimeStep = 1000, kSizeStep = 1024;
+
+// The largest step that leaves a value at 1 or more.
+template <size_t N>
+size_t step_of(double value, double step, const std::array<const char*, N>&) {
+  size_t i = 0;
+  for (; value >= step && i + 1 < N; ++i) value /= step;
+  return i;
+}
+
+// Four significant digits.
 template <size_t N>
 std::string scaled(double value, double step, const std::array<const char*, N>& names) {
-  size_t i = 0;
-  while (value >= step && i + 1 < N) {
-    value /= step;
-    ++i;
-  }
+  const size_t i = step_of(value, step, names);
+  value /= std::pow(step, static_cast<double>(i));
   if (i == 0) return fmt::format("{:.0f} {}", value, names[0]);
   const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
   return fmt::format("{:.{}f} {}", value, decimals, names[i]);
 }
 
-std::string ratio_text(double value, Unit unit) {
-  switch (unit) {
-    case Unit::Percent:
-      return fmt::format("{:.1f}%", value);
-    case Unit::Nanoseconds:
-      return duration_text(value);
-    case Unit::Bytes:
-      return bytes_text(value);
-    default:
-      return fmt::format("{:.2f}", value);
+// "1234567.25" -> "1,234,567.25"
+std::string separated(std::string number) {
+  const size_t first = number.starts_with('-') ? 1 : 0;
+  for (size_t at = std::min(number.find('.'), number.size()); at > first + 3;) {
+    at -= 3;
+    number.insert(at, 1, ',');
   }
-}
-
-std::string count_text(uint64_t value, Unit unit) {
-  if (unit == Unit::Count || unit == Unit::None) return with_separators(value);
-  return ratio_text(static_cast<double>(value), unit);
+  return number;
 }
 
 }  // namespace
 
-std::string with_separators(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
+std::string with_separators(uint64_t value) { return separated(std::to_string(value)); }
+
+std::string duration_text(double nanoseconds) { return scaled(nanoseconds, kTimeStep, kTimes); }
+
+std::string bytes_text(double bytes) { return scaled(bytes, kSizeStep, kSizes); }
+
+ColumnFormat::ColumnFormat(const analysis::Table& table, size_t column)
+    : unit_(table.columns[column].unit), zero_(table.columns[column].zero) {
+  if (unit_ == Unit::None) return;
+  double most = 0;
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    const Cell cell = table.rows.cell(r, column);
+    fractional_ |= std::holds_alternative<double>(cell);
+    most = std::max(most, analysis::number_of(cell));
   }
-  return digits;
+  const auto scale = [&](double step, const auto& names) {
+    const size_t i = step_of(most, step, names);
+    divisor_ = std::pow(step, static_cast<double>(i));
+    suffix_ = std::string(" ") + names[i];
+    decimals_ = i == 0 ? 0 : 3;
+  };
+  if (unit_ == Unit::Nanoseconds) scale(kTimeStep, kTimes);
+  if (unit_ == Unit::Bytes) scale(kSizeStep, kSizes);
+  if (unit_ == Unit::Percent) decimals_ = 1, suffix_ = "%";
+  if (unit_ == Unit::Count && fractional_) decimals_ = 2;
 }
 
-std::string duration_text(double nanoseconds) {
-  return scaled(nanoseconds, 1000, std::array{"ns", "\xC2\xB5s", "ms", "s"});
-}
-
-std::string bytes_text(double bytes) {
-  return scaled(bytes, 1024, std::array{"B", "KiB", "MiB", "GiB", "TiB"});
-}
-
-std::string cell_text(const Cell& cell, Unit unit) {
+std::string ColumnFormat::text(const Cell& cell) const {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* count = std::get_if<uint64_t>(&cell)) return count_text(*count, unit);
-  if (const auto* ratio = std::get_if<double>(&cell)) return ratio_text(*ratio, unit);
-  return {};
+  if (std::holds_alternative<std::monostate>(cell)) return {};
+  const double number = analysis::number_of(cell);
+  if (number == 0 && !zero_.empty()) return zero_;
+  const auto* count = std::get_if<uint64_t>(&cell);
+  const bool exact = count != nullptr && (unit_ == Unit::Count || unit_ == Unit::None);
+  if (exact && !fractional_) return with_separators(*count);
+  return separated(fmt::format("{:.{}f}", number / divisor_, decimals_)) + suffix_;
 }
 
 std::string unit_name(Unit unit) {

@@ -17,8 +17,23 @@ std::string duration_text(double nanoseconds);
 // 1536 -> "1.500 KiB"; bytes below 1 KiB exactly.
 std::string bytes_text(double bytes);
 
-// A cell in its column's unit; nothing is blank.
-std::string cell_text(const analysis::Cell& cell, analysis::Unit unit);
+// How the numbers of one column are written: all in the same unit and with as many decimals, so
+// that they can be compared by eye.
+class ColumnFormat {
+ public:
+  // Of a column of the table's rows.
+  ColumnFormat(const analysis::Table& table, size_t column);
+  // Nothing is blank.
+  std::string text(const analysis::Cell& cell) const;
+
+ private:
+  analysis::Unit unit_;
+  std::string zero_;         // instead of 0
+  bool fractional_ = false;  // not all numbers are whole
+  double divisor_ = 1;
+  std::string suffix_;
+  int decimals_ = 0;
+};
 
 // "count", "ns", "bytes", "percent" or "" as JSON and the documents name units.
 std::string unit_name(analysis::Unit unit);

@@ -75,6 +75,14 @@ TEST_F(Capture, loop_body_runs_ten_times_as_often_as_its_shader) {
   EXPECT_EQ(executions, (std::set<uint64_t>{4 * 16, 4 * 64, 4 * 64 * 10, 4 * 64 * 11}));
 }
 
+TEST_F(Capture, frames_that_never_come_are_said_to_be_why_nothing_is_captured) {
+  const auto result = run("--frames 100-", "5 0");
+  ASSERT_EQ(result.end.shell_status(), 0);
+  EXPECT_THAT(result.standard_error,
+              HasSubstr("tally: nothing was captured: the application did not come to the frames "
+                        "100- that tally run --frames asked for"));
+}
+
 TEST_F(Capture, frames_limit_what_is_captured) {
   ASSERT_EQ(run("--frames 1-2", "5 0").end.shell_status(), 0);
   EXPECT_EQ(report("--by frame")["tables"][0]["rows"].size(), 2u);
@@ -84,7 +92,7 @@ TEST_F(Capture, what_was_done_before_an_abort_is_in_the_capture) {
   const auto result = run("", "3 abort");
   EXPECT_EQ(result.end.shell_status(), 128 + 6);
   EXPECT_THAT(result.standard_error, HasSubstr("ended by SIGABRT"));
-  EXPECT_EQ(report("--by draw")["tables"][0]["rows"].size(), 3u);
+  EXPECT_EQ(report("--by draw --each")["tables"][0]["rows"].size(), 3u);
   EXPECT_EQ(report("")["capture"]["exit_status"], 128 + 6);
 }
 
@@ -95,7 +103,7 @@ TEST_F(Capture, what_was_done_before_a_kill_is_in_the_capture) {
     read line < output
     pkill -KILL -P $! ; wait $!)");
   EXPECT_EQ(result.end.shell_status(), 128 + 9);
-  EXPECT_EQ(report("--by draw")["tables"][0]["rows"].size(), 2u);
+  EXPECT_EQ(report("--by draw --each")["tables"][0]["rows"].size(), 2u);
 }
 
 TEST_F(Capture, second_run_gets_a_number) {

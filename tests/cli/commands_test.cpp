@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -24,13 +25,19 @@ class Commands : public testing::Test {
   }
 
   // One line on standard error, nothing on standard output, status 2.
-  void expect_refused(const std::vector<std::string>& arguments, const std::string& because) {
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& because,
+                      int status = 2) {
     const auto run = tally(arguments);
-    EXPECT_EQ(run.end.shell_status(), 2);
+    EXPECT_EQ(run.end.shell_status(), status);
     EXPECT_EQ(run.standard_output, "");
     EXPECT_THAT(run.standard_error, HasSubstr(because));
     EXPECT_EQ(std::count(run.standard_error.begin(), run.standard_error.end(), '\n'), 1)
         << run.standard_error;
+  }
+
+  // The same with status 1: there is nothing to show.
+  void expect_nothing(const std::vector<std::string>& arguments, const std::string& because) {
+    expect_refused(arguments, because, 1);
   }
 
   void change(const std::string& file, const char* sql) {
@@ -102,11 +109,9 @@ TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {
   store::write_test_capture(folder_.file("a.tally"));
   expect_refused({"report", "a.tally", "--by", "draw", "--sort", "colour"},
                  "there is no column 'colour'");
-  expect_refused({"report", "a.tally", "--by", "draw", "--columns", "frame,colour"},
+  expect_refused({"report", "a.tally", "--by", "draw", "--columns", "call,colour"},
                  "there is no column 'colour'");
   expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is no range of frames");
-  expect_refused({"report", "a.tally", "--annotate", "nothing"},
-                 "no shader of the capture matches 'nothing'");
 }
 
 TEST_F(Commands, options_that_would_change_nothing_are_refused) {
@@ -118,8 +123,10 @@ TEST_F(Commands, options_that_would_change_nothing_are_refused) {
   refused({"--annotate", "blur", "--by", "line"}, "excludes --annotate");
   refused({"--annotate", "blur", "--disassemble", "blur"}, "excludes --disassemble");
   refused({"--heatmap", "x.png", "--by", "region"}, "excludes --heatmap");
-  refused({"--merge", "--by", "line"}, "--merge needs --by draw or --by pass");
-  refused({"--merge"}, "--merge needs --by draw or --by pass");
+  refused({"--merge", "--by", "shader"}, "--merge needs --by pass or --by line");
+  refused({"--merge"}, "--merge needs --by pass or --by line");
+  refused({"--merge", "--by", "draw"}, "--each shows each alone");
+  refused({"--each", "--by", "pass"}, "--each needs --by draw");
   refused({"--pass", "1", "--by", "pass"}, "--pass needs --by region or --heatmap");
 }
 
@@ -130,19 +137,65 @@ TEST_F(Commands, numbers_below_zero_are_refused) {
   expect_refused({"report", "a.tally", "--by", "region", "--pass", "-1"}, "-1 is no whole number");
 }
 
-TEST_F(Commands, a_pattern_of_no_shader_is_refused) {
+TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {
   store::write_test_capture(folder_.file("a.tally"));
   for (const char* by : {"shader", "draw", "line"}) {
-    expect_refused({"report", "a.tally", "--by", by, "--shader", "nothing"},
+    expect_nothing({"report", "a.tally", "--by", by, "--shader", "nothing"},
                    "a.tally: no shader of the capture matches 'nothing'");
+    expect_nothing({"report", "a.tally", "--by", by, "--frame", "7"},
+                   "a.tally: the capture has nothing in frame 7; its frames are frame 0");
   }
+  expect_nothing({"report", "a.tally", "--annotate", "nothing"},
+                 "no shader of the capture matches 'nothing'");
+  expect_nothing({"report", "a.tally", "--by", "region", "--pass", "9"}, "no pass of number 9");
+  expect_nothing({"report", "a.tally", "--heatmap", "x.png", "--pass", "9"}, "no pass of number 9");
   EXPECT_EQ(tally({"report", "a.tally", "--shader", "blur"}).end.shell_status(), 0);
+}
+
+TEST_F(Commands, an_empty_answer_is_json_all_the_same) {
+  store::write_test_capture(folder_.file("a.tally"));
+  const auto run = tally({"report", "a.tally", "--by", "draw", "--frame", "7", "--format", "json"});
+  EXPECT_EQ(run.end.shell_status(), 1);
+  EXPECT_THAT(run.standard_error, HasSubstr("nothing in frame 7"));
+  EXPECT_TRUE(nlohmann::json::parse(run.standard_output)["tables"].empty());
+}
+
+TEST_F(Commands, heatmaps_are_json_where_that_is_asked_for) {
+  store::write_test_capture(folder_.file("a.tally"));
+  const auto run = tally({"report", "a.tally", "--heatmap", "x.png", "--counter",
+                          "fragment_invocations", "--format", "json"});
+  ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
+  const auto json = nlohmann::json::parse(run.standard_output);
+  EXPECT_EQ(json["heatmap"]["file"], "x.png");
+  EXPECT_EQ(json["heatmap"]["counter"], "fragment_invocations");
+  EXPECT_EQ(json["heatmap"]["total"], 10 + uint64_t{~0u} + 7);
+  EXPECT_EQ(json["heatmap"]["columns"], 2);
+  EXPECT_EQ(json["capture"]["file"], "a.tally");
 }
 
 TEST_F(Commands, a_damaged_capture_is_named) {
   store::write_test_capture(folder_.file("a.tally"));
   damage_table("a.tally", "block_count");  // which is not read before it is needed
   expect_refused({"report", "a.tally", "--by", "line"}, "a.tally: the capture is damaged");
+}
+
+TEST_F(Commands, rows_that_refer_to_nothing_end_no_report_by_a_signal) {
+  for (const char* damage :
+       {"UPDATE frame SET device = 999", "DELETE FROM device", "DELETE FROM region_counter",
+        "DELETE FROM metric", "UPDATE pass_regions SET x = 9223372036854775807",
+        "UPDATE label SET parent = id", "DELETE FROM pipeline_shader",
+        "UPDATE capture SET start_monotonic_ns = -9223372036854775807"}) {
+    store::write_test_capture(folder_.file("a.tally"));
+    change("a.tally", damage);
+    for (const char* options :
+         {"", "--by draw", "--by pass", "--by shader", "--by line", "--by block", "--by pipeline",
+          "--by frame", "--by label", "--by counter", "--by region", "--heatmap x.png"}) {
+      const auto run =
+          run_script(folder_.path(), std::string("\"$TALLY\" report a.tally ") + options);
+      EXPECT_LE(run.end.shell_status(), 2) << damage << ' ' << options;
+    }
+    std::filesystem::remove(folder_.file("a.tally"));
+  }
 }
 
 TEST_F(Commands, damaged_spirv_is_no_reason_to_fail) {
@@ -157,6 +210,10 @@ TEST_F(Commands, names_cannot_send_control_characters_to_the_terminal) {
   const auto run = tally({"report", "a.tally", "--by", "shader"});
   EXPECT_EQ(run.standard_output.find('\x1b'), std::string::npos);
   EXPECT_THAT(run.standard_output, HasSubstr("red\xEF\xBF\xBD[31m\xEF\xBF\xBDline"));
+  change("a.tally", "UPDATE metric SET name = 'x' || char(27) || '[31m' WHERE name = 'fma'");
+  const auto title = tally({"report", "a.tally", "--by", "draw", "--sort", "x_31m"});
+  EXPECT_EQ(title.standard_output.find('\x1b'), std::string::npos);
+  EXPECT_THAT(title.standard_output, HasSubstr("x\xEF\xBF\xBD[31m"));
 }
 
 TEST_F(Commands, output_that_cannot_be_written_is_an_error) {

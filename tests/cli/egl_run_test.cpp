@@ -148,7 +148,7 @@ TEST_F(EglRun, where_gl_runs_on_vulkan_the_capture_has_both) {
     EXPECT_EQ(gl[f].at("vulkan_layer.fragment_shader_invocations"), 64 * 64 * (f + 1));
   }
   uint64_t vertices = 0, fragments = 0;
-  const nlohmann::json draws = report("--by draw");
+  const nlohmann::json draws = report("--by draw --each");
   for (const auto& row : draws.at("tables").at(0).at("rows")) {
     vertices += row.at("invocations_vertex").get<uint64_t>();
     fragments += row.at("invocations_fragment").get<uint64_t>();

@@ -1,0 +1,140 @@
+// The reports of any capture: whatever the file holds, each table, listing and heatmap of it ends
+// with rows or an error, as text and as JSON that parses.
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "analysis/analyzer.h"
+#include "analysis/nothing.h"
+#include "analysis/region_map.h"
+#include "expect.h"
+#include "report/header.h"
+#include "report/heatmap.h"
+#include "report/json.h"
+#include "report/text_table.h"
+
+using namespace tally;
+using analysis::Analyzer;
+using analysis::By;
+using analysis::Table;
+
+namespace {
+
+constexpr size_t kMostParsed = 1 << 20;
+constexpr uint64_t kMostPixels = 1 << 20;
+
+// No control character but the ends of lines.
+void expect_printable(std::string_view text) {
+  for (const char c : text) TALLY_FUZZ_EXPECT(static_cast<unsigned char>(c) >= 0x20 || c == '\n');
+}
+
+void show(const Analyzer& analyzer, const std::vector<Table>& tables) {
+  std::string json;
+  report::write_json(analysis::summarize(analyzer.model()), tables, [&](std::string_view piece) {
+    if (json.size() <= kMostParsed) json += piece;
+  });
+  TALLY_FUZZ_EXPECT(json.size() > kMostParsed || nlohmann::json::accept(json));
+  for (const Table& table : tables) report::write_text_table(table, {}, expect_printable);
+}
+
+void show(const Analyzer& analyzer, const Result<std::vector<Table>>& tables) {
+  if (tables) show(analyzer, *tables);
+}
+
+// A quarter of the reports of each input, so that there is time for more inputs.
+class Choice {
+ public:
+  explicit Choice(std::span<const std::byte> input) {
+    for (const std::byte b : input) state_ = (state_ ^ static_cast<uint64_t>(b)) * 1099511628211u;
+  }
+  bool next() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return state_ >> 62 == 0;
+  }
+
+ private:
+  uint64_t state_ = 14695981039346656037u;
+};
+
+void show_some(Analyzer& analyzer, Choice& choice) {
+  expect_printable(report::capture_header(analysis::summarize(analyzer.model()), 100));
+  if (choice.next()) show(analyzer, analyzer.overview({}));
+  for (size_t by = 0; by < std::size(analysis::kByNames); ++by) {
+    for (const bool other : {false, true}) {
+      if (!choice.next()) continue;
+      show(analyzer, analyzer.tables(static_cast<By>(by), {.merge = other, .each = other}));
+    }
+    (void)analysis::why_no_rows(analyzer.model(), static_cast<By>(by), {});
+  }
+  for (const auto kind : {analysis::ListingKind::Source, analysis::ListingKind::Disassembly})
+    if (choice.next()) show(analyzer, analyzer.listings(kind, {}));
+  const auto map = analysis::make_region_map(analyzer.model(), {});
+  if (!map || !*map) return;
+  const auto& regions = (*map)->regions;
+  if (uint64_t{regions.width} * regions.height <= kMostPixels)
+    (void)report::draw_heatmap(**map, nullptr);
+}
+
+void report_of(const std::string& path, const analysis::Selection& selection, Choice& choice) {
+  auto reader = store::Reader::open(path);
+  if (!reader) return;
+  auto model = analysis::Model::load(std::move(*reader), selection);
+  if (!model) return;
+  Analyzer analyzer(std::move(*model), nullptr);
+  show_some(analyzer, choice);
+}
+
+// SQLite opens by name, so a file of its own is rewritten for every input.
+class TemporaryFile {
+ public:
+  TemporaryFile() : path_(std::filesystem::temp_directory_path() / "report_fuzz.XXXXXX") {
+    file_ = ::mkstemp(path_.data());
+    TALLY_FUZZ_EXPECT(file_ >= 0);
+  }
+  ~TemporaryFile() {
+    ::close(file_);
+    ::unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  void write(std::span<const std::byte> bytes) const {
+    TALLY_FUZZ_EXPECT(::ftruncate(file_, 0) == 0);
+    TALLY_FUZZ_EXPECT(::pwrite(file_, bytes.data(), bytes.size(), 0) ==
+                      static_cast<ssize_t>(bytes.size()));
+  }
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
+}  // namespace
+
+// Inputs are only worth anything if what is right can be read.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  auto reader = store::Reader::open(GOLDEN_CAPTURE);
+  TALLY_FUZZ_EXPECT(reader.ok());
+  auto model = analysis::Model::load(std::move(*reader), {});
+  TALLY_FUZZ_EXPECT(model.ok());
+  Analyzer analyzer(std::move(*model), nullptr);
+  TALLY_FUZZ_EXPECT(analyzer.overview({}).ok());
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const TemporaryFile file;
+  const auto bytes = std::as_bytes(std::span(data, size));
+  file.write(bytes);
+  Choice choice(bytes);
+  if (choice.next()) {
+    report_of(file.path(), {.frames = analysis::FrameRange{1, 1}, .shader = "frag"}, choice);
+  } else {
+    report_of(file.path(), {}, choice);
+  }
+  return 0;
+}

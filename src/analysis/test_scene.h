@@ -1,0 +1,40 @@
+// Writes captures for tests of tables: a device, pipelines, and dispatches frame by frame.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/test_capture.h"
+#include "store/writer.h"
+
+namespace tally::analysis {
+
+// A compute shader of 4 blocks with source lines: line 2 branches, line 3 runs where that holds,
+// line 4 else, line 6 after both; line 1, 5 and 7 have no code. It has a specialization constant.
+// The instructions of the last block's return have no line.
+std::vector<uint32_t> branching_shader();
+
+class TestScene {
+ public:
+  using RowId = store::RowId;
+
+  explicit TestScene(const std::string& path, const std::string& frame_range = {});
+
+  RowId add_shader(const std::string& hash, const std::string& name);
+  RowId add_pipeline(const std::string& hash, const std::string& name, RowId shader);
+  RowId add_label(std::optional<RowId> parent, const std::string& name);
+  void begin_frame(int64_t number);
+  // `executions`: of the shader's blocks; zeros as if the block had not run.
+  void dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
+                const std::vector<uint64_t>& executions);
+  void finish();
+
+ private:
+  store::Writer writer_;
+  RowId device_ = 0, queue_ = 0, buffer_ = 0, executions_ = 0, instructions_ = 0, execution_ = 0;
+  std::vector<uint64_t> costs_;  // instructions by block
+  int64_t position_ = 0, number_ = 0;
+};
+
+}  // namespace tally::analysis

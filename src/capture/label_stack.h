@@ -1,0 +1,48 @@
+// The debug labels that are open on a queue or in a command buffer. An application may never end
+// them, so those that are nested deeper than kMostOpen are counted, not kept.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "store/stream.h"
+
+namespace tally::capture {
+
+class LabelStack {
+ public:
+  using Id = store::stream::Id;
+  static constexpr size_t kMostOpen = 256;
+
+  // 0: none is open.
+  Id innermost() const { return open_.empty() ? 0 : open_.back(); }
+
+  // `make` gives the id of the label inside this parent.
+  template <typename Make>
+  void begin(Make make) {
+    if (open_.size() == kMostOpen) {
+      ++deeper_;
+    } else {
+      open_.push_back(make(innermost()));
+    }
+  }
+
+  void end() {
+    if (deeper_ != 0) {
+      --deeper_;
+    } else if (!open_.empty()) {
+      open_.pop_back();
+    }
+  }
+
+  void clear() {
+    open_.clear();
+    deeper_ = 0;
+  }
+
+ private:
+  std::vector<Id> open_;
+  uint64_t deeper_ = 0;
+};
+
+}  // namespace tally::capture

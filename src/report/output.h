@@ -1,0 +1,11 @@
+// Where a report is written to, piece by piece.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace tally::report {
+
+using Output = std::function<void(std::string_view)>;
+
+}  // namespace tally::report
