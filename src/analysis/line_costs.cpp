@@ -19,6 +19,7 @@ class Divider {
 
   std::vector<LineValues> run() {
     for (size_t block = 0; block < code_.map.blocks().size(); ++block) {
+      if (!code_.is_countable(block)) continue;
       for (const spirv::LineCost& line : code_.map.lines_of(code_.map.blocks()[block]))
         values_at(place_of(line.location));
       const bool executed =

@@ -78,7 +78,7 @@ class Listing {
     const std::vector<std::string> texts = disassemble(code_.module);
     const std::vector<size_t> block_of = blocks_of_instructions();
     for (size_t i = 0; i < texts.size(); ++i) {
-      if (block_of[i] == kNone || use_ == Use::NotCounted) {
+      if (block_of[i] == kNone || use_ == Use::NotCounted || !code_.is_countable(block_of[i])) {
         add(std::to_string(i + 1), texts[i], nullptr);
         continue;
       }
@@ -103,6 +103,13 @@ class Listing {
     if (use_ == Use::NotUsed)
       table_.notes.push_back("No command of the selected frames used this shader.");
     if (use_ == Use::NotCounted) table_.notes.push_back(why_not_counted());
+    for (const spirv::MappedFunction& function : code_.map.functions()) {
+      if (function.is_countable) continue;
+      table_.notes.push_back(fmt::format(
+          "Not counted: {}. How often instructions on cooperative matrices call it is up to the "
+          "driver.",
+          function.name));
+    }
     if (shows_metric()) add_metric_columns(table_, {metrics_[shown_metric_]});
     for (Column& column : table_.columns) {
       column.shown = true;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -70,6 +72,13 @@ Result<ShaderCode> load(const Model& model, uint32_t shader) {
 }
 
 }  // namespace
+
+bool ShaderCode::is_countable(size_t block) const {
+  const auto& functions = map.functions();
+  const auto next =
+      std::ranges::upper_bound(functions, block, {}, &spirv::MappedFunction::first_block);
+  return next == functions.begin() || std::prev(next)->is_countable;
+}
 
 ShaderCodes::ShaderCodes(const Model& model) : model_(model), codes_(model.shaders.size()) {}
 

@@ -16,6 +16,9 @@ struct ShaderCode {
   spirv::BlockMap map;
   uint32_t entry_block =
       kNone;  // first block of the entry point: its executions are the shader's invocations
+
+  // Whether the function that the block belongs to can be counted (spirv::MappedFunction).
+  bool is_countable(size_t block) const;
 };
 
 class ShaderCodes {

@@ -19,8 +19,8 @@ constexpr size_t kMaxMessages = 1'000;
 
 std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
                                           const ApplicationInfo& info) {
-  static std::mutex mutex;
-  static std::weak_ptr<Channel> current;
+  static auto& mutex = *new std::mutex;  // both outlive every thread
+  static auto& current = *new std::weak_ptr<Channel>;
   if (settings.socket.empty() && !settings.live_counters) {
     log_once(LogLevel::Warning,
              "nobody records: start the application with `tally run`; nothing is captured");

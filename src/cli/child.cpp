@@ -34,6 +34,8 @@ sigset_t& original_mask() {
   return mask;
 }
 
+bool we_ignore_file_size_signal = false;
+
 bool came_from_a_process(const siginfo_t& info) { return info.si_code <= 0; }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -48,7 +50,11 @@ int spawn(pid_t* pid, const std::vector<std::string>& arguments,
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &original_mask());
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  if (we_ignore_file_size_signal) sigaddset(&defaults, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   const int error = posix_spawnp(pid, arguments[0].c_str(), nullptr, &attributes,
                                  pointers(arguments).data(), pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
@@ -67,6 +73,8 @@ void block_forwarded_signals() {
   original_mask();
   // Whoever started us may have SIGCHLD ignored; then no child's end would be told to us.
   signal(SIGCHLD, SIG_DFL);
+  // A capture beyond the limit of file sizes is a failed write, not our end.
+  if (signal(SIGXFSZ, SIG_IGN) == SIG_DFL) we_ignore_file_size_signal = true;
   const sigset_t set = forwarded_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }

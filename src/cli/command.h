@@ -18,6 +18,8 @@ namespace tally::cli {
 inline constexpr int kDone = 0;
 inline constexpr int kNo = 1;
 inline constexpr int kFailed = 2;
+// What `--strict` gives for a capture that does not hold everything.
+inline constexpr int kIncomplete = 4;
 
 // Help with a usage line of its own.
 class UsageFormatter : public CLI::Formatter {

@@ -47,6 +47,7 @@ struct Options {
   std::string egl = "auto";
   std::string regions;  // "" = not wanted, "true" = of the size that the layer chooses, "16x16"
   bool force = false;
+  bool strict = false;
   bool quiet = false;
   int verbose = 0;
   std::vector<std::string> application;
@@ -130,12 +131,19 @@ void tell_nothing_came(const std::string& program, const std::string& egl_proble
   say("next: tally doctor");
 }
 
-void tell_summary(const std::string& file) {
+Result<analysis::Summary> summary_of(const std::string& file) {
   auto reader = store::Reader::open(file);
-  if (!reader) return say(reader.error().message);
+  if (!reader) return reader.error();
   auto model = analysis::Model::load(std::move(*reader), {});
-  if (!model) return say(model.error().message);
-  const analysis::Summary summary = analysis::summarize(*model);
+  if (!model) return model.error();
+  return analysis::summarize(*model);
+}
+
+void tell_missing(const analysis::Summary& summary) {
+  for (const std::string& line : report::missing_lines(summary)) say("missing: " + line);
+}
+
+void tell_summary(const analysis::Summary& summary, const std::string& file) {
   const std::string nothing = analysis::why_nothing_is_selected(*model);
   if (!nothing.empty()) say(nothing);
   std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
@@ -144,7 +152,6 @@ void tell_summary(const std::string& file) {
   if (const std::string shaders = report::shaders_line(summary); !shaders.empty()) say(shaders);
   for (const std::string& line : report::uncounted_lines(summary, kMostReasons))
     say("  not counted: " + line);
-  for (const std::string& line : report::missing_lines(summary)) say("  missing: " + line);
   for (const store::MessageRow& message : summary.messages) {
     if (message.severity != store::Severity::Info) say("  " + message.text);
   }
@@ -194,8 +201,8 @@ class Run {
     if (!child) return give_up(child.error(), exec_status);
     const ChildEnd end = child->wait();
     wait_for_others(*collector_, options_.quiet);
-    finish(end);
-    return end.shell_status();
+    const bool complete = finish(end);
+    return options_.strict && !complete ? kIncomplete : end.shell_status();
   }
 
  private:
@@ -254,7 +261,8 @@ class Run {
     return status;
   }
 
-  void finish(const ChildEnd& end) {
+  // Whether the capture holds everything that was to be captured.
+  bool finish(const ChildEnd& end) {
     const Status written = collector_->finish(end.shell_status(), kGrace);
     const bool anything = collector_->progress().processes != 0;
     if (!options_.quiet) tell_end(end);
@@ -262,9 +270,16 @@ class Run {
     if (!anything) {
       ::unlink(file_.c_str());
       if (!options_.quiet) tell_nothing_came(program_, egl_.problem);
-      return;
+      return false;
     }
-    if (!options_.quiet) tell_summary(file_);
+    const auto summary = summary_of(file_);
+    if (!summary) {
+      say(summary.error().message);
+      return false;
+    }
+    if (!options_.quiet) tell_summary(*summary, file_);
+    tell_missing(*summary);
+    return written.ok() && summary->complete();
   }
 
   const Options& options_;
@@ -330,6 +345,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
                    "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
       ->check(CLI::IsMember({"auto", "vendor", "preload", "off"}).description(""))
       ->type_name("WAY");
+  command->add_flag("--strict", options->strict,
+                    "Exit with status 4 if anything that was to be captured is missing");
   command->add_flag("-q,--quiet", options->quiet, "No summary");
   command->add_flag("-v,--verbose", options->verbose,
                     "Say what is done to the environment; twice: the layers' log too");

@@ -52,6 +52,22 @@ TEST_F(Capture, counts_of_a_compute_shader_are_exact) {
   EXPECT_EQ(shader["tables"][0]["rows"][0]["shared_stores"], 3 * 4 * 16);
 }
 
+TEST_F(Capture, strict_changes_nothing_where_everything_is_captured) {
+  EXPECT_EQ(run("--strict", "3 0").end.shell_status(), 0);
+  const auto overview = report("");
+  EXPECT_EQ(overview["capture"]["complete"], true);
+  EXPECT_EQ(overview["capture"]["commands_missing"], 0);
+}
+
+TEST_F(Capture, a_capture_that_cannot_be_written_is_incomplete_and_the_application_runs_on) {
+  const auto result =
+      run_script(folder_.path(), "ulimit -f 512; exec \"$TALLY\" run --strict -- \"$APP\" 3000 0");
+  EXPECT_EQ(result.end.shell_status(), 4);
+  EXPECT_EQ(result.standard_output, "done\n");
+  EXPECT_THAT(result.standard_error, HasSubstr("the capture is incomplete: "));
+  EXPECT_EQ(report("")["capture"]["complete"], false);
+}
+
 TEST_F(Capture, sums_are_the_same_by_draw_block_and_line) {
   ASSERT_EQ(run("", "2 0").end.shell_status(), 0);
   const auto sum = [this](const std::string& by) {

@@ -1,0 +1,125 @@
+// What a capture of many small draws costs: the time of a whole run beside a bare one, the bytes of
+// each draw on disk, and what `tally report` needs to read them.
+//
+//   capture_cost [--draws N] [--frames N] [--rounds N]
+//
+// Runs itself as the program. scripts/with-driver chooses the driver.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+#include "harness/program.h"
+#include "harness/rounds.h"
+#include "harness/table.h"
+#include "support/context.h"
+#include "tiny_draws.h"
+
+namespace tally::bench {
+namespace {
+
+struct Options {
+  uint32_t draws = 100'000;  // in all frames together
+  uint32_t frames = 1;
+  int rounds = 7;
+  bool program = false;
+};
+
+// The program that is captured.
+void draw(const Options& options) {
+  test::Context context;
+  const TinyDraws scene(context);
+  const uint32_t of_frame = options.draws / options.frames;
+  for (uint32_t frame = 0; frame < options.frames; ++frame) {
+    context.run([&](VkCommandBuffer commands) {
+      scene.begin(commands);
+      for (uint32_t i = 0; i < of_frame; ++i) TinyDraws::draw(commands, i % TinyDraws::kPlaces);
+      scene.end(commands);
+    });
+  }
+}
+
+// Runs it with its output thrown away; how much memory it took at most, in bytes.
+uint64_t run_quietly(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no child process");
+  if (child == 0) {
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::dup2(nowhere, STDERR_FILENO);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  if (status != 0) throw std::runtime_error(fmt::format("{} does not run", fmt::join(words, " ")));
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+void measure(const Options& options) {
+  std::string folder = std::filesystem::temp_directory_path() / "capture_cost.XXXXXX";
+  if (!::mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
+  const std::string file = folder + "/draws.tally";
+  const std::vector<std::string> bare = {std::filesystem::read_symlink("/proc/self/exe"),
+                                         "--program",
+                                         "--draws",
+                                         std::to_string(options.draws),
+                                         "--frames",
+                                         std::to_string(options.frames)};
+  std::vector<std::string> captured = {TALLY_PROGRAM, "run", "--strict", "--force",
+                                       "--output",    file,  "--"};
+  captured.insert(captured.end(), bare.begin(), bare.end());
+  const std::vector<Candidate> candidates = {
+      {"bare", [&] { return Sample{time_of([&] { run_quietly(bare); })}; }},
+      {"tally run", [&] { return Sample{time_of([&] { run_quietly(captured); })}; }}};
+  Table runs(
+      {fmt::format("{} draws in {} frame(s)", options.draws, options.frames), "a run", "of bare"});
+  for (const Measured& row : measure_in_turn(candidates, options.rounds)) {
+    runs.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0])});
+  }
+  fmt::print("{}\n", runs.text());
+  fmt::print("bytes of a draw on disk: {:.1f}\n\n",
+             static_cast<double>(std::filesystem::file_size(file)) / options.draws);
+  Table reports({"report", "time", "memory"});
+  for (const char* by : {"pass", "draw", "shader", "line"}) {
+    uint64_t bytes = 0;
+    const double time = time_of([&] {
+      bytes = run_quietly({TALLY_PROGRAM, "report", "--by", by, "--top", "10", file});
+    });
+    reports.add({fmt::format("--by {}", by), duration(time),
+                 fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6)});
+  }
+  std::filesystem::remove_all(folder);
+  fmt::print("{}\n", reports.text());
+}
+
+}  // namespace
+}  // namespace tally::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("What a capture of many small draws costs");
+  tally::bench::Options options;
+  app.add_option("--draws", options.draws)->check(CLI::PositiveNumber);
+  app.add_option("--frames", options.frames)->check(CLI::PositiveNumber);
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_flag("--program", options.program, "Be the program that is captured");
+  CLI11_PARSE(app, argc, argv);
+  return tally::bench::run_program([&] {
+    if (options.program) {
+      tally::bench::draw(options);
+    } else {
+      tally::bench::measure(options);
+    }
+  });
+}
