@@ -131,20 +131,19 @@ void tell_nothing_came(const std::string& program, const std::string& egl_proble
   say("next: tally doctor");
 }
 
-Result<analysis::Summary> summary_of(const std::string& file) {
+Result<analysis::Model> model_of(const std::string& file) {
   auto reader = store::Reader::open(file);
   if (!reader) return reader.error();
-  auto model = analysis::Model::load(std::move(*reader), {});
-  if (!model) return model.error();
-  return analysis::summarize(*model);
+  return analysis::Model::load(std::move(*reader), {});
 }
 
 void tell_missing(const analysis::Summary& summary) {
   for (const std::string& line : report::missing_lines(summary)) say("missing: " + line);
 }
 
-void tell_summary(const analysis::Summary& summary, const std::string& file) {
-  const std::string nothing = analysis::why_nothing_is_selected(*model);
+void tell_summary(const analysis::Model& model, const analysis::Summary& summary,
+                  const std::string& file) {
+  const std::string nothing = analysis::why_nothing_is_selected(model);
   if (!nothing.empty()) say(nothing);
   std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
   if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
@@ -272,14 +271,15 @@ class Run {
       if (!options_.quiet) tell_nothing_came(program_, egl_.problem);
       return false;
     }
-    const auto summary = summary_of(file_);
-    if (!summary) {
-      say(summary.error().message);
+    const auto model = model_of(file_);
+    if (!model) {
+      say(model.error().message);
       return false;
     }
-    if (!options_.quiet) tell_summary(*summary, file_);
-    tell_missing(*summary);
-    return written.ok() && summary->complete();
+    const analysis::Summary summary = analysis::summarize(*model);
+    if (!options_.quiet) tell_summary(*model, summary, file_);
+    tell_missing(summary);
+    return written.ok() && summary.complete();
   }
 
   const Options& options_;
