@@ -60,12 +60,14 @@ TEST_F(Capture, strict_changes_nothing_where_everything_is_captured) {
 }
 
 TEST_F(Capture, a_capture_that_cannot_be_written_is_incomplete_and_the_application_runs_on) {
-  const auto result =
-      run_script(folder_.path(), "ulimit -f 512; exec \"$TALLY\" run --strict -- \"$APP\" 3000 0");
+  const auto result = run_script(folder_.path(), R"(
+    ulimit -S -f 512
+    exec "$TALLY" run --strict --output full.tally -- \
+      sh -c 'ulimit -S -f unlimited; exec "$0" 3000 0' "$APP")");
   EXPECT_EQ(result.end.shell_status(), 4);
   EXPECT_EQ(result.standard_output, "done\n");
   EXPECT_THAT(result.standard_error, HasSubstr("the capture is incomplete: "));
-  EXPECT_EQ(report("")["capture"]["complete"], false);
+  EXPECT_EQ(report("", "full.tally")["capture"]["complete"], false);
 }
 
 TEST_F(Capture, sums_are_the_same_by_draw_block_and_line) {

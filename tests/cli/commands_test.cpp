@@ -175,7 +175,7 @@ TEST_F(Commands, heatmaps_are_json_where_that_is_asked_for) {
 
 TEST_F(Commands, a_damaged_capture_is_named) {
   store::write_test_capture(folder_.file("a.tally"));
-  damage_table("a.tally", "block_count");  // which is not read before it is needed
+  damage_table("a.tally", "batch_count");  // which is not read before it is needed
   expect_refused({"report", "a.tally", "--by", "line"}, "a.tally: the capture is damaged");
 }
 
@@ -183,7 +183,11 @@ TEST_F(Commands, rows_that_refer_to_nothing_end_no_report_by_a_signal) {
   for (const char* damage :
        {"UPDATE frame SET device = 999", "DELETE FROM device", "DELETE FROM region_counter",
         "DELETE FROM metric", "UPDATE pass_regions SET x = 9223372036854775807",
-        "UPDATE label SET parent = id", "DELETE FROM pipeline_shader",
+        "UPDATE label SET parent = id", "DELETE FROM pipeline_shader", "DELETE FROM function",
+        "UPDATE batch_count SET executions = '[1,'", "UPDATE batch_count SET block = -1",
+        "UPDATE batch_other SET value = '[9,9,9]'", "UPDATE command_batch SET size = 1024",
+        "UPDATE command_batch SET positions = '-1'", "UPDATE command_batch SET parameters = '{'",
+        "UPDATE command_batch SET execution = 99, pipeline = 99, pass = 99",
         "UPDATE capture SET start_monotonic_ns = -9223372036854775807"}) {
     store::write_test_capture(folder_.file("a.tally"));
     change("a.tally", damage);
