@@ -86,8 +86,8 @@ struct Model {
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
       frame_index, region_counter_index;
 
-  std::vector<Pass> passes;       // those of selected frames
-  std::vector<Command> commands;  // those of selected frames
+  std::vector<Pass> passes;                 // those of selected frames
+  std::vector<Command> commands;            // those of selected frames
   std::vector<Batch> batches;               // those of selected frames
   std::vector<std::string> shader_names;    // by shader: see shader_name.h
   std::vector<std::string> pipeline_names;  // by pipeline, as well
