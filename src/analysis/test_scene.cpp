@@ -134,18 +134,18 @@ void TestScene::begin_frame(int64_t number) {
 void TestScene::dispatch(RowId pipeline, std::optional<RowId> label,
                          std::optional<int64_t> gpu_time_ns,
                          const std::vector<uint64_t>& executions) {
-  const RowId function = writer_.add(
-      store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
-  const RowId batch = writer_.add(store::CommandBatchRow{
-      .execution = execution_,
-      .size = 1,
-      .function = function,
-      .pipeline = pipeline,
-      .counted = true,
-      .positions = {{position_++}},
-      .labels = {{label.value_or(store::Column::kNull)}},
-      .parameters = {{"groupCountX", {{4}}}},
-      .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}}});
+  const RowId function =
+      writer_.add(store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
+  const RowId batch = writer_.add(
+      store::CommandBatchRow{.execution = execution_,
+                             .size = 1,
+                             .function = function,
+                             .pipeline = pipeline,
+                             .counted = true,
+                             .positions = {{position_++}},
+                             .labels = {{label.value_or(store::Column::kNull)}},
+                             .parameters = {{"groupCountX", {{4}}}},
+                             .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}}});
   for (uint32_t block = 0; block < executions.size(); ++block) {
     if (executions[block] == 0) continue;
     writer_.add(store::BlockCountRow{.batch = batch,
