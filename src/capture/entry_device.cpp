@@ -1,6 +1,8 @@
 // Devices: captured where VK_ARM_shader_instrumentation is below, otherwise left alone.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -30,13 +32,17 @@ vk::HandleMap<void*, BystanderDevice>& bystanders() {
   return *map;
 }
 
+// The process that created a device last. A child of its fork() has none of its threads.
+std::atomic<pid_t> device_owner = 0;
+
 // exit() with devices alive: what is complete goes out, and our threads end before libraries are
 // torn down.
 void at_exit() {
-  vk::guarded_void([] { Device::stop_all(kExitPatience); });
+  if (device_owner == ::getpid()) vk::guarded_void([] { Device::stop_all(kExitPatience); });
 }
 
 void watch_exit() {
+  device_owner = ::getpid();
   static std::once_flag once;
   std::call_once(once, [] {
     std::atexit(at_exit);
