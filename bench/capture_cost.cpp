@@ -4,10 +4,7 @@
 //   capture_cost [--draws N] [--frames N] [--rounds N]
 //
 // Runs itself as the program. scripts/with-driver chooses the driver.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -16,6 +13,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "harness/child.h"
 #include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
@@ -44,27 +42,6 @@ void draw(const Options& options) {
       scene.end(commands);
     });
   }
-}
-
-// Runs it with its output thrown away; how much memory it took at most, in bytes.
-uint64_t run_quietly(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("no child process");
-  if (child == 0) {
-    const int nowhere = ::open("/dev/null", O_WRONLY);
-    ::dup2(nowhere, STDOUT_FILENO);
-    ::dup2(nowhere, STDERR_FILENO);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  int status = 0;
-  rusage usage{};
-  ::wait4(child, &status, 0, &usage);
-  if (status != 0) throw std::runtime_error(fmt::format("{} does not run", fmt::join(words, " ")));
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 void measure(const Options& options) {

@@ -7,7 +7,6 @@
 // By default it is vkcube, under Xvfb where there is no display. scripts/with-driver chooses the
 // driver.
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -16,6 +15,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "harness/child.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
 
@@ -45,25 +45,6 @@ std::vector<Use> uses(const std::string& folder) {
       {"validation layer", {"env", validation, "VK_LAYER_ENABLES="}},
       {"... with GPU assistance",
        {"env", validation, "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT"}}};
-}
-
-// Runs it with its output thrown away; throws unless it ends well.
-void run_quietly(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("no child process");
-  if (child == 0) {
-    if (!std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)) {
-      ::_exit(126);
-    }
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (status != 0) throw std::runtime_error(fmt::format("{} does not run", fmt::join(words, " ")));
 }
 
 std::string with_number(std::string word, uint32_t frames) {

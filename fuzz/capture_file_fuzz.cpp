@@ -11,6 +11,7 @@
 
 #include "expect.h"
 #include "store/reader.h"
+#include "temporary_file.h"
 
 using namespace tally::store;
 
@@ -47,30 +48,6 @@ void read_everything(const Reader& reader) {
   });
 }
 
-// A file of its own, rewritten for every input: SQLite opens by name and follows links, so that
-// what has no name in a folder (memfd) cannot be opened.
-class TemporaryFile {
- public:
-  TemporaryFile() : path_(std::filesystem::temp_directory_path() / "capture_file_fuzz.XXXXXX") {
-    file_ = ::mkstemp(path_.data());
-    TALLY_FUZZ_EXPECT(file_ >= 0);
-  }
-  ~TemporaryFile() {
-    ::close(file_);
-    ::unlink(path_.c_str());
-  }
-  const std::string& path() const { return path_; }
-  void write(std::span<const std::byte> bytes) const {
-    TALLY_FUZZ_EXPECT(::ftruncate(file_, 0) == 0);
-    TALLY_FUZZ_EXPECT(::pwrite(file_, bytes.data(), bytes.size(), 0) ==
-                      static_cast<ssize_t>(bytes.size()));
-  }
-
- private:
-  std::string path_;
-  int file_ = -1;
-};
-
 }  // namespace
 
 // Inputs are only worth anything if what is right can be read.
@@ -80,7 +57,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const TemporaryFile file;
+  static const tally::fuzz::TemporaryFile file;
   file.write(std::as_bytes(std::span(data, size)));
   const auto reader = Reader::open(file.path());
   if (reader) read_everything(*reader);

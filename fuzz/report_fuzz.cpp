@@ -18,6 +18,7 @@
 #include "report/heatmap.h"
 #include "report/json.h"
 #include "report/text_table.h"
+#include "temporary_file.h"
 
 using namespace tally;
 using analysis::Analyzer;
@@ -26,8 +27,8 @@ using analysis::Table;
 
 namespace {
 
-constexpr size_t kMostParsed = 1 << 20;
-constexpr uint64_t kMostPixels = 1 << 20;
+constexpr size_t kMaxParsed = 1 << 20;
+constexpr uint64_t kMaxPixels = 1 << 20;
 
 // No control character but the ends of lines.
 void expect_printable(std::string_view text) {
@@ -37,9 +38,9 @@ void expect_printable(std::string_view text) {
 void show(const Analyzer& analyzer, const std::vector<Table>& tables) {
   std::string json;
   report::write_json(analysis::summarize(analyzer.model()), tables, [&](std::string_view piece) {
-    if (json.size() <= kMostParsed) json += piece;
+    if (json.size() <= kMaxParsed) json += piece;
   });
-  TALLY_FUZZ_EXPECT(json.size() > kMostParsed || nlohmann::json::accept(json));
+  TALLY_FUZZ_EXPECT(json.size() > kMaxParsed || nlohmann::json::accept(json));
   for (const Table& table : tables) report::write_text_table(table, {}, expect_printable);
 }
 
@@ -77,7 +78,7 @@ void show_some(Analyzer& analyzer, Choice& choice) {
   const auto map = analysis::make_region_map(analyzer.model(), {});
   if (!map || !*map) return;
   const auto& regions = (*map)->regions;
-  if (uint64_t{regions.width} * regions.height <= kMostPixels)
+  if (uint64_t{regions.width} * regions.height <= kMaxPixels)
     (void)report::draw_heatmap(**map, nullptr);
 }
 
@@ -89,29 +90,6 @@ void report_of(const std::string& path, const analysis::Selection& selection, Ch
   Analyzer analyzer(std::move(*model), nullptr);
   show_some(analyzer, choice);
 }
-
-// SQLite opens by name, so a file of its own is rewritten for every input.
-class TemporaryFile {
- public:
-  TemporaryFile() : path_(std::filesystem::temp_directory_path() / "report_fuzz.XXXXXX") {
-    file_ = ::mkstemp(path_.data());
-    TALLY_FUZZ_EXPECT(file_ >= 0);
-  }
-  ~TemporaryFile() {
-    ::close(file_);
-    ::unlink(path_.c_str());
-  }
-  const std::string& path() const { return path_; }
-  void write(std::span<const std::byte> bytes) const {
-    TALLY_FUZZ_EXPECT(::ftruncate(file_, 0) == 0);
-    TALLY_FUZZ_EXPECT(::pwrite(file_, bytes.data(), bytes.size(), 0) ==
-                      static_cast<ssize_t>(bytes.size()));
-  }
-
- private:
-  std::string path_;
-  int file_ = -1;
-};
 
 }  // namespace
 
@@ -127,7 +105,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const TemporaryFile file;
+  static const fuzz::TemporaryFile file;
   const auto bytes = std::as_bytes(std::span(data, size));
   file.write(bytes);
   Choice choice(bytes);

@@ -94,11 +94,11 @@ std::string format_text(int64_t format) {
 }
 
 // What nests deeper is not written by Tally, and would be followed by recursion.
-constexpr int kMostJsonDepth = 8;
+constexpr int kMaxJsonDepth = 8;
 
 // Not an array or object where it is no JSON.
 nlohmann::ordered_json parse_json(const std::string& text) {
-  const auto is_shallow = [](int depth, auto, auto&) { return depth <= kMostJsonDepth; };
+  const auto is_shallow = [](int depth, auto, auto&) { return depth <= kMaxJsonDepth; };
   return nlohmann::ordered_json::parse(text, is_shallow, /*allow_exceptions=*/false);
 }
 

@@ -1,5 +1,5 @@
 // The debug labels that are open on a queue or in a command buffer. An application may never end
-// them, so those that are nested deeper than kMostOpen are counted, not kept.
+// them, so those that are nested deeper than kMaxOpen are counted, not kept.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tally::capture {
 class LabelStack {
  public:
   using Id = store::stream::Id;
-  static constexpr size_t kMostOpen = 256;
+  static constexpr size_t kMaxOpen = 256;
 
   // 0: none is open.
   Id innermost() const { return open_.empty() ? 0 : open_.back(); }
@@ -20,7 +20,7 @@ class LabelStack {
   // `make` gives the id of the label inside this parent.
   template <typename Make>
   void begin(Make make) {
-    if (open_.size() == kMostOpen) {
+    if (open_.size() == kMaxOpen) {
       ++deeper_;
     } else {
       open_.push_back(make(innermost()));
