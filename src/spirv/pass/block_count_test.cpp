@@ -305,7 +305,7 @@ bool is_untouched(const std::vector<uint32_t>& original, const std::vector<uint3
   const auto words =
       module.words().subspan(module.word_offset(range.begin),
                              module.word_offset(range.end) - module.word_offset(range.begin));
-  return !std::ranges::search(changed, words).empty();
+  return std::search(changed.begin(), changed.end(), words.begin(), words.end()) != changed.end();
 }
 
 TEST(BlockCount, functions_that_instructions_on_matrices_call_are_left_out_and_the_rest_counts) {
