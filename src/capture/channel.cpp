@@ -154,7 +154,7 @@ void Channel::say_goodbye() {
   for (stream::Message& message : take_messages()) append_message(bytes, std::move(message));
   append_message(bytes, stream::Goodbye{store::monotonic_ns()});
   push(std::move(bytes));
-  client_->flush();
+  client_->finish();
 }
 
 }  // namespace tally::capture

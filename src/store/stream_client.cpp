@@ -65,16 +65,22 @@ Status StreamClient::greet() {
 }
 
 StreamClient::~StreamClient() {
-  if (owner_ != ::getpid()) {
+  if (owner_ == ::getpid()) {
+    finish();
+  } else {
     thread_.forget();
-    return;
   }
+}
+
+void StreamClient::finish() {
+  if (owner_ != ::getpid()) return;
   flush();
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   filled_.notify_all();
+  thread_.join();
 }
 
 bool StreamClient::push(Bytes&& bytes, size_t limit) {
@@ -83,7 +89,7 @@ bool StreamClient::push(Bytes&& bytes, size_t limit) {
     std::unique_lock lock(mutex_);
     drained_.wait(
         lock, [&] { return waiting_ == 0 || waiting_ + bytes.size() <= limit || receiver_gone(); });
-    if (receiver_gone()) return false;
+    if (receiver_gone() || closing_) return false;
     waiting_ += bytes.size();
     queue_.push_back(std::move(bytes));
     thread_.start([this] { run(); });

@@ -38,11 +38,15 @@ class StreamClient {
   ~StreamClient();
 
   // Queues the bytes of whole messages once no more than `limit` bytes are waiting with them (an
-  // empty queue takes any). False: the receiver is gone, or this is the child of a fork.
+  // empty queue takes any). False: the receiver is gone, the stream is finished, or this is the
+  // child of a fork.
   bool push(Bytes&& bytes, size_t limit);
   // Waits until everything that was pushed before has left the process. False: the receiver is
   // gone.
   bool flush();
+
+  // Waits likewise, and ends the thread: nothing can be pushed any more.
+  void finish();
 
   bool receiver_gone() const { return gone_.load(std::memory_order_relaxed); }
   Ledger& ledger() { return ledger_; }
