@@ -52,8 +52,8 @@ void remove_left_behind(const fs::path& parent) {
 Result<TemporaryFolder> TemporaryFolder::make() {
   const fs::path parent = parent_folder();
   remove_left_behind(parent);
-  constexpr int kMostTries = 10;
-  for (int i = 0; i < kMostTries; ++i) {
+  constexpr int kMaxTries = 10;
+  for (int i = 0; i < kMaxTries; ++i) {
     std::string path = (parent / kTemplate).string();
     if (mkdtemp(path.data()) == nullptr)
       return Error{fmt::format("{}: {}", path, std::strerror(errno))};

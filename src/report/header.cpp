@@ -16,7 +16,7 @@ using analysis::Summary;
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr size_t kMostReasons = 8;
 constexpr size_t kMostMessages = 8;
-constexpr size_t kMostRanges = 6;
+constexpr size_t kMaxRanges = 6;
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -61,12 +61,12 @@ std::string warm_text(const Summary& s) {
   std::string text;
   size_t shown = 0;
   for (const analysis::FrameRange& range : s.warm_frames) {
-    if (shown++ == kMostRanges) break;
+    if (shown++ == kMaxRanges) break;
     text += text.empty() ? "frames " : ", ";
     text += std::to_string(range.first);
     if (range.last != range.first) text += "-" + std::to_string(range.last);
   }
-  if (s.warm_frames.size() > kMostRanges) text += " ...";
+  if (s.warm_frames.size() > kMaxRanges) text += " ...";
   return text + ": no pipeline is used for the first time in them";
 }
 
