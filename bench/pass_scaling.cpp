@@ -9,8 +9,8 @@
 
 #include "harness/rounds.h"
 #include "harness/table.h"
-#include "spirv/block_map.h"
-#include "spirv/pass/block_count.h"
+#include "spirv/analysis/block_map.h"
+#include "spirv/instrument/block_count.h"
 #include "spirv/testing/large_modules.h"
 
 namespace tally::bench {

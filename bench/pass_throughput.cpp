@@ -10,8 +10,8 @@
 #include "corpus/module_files.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
-#include "spirv/block_map.h"
-#include "spirv/pass/block_count.h"
+#include "spirv/analysis/block_map.h"
+#include "spirv/instrument/block_count.h"
 
 namespace tally::bench {
 namespace {

@@ -99,7 +99,7 @@ class Variant {
   // By hand the address alone.
   void push_record(uint32_t index) {
     const VkDeviceAddress address = records_.address() + index * stride_;
-    const uint64_t word = shaders_ ? shaders_->address_word(address) : address;
+    const uint64_t word = shaders_ ? shaders_->record_pointer(address) : address;
     vkCmdPushConstants(commands_, kernel_.layout(), VK_SHADER_STAGE_ALL, kKernelPushBytes,
                        sizeof word, &word);
   }

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include "analysis/analyzer.h"
-#include "analysis/nothing.h"
-#include "analysis/region_map.h"
+#include "analysis/cost/region_map.h"
+#include "analysis/tables/analyzer.h"
+#include "analysis/tables/nothing.h"
 #include "expect.h"
 #include "report/header.h"
 #include "report/heatmap.h"

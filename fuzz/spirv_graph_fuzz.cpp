@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "expect.h"
-#include "spirv/block_map.h"
-#include "spirv/cfg.h"
+#include "spirv/analysis/block_map.h"
+#include "spirv/analysis/cfg.h"
 #include "spirv_input.h"
 
 using tally::spirv::BlockMap;

@@ -7,9 +7,9 @@
 
 #include "expect.h"
 #include "probe/record.h"
-#include "spirv/block_map.h"
-#include "spirv/free_location.h"
-#include "spirv/pass/block_count.h"
+#include "spirv/analysis/block_map.h"
+#include "spirv/analysis/free_location.h"
+#include "spirv/instrument/block_count.h"
 #include "spirv_input.h"
 
 using namespace tally::spirv;
@@ -37,11 +37,12 @@ std::string validate(std::span<const uint32_t> words) {
 constexpr uint32_t kFirstPushConstantOffset = 1u << 20;
 
 // Of the two stages that have numbers; the location is one that no other variable uses.
-std::optional<DrawNumbers> draw_numbers_of(const Module& module, const EntryPoint& entry) {
+std::optional<PackedDrawIndices> packed_draw_indices_of(const Module& module,
+                                                        const EntryPoint& entry) {
   const bool reads = entry.model == spv::ExecutionModel::Fragment;
   if (!reads && entry.model != spv::ExecutionModel::Vertex) return std::nullopt;
   const auto storage = reads ? spv::StorageClass::Input : spv::StorageClass::Output;
-  return DrawNumbers{first_free_location(module, entry, storage)};
+  return PackedDrawIndices{first_free_location(module, entry, storage)};
 }
 
 BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module& module) {
@@ -67,7 +68,7 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.identity = choices[3] >= 0xf0;
   options.max_shards_log2 = choices[4] % (tally::probe::kMaxShardsLog2 + 1);
   options.spirv_version_limit = make_version(1, choices[5] % 7);
-  if (choices[6] & 1) options.draw_numbers = draw_numbers_of(module, entry);
+  if (choices[6] & 1) options.packed_draw_indices = packed_draw_indices_of(module, entry);
   options.driver.hangs_on_discards = choices[6] & 2;
   options.driver.keeps_draws_apart = choices[6] & 4;
   if ((choices[6] & 8) && entry.model == spv::ExecutionModel::Fragment) options.regions.emplace();

@@ -1,11 +1,11 @@
-// The reader: whatever the words, it answers with a module whose promises (spirv/module.h) hold and
-// whose words are those it was given, or with an error.
+// The reader: whatever the words, it answers with a module whose promises (spirv/ir/module.h) hold
+// and whose words are those it was given, or with an error.
 #include <algorithm>
 #include <string_view>
 
 #include "expect.h"
-#include "spirv/cost.h"
-#include "spirv/module.h"
+#include "spirv/analysis/cost.h"
+#include "spirv/ir/module.h"
 #include "spirv_input.h"
 
 using tally::spirv::Instruction;

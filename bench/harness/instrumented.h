@@ -10,7 +10,7 @@
 
 #include "harness/gpu.h"
 #include "probe/record.h"
-#include "spirv/pass/block_count.h"
+#include "spirv/instrument/block_count.h"
 #include "support/pipeline.h"
 
 namespace tally::bench {
@@ -41,8 +41,8 @@ class InstrumentedShaders {
   // For pipeline creation; valid as long as the object.
   std::vector<test::Stage> stages() const;
   VkDeviceSize record_bytes() const;
-  uint64_t address_word(VkDeviceAddress record) const {
-    return probe::address_word(record, shards_log2_);
+  uint64_t record_pointer(VkDeviceAddress record) const {
+    return probe::record_pointer(record, shards_log2_);
   }
   // Executions of all blocks, stage after stage; without the vertex stage, which a driver may run
   // once for several instances where a shader does not tell them apart.

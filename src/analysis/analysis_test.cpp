@@ -3,12 +3,12 @@
 
 #include <limits>
 
-#include "analysis/analyzer.h"
-#include "analysis/command_fields.h"
-#include "analysis/counts.h"
-#include "analysis/execution_order.h"
-#include "analysis/selection.h"
-#include "analysis/summary.h"
+#include "analysis/model/counts.h"
+#include "analysis/model/execution_order.h"
+#include "analysis/model/selection.h"
+#include "analysis/tables/analyzer.h"
+#include "analysis/tables/command_fields.h"
+#include "analysis/tables/summary.h"
 #include "store/test_capture.h"
 
 namespace tally::analysis {
@@ -127,10 +127,10 @@ TEST(Table, values_are_sorted_downwards_and_keys_upwards) {
 }
 
 TEST(Counts, sums_and_products_stop_at_the_largest_number) {
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  EXPECT_EQ(saturating_sum(kMost, 1), kMost);
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  EXPECT_EQ(saturating_sum(kMax, 1), kMax);
   EXPECT_EQ(saturating_sum(1, 2), 3u);
-  EXPECT_EQ(saturating_product(kMost / 2, 3), kMost);
+  EXPECT_EQ(saturating_product(kMax / 2, 3), kMax);
   EXPECT_EQ(saturating_product(2, 3), 6u);
 }
 

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 // vain: another waiter was faster, or a holder that is no SystemLock accepts connections and closes
 // them.
 constexpr int kRetryMilliseconds = 5;
-constexpr int kMostWaitersWoken = 128;
+constexpr int kMaxWaitersWoken = 128;
 
 struct Address {
   sockaddr_un name{};
@@ -157,7 +157,7 @@ SystemLock::Outcome SystemLock::try_once() {
   const Address address = abstract_address(name_);
   const int fd = open_socket(0);
   if (fd < 0) return Outcome::Unavailable;
-  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMostWaitersWoken) == 0) {
+  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMaxWaitersWoken) == 0) {
     HeldSockets::instance().add(fd);
     fd_ = fd;
     return Outcome::Acquired;

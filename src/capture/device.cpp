@@ -166,20 +166,20 @@ void Device::await_earlier(const Submission& submission) {
     const Recording* recording = execution.recording.get();
     if (recording->pending() == 0) continue;
     if (recording->simultaneous() && !recording->has_regions()) continue;
-    const auto executes_it = [&](const HarvestItem& item) {
+    const auto executes_it = [&](const PendingSubmission& item) {
       return item.submission &&
              std::any_of(
                  item.submission->executions.begin(), item.submission->executions.end(),
                  [&](const Execution& other) { return other.recording.get() == recording; });
     };
     for (const auto& queue : queues_.values()) {
-      queue->harvester.wait_for(executes_it, kSettlePatience);
+      queue->submission_reader.wait_for(executes_it, kSettlePatience);
     }
   }
 }
 
 void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
-                          HarvestItem item) {
+                          PendingSubmission item) {
   if (!submission) return;
   if (result != VK_SUCCESS) {
     submission->for_each_recording(
@@ -197,27 +197,28 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
     return;
   }
   item.submission = std::move(submission);
-  queue.harvester.add(std::move(item));
+  queue.submission_reader.add(std::move(item));
 }
 
 void Device::end_frame(Queue& queue, bool by_present) {
   const int64_t now = store::monotonic_ns();
   const Frames::Frame ended = frames_.end(now);
   if (stopped() || !channel_->receiving() || !frames_.captured(ended.number)) return;
-  HarvestItem item;
+  PendingSubmission item;
   item.frame_end = FrameEnd{ended, now, by_present};
-  queue.harvester.add(std::move(item));
+  queue.submission_reader.add(std::move(item));
 }
 
-void Device::settle(const Harvester::Matches& matches) {
+void Device::settle(const SubmissionReader::Matches& matches) {
   if (stopped() || !channel_->receiving()) return;
-  for (const auto& queue : queues_.values()) queue->harvester.wait_for(matches, kSettlePatience);
+  for (const auto& queue : queues_.values())
+    queue->submission_reader.wait_for(matches, kSettlePatience);
   channel_->flush();
 }
 
 void Device::settle_queue(Queue& queue) {
   if (stopped() || !channel_->receiving()) return;
-  queue.harvester.wait_for([](const HarvestItem&) { return true; }, kSettlePatience);
+  queue.submission_reader.wait_for([](const PendingSubmission&) { return true; }, kSettlePatience);
   channel_->flush();
 }
 
@@ -228,8 +229,8 @@ void Device::settle_all(std::chrono::milliseconds patience) {
     for (const auto& queue : device->queues_.values()) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
           end - std::chrono::steady_clock::now());
-      queue->harvester.wait_for([](const HarvestItem&) { return true; },
-                                std::max(left, std::chrono::milliseconds(0)));
+      queue->submission_reader.wait_for([](const PendingSubmission&) { return true; },
+                                        std::max(left, std::chrono::milliseconds(0)));
     }
   }
 }
@@ -265,7 +266,7 @@ void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
 
 void Device::stop(std::chrono::milliseconds patience) {
   if (stopped_.exchange(true)) return;
-  for (const auto& queue : queues_.values()) queue->harvester.stop(patience);
+  for (const auto& queue : queues_.values()) queue->submission_reader.stop(patience);
   reporter_.report_rest();
 }
 

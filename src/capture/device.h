@@ -8,21 +8,21 @@
 #include <optional>
 #include <vector>
 
-#include "capture/channel.h"
-#include "capture/command_buffer.h"
-#include "capture/frames.h"
-#include "capture/harvester.h"
-#include "capture/host_memory.h"
-#include "capture/images.h"
+#include "capture/emit/channel.h"
+#include "capture/emit/frames.h"
+#include "capture/emit/live_totals.h"
+#include "capture/emit/reporter.h"
 #include "capture/instance.h"
-#include "capture/label_stack.h"
-#include "capture/live_totals.h"
-#include "capture/passes.h"
-#include "capture/region_capture.h"
-#include "capture/reporter.h"
-#include "capture/shaders.h"
+#include "capture/readback/host_memory.h"
+#include "capture/readback/submission_reader.h"
+#include "capture/recording/command_buffer.h"
+#include "capture/recording/images.h"
+#include "capture/recording/label_stack.h"
+#include "capture/recording/passes.h"
+#include "capture/recording/region_capture.h"
+#include "capture/recording/shaders.h"
+#include "capture/recording/timestamps.h"
 #include "capture/tables.h"
-#include "capture/timestamps.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
@@ -46,11 +46,11 @@ struct Queue : Definable {
       : Definable(stream::Named::Queue, new_id),
         handle(vulkan_handle),
         timestamp_bits(bits),
-        harvester(fences, reporter) {}
+        submission_reader(fences, reporter) {}
   const VkQueue handle;
   const uint32_t timestamp_bits;
   LabelStack labels;  // externally synchronised, as the queue is
-  Harvester harvester;
+  SubmissionReader submission_reader;
 };
 
 class Device {
@@ -101,14 +101,14 @@ class Device {
   std::unique_ptr<Submission> before_submit(Queue& queue,
                                             const std::vector<VkCommandBuffer>& buffers);
   void after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
-                    HarvestItem item);
+                    PendingSubmission item);
   // A frame ends: at a present, or behind a submission with command buffers where nothing is
   // presented.
   void end_frame(Queue& queue, bool by_present);
 
   // Everything matching that has completed is in the receiver's hands when this returns, unless
   // that takes too long.
-  void settle(const Harvester::Matches& matches);
+  void settle(const SubmissionReader::Matches& matches);
   void settle_queue(Queue& queue);
   // What has been submitted to all devices so far is reported, unless that takes too long.
   static void settle_all(std::chrono::milliseconds patience);

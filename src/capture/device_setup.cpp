@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "capture/region_setup.h"
+#include "capture/recording/region_setup.h"
 
 namespace tally::capture {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "capture/capture_settings.h"
-#include "capture/channel.h"
+#include "capture/emit/channel.h"
 #include "capture/tables.h"
 #include "vk/dispatch.h"
 

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostBytes = size_t{16} << 20;
+constexpr size_t kMaxBytes = size_t{16} << 20;
 
 struct Pipe {
   std::array<int, 2> ends{-1, -1};
@@ -62,7 +62,7 @@ bool read_some(int file, std::string& text) {
   std::array<char, 4096> buffer;
   const ssize_t got = read(file, buffer.data(), buffer.size());
   if (got <= 0) return false;
-  if (text.size() < kMostBytes) text.append(buffer.data(), static_cast<size_t>(got));
+  if (text.size() < kMaxBytes) text.append(buffer.data(), static_cast<size_t>(got));
   return true;
 }
 

@@ -7,14 +7,14 @@
 #include <array>
 #include <charconv>
 
-#include "analysis/selection.h"
+#include "analysis/model/selection.h"
 
 namespace tally::cli {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 // The first loader that knows VK_ADD_LAYER_PATH.
-constexpr std::array<uint32_t, 3> kLeastLoader = {1, 3, 234};
+constexpr std::array<uint32_t, 3> kMinLoader = {1, 3, 234};
 
 std::array<uint32_t, 3> version_of(const std::string& text) {
   std::array<uint32_t, 3> version{};
@@ -87,7 +87,7 @@ class Examination {
     }
     const std::string text =
         fmt::format("Vulkan {} ({})", facts_.native.loader_version, facts_.native.loader_path);
-    if (version_of(facts_.native.loader_version) < kLeastLoader &&
+    if (version_of(facts_.native.loader_version) < kMinLoader &&
         variable("VK_LAYER_PATH").empty()) {
       problem("loader", text + " is older than 1.3.234 and does not know VK_ADD_LAYER_PATH",
               "set VK_LAYER_PATH=/usr/share/vulkan/explicit_layer.d; tally run adds its own folder "

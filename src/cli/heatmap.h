@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/region_map.h"
+#include "analysis/cost/region_map.h"
 #include "base/status.h"
 
 namespace tally::cli {

@@ -66,10 +66,10 @@ bool can_be_run(const std::string& word, const std::string& search_path) {
 
 // A program that names GLX's functions; those that open libGL by a library of others are not found.
 bool names_glx(const std::string& file) {
-  constexpr std::streamsize kMostBytes = 64 << 20;
+  constexpr std::streamsize kMaxBytes = 64 << 20;
   constexpr std::string_view kFunction = "glXMakeC";  // glXMakeCurrent, glXMakeContextCurrent
   std::ifstream in(file, std::ios::binary);
-  std::string bytes(std::min<uintmax_t>(std::filesystem::file_size(file), kMostBytes), '\0');
+  std::string bytes(std::min<uintmax_t>(std::filesystem::file_size(file), kMaxBytes), '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   return bytes.find(kFunction) != bytes.npos;
 }

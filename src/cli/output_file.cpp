@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostNumbers = 10'000;
+constexpr int kMaxNumbers = 10'000;
 
 // Makes the file, empty, unless there is one: then false. So no two programs take one name.
 Result<bool> take(const std::string& path) {
@@ -38,7 +38,7 @@ Result<std::string> choose_output(const std::string& asked, const std::string& a
     return Error{
         fmt::format("{} exists; choose another name with -o, or replace it with --force", asked)};
   }
-  for (int number = 2; number < kMostNumbers; ++number) {
+  for (int number = 2; number < kMaxNumbers; ++number) {
     std::string numbered = fmt::format("{}-{}.tally", stem, number);
     const auto made = take(numbered);
     if (!made) return made.error();

@@ -13,9 +13,9 @@
 #include <optional>
 #include <sstream>
 
-#include "analysis/analyzer.h"
-#include "analysis/nothing.h"
-#include "analysis/summary.h"
+#include "analysis/tables/analyzer.h"
+#include "analysis/tables/nothing.h"
+#include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/heatmap.h"
 #include "cli/progress.h"
@@ -31,7 +31,7 @@ using analysis::Analyzer;
 using analysis::Table;
 
 constexpr size_t kDefaultWidth = 120;
-constexpr size_t kLeastWidth = 60;
+constexpr size_t kMinWidth = 60;
 constexpr size_t kDefaultTop = 20;
 
 struct Options {
@@ -65,7 +65,7 @@ std::vector<std::string> split(const std::string& list, char separator) {
 size_t terminal_width() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
-    return std::max<size_t>(size.ws_col, kLeastWidth);
+    return std::max<size_t>(size.ws_col, kMinWidth);
   return kDefaultWidth;
 }
 

@@ -12,9 +12,9 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/nothing.h"
-#include "analysis/selection.h"
-#include "analysis/summary.h"
+#include "analysis/model/selection.h"
+#include "analysis/tables/nothing.h"
+#include "analysis/tables/summary.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/drivers.h"
@@ -34,7 +34,7 @@
 namespace tally::cli {
 namespace {
 
-constexpr size_t kMostReasons = 5;
+constexpr size_t kMaxReasons = 5;
 // Processes that outlive the application have been waited for already; this is for what is under
 // way.
 constexpr std::chrono::seconds kGrace{5};
@@ -149,7 +149,7 @@ void tell_summary(const analysis::Model& model, const analysis::Summary& summary
   if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
   if (nothing.empty()) say(fmt::format("{} on {}", report::amounts(summary), device));
   if (const std::string shaders = report::shaders_line(summary); !shaders.empty()) say(shaders);
-  for (const std::string& line : report::uncounted_lines(summary, kMostReasons))
+  for (const std::string& line : report::uncounted_lines(summary, kMaxReasons))
     say("  not counted: " + line);
   for (const store::MessageRow& message : summary.messages) {
     if (message.severity != store::Severity::Info) say("  " + message.text);

@@ -30,7 +30,7 @@ inline constexpr uint64_t kQuerySlotHeader = sizeof(QuerySlot);
 static_assert(kQuerySlotHeader == 32);
 
 // Bits of QuerySlot::passes; later passes, of which the layer needs nothing, are the last one.
-inline constexpr uint32_t kMostPasses = 32;
+inline constexpr uint32_t kMaxPasses = 32;
 
 struct QueryBatch {
   uint32_t pass = 0;  // of performance queries, set for each submission

@@ -41,10 +41,10 @@ inline constexpr uint32_t kShardsLog2Mask = 0x0f;  // in the address word
 // In the address word: the draw's record stands as many times kRecordAlignment further as the high
 // half of its instance index says.
 inline constexpr uint32_t kNumberedDraws = 0x10;
-inline constexpr uint32_t kDrawNumberShift = 16;
+inline constexpr uint32_t kPackedDrawIndexShift = 16;
 // All instance indices that have it, and the one behind them, are below 2^27, which every device
 // allows with multiview.
-inline constexpr uint32_t kMaxDrawNumber = 0x7fe;
+inline constexpr uint32_t kMaxPackedDrawIndex = 0x7fe;
 inline constexpr uint32_t kMaxShardsLog2 = 8;
 inline constexpr uint32_t kCounterBytes = 8;
 inline constexpr uint64_t kShardAlignment = 128;  // bytes; also of records with several shards
@@ -65,7 +65,7 @@ constexpr uint32_t shard_stride(uint32_t room) {
 
 // What the push constant or uniform buffer holds. `device_address` is a multiple of
 // kRecordAlignment (0: write nothing), `shards_log2` at most kMaxShardsLog2.
-constexpr uint64_t address_word(uint64_t device_address, uint32_t shards_log2) {
+constexpr uint64_t record_pointer(uint64_t device_address, uint32_t shards_log2) {
   return device_address == 0 ? 0 : device_address | shards_log2;
 }
 

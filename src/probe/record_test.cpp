@@ -26,9 +26,9 @@ TEST(Record, one_shard_takes_what_its_counters_take) {
   EXPECT_EQ(record_bytes(18, 8), 256u * 256);
 }
 
-TEST(Record, address_word_carries_the_shards_and_null_stays_null) {
-  EXPECT_EQ(address_word(0x1234567820, 8), 0x1234567828u);
-  EXPECT_EQ(address_word(0, 6), 0u);
+TEST(Record, record_pointer_carries_the_shards_and_null_stays_null) {
+  EXPECT_EQ(record_pointer(0x1234567820, 8), 0x1234567828u);
+  EXPECT_EQ(record_pointer(0, 6), 0u);
 }
 
 TEST(Record, address_shards_and_the_mark_of_numbered_draws_have_bits_of_their_own) {

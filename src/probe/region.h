@@ -77,7 +77,7 @@ enum class RegionWord : uint32_t {
 
 inline constexpr uint32_t kRegionBlockWords = 28;
 inline constexpr uint32_t kRegionCounterWord = kRegionBlockWords;
-inline constexpr uint32_t kRegionAddressWord = kRegionCounterWord + kRegionAccumulators;
+inline constexpr uint32_t kRegionRecordPointer = kRegionCounterWord + kRegionAccumulators;
 
 static_assert(sizeof(RegionBlock) == kRegionBlockWords * 4);
 static_assert(offsetof(RegionBlock, wanted) == 4 * static_cast<uint32_t>(RegionWord::Wanted));
@@ -88,7 +88,7 @@ static_assert(offsetof(RegionBlock, multiview) == 4 * static_cast<uint32_t>(Regi
 
 // Bytes of a block with `layers` addresses.
 constexpr uint64_t region_block_bytes(uint32_t layers) {
-  const uint64_t bytes = (kRegionAddressWord + uint64_t{2} * layers) * 4;
+  const uint64_t bytes = (kRegionRecordPointer + uint64_t{2} * layers) * 4;
   return (bytes + kRegionBlockAlignment - 1) / kRegionBlockAlignment * kRegionBlockAlignment;
 }
 

@@ -56,9 +56,9 @@ Decoded decode(std::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return {kReplacement, 1};
     c = (c << 6) | (byte(i) & 0x3F);
   }
-  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<char32_t, 5> kMin = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = c >= 0xD800 && c <= 0xDFFF;
-  if (c < kLeast[length] || c > 0x10FFFF || surrogate) return {kReplacement, 1};
+  if (c < kMin[length] || c > 0x10FFFF || surrogate) return {kReplacement, 1};
   return {c, length};
 }
 

@@ -14,8 +14,8 @@ namespace {
 using analysis::Summary;
 
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
-constexpr size_t kMostReasons = 8;
-constexpr size_t kMostMessages = 8;
+constexpr size_t kMaxReasons = 8;
+constexpr size_t kMaxMessages = 8;
 constexpr size_t kMaxRanges = 6;
 
 std::string joined(const std::vector<std::string>& words) {
@@ -146,11 +146,11 @@ std::string capture_header(const Summary& s, size_t width) {
   lines.add("holds", amounts(s));
   lines.add("warm", warm_text(s));
   lines.add("shaders", shaders_line(s));
-  for (const std::string& line : uncounted_lines(s, kMostReasons)) lines.add("not counted", line);
+  for (const std::string& line : uncounted_lines(s, kMaxReasons)) lines.add("not counted", line);
   for (const std::string& line : missing_lines(s)) lines.add("missing", line);
   size_t shown = 0;
   for (const store::MessageRow& message : s.messages) {
-    if (message.severity == store::Severity::Info || shown == kMostMessages) continue;
+    if (message.severity == store::Severity::Info || shown == kMaxMessages) continue;
     ++shown;
     lines.add(message.severity == store::Severity::Error ? "error" : "warning", message.text);
   }

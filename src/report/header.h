@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/summary.h"
+#include "analysis/tables/summary.h"
 
 namespace tally::report {
 

@@ -25,7 +25,7 @@ constexpr uint32_t kMargin = 16;
 constexpr uint32_t kLine = kTextHeight + 8;
 constexpr uint32_t kBarWidth = 24;
 constexpr uint32_t kTick = 6;
-constexpr uint32_t kLeastSide = 256;  // smaller passes are enlarged
+constexpr uint32_t kMinSide = 256;  // smaller passes are enlarged
 
 // "35.2 k", "0.5": three digits are enough beside a scale.
 std::string short_number(double value) {
@@ -70,7 +70,7 @@ class Heatmap {
         static_cast<size_t>(std::max_element(density_.begin(), density_.end()) - density_.begin());
     most_ = density_[hottest_];
     const uint32_t side = std::max(map.regions.width, map.regions.height);
-    scale_ = side >= kLeastSide ? 1 : (kLeastSide + side - 1) / side;
+    scale_ = side >= kMinSide ? 1 : (kMinSide + side - 1) / side;
     width_ = map.regions.width * scale_;
     height_ = map.regions.height * scale_;
   }

@@ -2,7 +2,7 @@
 // in colours over the pass's final image, with a scale, and where it is hottest.
 #pragma once
 
-#include "analysis/region_map.h"
+#include "analysis/cost/region_map.h"
 #include "picture/picture.h"
 
 namespace tally::report {

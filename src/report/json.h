@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/region_map.h"
-#include "analysis/summary.h"
-#include "analysis/table.h"
+#include "analysis/cost/region_map.h"
+#include "analysis/tables/summary.h"
+#include "analysis/tables/table.h"
 #include "report/output.h"
 
 namespace tally::report {

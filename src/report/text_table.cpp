@@ -16,8 +16,8 @@ using analysis::ColumnRole;
 using analysis::Table;
 
 constexpr size_t kGap = 2;
-constexpr size_t kLeastTextWidth = 24;
-constexpr size_t kLeastKeyWidth = 20;
+constexpr size_t kMinTextWidth = 24;
+constexpr size_t kMinKeyWidth = 20;
 
 // One column that is shown: its title, how its cells are written, and how wide they may be.
 struct Strip {
@@ -29,7 +29,7 @@ struct Strip {
 
   bool can_shrink() const { return !column->is_number(); }
   size_t least() const {
-    const size_t floor = column->role == ColumnRole::Text ? kLeastTextWidth : kLeastKeyWidth;
+    const size_t floor = column->role == ColumnRole::Text ? kMinTextWidth : kMinKeyWidth;
     return std::min(width, std::max(floor, display_width(title)));
   }
 };

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/table.h"
+#include "analysis/tables/table.h"
 #include "report/output.h"
 
 namespace tally::report {

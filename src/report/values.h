@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/table.h"
+#include "analysis/tables/table.h"
 
 namespace tally::report {
 

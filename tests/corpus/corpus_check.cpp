@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "corpus/module_files.h"
-#include "spirv/module.h"
-#include "spirv/pass/block_count.h"
+#include "spirv/instrument/block_count.h"
+#include "spirv/ir/module.h"
 #include "support/spirv.h"
 
 namespace {

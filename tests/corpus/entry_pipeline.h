@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "corpus/shader_interface.h"
-#include "spirv/pass/block_count.h"
+#include "spirv/instrument/block_count.h"
 #include "support/pipeline.h"
 
 namespace tally::test {

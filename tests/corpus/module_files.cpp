@@ -5,7 +5,7 @@
 #include <fstream>
 #include <spirv/unified1/spirv.hpp11>
 
-#include "spirv/opcode.h"
+#include "spirv/ir/opcode.h"
 
 namespace tally::test {
 namespace {

@@ -28,7 +28,7 @@ inline std::vector<uint64_t> rows(uint32_t first, uint32_t count) {
   return {uint64_t{count} * kQuad, shown * kRowTexels};
 }
 
-class DrawNumbers : public CountersTest {
+class PackedDrawIndices : public CountersTest {
  protected:
   enum class Way { Plain, Numbers, Addresses };
 
@@ -67,10 +67,10 @@ class DrawNumbers : public CountersTest {
   Stage make_stage(Way way, const RenderTargetInfo& target) {
     log_.clear();
     const std::filesystem::path file = std::filesystem::path(testing::TempDir()) /
-                                       ("draw_numbers." + std::to_string(getpid()) + ".log");
+                                       ("packed_draw_indices." + std::to_string(getpid()) + ".log");
     std::filesystem::remove(file);
     const std::string path = file.string();
-    Context& device = start({{"draw_numbers", way == Way::Addresses ? "never" : "auto"},
+    Context& device = start({{"packed_draw_indices", way == Way::Addresses ? "never" : "auto"},
                              {"log_level", "debug"},
                              {"log_file", path.c_str()}});
     log_file_ = file;

@@ -9,7 +9,7 @@
 
 #include "catalogue/catalogue.h"
 #include "sample_shaders.h"
-#include "spirv/block_map.h"
+#include "spirv/analysis/block_map.h"
 #include "store/writer.h"
 
 namespace tally::test {

@@ -9,7 +9,7 @@ import re
 import sys
 
 # folder -> folders (or single headers) that it may include, beside itself and include/tally.
-BLOCK_MAP = {"spirv/block_map.h", "spirv/module.h", "spirv/cost.h"}
+BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
 STREAM = {"store/stream.h", "store/stream_client.h", "store/this_process.h", "store/clock.h"}
 ALLOWED = {
     "base": set(),
@@ -73,14 +73,14 @@ def check(src):
 
 
 def self_test():
-    assert not forbidden("counters/entry/draw.cpp", "counters/state/device.h")
-    assert forbidden("counters/state/device.cpp", "counters/entry/draw.h")
+    assert not forbidden("counters/entry/draw.cpp", "counters/layer/device.h")
+    assert forbidden("counters/layer/device.cpp", "counters/entry/draw.h")
     assert forbidden("counters/shader/variant.cpp", "counters/result/values.h")
-    assert forbidden("capture/layer.cpp", "counters/layer.h")
+    assert forbidden("capture/entry/layer.cpp", "counters/layer.h")
     assert forbidden("egl/profile/sender.cpp", "store/writer.h")
-    assert forbidden("capture/layer.cpp", "spirv/cfg.h")
-    assert not forbidden("capture/layer.cpp", "spirv/block_map.h")
-    assert forbidden("spirv/module.cpp", "spirv/pass/block_count.h")
+    assert forbidden("capture/entry/layer.cpp", "spirv/analysis/cfg.h")
+    assert not forbidden("capture/entry/layer.cpp", "spirv/analysis/block_map.h")
+    assert forbidden("spirv/ir/module.cpp", "spirv/instrument/block_count.h")
     assert forbidden("base/log.cpp", "catalogue/catalogue.h")
 
 

@@ -9,8 +9,8 @@
 
 #include "oracle/interpreter.h"
 #include "pass/gpu_run.h"
-#include "spirv/cfg.h"
-#include "spirv/pass/trip_counts.h"
+#include "spirv/analysis/cfg.h"
+#include "spirv/instrument/plan/trip_counts.h"
 #include "support/spirv.h"
 
 namespace tally::test {

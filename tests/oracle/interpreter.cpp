@@ -3,7 +3,7 @@
 #include <bit>
 #include <stdexcept>
 
-#include "spirv/cfg.h"
+#include "spirv/analysis/cfg.h"
 
 namespace tally::test {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "spirv/module.h"
+#include "spirv/ir/module.h"
 
 namespace tally::test {
 

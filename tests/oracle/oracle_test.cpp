@@ -31,7 +31,7 @@ namespace {
 
 constexpr uint32_t kInvocations = 16 * 5;  // of a dispatch, or points of a draw
 constexpr VkExtent2D kExtent = {13, 11};   // odd: helpers beside the last column and row
-constexpr double kMostLeftOut = 0.01;      // of the programs
+constexpr double kMaxLeftOut = 0.01;       // of the programs
 
 struct Options {
   uint64_t seed = 1;
@@ -214,7 +214,7 @@ class Totals {
     fmt::print("{} passed, {} failed, {} left out for what happens without us\n",
                options_.count - failed_ - left_out_, failed_, left_out_);
     return failed_ == 0 && runs_ > 0 &&
-           static_cast<double>(left_out_) <= static_cast<double>(options_.count) * kMostLeftOut;
+           static_cast<double>(left_out_) <= static_cast<double>(options_.count) * kMaxLeftOut;
   }
 
  private:

@@ -14,7 +14,7 @@
 #include "memory.frag.h"
 #include "mixed.comp.h"
 #include "pass/gpu_run.h"
-#include "spirv/module.h"
+#include "spirv/ir/module.h"
 #include "support/spirv.h"
 #include "terminate.frag.h"
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "probe/record.h"
-#include "spirv/free_location.h"
+#include "spirv/analysis/free_location.h"
 #include "support/spirv.h"
 #include "support/stages.h"
 
@@ -111,7 +111,7 @@ class AddressSet {
 };
 
 // Where the number goes from the vertex to the fragment stage, if there is one.
-spirv::DrawNumbers draw_numbers_for(const Program& program) {
+spirv::PackedDrawIndices packed_draw_indices_for(const Program& program) {
   uint32_t location = 0;
   bool has_fragments = false;
   for (const ShaderStage& stage : program.stages) {
@@ -140,7 +140,8 @@ class Run {
         set_(context, {values_}) {
     std::ranges::copy(program.values, values_.as<uint32_t>().begin());
     const DeviceAbilities abilities = abilities_of(context);
-    if (way_ && way_->numbers != Numbers::None) draw_numbers_ = draw_numbers_for(program);
+    if (way_ && way_->numbers != Numbers::None)
+      packed_draw_indices_ = packed_draw_indices_for(program);
     for (const ShaderStage& stage : program.stages) add_stage(stage, abilities);
     for (Part& part : parts_) place_counters(part);
     if (way_) make_records();
@@ -184,7 +185,7 @@ class Run {
     }
     if (!way_) return;
     auto options = options_for(stage, *way_, application_push_bytes(), abilities);
-    options.draw_numbers = draw_numbers_;
+    options.packed_draw_indices = packed_draw_indices_;
     auto result = spirv::add_block_counts(stage.code, options);
     if (!result) throw std::runtime_error("refused: " + result.error().message);
     const std::string message = validate(result->words, SPV_ENV_VULKAN_1_3);
@@ -219,9 +220,9 @@ class Run {
     const uint64_t base = records_.address();
     const uint64_t aligned = probe::align_up(base, probe::kShardAlignment);
     records_offset_ = static_cast<size_t>(aligned - base);
-    address_word_ = probe::address_word(aligned, way_->shards_log2);
-    if (numbers_draws()) address_word_ |= probe::kNumberedDraws;
-    if (way_->uniform_buffer) address_set_.emplace(context_, address_word_);
+    record_pointer_ = probe::record_pointer(aligned, way_->shards_log2);
+    if (numbers_draws()) record_pointer_ |= probe::kNumberedDraws;
+    if (way_->uniform_buffer) address_set_.emplace(context_, record_pointer_);
   }
 
   void draw(VkCommandBuffer commands, size_t index) const {
@@ -230,10 +231,10 @@ class Run {
     if (numbers_draws()) {
       const uint64_t number = (1 + index) * record_bytes_ / probe::kRecordAlignment;
       const uint64_t end = uint64_t{first_instance} + draw.instances;
-      if (number >> probe::kDrawNumberShift != 0 || end > 1 << probe::kDrawNumberShift) {
+      if (number >> probe::kPackedDrawIndexShift != 0 || end > 1 << probe::kPackedDrawIndexShift) {
         throw std::runtime_error("too many draws, or instances, for draw numbers");
       }
-      first_instance |= static_cast<uint32_t>(number) << probe::kDrawNumberShift;
+      first_instance |= static_cast<uint32_t>(number) << probe::kPackedDrawIndexShift;
     }
     vkCmdDraw(commands, draw.vertices, draw.instances, 0, first_instance);
   }
@@ -246,7 +247,7 @@ class Run {
     }
     if (pushes_address()) {
       vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, application_push_bytes(), 8,
-                         &address_word_);
+                         &record_pointer_);
     }
     if (address_set_) {
       const VkDescriptorSet set = address_set_->set();
@@ -332,11 +333,11 @@ class Run {
   std::vector<Part> parts_;
   std::vector<Stage> stages_;
   uint32_t room_ = 0;  // of all stages in a shard
-  std::optional<spirv::DrawNumbers> draw_numbers_;
+  std::optional<spirv::PackedDrawIndices> packed_draw_indices_;
   Buffer records_;
   uint64_t record_bytes_ = 0;
   size_t records_offset_ = 0;
-  uint64_t address_word_ = 0;
+  uint64_t record_pointer_ = 0;
   std::optional<AddressSet> address_set_;
   PipelineLayout layout_;
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "spirv/pass/block_count.h"
+#include "spirv/instrument/block_count.h"
 #include "support/pipeline.h"
 #include "support/queries.h"
 #include "support/render_target.h"
@@ -19,8 +19,8 @@ struct DeviceAbilities {
   bool int64_atomics = false;
   VkShaderStageFlags subgroup_stages = 0;  // with vote, ballot and arithmetic
   uint32_t max_push_bytes = 128;
-  bool hangs_on_discards = false;         // spirv::DriverTraits
-  uint32_t most_nested_conditionals = 0;  // spirv::DriverTraits
+  bool hangs_on_discards = false;         // spirv::DriverWorkarounds
+  uint32_t most_nested_conditionals = 0;  // spirv::DriverWorkarounds
 };
 DeviceAbilities abilities_of(const Context& context);
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "catalogue/catalogue.h"
-#include "spirv/block_map.h"
+#include "spirv/analysis/block_map.h"
 #include "support/stages.h"
 
 namespace tally::test {

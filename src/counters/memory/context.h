@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "counters/device_table.h"
+#include "counters/layer/device_table.h"
 
 namespace tally::counters {
 

@@ -2,7 +2,7 @@
 // (glsl/query_timestamp.comp): made once, when the device is.
 #pragma once
 
-#include "counters/shader/own_programs.h"
+#include "counters/shader/internal_pipelines.h"
 #include "probe/query.h"
 
 namespace tally::counters {
@@ -35,7 +35,7 @@ class ClockProgram {
 
  private:
   const DeviceTable& next_;
-  OwnPrograms programs_;
+  InternalPipelines programs_;
   VkPipeline pipeline_ = VK_NULL_HANDLE;
 };
 

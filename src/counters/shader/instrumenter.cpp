@@ -6,11 +6,11 @@
 
 #include "base/log.h"
 #include "counters/shader/validator.h"
-#include "spirv/block_map.h"
-#include "spirv/decoration_groups.h"
-#include "spirv/free_location.h"
-#include "spirv/module.h"
-#include "spirv/pass/tessellation_counting.h"
+#include "spirv/analysis/block_map.h"
+#include "spirv/analysis/free_location.h"
+#include "spirv/instrument/tessellation_counting.h"
+#include "spirv/ir/decoration_groups.h"
+#include "spirv/ir/module.h"
 
 namespace tally::counters {
 namespace {
@@ -58,13 +58,15 @@ std::string cache_key(const ShaderCode& code, const Instrumenter::Request& reque
                                          16 * static_cast<int>(patches->points)
                                    : 0;
   // 0: none; 1: nowhere put out.
-  const auto& numbers = request.draw_numbers;
-  const uint32_t draw_numbers = !numbers ? 0 : numbers->location ? 2 + *numbers->location : 1;
+  const auto& numbers = request.packed_draw_indices;
+  const uint32_t packed_draw_indices = !numbers            ? 0
+                                       : numbers->location ? 2 + *numbers->location
+                                                           : 1;
   return fmt::format("{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}", to_string(code.hash),
                      static_cast<uint32_t>(request.stage), request.entry_point,
                      static_cast<int>(address.kind), address.push_constant_offset, address.set,
                      address.binding, request.alpha_to_coverage, static_cast<int>(request.variant),
-                     request.multiview, request.primitive_ids, tessellation, draw_numbers);
+                     request.multiview, request.primitive_ids, tessellation, packed_draw_indices);
 }
 
 struct Blocks {
@@ -163,7 +165,7 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.count_outputs = options_.count_outputs;
   options.tessellation = request.tessellation;
   options.max_tessellation_level = options_.max_tessellation_level;
-  options.draw_numbers = request.draw_numbers;
+  options.packed_draw_indices = request.packed_draw_indices;
   options.count_blocks = counts_blocks(request.variant);
   // A pipeline has views or layers, and may not ask for the other.
   if (counts_regions(request.variant)) {

@@ -13,7 +13,7 @@
 #include "counters/shader/program.h"
 #include "counters/shader/shader_code.h"
 #include "counters/shader/variant.h"
-#include "spirv/pass/block_count.h"
+#include "spirv/instrument/block_count.h"
 
 namespace tally::counters {
 
@@ -27,9 +27,10 @@ struct InstrumenterOptions {
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
   bool count_subgroups = false;
   bool count_outputs = false;
-  uint32_t draw_number_locations = 0;  // those that draw numbers may stand in; 0: no draw numbers
+  uint32_t packed_draw_index_locations =
+      0;  // those that draw numbers may stand in; 0: no draw numbers
   uint32_t max_tessellation_level = 64;
-  spirv::DriverTraits driver;
+  spirv::DriverWorkarounds driver;
   spirv::RegionOptions regions;  // how shaders that count by region do so
   uint32_t spirv_version_limit = 0x00010300;
   bool validate = false;                         // run spirv-val over what the pass made
@@ -56,7 +57,7 @@ class Instrumenter {
     bool primitive_ids = false;  // of regions: the stages before set gl_PrimitiveID
     // Of a tessellation control shader whose patches' primitives are to be counted.
     std::optional<spirv::Tessellation> tessellation;
-    std::optional<spirv::DrawNumbers> draw_numbers;
+    std::optional<spirv::PackedDrawIndices> packed_draw_indices;
   };
 
   // The error is the reason why this shader runs as the application wrote it.

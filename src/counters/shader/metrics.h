@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "spirv/cost.h"
+#include "spirv/analysis/cost.h"
 
 namespace tally::counters {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "probe/record.h"
-#include "spirv/cost.h"
-#include "spirv/feedback_layout.h"
-#include "spirv/pass/counter_plan.h"
+#include "spirv/analysis/cost.h"
+#include "spirv/analysis/feedback_layout.h"
+#include "spirv/instrument/plan/counter_plan.h"
 
 namespace tally::counters {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "counters/shader/own_programs.h"
+#include "counters/shader/internal_pipelines.h"
 
 namespace tally::counters {
 
@@ -39,7 +39,7 @@ class QueryPrograms {
   const DeviceTable& next_;
   const uint32_t lanes_;  // of a workgroup that adds records or finishes queries
   std::mutex mutex_;      // while they are made
-  OwnPrograms programs_;
+  InternalPipelines programs_;
   VkPipeline records_ = VK_NULL_HANDLE;
   VkPipeline finish_ = VK_NULL_HANDLE;
   VkPipeline indirects_ = VK_NULL_HANDLE;

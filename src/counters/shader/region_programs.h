@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "counters/shader/own_programs.h"
+#include "counters/shader/internal_pipelines.h"
 
 namespace tally::counters {
 
@@ -29,7 +29,7 @@ class RegionPrograms {
  private:
   const DeviceTable& next_;
   std::mutex mutex_;  // while they are made
-  OwnPrograms programs_;
+  InternalPipelines programs_;
   VkPipeline values_ = VK_NULL_HANDLE;
   VkPipeline links_ = VK_NULL_HANDLE;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "spirv/module.h"
+#include "spirv/ir/module.h"
 
 namespace tally::counters {
 

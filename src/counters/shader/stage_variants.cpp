@@ -38,8 +38,9 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) { return stages[i].info->stage; });
   if (request.number_draws) {
-    const Result<spirv::DrawNumbers> numbers = choose_draw_numbers(instrumenter, stages, request);
-    if (numbers) draw_numbers_ = *numbers;
+    const Result<spirv::PackedDrawIndices> numbers =
+        choose_packed_draw_indices(instrumenter, stages, request);
+    if (numbers) packed_draw_indices_ = *numbers;
     log(LogLevel::Debug, "the draws of a pipeline have {}",
         numbers ? "numbers" : "an address each: " + numbers.error().message);
   }
@@ -58,10 +59,10 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
     if (tally::counters::counts_regions(variant)) counts_regions_ = true;
     // The vertex shader comes first. The numbers of the draws are its to read.
     if (variant == Variant::Plain && stages[i].info->stage == VK_SHADER_STAGE_VERTEX_BIT) {
-      draw_numbers_.reset();
+      packed_draw_indices_.reset();
     }
   }
-  program_.numbers_draws = draw_numbers_.has_value();
+  program_.numbers_draws = packed_draw_indices_.has_value();
   place_counters();
 }
 
@@ -86,7 +87,7 @@ void StageVariants::refuse(const Stage& stage, const Error& error) {
 
 Instrumenter::Request StageVariants::make_request(
     const Stage& stage, const Request& request, Variant variant,
-    const std::optional<spirv::DrawNumbers>& numbers) {
+    const std::optional<spirv::PackedDrawIndices>& numbers) {
   const Addressing& addressing = request.addressing;
   const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
   const bool control = stage.info->stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
@@ -106,27 +107,26 @@ Instrumenter::Request StageVariants::make_request(
 
 // An error where a shader that counts without the numbers could not with them, or where transform
 // feedback captures outputs.
-Result<spirv::DrawNumbers> StageVariants::choose_draw_numbers(Instrumenter& instrumenter,
-                                                              const std::vector<Stage>& stages,
-                                                              const Request& request) {
+Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
+    Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request) {
   const auto find = [&](VkShaderStageFlagBits bit) -> const Stage* {
     const auto found =
         std::ranges::find(stages, bit, [](const Stage& stage) { return stage.info->stage; });
     return found != stages.end() && found->code ? &*found : nullptr;
   };
   const auto instrument = [&](const Stage& stage,
-                              const std::optional<spirv::DrawNumbers>& numbers) {
+                              const std::optional<spirv::PackedDrawIndices>& numbers) {
     return instrumenter.instrument(*stage.code,
                                    make_request(stage, request, request.variant, numbers));
   };
   const Stage* vertex = find(VK_SHADER_STAGE_VERTEX_BIT);
   if (!vertex) return Error{"the vertex shader's SPIR-V is not known"};
-  spirv::DrawNumbers numbers;
+  spirv::PackedDrawIndices numbers;
   if (const Stage* fragment = find(VK_SHADER_STAGE_FRAGMENT_BIT)) {
     numbers.location = find_free_location(*vertex->code, vertex->info->pName, *fragment->code,
                                           fragment->info->pName);
     const bool fits =
-        numbers.location && *numbers.location < instrumenter.options().draw_number_locations;
+        numbers.location && *numbers.location < instrumenter.options().packed_draw_index_locations;
     const auto counted = fits ? instrument(*fragment, numbers) : Error{"it has no location left"};
     if (!counted) {
       if (instrument(*fragment, std::nullopt)) {
@@ -145,8 +145,8 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
                                        const Request& request, Variant variant,
                                        VkPipelineShaderStageCreateInfo& target) {
   if (!stage.code) return Error{"its SPIR-V is not known"};
-  const Instrumenter::Request wanted = make_request(stage, request, variant, draw_numbers_);
-  const AddressSlot slot = slot_of(stage, request, draw_numbers_.has_value());
+  const Instrumenter::Request wanted = make_request(stage, request, variant, packed_draw_indices_);
+  const AddressSlot slot = slot_of(stage, request, packed_draw_indices_.has_value());
   const auto shader = instrumenter.instrument(*stage.code, wanted);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/device_table.h"
+#include "counters/layer/device_table.h"
 #include "counters/shader/instrumenter.h"
 #include "counters/shader/program.h"
 #include "counters/shader/variant.h"
@@ -66,10 +66,9 @@ class StageVariants {
   void place_counters();
   static Instrumenter::Request make_request(const Stage& stage, const Request& request,
                                             Variant variant,
-                                            const std::optional<spirv::DrawNumbers>& numbers);
-  static Result<spirv::DrawNumbers> choose_draw_numbers(Instrumenter& instrumenter,
-                                                        const std::vector<Stage>& stages,
-                                                        const Request& request);
+                                            const std::optional<spirv::PackedDrawIndices>& numbers);
+  static Result<spirv::PackedDrawIndices> choose_packed_draw_indices(
+      Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
   void refuse(const Stage& stage, const Error& error);
   Result<VkShaderModule> create_module(const std::vector<uint32_t>& words);
 
@@ -93,7 +92,7 @@ class StageVariants {
   std::vector<VkPipelineShaderStageCreateInfo> infos_;
   Program program_;
   std::vector<Counted> counted_;  // by stage of the program
-  std::optional<spirv::DrawNumbers> draw_numbers_;
+  std::optional<spirv::PackedDrawIndices> packed_draw_indices_;
   bool counts_regions_ = false;
   std::vector<Refusal> refusals_;
   std::vector<VkShaderModule> modules_;

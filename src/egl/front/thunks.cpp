@@ -14,7 +14,7 @@ namespace {
 
 using namespace intercept;
 
-constinit std::array<std::atomic<Driver*>, kMostPlaces> g_drivers{};
+constinit std::array<std::atomic<Driver*>, kMaxPlaces> g_drivers{};
 
 template <size_t kPlace, EglFn kFunction, typename Handler, typename Signature>
 struct Thunk;
@@ -60,7 +60,7 @@ AnyFunction thunk_of(size_t place, EglFn function) {
     const ThunkRow* const rows[] = {&kThunks<kPlace>...};
     return rows[place];
   }
-  (std::make_index_sequence<kMostPlaces>());
+  (std::make_index_sequence<kMaxPlaces>());
   return (*row)[static_cast<size_t>(function)];
 }
 

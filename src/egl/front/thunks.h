@@ -11,7 +11,7 @@ namespace tally::egl {
 
 class Driver;
 
-inline constexpr size_t kMostPlaces = 4;
+inline constexpr size_t kMaxPlaces = 4;
 
 // Who serves a place now; set before any thunk of the place can be called.
 Driver& driver_at(size_t place);

@@ -7,8 +7,8 @@
 namespace tally::egl {
 namespace {
 
-constexpr size_t kMostNameBytes = 256;
-constexpr GLsizei kMostGroups = 256, kMostCounters = 1024;
+constexpr size_t kMaxNameBytes = 256;
+constexpr GLsizei kMaxGroups = 256, kMaxCounters = 1024;
 
 using Type = DriverCounter::Type;
 
@@ -24,14 +24,14 @@ uint64_t largest(Type type) {
 }
 
 std::string amd_group_name(const RawGl& gl, GLuint group) {
-  std::array<char, kMostNameBytes> name{};
+  std::array<char, kMaxNameBytes> name{};
   GLsizei length = 0;
   gl.glGetPerfMonitorGroupStringAMD(group, name.size() - 1, &length, name.data());
   return name.data();
 }
 
 DriverCounter amd_counter(const RawGl& gl, GLuint group, GLuint id) {
-  std::array<char, kMostNameBytes> name{};
+  std::array<char, kMaxNameBytes> name{};
   GLsizei length = 0;
   gl.glGetPerfMonitorCounterStringAMD(group, id, name.size() - 1, &length, name.data());
   GLenum type = GL_UNSIGNED_INT;
@@ -55,15 +55,15 @@ DriverCounter amd_counter(const RawGl& gl, GLuint group, GLuint id) {
 void list_amd(const RawGl& gl, DriverCounters& all) {
   if (!has_gl_extension(gl, "GL_AMD_performance_monitor")) return;
   GLint group_count = 0;
-  std::vector<GLuint> groups(kMostGroups);
-  gl.glGetPerfMonitorGroupsAMD(&group_count, kMostGroups, groups.data());
+  std::vector<GLuint> groups(kMaxGroups);
+  gl.glGetPerfMonitorGroupsAMD(&group_count, kMaxGroups, groups.data());
   if (gl.glGetError() != GL_NO_ERROR) return;
-  groups.resize(std::clamp<GLint>(group_count, 0, kMostGroups));
+  groups.resize(std::clamp<GLint>(group_count, 0, kMaxGroups));
   for (const GLuint id : groups) {
     GLint count = 0, max_active = 0;
-    std::vector<GLuint> ids(kMostCounters);
-    gl.glGetPerfMonitorCountersAMD(id, &count, &max_active, kMostCounters, ids.data());
-    ids.resize(std::clamp<GLint>(count, 0, kMostCounters));
+    std::vector<GLuint> ids(kMaxCounters);
+    gl.glGetPerfMonitorCountersAMD(id, &count, &max_active, kMaxCounters, ids.data());
+    ids.resize(std::clamp<GLint>(count, 0, kMaxCounters));
     DriverCounterGroup group{DriverCounterGroup::Api::AmdMonitor,
                              id,
                              amd_group_name(gl, id),
@@ -93,7 +93,7 @@ std::optional<Type> intel_type(GLuint type) {
 
 std::optional<DriverCounter> intel_counter(const RawGl& gl, GLuint query, GLuint place,
                                            GLuint result_bytes) {
-  std::array<char, kMostNameBytes> name{}, description{};
+  std::array<char, kMaxNameBytes> name{}, description{};
   GLuint offset = 0, bytes = 0, kind = 0, data_type = 0;
   GLuint64 raw_max = 0;
   gl.glGetPerfCounterInfoINTEL(query, place, name.size() - 1, name.data(), description.size() - 1,
@@ -123,13 +123,13 @@ void list_intel(const RawGl& gl, DriverCounters& all) {
   GLuint id = 0;
   gl.glGetFirstPerfQueryIdINTEL(&id);
   if (gl.glGetError() != GL_NO_ERROR) return;
-  for (GLsizei i = 0; i < kMostGroups && id != 0; i++) {
-    std::array<char, kMostNameBytes> name{};
+  for (GLsizei i = 0; i < kMaxGroups && id != 0; i++) {
+    std::array<char, kMaxNameBytes> name{};
     GLuint bytes = 0, count = 0, instances = 0, capabilities = 0;
     gl.glGetPerfQueryInfoINTEL(id, name.size() - 1, name.data(), &bytes, &count, &instances,
                                &capabilities);
     DriverCounterGroup group{DriverCounterGroup::Api::IntelQuery, id, name.data(), 0, bytes, {}};
-    for (GLuint place = 1; place <= std::min<GLuint>(count, kMostCounters); place++) {
+    for (GLuint place = 1; place <= std::min<GLuint>(count, kMaxCounters); place++) {
       if (auto counter = intel_counter(gl, id, place, bytes)) {
         group.counters.push_back(std::move(*counter));
       }

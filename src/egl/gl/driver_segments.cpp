@@ -9,7 +9,7 @@ namespace {
 
 using Type = DriverCounter::Type;
 
-constexpr size_t kMostPending =
+constexpr size_t kMaxPending =
     64;  // results that may be on their way before we wait for the oldest
 
 bool any(const std::vector<bool>& bits) {
@@ -122,7 +122,7 @@ void DriverSegments::harvest(bool wait) {
   // AMD's extension has no call that waits for a result.
   if (wait && !pending_.empty() && !is_available(pending_.back())) gl_.glFinish();
   while (!pending_.empty() &&
-         (wait || pending_.size() > kMostPending || is_available(pending_.front()))) {
+         (wait || pending_.size() > kMaxPending || is_available(pending_.front()))) {
     finish(pending_.front());
     pending_.pop_front();
   }

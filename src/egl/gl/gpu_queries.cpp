@@ -5,7 +5,7 @@
 namespace tally::egl {
 namespace {
 
-constexpr size_t kMostPending =
+constexpr size_t kMaxPending =
     256;  // results that may be on their way before we wait for the oldest
 
 constexpr std::array<GLenum, kQueryKindCount> kTargets = {
@@ -216,7 +216,7 @@ void GpuQueries::harvest(bool wait) {
   if (pending_.empty()) return;
   const NoQueryBuffer guard(gl_);
   while (!pending_.empty() &&
-         (wait || pending_.size() > kMostPending || is_available(pending_.front().name))) {
+         (wait || pending_.size() > kMaxPending || is_available(pending_.front().name))) {
     finish(pending_.front());
     pending_.pop_front();
   }

@@ -12,7 +12,7 @@ namespace {
 namespace stream = store::stream;
 
 constexpr stream::Id kDevice = 1;  // all GL of the process
-constexpr size_t kMostWaiting = size_t{64} << 20;
+constexpr size_t kMaxWaiting = size_t{64} << 20;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void Sender::introduce(const GlDescription& gl) {
                                        .type = "gl",
                                        .driver_name = gl.vendor,
                                        .driver_info = gl.version});
-  client_->push(std::move(bytes), kMostWaiting);
+  client_->push(std::move(bytes), kMaxWaiting);
 }
 
 uint64_t Sender::counter_id(const Record& record, stream::Bytes& bytes) {
@@ -72,7 +72,7 @@ void Sender::send(const ProfiledFrame& frame) {
   if (frame.end_ns) {
     append_message(bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, true});
   }
-  client_->push(std::move(bytes), kMostWaiting);
+  client_->push(std::move(bytes), kMaxWaiting);
   client_->flush();
 }
 

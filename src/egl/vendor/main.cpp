@@ -13,9 +13,9 @@ namespace {
 
 Place& place(size_t number) {
   static auto* const all = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
-    return new std::array<Place, kMostPlaces>{Place(kNumber)...};
+    return new std::array<Place, kMaxPlaces>{Place(kNumber)...};
   }
-  (std::make_index_sequence<kMostPlaces>());
+  (std::make_index_sequence<kMaxPlaces>());
   return (*all)[number];
 }
 
@@ -75,7 +75,7 @@ void fill(__EGLapiImports& imports) {
 constexpr auto kFill = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
   return std::array{&fill<kNumber>...};
 }
-(std::make_index_sequence<kMostPlaces>());
+(std::make_index_sequence<kMaxPlaces>());
 
 }  // namespace
 }  // namespace tally::egl
@@ -85,7 +85,7 @@ extern "C" EGLBoolean tally_egl_main(size_t number, uint32_t version,
                                      __EGLapiImports* imports) {
   using namespace tally::egl;
   if (EGL_VENDOR_ABI_GET_MAJOR_VERSION(version) != EGL_VENDOR_ABI_MAJOR_VERSION) return EGL_FALSE;
-  if (number >= kMostPlaces) return EGL_FALSE;
+  if (number >= kMaxPlaces) return EGL_FALSE;
   const bool open = guarded(false, [&] { return place(number).open(version, exports, vendor); });
   if (open) kFill[number](*imports);
   return open;

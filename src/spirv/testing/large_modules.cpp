@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "spirv/code.h"
+#include "spirv/ir/instruction_builder.h"
 
 namespace tally::spirv::test {
 namespace {
@@ -86,7 +86,7 @@ class Writer {
   // `capability` beside Shader, from `extension`; both may be none.
   std::vector<uint32_t> finish(ExecutionModel stage, std::optional<spv::Capability> capability,
                                std::string_view extension) {
-    Code head(ids);
+    InstructionBuilder head(ids);
     head.emit(Op::OpCapability, {word(spv::Capability::Shader)});
     if (capability) head.emit(Op::OpCapability, {word(*capability)});
     if (!extension.empty()) head.emit(Op::OpExtension, string_words(extension));
@@ -107,9 +107,9 @@ class Writer {
 
   static constexpr uint32_t none = 1, boolean = 2, u32 = 3, f32 = 4, function_type = 5,
                             condition = 6, zero = 7, real = 8, main = 9;
-  IdSource ids{10};
-  Code globals{ids};
-  Code code{ids};
+  IdAllocator ids{10};
+  InstructionBuilder globals{ids};
+  InstructionBuilder code{ids};
 };
 
 void ifs(Writer& writer, uint32_t count) {
@@ -117,7 +117,7 @@ void ifs(Writer& writer, uint32_t count) {
 }
 
 void nested_ifs(Writer& writer, uint32_t count) {
-  Code& code = writer.code;
+  InstructionBuilder& code = writer.code;
   std::vector<uint32_t> merges;
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t inside = code.new_id();
@@ -152,15 +152,15 @@ void discards_in_loops(Writer& writer, uint32_t count) {
 }
 
 // A switch of at most so many cases: an instruction has 65,535 words.
-constexpr uint32_t kMostCases = 10'000;
+constexpr uint32_t kMaxCases = 10'000;
 
 void switches(Writer& writer, uint32_t count) {
-  Code& code = writer.code;
-  for (; count > 0; count -= std::min(count, kMostCases)) {
+  InstructionBuilder& code = writer.code;
+  for (; count > 0; count -= std::min(count, kMaxCases)) {
     const uint32_t after = code.new_id();
     std::vector<uint32_t> operands = {writer.zero, after};
     std::vector<uint32_t> labels;
-    for (uint32_t i = 0; i < std::min(count, kMostCases); ++i) {
+    for (uint32_t i = 0; i < std::min(count, kMaxCases); ++i) {
       labels.push_back(code.new_id());
       operands.insert(operands.end(), {i, labels.back()});
     }

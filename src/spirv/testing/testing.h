@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "spirv/module.h"
+#include "spirv/ir/module.h"
 
 namespace tally::spirv::test {
 

@@ -1,0 +1,135 @@
+#include "analysis/cost/line_costs.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/model/counts.h"
+
+namespace tally::analysis {
+namespace {
+
+using Place = std::pair<uint32_t, uint32_t>;  // file, line
+constexpr Place kNoLine{0, 0};
+
+class Divider {
+ public:
+  Divider(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+          const std::vector<Metric>& metrics)
+      : code_(code), variant_(variant), totals_(totals), metrics_(metrics) {}
+
+  std::vector<LineValues> run() {
+    for (size_t block = 0; block < code_.map.blocks().size(); ++block) {
+      if (!code_.is_countable(block)) continue;
+      for (const spirv::LineCost& line : code_.map.lines_of(code_.map.blocks()[block]))
+        values_at(place_of(line.location));
+      const bool executed =
+          block < totals_.block_count(variant_) && totals_.executions(variant_, block) != 0;
+      if (!executed) continue;
+      for (size_t metric = 0; metric < metrics_.size(); ++metric) divide(block, metric);
+    }
+    std::vector<LineValues> result;
+    for (auto& [place, values] : lines_) {
+      result.push_back({{place.first, place.second, 0}, std::move(values)});
+    }
+    return result;
+  }
+
+ private:
+  void divide(size_t index, size_t metric) {
+    const spirv::Block& block = code_.map.blocks()[index];
+    const uint64_t whole = totals_.value(variant_, index, metric);
+    switch (metrics_[metric].division) {
+      case Division::ByClass:
+        divide_by_class(index, block, metric, whole);
+        break;
+      case Division::Everywhere:
+        give_to_all(block, metric, whole);
+        break;
+      case Division::Unknown:
+        if (block.location) add(place_of(block.location), metric, whole);
+        if (!block.location && whole != 0) add_without_line(index, metric, whole);
+        break;
+    }
+  }
+
+  void divide_by_class(size_t index, const spirv::Block& block, size_t metric, uint64_t whole) {
+    uint64_t rest = whole;
+    for (const spirv::LineCost& line : code_.map.lines_of(block)) {
+      const uint64_t cost = line.mix[metrics_[metric].cost_class];
+      const uint64_t part =
+          std::min(rest, saturating_product(totals_.executions(variant_, index), cost));
+      add(place_of(line.location), metric, part);
+      rest -= part;
+    }
+    if (rest != 0) add_without_line(index, metric, rest);
+  }
+
+  // What no line has was executed as often as the most of its blocks.
+  void add_without_line(size_t index, size_t metric, uint64_t value) {
+    add(kNoLine, metric, value);
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      if (metrics_[m].division != Division::Everywhere) continue;
+      uint64_t& most = values_at(kNoLine)[m];
+      most = std::max(most, totals_.value(variant_, index, m));
+    }
+  }
+
+  void give_to_all(const spirv::Block& block, size_t metric, uint64_t value) {
+    for (const spirv::LineCost& line : code_.map.lines_of(block)) {
+      uint64_t& most = values_at(place_of(line.location))[metric];
+      most = std::max(most, value);
+    }
+  }
+
+  void add(const Place& place, size_t metric, uint64_t value) {
+    if (value == 0) return;
+    uint64_t& sum = values_at(place)[metric];
+    sum = saturating_sum(sum, value);
+  }
+
+  std::vector<uint64_t>& values_at(const Place& place) {
+    auto& values = lines_[place];
+    values.resize(metrics_.size());
+    return values;
+  }
+
+  static Place place_of(const std::optional<spirv::SourceLocation>& location) {
+    return location ? Place{location->file, location->line} : kNoLine;
+  }
+
+  const ShaderCode& code_;
+  uint32_t variant_;
+  const BlockTotals& totals_;
+  const std::vector<Metric>& metrics_;
+  std::map<Place, std::vector<uint64_t>> lines_;
+};
+
+}  // namespace
+
+std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
+                                    const BlockTotals& totals, const std::vector<Metric>& metrics) {
+  return Divider(code, variant, totals, metrics).run();
+}
+
+std::vector<uint64_t> instruction_values(const spirv::Module& module,
+                                         const spirv::Instruction& instruction, uint64_t executions,
+                                         const std::vector<Metric>& metrics) {
+  const spirv::InstructionMix mix = spirv::cost_of(module, instruction);
+  std::vector<uint64_t> values;
+  for (const Metric& metric : metrics) {
+    switch (metric.division) {
+      case Division::ByClass:
+        values.push_back(saturating_product(executions, mix[metric.cost_class]));
+        break;
+      case Division::Everywhere:
+        values.push_back(metric.id == "executions" ? executions : 0);
+        break;
+      case Division::Unknown:
+        values.push_back(0);
+        break;
+    }
+  }
+  return values;
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,254 @@
+#include "analysis/model/counts.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "analysis/cost/metrics.h"
+
+namespace tally::analysis {
+namespace {
+
+using store::BlockCountRow;
+using store::BlockOtherRow;
+
+uint64_t value_at(const store::Column& column, size_t command) {
+  return static_cast<uint64_t>(std::max<int64_t>(column.at(command), 0));
+}
+
+template <typename A, typename B>
+bool same_block(const A& a, const B& b) {
+  return a.sub == b.sub && a.stage == b.stage && a.block == b.block;
+}
+
+// The counts of the block that `row` is about, or null. Rows are sorted as the reader sorts them.
+const BlockCountRow* counts_of(const store::BatchValues& values, const BlockOtherRow& row) {
+  const auto key = [](const auto& r) { return std::tuple(r.sub, r.stage, r.block); };
+  const auto found = std::ranges::lower_bound(
+      values.counts, key(row), {}, [&](const BlockCountRow& count) { return key(count); });
+  return found != values.counts.end() && same_block(*found, row) ? &*found : nullptr;
+}
+
+// Visits the values of all counted batches, and reports progress.
+Status visit_batches(
+    const Model& model, const Progress& progress,
+    const std::function<void(const Batch& batch, const store::BatchValues& values)>& visit) {
+  auto reader = model.reader.batch_values();
+  if (!reader) return reader.error();
+  store::BatchValues values;
+  constexpr size_t kBatchesBetweenReports = 256;
+  for (size_t i = 0; i < model.batches.size(); ++i) {
+    const Batch& batch = model.batches[i];
+    if (!batch.counted) continue;
+    if (Status read = reader->read(batch.id, batch.commands.size(), values); !read) return read;
+    visit(batch, values);
+    if (progress && i % kBatchesBetweenReports == kBatchesBetweenReports - 1) {
+      progress(static_cast<double>(i) / static_cast<double>(model.batches.size()));
+    }
+  }
+  return {};
+}
+
+// The shader of a batch's stage; looks up each stage once in a row.
+class StageLookup {
+ public:
+  StageLookup(const Model& model, const Batch& batch) : model_(model), batch_(batch) {}
+
+  // False: the shader is not selected.
+  bool find(uint32_t stage) {
+    if (stage != stage_) {
+      stage_ = stage;
+      shader_ = model_.shader_of(batch_.pipeline, stage);
+    }
+    return shader_ == kNone ? model_.selection.shader.empty()
+                            : bool(model_.shader_selected[shader_]);
+  }
+  uint32_t shader() const { return shader_; }
+
+ private:
+  const Model& model_;
+  const Batch& batch_;
+  uint32_t stage_ = 0;
+  uint32_t shader_ = kNone;
+};
+
+// What one execution of each block costs, by shader.
+class BlockCosts {
+ public:
+  struct Cost {
+    uint32_t metric;
+    uint64_t per_execution;
+  };
+
+  static Result<BlockCosts> load(const Model& model) {
+    BlockCosts costs;
+    const Status status = model.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
+      const uint32_t shader = model.shader_index.find(row.shader);
+      const uint32_t metric = model.metric_index.find(row.metric);
+      if (shader != kNone && metric != kNone) {
+        costs.costs_[{shader, row.block}].push_back({metric, row.per_execution});
+      }
+      return true;
+    });
+    if (!status) return status.error();
+    return costs;
+  }
+
+  std::span<const Cost> of(uint32_t shader, uint32_t block) const {
+    const auto found = costs_.find({shader, block});
+    return found == costs_.end() ? std::span<const Cost>() : std::span<const Cost>(found->second);
+  }
+
+ private:
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Cost>> costs_;
+};
+
+// The sums over the blocks of one stage, for each command of a batch.
+class StageSums {
+ public:
+  StageSums(size_t metrics, size_t commands) : sums_(metrics), commands_(commands) {}
+
+  void add(uint32_t metric, const store::Column& column, uint64_t factor) {
+    std::vector<uint64_t>& sums = sums_[metric];
+    sums.resize(commands_);
+    for (size_t i = 0; i < commands_; ++i) {
+      sums[i] = saturating_sum(sums[i], saturating_product(value_at(column, i), factor));
+    }
+  }
+  const std::vector<uint64_t>& of(size_t metric) const { return sums_[metric]; }
+  void clear() {
+    for (std::vector<uint64_t>& sums : sums_) sums.clear();
+  }
+
+ private:
+  std::vector<std::vector<uint64_t>> sums_;  // by metric and command
+  size_t commands_;
+};
+
+class StageVisit {
+ public:
+  StageVisit(const Model& model, const BlockCosts& costs,
+             const std::function<void(const StageValue&)>& visit)
+      : model_(model), costs_(costs), visit_(visit) {}
+
+  void run(const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model_, batch);
+    StageSums sums(model_.metrics.size(), batch.commands.size());
+    auto count = values.counts.begin();
+    auto other = values.others.begin();
+    while (count != values.counts.end() || other != values.others.end()) {
+      // The next stage of either.
+      auto stage = std::pair(~0u, ~0u);
+      if (count != values.counts.end()) stage = std::pair(count->sub, count->stage);
+      if (other != values.others.end())
+        stage = std::min(stage, std::pair(other->sub, other->stage));
+      const bool selected = lookup.find(stage.second);
+      sums.clear();
+      auto rest = other;
+      for (; count != values.counts.end() && std::pair(count->sub, count->stage) == stage;
+           ++count) {
+        while (rest != values.others.end() && std::pair(rest->sub, rest->stage) == stage &&
+               rest->block < count->block) {
+          ++rest;
+        }
+        if (selected) add_counts(lookup.shader(), *count, {rest, values.others.end()}, sums);
+      }
+      for (; other != values.others.end() && std::pair(other->sub, other->stage) == stage;
+           ++other) {
+        const uint32_t metric = model_.metric_index.find(other->metric);
+        if (selected && metric != kNone) sums.add(metric, other->values, 1);
+      }
+      if (selected) emit(batch, lookup.shader(), stage.second, sums);
+    }
+  }
+
+ private:
+  // Executions x costs, but for the metrics whose values stand by themselves. `others` begins with
+  // those of the block, if there are any.
+  void add_counts(uint32_t shader, const BlockCountRow& count,
+                  std::span<const BlockOtherRow> others, StageSums& sums) const {
+    if (shader == kNone) return;
+    size_t own = 0;
+    while (own < others.size() && same_block(others[own], count)) ++own;
+    for (const BlockCosts::Cost& cost : costs_.of(shader, count.block)) {
+      const store::RowId metric = model_.metrics[cost.metric].id;
+      const bool stands_alone = std::ranges::any_of(
+          others.first(own), [&](const BlockOtherRow& row) { return row.metric == metric; });
+      if (!stands_alone) sums.add(cost.metric, count.executions, cost.per_execution);
+    }
+  }
+
+  void emit(const Batch& batch, uint32_t shader, uint32_t stage, const StageSums& sums) const {
+    for (uint32_t metric = 0; metric < model_.metrics.size(); ++metric) {
+      const std::vector<uint64_t>& of = sums.of(metric);
+      for (size_t i = 0; i < of.size(); ++i) {
+        if (of[i] != 0) visit_({batch.commands[i], shader, stage, metric, of[i]});
+      }
+    }
+  }
+
+  const Model& model_;
+  const BlockCosts& costs_;
+  const std::function<void(const StageValue&)>& visit_;
+};
+
+}  // namespace
+
+Status visit_stage_values(const Model& model, const Progress& progress,
+                          const std::function<void(const StageValue&)>& visit) {
+  const auto costs = BlockCosts::load(model);
+  if (!costs) return costs.error();
+  StageVisit stages(model, *costs, visit);
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    stages.run(batch, values);
+  });
+}
+
+Status visit_block_executions(const Model& model, const Progress& progress,
+                              const std::function<void(const BlockExecutions&)>& visit) {
+  const uint32_t metric = executions_metric(describe_metrics(model));
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model, batch);
+    const auto visit_row = [&](const auto& row, const store::Column& executions, bool have_costs) {
+      if (!lookup.find(row.stage) || lookup.shader() == kNone) return;
+      for (size_t i = 0; i < batch.commands.size(); ++i) {
+        const uint64_t times = value_at(executions, i);
+        if (times == 0) continue;
+        visit({batch.commands[i], lookup.shader(), row.block, times, have_costs});
+      }
+    };
+    for (const BlockCountRow& row : values.counts) visit_row(row, row.executions, true);
+    for (const BlockOtherRow& row : values.others) {
+      const bool is_executions = metric != kNone && row.metric == model.metrics[metric].id;
+      if (is_executions && !counts_of(values, row)) visit_row(row, row.values, false);
+    }
+  });
+}
+
+Status visit_block_values(const Model& model, const Progress& progress,
+                          const std::function<void(const BlockValue&)>& visit) {
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model, batch);
+    for (const BlockOtherRow& row : values.others) {
+      const uint32_t metric = model.metric_index.find(row.metric);
+      if (metric == kNone || !lookup.find(row.stage) || lookup.shader() == kNone) continue;
+      const BlockCountRow* const counts = counts_of(values, row);
+      for (size_t i = 0; i < batch.commands.size(); ++i) {
+        visit({batch.commands[i], lookup.shader(), row.block, metric, value_at(row.values, i),
+               counts ? value_at(counts->executions, i) : 0});
+      }
+    }
+  });
+}
+
+uint64_t saturating_sum(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<uint64_t>::max() : sum;
+}
+
+uint64_t saturating_product(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<uint64_t>::max() : product;
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,107 @@
+// A capture in memory: its small tables whole and one compact record for each selected command,
+// everything linked by index. Counts stay in the file and are visited (see counts.h).
+//
+// Invariants: an index is kNone or valid; commands are in the order of execution, frame by frame,
+// and number_in_frame counts them from 0; each of them is in one batch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/model/calls.h"
+#include "analysis/model/selection.h"
+#include "base/status.h"
+#include "store/reader.h"
+
+namespace tally::analysis {
+
+inline constexpr uint32_t kNone = ~0u;
+
+// Told from time to time how far long work has come, from 0 to 1.
+using Progress = std::function<void(double)>;
+
+// A command that was executed, as an element of the frame that it ran in.
+struct Command {
+  uint32_t frame;
+  uint32_t number_in_frame;
+  uint32_t call;
+  uint32_t pipeline;
+  uint32_t pass;
+  uint32_t label;
+  uint32_t runs;  // executions whose values are summed in this one
+  std::optional<int64_t> gpu_time_ns;
+};
+
+// A batch of the capture; its values are those of `commands`, in this order.
+struct Batch {
+  store::RowId id;
+  uint32_t pipeline;
+  bool counted;
+  std::vector<uint32_t> commands;
+};
+
+struct Pass {
+  store::PassRow row;
+  uint32_t frame;
+  uint32_t label;
+  uint32_t number_in_frame;
+};
+
+// Row ids to indices.
+class IdIndex {
+ public:
+  void add(store::RowId id, uint32_t index) { index_.emplace(id, index); }
+  uint32_t find(store::RowId id) const {
+    const auto found = index_.find(id);
+    return found == index_.end() ? kNone : found->second;
+  }
+  uint32_t find(const std::optional<store::RowId>& id) const { return id ? find(*id) : kNone; }
+
+ private:
+  std::unordered_map<store::RowId, uint32_t> index_;
+};
+
+struct Model {
+  store::Reader reader;
+  Selection selection;
+
+  store::CaptureRow capture;
+  std::vector<store::ProcessRow> processes;
+  std::vector<store::DeviceRow> devices;
+  std::vector<store::MetricRow> metrics;  // position 0 counts executions
+  std::vector<store::ModuleRow> modules;
+  std::vector<store::ShaderRow> shaders;
+  std::vector<store::PipelineRow> pipelines;
+  std::vector<store::LabelRow> labels;
+  Calls calls;  // of the selected commands
+  std::vector<store::FrameRow> frames;
+  std::vector<store::FrameCounterRow> frame_counters;
+  std::vector<store::RegionCounterRow> region_counters;
+  std::vector<store::MessageRow> messages;
+
+  IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
+      frame_index, region_counter_index;
+
+  std::vector<Pass> passes;                 // those of selected frames
+  std::vector<Command> commands;            // those of selected frames
+  std::vector<Batch> batches;               // those of selected frames
+  std::vector<std::string> shader_names;    // by shader: see shader_name.h
+  std::vector<std::string> pipeline_names;  // by pipeline, as well
+  std::vector<bool> shader_selected;        // by shader
+  std::vector<bool> used_before;  // by pipeline: in a frame before those that are selected
+
+  static Result<Model> load(store::Reader reader, const Selection& selection);
+
+  // The shader that a pipeline runs in a stage; kNone where it has none or several.
+  uint32_t shader_of(uint32_t pipeline, uint32_t stage) const;
+  // The label around a label, or kNone. A parent is always the older row, so following parents
+  // comes to an end.
+  uint32_t parent_of_label(uint32_t label) const;
+  bool frame_selected(uint32_t frame) const;
+};
+
+}  // namespace tally::analysis

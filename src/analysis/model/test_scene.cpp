@@ -1,0 +1,162 @@
+#include "analysis/model/test_scene.h"
+
+#include <spirv-tools/libspirv.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "catalogue/catalogue.h"
+#include "spirv/analysis/block_map.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr uint32_t kCompute = 0x20;
+
+constexpr const char* kBranching = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%file = OpString "shaders/branch.comp"
+OpSource GLSL 450 %file "void main() {
+  if (fast)
+    a = 1 + 1;
+  else a = 1 + 2;
+
+  a = 2 + 2;
+}"
+OpDecorate %fast SpecId 0
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%fast = OpSpecConstantTrue %bool
+%one = OpConstant %uint 1
+%two = OpConstant %uint 2
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpLine %file 2 7
+OpSelectionMerge %end None
+OpBranchConditional %fast %then %else
+%then = OpLabel
+OpLine %file 3 5
+%a = OpIAdd %uint %one %one
+OpBranch %end
+%else = OpLabel
+OpLine %file 4 5
+%b = OpIAdd %uint %one %two
+OpBranch %end
+%end = OpLabel
+OpLine %file 6 3
+%c = OpIAdd %uint %two %two
+OpNoLine
+OpReturn
+OpFunctionEnd
+)";
+
+template <typename T>
+T require(Result<T> result) {
+  if (!result) std::abort();
+  return std::move(*result);
+}
+
+}  // namespace
+
+std::vector<uint32_t> branching_shader() {
+  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
+  spv_binary binary = nullptr;
+  spvTextToBinary(context, kBranching, std::strlen(kBranching), &binary, nullptr);
+  if (binary == nullptr) std::abort();
+  std::vector<uint32_t> words(binary->code, binary->code + binary->wordCount);
+  spvBinaryDestroy(binary);
+  spvContextDestroy(context);
+  return words;
+}
+
+TestScene::TestScene(const std::string& path, const std::string& frame_range)
+    : writer_(require(
+          store::Writer::create(path, {.tool_version = "0.1.0", .frame_range = frame_range}))) {
+  const RowId process = writer_.add(store::ProcessRow{.pid = 1});
+  device_ = writer_.add(store::DeviceRow{
+      .process = process, .name = "GPU", .type = "cpu", .uuid = "00", .per_block = true});
+  queue_ = writer_.add(store::QueueRow{.device = device_});
+  buffer_ = writer_.add(store::ObjectRow{.device = device_, .type = "VkCommandBuffer"});
+  const auto add_metric = [&](catalogue::Number number) {
+    const catalogue::Counter& counter = catalogue::counter(number);
+    return writer_.add(store::MetricRow{.name = std::string(counter.name),
+                                        .description = std::string(counter.description)});
+  };
+  executions_ = add_metric(catalogue::Number::Executions);
+  instructions_ = add_metric(catalogue::Number::Instructions);
+  writer_.add_device_metric(device_, 0, executions_);
+  writer_.add_device_metric(device_, 1, instructions_);
+}
+
+TestScene::RowId TestScene::add_shader(const std::string& hash, const std::string& name) {
+  const std::vector<uint32_t> words = branching_shader();
+  const RowId module = writer_.add(store::ModuleRow{.hash = hash, .name = name, .spirv = words});
+  const RowId shader = writer_.add(store::ShaderRow{
+      .device = device_, .module = module, .stage = kCompute, .entry_point = "main"});
+  const auto parsed = require(spirv::Module::parse(words));
+  const auto map = require(spirv::BlockMap::build(parsed, spv::ExecutionModel::GLCompute, "main"));
+  costs_.clear();
+  for (uint32_t block = 0; block < map.blocks().size(); ++block) {
+    costs_.push_back(map.blocks()[block].mix[spirv::CostClass::Instruction]);
+    writer_.add(store::BlockCostRow{
+        .shader = shader, .block = block, .metric = executions_, .per_execution = 1});
+    writer_.add(store::BlockCostRow{
+        .shader = shader, .block = block, .metric = instructions_, .per_execution = costs_[block]});
+  }
+  return shader;
+}
+
+TestScene::RowId TestScene::add_pipeline(const std::string& hash, const std::string& name,
+                                         RowId shader) {
+  return writer_.add(store::PipelineRow{
+      .device = device_, .hash = hash, .bind_point = "compute", .name = name, .shaders = {shader}});
+}
+
+TestScene::RowId TestScene::add_label(std::optional<RowId> parent, const std::string& name) {
+  return writer_.add(store::LabelRow{.parent = parent, .name = name});
+}
+
+void TestScene::begin_frame(int64_t number) {
+  const RowId frame =
+      writer_.add(store::FrameRow{.device = device_, .number = number, .begin_ns = number});
+  const RowId submission =
+      writer_.add(store::SubmissionRow{.frame = frame, .queue = queue_, .number = number_++});
+  execution_ =
+      writer_.add(store::ExecutionRow{.submission = submission, .command_buffer = buffer_});
+  position_ = 0;
+}
+
+void TestScene::dispatch(RowId pipeline, std::optional<RowId> label,
+                         std::optional<int64_t> gpu_time_ns,
+                         const std::vector<uint64_t>& executions) {
+  const RowId function =
+      writer_.add(store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
+  const RowId batch = writer_.add(
+      store::CommandBatchRow{.execution = execution_,
+                             .size = 1,
+                             .function = function,
+                             .pipeline = pipeline,
+                             .counted = true,
+                             .positions = {{position_++}},
+                             .labels = {{label.value_or(store::Column::kNull)}},
+                             .parameters = {{"groupCountX", {{4}}}},
+                             .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}}});
+  for (uint32_t block = 0; block < executions.size(); ++block) {
+    if (executions[block] == 0) continue;
+    writer_.add(store::BlockCountRow{.batch = batch,
+                                     .stage = kCompute,
+                                     .block = block,
+                                     .executions = {{store::stored(executions[block])}}});
+  }
+}
+
+void TestScene::finish() {
+  if (!writer_.finish(1'000, 0)) std::abort();
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,59 @@
+// Tables of one capture, by what a row shall be. Keeps what several tables need: code and block
+// totals.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/cost/block_totals.h"
+#include "analysis/model/shader_code.h"
+#include "analysis/model/variants.h"
+#include "analysis/tables/command_groups.h"
+#include "analysis/tables/listing.h"
+
+namespace tally::analysis {
+
+enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label, Counter, Region };
+
+// The names that By has for users, in its order.
+inline constexpr std::string_view kByNames[] = {"draw",     "pass",  "shader", "line",    "block",
+                                                "pipeline", "frame", "label",  "counter", "region"};
+
+std::optional<By> by_from_name(std::string_view name);
+
+class Analyzer {
+ public:
+  Analyzer(Model model, Progress progress);
+
+  const Model& model() const { return *model_; }
+
+  // Of frames: those of Vulkan.
+  Result<Table> table(By by, const TableOptions& options);
+
+  // One table, or of frames two where both Vulkan and GL have some.
+  Result<std::vector<Table>> tables(By by, const TableOptions& options);
+
+  // The first look at a capture: its passes (or its dispatches where it has no passes), shaders and
+  // lines; of GL its counters and slowest frames.
+  Result<std::vector<Table>> overview(const TableOptions& options);
+
+  // The selected shaders from their first line to their last.
+  Result<std::vector<Table>> listings(ListingKind kind, const TableOptions& options);
+
+ private:
+  Result<std::vector<Table>> gl_overview(TableOptions options);
+  Result<Table> command_table(GroupBy by, const TableOptions& options);
+  Result<const BlockTotals*> totals();
+  bool is_listed(uint32_t variant, const BlockTotals& blocks) const;
+
+  // On the heap, because the rest and the rows of tables refer to it.
+  std::shared_ptr<Model> model_;
+  Progress progress_;
+  std::unique_ptr<ShaderCodes> codes_;
+  std::unique_ptr<Variants> variants_;
+  std::unique_ptr<BlockTotals> totals_;
+};
+
+}  // namespace tally::analysis

@@ -1,0 +1,233 @@
+#include "analysis/tables/command_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "analysis/model/first_uses.h"
+
+namespace tally::analysis {
+namespace {
+
+using Key = std::array<uint32_t, 4>;
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    uint64_t hash = 0;
+    for (const uint32_t word : key) hash = (hash ^ word) * 0x9E3779B97F4A7C15u ^ hash >> 29;
+    return hash;
+  }
+};
+
+// Numbers passes so that those that are alike have the same number.
+std::vector<uint32_t> kinds_of_passes(const Model& model) {
+  std::unordered_map<std::string, uint32_t> kinds;
+  std::vector<uint32_t> result;
+  for (const Pass& pass : model.passes) {
+    const std::string look = fmt::format(
+        "{}|{}|{}x{}x{}|{}|{}|{}", model.frames[pass.frame].device, pass.row.name, pass.row.width,
+        pass.row.height, pass.row.layers, pass.row.view_mask, pass.row.attachments, pass.label);
+    result.push_back(kinds.emplace(look, static_cast<uint32_t>(kinds.size())).first->second);
+  }
+  return result;
+}
+
+void add_time(std::optional<uint64_t>& sum, std::optional<int64_t> nanoseconds) {
+  if (!nanoseconds || *nanoseconds < 0) return;
+  sum = sum.value_or(0) + static_cast<uint64_t>(*nanoseconds);
+}
+
+void add_time(std::optional<uint64_t>& sum, std::optional<uint64_t> nanoseconds) {
+  if (nanoseconds) sum = sum.value_or(0) + *nanoseconds;
+}
+
+void add_group(CommandGroup& sum, const CommandGroup& part) {
+  sum.first_command = std::min(sum.first_command, part.first_command);
+  sum.pass = std::min(sum.pass, part.pass);
+  sum.passes += part.passes;
+  sum.draws += part.draws;
+  sum.dispatches += part.dispatches;
+  add_time(sum.gpu_time_ns, part.gpu_time_ns);
+  add_time(sum.first_use_ns, part.first_use_ns);
+}
+
+class Grouper {
+ public:
+  Grouper(const Model& model, GroupBy by, bool merge)
+      : model_(model), by_(by), merge_(merge), first_uses_(find_first_uses(model)) {
+    if (merge) pass_kinds_ = kinds_of_passes(model);
+  }
+
+  CommandGroups run() {
+    result_.group_of_command.reserve(model_.commands.size());
+    if (each_alone()) result_.groups.reserve(model_.commands.size());
+    for (uint32_t i = 0; i < model_.commands.size(); ++i) add_command(i);
+    for (uint32_t i = 0; i < model_.passes.size(); ++i) add_pass(i);
+    count_frames();
+    return std::move(result_);
+  }
+
+ private:
+  bool each_alone() const { return by_ == GroupBy::Command && !merge_; }
+
+  void add_command(uint32_t index) {
+    const Command& command = model_.commands[index];
+    const uint32_t number = group_of_command(index, command);
+    result_.group_of_command.push_back(number);
+    const bool draw =
+        command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
+    CommandGroup& group = result_.groups[number];
+    if (group.first_command == kNone) group.first_command = index;
+    (draw ? group.draws : group.dispatches) += command.runs;
+    note_frame(number, command.frame);
+    // The time of a command in a pass is part of the pass's.
+    const bool counted_with_pass =
+        command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
+    if (counted_with_pass) return;
+    add_time(first_uses_.commands[index] ? group.first_use_ns : group.gpu_time_ns,
+             command.gpu_time_ns);
+  }
+
+  void add_pass(uint32_t index) {
+    const Pass& pass = model_.passes[index];
+    if (by_ == GroupBy::Command || by_ == GroupBy::Pipeline) return;
+    const uint32_t number = group_of(key_of_pass(index, pass));
+    CommandGroup& group = result_.groups[number];
+    if (group.pass == kNone) group.pass = index;
+    ++group.passes;
+    note_frame(number, pass.frame);
+    add_time(first_uses_.passes[index] ? group.first_use_ns : group.gpu_time_ns,
+             pass.row.gpu_time_ns);
+  }
+
+  uint32_t group_of_command(uint32_t index, const Command& command) {
+    if (!each_alone()) return group_of(key_of(command));
+    result_.groups.emplace_back();
+    return index;
+  }
+
+  Key key_of(const Command& command) const {
+    switch (by_) {
+      case GroupBy::Command:
+        return {command.call, command.pipeline, command.label,
+                command.pass == kNone ? kNone : pass_kinds_[command.pass]};
+      case GroupBy::Pass:
+        if (command.pass != kNone) return key_of_pass(command.pass, model_.passes[command.pass]);
+        return {kNone, merge_ ? device_of(command.frame) : command.frame};
+      case GroupBy::Pipeline:
+        return {command.pipeline};
+      case GroupBy::Frame:
+        return {command.frame};
+      case GroupBy::Label:
+        return {command.label};
+    }
+    return {};
+  }
+
+  Key key_of_pass(uint32_t index, const Pass& pass) const {
+    switch (by_) {
+      case GroupBy::Pass:
+        return {merge_ ? pass_kinds_[index] : index};
+      case GroupBy::Frame:
+        return {pass.frame};
+      default:
+        return {pass.label};
+    }
+  }
+
+  uint32_t device_of(uint32_t frame) const {
+    return model_.device_index.find(model_.frames[frame].device);
+  }
+
+  // Of a label also the groups of those around it, as far as there are none yet.
+  uint32_t group_of(const Key& key) {
+    const auto [place, added] = by_key_.emplace(key, next_number());
+    const uint32_t number = place->second;
+    if (!added) return number;
+    result_.groups.emplace_back();
+    if (by_ == GroupBy::Label) add_labels_around(number, key[0]);
+    return number;
+  }
+
+  void add_labels_around(uint32_t inner, uint32_t label) {
+    result_.groups[inner].label = label;
+    while (label != kNone) {
+      label = model_.parent_of_label(label);
+      if (label == kNone) return;
+      const auto [place, added] = by_key_.emplace(Key{label}, next_number());
+      result_.groups[inner].parent = place->second;
+      if (!added) return;
+      inner = place->second;
+      result_.groups.emplace_back().label = label;
+    }
+  }
+
+  uint32_t next_number() const { return static_cast<uint32_t>(result_.groups.size()); }
+
+  void note_frame(uint32_t group, uint32_t frame) {
+    if (each_alone()) return;
+    const uint64_t pair = uint64_t{group} << 32 | frame;
+    if (frames_of_groups_.empty() || frames_of_groups_.back() != pair)
+      frames_of_groups_.push_back(pair);
+  }
+
+  void count_frames() {
+    std::sort(frames_of_groups_.begin(), frames_of_groups_.end());
+    const auto end = std::unique(frames_of_groups_.begin(), frames_of_groups_.end());
+    for (auto pair = frames_of_groups_.begin(); pair != end; ++pair)
+      ++result_.groups[*pair >> 32].frames;
+    if (by_ != GroupBy::Label) return;
+    std::vector<std::unordered_set<uint32_t>> frames(result_.groups.size());
+    for (auto pair = frames_of_groups_.begin(); pair != end; ++pair)
+      frames[*pair >> 32].insert(static_cast<uint32_t>(*pair));
+    add_to_labels_around(frames);
+  }
+
+  // The smaller set of frames goes into the larger one, so that none is copied more than log n
+  // times.
+  void add_to_labels_around(std::vector<std::unordered_set<uint32_t>>& frames) {
+    for (const uint32_t inner : result_.innermost_first()) {
+      const CommandGroup& part = result_.groups[inner];
+      CommandGroup& whole = result_.groups[part.parent];
+      add_group(whole, part);
+      auto& all = frames[part.parent];
+      if (all.size() < frames[inner].size()) std::swap(all, frames[inner]);
+      all.merge(frames[inner]);
+      frames[inner].clear();
+      whole.frames = all.size();
+    }
+  }
+
+  const Model& model_;
+  GroupBy by_;
+  bool merge_;
+  const FirstUses first_uses_;
+  std::vector<uint32_t> pass_kinds_;
+  std::unordered_map<Key, uint32_t, KeyHash> by_key_;
+  std::vector<uint64_t> frames_of_groups_;  // group << 32 | frame
+  CommandGroups result_;
+};
+
+}  // namespace
+
+// A label inside another is the younger row.
+std::vector<uint32_t> CommandGroups::innermost_first() const {
+  std::vector<uint32_t> order;
+  for (uint32_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].parent != kNone) order.push_back(g);
+  }
+  std::sort(order.begin(), order.end(),
+            [this](uint32_t a, uint32_t b) { return groups[a].label > groups[b].label; });
+  return order;
+}
+
+CommandGroups group_commands(const Model& model, GroupBy by, bool merge) {
+  return Grouper(model, by, merge).run();
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,204 @@
+#include "analysis/tables/command_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "analysis/model/counts.h"
+#include "analysis/model/shader_name.h"
+#include "analysis/tables/command_fields.h"
+#include "analysis/tables/notes.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr size_t kStages = 32;
+
+class CommandTable {
+ public:
+  CommandTable(const Model& model, ShaderCodes& codes, GroupBy by, const TableOptions& options)
+      : model_(model),
+        codes_(codes),
+        by_(by),
+        merged_(by == GroupBy::Command ? !options.each : options.merge),
+        metrics_(describe_metrics(model)),
+        groups_(group_commands(model, by, merged_)),
+        values_(groups_.groups.size(), metrics_.size()),
+        invocations_(groups_.groups.size(), kStages) {}
+
+  Status count(const Progress& progress) {
+    Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
+      values_.add(groups_.group_of_command[v.command], v.metric, v.value);
+    });
+    if (status.ok()) status = count_invocations(progress);
+    if (status.ok() && by_ == GroupBy::Label) add_to_labels_around();
+    return status;
+  }
+
+  // The rows make their cells from `self`.
+  Result<Table> table(const std::shared_ptr<const CommandTable>& self,
+                      const TableOptions& options) const {
+    Table table = make_table(self);
+    Status finished = finish_table(table, metrics_, options, is_whole());
+    if (!finished.ok()) return finished.error();
+    note_first_uses(table);
+    if (!options.header_above) add_notes(model_, table);
+    return table;
+  }
+
+ private:
+  Status count_invocations(const Progress& progress) {
+    return visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
+      if (b.block != codes_.entry_block(b.shader)) return;
+      const auto stage = static_cast<size_t>(std::countr_zero(model_.shaders[b.shader].stage));
+      if (stage < kStages)
+        invocations_.add(groups_.group_of_command[b.command], stage, b.executions);
+    });
+  }
+
+  void add_to_labels_around() {
+    for (const uint32_t g : groups_.innermost_first()) {
+      const uint32_t parent = groups_.groups[g].parent;
+      for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));
+      for (size_t s = 0; s < kStages; ++s) invocations_.add(parent, s, invocations_.at(g, s));
+    }
+  }
+
+  Table make_table(const std::shared_ptr<const CommandTable>& self) const {
+    Table table;
+    name_table(table);
+    std::vector<Field> fields = command_key_fields(model_, groups_, by_, merged_);
+    if (by_ == GroupBy::Command) add_invocations(fields);
+    add_counts(fields);
+    if (by_ != GroupBy::Command) add_invocations(fields);
+    add_columns(table, fields);
+    add_metric_columns(table, metrics_);
+    std::vector<MakeCell> cells;
+    for (Field& field : fields) cells.push_back(std::move(field.cell));
+    for (size_t m = 0; m < metrics_.size(); ++m)
+      cells.push_back([this, m](size_t g) -> Cell { return values_.at(g, m); });
+    std::vector<uint32_t> numbers;
+    for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
+      if (wanted(g)) numbers.push_back(g);
+    }
+    table.rows = Rows(std::move(numbers), std::move(cells), self);
+    return table;
+  }
+
+  void note_first_uses(Table& table) const {
+    const auto column = table.column_index("first_use_time");
+    if (!column || !table.columns[*column].shown) return;
+    table.notes.push_back(
+        "First use: GPU time of what used a pipeline for the first time, which on some drivers "
+        "holds its compilation; GPU time is without it.");
+  }
+
+  // By row: labels inside others are part of those.
+  std::vector<bool> is_whole() const {
+    std::vector<bool> whole;
+    for (size_t g = 0; g < groups_.groups.size(); ++g) {
+      if (wanted(g)) whole.push_back(groups_.groups[g].parent == kNone);
+    }
+    return whole;
+  }
+
+  void name_table(Table& table) const {
+    const char* merged = merged_ ? ", those alike together" : "";
+    switch (by_) {
+      case GroupBy::Command:
+        table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged);
+        break;
+      case GroupBy::Pass:
+        table.id = "pass", table.title = fmt::format("Passes{}", merged);
+        break;
+      case GroupBy::Pipeline:
+        table.id = "pipeline", table.title = "Pipelines";
+        break;
+      case GroupBy::Frame:
+        table.id = "frame", table.title = "Frames";
+        break;
+      case GroupBy::Label:
+        table.id = "label", table.title = "Labels, each with what is inside it";
+        break;
+    }
+  }
+
+  // A pattern for shaders leaves only the rows that these shaders took part in.
+  bool wanted(size_t group) const {
+    if (model_.selection.shader.empty()) return true;
+    for (size_t metric = 0; metric < metrics_.size(); ++metric) {
+      if (values_.at(group, metric) != 0) return true;
+    }
+    return false;
+  }
+
+  void add_counts(std::vector<Field>& fields) const {
+    const auto group = [this](size_t g) -> const CommandGroup& { return groups_.groups[g]; };
+    fields.push_back(value_field(
+        "gpu_time", "GPU time",
+        "between timestamps around it, with the work of counting; without first uses of pipelines",
+        [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
+        Unit::Nanoseconds));
+    fields.push_back(value_field(
+        "first_use_time", "first use",
+        "GPU time of what used a pipeline for the first time in the capture; not in GPU time",
+        [group](size_t g) { return group(g).first_use_ns ? Cell(*group(g).first_use_ns) : Cell(); },
+        Unit::Nanoseconds));
+    const bool single = by_ == GroupBy::Command && !merged_;
+    if (!single) {
+      fields.push_back(value_field("draws", "draws", "draw commands that were executed",
+                                   [group](size_t g) { return group(g).draws; }));
+      fields.push_back(value_field("dispatches", "dispatches",
+                                   "other action commands that were executed",
+                                   [group](size_t g) { return group(g).dispatches; }));
+    }
+    const bool of_one_frame =
+        by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !merged_);
+    if (!of_one_frame) {
+      fields.push_back(
+          value_field("frames", "frames", "frames that it occurs in", [group](size_t g) {
+            return group(g).frames;
+          }).hidden());
+    }
+    if (by_ != GroupBy::Command && by_ != GroupBy::Pipeline) {
+      Field passes = value_field("passes", "passes", "render passes that were executed",
+                                 [group](size_t g) { return group(g).passes; });
+      passes.column.shown = by_ != GroupBy::Pass || merged_;
+      fields.push_back(std::move(passes));
+    }
+  }
+
+  void add_invocations(std::vector<Field>& fields) const {
+    for (size_t stage = 0; stage < kStages; ++stage) {
+      if (invocations_.is_zero(stage)) continue;
+      const std::string name = stage_name(1u << stage);
+      std::string id = "invocations_" + name;
+      std::replace(id.begin(), id.end(), ' ', '_');
+      fields.push_back(value_field(id, name + " inv",
+                                   "invocations of the " + name + " shader, helpers not counted",
+                                   [this, stage](size_t g) { return invocations_.at(g, stage); }));
+    }
+  }
+
+  const Model& model_;
+  ShaderCodes& codes_;
+  GroupBy by_;
+  const bool merged_;
+  std::vector<Metric> metrics_;
+  CommandGroups groups_;
+  MetricMatrix values_;
+  MetricMatrix invocations_;
+};
+
+}  // namespace
+
+Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
+                                 const TableOptions& options, const Progress& progress) {
+  const auto table = std::make_shared<CommandTable>(model, codes, by, options);
+  if (Status counted = table->count(progress); !counted) return counted.error();
+  return table->table(table, options);
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,206 @@
+#include "analysis/tables/listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/cost/line_costs.h"
+#include "analysis/model/disassembly.h"
+#include "analysis/model/shader_name.h"
+#include "analysis/model/source_text.h"
+
+namespace tally::analysis {
+namespace {
+
+// Why there are counts, or none.
+enum class Use { Counted, NotCounted, NotUsed };
+
+Use use_of(const Model& model, const Variants& variants, const BlockTotals& totals,
+           uint32_t variant) {
+  if (totals.block_count(variant) != 0) return Use::Counted;
+  const store::RowId id = model.shaders[variants[variant].shader].id;
+  for (const Command& command : model.commands) {
+    if (command.pipeline == kNone) continue;
+    const auto& shaders = model.pipelines[command.pipeline].shaders;
+    if (std::find(shaders.begin(), shaders.end(), id) != shaders.end()) return Use::NotCounted;
+  }
+  return Use::NotUsed;
+}
+
+class Listing {
+ public:
+  Listing(const Model& model, const ShaderCode& code, const Variants& variants,
+          const BlockTotals& totals, uint32_t variant, const TableOptions& options)
+      : model_(model),
+        code_(code),
+        variants_(variants),
+        totals_(totals),
+        variant_(variant),
+        shader_(variants[variant].shader),
+        use_(use_of(model, variants, totals, variant)),
+        metrics_(describe_metrics(model)) {
+    shown_metric_ = metrics_.empty() ? kNone : default_metric(metrics_);
+    for (uint32_t m = 0; m < metrics_.size(); ++m) {
+      if (metrics_[m].id == options.sort) shown_metric_ = m;
+    }
+    for (size_t b = 0; b < totals.block_count(variant) && shown_metric_ != kNone; ++b) {
+      total_ += static_cast<double>(totals.value(variant, b, shown_metric_));
+    }
+  }
+
+  bool has_source() const {
+    for (const spirv::SourceFile& file : code_.map.files()) {
+      if (!file.text.empty()) return true;
+    }
+    return false;
+  }
+
+  Table source() {
+    start("source");
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> lines;
+    for (LineValues& line : line_values(code_, variant_, totals_, metrics_)) {
+      lines[{line.location.file, line.location.line}] = std::move(line.metrics);
+    }
+    for (uint32_t file = 0; file < code_.map.files().size(); ++file) {
+      const std::vector<std::string> texts = lines_of_text(code_.map.files()[file].text);
+      for (uint32_t line = 1; line <= texts.size(); ++line) {
+        const auto values = lines.find({file, line});
+        add(fmt::format("{}:{}", file_title(code_.map, file), line), texts[line - 1],
+            values == lines.end() || use_ == Use::NotCounted ? nullptr : &values->second);
+      }
+    }
+    return std::move(table_);
+  }
+
+  Table disassembly() {
+    start("disassembly");
+    const std::vector<std::string> texts = disassemble(code_.module);
+    const std::vector<size_t> block_of = blocks_of_instructions();
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (block_of[i] == kNone || use_ == Use::NotCounted || !code_.is_countable(block_of[i])) {
+        add(std::to_string(i + 1), texts[i], nullptr);
+        continue;
+      }
+      const auto values = instruction_values(code_.module, code_.module.instruction(i),
+                                             executions(block_of[i]), metrics_);
+      add(std::to_string(i + 1), texts[i], &values);
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void start(const char* id) {
+    const store::ShaderRow& row = model_.shaders[shader_];
+    table_.id = id;
+    const std::string pipeline = variant_text(model_, variants_[variant_]);
+    table_.title = fmt::format("{} ({} shader, entry point {}, {}{})", model_.shader_names[shader_],
+                               stage_name(row.stage), row.entry_point, shader_hash(model_, shader_),
+                               pipeline.empty() ? "" : ", pipeline " + pipeline);
+    table_.columns = {
+        {.id = "share", .title = "share", .unit = Unit::Percent},
+        {.id = "executions", .title = "executions", .unit = Unit::Count, .zero = kNeverExecuted}};
+    if (use_ == Use::NotUsed)
+      table_.notes.push_back("No command of the selected frames used this shader.");
+    if (use_ == Use::NotCounted) table_.notes.push_back(why_not_counted());
+    for (const spirv::MappedFunction& function : code_.map.functions()) {
+      if (function.is_countable) continue;
+      table_.notes.push_back(fmt::format(
+          "Not counted: {}. How often instructions on cooperative matrices call it is up to the "
+          "driver.",
+          function.name));
+    }
+    if (shows_metric()) add_metric_columns(table_, {metrics_[shown_metric_]});
+    for (Column& column : table_.columns) {
+      column.shown = true;
+      if (column.id == "executions") column.zero = kNeverExecuted;
+    }
+    table_.columns.push_back({.id = "location", .title = "line", .role = ColumnRole::Key});
+    table_.columns.push_back({.id = "text", .title = "text", .role = ColumnRole::Text});
+  }
+
+  uint64_t executions(size_t block) const {
+    return block < totals_.block_count(variant_) ? totals_.executions(variant_, block) : 0;
+  }
+
+  std::string why_not_counted() const {
+    const std::string& own = model_.shaders[shader_].not_instrumented;
+    if (!own.empty()) return "Not counted: " + own + ".";
+    for (const store::PipelineRow& pipeline : model_.pipelines) {
+      const auto& shaders = pipeline.shaders;
+      const bool has =
+          std::find(shaders.begin(), shaders.end(), model_.shaders[shader_].id) != shaders.end();
+      if (has && !pipeline.not_instrumented.empty())
+        return "Not counted: " + pipeline.not_instrumented + ".";
+    }
+    return "The capture has no counts of this shader's blocks.";
+  }
+
+  bool shows_metric() const {
+    return shown_metric_ != kNone && metrics_[shown_metric_].id != "executions";
+  }
+
+  void add(std::string location, std::string text, const std::vector<uint64_t>* values) {
+    Row row;
+    if (values == nullptr) {
+      row.resize(shows_metric() ? 3 : 2);
+    } else {
+      const uint64_t value = shown_metric_ == kNone ? 0 : (*values)[shown_metric_];
+      row.push_back(total_ > 0 && value != 0 ? Cell(100 * static_cast<double>(value) / total_)
+                                             : Cell());
+      row.push_back(executions_in(*values));
+      if (shows_metric()) row.push_back(value);
+    }
+    row.emplace_back(std::move(location));
+    row.emplace_back(std::move(text));
+    table_.rows.push_back(std::move(row));
+    table_.total_rows = table_.rows.size();
+  }
+
+  Cell executions_in(const std::vector<uint64_t>& values) const {
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      if (metrics_[m].id == "executions") return values[m];
+    }
+    return {};
+  }
+
+  // Public block numbers by instruction; kNone outside of the entry point's blocks.
+  std::vector<size_t> blocks_of_instructions() const {
+    std::vector<size_t> result(code_.module.instruction_count(), kNone);
+    for (size_t b = 0; b < code_.map.blocks().size(); ++b) {
+      const spirv::Block& block = code_.map.blocks()[b];
+      for (size_t i = code_.module.definition_index(block.label_id);
+           i < result.size() && code_.module.word_offset(i) < block.word_end; ++i) {
+        result[i] = b;
+      }
+    }
+    return result;
+  }
+
+  const Model& model_;
+  const ShaderCode& code_;
+  const Variants& variants_;
+  const BlockTotals& totals_;
+  uint32_t variant_;
+  uint32_t shader_;
+  Use use_;
+  std::vector<Metric> metrics_;
+  uint32_t shown_metric_;
+  double total_ = 0;
+  Table table_;
+};
+
+}  // namespace
+
+Result<Table> make_listing(const Model& model, ShaderCodes& codes, const Variants& variants,
+                           const BlockTotals& totals, uint32_t variant, ListingKind kind,
+                           const TableOptions& options) {
+  const uint32_t shader = variants[variant].shader;
+  const auto& code = codes.of(shader);
+  if (!code.ok()) return with_context(code.error(), model.shader_names[shader]);
+  Listing listing(model, *code, variants, totals, variant, options);
+  return kind == ListingKind::Source && listing.has_source() ? listing.source()
+                                                             : listing.disassembly();
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,20 @@
+// Why an answer is empty, in one sentence for the user.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/tables/analyzer.h"
+
+namespace tally::analysis {
+
+// Why the selected part of a capture has no draws, dispatches or frames of GL; empty where it has.
+std::string why_nothing_is_selected(const Model& model);
+
+// Why no pass, or none of this number in its frame, was counted by region.
+std::string why_no_regions(const Model& model, std::optional<uint32_t> pass);
+
+// Why the table has no rows.
+std::string why_no_rows(const Model& model, By by, const TableOptions& options);
+
+}  // namespace tally::analysis

@@ -1,0 +1,173 @@
+#include "analysis/tables/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/model/first_uses.h"
+#include "analysis/model/shader_name.h"
+
+namespace tally::analysis {
+namespace {
+
+std::string version_text(uint32_t version) {
+  return fmt::format("{}.{}.{}", version >> 22 & 0x7F, version >> 12 & 0x3FF, version & 0xFFF);
+}
+
+DeviceSummary device_summary(const store::DeviceRow& row) {
+  std::string driver = row.driver_name;
+  if (!row.driver_info.empty()) driver += (driver.empty() ? "" : " ") + row.driver_info;
+  const bool gl = row.type == "gl";
+  return {row.name, driver, gl ? "GL" : "Vulkan", gl ? "" : version_text(row.api_version),
+          row.not_captured};
+}
+
+class Counter {
+ public:
+  Counter(const Model& model, Summary& summary) : model_(model), summary_(summary) {}
+
+  void run() {
+    std::map<uint32_t, uint64_t> commands_of_pipeline;
+    for (const Command& command : model_.commands) {
+      const bool draw =
+          command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
+      (draw ? summary_.draws : summary_.dispatches) += command.runs;
+      if (command.pipeline != kNone) commands_of_pipeline[command.pipeline] += command.runs;
+    }
+    summary_.pipelines = commands_of_pipeline.size();
+    for (const auto& [pipeline, commands] : commands_of_pipeline)
+      add_pipeline(model_.pipelines[pipeline], commands);
+    for (const auto& [shader, reason] : shaders_) {
+      if (reason.empty()) ++summary_.shaders_counted;
+    }
+    for (const auto& [key, commands] : uncounted_)
+      summary_.uncounted.push_back({key.first, key.second, commands});
+  }
+
+ private:
+  void add_pipeline(const store::PipelineRow& pipeline, uint64_t commands) {
+    bool reason_given = !model_.selection.shader.empty();
+    for (const store::RowId id : pipeline.shaders) {
+      const uint32_t shader = model_.shader_index.find(id);
+      if (shader == kNone || !model_.shader_selected[shader]) continue;
+      const store::ShaderRow& row = model_.shaders[shader];
+      const std::string reason =
+          row.not_instrumented.empty() ? pipeline.not_instrumented : row.not_instrumented;
+      // One pipeline that counts a shader is enough to call it counted.
+      auto [place, added] = shaders_.emplace(shader, reason);
+      if (!added && reason.empty()) place->second.clear();
+      if (reason.empty()) continue;
+      reason_given = true;
+      uncounted_[{model_.shader_names[shader] + " " + stage_name(row.stage), reason}] += commands;
+    }
+    if (!reason_given && !pipeline.not_instrumented.empty()) {
+      uncounted_[{"pipeline " + (pipeline.name.empty() ? short_hash(pipeline.hash) : pipeline.name),
+                  pipeline.not_instrumented}] += commands;
+    }
+  }
+
+  const Model& model_;
+  Summary& summary_;
+  std::map<uint32_t, std::string> shaders_;  // why not counted
+  std::map<std::pair<std::string, std::string>, uint64_t> uncounted_;
+};
+
+// By process id: GL and Vulkan of one process are captured through a connection each.
+int64_t pid_of(const Model& model, const store::DeviceRow& device) {
+  for (const store::ProcessRow& process : model.processes) {
+    if (process.id == device.process) return process.pid;
+  }
+  return 0;
+}
+
+// Where GL runs on Vulkan, GL's frames are the program's; those of its Vulkan device are the same.
+void count_frames(const Model& model, Summary& summary) {
+  const auto device_of = [&](uint32_t frame) -> const store::DeviceRow* {
+    const uint32_t device = model.device_index.find(model.frames[frame].device);
+    return device == kNone ? nullptr : &model.devices[device];
+  };
+  const auto is_gl = [](const store::DeviceRow* device) { return device && device->type == "gl"; };
+  std::set<uint32_t> frames;
+  for (const Command& command : model.commands) frames.insert(command.frame);
+  for (const Pass& pass : model.passes) frames.insert(pass.frame);
+  std::set<int64_t> processes_of_gl;
+  for (uint32_t f = 0; f < model.frames.size(); ++f) {
+    if (!is_gl(device_of(f)) || !model.frame_selected(f)) continue;
+    frames.insert(f);
+    processes_of_gl.insert(pid_of(model, *device_of(f)));
+  }
+  std::erase_if(frames, [&](uint32_t frame) {
+    const store::DeviceRow* device = device_of(frame);
+    return device && !is_gl(device) && processes_of_gl.contains(pid_of(model, *device));
+  });
+  summary.frames = frames.size();
+}
+
+// What a process did not send belongs to no frame: it counts whatever is selected.
+void count_missing(const Model& model, Summary& summary) {
+  const auto count = [](int64_t value) {
+    return static_cast<uint64_t>(std::max<int64_t>(value, 0));
+  };
+  for (uint32_t f = 0; f < model.frames.size(); ++f) {
+    if (model.frame_selected(f))
+      summary.commands_missing += count(model.frames[f].commands_missing);
+  }
+  for (const store::ProcessRow& process : model.processes) {
+    summary.commands_missing += count(process.commands_missing.value_or(0));
+    if (process.end_ns && !process.commands_missing) ++summary.processes_cut_off;
+  }
+}
+
+// Of the frames that have commands.
+std::vector<FrameRange> find_warm_frames(const Model& model) {
+  const FirstUses first = find_first_uses(model);
+  std::map<int64_t, bool> warm;  // by number
+  uint32_t last = kNone;
+  for (const Command& command : model.commands) {
+    if (command.frame == last) continue;
+    last = command.frame;
+    bool& is_warm = warm.try_emplace(model.frames[last].number, true).first->second;
+    is_warm = is_warm && !first.frames[last];
+  }
+  std::vector<FrameRange> ranges;
+  bool in_range = false;
+  for (const auto& [number, is_warm] : warm) {
+    if (is_warm && !in_range) ranges.push_back({number, number});
+    if (is_warm) ranges.back().last = number;
+    in_range = is_warm;
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Summary summarize(const Model& model) {
+  Summary summary;
+  summary.path = model.reader.path();
+  summary.tool_version = model.capture.tool_version;
+  summary.command_line = model.capture.command_line;
+  summary.start_unix_ns = model.capture.start_unix_ns;
+  summary.finished = model.capture.end_monotonic_ns.has_value();
+  const int64_t start = model.capture.start_monotonic_ns;
+  if (summary.finished && start >= 0 && *model.capture.end_monotonic_ns >= start)
+    summary.duration_ns = *model.capture.end_monotonic_ns - start;
+  summary.exit_status = model.capture.exit_status;
+  summary.frame_range = model.capture.frame_range;
+  summary.shader_pattern = model.capture.shader_pattern;
+  summary.processes = model.processes.size();
+  for (const store::DeviceRow& row : model.devices) summary.devices.push_back(device_summary(row));
+  summary.has_commands =
+      std::any_of(model.devices.begin(), model.devices.end(),
+                  [](const store::DeviceRow& device) { return device.type != "gl"; });
+  summary.passes = model.passes.size();
+  count_frames(model, summary);
+  count_missing(model, summary);
+  summary.warm_frames = find_warm_frames(model);
+  Counter(model, summary).run();
+  summary.messages = model.messages;
+  return summary;
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,61 @@
+// What every table of measurements does in the same way: metric columns, the share of the whole,
+// which columns are shown, order and number of rows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/cost/metrics.h"
+#include "analysis/tables/table.h"
+#include "base/status.h"
+
+namespace tally::analysis {
+
+struct TableOptions {
+  std::string sort;                  // a column's id, empty: the default metric
+  std::vector<std::string> columns;  // ids, empty: the usual ones
+  size_t top = 0;                    // rows to keep, 0: all
+  bool merge = false;                // put passes, or lines of several shaders, together
+  bool each = false;                 // of draws: not those that are alike together
+  std::optional<uint32_t> pass;      // of regions: only passes of this number in their frames
+  bool header_above = false;         // a header says already what of the capture is missing
+};
+
+// Values of metrics by row: `at(row, metric)`. Sums saturate. A metric that is 0 everywhere takes
+// no memory, one whose values fit takes 4 bytes a row.
+class MetricMatrix {
+ public:
+  MetricMatrix(size_t rows, size_t metrics) : rows_(rows), columns_(metrics) {}
+  uint64_t at(size_t row, size_t metric) const;
+  void add(size_t row, size_t metric, uint64_t value);
+  // Not less than it was: for values that lines of one block share.
+  void raise(size_t row, size_t metric, uint64_t value);
+  size_t metric_count() const { return columns_.size(); }
+  bool is_zero(size_t metric) const {
+    return columns_[metric].narrow.empty() && columns_[metric].wide.empty();
+  }
+
+ private:
+  // Empty both: all 0. Never both in use.
+  struct Values {
+    std::vector<uint32_t> narrow;
+    std::vector<uint64_t> wide;
+  };
+  void set(size_t row, size_t metric, uint64_t value);
+
+  size_t rows_;
+  std::vector<Values> columns_;
+};
+
+void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
+void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
+
+// Sorts, adds the column "share", keeps the top rows and the wanted columns. The error names the
+// columns there are. Where rows hold what other rows hold too, `is_whole` says (by row) which of
+// them together are the whole.
+Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
+                    const std::vector<bool>& is_whole = {});
+
+}  // namespace tally::analysis

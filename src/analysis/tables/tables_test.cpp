@@ -1,0 +1,347 @@
+// Tables of captures that the tests write.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <limits>
+
+#include "analysis/model/label_paths.h"
+#include "analysis/model/test_scene.h"
+#include "analysis/tables/analyzer.h"
+#include "analysis/tables/nothing.h"
+#include "analysis/tables/summary.h"
+
+namespace tally::analysis {
+namespace {
+
+using store::RowId;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class Tables : public testing::Test {
+ protected:
+  Analyzer open(const Selection& selection = {}) const {
+    auto reader = store::Reader::open(file_);
+    EXPECT_TRUE(reader.ok());
+    auto model = Model::load(std::move(*reader), selection);
+    EXPECT_TRUE(model.ok());
+    return Analyzer(std::move(*model), nullptr);
+  }
+
+  static Table require(Result<Table> table) {
+    EXPECT_TRUE(table.ok()) << table.error().message;
+    return std::move(*table);
+  }
+
+  static Cell cell(const Table& table, size_t row, const char* column) {
+    const auto index = table.column_index(column);
+    EXPECT_TRUE(index.has_value()) << column;
+    return index ? table.rows.cell(row, *index) : Cell();
+  }
+
+  static std::vector<std::string> texts(const Table& table, const char* column) {
+    std::vector<std::string> result;
+    for (size_t r = 0; r < table.rows.size(); ++r)
+      result.push_back(std::get<std::string>(cell(table, r, column)));
+    return result;
+  }
+
+  static std::vector<uint64_t> numbers(const Table& table, const char* column) {
+    std::vector<uint64_t> result;
+    for (size_t r = 0; r < table.rows.size(); ++r)
+      result.push_back(std::get<uint64_t>(cell(table, r, column)));
+    return result;
+  }
+
+  store::TestDirectory directory_;
+  const std::string file_ = directory_.file("scene.tally");
+};
+
+TEST(RowsOfTables, are_made_when_they_are_asked_for) {
+  size_t made = 0;
+  Rows rows({10, 20, 30}, {[&](size_t n) -> Cell { return ++made, uint64_t{n}; }}, nullptr);
+  EXPECT_EQ(made, 0u);
+  rows.arrange({2, 0, 1});
+  rows.append_column(0, [](const Cell& cell) -> Cell { return 2 * std::get<uint64_t>(cell); });
+  rows.truncate(2);
+  EXPECT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows.cell(0, 1), Cell(uint64_t{60}));
+  EXPECT_EQ(rows.cell(1, 0), Cell(uint64_t{10}));
+  EXPECT_EQ(made, 2u);
+}
+
+TEST(RowsOfTables, that_are_held_change_as_those_that_are_made) {
+  Rows rows = {{uint64_t{1}, std::string("a")}, {uint64_t{2}, std::string("b")}};
+  rows.take_columns({1});
+  rows.arrange({1, 0});
+  EXPECT_EQ(rows.cell(0, 0), Cell("b"));
+  EXPECT_EQ(rows.cell(1, 0), Cell("a"));
+}
+
+TEST(MetricMatrix, holds_values_of_64_bits_where_one_needs_them) {
+  constexpr uint64_t kNarrow = std::numeric_limits<uint32_t>::max();
+  MetricMatrix matrix(3, 2);
+  EXPECT_TRUE(matrix.is_zero(0));
+  matrix.add(1, 0, kNarrow);
+  matrix.add(2, 0, 7);
+  matrix.add(1, 0, 1);
+  EXPECT_EQ(matrix.at(0, 0), 0u);
+  EXPECT_EQ(matrix.at(1, 0), kNarrow + 1);
+  EXPECT_EQ(matrix.at(2, 0), 7u);
+  matrix.raise(2, 0, 5);
+  EXPECT_EQ(matrix.at(2, 0), 7u);
+  matrix.add(1, 0, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(matrix.at(1, 0), std::numeric_limits<uint64_t>::max());
+  EXPECT_TRUE(matrix.is_zero(1));
+}
+
+TEST_F(Tables, labels_nested_100000_deep_are_added_up_in_linear_time) {
+  constexpr uint64_t kDepth = 100'000;
+  {
+    TestScene scene(file_);
+    const RowId pipeline = scene.add_pipeline("aa", "", scene.add_shader("bb", ""));
+    std::optional<RowId> label;
+    scene.begin_frame(0);
+    for (uint64_t depth = 0; depth < kDepth; ++depth) {
+      label = scene.add_label(label, "L");
+      scene.dispatch(pipeline, label, 1, {1, 1, 0, 1});
+      if (depth == kDepth / 2) scene.begin_frame(1);
+    }
+    scene.finish();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Analyzer analyzer = open();
+  const Table table = require(analyzer.table(By::Label, {}));
+  ASSERT_EQ(table.rows.size(), kDepth);
+  // The outermost has all of it, the innermost one dispatch; the first pipeline use has its own
+  // column.
+  EXPECT_EQ(cell(table, 0, "label"), Cell("L"));
+  EXPECT_EQ(cell(table, 0, "dispatches"), Cell(kDepth));
+  EXPECT_EQ(cell(table, 0, "frames"), Cell(uint64_t{2}));
+  EXPECT_EQ(cell(table, 0, "gpu_time"), Cell(kDepth - 1));
+  EXPECT_EQ(cell(table, 0, "first_use_time"), Cell(uint64_t{1}));
+  EXPECT_EQ(cell(table, kDepth - 1, "dispatches"), Cell(uint64_t{1}));
+  EXPECT_EQ(cell(table, kDepth - 1, "frames"), Cell(uint64_t{1}));
+  EXPECT_EQ(cell(table, kDepth - 1, "label"),
+            Cell("L / L / L / L / (99984 more) / L / L / L / L / L / L / L / L / L / L / L / L"));
+  EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), kDepth);
+  EXPECT_EQ(require(analyzer.table(By::Draw, {})).rows.size(), kDepth);
+  // Quadratic would be minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
+TEST_F(Tables, label_paths_are_whole_up_to_16_names) {
+  {
+    TestScene scene(file_);
+    std::optional<RowId> label;
+    for (char c = 'a'; c <= 'q'; ++c) label = scene.add_label(label, std::string(1, c));
+    scene.finish();
+  }
+  const Analyzer analyzer = open();
+  const LabelPaths paths(analyzer.model());
+  EXPECT_EQ(paths.path(0), "a");
+  EXPECT_EQ(paths.path(15), "a / b / c / d / e / f / g / h / i / j / k / l / m / n / o / p");
+  EXPECT_EQ(paths.path(16),
+            "a / b / c / d / (1 more) / f / g / h / i / j / k / l / m / n / o / p / q");
+  EXPECT_EQ(paths.path(kNone), "");
+}
+
+TEST_F(Tables, gpu_time_of_first_uses_stands_apart_and_their_frames_are_not_warm) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId early = scene.add_pipeline("p1", "early", shader),
+                late = scene.add_pipeline("p2", "late", shader);
+    for (int64_t frame = 0; frame < 5; ++frame) {
+      scene.begin_frame(frame);
+      scene.dispatch(early, {}, 10, {1});
+      scene.dispatch(early, {}, 10, {1});
+      if (frame >= 2) scene.dispatch(late, {}, 1000, {1});
+    }
+    scene.finish();
+  }
+  Analyzer all = open();
+  const Table table = require(all.table(By::Pipeline, {.sort = "gpu_time"}));
+  EXPECT_THAT(texts(table, "pipeline"), ElementsAre("late", "early"));
+  EXPECT_THAT(numbers(table, "gpu_time"), ElementsAre(2000, 90));
+  EXPECT_THAT(numbers(table, "first_use_time"), ElementsAre(1000, 10));
+  EXPECT_THAT(table.notes, ElementsAre(HasSubstr("First use")));
+  const auto warm = summarize(all.model()).warm_frames;
+  ASSERT_EQ(warm.size(), 2u);
+  EXPECT_EQ(std::pair(warm[0].first, warm[0].last), std::pair(int64_t{1}, int64_t{1}));
+  EXPECT_EQ(std::pair(warm[1].first, warm[1].last), std::pair(int64_t{3}, int64_t{4}));
+  // What an earlier frame used is no first use of a later one.
+  Analyzer later = open({.frames = FrameRange{2, 3}, .shader = {}});
+  const Table of_later = require(later.table(By::Pipeline, {.sort = "gpu_time"}));
+  EXPECT_THAT(numbers(of_later, "gpu_time"), ElementsAre(1000, 40));
+  EXPECT_EQ(cell(of_later, 0, "first_use_time"), Cell(uint64_t{1000}));
+  EXPECT_EQ(cell(of_later, 1, "first_use_time"), Cell());
+}
+
+TEST_F(Tables, draws_that_are_alike_are_one_row_unless_each_is_asked_for) {
+  {
+    TestScene scene(file_);
+    const RowId shader = scene.add_shader("bb", "");
+    const RowId one = scene.add_pipeline("p1", "one", shader),
+                two = scene.add_pipeline("p2", "two", shader);
+    for (int64_t frame = 0; frame < 3; ++frame) {
+      scene.begin_frame(frame);
+      scene.dispatch(one, {}, {}, {1, 0, 0, 1});
+      scene.dispatch(two, {}, {}, {2, 0, 0, 2});
+    }
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  const Table together = require(analyzer.table(By::Draw, {}));
+  EXPECT_THAT(texts(together, "pipeline"), ElementsAre("two", "one"));
+  EXPECT_THAT(numbers(together, "dispatches"), ElementsAre(3, 3));
+  EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), 6u);
+}
+
+// Two modules of one name, one of them with two specializations.
+class Permutations : public Tables {
+ protected:
+  void SetUp() override {
+    TestScene scene(file_);
+    const RowId first = scene.add_shader("11112222aaaa", "blur.comp"),
+                second = scene.add_shader("33334444bbbb", "blur.comp");
+    const RowId plain = scene.add_pipeline("aaaa0000cccc", "blur", first),
+                fast = scene.add_pipeline("bbbb0000cccc", "blur", second),
+                slow = scene.add_pipeline("cccc0000dddd", "blur", second);
+    scene.begin_frame(0);
+    scene.dispatch(plain, {}, {}, {1, 1, 0, 1});
+    scene.dispatch(fast, {}, {}, {10, 10, 0, 10});
+    scene.dispatch(slow, {}, {}, {100, 0, 100, 100});
+    scene.finish();
+  }
+};
+
+TEST_F(Permutations, of_a_shader_are_rows_of_their_own_by_hash_and_specialization) {
+  Analyzer analyzer = open();
+  const Table table = require(analyzer.table(By::Shader, {}));
+  EXPECT_THAT(texts(table, "shader"),
+              ElementsAre("blur.comp (33334444)", "blur.comp (33334444)", "blur.comp (11112222)"));
+  EXPECT_THAT(texts(table, "pipeline"), ElementsAre("blur (cccc0000)", "blur (bbbb0000)", ""));
+  EXPECT_THAT(numbers(table, "invocations"), ElementsAre(100, 10, 1));
+  EXPECT_THAT(numbers(table, "commands"), ElementsAre(1, 1, 1));
+}
+
+TEST_F(Permutations, have_lines_and_blocks_of_their_own) {
+  Analyzer analyzer = open();
+  const Table lines = require(analyzer.table(By::Line, {}));
+  std::vector<std::string> last;  // who has line 6, from the hottest down
+  for (size_t r = 0; r < lines.rows.size(); ++r) {
+    if (cell(lines, r, "location") != Cell("branch.comp:6")) continue;
+    last.push_back(std::get<std::string>(cell(lines, r, "shader")) + " " +
+                   std::get<std::string>(cell(lines, r, "pipeline")) + " " +
+                   std::to_string(std::get<uint64_t>(cell(lines, r, "executions"))));
+  }
+  EXPECT_THAT(last,
+              ElementsAre("blur.comp (33334444) blur (cccc0000) 100",
+                          "blur.comp (33334444) blur (bbbb0000) 10", "blur.comp (11112222)  1"));
+  EXPECT_TRUE(lines.columns[*lines.column_index("shader")].shown);
+  const Table blocks = require(analyzer.table(By::Block, {.sort = "block"}));
+  EXPECT_THAT(texts(blocks, "pipeline"), testing::Contains("blur (cccc0000)").Times(4));
+}
+
+TEST_F(Permutations, are_one_row_a_line_with_merge) {
+  Analyzer analyzer = open();
+  const Table lines = require(analyzer.table(By::Line, {.merge = true}));
+  EXPECT_THAT(texts(lines, "location"), testing::Contains("branch.comp:6").Times(1));
+  EXPECT_EQ(require(analyzer.table(By::Line, {})).rows.size(), 3 * 5u);
+}
+
+TEST_F(Permutations, are_listed_once_for_each_that_ran) {
+  Analyzer analyzer = open({.frames = {}, .shader = "blur.comp"});
+  const auto listings = analyzer.listings(ListingKind::Source, {});
+  ASSERT_TRUE(listings.ok());
+  std::vector<std::string> titles;
+  for (const Table& listing : *listings) titles.push_back(listing.title);
+  EXPECT_THAT(titles, UnorderedElementsAre(HasSubstr("(11112222)"), HasSubstr("blur (bbbb0000)"),
+                                           HasSubstr("blur (cccc0000)")));
+}
+
+TEST_F(Permutations, are_selected_by_the_name_that_a_report_shows) {
+  EXPECT_THAT(open({.frames = {}, .shader = "blur.comp (11112222)"}).model().shader_selected,
+              ElementsAre(true, false));
+  EXPECT_THAT(open({.frames = {}, .shader = "blur.comp"}).model().shader_selected,
+              ElementsAre(true, true));
+}
+
+TEST_F(Permutations, have_pipelines_of_different_names) {
+  Analyzer analyzer = open();
+  EXPECT_THAT(texts(require(analyzer.table(By::Draw, {})), "pipeline"),
+              UnorderedElementsAre("blur (aaaa0000)", "blur (bbbb0000)", "blur (cccc0000)"));
+}
+
+class Branches : public Tables {
+ protected:
+  void SetUp() override {
+    TestScene scene(file_);
+    const RowId used = scene.add_shader("1111", "used"),
+                unused = scene.add_shader("2222", "unused");
+    const RowId pipeline = scene.add_pipeline("aa", "", used);
+    scene.add_pipeline("bb", "", unused);
+    scene.begin_frame(0);
+    scene.dispatch(pipeline, {}, {}, {4, 4, 0, 4});
+    scene.finish();
+  }
+
+  std::vector<Cell> executions(const char* shader) const {
+    Analyzer analyzer = open({.frames = {}, .shader = shader});
+    const auto listings = analyzer.listings(ListingKind::Source, {});
+    EXPECT_TRUE(listings.ok());
+    const Table& listing = listings->at(0);
+    EXPECT_EQ(listing.columns[*listing.column_index("executions")].zero, "#####");
+    std::vector<Cell> result;
+    for (size_t r = 0; r < listing.rows.size(); ++r)
+      result.push_back(cell(listing, r, "executions"));
+    return result;
+  }
+};
+
+TEST_F(Branches, lines_never_executed_are_0_and_lines_without_code_nothing) {
+  const Cell none, zero(uint64_t{0}), four(uint64_t{4});
+  EXPECT_THAT(executions("1111"), ElementsAre(none, four, four, zero, none, four, none));
+}
+
+TEST_F(Branches, every_line_with_code_of_a_shader_that_nothing_used_is_0) {
+  const Cell none, zero(uint64_t{0});
+  EXPECT_THAT(executions("2222"), ElementsAre(none, zero, zero, zero, none, zero, none));
+}
+
+TEST_F(Branches, instructions_without_a_line_were_executed_as_often_as_their_block) {
+  Analyzer analyzer = open();
+  const Table lines = require(analyzer.table(By::Line, {}));
+  std::vector<std::pair<Cell, Cell>> without;
+  for (size_t r = 0; r < lines.rows.size(); ++r) {
+    if (cell(lines, r, "text") == Cell("(instructions without a source line)"))
+      without.emplace_back(cell(lines, r, "instructions"), cell(lines, r, "executions"));
+  }
+  EXPECT_THAT(without, ElementsAre(std::pair(Cell(uint64_t{4}), Cell(uint64_t{4}))));
+}
+
+TEST_F(Tables, empty_captures_say_what_was_asked_for) {
+  {
+    TestScene scene(file_, "100-");
+    scene.finish();
+  }
+  Analyzer analyzer = open();
+  EXPECT_THAT(why_nothing_is_selected(analyzer.model()), HasSubstr("100-"));
+  EXPECT_TRUE(require(analyzer.table(By::Draw, {})).rows.empty());
+}
+
+TEST_F(Permutations, that_are_not_selected_are_why_an_answer_is_empty) {
+  const auto why = [this](const Selection& selection, By by) {
+    return why_no_rows(open(selection).model(), by, {});
+  };
+  EXPECT_EQ(why({.frames = FrameRange{3, 9}, .shader = {}}, By::Draw),
+            "the capture has nothing in frames 3-9; its frames are frame 0");
+  EXPECT_THAT(why({}, By::Region), HasSubstr("--regions"));
+  EXPECT_THAT(why({}, By::Counter), HasSubstr("EGL"));
+  EXPECT_THAT(why({.frames = {}, .shader = "vertex"}, By::Draw), HasSubstr("'vertex'"));
+}
+
+}  // namespace
+}  // namespace tally::analysis

@@ -1,0 +1,160 @@
+#include "capture/emit/channel.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "store/clock.h"
+#include "store/this_process.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kMaxLabels = 100'000;
+constexpr size_t kMaxMessages = 1'000;
+
+}  // namespace
+
+std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
+                                          const ApplicationInfo& info) {
+  static auto& mutex = *new std::mutex;  // both outlive every thread
+  static auto& current = *new std::weak_ptr<Channel>;
+  if (settings.socket.empty() && !settings.live_counters) {
+    log_once(LogLevel::Warning,
+             "nobody records: start the application with `tally run`; nothing is captured");
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Channel> channel = current.lock();
+  // After a fork the parent's connection is the parent's.
+  if (channel && channel->process_ == ::getpid()) return channel;
+  std::unique_ptr<store::stream::StreamClient> client;
+  if (!settings.socket.empty()) {
+    auto connected = store::stream::StreamClient::connect(settings.socket, settings.patience);
+    if (connected) {
+      client = std::move(*connected);
+    } else {
+      log_once(LogLevel::Warning, "nothing is captured: {}", connected.error().message);
+      if (!settings.live_counters) return nullptr;
+    }
+  }
+  channel.reset(new Channel(std::move(client), settings));
+  channel->greet(info);
+  current = channel;
+  return channel;
+}
+
+Channel::Channel(std::unique_ptr<store::stream::StreamClient> client,
+                 const CaptureSettings& settings)
+    : client_(std::move(client)), settings_(settings), process_(::getpid()) {}
+
+Channel::~Channel() {
+  if (process_ == ::getpid()) say_goodbye();
+}
+
+void Channel::greet(const ApplicationInfo& info) {
+  stream::Bytes bytes;
+  append_message(bytes, stream::hello_of_this_process(info.application, info.engine));
+  push(std::move(bytes));
+}
+
+std::shared_ptr<Module> Channel::module(std::span<const uint32_t> words) {
+  const Hash128 hash = hash_words(words);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = modules_.find(hash);
+    if (found != modules_.end()) return found->second;
+  }
+  auto module = std::make_shared<Module>(new_id(), hash, module_facts(words));
+  if (receiving()) {
+    module->words = std::make_shared<std::vector<uint32_t>>(words.begin(), words.end());
+  }
+  const std::lock_guard lock(mutex_);
+  return modules_.try_emplace(hash, std::move(module)).first->second;
+}
+
+Id Channel::label(Id parent, const char* name) {
+  if (!receiving()) return parent;
+  const std::lock_guard lock(mutex_);
+  return label_locked(parent, name ? name : "");
+}
+
+Id Channel::label_locked(Id parent, const std::string& name) {
+  const auto found = label_ids_.find({parent, name});
+  if (found != label_ids_.end()) return found->second;
+  if (labels_.size() >= kMaxLabels) return parent;
+  const Id id = new_id();
+  label_ids_.emplace(LabelKey{parent, name}, id);
+  labels_.emplace(id, LabelNode{parent, name});
+  new_labels_.push_back({id, parent, name});
+  return id;
+}
+
+Id Channel::label_under(Id root, Id label) {
+  if (root == 0 || label == 0) return label == 0 ? root : label;
+  const std::lock_guard lock(mutex_);
+  std::vector<const std::string*> path;
+  for (Id at = label; at != 0;) {
+    const LabelNode& node = labels_.at(at);
+    path.push_back(&node.name);
+    at = node.parent;
+  }
+  for (auto name = path.rbegin(); name != path.rend(); ++name) {
+    root = label_locked(root, std::string(**name));
+  }
+  return root;
+}
+
+void Channel::message(store::Severity severity, const std::string& text) {
+  if (!receiving()) return;
+  const std::lock_guard lock(mutex_);
+  if (said_.size() >= kMaxMessages || !said_.emplace(text, true).second) return;
+  messages_.push_back({severity, store::monotonic_ns(), text, 1});
+}
+
+void Channel::name_changed(std::shared_ptr<Definable> thing, std::string name) {
+  thing->set_name(std::move(name));
+  if (!receiving()) return;
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(thing->name_waits, true)) return;
+  names_.push_back(std::move(thing));
+}
+
+std::vector<Channel::NewLabel> Channel::take_labels() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(new_labels_, {});
+}
+
+std::vector<stream::Message> Channel::take_messages() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(messages_, {});
+}
+
+std::vector<std::shared_ptr<Definable>> Channel::take_names() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& thing : names_) thing->name_waits = false;
+  return std::exchange(names_, {});
+}
+
+// A child of fork() shares the ledger's memory, but what it submits is not the parent's.
+void Channel::count_submitted(uint64_t commands) {
+  if (client_ && process_ == ::getpid()) client_->ledger().add_submitted(commands);
+}
+
+void Channel::flush() {
+  if (client_) client_->flush();
+}
+
+void Channel::say_goodbye() {
+  const std::lock_guard lock(emission_mutex_);
+  if (std::exchange(goodbye_said_, true) || !client_) return;
+  stream::Bytes bytes;
+  for (stream::Message& message : take_messages()) append_message(bytes, std::move(message));
+  append_message(bytes, stream::Goodbye{store::monotonic_ns()});
+  push(std::move(bytes));
+  client_->finish();
+}
+
+}  // namespace tally::capture

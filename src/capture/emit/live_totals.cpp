@@ -1,0 +1,133 @@
+#include "capture/emit/live_totals.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "capture/device.h"
+#include "catalogue/catalogue.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* unit;
+  uint64_t denominator = 1;
+};
+
+// In the order of LiveCounter.
+constexpr Row kRows[kLiveCounterCount] = {
+    {"Submissions", "submissions"},
+    {"Render passes", "passes"},
+    {"Draw commands", "commands"},
+    {"Draws, each of a multi-draw", "draws"},
+    {"Dispatches", "commands"},
+    {"Ray traces", "commands"},
+    {"Commands whose shaders are not counted", "commands"},
+    {"GPU time in passes and dispatches", "us", 1000},
+    {"Vertex shader invocations", "invocations"},
+    {"Tessellation control invocations", "invocations"},
+    {"Tessellation evaluation invocations", "invocations"},
+    {"Geometry shader invocations", "invocations"},
+    {"Fragment shader invocations", "invocations"},
+    {"Compute shader invocations", "invocations"},
+};
+
+template <size_t kSize>
+void copy_text(char (&target)[kSize], std::string_view text) {
+  const size_t length = std::min(text.size(), kSize - 1);
+  std::memcpy(target, text.data(), length);
+  target[length] = '\0';
+}
+
+// A metric of VK_LAYER_TALLY_counters by the name it has there; a driver's own may have any.
+const catalogue::Counter* find_metric(const std::string& name) {
+  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Block)) {
+    if (counter->id == name || counter->name == name) return counter;
+  }
+  return nullptr;
+}
+
+void describe_metric(const std::string& metric, TallyLiveCounter& description) {
+  const catalogue::Counter* known = find_metric(metric);
+  const bool is_executions = known && known->number == catalogue::Number::Executions;
+  const bool is_bytes = known && known->unit == catalogue::Unit::Bytes;
+  std::string name = "Shaders: ";
+  name += is_executions ? "Blocks executed" : known ? known->name : std::string_view(metric);
+  copy_text(description.name, name);
+  copy_text(description.unit, is_bytes ? "bytes" : "operations");
+  description.denominator = 1;
+}
+
+}  // namespace
+
+LiveTotals& LiveTotals::instance() {
+  static auto* const one = new LiveTotals;  // outlives every thread
+  return *one;
+}
+
+std::vector<uint32_t> LiveTotals::list(const MetricLayout& layout) {
+  const std::lock_guard lock(mutex_);
+  std::vector<uint32_t> places;
+  for (const stream::Metric& metric : layout.metrics) {
+    auto found = std::ranges::find(metrics_, metric.name);
+    if (found == metrics_.end()) found = metrics_.insert(found, metric.name);
+    places.push_back(static_cast<uint32_t>(kLiveCounterCount + (found - metrics_.begin())));
+  }
+  values_.resize(kLiveCounterCount + metrics_.size());
+  return places;
+}
+
+void LiveTotals::add(const LiveSum& sum, std::span<const uint32_t> places) {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < kLiveCounterCount; ++i) values_[i] += sum.counts()[i];
+  for (size_t i = 0; i < std::min(places.size(), sum.metrics().size()); ++i) {
+    values_[places[i]] += sum.metrics()[i];
+  }
+}
+
+uint32_t LiveTotals::count() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(values_.size());
+}
+
+bool LiveTotals::describe(uint32_t counter, TallyLiveCounter& description) const {
+  const std::lock_guard lock(mutex_);
+  if (counter >= values_.size()) return false;
+  if (counter >= kLiveCounterCount) {
+    describe_metric(metrics_[counter - kLiveCounterCount], description);
+    return true;
+  }
+  const Row& row = kRows[counter];
+  copy_text(description.name, row.name);
+  copy_text(description.unit, row.unit);
+  description.denominator = row.denominator;
+  return true;
+}
+
+void LiveTotals::read(std::span<uint64_t> values) const {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = i < values_.size() ? values_[i] : 0;
+}
+
+const TallyLiveCounters* live_counters(uint32_t version) {
+  static constexpr TallyLiveCounters kFunctions = {
+      [] { return LiveTotals::instance().count(); },
+      [](uint32_t counter, TallyLiveCounter* description) {
+        bool known = false;
+        vk::guarded_void([&] { known = LiveTotals::instance().describe(counter, *description); });
+        return known ? 1 : 0;
+      },
+      [](int wanted) { LiveTotals::instance().want(wanted != 0); },
+      [](uint32_t milliseconds) {
+        vk::guarded_void([&] { Device::settle_all(std::chrono::milliseconds(milliseconds)); });
+      },
+      [](uint64_t* values, uint32_t count) {
+        LiveTotals::instance().read({values, count});
+      },
+  };
+  return version == kLiveCountersVersion ? &kFunctions : nullptr;
+}
+
+}  // namespace tally::capture

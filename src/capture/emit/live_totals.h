@@ -1,0 +1,91 @@
+// What the process's Vulkan has done so far, summed up as submissions complete: for the EGL
+// library in the same process (base/live_counters.h). One for the process; any thread.
+//
+// Nothing is measured for it until somebody wants it. A receiver's captures count in it too.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/live_counters.h"
+#include "capture/readback/block_costs.h"
+#include "capture/readback/submission.h"
+
+namespace tally::capture {
+
+// The counters that every device has; its shader metrics follow.
+enum class LiveCounter : uint8_t {
+  Submissions,
+  RenderPasses,
+  DrawCommands,
+  Draws,
+  Dispatches,
+  RayTraces,
+  CommandsNotCounted,
+  GpuTime,
+  VertexInvocations,
+  TessellationControlInvocations,
+  TessellationEvaluationInvocations,
+  GeometryInvocations,
+  FragmentInvocations,
+  ComputeInvocations,
+};
+inline constexpr size_t kLiveCounterCount = 14;
+
+// The sum over one submission.
+class LiveSum {
+ public:
+  explicit LiveSum(const MetricLayout& layout) : layout_(layout), metrics_(layout.values()) {}
+
+  void add_execution(const Execution& execution,
+                     std::span<const std::optional<stream::GpuTime>> times);
+  // A command with its metric blocks, as vkGetShaderInstrumentationValuesARM gives them; no words:
+  // it was not counted.
+  void add_command(const Execution& execution, const RecordedCommand& command,
+                   std::span<const uint64_t> words);
+
+  const std::array<uint64_t, kLiveCounterCount>& counts() const { return counts_; }
+  std::span<const uint64_t> metrics() const { return metrics_; }  // as the device lists them
+
+ private:
+  void add(LiveCounter counter, uint64_t value) { counts_[static_cast<size_t>(counter)] += value; }
+  void add_block(const Pipeline* pipeline, uint32_t stage, uint32_t block,
+                 std::span<const uint64_t> values);
+
+  const MetricLayout& layout_;
+  std::array<uint64_t, kLiveCounterCount> counts_{1};  // a submission
+  std::vector<uint64_t> metrics_;
+};
+
+class LiveTotals {
+ public:
+  static LiveTotals& instance();
+
+  // Lists the metrics of a device; where each stands, for add().
+  std::vector<uint32_t> list(const MetricLayout& layout);
+  void add(const LiveSum& sum, std::span<const uint32_t> places);
+
+  void want(bool wanted) { wanted_.fetch_add(wanted ? 1 : -1, std::memory_order_relaxed); }
+  bool wanted() const { return wanted_.load(std::memory_order_relaxed) > 0; }
+
+  uint32_t count() const;
+  bool describe(uint32_t counter, TallyLiveCounter& description) const;
+  void read(std::span<uint64_t> values) const;
+
+ private:
+  std::atomic<int> wanted_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<std::string> metrics_;  // behind the fixed ones
+  std::vector<uint64_t> values_;      // empty until a device is there
+};
+
+// What the layer's exported function answers.
+const TallyLiveCounters* live_counters(uint32_t version);
+
+}  // namespace tally::capture

@@ -1,0 +1,131 @@
+#include "capture/emit/packet_builder.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kPacketBytes = size_t{256} << 10;
+constexpr size_t kCostsPerMessage = size_t{64} << 10;
+
+const char* bind_point_word(VkPipelineBindPoint bind_point) {
+  switch (bind_point) {
+    case VK_PIPELINE_BIND_POINT_GRAPHICS:
+      return "graphics";
+    case VK_PIPELINE_BIND_POINT_COMPUTE:
+      return "compute";
+    case VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR:
+      return "ray tracing";
+    default:
+      return "other";
+  }
+}
+
+// Why a shader cannot be counted, as far as the module tells.
+const char* module_problem(const Shader& shader) {
+  if (!shader.module) return "its SPIR-V is not known: the pipeline was created from an identifier";
+  const auto& words = shader.module->words;
+  if (words && words->size() * sizeof(uint32_t) + 256 > stream::kMaxModuleBytes) {
+    return "its SPIR-V is too large for a capture";
+  }
+  return "";
+}
+
+}  // namespace
+
+PacketBuilder::PacketBuilder(Channel& channel, Id device) : channel_(channel), device_(device) {
+  add_labels();
+  for (const stream::Message& message : channel_.take_messages()) add(message);
+  for (const auto& thing : channel_.take_names()) {
+    if (thing->defined) add_name(thing);
+  }
+}
+
+void PacketBuilder::add(const stream::AnyMessage& message) {
+  append_message(bytes_, message);
+  if (bytes_.size() > kPacketBytes) push();
+}
+
+void PacketBuilder::push() {
+  if (!bytes_.empty()) channel_.push(std::exchange(bytes_, {}));
+}
+
+void PacketBuilder::add_labels() {
+  for (Channel::NewLabel& label : channel_.take_labels()) {
+    add(stream::Label{label.id, label.parent, std::move(label.name)});
+  }
+}
+
+void PacketBuilder::add_name(const std::shared_ptr<Definable>& thing) {
+  if (std::string name = thing->name(); !name.empty()) {
+    add(stream::Name{thing->kind(), thing->id(), std::move(name)});
+  }
+}
+
+Id PacketBuilder::need(const std::shared_ptr<Object>& object) {
+  if (!object) return 0;
+  if (!std::exchange(object->defined, true)) {
+    add(stream::Object{object->id(), device_, object->type, object->handle});
+    add_name(object);
+  }
+  return object->id();
+}
+
+Id PacketBuilder::need(const std::shared_ptr<Module>& module) {
+  if (!std::exchange(module->defined, true)) {
+    add(stream::Module{module->id(), to_string(module->hash), *module->words});
+    module->words.reset();
+    add_name(module);
+  }
+  return module->id();
+}
+
+void PacketBuilder::define(Shader& shader) {
+  if (std::exchange(shader.defined, true)) return;
+  const std::string problem = module_problem(shader);
+  const Id module = problem.empty() ? need(shader.module) : 0;
+  add(stream::Shader{shader.id, device_, module, static_cast<uint32_t>(shader.stage),
+                     shader.entry_point, problem});
+}
+
+Id PacketBuilder::need(const std::shared_ptr<Pipeline>& pipeline) {
+  if (!pipeline) return 0;
+  if (std::exchange(pipeline->defined, true)) return pipeline->id();
+  stream::Pipeline message{pipeline->id(),
+                           device_,
+                           to_string(pipeline->hash),
+                           bind_point_word(pipeline->bind_point),
+                           pipeline->not_instrumented,
+                           {}};
+  for (const auto& shader : pipeline->shaders) {
+    define(*shader);
+    message.shaders.push_back(shader->id);
+  }
+  add(message);
+  add_name(pipeline);
+  return pipeline->id();
+}
+
+void PacketBuilder::add_costs(Shader& shader) {
+  stream::BlockCosts message{shader.id, 0, 0, {}};
+  const auto flush = [&] {
+    if (!message.costs.empty()) add(message);
+    message.costs.clear();
+  };
+  for (const BlockCosts::News& item : shader.costs.take_news()) {
+    const size_t metrics = item.costs.size();
+    const bool continues = message.metrics == metrics && !message.costs.empty() &&
+                           message.first_block + message.costs.size() / metrics == item.first_block;
+    if (!continues || message.costs.size() > kCostsPerMessage) {
+      flush();
+      message.first_block = item.first_block;
+      message.metrics = static_cast<uint32_t>(metrics);
+    }
+    message.costs.insert(message.costs.end(), item.costs.begin(), item.costs.end());
+  }
+  flush();
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,283 @@
+#include "capture/emit/reporter.h"
+
+#include <tally/vulkan_arm.h>
+
+#include <cstring>
+#include <utility>
+
+#include "capture/emit/command_batches.h"
+#include "capture/emit/region_messages.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr const char* kNoCounts = "no counts came back for it";
+
+}  // namespace
+
+Reporter::Reporter(Channel& channel, ShaderRegistry& shaders, const RegionCapture& regions,
+                   stream::Device device)
+    : channel_(channel), shaders_(shaders), regions_(regions), device_(std::move(device)) {
+  layout_.metrics = device_.metrics;
+  layout_.find_executions();
+  live_places_ = LiveTotals::instance().list(layout_);
+}
+
+// Reads one execution of a submission, and sends it where somebody receives it.
+class Reporter::ExecutionReport {
+ public:
+  ExecutionReport(Reporter& reporter, const Submission& submission, size_t index, LiveSum& live,
+                  PacketBuilder* packet)
+      : reporter_(reporter),
+        submission_(submission),
+        index_(index),
+        execution_(submission.executions[index]),
+        recording_(*execution_.recording),
+        live_(live),
+        packet_(packet),
+        done_(recording_.commands.size()) {
+    if (packet_) {
+      batches_.emplace(*packet_, reporter_.channel_, execution_, reporter_.layout_);
+    }
+  }
+
+  // Whether another execution of the recording overlapped it.
+  bool run() {
+    command_of_result_.assign(recording_.results(), RecordedCommand::kNone);
+    for (size_t i = 0; i < recording_.commands.size(); ++i) {
+      const uint32_t result = recording_.commands[i].result;
+      if (result < command_of_result_.size()) {
+        command_of_result_[result] = static_cast<uint32_t>(i);
+      }
+    }
+    complete_ = recording_.after_completion(
+        execution_.runs, reporter_.layout_.block_bytes(),
+        {reporter_.device_.timestamp_period_ns, submission_.timestamp_bits},
+        [&](const Recording::Read& read) { begin(read); },
+        [&](uint32_t first, std::span<const uint64_t> words) { add_results(first, words); });
+    for (size_t i = 0; i < recording_.commands.size(); ++i) {
+      if (!done_[i]) add_command(i, {});
+    }
+    if (batches_) batches_->flush();
+    note_what_is_missing();
+    return read_.overlapped;
+  }
+
+ private:
+  void begin(const Recording::Read& read) {
+    read_ = read;
+    live_.add_execution(execution_, read.times);
+    if (!packet_) return;
+    packet_->add(stream::Execution{static_cast<int64_t>(index_), execution_.parent,
+                                   execution_.parent_command,
+                                   packet_->need(recording_.command_buffer()), recording_.number(),
+                                   execution_.runs, read.overlapped});
+    reporter_.write_passes(*packet_, execution_, read);
+  }
+
+  // Metric blocks whose result indices count from `first`, in ascending order.
+  void add_results(uint32_t first, std::span<const uint64_t> words) {
+    const size_t block_words = reporter_.layout_.block_bytes() / sizeof(uint64_t);
+    const auto result_at = [&](size_t at) {
+      VkShaderInstrumentationMetricDataHeaderARM header;
+      std::memcpy(&header, words.data() + at, sizeof header);
+      return header.resultIndex;
+    };
+    for (size_t begin = 0; begin + block_words <= words.size();) {
+      const uint32_t result = result_at(begin);
+      size_t end = begin + block_words;
+      while (end + block_words <= words.size() && result_at(end) == result) end += block_words;
+      const uint64_t index = uint64_t{first} + result;
+      if (index < command_of_result_.size() &&
+          command_of_result_[index] != RecordedCommand::kNone) {
+        add_command(command_of_result_[index], words.subspan(begin, end - begin));
+      }
+      begin = end;
+    }
+  }
+
+  void add_command(size_t index, std::span<const uint64_t> words) {
+    if (done_[index]) return;
+    done_[index] = true;
+    const RecordedCommand& command = recording_.commands[index];
+    live_.add_command(execution_, command, words);
+    if (!batches_) return;
+    const bool has_time = command.timestamps < read_.times.size();
+    batches_->add(index, words, has_time ? read_.times[command.timestamps] : std::nullopt);
+    note_stages(command, words);
+  }
+
+  // Neighbours usually have the same pipeline, which is noted once.
+  void note_stages(const RecordedCommand& command, std::span<const uint64_t> words) {
+    const bool has_result = command.result < command_of_result_.size();
+    if (!has_result || command.pipeline == RecordedCommand::kNone) return;
+    if (!stages_.empty() && stages_.back().first == command.pipeline &&
+        (stages_.back().second == 0) == words.empty()) {
+      return;
+    }
+    uint32_t stages = 0;
+    const size_t block_words = reporter_.layout_.block_bytes() / sizeof(uint64_t);
+    for (size_t at = 0; at + block_words <= words.size(); at += block_words) {
+      VkShaderInstrumentationMetricDataHeaderARM header;
+      std::memcpy(&header, words.data() + at, sizeof header);
+      stages |= header.stages;
+    }
+    stages_.emplace_back(command.pipeline, stages);
+  }
+
+  void note_what_is_missing() {
+    if (!complete_) {
+      reporter_.channel_.message(store::Severity::Error,
+                                 "the driver did not give the values of a command buffer");
+      return;
+    }
+    for (const auto& [pipeline, stages] : stages_) {
+      reporter_.note_missing_stages(*packet_, *recording_.pipelines[pipeline], stages);
+    }
+  }
+
+  Reporter& reporter_;
+  const Submission& submission_;
+  const size_t index_;
+  const Execution& execution_;
+  Recording& recording_;
+  LiveSum& live_;
+  PacketBuilder* const packet_;  // null: nobody receives
+  std::optional<CommandBatches> batches_;
+  std::vector<uint32_t> command_of_result_;
+  std::vector<bool> done_;  // by command
+  Recording::Read read_;
+  bool complete_ = true;
+  std::vector<std::pair<uint32_t, uint32_t>> stages_;  // pipelines and what was counted of them
+};
+
+void Reporter::announce_device() {
+  const std::lock_guard lock(channel_.emission_mutex());
+  PacketBuilder(channel_, device_.id).add(device_);
+}
+
+void Reporter::announce_queue(const stream::Queue& queue, Definable& definable) {
+  const std::lock_guard lock(channel_.emission_mutex());
+  PacketBuilder packet(channel_, device_.id);
+  if (!std::exchange(definable.defined, true)) packet.add(queue);
+}
+
+void Reporter::report(const Submission& submission) {
+  const std::lock_guard lock(channel_.emission_mutex());
+  const bool receiving = channel_.receiving();
+  std::optional<PacketBuilder> packet;
+  if (receiving) {
+    packet.emplace(channel_, device_.id);
+    write_pipelines(*packet);
+    write_frame(*packet, submission.frame);
+    packet->add(stream::Submission{submission.queue, submission.frame.number, submission.number,
+                                   submission.time_ns, submission.label});
+  }
+  LiveSum live(layout_);
+  std::vector<bool> overlapped;
+  uint64_t missing = 0;  // more than a recording takes
+  for (size_t i = 0; i < submission.executions.size(); ++i) {
+    overlapped.push_back(
+        ExecutionReport(*this, submission, i, live, packet ? &*packet : nullptr).run());
+    missing += submission.executions[i].recording->commands_lost;
+  }
+  LiveTotals::instance().add(live, live_places_);
+  if (!packet) return;
+  if (missing > 0) {
+    packet->add(
+        stream::Missing{device_.id, submission.frame.number, static_cast<int64_t>(missing)});
+  }
+  packet.reset();
+  write_regions(submission, overlapped);
+}
+
+// While executions of a recording overlap, one overwrites the values of another.
+void Reporter::write_regions(const Submission& submission, const std::vector<bool>& overlapped) {
+  RegionMessages messages(channel_, device_.id, regions_);
+  for (size_t i = 0; i < submission.executions.size(); ++i) {
+    const Recording& recording = *submission.executions[i].recording;
+    if (!recording.has_regions()) continue;
+    if (overlapped[i]) {
+      channel_.message(store::Severity::Warning,
+                       "regions of render passes are missing: command buffers were executed again "
+                       "before their values could be read");
+    } else {
+      messages.send(static_cast<int64_t>(i), recording);
+    }
+  }
+}
+
+void Reporter::lost(const Submission& submission, const std::string& why) {
+  channel_.message(store::Severity::Error, why);
+  const std::lock_guard lock(channel_.emission_mutex());
+  submission.for_each_recording(
+      [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
+  PacketBuilder packet(channel_, device_.id);
+  write_frame(packet, submission.frame);
+  packet.add(stream::Missing{device_.id, submission.frame.number,
+                             static_cast<int64_t>(submission.commands())});
+}
+
+void Reporter::report(const FrameEnd& end) {
+  const std::lock_guard lock(channel_.emission_mutex());
+  PacketBuilder packet(channel_, device_.id);
+  write_frame(packet, end.frame);
+  packet.add(stream::FrameEnded{device_.id, end.frame.number, end.end_ns, end.by_present});
+  write_pipelines(packet);
+}
+
+void Reporter::report_rest() {
+  const std::lock_guard lock(channel_.emission_mutex());
+  PacketBuilder packet(channel_, device_.id);
+  write_pipelines(packet);
+}
+
+void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
+                            const Recording::Read& read) {
+  const Recording& recording = *execution.recording;
+  for (size_t i = 0; i < recording.passes.size(); ++i) {
+    const RecordedPass& pass = recording.passes[i];
+    const Id label = channel_.label_under(execution.parent_label, pass.label);
+    packet.add_labels();
+    stream::Pass message{static_cast<int64_t>(i),
+                         pass.dynamic,
+                         packet.need(pass.render_pass),
+                         packet.need(pass.framebuffer),
+                         pass.area.extent.width,
+                         pass.area.extent.height,
+                         pass.layers,
+                         pass.view_mask,
+                         pass.attachments,
+                         label,
+                         std::nullopt};
+    if (pass.timestamps < read.times.size()) message.gpu = read.times[pass.timestamps];
+    packet.add(message);
+  }
+}
+
+// A stage of an instrumented pipeline that never gives a block, although its commands ran: said
+// once, taken back when one comes.
+void Reporter::note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline,
+                                   uint32_t stages) {
+  using Counts = Shader::Counts;
+  const char* reason = pipeline.heard.empty() ? kNoCounts : pipeline.heard.c_str();
+  for (const auto& shader : pipeline.shaders) {
+    if (shader->counts == Counts::Seen || !shader->module) continue;
+    const bool seen = (stages & static_cast<uint32_t>(shader->stage)) != 0;
+    const Counts before = std::exchange(shader->counts, seen ? Counts::Seen : Counts::Missing);
+    if (before == shader->counts || (seen && before == Counts::Unknown)) continue;
+    packet.add(stream::NotInstrumented{shader->id, seen ? "" : reason});
+  }
+}
+
+void Reporter::write_frame(PacketBuilder& packet, const Frames::Frame& frame) {
+  if (!std::exchange(frames_[frame.number], true)) {
+    packet.add(stream::Frame{device_.id, frame.number, frame.begin_ns});
+  }
+}
+
+void Reporter::write_pipelines(PacketBuilder& packet) {
+  for (const auto& pipeline : shaders_.take_new()) packet.need(pipeline);
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,57 @@
+// Turns a device's completed submissions into messages. Any thread; one at a time by the channel's
+// emission lock. Where the receiver does not keep up, the reporter waits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/emit/channel.h"
+#include "capture/emit/live_totals.h"
+#include "capture/emit/packet_builder.h"
+#include "capture/readback/block_costs.h"
+#include "capture/readback/submission.h"
+#include "capture/recording/region_capture.h"
+#include "capture/recording/shaders.h"
+
+namespace tally::capture {
+
+class Reporter {
+ public:
+  Reporter(Channel& channel, ShaderRegistry& shaders, const RegionCapture& regions,
+           stream::Device device);
+
+  Id device() const { return device_.id; }
+  void announce_device();
+  void announce_queue(const stream::Queue& queue, Definable& definable);
+  // Reads the values of a submission that has completed, and sends them.
+  void report(const Submission& submission);
+  void report(const FrameEnd& end);
+  // The submission's values can never be read.
+  void lost(const Submission& submission, const std::string& why);
+  // Names, messages and pipelines that nobody has needed so far.
+  void report_rest();
+
+ private:
+  class ExecutionReport;
+
+  void write_frame(PacketBuilder& packet, const Frames::Frame& frame);
+  void write_pipelines(PacketBuilder& packet);
+  void write_passes(PacketBuilder& packet, const Execution& execution, const Recording::Read& read);
+  void write_regions(const Submission& submission, const std::vector<bool>& overlapped);
+  void note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline, uint32_t stages);
+
+  Channel& channel_;
+  ShaderRegistry& shaders_;
+  const RegionCapture& regions_;
+  stream::Device device_;
+  MetricLayout layout_;
+  std::vector<uint32_t> live_places_;  // of its metrics in the live totals
+  std::map<int64_t, bool> frames_;     // that were mentioned: whether the receiver knows them
+};
+
+}  // namespace tally::capture

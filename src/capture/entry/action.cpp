@@ -1,0 +1,207 @@
+// Draws, dispatches, traces: described, measured, timed, and handed on.
+#include "capture/entry/entry.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+namespace {
+
+using store::Function;
+
+template <auto Member, typename... Args>
+void action(Function function, std::initializer_list<int64_t> parameters,
+            VkCommandBuffer command_buffer, Args... args) noexcept {
+  CommandBuffer* state = find_command_buffer(command_buffer);
+  if (!state) return;
+  std::optional<TimestampPair> time;
+  vk::guarded_void([&] { time = state->before_action(function, parameters); });
+  (state->table().*Member)(command_buffer, args...);
+  vk::guarded_void([&] { state->after_action(time); });
+}
+
+template <auto Member, typename... Args>
+void unknown_action(const char* name, VkCommandBuffer command_buffer, Args... args) noexcept {
+  CommandBuffer* state = find_command_buffer(command_buffer);
+  if (!state) return;
+  vk::guarded_void([&] { state->before_unknown_action(name); });
+  (state->table().*Member)(command_buffer, args...);
+}
+
+// Signed, because sizes and offsets of 64 bits travel with 32-bit counts and signed vertex offsets.
+int64_t number(VkDeviceSize value) { return static_cast<int64_t>(value); }
+
+VKAPI_ATTR void VKAPI_CALL CmdDraw(VkCommandBuffer b, uint32_t vertices, uint32_t instances,
+                                   uint32_t first_vertex, uint32_t first_instance) {
+  action<&DeviceTable::CmdDraw>(Function::Draw, {vertices, instances, first_vertex, first_instance},
+                                b, vertices, instances, first_vertex, first_instance);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDrawIndexed(VkCommandBuffer b, uint32_t indices, uint32_t instances,
+                                          uint32_t first_index, int32_t vertex_offset,
+                                          uint32_t first_instance) {
+  action<&DeviceTable::CmdDrawIndexed>(
+      Function::DrawIndexed, {indices, instances, first_index, vertex_offset, first_instance}, b,
+      indices, instances, first_index, vertex_offset, first_instance);
+}
+
+// All that read one array of structures from a buffer.
+template <auto Member, Function kFunction>
+VKAPI_ATTR void VKAPI_CALL indirect(VkCommandBuffer b, VkBuffer buffer, VkDeviceSize offset,
+                                    uint32_t draws, uint32_t stride) {
+  action<Member>(kFunction, {number(offset), draws, stride}, b, buffer, offset, draws, stride);
+}
+
+// All that read their count from a second buffer.
+template <auto Member, Function kFunction>
+VKAPI_ATTR void VKAPI_CALL indirect_count(VkCommandBuffer b, VkBuffer buffer, VkDeviceSize offset,
+                                          VkBuffer count_buffer, VkDeviceSize count_offset,
+                                          uint32_t most, uint32_t stride) {
+  action<Member>(kFunction, {number(offset), number(count_offset), most, stride}, b, buffer, offset,
+                 count_buffer, count_offset, most, stride);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDrawIndirectByteCountEXT(VkCommandBuffer b, uint32_t instances,
+                                                       uint32_t first_instance, VkBuffer buffer,
+                                                       VkDeviceSize buffer_offset,
+                                                       uint32_t counter_offset, uint32_t stride) {
+  action<&DeviceTable::CmdDrawIndirectByteCountEXT>(
+      Function::DrawIndirectByteCount,
+      {instances, first_instance, number(buffer_offset), counter_offset, stride}, b, instances,
+      first_instance, buffer, buffer_offset, counter_offset, stride);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDrawMultiEXT(VkCommandBuffer b, uint32_t draws,
+                                           const VkMultiDrawInfoEXT* infos, uint32_t instances,
+                                           uint32_t first_instance, uint32_t stride) {
+  action<&DeviceTable::CmdDrawMultiEXT>(Function::DrawMulti, {draws, instances, first_instance}, b,
+                                        draws, infos, instances, first_instance, stride);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDrawMultiIndexedEXT(VkCommandBuffer b, uint32_t draws,
+                                                  const VkMultiDrawIndexedInfoEXT* infos,
+                                                  uint32_t instances, uint32_t first_instance,
+                                                  uint32_t stride, const int32_t* vertex_offset) {
+  action<&DeviceTable::CmdDrawMultiIndexedEXT>(Function::DrawMultiIndexed,
+                                               {draws, instances, first_instance}, b, draws, infos,
+                                               instances, first_instance, stride, vertex_offset);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDrawMeshTasksEXT(VkCommandBuffer b, uint32_t x, uint32_t y,
+                                               uint32_t z) {
+  action<&DeviceTable::CmdDrawMeshTasksEXT>(Function::DrawMeshTasks, {x, y, z}, b, x, y, z);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDrawMeshTasksNV(VkCommandBuffer b, uint32_t count, uint32_t first) {
+  action<&DeviceTable::CmdDrawMeshTasksNV>(Function::DrawMeshTasksNv, {count, first}, b, count,
+                                           first);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDispatch(VkCommandBuffer b, uint32_t x, uint32_t y, uint32_t z) {
+  action<&DeviceTable::CmdDispatch>(Function::Dispatch, {x, y, z}, b, x, y, z);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDispatchBase(VkCommandBuffer b, uint32_t base_x, uint32_t base_y,
+                                           uint32_t base_z, uint32_t x, uint32_t y, uint32_t z) {
+  action<&DeviceTable::CmdDispatchBase>(Function::DispatchBase, {x, y, z, base_x, base_y, base_z},
+                                        b, base_x, base_y, base_z, x, y, z);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDispatchIndirect(VkCommandBuffer b, VkBuffer buffer,
+                                               VkDeviceSize offset) {
+  action<&DeviceTable::CmdDispatchIndirect>(Function::DispatchIndirect, {number(offset)}, b, buffer,
+                                            offset);
+}
+
+using Region = const VkStridedDeviceAddressRegionKHR*;
+
+VKAPI_ATTR void VKAPI_CALL CmdTraceRaysKHR(VkCommandBuffer b, Region raygen, Region miss,
+                                           Region hit, Region callable, uint32_t width,
+                                           uint32_t height, uint32_t depth) {
+  action<&DeviceTable::CmdTraceRaysKHR>(Function::TraceRays, {width, height, depth}, b, raygen,
+                                        miss, hit, callable, width, height, depth);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdTraceRaysIndirectKHR(VkCommandBuffer b, Region raygen, Region miss,
+                                                   Region hit, Region callable,
+                                                   VkDeviceAddress address) {
+  action<&DeviceTable::CmdTraceRaysIndirectKHR>(Function::TraceRaysIndirect, {}, b, raygen, miss,
+                                                hit, callable, address);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdTraceRaysIndirect2KHR(VkCommandBuffer b, VkDeviceAddress address) {
+  action<&DeviceTable::CmdTraceRaysIndirect2KHR>(Function::TraceRaysIndirect2, {}, b, address);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdTraceRaysNV(VkCommandBuffer b, VkBuffer raygen, VkDeviceSize o1,
+                                          VkBuffer miss, VkDeviceSize o2, VkDeviceSize s2,
+                                          VkBuffer hit, VkDeviceSize o3, VkDeviceSize s3,
+                                          VkBuffer callable, VkDeviceSize o4, VkDeviceSize s4,
+                                          uint32_t width, uint32_t height, uint32_t depth) {
+  action<&DeviceTable::CmdTraceRaysNV>(Function::TraceRaysNv, {width, height, depth}, b, raygen, o1,
+                                       miss, o2, s2, hit, o3, s3, callable, o4, s4, width, height,
+                                       depth);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsEXT(VkCommandBuffer b, VkBool32 preprocessed,
+                                                          const void* info) {
+  action<&DeviceTable::CmdExecuteGeneratedCommandsEXT>(
+      Function::ExecuteGeneratedCommands, {int64_t{preprocessed}}, b, preprocessed, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsNV(VkCommandBuffer b, VkBool32 preprocessed,
+                                                         const VkGeneratedCommandsInfoNV* info) {
+  unknown_action<&DeviceTable::CmdExecuteGeneratedCommandsNV>("vkCmdExecuteGeneratedCommandsNV", b,
+                                                              preprocessed, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdSubpassShadingHUAWEI(VkCommandBuffer b) {
+  unknown_action<&DeviceTable::CmdSubpassShadingHUAWEI>("vkCmdSubpassShadingHUAWEI", b);
+}
+
+}  // namespace
+
+std::span<const DeviceHook> action_hooks() {
+#define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
+#define TALLY_INDIRECT(name, kind) \
+  device_hook<&DeviceTable::name>("vk" #name, indirect<&DeviceTable::name, Function::kind>)
+#define TALLY_COUNT(name, suffix, kind)              \
+  device_hook<&DeviceTable::name>("vk" #name suffix, \
+                                  indirect_count<&DeviceTable::name, Function::kind>)
+  static const DeviceHook rows[] = {
+      TALLY_ROW(CmdDispatch),
+      TALLY_ROW(CmdDispatchBase),
+      device_hook<&DeviceTable::CmdDispatchBase>("vkCmdDispatchBaseKHR", CmdDispatchBase),
+      TALLY_ROW(CmdDispatchIndirect),
+      TALLY_ROW(CmdDraw),
+      TALLY_ROW(CmdDrawIndexed),
+      TALLY_INDIRECT(CmdDrawIndirect, DrawIndirect),
+      TALLY_INDIRECT(CmdDrawIndexedIndirect, DrawIndexedIndirect),
+      TALLY_COUNT(CmdDrawIndirectCount, "", DrawIndirectCount),
+      TALLY_COUNT(CmdDrawIndirectCount, "AMD", DrawIndirectCount),
+      TALLY_COUNT(CmdDrawIndirectCount, "KHR", DrawIndirectCount),
+      TALLY_COUNT(CmdDrawIndexedIndirectCount, "", DrawIndexedIndirectCount),
+      TALLY_COUNT(CmdDrawIndexedIndirectCount, "AMD", DrawIndexedIndirectCount),
+      TALLY_COUNT(CmdDrawIndexedIndirectCount, "KHR", DrawIndexedIndirectCount),
+      TALLY_ROW(CmdDrawIndirectByteCountEXT),
+      TALLY_ROW(CmdDrawMultiEXT),
+      TALLY_ROW(CmdDrawMultiIndexedEXT),
+      TALLY_ROW(CmdDrawMeshTasksEXT),
+      TALLY_INDIRECT(CmdDrawMeshTasksIndirectEXT, DrawMeshTasksIndirect),
+      TALLY_COUNT(CmdDrawMeshTasksIndirectCountEXT, "", DrawMeshTasksIndirectCount),
+      TALLY_ROW(CmdDrawMeshTasksNV),
+      TALLY_INDIRECT(CmdDrawMeshTasksIndirectNV, DrawMeshTasksIndirectNv),
+      TALLY_COUNT(CmdDrawMeshTasksIndirectCountNV, "", DrawMeshTasksIndirectCountNv),
+      TALLY_ROW(CmdTraceRaysKHR),
+      TALLY_ROW(CmdTraceRaysIndirectKHR),
+      TALLY_ROW(CmdTraceRaysIndirect2KHR),
+      TALLY_ROW(CmdTraceRaysNV),
+      TALLY_ROW(CmdExecuteGeneratedCommandsEXT),
+      TALLY_ROW(CmdExecuteGeneratedCommandsNV),
+      TALLY_ROW(CmdSubpassShadingHUAWEI),
+  };
+#undef TALLY_ROW
+#undef TALLY_INDIRECT
+#undef TALLY_COUNT
+  return rows;
+}
+
+}  // namespace tally::capture

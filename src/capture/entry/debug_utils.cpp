@@ -1,0 +1,87 @@
+// Names and labels of VK_EXT_debug_utils.
+#include "capture/entry/debug_utils.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+namespace {
+
+vk::HandleMap<void*, std::shared_ptr<const DebugUtilsTable>>& tables() {
+  static auto* map = new vk::HandleMap<void*, std::shared_ptr<const DebugUtilsTable>>;
+  return *map;
+}
+
+// What the next layer has of the functions, for the device, queue or command buffer.
+DebugUtilsTable next_of(const void* handle) {
+  const auto table = tables().find(vk::dispatch_key(handle));
+  return table ? *table : DebugUtilsTable{};
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBeginDebugUtilsLabelEXT(VkCommandBuffer b,
+                                                      const VkDebugUtilsLabelEXT* label) {
+  vk::guarded_void([&] {
+    if (CommandBuffer* state = find_command_buffer(b)) state->push_label(label->pLabelName);
+  });
+  if (const auto next = next_of(b).CmdBeginDebugUtilsLabelEXT) next(b, label);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndDebugUtilsLabelEXT(VkCommandBuffer b) {
+  vk::guarded_void([&] {
+    if (CommandBuffer* state = find_command_buffer(b)) state->pop_label();
+  });
+  if (const auto next = next_of(b).CmdEndDebugUtilsLabelEXT) next(b);
+}
+
+VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,
+                                                        const VkDebugUtilsLabelEXT* label) {
+  vk::guarded_void([&] {
+    const auto device = Device::find(handle);
+    const auto queue = device ? device->queue(handle) : nullptr;
+    if (!queue) return;
+    queue->labels.begin(
+        [&](Id parent) { return device->channel().label(parent, label->pLabelName); });
+  });
+  if (const auto next = next_of(handle).QueueBeginDebugUtilsLabelEXT) next(handle, label);
+}
+
+VKAPI_ATTR void VKAPI_CALL QueueEndDebugUtilsLabelEXT(VkQueue handle) {
+  vk::guarded_void([&] {
+    const auto device = Device::find(handle);
+    const auto queue = device ? device->queue(handle) : nullptr;
+    if (queue) queue->labels.end();
+  });
+  if (const auto next = next_of(handle).QueueEndDebugUtilsLabelEXT) next(handle);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+SetDebugUtilsObjectNameEXT(VkDevice handle, const VkDebugUtilsObjectNameInfoEXT* info) {
+  vk::guarded_void([&] {
+    if (const auto device = Device::find(handle)) {
+      device->set_name(info->objectType, info->objectHandle, info->pObjectName);
+    }
+  });
+  const auto next = next_of(handle).SetDebugUtilsObjectNameEXT;
+  return next ? next(handle, info) : VK_SUCCESS;
+}
+
+}  // namespace
+
+void add_debug_utils(VkInstance instance, VkDevice device, const vk::NextDevice& next) {
+  auto table = std::make_shared<DebugUtilsTable>();
+  table->load([&](const char* name) {
+    const PFN_vkVoidFunction found = next.get_device_proc_addr(device, name);
+    return found ? found : next.get_instance_proc_addr(instance, name);
+  });
+  tables().insert(vk::dispatch_key(device), std::move(table));
+}
+
+void remove_debug_utils(VkDevice device) { tables().take(vk::dispatch_key(device)); }
+
+PFN_vkVoidFunction find_debug_utils_hook(std::string_view name) {
+#define TALLY_ROW(function, suffix) \
+  if (name == "vk" #function) return reinterpret_cast<PFN_vkVoidFunction>(function);
+  TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS(TALLY_ROW)
+#undef TALLY_ROW
+  return nullptr;
+}
+
+}  // namespace tally::capture

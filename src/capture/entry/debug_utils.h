@@ -1,0 +1,30 @@
+// The device functions of VK_EXT_debug_utils. It is an instance extension, and the loader asks for
+// these functions with vkGetInstanceProcAddr, once for all devices: so they are also called for
+// devices that are not captured.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "capture/entry/entry.h"
+#include "vk/dispatch.h"
+
+namespace tally::capture {
+
+#define TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS(X) \
+  X(CmdBeginDebugUtilsLabelEXT, "")            \
+  X(CmdEndDebugUtilsLabelEXT, "")              \
+  X(QueueBeginDebugUtilsLabelEXT, "")          \
+  X(QueueEndDebugUtilsLabelEXT, "")            \
+  X(SetDebugUtilsObjectNameEXT, "")
+
+TALLY_VK_TABLE(DebugUtilsTable, TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS)
+
+// Where the functions of a device, captured or not, go on to.
+void add_debug_utils(VkInstance instance, VkDevice device, const vk::NextDevice& next);
+void remove_debug_utils(VkDevice device);
+
+// The hook with this name, or null.
+PFN_vkVoidFunction find_debug_utils_hook(std::string_view name);
+
+}  // namespace tally::capture

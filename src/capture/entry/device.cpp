@@ -1,0 +1,180 @@
+// Devices: captured where VK_ARM_shader_instrumentation is below, otherwise left alone.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/log.h"
+#include "capture/device_setup.h"
+#include "capture/entry/debug_utils.h"
+#include "capture/entry/entry.h"
+#include "capture/entry/loader_link.h"
+#include "store/clock.h"
+#include "store/stream_codec.h"
+#include "vk/boundary.h"
+#include "vk/core_versions.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr auto kExitPatience = std::chrono::seconds(1);
+
+// A device that is not captured: what is needed to stay out of its way.
+struct BystanderDevice {
+  PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
+  uint32_t application_version = 0;
+};
+
+vk::HandleMap<void*, BystanderDevice>& bystanders() {
+  static auto* map = new vk::HandleMap<void*, BystanderDevice>;  // outlives every thread
+  return *map;
+}
+
+// The process that created a device last. A child of its fork() has none of its threads.
+std::atomic<pid_t> device_owner = 0;
+
+// exit() with devices alive: what is complete goes out, and our threads end before libraries are
+// torn down.
+void at_exit() {
+  if (device_owner == ::getpid()) vk::guarded_void([] { Device::stop_all(kExitPatience); });
+}
+
+void watch_exit() {
+  device_owner = ::getpid();
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::atexit(at_exit);
+    std::at_quick_exit(at_exit);
+  });
+}
+
+void announce_not_captured(Channel& channel, const stream::Device& description) {
+  log_once(LogLevel::Warning, "{}: not captured: {}", description.name, description.not_captured);
+  const std::lock_guard lock(channel.emission_mutex());
+  stream::Bytes bytes;
+  append_message(bytes, description);
+  channel.push(std::move(bytes));
+}
+
+struct Creation {
+  const std::shared_ptr<Instance>& instance;
+  const vk::NextDevice& next;
+  PFN_vkCreateDevice create;
+  VkPhysicalDevice physical_device;
+  const VkDeviceCreateInfo& info;
+  const VkAllocationCallbacks* allocator;
+  VkDevice* device;
+};
+
+VkResult create_bystander(const Creation& creation) {
+  const VkResult result = creation.create(creation.physical_device, &creation.info,
+                                          creation.allocator, creation.device);
+  if (result != VK_SUCCESS) return result;
+  bystanders().insert(vk::dispatch_key(*creation.device),
+                      BystanderDevice{creation.next.get_device_proc_addr,
+                                      creation.instance->application_version()});
+  add_debug_utils(creation.instance->handle(), *creation.device, creation.next);
+  return result;
+}
+
+VkResult create_with(const Creation& creation, const RegionSetup& regions) {
+  const CapturedDeviceInfo info(creation.info, regions);
+  return creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
+}
+
+void tell_no_regions(Channel& channel, const DeviceSetup& setup) {
+  if (setup.regions.reason.empty()) return;
+  channel.message(store::Severity::Warning,
+                  fmt::format("{}: render passes are not captured by region: {}",
+                              setup.description.name, setup.regions.reason));
+}
+
+VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> channel) {
+  DeviceSetup setup = inspect_device(*creation.instance, creation.physical_device, creation.info,
+                                     channel->new_id());
+  LoaderLink<VkLayerDeviceCreateInfo> link(creation.info.pNext,
+                                           VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
+  std::string& reason = setup.description.not_captured;
+  if (reason.empty()) {
+    VkResult result = create_with(creation, setup.regions);
+    if (result != VK_SUCCESS && setup.regions.enabled) {
+      link.put_back();
+      setup.refuse_regions(fmt::format("the device could not be created with it (VkResult {})",
+                                       static_cast<int>(result)));
+      result = create_with(creation, setup.regions);
+    }
+    if (result == VK_SUCCESS) {
+      tell_no_regions(*channel, setup);
+      Device::add(std::make_shared<Device>(creation.instance, std::move(channel), *creation.device,
+                                           creation.next, std::move(setup)));
+      add_debug_utils(creation.instance->handle(), *creation.device, creation.next);
+      watch_exit();
+      return result;
+    }
+    link.put_back();
+    reason = fmt::format("it could not be created with {} (VkResult {})",
+                         VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME, static_cast<int>(result));
+    setup.description.metrics.clear();
+  }
+  const VkResult result = create_bystander(creation);
+  if (result == VK_SUCCESS) announce_not_captured(*channel, setup.description);
+  return result;
+}
+
+}  // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
+                                            const VkDeviceCreateInfo* info,
+                                            const VkAllocationCallbacks* allocator,
+                                            VkDevice* device) {
+  return vk::guarded([&] {
+    const vk::NextDevice next = vk::take_next_device(*info);
+    const std::shared_ptr<Instance> instance = Instance::find(physical_device);
+    if (!instance || !next.get_instance_proc_addr) return VK_ERROR_INITIALIZATION_FAILED;
+    const auto create = reinterpret_cast<PFN_vkCreateDevice>(
+        next.get_instance_proc_addr(instance->handle(), "vkCreateDevice"));
+    if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+    const Creation creation{instance, next, create, physical_device, *info, allocator, device};
+    std::shared_ptr<Channel> channel = instance->channel();
+    return channel ? create_captured(creation, std::move(channel)) : create_bystander(creation);
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice handle, const VkAllocationCallbacks* allocator) {
+  vk::guarded_void([&] {
+    if (handle == VK_NULL_HANDLE) return;
+    remove_debug_utils(handle);
+    PFN_vkDestroyDevice destroy = nullptr;
+    if (const std::shared_ptr<Device> device = Device::take(handle)) {
+      destroy = device->table().DestroyDevice;
+    } else if (const auto get = bystanders().take(vk::dispatch_key(handle)).get_device_proc_addr) {
+      destroy = reinterpret_cast<PFN_vkDestroyDevice>(get(handle, "vkDestroyDevice"));
+    }
+    if (destroy) destroy(handle, allocator);
+  });
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, const char* name) {
+  const std::string_view wanted = name;
+  if (wanted == "vkGetDeviceProcAddr") {
+    return reinterpret_cast<PFN_vkVoidFunction>(GetDeviceProcAddr);
+  }
+  if (wanted == "vkDestroyDevice") return reinterpret_cast<PFN_vkVoidFunction>(DestroyDevice);
+  const std::shared_ptr<Device> device = Device::find(handle);
+  if (!device) {
+    const BystanderDevice known = bystanders().find(vk::dispatch_key(handle));
+    const bool hidden = vk::is_newer_than(wanted, known.application_version);
+    return known.get_device_proc_addr && !hidden ? known.get_device_proc_addr(handle, name)
+                                                 : nullptr;
+  }
+  if (vk::is_newer_than(wanted, device->application_version())) return nullptr;
+  if (const PFN_vkVoidFunction hook = find_debug_utils_hook(wanted)) return hook;
+  const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
+  const DeviceHook* hook = next ? find_device_hook(wanted) : nullptr;
+  if (!hook || !hook->reachable(device->table())) return next;
+  return hook->for_pictures && !device->images() ? next : hook->function;
+}
+
+}  // namespace tally::capture

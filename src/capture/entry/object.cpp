@@ -1,0 +1,159 @@
+// Objects that the capture describes: shader modules, render passes, framebuffers, views,
+// swapchains, names.
+#include "capture/entry/entry.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+namespace {
+
+// Calls down, then notes what was created.
+template <auto Member, typename Info, typename Handle, typename Note>
+VkResult create(VkDevice handle, const Info* info, const VkAllocationCallbacks* allocator,
+                Handle* object, Note note) noexcept {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = (device->table().*Member)(handle, info, allocator, object);
+    if (result == VK_SUCCESS) vk::guarded_void([&] { note(*device); });
+    return result;
+  });
+}
+
+// Forgets, then calls down: afterwards the handle may be somebody else's.
+template <auto Member, typename Handle, typename Forget>
+void destroy(VkDevice handle, Handle object, const VkAllocationCallbacks* allocator,
+             Forget forget) noexcept {
+  vk::guarded_void([&] {
+    const auto device = Device::find(handle);
+    if (object != VK_NULL_HANDLE) forget(*device);
+    (device->table().*Member)(handle, object, allocator);
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateShaderModule(VkDevice d, const VkShaderModuleCreateInfo* info,
+                                                  const VkAllocationCallbacks* a,
+                                                  VkShaderModule* module) {
+  return create<&DeviceTable::CreateShaderModule>(d, info, a, module, [&](Device& device) {
+    device.shaders().add_module(*module, {info->pCode, info->codeSize / sizeof(uint32_t)});
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyShaderModule(VkDevice d, VkShaderModule module,
+                                               const VkAllocationCallbacks* a) {
+  destroy<&DeviceTable::DestroyShaderModule>(
+      d, module, a, [&](Device& device) { device.shaders().remove_module(module); });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateRenderPass(VkDevice d, const VkRenderPassCreateInfo* info,
+                                                const VkAllocationCallbacks* a,
+                                                VkRenderPass* pass) {
+  return create<&DeviceTable::CreateRenderPass>(
+      d, info, a, pass, [&](Device& device) { device.passes().add(*pass, *info); });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateRenderPass2(VkDevice d, const VkRenderPassCreateInfo2* info,
+                                                 const VkAllocationCallbacks* a,
+                                                 VkRenderPass* pass) {
+  return create<&DeviceTable::CreateRenderPass2>(
+      d, info, a, pass, [&](Device& device) { device.passes().add(*pass, *info); });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyRenderPass(VkDevice d, VkRenderPass pass,
+                                             const VkAllocationCallbacks* a) {
+  destroy<&DeviceTable::DestroyRenderPass>(d, pass, a,
+                                           [&](Device& device) { device.passes().remove(pass); });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateFramebuffer(VkDevice d, const VkFramebufferCreateInfo* info,
+                                                 const VkAllocationCallbacks* a,
+                                                 VkFramebuffer* framebuffer) {
+  std::optional<ReadableFramebuffer> readable;
+  vk::guarded_void([&] {
+    const auto device = Device::find(d);
+    if (device->images()) info = readable.emplace(*info).get();
+  });
+  return create<&DeviceTable::CreateFramebuffer>(d, info, a, framebuffer, [&](Device& device) {
+    device.passes().add(*framebuffer, *info, device.images());
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyFramebuffer(VkDevice d, VkFramebuffer framebuffer,
+                                              const VkAllocationCallbacks* a) {
+  destroy<&DeviceTable::DestroyFramebuffer>(
+      d, framebuffer, a, [&](Device& device) { device.passes().remove(framebuffer); });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateImageView(VkDevice d, const VkImageViewCreateInfo* info,
+                                               const VkAllocationCallbacks* a, VkImageView* view) {
+  return create<&DeviceTable::CreateImageView>(d, info, a, view, [&](Device& device) {
+    device.passes().add(*view, *info);
+    if (device.images()) device.images()->add(*view, *info);
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyImageView(VkDevice d, VkImageView view,
+                                            const VkAllocationCallbacks* a) {
+  destroy<&DeviceTable::DestroyImageView>(d, view, a, [&](Device& device) {
+    device.passes().remove(view);
+    if (device.images()) device.images()->remove(view);
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateSwapchainKHR(VkDevice d, const VkSwapchainCreateInfoKHR* info,
+                                                  const VkAllocationCallbacks* a,
+                                                  VkSwapchainKHR* swapchain) {
+  VkSwapchainCreateInfoKHR changed = *info;
+  vk::guarded_void([&] {
+    const auto device = Device::find(d);
+    if (device->images()) changed.imageUsage = device->images()->usage(*info);
+  });
+  return create<&DeviceTable::CreateSwapchainKHR>(d, &changed, a, swapchain, [&](Device& device) {
+    device.frames().swapchain_created();
+    if (device.images()) device.images()->add(*swapchain, changed);
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice d, VkSwapchainKHR swapchain,
+                                               const VkAllocationCallbacks* a) {
+  destroy<&DeviceTable::DestroySwapchainKHR>(d, swapchain, a, [&](Device& device) {
+    device.frames().swapchain_destroyed();
+    if (device.images()) device.images()->remove(swapchain);
+  });
+}
+
+// The numbers of VK_EXT_debug_report are those of VkObjectType for the objects of Vulkan 1.0.
+VKAPI_ATTR VkResult VKAPI_CALL
+DebugMarkerSetObjectNameEXT(VkDevice d, const VkDebugMarkerObjectNameInfoEXT* info) {
+  return vk::guarded([&] {
+    const auto device = Device::find(d);
+    vk::guarded_void([&] {
+      device->set_name(static_cast<VkObjectType>(info->objectType), info->object,
+                       info->pObjectName);
+    });
+    return device->table().DebugMarkerSetObjectNameEXT(d, info);
+  });
+}
+
+}  // namespace
+
+std::span<const DeviceHook> object_hooks() {
+#define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
+  static const DeviceHook rows[] = {
+      TALLY_ROW(CreateShaderModule),
+      TALLY_ROW(DestroyShaderModule),
+      TALLY_ROW(CreateRenderPass),
+      TALLY_ROW(CreateRenderPass2),
+      device_hook<&DeviceTable::CreateRenderPass2>("vkCreateRenderPass2KHR", CreateRenderPass2),
+      TALLY_ROW(DestroyRenderPass),
+      TALLY_ROW(CreateFramebuffer),
+      TALLY_ROW(DestroyFramebuffer),
+      TALLY_ROW(CreateImageView),
+      TALLY_ROW(DestroyImageView),
+      TALLY_ROW(CreateSwapchainKHR),
+      TALLY_ROW(DestroySwapchainKHR),
+      TALLY_ROW(DebugMarkerSetObjectNameEXT),
+  };
+#undef TALLY_ROW
+  return rows;
+}
+
+}  // namespace tally::capture

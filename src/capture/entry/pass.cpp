@@ -1,0 +1,112 @@
+// Render passes and dynamic rendering.
+#include "capture/entry/entry.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+namespace {
+
+// Around a call of the next layer; the call itself always happens.
+template <typename Before, typename Call, typename After>
+void around(VkCommandBuffer command_buffer, Before before, Call call, After after) noexcept {
+  CommandBuffer* state = find_command_buffer(command_buffer);
+  if (!state) return;
+  vk::guarded_void([&] { before(*state); });
+  call(state->table());
+  vk::guarded_void([&] { after(*state); });
+}
+
+void nothing(CommandBuffer&) {}
+
+template <typename Info>
+void ask_for_regions(const CommandBuffer& state, RegionBegin<Info>& begin) {
+  if (const RecordedRegions* regions = state.regions())
+    begin.ask(state.device().regions(), *regions);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass(VkCommandBuffer b, const VkRenderPassBeginInfo* info,
+                                              VkSubpassContents contents) {
+  RegionBegin begin(*info);
+  around(
+      b,
+      [&](CommandBuffer& state) {
+        state.before_begin_pass(*info, contents);
+        ask_for_regions(state, begin);
+      },
+      [&](const DeviceTable& next) { next.CmdBeginRenderPass(b, begin.info(), contents); },
+      nothing);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass2(VkCommandBuffer b, const VkRenderPassBeginInfo* info,
+                                               const VkSubpassBeginInfo* subpass) {
+  RegionBegin begin(*info);
+  around(
+      b,
+      [&](CommandBuffer& state) {
+        state.before_begin_pass(*info, subpass->contents);
+        ask_for_regions(state, begin);
+      },
+      [&](const DeviceTable& next) { next.CmdBeginRenderPass2(b, begin.info(), subpass); },
+      nothing);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdNextSubpass(VkCommandBuffer b, VkSubpassContents contents) {
+  around(
+      b, [&](CommandBuffer& state) { state.before_next_subpass(contents); },
+      [&](const DeviceTable& next) { next.CmdNextSubpass(b, contents); }, nothing);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdNextSubpass2(VkCommandBuffer b, const VkSubpassBeginInfo* begin,
+                                           const VkSubpassEndInfo* end) {
+  around(
+      b, [&](CommandBuffer& state) { state.before_next_subpass(begin->contents); },
+      [&](const DeviceTable& next) { next.CmdNextSubpass2(b, begin, end); }, nothing);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass(VkCommandBuffer b) {
+  around(
+      b, nothing, [&](const DeviceTable& next) { next.CmdEndRenderPass(b); },
+      [](CommandBuffer& state) { state.after_end_pass(); });
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass2(VkCommandBuffer b, const VkSubpassEndInfo* end) {
+  around(
+      b, nothing, [&](const DeviceTable& next) { next.CmdEndRenderPass2(b, end); },
+      [](CommandBuffer& state) { state.after_end_pass(); });
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer b, const VkRenderingInfo* info) {
+  RegionBegin begin(*info);
+  around(
+      b,
+      [&](CommandBuffer& state) {
+        state.before_begin_rendering(*info);
+        ask_for_regions(state, begin);
+      },
+      [&](const DeviceTable& next) { next.CmdBeginRendering(b, begin.info()); }, nothing);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdEndRendering(VkCommandBuffer b) {
+  around(
+      b, [](CommandBuffer& state) { state.before_end_rendering(); },
+      [&](const DeviceTable& next) { next.CmdEndRendering(b); },
+      [](CommandBuffer& state) { state.after_end_rendering(); });
+}
+
+}  // namespace
+
+std::span<const DeviceHook> pass_hooks() {
+#define TALLY_ROW(name, suffix) device_hook<&DeviceTable::name>("vk" #name suffix, name)
+  static const DeviceHook rows[] = {
+      TALLY_ROW(CmdBeginRenderPass, ""),     TALLY_ROW(CmdBeginRenderPass2, ""),
+      TALLY_ROW(CmdBeginRenderPass2, "KHR"), TALLY_ROW(CmdNextSubpass, ""),
+      TALLY_ROW(CmdNextSubpass2, ""),        TALLY_ROW(CmdNextSubpass2, "KHR"),
+      TALLY_ROW(CmdEndRenderPass, ""),       TALLY_ROW(CmdEndRenderPass2, ""),
+      TALLY_ROW(CmdEndRenderPass2, "KHR"),   TALLY_ROW(CmdBeginRendering, ""),
+      TALLY_ROW(CmdBeginRendering, "KHR"),   TALLY_ROW(CmdEndRendering, ""),
+      TALLY_ROW(CmdEndRendering, "KHR"),
+  };
+#undef TALLY_ROW
+  return rows;
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,199 @@
+// Pipelines: created with the flag that has their shaders instrumented.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "capture/entry/entry.h"
+#include "vk/boundary.h"
+#include "vk/chain.h"
+
+namespace tally::capture {
+namespace {
+
+template <typename Info>
+constexpr VkPipelineBindPoint kBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS;
+template <>
+constexpr VkPipelineBindPoint kBindPoint<VkComputePipelineCreateInfo> =
+    VK_PIPELINE_BIND_POINT_COMPUTE;
+template <>
+constexpr VkPipelineBindPoint kBindPoint<VkRayTracingPipelineCreateInfoKHR> =
+    VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+
+std::span<const VkPipelineShaderStageCreateInfo> stages_of(
+    const VkComputePipelineCreateInfo& info) {
+  return {&info.stage, 1};
+}
+template <typename Info>
+std::span<const VkPipelineShaderStageCreateInfo> stages_of(const Info& info) {
+  return {info.pStages, info.pStages ? info.stageCount : 0};
+}
+
+std::span<const VkPipeline> libraries_of(const VkRayTracingPipelineCreateInfoKHR& info) {
+  if (!info.pLibraryInfo) return {};
+  return {info.pLibraryInfo->pLibraries, info.pLibraryInfo->libraryCount};
+}
+template <typename Info>
+std::span<const VkPipeline> libraries_of(const Info& info) {
+  const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  if (!libraries) return {};
+  return {libraries->pLibraries, libraries->libraryCount};
+}
+
+// The create infos with the flag added, and what they point to.
+template <typename Info>
+class InstrumentedInfos {
+ public:
+  InstrumentedInfos(Device& device, std::span<const Info> infos)
+      : infos_(infos.begin(), infos.end()) {
+    const std::string& pattern = device.channel().settings().shader_pattern;
+    for (Info& info : infos_) {
+      drafts_.push_back(
+          device.shaders().draft(kBindPoint<Info>, stages_of(info), libraries_of(info)));
+      if (device.frames().over()) {
+        refusals_.push_back("it was created after the captured frames");
+      } else if (!drafts_.back().selected_by(pattern)) {
+        refusals_.push_back("the shader pattern does not select it");
+      } else {
+        refusals_.emplace_back();
+        add_flag(info);
+      }
+    }
+  }
+
+  const Info* data() const { return infos_.data(); }
+  const PipelineDraft& draft(size_t i) const { return drafts_[i]; }
+  const std::string& refusal(size_t i) const { return refusals_[i]; }
+  bool any() const { return !chains_.empty() || !flags_.empty(); }
+  // The driver did not take the flag: now none has it.
+  void refuse(const std::string& reason) {
+    for (std::string& refusal : refusals_) {
+      if (refusal.empty()) refusal = reason;
+    }
+  }
+
+ private:
+  using Flags2 = VkPipelineCreateFlags2CreateInfoKHR;
+
+  void add_flag(Info& info) {
+    constexpr VkStructureType kType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR;
+    if (vk::find_in_chain<Flags2>(info.pNext, kType)) {
+      vk::ChainCopy& chain = chains_.emplace_back(info.pNext);
+      chain.template find<Flags2>(kType)->flags |= VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+      info.pNext = chain.head();
+      return;
+    }
+    info.pNext = &flags_.emplace_back(
+        Flags2{kType, info.pNext, info.flags | VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM});
+  }
+
+  std::vector<Info> infos_;
+  std::vector<PipelineDraft> drafts_;
+  std::vector<std::string> refusals_;  // why a pipeline has no flag, "" = it has
+  std::deque<Flags2> flags_;
+  std::deque<vk::ChainCopy> chains_;
+};
+
+// A driver may refuse what it was asked for because of the flag alone; running out of memory is
+// something else.
+bool worth_another_try(VkResult result) {
+  return result < 0 && result != VK_ERROR_OUT_OF_HOST_MEMORY &&
+         result != VK_ERROR_OUT_OF_DEVICE_MEMORY && result != VK_ERROR_DEVICE_LOST;
+}
+
+// `call(infos)` creates the pipelines.
+template <typename Info, typename Call>
+VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* pipelines,
+                const VkAllocationCallbacks* allocator, Call call) noexcept {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    InstrumentedInfos<Info> instrumented(*device, {infos, count});
+    std::fill_n(pipelines, count, VkPipeline{VK_NULL_HANDLE});
+    std::string heard;
+    VkResult result = VK_SUCCESS;
+    {
+      const HeardReasons reasons(HeardReasons::kInstrumentation);
+      result = call(device->table(), instrumented.data());
+      heard = reasons.text();
+    }
+    if (worth_another_try(result) && instrumented.any()) {
+      for (uint32_t i = 0; i < count; ++i) {
+        device->table().DestroyPipeline(handle, pipelines[i], allocator);
+      }
+      instrumented.refuse(
+          fmt::format("the driver refused it (VkResult {})", static_cast<int>(result)));
+      result = call(device->table(), infos);
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      if (pipelines[i] == VK_NULL_HANDLE) continue;
+      device->shaders().add_pipeline(pipelines[i], kBindPoint<Info>, instrumented.draft(i),
+                                     instrumented.refusal(i), heard);
+    }
+    if (!heard.empty()) device->channel().message(store::Severity::Warning, heard);
+    return result;
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateGraphicsPipelines(VkDevice d, VkPipelineCache cache,
+                                                       uint32_t count,
+                                                       const VkGraphicsPipelineCreateInfo* infos,
+                                                       const VkAllocationCallbacks* a,
+                                                       VkPipeline* pipelines) {
+  return create(d, count, infos, pipelines, a,
+                [&](const DeviceTable& next, const VkGraphicsPipelineCreateInfo* chosen) {
+                  return next.CreateGraphicsPipelines(d, cache, count, chosen, a, pipelines);
+                });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL CreateComputePipelines(VkDevice d, VkPipelineCache cache,
+                                                      uint32_t count,
+                                                      const VkComputePipelineCreateInfo* infos,
+                                                      const VkAllocationCallbacks* a,
+                                                      VkPipeline* pipelines) {
+  return create(d, count, infos, pipelines, a,
+                [&](const DeviceTable& next, const VkComputePipelineCreateInfo* chosen) {
+                  return next.CreateComputePipelines(d, cache, count, chosen, a, pipelines);
+                });
+}
+
+// A deferred creation would need our create infos for as long as it lasts. The specification lets
+// an implementation choose not to defer, so we choose that.
+VKAPI_ATTR VkResult VKAPI_CALL
+CreateRayTracingPipelinesKHR(VkDevice d, VkDeferredOperationKHR operation, VkPipelineCache cache,
+                             uint32_t count, const VkRayTracingPipelineCreateInfoKHR* infos,
+                             const VkAllocationCallbacks* a, VkPipeline* pipelines) {
+  const VkResult result =
+      create(d, count, infos, pipelines, a,
+             [&](const DeviceTable& next, const VkRayTracingPipelineCreateInfoKHR* chosen) {
+               return next.CreateRayTracingPipelinesKHR(d, VK_NULL_HANDLE, cache, count, chosen, a,
+                                                        pipelines);
+             });
+  const bool asked_to_defer = operation != VK_NULL_HANDLE;
+  return asked_to_defer && result == VK_SUCCESS ? VK_OPERATION_NOT_DEFERRED_KHR : result;
+}
+
+VKAPI_ATTR void VKAPI_CALL DestroyPipeline(VkDevice d, VkPipeline pipeline,
+                                           const VkAllocationCallbacks* a) {
+  vk::guarded_void([&] {
+    const auto device = Device::find(d);
+    if (pipeline != VK_NULL_HANDLE) device->shaders().remove_pipeline(pipeline);
+    device->table().DestroyPipeline(d, pipeline, a);
+  });
+}
+
+}  // namespace
+
+std::span<const DeviceHook> pipeline_hooks() {
+#define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
+  static const DeviceHook rows[] = {
+      TALLY_ROW(CreateGraphicsPipelines),
+      TALLY_ROW(CreateComputePipelines),
+      TALLY_ROW(CreateRayTracingPipelinesKHR),
+      TALLY_ROW(DestroyPipeline),
+  };
+#undef TALLY_ROW
+  return rows;
+}
+
+}  // namespace tally::capture

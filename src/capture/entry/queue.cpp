@@ -1,0 +1,234 @@
+// Queues: submissions are followed by a fence of ours, presents end frames, and where the
+// application learns that work has completed, what it measured is sent before the application goes
+// on: it may be about to end.
+#include <algorithm>
+
+#include "capture/entry/entry.h"
+#include "vk/boundary.h"
+#include "vk/chain.h"
+
+namespace tally::capture {
+namespace {
+
+// What the capture wants to know of VkSubmitInfo and VkSubmitInfo2 arrays.
+struct SubmitContents {
+  std::vector<VkCommandBuffer> buffers;
+  std::vector<std::pair<VkSemaphore, uint64_t>> signals;  // with the value of a timeline semaphore
+
+  void add(const VkSubmitInfo& info) {
+    buffers.insert(buffers.end(), info.pCommandBuffers,
+                   info.pCommandBuffers + info.commandBufferCount);
+    const auto* timeline = vk::find_in_chain<VkTimelineSemaphoreSubmitInfo>(
+        info.pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+    if (!timeline || !timeline->pSignalSemaphoreValues) return;
+    const uint32_t count = std::min(info.signalSemaphoreCount, timeline->signalSemaphoreValueCount);
+    for (uint32_t i = 0; i < count; ++i) {
+      signals.emplace_back(info.pSignalSemaphores[i], timeline->pSignalSemaphoreValues[i]);
+    }
+  }
+  void add(const VkSubmitInfo2& info) {
+    for (uint32_t i = 0; i < info.commandBufferInfoCount; ++i) {
+      buffers.push_back(info.pCommandBufferInfos[i].commandBuffer);
+    }
+    for (uint32_t i = 0; i < info.signalSemaphoreInfoCount; ++i) {
+      signals.emplace_back(info.pSignalSemaphoreInfos[i].semaphore,
+                           info.pSignalSemaphoreInfos[i].value);
+    }
+  }
+};
+
+template <typename Info, typename Call>
+VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence,
+                Call call) noexcept {
+  const std::shared_ptr<Device> device = Device::find(handle);
+  if (!device) return VK_ERROR_DEVICE_LOST;
+  std::shared_ptr<Queue> queue;
+  SubmitContents contents;
+  std::unique_ptr<Submission> submission;
+  vk::guarded_void([&] {
+    queue = device->queue(handle);
+    for (uint32_t i = 0; i < count; ++i) contents.add(infos[i]);
+    if (queue) submission = device->before_submit(*queue, contents.buffers);
+  });
+  VkResult result = VK_SUCCESS;
+  {
+    const HeardReasons reasons(HeardReasons::kRegions);
+    result = call(device->table());
+    vk::guarded_void([&] {
+      if (!reasons.text().empty()) {
+        device->channel().message(store::Severity::Warning, reasons.text());
+      }
+    });
+  }
+  vk::guarded_void([&] {
+    if (!queue) return;
+    PendingSubmission item;
+    item.application_fence = fence;
+    item.timeline_signals = std::move(contents.signals);
+    device->after_submit(*queue, std::move(submission), result, std::move(item));
+    if (result == VK_SUCCESS && !contents.buffers.empty() && !device->frames().end_at_present()) {
+      device->end_frame(*queue, false);
+    }
+  });
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
+                                           VkFence fence) {
+  return submit(queue, count, infos, fence, [&](const DeviceTable& next) {
+    return next.QueueSubmit(queue, count, infos, fence);
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
+                                            const VkSubmitInfo2* infos, VkFence fence) {
+  return submit(queue, count, infos, fence, [&](const DeviceTable& next) {
+    return next.QueueSubmit2(queue, count, infos, fence);
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR* info) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = device->table().QueuePresentKHR(handle, info);
+    vk::guarded_void([&] {
+      if (const auto queue = device->queue(handle)) device->end_frame(*queue, true);
+    });
+    return result;
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL QueueWaitIdle(VkQueue handle) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = device->table().QueueWaitIdle(handle);
+    const auto queue = device->queue(handle);
+    if (result == VK_SUCCESS && queue) device->settle_queue(*queue);
+    return result;
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL DeviceWaitIdle(VkDevice handle) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = device->table().DeviceWaitIdle(handle);
+    if (result == VK_SUCCESS) device->settle([](const PendingSubmission&) { return true; });
+    return result;
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL WaitForFences(VkDevice handle, uint32_t count, const VkFence* fences,
+                                             VkBool32 all, uint64_t timeout) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = device->table().WaitForFences(handle, count, fences, all, timeout);
+    if (result != VK_SUCCESS) return result;
+    std::vector<VkFence> signalled;
+    for (uint32_t i = 0; i < count; ++i) {
+      const bool known = all == VK_TRUE || count == 1;
+      if (known || device->table().GetFenceStatus(handle, fences[i]) == VK_SUCCESS) {
+        signalled.push_back(fences[i]);
+      }
+    }
+    device->settle([&](const PendingSubmission& item) {
+      return item.application_fence != VK_NULL_HANDLE &&
+             std::find(signalled.begin(), signalled.end(), item.application_fence) !=
+                 signalled.end();
+    });
+    return result;
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL GetFenceStatus(VkDevice handle, VkFence fence) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = device->table().GetFenceStatus(handle, fence);
+    if (result == VK_SUCCESS) {
+      device->settle(
+          [&](const PendingSubmission& item) { return item.application_fence == fence; });
+    }
+    return result;
+  });
+}
+
+// Whether the item's submission signals the semaphore with at most this value.
+bool signals(const PendingSubmission& item, VkSemaphore semaphore, uint64_t value) {
+  return std::any_of(item.timeline_signals.begin(), item.timeline_signals.end(),
+                     [&](const std::pair<VkSemaphore, uint64_t>& signal) {
+                       return signal.first == semaphore && signal.second <= value;
+                     });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo* info,
+                                              uint64_t timeout) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = device->table().WaitSemaphores(handle, info, timeout);
+    const bool all = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) == 0 || info->semaphoreCount == 1;
+    if (result != VK_SUCCESS || !all) return result;
+    device->settle([&](const PendingSubmission& item) {
+      for (uint32_t i = 0; i < info->semaphoreCount; ++i) {
+        if (signals(item, info->pSemaphores[i], info->pValues[i])) return true;
+      }
+      return false;
+    });
+    return result;
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore,
+                                                        uint64_t* value) {
+  return vk::guarded([&] {
+    const auto device = Device::find(handle);
+    const VkResult result = device->table().GetSemaphoreCounterValue(handle, semaphore, value);
+    if (result == VK_SUCCESS) {
+      device->settle(
+          [&](const PendingSubmission& item) { return signals(item, semaphore, *value); });
+    }
+    return result;
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL GetDeviceQueue(VkDevice handle, uint32_t family, uint32_t index,
+                                          VkQueue* queue) {
+  vk::guarded_void([&] {
+    const auto device = Device::find(handle);
+    device->table().GetDeviceQueue(handle, family, index, queue);
+    vk::guarded_void([&] { device->add_queue(*queue, family, index); });
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL GetDeviceQueue2(VkDevice handle, const VkDeviceQueueInfo2* info,
+                                           VkQueue* queue) {
+  vk::guarded_void([&] {
+    const auto device = Device::find(handle);
+    device->table().GetDeviceQueue2(handle, info, queue);
+    vk::guarded_void([&] { device->add_queue(*queue, info->queueFamilyIndex, info->queueIndex); });
+  });
+}
+
+}  // namespace
+
+std::span<const DeviceHook> queue_hooks() {
+#define TALLY_ROW(name, suffix) device_hook<&DeviceTable::name>("vk" #name suffix, name)
+  static const DeviceHook rows[] = {
+      TALLY_ROW(QueueSubmit, ""),
+      TALLY_ROW(QueueSubmit2, ""),
+      TALLY_ROW(QueueSubmit2, "KHR"),
+      TALLY_ROW(QueuePresentKHR, ""),
+      TALLY_ROW(QueueWaitIdle, ""),
+      TALLY_ROW(DeviceWaitIdle, ""),
+      TALLY_ROW(WaitForFences, ""),
+      TALLY_ROW(GetFenceStatus, ""),
+      TALLY_ROW(WaitSemaphores, ""),
+      TALLY_ROW(WaitSemaphores, "KHR"),
+      TALLY_ROW(GetSemaphoreCounterValue, ""),
+      TALLY_ROW(GetSemaphoreCounterValue, "KHR"),
+      TALLY_ROW(GetDeviceQueue, ""),
+      TALLY_ROW(GetDeviceQueue2, ""),
+  };
+#undef TALLY_ROW
+  return rows;
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,43 @@
+#include "capture/readback/submission.h"
+
+#include <algorithm>
+
+namespace tally::capture {
+
+void Submission::add(const std::shared_ptr<Recording>& recording) {
+  const auto same = std::find_if(executions.begin(), executions.end(), [&](const Execution& other) {
+    return other.recording == recording;
+  });
+  if (same != executions.end()) {
+    ++same->runs;
+    // What it executes runs again too.
+    for (const RecordedSecondary& secondary : recording->secondaries) add(secondary.recording);
+    return;
+  }
+  executions.push_back({recording});
+  add_secondaries(*recording, static_cast<uint32_t>(executions.size() - 1));
+}
+
+void Submission::add_secondaries(const Recording& recording, uint32_t parent) {
+  for (const RecordedSecondary& secondary : recording.secondaries) {
+    const size_t before = executions.size();
+    add(secondary.recording);
+    if (executions.size() == before) continue;
+    Execution& added = executions[before];
+    added.parent = parent;
+    added.parent_command = secondary.before_command;
+    added.parent_label = secondary.label;
+    added.parent_pass = secondary.pass;
+    added.parent_subpass = secondary.subpass;
+  }
+}
+
+uint64_t Submission::commands() const {
+  uint64_t count = 0;
+  for (const Execution& execution : executions) {
+    count += execution.recording->commands.size() + execution.recording->commands_lost;
+  }
+  return count;
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,73 @@
+// One vkQueueSubmit call, from the submission until its values are read: what it executed, and what
+// has to be awaited.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "capture/emit/frames.h"
+#include "capture/recording/recording.h"
+
+namespace tally::capture {
+
+// One execution of a recording within the submission. A recording that is executed several times is
+// read once: the first of its executions carries the values of all `runs`.
+struct Execution {
+  std::shared_ptr<Recording> recording;
+  uint32_t runs = 1;
+  std::optional<uint32_t> parent;  // index in Submission::executions
+  uint32_t parent_command = 0;
+  Id parent_label = 0;
+  std::optional<uint32_t> parent_pass;
+  uint32_t parent_subpass = 0;
+};
+
+struct Submission {
+  Id queue = 0;
+  uint32_t timestamp_bits = 0;
+  Frames::Frame frame;
+  int64_t number = 0;
+  int64_t time_ns = 0;
+  Id label = 0;
+  std::vector<Execution> executions;
+
+  // Adds a command buffer's recording and everything that it executes.
+  void add(const std::shared_ptr<Recording>& recording);
+
+  // How many it executes, those that were too many for a recording among them.
+  uint64_t commands() const;
+
+  template <typename Visit>
+  void for_each_recording(Visit visit) const {
+    for (const Execution& execution : executions) visit(*execution.recording, execution.runs);
+  }
+
+ private:
+  void add_secondaries(const Recording& recording, uint32_t parent);
+};
+
+// A frame's end, in its place among the submissions of a queue.
+struct FrameEnd {
+  Frames::Frame frame;
+  int64_t end_ns = 0;
+  bool by_present = false;
+};
+
+// What stands in a queue's line: a submission with the fence of ours that follows it, or a frame's
+// end.
+struct PendingSubmission {
+  std::unique_ptr<Submission> submission;
+  uint64_t commands = 0;  // of the submission
+  std::optional<FrameEnd> frame_end;
+  VkFence fence = VK_NULL_HANDLE;
+  // By what the application can learn that the submission has completed.
+  VkFence application_fence = VK_NULL_HANDLE;
+  std::vector<std::pair<VkSemaphore, uint64_t>> timeline_signals;
+};
+
+}  // namespace tally::capture

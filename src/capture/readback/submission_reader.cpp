@@ -1,0 +1,141 @@
+#include "capture/readback/submission_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "store/clock.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr auto kWaitSlice = std::chrono::milliseconds(50);
+
+}  // namespace
+
+VkFence FencePool::borrow() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      const VkFence fence = free_.back();
+      free_.pop_back();
+      return fence;
+    }
+  }
+  const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  VkFence fence = VK_NULL_HANDLE;
+  if (table_.CreateFence(device_, &info, nullptr, &fence) != VK_SUCCESS) return VK_NULL_HANDLE;
+  return fence;
+}
+
+void FencePool::give_back(VkFence fence) {
+  table_.ResetFences(device_, 1, &fence);
+  const std::lock_guard lock(mutex_);
+  free_.push_back(fence);
+}
+
+void FencePool::destroy_all() {
+  const std::lock_guard lock(mutex_);
+  for (const VkFence fence : free_) table_.DestroyFence(device_, fence, nullptr);
+  free_.clear();
+}
+
+VkResult FencePool::wait(VkFence fence, std::chrono::nanoseconds patience) const {
+  return table_.WaitForFences(device_, 1, &fence, VK_TRUE, static_cast<uint64_t>(patience.count()));
+}
+
+void SubmissionReader::add(PendingSubmission item) {
+  {
+    std::unique_lock lock(mutex_);
+    reported_.wait(lock, [this] { return !reading_is_behind() || stopping_; });
+    if (stopping_) return;
+    commands_ += item.commands;
+    items_.push_back(std::move(item));
+    thread_.start([this] { run(); });
+  }
+  added_.notify_one();
+}
+
+bool SubmissionReader::wait_for(const Matches& matches, std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  uint64_t target = 0;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    if (matches(items_[i])) target = reported_count_ + i + 1;
+  }
+  const auto done = [&] { return reported_count_ >= target || stopping_; };
+  // Only the time without progress counts.
+  auto give_up = std::chrono::steady_clock::now() + patience;
+  for (uint64_t before = reported_count_; !done(); before = reported_count_) {
+    reported_.wait_for(lock, std::min<std::chrono::milliseconds>(kWaitSlice, patience));
+    const auto now = std::chrono::steady_clock::now();
+    if (reading_ || reported_count_ != before) give_up = now + patience;
+    if (now > give_up) break;
+  }
+  return done();
+}
+
+void SubmissionReader::stop(std::chrono::milliseconds patience) {
+  if (patience != std::chrono::milliseconds::max()) {
+    give_up_ns_ = store::monotonic_ns() + std::chrono::nanoseconds(patience).count();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  added_.notify_all();
+  thread_.join();
+  reported_.notify_all();
+}
+
+bool SubmissionReader::given_up() const { return store::monotonic_ns() > give_up_ns_; }
+
+void SubmissionReader::run() {
+  std::unique_lock lock(mutex_);
+  while (added_.wait_for(lock, store::kIdleTime, [this] { return stopping_ || !items_.empty(); }) &&
+         !items_.empty()) {
+    PendingSubmission& item = items_.front();  // stays where it is until we remove it
+    lock.unlock();
+    vk::guarded_void([&] { finish(item); });
+    lock.lock();
+    reading_ = false;
+    std::unique_ptr<Submission> done = std::move(item.submission);  // others look at it
+    lock.unlock();
+    done.reset();  // its recordings may be the last references
+    lock.lock();
+    commands_ -= item.commands;
+    items_.pop_front();
+    ++reported_count_;
+    reported_.notify_all();
+  }
+  thread_.end();
+}
+
+VkResult SubmissionReader::await(const PendingSubmission& item) {
+  if (item.fence == VK_NULL_HANDLE) return VK_SUCCESS;
+  VkResult result = VK_SUCCESS;
+  do {
+    result = fences_.wait(item.fence, given_up() ? std::chrono::milliseconds(0) : kWaitSlice);
+  } while (result == VK_TIMEOUT && !given_up());
+  return result;
+}
+
+void SubmissionReader::finish(PendingSubmission& item) {
+  const VkResult result = await(item);
+  {
+    const std::lock_guard lock(mutex_);
+    reading_ = true;
+  }
+  if (item.submission && result == VK_SUCCESS) reporter_.report(*item.submission);
+  if (item.submission && result != VK_SUCCESS) {
+    reporter_.lost(*item.submission, result == VK_TIMEOUT
+                                         ? "the application ended before the GPU had finished"
+                                         : fmt::format("the device was lost (VkResult {})",
+                                                       static_cast<int>(result)));
+  }
+  if (item.frame_end) reporter_.report(*item.frame_end);
+  if (item.fence != VK_NULL_HANDLE && result == VK_SUCCESS) fences_.give_back(item.fence);
+}
+
+}  // namespace tally::capture

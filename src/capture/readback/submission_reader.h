@@ -1,0 +1,78 @@
+// Waits for the submissions of one queue in their order and has them reported, on a thread of its
+// own. The application's submission was followed by a fence of ours; nothing of the application's
+// is waited on or touched.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "capture/emit/reporter.h"
+#include "capture/readback/submission.h"
+#include "capture/tables.h"
+#include "store/on_demand_thread.h"
+
+namespace tally::capture {
+
+// Free fences of a device.
+class FencePool {
+ public:
+  FencePool(VkDevice device, const DeviceTable& table) : device_(device), table_(table) {}
+  VkFence borrow();  // unsignalled; null when there is none
+  void give_back(VkFence fence);
+  void destroy_all();
+  VkResult wait(VkFence fence, std::chrono::nanoseconds patience) const;
+
+ private:
+  const VkDevice device_;
+  const DeviceTable& table_;
+  std::mutex mutex_;
+  std::vector<VkFence> free_;
+};
+
+class SubmissionReader {
+ public:
+  using Matches = std::function<bool(const PendingSubmission&)>;
+
+  SubmissionReader(FencePool& fences, Reporter& reporter) : fences_(fences), reporter_(reporter) {}
+  ~SubmissionReader() { stop(std::chrono::milliseconds::max()); }
+
+  // Waits while too many commands that have completed are not read yet, so that they take bounded
+  // memory.
+  void add(PendingSubmission item);
+  // Waits until the last item that matches has been reported; false: the GPU did not complete it
+  // within `patience`. Reading and sending may take as long as they take.
+  bool wait_for(const Matches& matches, std::chrono::milliseconds patience);
+  // Reports what the GPU completes within `patience`, gives up the rest, and ends the thread.
+  void stop(std::chrono::milliseconds patience);
+
+ private:
+  void run();
+  VkResult await(const PendingSubmission& item);
+  void finish(PendingSubmission& item);
+  bool given_up() const;
+  bool reading_is_behind() const { return reading_ && commands_ > kMaxUnreadCommands; }
+
+  static constexpr uint64_t kMaxUnreadCommands = uint64_t{1} << 21;
+
+  FencePool& fences_;
+  Reporter& reporter_;
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::condition_variable reported_;
+  std::deque<PendingSubmission> items_;  // only the thread removes
+  uint64_t commands_ = 0;                // of all items
+  uint64_t reported_count_ = 0;
+  bool reading_ = false;  // the first item has completed
+  bool stopping_ = false;
+  std::atomic<int64_t> give_up_ns_ = INT64_MAX;
+  store::OnDemandThread thread_{"tally-harvest"};  // under the mutex
+};
+
+}  // namespace tally::capture

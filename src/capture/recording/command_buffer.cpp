@@ -1,0 +1,333 @@
+#include "capture/recording/command_buffer.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+#include "capture/device.h"
+#include "vk/chain.h"
+#include "vk/handle_map.h"
+
+namespace tally::capture {
+
+CommandBuffer::CommandBuffer(Device& device, VkCommandBuffer handle, bool primary,
+                             const CommandPool& pool)
+    : device_(device),
+      table_(device.table()),
+      handle_(handle),
+      primary_(primary),
+      can_measure_(!pool.protected_memory &&
+                   (pool.queue_flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0),
+      can_time_(!pool.protected_memory && pool.timestamp_bits != 0 &&
+                device.channel().settings().gpu_time),
+      can_count_regions_(device.regions().enabled() && !pool.protected_memory &&
+                         (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
+      object_(std::make_shared<Object>(device.channel().new_id(), "VkCommandBuffer",
+                                       vk::handle_bits(handle))) {}
+
+void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
+  recording_.reset();
+  active_ = refused_ = needs_barrier_ = suspending_ = between_suspended_ = false;
+  pass_.reset();
+  suspended_pass_.reset();
+  subpass_ = 0;
+  bound_ = {};
+  labels_.clear();
+  continues_parent_ =
+      !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
+  scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
+  if (device_.frames().over() || device_.stopped()) return;
+  recording_ = std::make_shared<Recording>(
+      device_.handle(), table_, device_.timestamps(), device_.host_memory(), object_,
+      device_.next_recording(), (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
+}
+
+// Makes the values of the whole command buffer readable by the host, once it is at its end.
+void CommandBuffer::end() {
+  deactivate();
+  if (!recording_ || !needs_barrier_ || !primary_ || between_suspended_) return;
+  // Values by region are written as colour attachments are.
+  const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
+                                VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT |
+                                    VK_ACCESS_TRANSFER_WRITE_BIT,
+                                VK_ACCESS_HOST_READ_BIT};
+  table_.CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                            0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
+  const size_t index = vk::bind_point_index(bind_point);
+  if (!recording_ || index >= bound_.size()) return;
+  bound_[index] = device_.shaders().pipeline(pipeline);
+  if (!bound_[index] && pipeline != VK_NULL_HANDLE) {
+    bound_[index] =
+        device_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
+  }
+}
+
+void CommandBuffer::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
+                                 const uint64_t* shaders) {
+  if (!recording_) return;
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool compute = stages[i] == VK_SHADER_STAGE_COMPUTE_BIT;
+    const auto bind_point =
+        compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
+    std::shared_ptr<Pipeline>& bound = bound_[vk::bind_point_index(bind_point)];
+    const bool unbinds = !shaders || shaders[i] == 0;
+    if (unbinds && bound && bound->is_stand_in && !compute) continue;  // another stage may be bound
+    bound = unbinds
+                ? nullptr
+                : device_.shaders().stand_in(ShaderRegistry::StandIn::ShaderObjects, bind_point);
+  }
+}
+
+const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function function) {
+  switch (store::function_info(function).kind) {
+    case store::CallKind::Dispatch:
+      return bound_[1];
+    case store::CallKind::TraceRays:
+      return bound_[2];
+    case store::CallKind::Generated:
+      if (!generated_) {
+        generated_ = device_.shaders().stand_in(ShaderRegistry::StandIn::GeneratedCommands,
+                                                VK_PIPELINE_BIND_POINT_GRAPHICS);
+      }
+      return generated_;
+    default:
+      return bound_[0];
+  }
+}
+
+void CommandBuffer::before_unknown_action(const char* name) {
+  deactivate();
+  device_.channel().message(store::Severity::Warning,
+                            fmt::format("{} was called: what it runs is not counted", name));
+}
+
+void CommandBuffer::activate() {
+  if (!measurable() || refused_ || scope_ == Scope::Secondaries) return;
+  if (active_ && !recording_->object_is_full()) return;
+  deactivate();
+  const VkShaderInstrumentationARM object = recording_->next_object();
+  refused_ = object == VK_NULL_HANDLE;
+  if (refused_) {
+    device_.channel().message(store::Severity::Error,
+                              "vkCreateShaderInstrumentationARM failed: commands are not measured");
+    return;
+  }
+  table_.CmdBeginShaderInstrumentationARM(handle_, object);
+  active_ = needs_barrier_ = true;
+}
+
+void CommandBuffer::deactivate() {
+  if (!std::exchange(active_, false)) return;
+  table_.CmdEndShaderInstrumentationARM(handle_);
+}
+
+std::optional<TimestampPair> CommandBuffer::begin_time() {
+  if (!can_time_ || between_suspended_ || !device_.measures()) return std::nullopt;
+  return recording_->timestamps.begin(handle_);
+}
+
+std::optional<TimestampPair> CommandBuffer::before_action(
+    store::Function function, std::initializer_list<int64_t> parameters) {
+  if (!recording_) return std::nullopt;
+  const std::shared_ptr<Pipeline>& pipeline = pipeline_for(function);
+  const bool measures = device_.measures();
+  const bool wanted = measures && pipeline && pipeline->instrumented();
+  if (wanted) {
+    activate();
+  } else if (active_ && (!measures || recording_->object_is_full())) {
+    deactivate();
+  }
+  RecordedCommand* command =
+      recording_->add_command(function, {parameters.begin(), parameters.size()}, pipeline);
+  // A command takes an index of the active object whether or not it is instrumented.
+  const uint32_t result = active_ ? recording_->take_result() : RecordedCommand::kNone;
+  if (!command) return std::nullopt;
+  if (wanted) command->result = result;
+  command->label = label();
+  if (continues_parent_) {
+    command->pass_of = stream::PassOf::Parent;
+  } else if (pass_) {
+    command->pass_of = stream::PassOf::Own;
+    command->pass = *pass_;
+    command->subpass = subpass_;
+  }
+  if (store::function_info(function).kind == store::CallKind::Draw || scope_ != Scope::Outside) {
+    return std::nullopt;
+  }
+  const std::optional<TimestampPair> pair = begin_time();
+  if (pair) command->timestamps = *pair;
+  return pair;
+}
+
+void CommandBuffer::after_action(std::optional<TimestampPair> pair) {
+  if (pair) recording_->timestamps.end(handle_, *pair);
+}
+
+uint32_t CommandBuffer::begin_pass(RecordedPass pass) {
+  pass.label = label();
+  if (const auto pair = begin_time()) pass.timestamps = *pair;
+  recording_->passes.push_back(std::move(pass));
+  return static_cast<uint32_t>(recording_->passes.size() - 1);
+}
+
+void CommandBuffer::prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses) {
+  if (!can_count_regions_) return;
+  std::string reason;
+  if (vk::find_in_chain<VkBaseInStructure>(chain, kRegionBeginType)) {
+    reason = "the application counts it by region itself";
+  } else {
+    const auto views = static_cast<uint32_t>(std::bit_width(pass.view_mask));
+    const PassShape shape{pass.area, subpasses, views != 0 ? views : pass.layers};
+    pass.regions = device_.regions().prepare(shape, recording_->host_pieces, reason);
+  }
+  if (pass.regions) {
+    needs_barrier_ = true;
+  } else {
+    device_.channel().message(store::Severity::Warning,
+                              "a render pass is not captured by region: " + reason);
+  }
+}
+
+FinalImage CommandBuffer::final_image(const RecordedPass& pass,
+                                      const VkRenderPassBeginInfo& info) const {
+  FinalImage image;
+  const auto& attachment = pass.render_pass->final_attachment;
+  if (!attachment || !pass.framebuffer) return image;
+  image.attachment = attachment->index;
+  image.layout = attachment->layout;
+  image.missing = "its image is not known";
+  const auto* views = vk::find_in_chain<VkRenderPassAttachmentBeginInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+  if (pass.framebuffer->imageless && views && attachment->index < views->attachmentCount) {
+    image.view = device_.images()->find(views->pAttachments[attachment->index]);
+  } else if (attachment->index < pass.framebuffer->views.size()) {
+    image.view = pass.framebuffer->views[attachment->index];
+  }
+  return image;
+}
+
+void CommandBuffer::take_picture(RecordedPass& pass) {
+  if (!pass.regions) return;
+  std::string reason;
+  pass.picture = copy_picture(table_, handle_, pass.final_image, pass.area,
+                              pass.regions->shape.layers, recording_->host_pieces, reason);
+  if (pass.picture) return;
+  device_.channel().message(store::Severity::Info, "a render pass has no picture: " + reason);
+}
+
+const RecordedRegions* CommandBuffer::regions() const {
+  if (!recording_ || !pass_) return nullptr;
+  const auto& regions = recording_->passes[*pass_].regions;
+  return regions ? &*regions : nullptr;
+}
+
+void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
+                                      VkSubpassContents contents) {
+  if (!recording_) return;
+  if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
+  RecordedPass pass;
+  pass.render_pass = device_.passes().find(info.renderPass);
+  pass.framebuffer = device_.passes().find(info.framebuffer);
+  pass.area = info.renderArea;
+  if (pass.framebuffer) pass.layers = pass.framebuffer->layers;
+  if (pass.render_pass) {
+    pass.view_mask = pass.render_pass->view_mask;
+    pass.attachments = pass.render_pass->attachments;
+    prepare_regions(pass, info.pNext, pass.render_pass->subpasses);
+    if (pass.regions) pass.final_image = final_image(pass, info);
+  }
+  pass_ = begin_pass(std::move(pass));
+  subpass_ = 0;
+  scope_ = contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS ? Scope::Secondaries
+                                                                     : Scope::Inline;
+}
+
+void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
+  if (!recording_) return;
+  if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
+  ++subpass_;
+  scope_ = contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS ? Scope::Secondaries
+                                                                     : Scope::Inline;
+}
+
+void CommandBuffer::after_end_pass() {
+  if (!recording_ || !pass_) return;
+  const uint32_t pair = recording_->passes[*pass_].timestamps;
+  if (pair != RecordedCommand::kNone) recording_->timestamps.end(handle_, pair);
+  recording_->passes[*pass_].ended = true;
+  take_picture(recording_->passes[*pass_]);
+  pass_.reset();
+  scope_ = Scope::Outside;
+}
+
+void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
+  if (!recording_) return;
+  const bool secondaries = (info.flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT) != 0;
+  const bool resuming = (info.flags & VK_RENDERING_RESUMING_BIT) != 0;
+  // What suspended it ended the instrumentation; one that is active here was begun in an earlier,
+  // complete pass.
+  if (secondaries && !resuming) deactivate();
+  suspending_ = (info.flags & VK_RENDERING_SUSPENDING_BIT) != 0;
+  if (resuming) between_suspended_ = true;  // so that nothing is recorded ahead of it
+  if (resuming && suspended_pass_) {
+    pass_ = std::exchange(suspended_pass_, std::nullopt);
+  } else {
+    RecordedPass pass;
+    pass.dynamic = true;
+    pass.area = info.renderArea;
+    pass.layers = info.layerCount;
+    pass.view_mask = info.viewMask;
+    pass.attachments = device_.passes().attachments(info);
+    prepare_regions(pass, info.pNext, 1);
+    if (pass.regions) pass.final_image = capture::final_image(*device_.images(), info);
+    pass_ = begin_pass(std::move(pass));
+  }
+  between_suspended_ = false;
+  subpass_ = 0;
+  scope_ = secondaries ? Scope::Secondaries : Scope::Inline;
+}
+
+void CommandBuffer::before_end_rendering() {
+  if (recording_ && suspending_) deactivate();
+}
+
+void CommandBuffer::after_end_rendering() {
+  if (!recording_ || !pass_) return;
+  scope_ = Scope::Outside;
+  if (suspending_) {
+    between_suspended_ = true;
+    suspended_pass_ = std::exchange(pass_, std::nullopt);
+  } else {
+    after_end_pass();
+  }
+}
+
+void CommandBuffer::execute(uint32_t count, const VkCommandBuffer* secondaries) {
+  if (!recording_) return;
+  deactivate();
+  for (uint32_t i = 0; i < count; ++i) {
+    const CommandBuffer* secondary = device_.find_command_buffer(secondaries[i]);
+    if (!secondary || !secondary->recording_ || secondary->recording_->empty()) continue;
+    needs_barrier_ = true;
+    RecordedSecondary executed;
+    executed.recording = secondary->recording_;
+    executed.before_command = static_cast<uint32_t>(recording_->commands.size());
+    executed.label = label();
+    if (secondary->continues_parent_) executed.pass = pass_;
+    executed.subpass = subpass_;
+    recording_->secondaries.push_back(std::move(executed));
+  }
+}
+
+void CommandBuffer::push_label(const char* name) {
+  if (!recording_) return;
+  labels_.begin([&](Id parent) { return device_.channel().label(parent, name); });
+}
+
+void CommandBuffer::pop_label() { labels_.end(); }
+
+}  // namespace tally::capture

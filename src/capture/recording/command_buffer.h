@@ -1,0 +1,112 @@
+// A command buffer while the application records into it. It wraps the recorded commands with
+// shader instrumentation and timestamps where that is legal, and keeps their description in a
+// Recording.
+//
+// Instrumentation is begun right before the first action command that needs it, never ahead: so a
+// command buffer that begins between suspended render pass instances stays legal. It is ended
+// before secondaries are executed, before a render pass is suspended, and at the end.
+//
+// Externally synchronised, as the command buffer is.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "capture/recording/label_stack.h"
+#include "capture/recording/recording.h"
+#include "vk/bind_point.h"
+
+namespace tally::capture {
+
+class Device;
+
+// The command pool's properties that matter.
+struct CommandPool {
+  VkQueueFlags queue_flags = 0;
+  uint32_t timestamp_bits = 0;
+  bool protected_memory = false;
+  std::vector<VkCommandBuffer> buffers;  // externally synchronised, as the pool is
+};
+
+class CommandBuffer {
+ public:
+  CommandBuffer(Device& device, VkCommandBuffer handle, bool primary, const CommandPool& pool);
+
+  Device& device() const { return device_; }
+  const DeviceTable& table() const { return table_; }
+  const std::shared_ptr<Object>& object() const { return object_; }
+  const std::shared_ptr<Recording>& recording() const { return recording_; }
+
+  void begin(const VkCommandBufferBeginInfo& info);
+  void end();
+  void reset() { recording_.reset(); }
+
+  void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
+  // `shaders` are handles of VK_EXT_shader_object; a null pointer stands for null handles.
+  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages, const uint64_t* shaders);
+
+  // Around an action command: what before_action returns goes to after_action.
+  std::optional<TimestampPair> before_action(store::Function function,
+                                             std::initializer_list<int64_t> parameters);
+  void after_action(std::optional<TimestampPair> pair);
+  // Before a command that may run shaders but that the capture does not know how to count.
+  void before_unknown_action(const char* name);
+
+  void before_begin_pass(const VkRenderPassBeginInfo& info, VkSubpassContents contents);
+  void before_next_subpass(VkSubpassContents contents);
+  void after_end_pass();
+  void before_begin_rendering(const VkRenderingInfo& info);
+  void before_end_rendering();
+  void after_end_rendering();
+  // The values by region that the pass which is being begun asks for; null: none.
+  const RecordedRegions* regions() const;
+  void execute(uint32_t count, const VkCommandBuffer* secondaries);
+
+  void push_label(const char* name);
+  void pop_label();
+
+ private:
+  enum class Scope { Outside, Inline, Secondaries };
+
+  bool measurable() const { return can_measure_ && !between_suspended_; }
+  void activate();
+  void deactivate();
+  std::optional<TimestampPair> begin_time();
+  uint32_t begin_pass(RecordedPass pass);
+  void prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses);
+  FinalImage final_image(const RecordedPass& pass, const VkRenderPassBeginInfo& info) const;
+  void take_picture(RecordedPass& pass);
+  const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
+  Id label() const { return labels_.innermost(); }
+
+  Device& device_;
+  const DeviceTable& table_;
+  const VkCommandBuffer handle_;
+  const bool primary_;
+  const bool can_measure_;
+  const bool can_time_;
+  const bool can_count_regions_;
+  const std::shared_ptr<Object> object_;
+  std::shared_ptr<Recording> recording_;  // null: nothing of it is captured
+
+  bool active_ = false;
+  bool refused_ = false;  // the driver gave no instrumentation object
+  bool needs_barrier_ = false;
+  Scope scope_ = Scope::Outside;
+  bool continues_parent_ = false;
+  bool suspending_ = false;
+  bool between_suspended_ = false;
+  std::optional<uint32_t> pass_;            // in recording_->passes
+  std::optional<uint32_t> suspended_pass_;  // that a resuming one goes on with
+  uint32_t subpass_ = 0;
+  std::array<std::shared_ptr<Pipeline>, vk::kBindPoints.size()> bound_;
+  std::shared_ptr<Pipeline> generated_;  // stands for what generated commands run
+  LabelStack labels_;
+};
+
+}  // namespace tally::capture

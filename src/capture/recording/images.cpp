@@ -1,0 +1,129 @@
+#include "capture/recording/images.h"
+
+#include "vk/chain.h"
+
+namespace tally::capture {
+namespace {
+
+constexpr VkImageUsageFlags kAttachment =
+    VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+
+constexpr VkImageCreateFlags kNeverCopied =
+    VK_IMAGE_CREATE_PROTECTED_BIT | VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT;
+
+}  // namespace
+
+VkImageUsageFlags Images::attachment_usage(VkImageUsageFlags usage) {
+  const bool drawn_into =
+      (usage & kAttachment) != 0 && (usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT) == 0;
+  return drawn_into ? usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT : usage;
+}
+
+VkImageUsageFlags Images::usage(const VkImageCreateInfo& info) const {
+  const VkImageUsageFlags wanted = attachment_usage(info.usage);
+  return wanted != info.usage && may_add(info) ? wanted : info.usage;
+}
+
+VkImageUsageFlags Images::usage(const VkSwapchainCreateInfoKHR& info) const {
+  const VkImageUsageFlags wanted = attachment_usage(info.imageUsage);
+  VkSurfaceCapabilitiesKHR surface{};
+  const bool supported = table_.GetPhysicalDeviceSurfaceCapabilitiesKHR &&
+                         table_.GetPhysicalDeviceSurfaceCapabilitiesKHR(
+                             physical_device_, info.surface, &surface) == VK_SUCCESS &&
+                         (surface.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0;
+  const bool plain = (info.flags & VK_SWAPCHAIN_CREATE_PROTECTED_BIT_KHR) == 0;
+  return supported && plain ? wanted : info.imageUsage;
+}
+
+// Memory that others share is laid out by the usage too, and a modifier may not allow another.
+bool Images::chain_allows(const VkImageCreateInfo& info) const {
+  for (auto* node = static_cast<const VkBaseInStructure*>(info.pNext); node; node = node->pNext) {
+    switch (node->sType) {
+      case VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO:
+      case VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO:
+        break;
+      case VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO:
+        if (reinterpret_cast<const VkExternalMemoryImageCreateInfo*>(node)->handleTypes != 0) {
+          return false;
+        }
+        break;
+      case VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR: {
+        const auto* of = reinterpret_cast<const VkImageSwapchainCreateInfoKHR*>(node);
+        const auto swapchain = swapchains_.find(of->swapchain);
+        if (of->swapchain != VK_NULL_HANDLE && !(swapchain && swapchain->readable)) return false;
+        break;
+      }
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+bool Images::may_add(const VkImageCreateInfo& info) const {
+  if (info.tiling != VK_IMAGE_TILING_OPTIMAL || !chain_allows(info) ||
+      (info.flags & kNeverCopied) != 0) {
+    return false;
+  }
+  VkFormatProperties format{};
+  table_.GetPhysicalDeviceFormatProperties(physical_device_, info.format, &format);
+  if ((format.optimalTilingFeatures & VK_FORMAT_FEATURE_TRANSFER_SRC_BIT) == 0) return false;
+  VkImageFormatProperties properties{};
+  const VkResult supported = table_.GetPhysicalDeviceImageFormatProperties(
+      physical_device_, info.format, info.imageType, info.tiling, attachment_usage(info.usage),
+      info.flags, &properties);
+  return supported == VK_SUCCESS && info.extent.width <= properties.maxExtent.width &&
+         info.extent.height <= properties.maxExtent.height &&
+         info.extent.depth <= properties.maxExtent.depth &&
+         info.mipLevels <= properties.maxMipLevels &&
+         info.arrayLayers <= properties.maxArrayLayers &&
+         (properties.sampleCounts & info.samples) != 0;
+}
+
+void Images::add(VkImage handle, const VkImageCreateInfo& info) {
+  images_.insert(handle, Image{info.imageType, info.format, info.samples, info.arrayLayers,
+                               (info.usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0 &&
+                                   (info.flags & kNeverCopied) == 0});
+}
+
+void Images::add(VkSwapchainKHR handle, const VkSwapchainCreateInfoKHR& info) {
+  swapchains_.insert(handle, Image{VK_IMAGE_TYPE_2D, info.imageFormat, VK_SAMPLE_COUNT_1_BIT,
+                                   info.imageArrayLayers,
+                                   (info.imageUsage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) != 0});
+}
+
+void Images::add_images(VkSwapchainKHR handle, uint32_t count, const VkImage* images) {
+  const std::optional<Image> image = swapchains_.find(handle);
+  for (uint32_t i = 0; image && i < count; ++i) images_.insert(images[i], *image);
+}
+
+void Images::add(VkImageView handle, const VkImageViewCreateInfo& info) {
+  const std::optional<Image> image = images_.find(info.image);
+  if (!image) return;
+  auto view = std::make_shared<ImageView>();
+  view->handle = info.image;
+  view->image = *image;
+  view->mip = info.subresourceRange.baseMipLevel;
+  view->first_layer = info.subresourceRange.baseArrayLayer;
+  view->layers = info.subresourceRange.layerCount == VK_REMAINING_ARRAY_LAYERS
+                     ? image->layers - view->first_layer
+                     : info.subresourceRange.layerCount;
+  views_.insert(handle, std::move(view));
+}
+
+ReadableFramebuffer::ReadableFramebuffer(const VkFramebufferCreateInfo& info) : info_(info) {
+  // It is the only struct that this create info may have in its chain.
+  const auto* attachments = vk::find_in_chain<VkFramebufferAttachmentsCreateInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO);
+  if (!attachments || attachments->pNext || info.pNext != attachments) return;
+  images_.assign(attachments->pAttachmentImageInfos,
+                 attachments->pAttachmentImageInfos + attachments->attachmentImageInfoCount);
+  for (VkFramebufferAttachmentImageInfo& image : images_) {
+    image.usage = Images::attachment_usage(image.usage);
+  }
+  attachments_ = *attachments;
+  attachments_.pAttachmentImageInfos = images_.data();
+  info_.pNext = &attachments_;
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,136 @@
+#include "capture/recording/recording.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tally::capture {
+namespace {
+
+constexpr size_t kHeaderWords =
+    sizeof(VkShaderInstrumentationMetricDataHeaderARM) / sizeof(uint64_t);
+static_assert(kHeaderWords == 2);
+
+// Takes the values of `earlier` from those of the same result, stage and block.
+void subtract_blocks(std::vector<uint64_t>& words, const std::vector<uint64_t>& earlier,
+                     size_t block_words) {
+  std::map<std::pair<uint64_t, uint64_t>, size_t> offsets;  // by the header's two words
+  for (size_t i = 0; i + block_words <= earlier.size(); i += block_words) {
+    offsets[{earlier[i], earlier[i + 1]}] = i;
+  }
+  for (size_t i = 0; i + block_words <= words.size(); i += block_words) {
+    const auto found = offsets.find({words[i], words[i + 1]});
+    if (found == offsets.end()) continue;
+    for (size_t j = kHeaderWords; j < block_words; ++j) words[i + j] -= earlier[found->second + j];
+  }
+}
+
+}  // namespace
+
+Recording::Recording(VkDevice device, const DeviceTable& table, TimestampPools& pools,
+                     HostMemory& memory, std::shared_ptr<Object> command_buffer, int64_t number,
+                     bool simultaneous)
+    : timestamps(pools),
+      host_pieces(memory),
+      device_(device),
+      table_(table),
+      command_buffer_(std::move(command_buffer)),
+      number_(number),
+      simultaneous_(simultaneous) {}
+
+Recording::~Recording() {
+  for (const VkShaderInstrumentationARM object : objects_) {
+    table_.DestroyShaderInstrumentationARM(device_, object, nullptr);
+  }
+}
+
+bool Recording::has_regions() const {
+  return std::ranges::any_of(passes, [](const RecordedPass& pass) { return !!pass.regions; });
+}
+
+RecordedCommand* Recording::add_command(store::Function function, std::span<const int64_t> values,
+                                        const std::shared_ptr<Pipeline>& pipeline) {
+  if (commands.size() >= kMaxCommands) {
+    ++commands_lost;
+    return nullptr;
+  }
+  RecordedCommand& command = commands.emplace_back();
+  command.function = function;
+  command.first_parameter = static_cast<uint32_t>(parameters.size());
+  parameters.insert(parameters.end(), values.begin(), values.end());
+  if (pipeline) {
+    if (pipelines.empty() || pipelines.back() != pipeline) pipelines.push_back(pipeline);
+    command.pipeline = static_cast<uint32_t>(pipelines.size() - 1);
+  }
+  return &command;
+}
+
+VkShaderInstrumentationARM Recording::next_object() {
+  if (!object_is_full()) return objects_.back();
+  const VkShaderInstrumentationCreateInfoARM info{
+      VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_CREATE_INFO_ARM, nullptr};
+  VkShaderInstrumentationARM object = VK_NULL_HANDLE;
+  if (table_.CreateShaderInstrumentationARM(device_, &info, nullptr, &object) != VK_SUCCESS) {
+    return VK_NULL_HANDLE;
+  }
+  objects_.push_back(object);
+  return object;
+}
+
+void Recording::before_submit(uint32_t runs) {
+  const std::lock_guard lock(values_mutex_);
+  if (pending_ == 0 && stale_) {
+    for (const VkShaderInstrumentationARM object : objects_) {
+      table_.ClearShaderInstrumentationMetricsARM(device_, object);
+    }
+    stale_ = false;
+    baselines_.clear();
+  }
+  pending_ += runs;
+}
+
+void Recording::submit_failed(uint32_t runs) {
+  const std::lock_guard lock(values_mutex_);
+  pending_ -= runs;
+}
+
+void Recording::executed_uncaptured() {
+  const std::lock_guard lock(values_mutex_);
+  stale_ = true;
+}
+
+uint32_t Recording::pending() const {
+  const std::lock_guard lock(values_mutex_);
+  return pending_;
+}
+
+bool Recording::read_object(size_t index, size_t block_bytes, std::vector<uint64_t>& words) {
+  // More blocks can only appear while executions overlap: then once more.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    uint32_t count = 0;
+    VkResult result =
+        table_.GetShaderInstrumentationValuesARM(device_, objects_[index], &count, nullptr, 0);
+    if (result != VK_SUCCESS) return false;
+    words.resize(count * block_bytes / sizeof(uint64_t));
+    if (count == 0) return true;
+    result =
+        table_.GetShaderInstrumentationValuesARM(device_, objects_[index], &count, words.data(), 0);
+    if (result != VK_SUCCESS && result != VK_INCOMPLETE) return false;
+    words.resize(count * block_bytes / sizeof(uint64_t));
+    if (result == VK_SUCCESS) return true;
+  }
+  return true;
+}
+
+void Recording::subtract_baseline(size_t index, size_t block_bytes, std::vector<uint64_t>& words,
+                                  bool still_running) {
+  std::vector<uint64_t> now;
+  if (still_running) now = words;
+  if (index < baselines_.size())
+    subtract_blocks(words, baselines_[index], block_bytes / sizeof(uint64_t));
+  if (!still_running) return;
+  if (baselines_.size() <= index) baselines_.resize(index + 1);
+  baselines_[index] = std::move(now);
+}
+
+}  // namespace tally::capture

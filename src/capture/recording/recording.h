@@ -1,0 +1,173 @@
+// What was recorded into a command buffer between vkBeginCommandBuffer and vkEndCommandBuffer: its
+// action commands, passes, secondaries, and the objects that hold its values. One thread records;
+// afterwards it is read only, but for the values, which `values_mutex` guards. It lives as long as
+// the command buffer's contents, a primary that executes it, or a submission that is not read yet.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/readback/host_memory.h"
+#include "capture/recording/passes.h"
+#include "capture/recording/region_capture.h"
+#include "capture/recording/shaders.h"
+#include "capture/recording/timestamps.h"
+#include "capture/tables.h"
+
+namespace tally::capture {
+
+struct RecordedCommand {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  store::Function function{};
+  stream::PassOf pass_of = stream::PassOf::None;
+  uint32_t pass = 0;
+  uint32_t subpass = 0;
+  uint32_t first_parameter = 0;  // in Recording::parameters
+  uint32_t pipeline = kNone;     // in Recording::pipelines
+  uint32_t result = kNone;       // counts over all instrumentation objects of the recording
+  uint32_t timestamps = kNone;   // a TimestampPair
+  Id label = 0;
+};
+
+struct RecordedPass {
+  bool dynamic = false;
+  std::shared_ptr<RenderPass> render_pass;
+  std::shared_ptr<Framebuffer> framebuffer;
+  VkRect2D area{};
+  uint32_t layers = 0;
+  uint32_t view_mask = 0;
+  std::string attachments;
+  Id label = 0;
+  uint32_t timestamps = RecordedCommand::kNone;
+  bool ended = false;  // not suspended for good: its values by region are written
+  std::optional<RecordedRegions> regions;
+  FinalImage final_image;  // with regions
+  std::optional<RecordedPicture> picture;
+};
+
+class Recording;
+
+// A secondary executed by a primary.
+struct RecordedSecondary {
+  std::shared_ptr<Recording> recording;
+  uint32_t before_command = 0;
+  Id label = 0;
+  std::optional<uint32_t> pass;  // that it continues
+  uint32_t subpass = 0;
+};
+
+class Recording {
+ public:
+  // An object holds the values of so many commands, so that reading one takes bounded memory.
+  static constexpr uint32_t kResultsPerObject = 1024;
+  static constexpr size_t kMaxCommands = size_t{1} << 24;
+
+  Recording(VkDevice device, const DeviceTable& table, TimestampPools& pools, HostMemory& memory,
+            std::shared_ptr<Object> command_buffer, int64_t number, bool simultaneous);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // While it is recorded.
+  RecordedCommand* add_command(store::Function function, std::span<const int64_t> parameters,
+                               const std::shared_ptr<Pipeline>& pipeline);
+  // The object that takes the next result, a new one where the last is full; null when it cannot be
+  // had.
+  VkShaderInstrumentationARM next_object();
+  bool object_is_full() const { return results_ == objects_.size() * kResultsPerObject; }
+  uint32_t take_result() { return results_++; }
+
+  std::vector<RecordedCommand> commands;
+  std::vector<int64_t> parameters;
+  std::vector<std::shared_ptr<Pipeline>> pipelines;
+  std::vector<RecordedPass> passes;
+  std::vector<RecordedSecondary> secondaries;
+  uint64_t commands_lost = 0;  // beyond kMaxCommands
+  Timestamps timestamps;
+  HostPieces host_pieces;
+
+  // Afterwards.
+  bool empty() const { return commands.empty() && passes.empty() && secondaries.empty(); }
+  const std::shared_ptr<Object>& command_buffer() const { return command_buffer_; }
+  int64_t number() const { return number_; }
+  bool simultaneous() const { return simultaneous_; }
+  uint32_t results() const { return results_; }
+  // Has values that the next execution overwrites.
+  bool has_regions() const;
+
+  // Before a submission executes it `runs` times: values of finished executions are cleared.
+  // `uncaptured`: what it counts then is nobody's.
+  void before_submit(uint32_t runs);
+  void submit_failed(uint32_t runs);
+  void executed_uncaptured();
+  uint32_t pending() const;
+
+  // After a submission that executed it `runs` times has completed: calls `begin(read)`, then
+  // `visit(first result, words)` with the metric blocks of each object, in order of their results.
+  // While another execution is pending there are no times: it writes the same queries, and a
+  // beginning could be of one execution and the end of another.
+  struct Read {
+    bool overlapped = false;
+    std::vector<std::optional<stream::GpuTime>> times;
+  };
+  // False: the driver failed.
+  template <typename Begin, typename Visit>
+  bool after_completion(uint32_t runs, size_t block_bytes, const Timestamps::Clock& clock,
+                        Begin begin, Visit visit);
+
+ private:
+  bool read_object(size_t index, size_t block_bytes, std::vector<uint64_t>& words);
+  void subtract_baseline(size_t index, size_t block_bytes, std::vector<uint64_t>& words,
+                         bool still_running);
+
+  const VkDevice device_;
+  const DeviceTable& table_;
+  const std::shared_ptr<Object> command_buffer_;
+  const int64_t number_;
+  const bool simultaneous_;
+  uint32_t results_ = 0;
+  std::vector<VkShaderInstrumentationARM> objects_;
+
+  mutable std::mutex values_mutex_;
+  uint32_t pending_ = 0;
+  bool stale_ = false;       // values of executions that are done with stand in the objects
+  bool overlapped_ = false;  // since pending_ was last 0
+  std::vector<std::vector<uint64_t>> baselines_;  // what was read already, while executions overlap
+};
+
+template <typename Begin, typename Visit>
+bool Recording::after_completion(uint32_t runs, size_t block_bytes, const Timestamps::Clock& clock,
+                                 Begin begin, Visit visit) {
+  const std::lock_guard lock(values_mutex_);
+  pending_ -= runs;
+  Read read;
+  read.overlapped = overlapped_ || pending_ > 0;
+  overlapped_ = pending_ > 0;
+  stale_ = true;
+  if (pending_ == 0) read.times = timestamps.read(clock);
+  begin(std::as_const(read));
+  bool complete = true;
+  std::vector<uint64_t> words;
+  for (size_t i = 0; i < objects_.size(); ++i) {
+    words.clear();
+    if (!read_object(i, block_bytes, words)) {
+      complete = false;
+      continue;
+    }
+    subtract_baseline(i, block_bytes, words, pending_ > 0);
+    visit(static_cast<uint32_t>(i) * kResultsPerObject, std::span<const uint64_t>(words));
+  }
+  return complete;
+}
+
+}  // namespace tally::capture

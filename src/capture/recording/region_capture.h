@@ -1,0 +1,99 @@
+// Counters by region (VK_ARM_performance_counters_by_region) as the capture uses them: what the
+// device has of them, and where the values of a recorded pass will be.
+#pragma once
+
+#include <tally/vulkan_arm.h>
+#include <vulkan/vulkan_core.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/readback/host_memory.h"
+
+namespace tally::capture {
+
+// Found out before the device is created.
+struct RegionSetup {
+  bool enabled = false;
+  std::string reason;                  // why not, where it was asked for
+  bool add_address_extension = false;  // VK_KHR_buffer_device_address, besides the feature
+  std::vector<std::string> names;
+  std::vector<uint32_t> counters;  // ids
+  VkExtent2D region{};
+  uint32_t row_alignment = 1;
+  uint32_t region_alignment = 1;
+  VkPhysicalDeviceMemoryProperties memory{};
+};
+
+// What a render pass needs of it.
+struct PassShape {
+  VkRect2D area{};
+  uint32_t subpasses = 1;
+  uint32_t layers = 1;  // or views
+};
+
+// Where the values of a recorded pass are.
+struct RecordedRegions {
+  PassShape shape;
+  uint32_t columns = 0, rows = 0;
+  VkDeviceSize region_bytes = 0, row_bytes = 0;
+  HostPiece values;  // of each subpass and layer, one behind the other
+
+  VkDeviceSize layer_bytes() const { return row_bytes * rows; }
+  // A counter in all regions of a subpass and layer, once the pass has been executed.
+  std::vector<uint32_t> read(uint32_t subpass, uint32_t layer, uint32_t counter) const;
+};
+
+class RegionCapture {
+ public:
+  explicit RegionCapture(RegionSetup setup) : setup_(std::move(setup)) {}
+
+  bool enabled() const { return setup_.enabled; }
+  uint32_t counters() const { return static_cast<uint32_t>(setup_.counters.size()); }
+  const uint32_t* counter_ids() const { return setup_.counters.data(); }
+  VkExtent2D region() const { return setup_.region; }
+
+  // None, and why in `reason`, where the pass cannot be captured.
+  std::optional<RecordedRegions> prepare(const PassShape& shape, HostPieces& pieces,
+                                         std::string& reason) const;
+
+ private:
+  const RegionSetup setup_;
+};
+
+inline constexpr VkStructureType kRegionBeginType =
+    VK_STRUCTURE_TYPE_RENDER_PASS_PERFORMANCE_COUNTERS_BY_REGION_BEGIN_INFO_ARM;
+
+// A begin info (VkRenderPassBeginInfo, VkRenderingInfo) that asks for values by region.
+template <typename Info>
+class RegionBegin {
+ public:
+  explicit RegionBegin(const Info& info) : original_(info), changed_(info) {}
+  RegionBegin(const RegionBegin&) = delete;
+  RegionBegin& operator=(const RegionBegin&) = delete;
+
+  void ask(const RegionCapture& capture, const RecordedRegions& regions) {
+    const uint32_t count = regions.shape.subpasses * regions.shape.layers;
+    for (uint32_t i = 0; i < count; ++i) {
+      addresses_.push_back(regions.values.address + i * regions.layer_bytes());
+    }
+    begin_ = {kRegionBeginType,
+              const_cast<void*>(original_.pNext),
+              count,
+              addresses_.data(),
+              VK_FALSE,
+              capture.counters(),
+              const_cast<uint32_t*>(capture.counter_ids())};
+    changed_.pNext = &begin_;
+  }
+  const Info* info() const { return addresses_.empty() ? &original_ : &changed_; }
+
+ private:
+  const Info& original_;
+  Info changed_;
+  VkRenderPassPerformanceCountersByRegionBeginInfoARM begin_{};
+  std::vector<VkDeviceAddress> addresses_;
+};
+
+}  // namespace tally::capture

@@ -1,0 +1,125 @@
+#include "capture/recording/region_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tally::capture {
+namespace {
+
+constexpr const char* kExtension = VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
+
+struct Features {
+  VkPhysicalDeviceBufferDeviceAddressFeatures address{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM regions{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
+      VK_FALSE};
+
+  Features(const InstanceTable& table, VkPhysicalDevice device) {
+    VkPhysicalDeviceFeatures2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &address};
+    address.pNext = &regions;
+    table.GetPhysicalDeviceFeatures2(device, &all);
+  }
+};
+
+std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
+                           const VkDeviceCreateInfo& info) {
+  if (enables_extension(info, kExtension)) {
+    return fmt::format("the application uses {} itself", kExtension);
+  }
+  // The older extension excludes its successor, whose addresses the values are written by.
+  if (enables_extension(info, VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) {
+    return fmt::format("the application uses {}", VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+  }
+  const bool offered = offers_extension(table, device, kExtension) &&
+                       table.EnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM &&
+                       table.GetPhysicalDeviceMemoryProperties &&
+                       Features(table, device).regions.performanceCountersByRegion == VK_TRUE;
+  if (!offered) {
+    return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}", kExtension);
+  }
+  return Features(table, device).address.bufferDeviceAddress == VK_TRUE
+             ? ""
+             : "the driver has no buffer device addresses";
+}
+
+void read_counters(const InstanceTable& table, VkPhysicalDevice device, uint32_t family,
+                   RegionSetup& setup) {
+  const auto enumerate = table.EnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM;
+  uint32_t count = 0;
+  if (enumerate(device, family, &count, nullptr, nullptr) != VK_SUCCESS) return;
+  std::vector<VkPerformanceCounterARM> counters(
+      count, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_ARM, nullptr, 0});
+  std::vector<VkPerformanceCounterDescriptionARM> descriptions(
+      count, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_DESCRIPTION_ARM, nullptr, 0, {}});
+  if (enumerate(device, family, &count, counters.data(), descriptions.data()) < 0) return;
+  for (uint32_t i = 0; i < count; ++i) {
+    setup.counters.push_back(counters[i].counterID);
+    setup.names.emplace_back(descriptions[i].name);
+  }
+}
+
+void read_properties(const InstanceTable& table, VkPhysicalDevice device, RegionSetup& setup) {
+  VkPhysicalDevicePerformanceCountersByRegionPropertiesARM properties{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_PROPERTIES_ARM};
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &properties};
+  table.GetPhysicalDeviceProperties2(device, &all);
+  const size_t most = properties.maxPerRegionPerformanceCounters;
+  setup.counters.resize(std::min(setup.counters.size(), most));
+  setup.names.resize(setup.counters.size());
+  setup.region = properties.performanceCounterRegionSize;
+  setup.row_alignment = std::max(properties.rowStrideAlignment, 1u);
+  setup.region_alignment = std::max(properties.regionAlignment, 1u);
+  table.GetPhysicalDeviceMemoryProperties(device, &setup.memory);
+}
+
+}  // namespace
+
+bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name) {
+  uint32_t count = 0;
+  std::vector<VkExtensionProperties> extensions;
+  VkResult result = VK_INCOMPLETE;
+  while (result == VK_INCOMPLETE) {
+    if (table.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) {
+      return false;
+    }
+    extensions.resize(count);
+    result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+  }
+  extensions.resize(count);
+  return result == VK_SUCCESS &&
+         std::ranges::any_of(extensions, [&](const VkExtensionProperties& one) {
+           return std::strcmp(one.extensionName, name) == 0;
+         });
+}
+
+bool enables_extension(const VkDeviceCreateInfo& info, const char* name) {
+  return std::any_of(info.ppEnabledExtensionNames,
+                     info.ppEnabledExtensionNames + info.enabledExtensionCount,
+                     [&](const char* enabled) { return std::strcmp(enabled, name) == 0; });
+}
+
+RegionSetup inspect_regions(const InstanceTable& table, VkPhysicalDevice device,
+                            const VkDeviceCreateInfo& info,
+                            std::span<const VkQueueFamilyProperties> families) {
+  RegionSetup setup;
+  setup.reason = reason_against(table, device, info);
+  if (!setup.reason.empty()) return setup;
+  const auto graphics = std::ranges::find_if(families, [](const VkQueueFamilyProperties& family) {
+    return (family.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+  });
+  if (graphics != families.end()) {
+    read_counters(table, device, static_cast<uint32_t>(graphics - families.begin()), setup);
+    read_properties(table, device, setup);
+  }
+  setup.enabled = !setup.counters.empty() && setup.region.width != 0 && setup.region.height != 0;
+  if (!setup.enabled) setup.reason = "it has no counters";
+  const char* address = VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME;
+  setup.add_address_extension =
+      !enables_extension(info, address) && offers_extension(table, device, address);
+  return setup;
+}
+
+}  // namespace tally::capture

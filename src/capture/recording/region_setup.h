@@ -1,0 +1,19 @@
+// What a device has of VK_ARM_performance_counters_by_region, before it is created.
+#pragma once
+
+#include <span>
+
+#include "capture/recording/region_capture.h"
+#include "capture/tables.h"
+
+namespace tally::capture {
+
+bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name);
+bool enables_extension(const VkDeviceCreateInfo& info, const char* name);
+
+// `enabled`, or `reason` says why not.
+RegionSetup inspect_regions(const InstanceTable& table, VkPhysicalDevice device,
+                            const VkDeviceCreateInfo& info,
+                            std::span<const VkQueueFamilyProperties> families);
+
+}  // namespace tally::capture

@@ -1,0 +1,177 @@
+#include "capture/recording/shaders.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "vk/chain.h"
+
+namespace tally::capture {
+namespace {
+
+// What makes two pipelines the same in every run: a sequence of hashes.
+class HashSequence {
+ public:
+  void add(const Hash128& hash) {
+    parts_.push_back(hash.high);
+    parts_.push_back(hash.low);
+  }
+  void add(uint64_t value) { parts_.push_back(value); }
+  void add(std::span<const std::byte> bytes) { add(hash_bytes(bytes)); }
+  Hash128 result() const { return hash_bytes(std::as_bytes(std::span(parts_))); }
+
+ private:
+  std::vector<uint64_t> parts_;
+};
+
+std::span<const std::byte> text_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+void add_specialization(HashSequence& hash, const VkSpecializationInfo* info) {
+  if (!info) return;
+  for (uint32_t i = 0; i < info->mapEntryCount; ++i) {
+    const VkSpecializationMapEntry& entry = info->pMapEntries[i];
+    if (entry.offset > info->dataSize || entry.size > info->dataSize - entry.offset) continue;
+    const auto* data = static_cast<const std::byte*>(info->pData) + entry.offset;
+    hash.add(entry.constantID);
+    hash.add(std::span(data, entry.size));
+  }
+}
+
+const char* debug_name(const VkPipelineShaderStageCreateInfo& stage) {
+  const auto* name = vk::find_in_chain<VkDebugUtilsObjectNameInfoEXT>(
+      stage.pNext, VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT);
+  return name && name->pObjectName ? name->pObjectName : "";
+}
+
+}  // namespace
+
+Shader* Pipeline::shader_of(uint32_t stage) const {
+  Shader* found = nullptr;
+  for (const auto& shader : shaders) {
+    if (static_cast<uint32_t>(shader->stage) != stage) continue;
+    if (found) return nullptr;
+    found = shader.get();
+  }
+  return found;
+}
+
+bool PipelineDraft::selected_by(const std::string& pattern) const {
+  return pattern.empty() || has_instrumented_part ||
+         std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return matches_pattern(pattern, name); });
+}
+
+void ShaderRegistry::add_module(VkShaderModule handle, std::span<const uint32_t> words) {
+  modules_.insert(handle, channel_.module(words));
+}
+
+std::shared_ptr<Module> ShaderRegistry::module_of(
+    const VkPipelineShaderStageCreateInfo& stage) const {
+  if (stage.module != VK_NULL_HANDLE) return modules_.find(stage.module);
+  const auto* inline_module = vk::find_in_chain<VkShaderModuleCreateInfo>(
+      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  if (!inline_module || !inline_module->pCode) return nullptr;
+  std::shared_ptr<Module> module =
+      channel_.module({inline_module->pCode, inline_module->codeSize / sizeof(uint32_t)});
+  if (const char* name = debug_name(stage); *name) channel_.name_changed(module, name);
+  return module;
+}
+
+std::shared_ptr<Shader> ShaderRegistry::shader(const std::shared_ptr<Module>& module,
+                                               const VkPipelineShaderStageCreateInfo& stage) {
+  const std::string entry = stage.pName ? stage.pName : "";
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Shader>& shader = shaders_[{module ? module->id() : 0, stage.stage, entry}];
+  if (!shader) {
+    shader = std::make_shared<Shader>();
+    shader->id = channel_.new_id();
+    shader->module = module;
+    shader->stage = stage.stage;
+    shader->entry_point = entry;
+    if (module)
+      shader->entry_block = entry_block_of(module->facts.entry_blocks, stage.stage, entry);
+  }
+  return shader;
+}
+
+PipelineDraft ShaderRegistry::draft(VkPipelineBindPoint bind_point,
+                                    std::span<const VkPipelineShaderStageCreateInfo> stages,
+                                    std::span<const VkPipeline> libraries) {
+  PipelineDraft draft;
+  HashSequence hash;
+  hash.add(static_cast<uint64_t>(bind_point));
+  for (const VkPipelineShaderStageCreateInfo& stage : stages) {
+    const std::shared_ptr<Module> module = module_of(stage);
+    draft.shaders.push_back(shader(module, stage));
+    draft.names.push_back(draft.shaders.back()->entry_point);
+    hash.add(static_cast<uint64_t>(stage.stage));
+    hash.add(text_bytes(draft.shaders.back()->entry_point));
+    if (module) {
+      hash.add(module->hash);
+      draft.names.push_back(to_string(module->hash));
+      draft.names.push_back(module->name());
+      draft.names.push_back(module->facts.source);
+    }
+    add_specialization(hash, stage.pSpecializationInfo);
+  }
+  for (const VkPipeline library : libraries) {
+    const std::shared_ptr<Pipeline> part = pipelines_.find(library);
+    if (!part) continue;
+    draft.shaders.insert(draft.shaders.end(), part->shaders.begin(), part->shaders.end());
+    draft.names.push_back(to_string(part->hash));
+    draft.has_instrumented_part |= part->instrumented();
+    hash.add(part->hash);
+  }
+  draft.hash = hash.result();
+  draft.names.push_back(to_string(draft.hash));
+  return draft;
+}
+
+void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_point,
+                                  const PipelineDraft& draft, std::string not_instrumented,
+                                  std::string heard) {
+  auto pipeline = std::make_shared<Pipeline>(channel_.new_id());
+  pipeline->bind_point = bind_point;
+  pipeline->hash = draft.hash;
+  pipeline->shaders = draft.shaders;
+  pipeline->not_instrumented = std::move(not_instrumented);
+  pipeline->heard = std::move(heard);
+  pipelines_.insert(handle, pipeline);
+  if (!channel_.receiving()) return;
+  const std::lock_guard lock(mutex_);
+  new_pipelines_.push_back(std::move(pipeline));
+}
+
+std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindPoint bind_point) {
+  struct Text {
+    const char* name;
+    const char* reason;
+  };
+  constexpr Text kTexts[] = {
+      {"of shader objects", "shader objects (VK_EXT_shader_object) run uncounted"},
+      {"of generated commands", "commands that the device generates run uncounted"},
+      {"of unknown origin", "it was created by a function that the capture does not know"}};
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Pipeline>& pipeline = stand_ins_[{kind, bind_point}];
+  if (!pipeline) {
+    const Text& text = kTexts[static_cast<size_t>(kind)];
+    HashSequence hash;
+    hash.add(text_bytes(text.name));
+    hash.add(static_cast<uint64_t>(bind_point));
+    pipeline = std::make_shared<Pipeline>(channel_.new_id());
+    pipeline->bind_point = bind_point;
+    pipeline->hash = hash.result();
+    pipeline->not_instrumented = text.reason;
+    pipeline->is_stand_in = true;
+    pipeline->set_name(text.name);
+  }
+  return pipeline;
+}
+
+std::vector<std::shared_ptr<Pipeline>> ShaderRegistry::take_new() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(new_pipelines_, {});
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,116 @@
+#include "counters/instrumentation/object.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tally::counters {
+namespace {
+
+// A page with less room is not worth coming back to.
+constexpr VkDeviceSize kMinRoom = 1024;
+
+}  // namespace
+
+Instrumentation::~Instrumentation() {
+  for (const RecordPage& page : pages_) record_pool_.release(page);
+  for (const WordPage& page : word_pages_) word_pool_.release(page);
+}
+
+RecordRange& Instrumentation::add_segment() {
+  const std::lock_guard lock(mutex_);
+  return segments_.emplace_back();
+}
+
+VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
+  const std::lock_guard lock(mutex_);
+  const auto open = std::ranges::find_if(open_pages_, [&](const OpenPage& candidate) {
+    return candidate.page.size - candidate.used >= bytes;
+  });
+  if (open != open_pages_.end()) {
+    page = *open;
+    open_pages_.erase(open);
+    return VK_SUCCESS;
+  }
+  pages_.reserve(pages_.size() + 1);
+  RecordPage fresh;
+  const VkResult result = record_pool_.acquire(bytes, fresh);
+  if (result != VK_SUCCESS) return result;
+  page = {static_cast<uint32_t>(pages_.size()), fresh, 0};
+  pages_.push_back(fresh);
+  return VK_SUCCESS;
+}
+
+void Instrumentation::close_page(OpenPage page) {
+  page.used = probe::align_up(page.used, probe::kShardAlignment);
+  const std::lock_guard lock(mutex_);
+  if (page.page.chunk && page.page.size - page.used >= kMinRoom) open_pages_.push_back(page);
+}
+
+VkResult Instrumentation::open_words(OpenWords& words) {
+  const std::lock_guard lock(mutex_);
+  if (!open_words_.empty()) {
+    words = open_words_.back();
+    open_words_.pop_back();
+    return VK_SUCCESS;
+  }
+  word_pages_.reserve(word_pages_.size() + 1);
+  WordPage fresh;
+  const VkResult result = word_pool_.acquire(fresh);
+  if (result != VK_SUCCESS) return result;
+  words = {fresh, 0};
+  word_pages_.push_back(fresh);
+  return VK_SUCCESS;
+}
+
+void Instrumentation::close_words(const OpenWords& words) {
+  const std::lock_guard lock(mutex_);
+  if (words.page.chunk && words.used < words.page.count) open_words_.push_back(words);
+}
+
+VkResult Instrumentation::clear() { return record_pool_.clear(pages()); }
+
+std::vector<RecordPage> Instrumentation::pages() const {
+  const std::lock_guard lock(mutex_);
+  return pages_;
+}
+
+VkResult Instrumentation::values(const ValuesRequest& request) const {
+  std::vector<InstrumentationRecord> records;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const RecordRange& segment : segments_) segment.collect(records);
+  }
+  // Several command buffers may have recorded into the object at once.
+  std::ranges::sort(records, {}, &InstrumentationRecord::result_index);
+  if (!request.blocks) {
+    *request.count = count_blocks(records);
+    return VK_SUCCESS;
+  }
+  RecordSnapshot snapshot;
+  const VkResult result = record_pool_.read(pages(), snapshot);
+  return result == VK_SUCCESS ? write_blocks(records, snapshot, request) : result;
+}
+
+void Instrumentation::set_name(std::string name) {
+  const std::lock_guard lock(mutex_);
+  name_ = std::move(name);
+}
+
+std::string Instrumentation::name() const {
+  const std::lock_guard lock(mutex_);
+  return name_;
+}
+
+void Instrumentation::add_submission(std::shared_ptr<Submission> submission) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(submissions_, [](const auto& known) { return known->done(); });
+  submissions_.push_back(std::move(submission));
+}
+
+bool Instrumentation::in_use() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(submissions_, [](const auto& known) { return known->done_soon(); });
+  return !submissions_.empty();
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,85 @@
+// A VkShaderInstrumentationARM: the records that commands wrote into it, and the memory they stand
+// in.
+//
+// Recording threads append to segments of their own (one for each begin/end range) without a lock;
+// whoever reads the values may do so at the same time and sees the records appended before. The
+// memory belongs to the object: it outlives command buffers and pipelines, and goes back to the
+// pool with the object.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "counters/instrumentation/record_range.h"
+#include "counters/instrumentation/values.h"
+#include "counters/memory/record_pool.h"
+#include "counters/memory/word_pool.h"
+#include "counters/objects/submission.h"
+
+namespace tally::counters {
+
+class Instrumentation {
+ public:
+  // A page in use by one recording: records are cut from it front to back.
+  struct OpenPage {
+    uint32_t index = 0;
+    RecordPage page;
+    VkDeviceSize used = 0;  // when it is handed out, a multiple of probe::kShardAlignment
+  };
+  struct OpenWords {
+    WordPage page;
+    uint32_t used = 0;
+  };
+
+  Instrumentation(RecordPool& records, WordPool& words)
+      : record_pool_(records), word_pool_(words) {}
+  ~Instrumentation();
+  Instrumentation(const Instrumentation&) = delete;
+  Instrumentation& operator=(const Instrumentation&) = delete;
+
+  // One for each action command recorded while the object is active.
+  uint32_t take_index() { return next_index_.fetch_add(1, std::memory_order_relaxed); }
+  // Takes this index, if it is the next one.
+  bool take_index(uint32_t index) {
+    return next_index_.compare_exchange_strong(index, index + 1, std::memory_order_relaxed);
+  }
+
+  RecordRange& add_segment();
+  // A page with at least `bytes` left. Hand it back when the recording ends, so that the next goes
+  // on in it.
+  VkResult open_page(VkDeviceSize bytes, OpenPage& page);
+  void close_page(OpenPage page);
+  VkResult open_words(OpenWords& words);
+  void close_words(const OpenWords& words);
+
+  VkResult clear();
+  VkResult values(const ValuesRequest& request) const;
+
+  void set_name(std::string name);
+  std::string name() const;
+
+  void add_submission(std::shared_ptr<Submission> submission);
+  // Whether submitted work may still write to it.
+  bool in_use();
+
+ private:
+  std::vector<RecordPage> pages() const;
+
+  RecordPool& record_pool_;
+  WordPool& word_pool_;
+  std::atomic<uint32_t> next_index_ = 0;
+  mutable std::mutex mutex_;  // guards what follows
+  std::deque<RecordRange> segments_;
+  std::vector<RecordPage> pages_;
+  std::vector<OpenPage> open_pages_;
+  std::vector<WordPage> word_pages_;
+  std::vector<OpenWords> open_words_;
+  std::vector<std::shared_ptr<Submission>> submissions_;
+  std::string name_;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,61 @@
+#include "counters/instrumentation/record_range.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tally::counters {
+
+RecordRange::~RecordRange() {
+  for (Block* block = first_.next.load(); block;) delete std::exchange(block, block->next.load());
+}
+
+InstrumentationRecord RecordRange::Run::at(uint32_t index) const {
+  InstrumentationRecord record = first;
+  record.result_index += index;
+  if (index != 0) record.offset += index * distance;
+  return record;
+}
+
+RecordRange::Run& RecordRange::new_run() {
+  if (used_ == last_->runs.size()) {
+    auto* block = new Block;
+    last_->next.store(block, std::memory_order_release);
+    last_ = block;
+    used_ = 0;
+  }
+  return last_->runs[used_++];
+}
+
+void RecordRange::append(const InstrumentationRecord& record) {
+  if (record == next_) return append_next();
+  if (last_run_ && !next_.program) {  // the second says at what distance others follow
+    last_run_->distance = record.offset - last_run_->first.offset;
+    if (record == last_run_->at(1)) {
+      last_run_->grow();
+      next_ = last_run_->at(2);
+      return;
+    }
+  }
+  last_run_ = &new_run();
+  last_run_->first = record;
+  last_run_->grow();
+  next_ = {};
+}
+
+void RecordRange::keep(const std::shared_ptr<const Program>& program) {
+  // Applications go back and forth between few pipelines: those met last are looked at first.
+  const auto known = std::find(programs_.rbegin(), programs_.rend(), program);
+  if (known == programs_.rend()) programs_.push_back(program);
+}
+
+void RecordRange::collect(std::vector<InstrumentationRecord>& records) const {
+  for (const Block* block = &first_; block; block = block->next.load(std::memory_order_acquire)) {
+    for (const Run& run : block->runs) {
+      const uint32_t count = run.count.load(std::memory_order_acquire);
+      if (count == 0) break;
+      for (uint32_t i = 0; i < count; ++i) records.push_back(run.at(i));
+    }
+  }
+}
+
+}  // namespace tally::counters

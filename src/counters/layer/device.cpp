@@ -1,0 +1,227 @@
+#include "counters/layer/device.h"
+
+#include <algorithm>
+
+namespace tally::counters {
+namespace {
+
+// Both leaked on purpose: applications call Vulkan from static destructors.
+vk::HandleMap<void*, Device*>& devices() {
+  static auto* all = new vk::HandleMap<void*, Device*>;
+  return *all;
+}
+
+VkShaderStageFlags possible_stages(const DeviceCreation& creation) {
+  VkShaderStageFlags stages = VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT;
+  if (creation.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME) ||
+      creation.has_extension(VK_NV_MESH_SHADER_EXTENSION_NAME)) {
+    stages |= VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT;
+  }
+  if (creation.has_extension(VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME) ||
+      creation.has_extension(VK_NV_RAY_TRACING_EXTENSION_NAME)) {
+    stages |= VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR |
+              VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR | VK_SHADER_STAGE_MISS_BIT_KHR |
+              VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_CALLABLE_BIT_KHR;
+  }
+  return stages;
+}
+
+LayoutRules make_layout_rules(const DeviceCreation& creation) {
+  const VkPhysicalDeviceLimits& limits = creation.gpu().properties.limits;
+  LayoutRules rules;
+  rules.record_address = creation.options().record_address;
+  rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
+  rules.address_slots = creation.pipeline_libraries() ? 2 : 1;
+  rules.region_slot = creation.regions_enabled();
+  // For passes of performance queries in which nothing is counted.
+  rules.prefer_descriptor =
+      creation.emulated_queries().performance && !creation.pipeline_libraries();
+  // Sets in descriptor buffers and sets from pools do not go together in one layout.
+  const bool descriptor_buffers = creation.has_extension(VK_EXT_DESCRIPTOR_BUFFER_EXTENSION_NAME);
+  rules.descriptor_sets = descriptor_buffers ? 0 : limits.maxBoundDescriptorSets;
+  rules.stages = possible_stages(creation);
+  return rules;
+}
+
+// Locations between vertex and fragment shaders, less those that built-in variables may need: a
+// position, a point size, and eight distances to clip or cull.
+uint32_t packed_draw_index_locations(const DeviceCreation& creation) {
+  if (creation.options().packed_draw_indices == PackedDrawIndices::Never) return 0;
+  constexpr uint32_t kBuiltIns = 4;
+  const VkPhysicalDeviceLimits& limits = creation.gpu().properties.limits;
+  const uint32_t all =
+      std::min(limits.maxVertexOutputComponents, limits.maxFragmentInputComponents) / 4;
+  return all > kBuiltIns ? all - kBuiltIns : 0;
+}
+
+InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
+  const PhysicalDevice& gpu = creation.gpu();
+  const Options& options = creation.options();
+  InstrumenterOptions result;
+  result.placement = options.placement;
+  result.counting = options.counting;
+  result.int64 = gpu.int64;
+  result.int64_atomics = gpu.int64_atomics;
+  result.subgroup_stages = gpu.subgroup_stages;
+  result.max_shards_log2 = options.max_shards_log2;
+  result.count_subgroups = options.count_subgroups;
+  result.count_outputs = creation.emulated_queries().counts_shaders();
+  result.packed_draw_index_locations = packed_draw_index_locations(creation);
+  result.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;
+  result.driver.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+  result.driver.hangs_on_discards = gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  result.driver.keeps_draws_apart = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+  if (gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) result.driver.most_nested_conditionals = 80;
+  result.regions = region_options(gpu);
+  result.validate = options.validate_spirv;
+  result.vulkan_version = gpu.api_version;
+  return result;
+}
+
+// Of a processor more would only cost memory: it has few cores.
+ShardTable make_shard_table(const DeviceCreation& creation) {
+  constexpr uint32_t kCpuShardsLog2 = 2;
+  const Options& options = creation.options();
+  const bool cpu = creation.gpu().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  const bool few = cpu && !options.fixed_shards;
+  return {few ? std::min(kCpuShardsLog2, options.max_shards_log2) : options.max_shards_log2,
+          options.fixed_shards};
+}
+
+MemoryContext in_host_memory(MemoryContext memory) {
+  memory.mode = RecordMemory::Host;
+  return memory;
+}
+
+}  // namespace
+
+InstrumentationState::InstrumentationState(const MemoryContext& memory_context,
+                                           const LayoutRules& rules,
+                                           const InstrumenterOptions& instrumenter_options,
+                                           const ShardTable& shard_table)
+    : memory(memory_context),
+      host_memory(in_host_memory(memory_context)),
+      layout_rules(rules),
+      shards(shard_table),
+      fences(memory.device, *memory.next),
+      instrumenter(instrumenter_options),
+      records(memory),
+      host_pages(host_memory),
+      words(memory) {
+  memory.transfer_queue_mutex = &queue_mutex;
+}
+
+void InstrumentationState::destroy_later(std::shared_ptr<Instrumentation> object) {
+  const std::lock_guard lock(deferred_mutex_);
+  std::erase_if(deferred_, [](const auto& buried) { return !buried->in_use(); });
+  if (object) deferred_.push_back(std::move(object));
+}
+
+Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
+               const DeviceCreation& creation, const vk::NextDevice& next_device)
+    : handle_(handle),
+      instance_(instance),
+      gpu_(gpu),
+      next_device_(next_device),
+      extension_enabled_(creation.extension_enabled()) {
+  next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
+  if (creation.anything_enabled()) instrumentation_ = make_instrumentation_state(creation);
+  if (creation.performance_query_extension_enabled())
+    profiling_lock_ = std::make_unique<ProfilingLock>(driver_lock());
+}
+
+DriverLock Device::driver_lock() const {
+  if (!gpu_.native_performance_queries) return {};
+  const auto acquire = [this](uint64_t timeout_ns) {
+    const VkAcquireProfilingLockInfoKHR info{
+        .sType = VK_STRUCTURE_TYPE_ACQUIRE_PROFILING_LOCK_INFO_KHR, .timeout = timeout_ns};
+    return next_.AcquireProfilingLockKHR(handle_, &info);
+  };
+  return {acquire, [this] { next_.ReleaseProfilingLockKHR(handle_); }};
+}
+
+// What goes asks the device for its state until it is gone: command buffers that the application
+// has left behind give their memory back.
+void Device::release_objects() {
+  delete instrumentation_.get();
+  static_cast<void>(instrumentation_.release());
+}
+
+std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
+    const DeviceCreation& creation) {
+  MemoryContext memory;
+  memory.device = handle_;
+  memory.next = &next_;
+  memory.memory = gpu_.memory;
+  memory.non_coherent_atom_size = gpu_.properties.limits.nonCoherentAtomSize;
+  memory.uniform_offset_alignment = gpu_.properties.limits.minUniformBufferOffsetAlignment;
+  memory.queue_families = creation.queue_families();
+  memory.mode = creation.record_memory();
+  memory.feedback_counters = creation.emulated_queries().transform_feedback;
+  memory.conditions = creation.conditional_rendering();
+  memory.limit = creation.options().record_memory_limit;
+  memory.set_loader_data = next_device_.set_device_loader_data;
+  if (memory.mode == RecordMemory::Device) {
+    const DeviceCreation::TransferQueue queue = creation.transfer_queue();
+    next_.GetDeviceQueue(handle_, queue.family, queue.index, &memory.transfer_queue);
+    if (memory.set_loader_data) memory.set_loader_data(handle_, memory.transfer_queue);
+    memory.transfer_family = queue.family;
+  }
+  const LayoutRules rules = make_layout_rules(creation);
+  auto state = std::make_unique<InstrumentationState>(
+      memory, rules, make_instrumenter_options(creation), make_shard_table(creation));
+  state->blocks = creation.instrumentation_enabled();
+  if (creation.regions_enabled()) {
+    const uint32_t push_offset = rules.slot_offset() + 8 * rules.address_slots;
+    state->regions = std::make_unique<RegionState>(
+        state->memory, state->records, region_properties(gpu_, creation.options()), push_offset);
+  }
+  if (creation.emulated_queries().any() && gpu_.missing.empty()) {
+    state->queries = std::make_unique<QueryState>(handle_, next_, rules.slot_offset(),
+                                                  gpu_.subgroup_size, creation.emulated_queries());
+    if (creation.emulated_queries().timestamps) {
+      state->queries->clock = make_clock(state->host_memory, creation);
+    }
+  }
+  return state;
+}
+
+// Null where the application did not enable it, under either name.
+PFN_vkGetCalibratedTimestampsEXT Device::calibration(const DeviceCreation& creation) const {
+  const auto find = [&](const char* extension, const char* name) {
+    const bool enabled = creation.has_extension(extension);
+    return enabled ? next_device_.get_device_proc_addr(handle_, name) : nullptr;
+  };
+  PFN_vkVoidFunction found =
+      find(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME, "vkGetCalibratedTimestampsEXT");
+  if (!found) found = find("VK_KHR_calibrated_timestamps", "vkGetCalibratedTimestampsKHR");
+  return reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(found);
+}
+
+// Null where no queue computes, or it fails: then there are no pools of timestamps.
+std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
+                                                const DeviceCreation& creation) const {
+  const std::optional<uint32_t> family = creation.compute_family();
+  if (!family) return nullptr;
+  auto clock = std::make_unique<DeviceClock>(memory, make_layout_rules(creation).slot_offset());
+  if (clock->prepare(gpu_, *family, calibration(creation)) == VK_SUCCESS) return clock;
+  messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
+                    "vkCreateDevice(): the device's clock could not be read, there are no "
+                    "timestamps");
+  return nullptr;
+}
+
+Device* find_device(const void* dispatchable_handle) {
+  return devices().find(vk::dispatch_key(dispatchable_handle));
+}
+
+void add_device(std::unique_ptr<Device> device) {
+  void* key = vk::dispatch_key(device->handle());
+  devices().insert(key, device.release());
+}
+
+std::unique_ptr<Device> take_device(VkDevice handle) {
+  return std::unique_ptr<Device>(devices().take(vk::dispatch_key(handle)));
+}
+
+}  // namespace tally::counters

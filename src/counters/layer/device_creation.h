@@ -1,0 +1,110 @@
+// The application's VkDeviceCreateInfo, made into what goes to the driver: without our
+// extensions and feature structs, with the features and extensions that instrumentation needs. Owns
+// every copy that the create info points to.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "counters/layer/options.h"
+#include "counters/layer/physical_device.h"
+#include "counters/queries/types.h"
+#include "vk/chain.h"
+
+namespace tally::counters {
+
+class DeviceCreation {
+ public:
+  DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDevice& gpu, const Options& options);
+  DeviceCreation(const DeviceCreation&) = delete;
+  DeviceCreation& operator=(const DeviceCreation&) = delete;
+
+  const VkDeviceCreateInfo& info() const { return info_; }
+  const PhysicalDevice& gpu() const { return gpu_; }
+  const Options& options() const { return options_; }
+
+  // The application asked for our extension; and for its feature, so that instrumentation is on.
+  bool extension_enabled() const { return extension_enabled_; }
+  bool instrumentation_enabled() const { return feature_enabled_; }
+  // The same of counters by region.
+  bool regions_extension_enabled() const { return regions_extension_enabled_; }
+  bool regions_enabled() const { return regions_feature_enabled_; }
+  // VK_KHR_performance_query, and the layer has counters of it.
+  bool performance_query_extension_enabled() const { return performance_query_extension_enabled_; }
+  // Queries that the application enabled and the layer emulates.
+  const EmulatedQueries& emulated_queries() const { return emulated_queries_; }
+  bool anything_enabled() const {
+    return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.any();
+  }
+  // VK_SUCCESS, or why the application may not have what it asks for.
+  VkResult refusal() const;
+
+  bool has_extension(const char* name) const;
+  bool pipeline_libraries() const { return pipeline_libraries_; }
+  // Whether the layer may record conditional rendering of its own.
+  bool conditional_rendering() const {
+    return emulated_queries_.performance && gpu_.conditional_rendering;
+  }
+  RecordMemory record_memory() const { return record_memory_; }
+  // Families that the application has queues of, each once.
+  std::vector<uint32_t> queue_families() const;
+  // One of them that computes.
+  std::optional<uint32_t> compute_family() const;
+
+  // The queue for copies of records, where they need one: one added for the layer where the family
+  // has one left.
+  struct TransferQueue {
+    uint32_t family = 0;
+    uint32_t index = 0;
+  };
+  TransferQueue transfer_queue() const { return transfer_queue_; }
+
+ private:
+  bool take_extension(const char* name);
+  template <typename Features, typename... Members>
+  void refuse_unsupported(const Features* wanted, const Features& offered, Members... members);
+  void take_ours();
+  void take_regions();
+  void take_queries();
+  void take_performance_queries();
+  void take_core_queries(VkPhysicalDeviceFeatures& features);
+  void enable_needs();
+  void enable_core_features();
+  void enable_multiview();
+  void enable_subgroup_clock();
+  void enable_device_clock();
+  void enable_conditional_rendering();
+  void enable_buffer_device_address();
+  void enable_int64_atomics();
+  void add_extension(const char* name);
+  void add_transfer_queue();
+
+  template <typename Features, VkBool32 Features::*kMember>
+  bool set_if_chained(VkStructureType type);
+  template <typename Features, VkBool32 Features::*kMember>
+  void set(VkStructureType type);
+
+  const PhysicalDevice& gpu_;
+  const Options& options_;
+  VkDeviceCreateInfo info_;
+  vk::ChainCopy chain_;
+  std::vector<const char*> extensions_;
+  VkPhysicalDeviceFeatures core_features_{};
+  std::vector<VkDeviceQueueCreateInfo> queues_;
+  std::vector<float> priorities_;
+  TransferQueue transfer_queue_;
+  RecordMemory record_memory_ = RecordMemory::Host;
+  bool unsupported_ = false;  // a feature is enabled that neither the layer nor the driver has
+  bool extension_enabled_ = false;
+  bool feature_enabled_ = false;
+  bool regions_extension_enabled_ = false;
+  bool regions_feature_enabled_ = false;
+  bool performance_query_extension_enabled_ = false;
+  bool pipeline_libraries_ = false;
+  EmulatedQueries emulated_queries_;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "counters/layer/device_creation.h"
+#include "tally/vulkan_arm.h"
+
+namespace tally::counters {
+namespace {
+
+class DeviceCreationTest : public testing::Test {
+ protected:
+  DeviceCreationTest() {
+    gpu_.api_version = VK_API_VERSION_1_3;
+    gpu_.buffer_device_address = gpu_.vertex_stores = gpu_.fragment_stores = gpu_.int64 =
+        gpu_.int64_atomics = true;
+    gpu_.queue_families = {{VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, 4, 0, {}}};
+    gpu_.memory.memoryTypeCount = 1;
+    gpu_.memory.memoryTypes[0].propertyFlags =
+        VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    queue_.queueCount = 1;
+    queue_.pQueuePriorities = &priority_;
+    info_.pNext = &ours_;
+    info_.queueCreateInfoCount = 1;
+    info_.pQueueCreateInfos = &queue_;
+    info_.enabledExtensionCount = 1;
+    info_.ppEnabledExtensionNames = &extension_;
+  }
+
+  template <typename T>
+  static const T* chained(const DeviceCreation& creation, VkStructureType type) {
+    return vk::find_in_chain<T>(creation.info().pNext, type);
+  }
+
+  PhysicalDevice gpu_;
+  Options options_;
+  float priority_ = 1;
+  const char* extension_ = VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME;
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM ours_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+  VkDeviceQueueCreateInfo queue_{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  VkDeviceCreateInfo info_{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+};
+
+TEST_F(DeviceCreationTest, our_extension_and_struct_do_not_reach_the_driver) {
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_TRUE(creation.extension_enabled());
+  EXPECT_TRUE(creation.instrumentation_enabled());
+  EXPECT_EQ(creation.info().enabledExtensionCount, 0u);
+  EXPECT_EQ(chained<VkBaseInStructure>(creation, ours_.sType), nullptr);
+  EXPECT_EQ(info_.pNext, &ours_);
+  EXPECT_EQ(creation.refusal(), VK_SUCCESS);
+}
+
+TEST_F(DeviceCreationTest, features_are_switched_on_in_structs_of_their_own_where_there_are_none) {
+  const DeviceCreation creation(info_, gpu_, options_);
+  ASSERT_NE(creation.info().pEnabledFeatures, nullptr);
+  EXPECT_TRUE(creation.info().pEnabledFeatures->fragmentStoresAndAtomics);
+  EXPECT_TRUE(creation.info().pEnabledFeatures->vertexPipelineStoresAndAtomics);
+  EXPECT_TRUE(creation.info().pEnabledFeatures->shaderInt64);
+  const auto* address = chained<VkPhysicalDeviceBufferDeviceAddressFeatures>(
+      creation, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+  ASSERT_NE(address, nullptr);
+  EXPECT_TRUE(address->bufferDeviceAddress);
+}
+
+TEST_F(DeviceCreationTest, features_are_switched_on_in_the_structs_that_the_application_chains) {
+  VkPhysicalDeviceVulkan12Features core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                        &ours_};
+  VkPhysicalDeviceFeatures2 base{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &core};
+  info_.pNext = &base;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_EQ(creation.info().pEnabledFeatures, nullptr);
+  EXPECT_TRUE(
+      chained<VkPhysicalDeviceFeatures2>(creation, base.sType)->features.fragmentStoresAndAtomics);
+  const auto* edited = chained<VkPhysicalDeviceVulkan12Features>(creation, core.sType);
+  EXPECT_TRUE(edited->bufferDeviceAddress);
+  EXPECT_TRUE(edited->shaderBufferInt64Atomics);
+  EXPECT_EQ(chained<VkBaseInStructure>(
+                creation, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES),
+            nullptr);
+  EXPECT_FALSE(core.bufferDeviceAddress) << "the application's own struct was written";
+  EXPECT_FALSE(base.features.fragmentStoresAndAtomics);
+}
+
+TEST_F(DeviceCreationTest, a_device_of_1_1_gets_the_extensions) {
+  gpu_.api_version = VK_API_VERSION_1_1;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_TRUE(creation.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
+  EXPECT_TRUE(creation.has_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME));
+}
+
+TEST_F(DeviceCreationTest, the_older_address_extension_is_not_mixed_with_the_newer) {
+  const char* extensions[] = {extension_, VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME};
+  info_.enabledExtensionCount = 2;
+  info_.ppEnabledExtensionNames = extensions;
+  gpu_.api_version = VK_API_VERSION_1_1;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_FALSE(creation.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
+  const auto* address = chained<VkPhysicalDeviceBufferDeviceAddressFeaturesEXT>(
+      creation, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
+  ASSERT_NE(address, nullptr);
+  EXPECT_TRUE(address->bufferDeviceAddress);
+}
+
+TEST_F(DeviceCreationTest, nothing_is_changed_without_the_feature) {
+  ours_.shaderInstrumentation = VK_FALSE;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_TRUE(creation.extension_enabled());
+  EXPECT_FALSE(creation.instrumentation_enabled());
+  EXPECT_EQ(creation.info().pEnabledFeatures, nullptr);
+  EXPECT_EQ(creation.info().pNext, nullptr);
+}
+
+TEST_F(DeviceCreationTest, a_device_that_lacks_something_refuses_the_feature) {
+  gpu_.missing = {"bufferDeviceAddress"};
+  EXPECT_EQ(DeviceCreation(info_, gpu_, options_).refusal(), VK_ERROR_FEATURE_NOT_PRESENT);
+  info_.pNext = nullptr;
+  EXPECT_EQ(DeviceCreation(info_, gpu_, options_).refusal(), VK_ERROR_EXTENSION_NOT_PRESENT);
+  info_.enabledExtensionCount = 0;
+  EXPECT_EQ(DeviceCreation(info_, gpu_, options_).refusal(), VK_SUCCESS);
+}
+
+TEST_F(DeviceCreationTest, a_feature_that_nobody_has_is_refused) {
+  VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT primitives{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT, nullptr, VK_TRUE,
+      VK_TRUE, VK_TRUE};
+  const char* extensions[] = {VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME};
+  info_.ppEnabledExtensionNames = extensions;
+  info_.pNext = &primitives;
+  const auto refusal = [&] { return DeviceCreation(info_, gpu_, options_).refusal(); };
+  EXPECT_EQ(refusal(), VK_ERROR_FEATURE_NOT_PRESENT) << "no streams without transform feedback";
+  primitives.primitivesGeneratedQueryWithNonZeroStreams = VK_FALSE;
+  EXPECT_EQ(refusal(), VK_SUCCESS);
+  primitives.primitivesGeneratedQueryWithNonZeroStreams = VK_TRUE;
+  gpu_.extensions.push_back({VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME, 1});
+  EXPECT_EQ(refusal(), VK_SUCCESS);
+  gpu_.extensions.clear();
+  gpu_.primitives_generated_query = true;
+  EXPECT_EQ(refusal(), VK_SUCCESS) << "the driver sees the struct and decides";
+}
+
+TEST_F(DeviceCreationTest, features_of_the_layer_are_refused_where_the_device_cannot_have_them) {
+  gpu_.missing = {"bufferDeviceAddress"};
+  info_.enabledExtensionCount = 0;
+  const auto refusal = [&] { return DeviceCreation(info_, gpu_, options_).refusal(); };
+  EXPECT_EQ(refusal(), VK_ERROR_FEATURE_NOT_PRESENT);
+  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM regions{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
+      VK_TRUE};
+  info_.pNext = &regions;
+  EXPECT_EQ(refusal(), VK_ERROR_FEATURE_NOT_PRESENT);
+  regions.performanceCountersByRegion = VK_FALSE;
+  EXPECT_EQ(refusal(), VK_SUCCESS);
+}
+
+TEST_F(DeviceCreationTest, a_native_implementation_is_passed_through) {
+  gpu_.native = true;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_FALSE(creation.extension_enabled());
+  EXPECT_EQ(creation.info().enabledExtensionCount, 1u);
+  EXPECT_NE(chained<VkBaseInStructure>(creation, ours_.sType), nullptr);
+}
+
+TEST_F(DeviceCreationTest, copies_of_records_get_a_queue_of_their_own_where_one_is_left) {
+  options_.record_memory = RecordMemory::Device;
+  {
+    const DeviceCreation creation(info_, gpu_, options_);
+    EXPECT_EQ(creation.info().pQueueCreateInfos[0].queueCount, 2u);
+    EXPECT_EQ(creation.transfer_queue().index, 1u);
+    EXPECT_EQ(creation.info().pQueueCreateInfos[0].pQueuePriorities[0], 1.0f);
+  }
+  gpu_.queue_families[0].queueCount = 1;
+  const DeviceCreation creation(info_, gpu_, options_);
+  EXPECT_EQ(creation.info().pQueueCreateInfos[0].queueCount, 1u);
+  EXPECT_EQ(creation.transfer_queue().index, 0u);
+}
+
+}  // namespace
+}  // namespace tally::counters

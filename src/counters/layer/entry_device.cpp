@@ -1,0 +1,24 @@
+#include "counters/layer/entry_points.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_device(VkDevice handle,
+                                               const VkAllocationCallbacks* allocator) {
+  if (handle == VK_NULL_HANDLE) return;
+  const std::unique_ptr<Device> device = take_device(handle);
+  if (!device) return;
+  forget_cached_command_buffers();
+  device->release_objects();
+  device->next().DestroyDevice(handle, allocator);
+}
+
+}  // namespace
+
+void add_device_entry_points(std::vector<vk::Hook>& hooks) {
+  hooks.push_back(vk::hook("vkDestroyDevice", hook_destroy_device));
+  hooks.push_back(vk::hook("vkGetDeviceProcAddr", get_device_proc_addr));
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,119 @@
+// vkCreateInstance, and what the loader asks a layer about itself.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "counters/layer/entry_points.h"
+#include "vk/boundary.h"
+#include "vk/layer.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr uint32_t kMinApiVersion = VK_API_VERSION_1_2;
+
+const VkLayerProperties kLayerProperties = {"VK_LAYER_TALLY_counters", VK_HEADER_VERSION_COMPLETE,
+                                            1, "Exact GPU performance counters on every driver"};
+
+const VkExtensionProperties kInstanceExtensions[] = {
+    {VK_EXT_LAYER_SETTINGS_EXTENSION_NAME, VK_EXT_LAYER_SETTINGS_SPEC_VERSION}};
+
+bool is_ours(const char* layer_name) {
+  return layer_name && std::strcmp(layer_name, kLayerName) == 0;
+}
+
+// Instrumentation needs buffer addresses, which some devices only have as a part of 1.2; an
+// application that asks for less does not notice that it gets more (vk/core_versions.h).
+VkApplicationInfo raise_version(const VkApplicationInfo* original) {
+  VkApplicationInfo info{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
+  if (original) info = *original;
+  info.apiVersion = std::max(info.apiVersion, kMinApiVersion);
+  return info;
+}
+
+VkResult create_instance(const VkInstanceCreateInfo& original,
+                         const VkAllocationCallbacks* allocator, VkInstance* handle) {
+  const vk::NextInstance next = vk::take_next_instance(original);
+  if (!next.get_instance_proc_addr) return VK_ERROR_INITIALIZATION_FAILED;
+  const auto create = reinterpret_cast<PFN_vkCreateInstance>(
+      next.get_instance_proc_addr(VK_NULL_HANDLE, "vkCreateInstance"));
+  if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+  const Settings settings =
+      Settings::load("tally_counters", vk::api_settings(original, kLayerName));
+  configure_log(settings);
+  const Options options = parse_options(settings);
+
+  const VkApplicationInfo application = raise_version(original.pApplicationInfo);
+  VkInstanceCreateInfo info = original;
+  info.pApplicationInfo = &application;
+  const VkResult result = create(&info, allocator, handle);
+  if (result != VK_SUCCESS) return result;
+  const Instance::Versions versions{
+      original.pApplicationInfo ? original.pApplicationInfo->apiVersion : 0,
+      application.apiVersion};
+  add_instance(std::make_unique<Instance>(*handle, next, versions, options));
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_instance(const VkInstanceCreateInfo* info,
+                                                    const VkAllocationCallbacks* allocator,
+                                                    VkInstance* instance) {
+  return vk::guarded([&] { return create_instance(*info, allocator, instance); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_instance(VkInstance handle,
+                                                 const VkAllocationCallbacks* allocator) {
+  if (handle == VK_NULL_HANDLE) return;
+  const std::unique_ptr<Instance> instance = take_instance(handle);
+  if (instance) instance->next().DestroyInstance(handle, allocator);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_instance_layers(uint32_t* count,
+                                                              VkLayerProperties* properties) {
+  return vk::write_array<VkLayerProperties>({&kLayerProperties, 1}, count, properties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_instance_extensions(
+    const char* layer, uint32_t* count, VkExtensionProperties* properties) {
+  if (!is_ours(layer)) return VK_ERROR_LAYER_NOT_PRESENT;
+  return vk::write_array<VkExtensionProperties>(kInstanceExtensions, count, properties);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_messenger(VkInstance handle,
+                                                     const VkDebugUtilsMessengerCreateInfoEXT* info,
+                                                     const VkAllocationCallbacks* allocator,
+                                                     VkDebugUtilsMessengerEXT* messenger) {
+  Instance& instance = *find_instance(handle);
+  const VkResult result =
+      instance.next().CreateDebugUtilsMessengerEXT(handle, info, allocator, messenger);
+  if (result == VK_SUCCESS) {
+    vk::guarded_void([&] { instance.messages().add_messenger(*messenger, *info); });
+  }
+  return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_messenger(VkInstance handle,
+                                                  VkDebugUtilsMessengerEXT messenger,
+                                                  const VkAllocationCallbacks* allocator) {
+  Instance& instance = *find_instance(handle);
+  instance.messages().remove_messenger(messenger);
+  instance.next().DestroyDebugUtilsMessengerEXT(handle, messenger, allocator);
+}
+
+}  // namespace
+
+std::span<const vk::Hook> instance_hooks() {
+  static const std::array hooks{
+      vk::hook("vkCreateDebugUtilsMessengerEXT", hook_create_messenger, kWhereBelow),
+      vk::hook("vkCreateInstance", hook_create_instance),
+      vk::hook("vkDestroyDebugUtilsMessengerEXT", hook_destroy_messenger, kWhereBelow),
+      vk::hook("vkDestroyInstance", hook_destroy_instance),
+      vk::hook("vkEnumerateInstanceExtensionProperties", hook_enumerate_instance_extensions),
+      vk::hook("vkEnumerateInstanceLayerProperties", hook_enumerate_instance_layers),
+      vk::hook("vkGetDeviceProcAddr", get_device_proc_addr),
+      vk::hook("vkGetInstanceProcAddr", get_instance_proc_addr),
+  };
+  return hooks;
+}
+
+}  // namespace tally::counters

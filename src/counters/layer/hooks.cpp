@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "counters/layer/entry_points.h"
+#include "vk/core_versions.h"
+
+namespace tally::counters {
+
+std::span<const vk::Hook> device_hooks() {
+  // Leaked on purpose: applications call Vulkan from static destructors.
+  static const auto* sorted = [] {
+    auto* hooks = new std::vector<vk::Hook>;
+    add_device_entry_points(*hooks);
+    add_command_buffer_entry_points(*hooks);
+    add_action_entry_points(*hooks);
+    add_pipeline_entry_points(*hooks);
+    add_queue_entry_points(*hooks);
+    add_object_name_entry_points(*hooks);
+    add_shader_instrumentation_entry_points(*hooks);
+    add_counters_by_region_entry_points(*hooks);
+    add_query_entry_points(*hooks);
+    add_draw_state_entry_points(*hooks);
+    add_counted_command_entry_points(*hooks);
+    add_performance_query_entry_points(*hooks);
+    add_intel_performance_query_entry_points(*hooks);
+    std::ranges::sort(*hooks, {}, &vk::Hook::name);
+    return hooks;
+  }();
+  return *sorted;
+}
+
+namespace {
+
+// Functions that the layers below need not have.
+bool is_own(const vk::Hook& hook) {
+  return hook.condition == kExtensionEnabled || hook.condition == kProfilingLock ||
+         hook.condition == kIntelQueries;
+}
+
+// Whether the function is to be had from below, where it is not one of our own.
+bool available(const Device& device, const vk::Hook& hook, const char* name) {
+  return is_own(hook) ||
+         device.next_device().get_device_proc_addr(device.handle(), name) != nullptr;
+}
+
+bool applies(const Device& device, uint32_t condition) {
+  switch (condition) {
+    case kAlways:
+      return true;
+    case kExtensionEnabled:
+      return device.extension_enabled();
+    case kInstrumentation:
+      return device.instrumentation() != nullptr;
+    case kRegions:
+      return device.regions() != nullptr;
+    case kQueries:
+      return device.queries() != nullptr;
+    case kPasses:
+      return device.regions() != nullptr || device.queries() != nullptr;
+    case kProfilingLock:
+      return device.profiling_lock() != nullptr;
+    case kPerformanceQueries:
+      return device.queries() && device.queries()->emulated.counts_commands();
+    case kIntelQueries:
+      return device.queries() && device.queries()->emulated.performance_intel;
+    case kQueueShared:
+      return device.instrumentation() && device.instrumentation()->shares_queue();
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char* name) {
+  const Device* device = find_device(handle);
+  if (!device || vk::is_newer_than(name, device->instance().application_version())) return nullptr;
+  const vk::Hook* hook = vk::find_hook(device_hooks(), name);
+  if (hook && applies(*device, hook->condition) && available(*device, *hook, name))
+    return hook->function;
+  return device->next_device().get_device_proc_addr(handle, name);
+}
+
+PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, const char* name) {
+  if (const vk::Hook* hook = vk::find_hook(physical_device_hooks(), name)) return hook->function;
+  const Instance* instance = find_instance(handle);
+  if (!instance || !instance->next_instance().get_physical_device_proc_addr) return nullptr;
+  return instance->next_instance().get_physical_device_proc_addr(handle, name);
+}
+
+// Also asked for device functions. A hook works on every device, but is given only where the
+// function exists below. Some layers above ask without an instance, for vkCreateDevice among
+// others: they get every hook that does not depend on one.
+PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
+  const vk::Hook* hook = vk::find_hook(instance_hooks(), name);
+  if (hook && hook->condition == kAlways) return hook->function;
+  if (!hook) hook = vk::find_hook(physical_device_hooks(), name);
+  if (!hook) hook = vk::find_hook(device_hooks(), name);
+  if (handle == VK_NULL_HANDLE)
+    return hook && hook->condition == kAlways ? hook->function : nullptr;
+  const Instance* instance = find_instance(handle);
+  if (!instance) return nullptr;
+  if (hook && is_own(*hook)) return hook->function;
+  const PFN_vkVoidFunction below = instance->next_instance().get_instance_proc_addr(handle, name);
+  return hook && below ? hook->function : below;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,61 @@
+#include "counters/objects/draw_facts.h"
+
+#include <algorithm>
+
+namespace tally::counters {
+DrawFacts DynamicDrawFacts::applied_to(DrawFacts facts) const {
+  if (facts.dynamic_topology) facts.topology = topology;
+  if (facts.dynamic_patch) facts.patch_control_points = patch_control_points;
+  if (facts.dynamic_discard) facts.rasterizer_discard = rasterizer_discard;
+  if (facts.dynamic_restart) facts.restarts = restarts;
+  return facts;
+}
+
+PrimitiveStep primitive_step(const DrawFacts& facts) {
+  switch (facts.topology) {
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST:
+      return {2, 2};
+    case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP:
+      return {2, 1};
+    case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST:
+      return {3, 3};
+    case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP:
+    case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_FAN:
+      return {3, 1};
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY:
+      return {4, 4};
+    case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP_WITH_ADJACENCY:
+      return {4, 1};
+    case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST_WITH_ADJACENCY:
+      return {6, 6};
+    case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP_WITH_ADJACENCY:
+      return {6, 2};
+    case VK_PRIMITIVE_TOPOLOGY_PATCH_LIST: {
+      const uint32_t points = std::max(1u, facts.patch_control_points);
+      return {points, points};
+    }
+    default:
+      return {1, 1};
+  }
+}
+
+uint32_t primitive_vertices(const DrawFacts& facts) {
+  switch (facts.topology) {
+    case VK_PRIMITIVE_TOPOLOGY_POINT_LIST:
+      return 1;
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_STRIP_WITH_ADJACENCY:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices) {
+  const PrimitiveStep step = primitive_step(facts);
+  return vertices < step.first ? 0 : (vertices - step.first) / step.step + 1;
+}
+
+}  // namespace tally::counters

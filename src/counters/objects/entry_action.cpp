@@ -1,0 +1,254 @@
+// Every command that does work: one result index each, and for a counting pipeline a record.
+#include "counters/layer/entry_points.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr auto kGraphics = VK_PIPELINE_BIND_POINT_GRAPHICS;
+constexpr auto kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
+constexpr auto kRays = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+
+const DeviceTable& next_of(VkCommandBuffer commands, const CommandBuffer* state) {
+  return state ? state->next() : find_device(commands)->next();
+}
+
+// What kinds of commands there are: how much one does, as far as its arguments tell, and what
+// queries are told of it.
+struct Unknown {
+  template <typename... Arguments>
+  static uint64_t of(Arguments...) {
+    return kUnknownWork;
+  }
+};
+struct Vertices {
+  template <typename... Others>
+  static uint64_t of(uint32_t vertices, uint32_t instances, Others...) {
+    return uint64_t{vertices} * instances;
+  }
+  template <typename... Others>
+  static void note(CommandBuffer& state, uint32_t vertices, uint32_t instances, Others...) {
+    state.note_draw(vertices, instances);
+  }
+  static void prepare(CommandBuffer& state, uint32_t vertices, uint32_t instances, uint32_t,
+                      uint32_t& first_instance) {
+    first_instance = state.prepare_draw(of(vertices, instances), instances, first_instance);
+  }
+};
+struct Indices : Vertices {
+  static void prepare(CommandBuffer& state, uint32_t indices, uint32_t instances, uint32_t first,
+                      int32_t, uint32_t& first_instance) {
+    Vertices::prepare(state, indices, instances, first, first_instance);
+  }
+  static void note(CommandBuffer& state, uint32_t indices, uint32_t instances, uint32_t first,
+                   int32_t, uint32_t) {
+    state.note_indexed_draw(indices, instances, first);
+  }
+};
+struct Groups {
+  static uint64_t of(uint32_t x, uint32_t y, uint32_t z) { return uint64_t{x} * y * z; }
+  static uint64_t of(uint32_t, uint32_t, uint32_t, uint32_t x, uint32_t y, uint32_t z) {
+    return of(x, y, z);
+  }
+  template <typename... Arguments>
+  static void note(CommandBuffer& state, Arguments... arguments) {
+    state.note_dispatch(of(arguments...));
+  }
+};
+struct MeshGroups : Unknown {
+  static void note(CommandBuffer& state, uint32_t x, uint32_t y, uint32_t z) {
+    state.note_mesh_draw(Groups::of(x, y, z));
+  }
+  // VK_NV_mesh_shader: tasks, and the first of them.
+  static void note(CommandBuffer& state, uint32_t tasks, uint32_t) { state.note_mesh_draw(tasks); }
+};
+using Arguments = probe::QueryIndirect;
+template <Arguments::Kind kKind, bool kMesh = false, bool kIndexed = false>
+struct IndirectDraw : Unknown {
+  static void note(CommandBuffer& state, VkBuffer buffer, VkDeviceSize offset, uint32_t count,
+                   uint32_t stride) {
+    note(state, buffer, offset, VK_NULL_HANDLE, 0, count, stride);
+  }
+  static void note(CommandBuffer& state, VkBuffer buffer, VkDeviceSize offset,
+                   VkBuffer count_buffer, VkDeviceSize count_offset, uint32_t most,
+                   uint32_t stride) {
+    state.note_indirect(CommandMetric::Draws, {.kind = kKind,
+                                               .mesh = kMesh,
+                                               .indexed = kIndexed,
+                                               .buffer = buffer,
+                                               .offset = offset,
+                                               .most = most,
+                                               .stride = stride,
+                                               .count_buffer = count_buffer,
+                                               .count_offset = count_offset});
+  }
+};
+using IndirectVertices = IndirectDraw<Arguments::kDraw>;
+using IndirectIndices = IndirectDraw<Arguments::kDraw, false, true>;
+using IndirectMeshGroups = IndirectDraw<Arguments::kGroups, true>;
+using IndirectTasks = IndirectDraw<Arguments::kTasks, true>;
+struct ByteCount : Unknown {
+  static void note(CommandBuffer& state, uint32_t instances, uint32_t, VkBuffer buffer,
+                   VkDeviceSize offset, uint32_t first_bytes, uint32_t vertex_stride) {
+    state.note_indirect(CommandMetric::Draws, {.kind = Arguments::kByteCount,
+                                               .buffer = buffer,
+                                               .offset = offset,
+                                               .stride = vertex_stride,
+                                               .instances = instances,
+                                               .first_bytes = first_bytes});
+  }
+};
+struct IndirectDispatch : Unknown {
+  static void note(CommandBuffer& state, VkBuffer buffer, VkDeviceSize offset) {
+    state.note_indirect(CommandMetric::Dispatches,
+                        {.kind = Arguments::kGroups, .buffer = buffer, .offset = offset});
+  }
+};
+struct Trace : Unknown {
+  template <typename... Others>
+  static void note(CommandBuffer& state, Others...) {
+    state.note_trace();
+  }
+};
+// One command, several draws.
+struct MultiDraw : Unknown {
+  static void note(CommandBuffer& state, uint32_t count, const VkMultiDrawInfoEXT* infos,
+                   uint32_t instances, uint32_t, uint32_t stride) {
+    for_each(count, infos, stride,
+             [&](const VkMultiDrawInfoEXT& info) { state.note_draw(info.vertexCount, instances); });
+  }
+  static void note(CommandBuffer& state, uint32_t count, const VkMultiDrawIndexedInfoEXT* infos,
+                   uint32_t instances, uint32_t, uint32_t stride, const int32_t*) {
+    for_each(count, infos, stride, [&](const VkMultiDrawIndexedInfoEXT& info) {
+      state.note_indexed_draw(info.indexCount, instances, info.firstIndex);
+    });
+  }
+
+ private:
+  template <typename Info, typename Visit>
+  static void for_each(uint32_t count, const Info* infos, uint32_t stride, const Visit& visit) {
+    const auto* at = reinterpret_cast<const std::byte*>(infos);
+    for (uint32_t i = 0; i < count; ++i, at += stride) visit(*reinterpret_cast<const Info*>(at));
+  }
+};
+
+// The hook of the command whose pointer stands at `kNext`.
+template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename Function>
+struct Action;
+template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename... Arguments>
+struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
+  static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
+    CommandBuffer* const cached = find_cached_command_buffer(commands);
+    if (cached && cached->idle()) [[likely]] {
+      (cached->next().*kNext)(commands, arguments...);
+      return;
+    }
+    act(commands, cached, arguments...);
+  }
+
+ private:
+  // Apart, so that what it needs costs the idle command nothing.
+  [[gnu::noinline]] static void act(VkCommandBuffer commands, CommandBuffer* cached,
+                                    Arguments... arguments) {
+    CommandBuffer* const state = cached ? cached : find_uncached_command_buffer(commands);
+    if (!state || state->idle()) {
+      (next_of(commands, state).*kNext)(commands, arguments...);
+      return;
+    }
+    if (state->drops_actions()) return;
+    if constexpr (requires { Work::prepare(*state, arguments...); }) {
+      Work::prepare(*state, arguments...);
+    } else {
+      state->prepare_action(kPoint, Work::of(arguments...));
+    }
+    if (state->counts_commands()) Work::note(*state, arguments...);
+    state->record_variants(kPoint, [&] { (state->next().*kNext)(commands, arguments...); });
+  }
+};
+
+template <auto kNext, VkPipelineBindPoint kPoint, typename Work>
+void add(std::vector<vk::Hook>& hooks, std::string_view name) {
+  using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
+  hooks.push_back(vk::hook(name, Action<kNext, kPoint, Work, Function>::call, kInstrumentation));
+}
+
+// Generated commands may bind pipelines and push constants themselves, so they run with the plain
+// pipelines: they take an index and give no blocks. Afterwards nothing is bound.
+template <typename... Arguments, typename Function>
+void generated(VkCommandBuffer commands, Function DeviceTable::*next, Arguments... arguments) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->drops_actions()) return;
+  if (state) state->before_generated_commands();
+  (next_of(commands, state).*next)(commands, arguments...);
+  if (state) state->forget_pipelines();
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_generated_ext(VkCommandBuffer commands, VkBool32 preprocessed,
+                                              const VkGeneratedCommandsInfoEXT* info) {
+  generated(commands, &DeviceTable::CmdExecuteGeneratedCommandsEXT, preprocessed, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 preprocessed,
+                                             const VkGeneratedCommandsInfoNV* info) {
+  generated(commands, &DeviceTable::CmdExecuteGeneratedCommandsNV, preprocessed, info);
+}
+
+// Reads what is bound in another command buffer, which must be what execution will run with.
+VKAPI_ATTR void VKAPI_CALL hook_preprocess(VkCommandBuffer commands,
+                                           const VkGeneratedCommandsInfoEXT* info,
+                                           VkCommandBuffer source) {
+  CommandBuffer* state = find_command_buffer(source);
+  if (state) state->bind_plain_pipelines();
+  find_device(commands)->next().CmdPreprocessGeneratedCommandsEXT(commands, info, source);
+  if (state) state->bind_wanted_pipelines();
+}
+
+}  // namespace
+
+void add_action_entry_points(std::vector<vk::Hook>& hooks) {
+  using Table = DeviceTable;
+  add<&Table::CmdDispatch, kCompute, Groups>(hooks, "vkCmdDispatch");
+  add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBase");
+  add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBaseKHR");
+  add<&Table::CmdDispatchIndirect, kCompute, IndirectDispatch>(hooks, "vkCmdDispatchIndirect");
+  add<&Table::CmdDraw, kGraphics, Vertices>(hooks, "vkCmdDraw");
+  add<&Table::CmdDrawIndexed, kGraphics, Indices>(hooks, "vkCmdDrawIndexed");
+  add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectIndices>(hooks,
+                                                                  "vkCmdDrawIndexedIndirect");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirectCount");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirectCountKHR");
+  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirectCountAMD");
+  add<&Table::CmdDrawIndirect, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirect");
+  add<&Table::CmdDrawIndirectByteCountEXT, kGraphics, ByteCount>(hooks,
+                                                                 "vkCmdDrawIndirectByteCountEXT");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirectCount");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectVertices>(hooks,
+                                                                 "vkCmdDrawIndirectCountKHR");
+  add<&Table::CmdDrawIndirectCountAMD, kGraphics, IndirectVertices>(hooks,
+                                                                    "vkCmdDrawIndirectCountAMD");
+  add<&Table::CmdDrawMeshTasksEXT, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksEXT");
+  add<&Table::CmdDrawMeshTasksIndirectCountEXT, kGraphics, IndirectMeshGroups>(
+      hooks, "vkCmdDrawMeshTasksIndirectCountEXT");
+  add<&Table::CmdDrawMeshTasksIndirectCountNV, kGraphics, IndirectTasks>(
+      hooks, "vkCmdDrawMeshTasksIndirectCountNV");
+  add<&Table::CmdDrawMeshTasksIndirectEXT, kGraphics, IndirectMeshGroups>(
+      hooks, "vkCmdDrawMeshTasksIndirectEXT");
+  add<&Table::CmdDrawMeshTasksIndirectNV, kGraphics, IndirectTasks>(hooks,
+                                                                    "vkCmdDrawMeshTasksIndirectNV");
+  add<&Table::CmdDrawMeshTasksNV, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksNV");
+  add<&Table::CmdDrawMultiEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiEXT");
+  add<&Table::CmdDrawMultiIndexedEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiIndexedEXT");
+  add<&Table::CmdTraceRaysIndirect2KHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirect2KHR");
+  add<&Table::CmdTraceRaysIndirectKHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirectKHR");
+  add<&Table::CmdTraceRaysKHR, kRays, Trace>(hooks, "vkCmdTraceRaysKHR");
+  add<&Table::CmdTraceRaysNV, kRays, Trace>(hooks, "vkCmdTraceRaysNV");
+  hooks.push_back(
+      vk::hook("vkCmdExecuteGeneratedCommandsEXT", hook_generated_ext, kInstrumentation));
+  hooks.push_back(vk::hook("vkCmdExecuteGeneratedCommandsNV", hook_generated_nv, kInstrumentation));
+  hooks.push_back(
+      vk::hook("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess, kInstrumentation));
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,186 @@
+// Shader modules, pipeline layouts and pipelines.
+#include <deque>
+
+#include "counters/layer/entry_points.h"
+#include "counters/objects/pipeline_creation.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+VkResult create_module(VkDevice handle, const VkShaderModuleCreateInfo* info,
+                       const VkAllocationCallbacks* allocator, VkShaderModule* module) {
+  Device& device = *find_device(handle);
+  InstrumentationState* state = device.instrumentation();
+  if (!state) return device.next().CreateShaderModule(handle, info, allocator, module);
+  // Before the driver's, so that nothing can fail after it.
+  auto code = state->codes.add({info->pCode, info->codeSize / sizeof(uint32_t)});
+  const VkResult result = device.next().CreateShaderModule(handle, info, allocator, module);
+  if (result == VK_SUCCESS) state->shader_modules.insert(*module, std::move(code));
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_module(VkDevice device,
+                                                  const VkShaderModuleCreateInfo* info,
+                                                  const VkAllocationCallbacks* allocator,
+                                                  VkShaderModule* module) {
+  return vk::guarded([&] { return create_module(device, info, allocator, module); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_module(VkDevice handle, VkShaderModule module,
+                                               const VkAllocationCallbacks* allocator) {
+  Device& device = *find_device(handle);
+  if (InstrumentationState* state = device.instrumentation()) state->shader_modules.take(module);
+  device.next().DestroyShaderModule(handle, module, allocator);
+}
+
+VkResult create_layout(VkDevice handle, const VkPipelineLayoutCreateInfo* info,
+                       const VkAllocationCallbacks* allocator, VkPipelineLayout* layout) {
+  Device& device = *find_device(handle);
+  InstrumentationState* state = device.instrumentation();
+  if (!state) return device.next().CreatePipelineLayout(handle, info, allocator, layout);
+  auto known = std::make_shared<PipelineLayout>(*info, state->layout_rules);
+  const VkResult result =
+      known->create(handle, device.next(), state->words, *info, allocator, layout);
+  if (result != VK_SUCCESS) return result;
+  if (known->widens() || known->covers_slot())
+    state->constants_matter.store(true, std::memory_order_relaxed);
+  state->layouts.insert(*layout, std::move(known));
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_layout(VkDevice device,
+                                                  const VkPipelineLayoutCreateInfo* info,
+                                                  const VkAllocationCallbacks* allocator,
+                                                  VkPipelineLayout* layout) {
+  return vk::guarded([&] { return create_layout(device, info, allocator, layout); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_layout(VkDevice handle, VkPipelineLayout layout,
+                                               const VkAllocationCallbacks* allocator) {
+  Device& device = *find_device(handle);
+  if (InstrumentationState* state = device.instrumentation()) state->layouts.take(layout);
+  device.next().DestroyPipelineLayout(handle, layout, allocator);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_graphics(VkDevice handle, VkPipelineCache cache,
+                                                    uint32_t count,
+                                                    const VkGraphicsPipelineCreateInfo* infos,
+                                                    const VkAllocationCallbacks* allocator,
+                                                    VkPipeline* pipelines) {
+  Device& device = *find_device(handle);
+  if (!device.instrumentation()) {
+    return device.next().CreateGraphicsPipelines(handle, cache, count, infos, allocator, pipelines);
+  }
+  return vk::guarded([&] {
+    return create_graphics_pipelines(device, cache, {infos, count}, allocator, pipelines);
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_compute(VkDevice handle, VkPipelineCache cache,
+                                                   uint32_t count,
+                                                   const VkComputePipelineCreateInfo* infos,
+                                                   const VkAllocationCallbacks* allocator,
+                                                   VkPipeline* pipelines) {
+  Device& device = *find_device(handle);
+  if (!device.instrumentation()) {
+    return device.next().CreateComputePipelines(handle, cache, count, infos, allocator, pipelines);
+  }
+  return vk::guarded([&] {
+    return create_compute_pipelines(device, cache, {infos, count}, allocator, pipelines);
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_rays(VkDevice handle, VkDeferredOperationKHR operation,
+                                                VkPipelineCache cache, uint32_t count,
+                                                const VkRayTracingPipelineCreateInfoKHR* infos,
+                                                const VkAllocationCallbacks* allocator,
+                                                VkPipeline* pipelines) {
+  Device& device = *find_device(handle);
+  if (!device.instrumentation()) {
+    return device.next().CreateRayTracingPipelinesKHR(handle, operation, cache, count, infos,
+                                                      allocator, pipelines);
+  }
+  return vk::guarded([&] {
+    return create_ray_tracing_pipelines(device, operation, cache, {infos, count}, allocator,
+                                        pipelines);
+  });
+}
+
+// Shader objects run uninstrumented. Theirs are the ranges and sets of the layouts that they are
+// used with.
+VkResult create_shaders(Device& device, std::span<const VkShaderCreateInfoEXT> originals,
+                        const VkAllocationCallbacks* allocator, VkShaderEXT* shaders) {
+  InstrumentationState& state = *device.instrumentation();
+  std::vector<VkShaderCreateInfoEXT> infos(originals.begin(), originals.end());
+  std::deque<PipelineLayout::Extended> extended;
+  for (VkShaderCreateInfoEXT& info : infos) {
+    if ((info.flags & VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM) != 0) {
+      device.messages().notice("TALLY-uninstrumented-shader", VK_OBJECT_TYPE_DEVICE,
+                               device.handle_bits(), "shader objects run uninstrumented");
+    }
+    info.flags &= ~VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
+    VkPipelineLayoutCreateInfo layout_info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    layout_info.setLayoutCount = info.setLayoutCount;
+    layout_info.pushConstantRangeCount = info.pushConstantRangeCount;
+    layout_info.pPushConstantRanges = info.pPushConstantRanges;
+    const PipelineLayout layout(layout_info, state.layout_rules);
+    auto changed = layout.extend(state.words, {info.pSetLayouts, info.setLayoutCount});
+    if (!changed) continue;
+    const PipelineLayout::Extended& kept = extended.emplace_back(std::move(*changed));
+    info.setLayoutCount = static_cast<uint32_t>(kept.sets.size());
+    info.pSetLayouts = kept.sets.data();
+    info.pushConstantRangeCount = static_cast<uint32_t>(kept.ranges.size());
+    info.pPushConstantRanges = kept.ranges.data();
+  }
+  return device.next().CreateShadersEXT(device.handle(), static_cast<uint32_t>(infos.size()),
+                                        infos.data(), allocator, shaders);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_shaders(VkDevice handle, uint32_t count,
+                                                   const VkShaderCreateInfoEXT* infos,
+                                                   const VkAllocationCallbacks* allocator,
+                                                   VkShaderEXT* shaders) {
+  Device& device = *find_device(handle);
+  if (!device.instrumentation()) {
+    return device.next().CreateShadersEXT(handle, count, infos, allocator, shaders);
+  }
+  return vk::guarded([&] { return create_shaders(device, {infos, count}, allocator, shaders); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_operation(VkDevice handle, VkDeferredOperationKHR operation,
+                                                  const VkAllocationCallbacks* allocator) {
+  Device& device = *find_device(handle);
+  device.next().DestroyDeferredOperationKHR(handle, operation, allocator);
+  if (InstrumentationState* state = device.instrumentation()) state->deferred.take(operation);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_pipeline(VkDevice handle, VkPipeline pipeline,
+                                                 const VkAllocationCallbacks* allocator) {
+  Device& device = *find_device(handle);
+  if (device.instrumentation()) {
+    destroy_pipeline(device, pipeline, allocator);
+  } else {
+    device.next().DestroyPipeline(handle, pipeline, allocator);
+  }
+}
+
+}  // namespace
+
+void add_pipeline_entry_points(std::vector<vk::Hook>& hooks) {
+  const auto add = [&](std::string_view name, auto* function) {
+    hooks.push_back(vk::hook(name, function, kInstrumentation));
+  };
+  add("vkCreateComputePipelines", hook_create_compute);
+  add("vkCreateGraphicsPipelines", hook_create_graphics);
+  add("vkCreatePipelineLayout", hook_create_layout);
+  add("vkCreateRayTracingPipelinesKHR", hook_create_rays);
+  add("vkCreateShaderModule", hook_create_module);
+  add("vkCreateShadersEXT", hook_create_shaders);
+  add("vkDestroyDeferredOperationKHR", hook_destroy_operation);
+  add("vkDestroyPipeline", hook_destroy_pipeline);
+  add("vkDestroyPipelineLayout", hook_destroy_layout);
+  add("vkDestroyShaderModule", hook_destroy_module);
+}
+
+}  // namespace tally::counters

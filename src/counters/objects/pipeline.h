@@ -1,0 +1,54 @@
+// A pipeline of the application and its variants: further driver pipelines of the same state whose
+// shaders count. The application holds the handle of the plain one. Only pipelines that the layer
+// must know of have one of these.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "counters/layer/device_table.h"
+#include "counters/objects/pipeline_contents.h"
+#include "counters/objects/pipeline_layout.h"
+#include "counters/shader/program.h"
+#include "counters/shader/variant.h"
+
+namespace tally::counters {
+
+struct Pipeline {
+  Pipeline(VkDevice owner, const DeviceTable& table) : device(owner), next(table) {}
+  ~Pipeline() { destroy_variants(); }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Null where it is not to be had: runs as the next lesser one, in the end as the application
+  // wrote it. That of Variant::Plain is the application's, who destroys it.
+  VkPipeline& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
+  VkPipeline variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
+  bool has(Variant which) const { return variant(which) != VK_NULL_HANDLE; }
+  // The best for what is wanted.
+  Variant choose(Variant wanted) const {
+    if (has(wanted)) return wanted;
+    if (counts_blocks(wanted) && has(Variant::Blocks)) return Variant::Blocks;
+    if (counts_regions(wanted) && has(Variant::Regions)) return Variant::Regions;
+    return Variant::Plain;
+  }
+  void destroy_variants() {
+    for (size_t i = 1; i < kVariants; ++i) {
+      const VkPipeline handle = std::exchange(variants[i], VK_NULL_HANDLE);
+      if (handle != VK_NULL_HANDLE) next.DestroyPipeline(device, handle, nullptr);
+    }
+  }
+
+  bool instrumented = false;  // the application asked for VK_ARM_shader_instrumentation
+  VkDevice device;
+  const DeviceTable& next;
+  std::array<VkPipeline, kVariants> variants{};
+  std::array<std::shared_ptr<const Program>, kVariants> programs;  // where blocks are counted
+  StatedFacts facts;                                               // of a graphics pipeline
+  std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
+};
+
+}  // namespace tally::counters

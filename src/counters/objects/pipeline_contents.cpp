@@ -1,0 +1,138 @@
+#include "counters/objects/pipeline_contents.h"
+
+#include <algorithm>
+
+#include "counters/objects/pipeline_flags.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr auto kVertexInput = VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
+constexpr auto kPreRasterization = VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
+constexpr VkGraphicsPipelineLibraryFlagsEXT kAllSubsets =
+    kVertexInput | kPreRasterization | VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+    VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
+
+// The parts of the pipeline that this create info itself describes.
+VkGraphicsPipelineLibraryFlagsEXT subsets(const VkGraphicsPipelineCreateInfo& info) {
+  const auto* stated = vk::find_in_chain<VkGraphicsPipelineLibraryCreateInfoEXT>(
+      info.pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+  if (stated) return stated->flags;
+  const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  const bool partial = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0 ||
+                       (libraries && libraries->libraryCount > 0);
+  return partial ? 0 : kAllSubsets;
+}
+
+bool is_dynamic(const VkGraphicsPipelineCreateInfo& info, VkDynamicState state) {
+  if (!info.pDynamicState) return false;
+  const std::span states(info.pDynamicState->pDynamicStates, info.pDynamicState->dynamicStateCount);
+  return std::ranges::find(states, state) != states.end();
+}
+
+}  // namespace
+
+std::span<const VkPipelineShaderStageCreateInfo> stages_of(
+    const VkGraphicsPipelineCreateInfo& info) {
+  constexpr VkGraphicsPipelineLibraryFlagsEXT kWithShaders =
+      VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
+      VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
+  if ((subsets(info) & kWithShaders) == 0) return {};
+  return {info.pStages, info.stageCount};
+}
+
+StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info) {
+  StatedFacts stated;
+  stated.subsets = subsets(info);
+  DrawFacts& facts = stated.facts;
+  for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) facts.stages |= stage.stage;
+  const bool mesh = (facts.stages & VK_SHADER_STAGE_MESH_BIT_EXT) != 0;
+  if ((stated.subsets & kVertexInput) != 0 && !mesh) {
+    facts.dynamic_topology = is_dynamic(info, VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY);
+    facts.dynamic_restart = is_dynamic(info, VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE);
+    if (const auto* assembly = info.pInputAssemblyState) {
+      facts.topology = assembly->topology;
+      facts.restarts = assembly->primitiveRestartEnable == VK_TRUE;
+    }
+  }
+  if ((stated.subsets & kPreRasterization) == 0) return stated;
+  facts.dynamic_discard = is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+  facts.dynamic_patch = is_dynamic(info, VK_DYNAMIC_STATE_PATCH_CONTROL_POINTS_EXT);
+  if (info.pRasterizationState) {
+    facts.rasterizer_discard = info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE;
+  }
+  const bool tessellates = (facts.stages & VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) != 0;
+  if (tessellates && info.pTessellationState) {
+    facts.patch_control_points = info.pTessellationState->patchControlPoints;
+  }
+  return stated;
+}
+
+void add_library(StatedFacts& stated, const StatedFacts& library) {
+  const VkGraphicsPipelineLibraryFlagsEXT added = library.subsets & ~stated.subsets;
+  if ((added & kVertexInput) != 0) {
+    stated.facts.topology = library.facts.topology;
+    stated.facts.dynamic_topology = library.facts.dynamic_topology;
+    stated.facts.restarts = library.facts.restarts;
+    stated.facts.dynamic_restart = library.facts.dynamic_restart;
+  }
+  if ((added & kPreRasterization) != 0) {
+    stated.facts.patch_control_points = library.facts.patch_control_points;
+    stated.facts.dynamic_patch = library.facts.dynamic_patch;
+    stated.facts.rasterizer_discard = library.facts.rasterizer_discard;
+    stated.facts.dynamic_discard = library.facts.dynamic_discard;
+  }
+  stated.facts.stages |= library.facts.stages;
+  stated.subsets |= added;
+}
+
+bool may_number_draws(const VkGraphicsPipelineCreateInfo& info) {
+  const bool library = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  if (library || subsets(info) != kAllSubsets) return false;
+  if (is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT)) return false;
+  constexpr VkShaderStageFlags kStages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+  VkShaderStageFlags stages = 0;
+  for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) stages |= stage.stage;
+  if ((stages & ~kStages) != 0 || (stages & VK_SHADER_STAGE_VERTEX_BIT) == 0) return false;
+  const VkPipelineVertexInputStateCreateInfo* input = info.pVertexInputState;
+  if (!input) return false;
+  const std::span bindings(input->pVertexBindingDescriptions, input->vertexBindingDescriptionCount);
+  return std::ranges::none_of(bindings, [](const VkVertexInputBindingDescription& binding) {
+    return binding.inputRate == VK_VERTEX_INPUT_RATE_INSTANCE;
+  });
+}
+
+uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
+  if ((subsets(info) & kPreRasterization) == 0 || !info.pRasterizationState) return 0;
+  const VkPipelineRasterizationStateCreateInfo& state = *info.pRasterizationState;
+  const bool discards = state.rasterizerDiscardEnable == VK_TRUE &&
+                        !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+  if (discards) return kNoStream;
+  const auto* stream = vk::find_in_chain<VkPipelineRasterizationStateStreamCreateInfoEXT>(
+      state.pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT);
+  return stream ? stream->rasterizationStream : 0;
+}
+
+// Ignored, and perhaps anything, in libraries of state that it does not concern.
+VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info) {
+  return stages_of(info).empty() ? VK_NULL_HANDLE : info.renderPass;
+}
+
+uint32_t view_mask_of(const VkGraphicsPipelineCreateInfo& info) {
+  const auto* rendering = vk::find_in_chain<VkPipelineRenderingCreateInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+  return rendering ? rendering->viewMask : 0;
+}
+
+bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info) {
+  if (subsets(info) != kAllSubsets) return true;
+  const bool discards = info.pRasterizationState &&
+                        info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE &&
+                        !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+  if (discards) return false;
+  if (is_dynamic(info, VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT)) return true;
+  return info.pMultisampleState && info.pMultisampleState->alphaToCoverageEnable == VK_TRUE;
+}
+
+}  // namespace tally::counters

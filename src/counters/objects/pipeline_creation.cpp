@@ -1,0 +1,416 @@
+#include "counters/objects/pipeline_creation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "counters/layer/device.h"
+#include "counters/objects/pipeline_contents.h"
+#include "counters/objects/pipeline_flags.h"
+#include "counters/shader/stage_variants.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr const char* kNoticeId = "TALLY-uninstrumented-shader";
+
+// The create infos without our flag: those of the application where nothing was to be changed,
+// copies where it was.
+template <typename Info>
+class PlainInfos {
+ public:
+  PlainInfos(std::span<const Info> original, bool instrumentation_enabled)
+      : infos_(original.begin(), original.end()) {
+    for (const Info& info : original) {
+      wanted_.push_back(instrumentation_enabled && wants_instrumentation(info));
+    }
+    for (Info& info : infos_) {
+      if (!vk::find_in_chain<VkBaseInStructure>(
+              info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR)) {
+        continue;
+      }
+      const uint64_t flags =
+          pipeline_flags(info) & ~VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+      set_pipeline_flags(info, chains_.emplace_back(info.pNext), flags);
+    }
+  }
+
+  uint32_t count() const { return static_cast<uint32_t>(infos_.size()); }
+  const Info* data() const { return infos_.data(); }
+  const Info& operator[](size_t i) const { return infos_[i]; }
+  bool wanted(size_t i) const { return wanted_[i]; }
+  bool any_wanted() const { return std::ranges::find(wanted_, true) != wanted_.end(); }
+
+ private:
+  std::vector<Info> infos_;
+  std::vector<bool> wanted_;
+  std::deque<vk::ChainCopy> chains_;
+};
+
+// What a twin is made of, that of its create info which differs from the plain one, and the way to
+// create it.
+VkResult create_pipelines(Device& device, VkPipelineCache cache, uint32_t count,
+                          const VkGraphicsPipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return device.next().CreateGraphicsPipelines(device.handle(), cache, count, infos, allocator,
+                                               pipelines);
+}
+VkResult create_pipelines(Device& device, VkPipelineCache cache, uint32_t count,
+                          const VkComputePipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return device.next().CreateComputePipelines(device.handle(), cache, count, infos, allocator,
+                                              pipelines);
+}
+
+void set_stages(VkGraphicsPipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  if (!stages.empty()) info.pStages = stages.data();
+}
+void set_stages(VkComputePipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  info.stage = stages.front();
+}
+
+std::shared_ptr<const ShaderCode> find_code(InstrumentationState& state,
+                                            const VkPipelineShaderStageCreateInfo& stage) {
+  if (stage.module != VK_NULL_HANDLE) return state.shader_modules.find(stage.module);
+  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
+      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  if (!chained) return nullptr;
+  return state.codes.add({chained->pCode, chained->codeSize / sizeof(uint32_t)});
+}
+
+// Replaces the libraries of a pipeline by their twins, and takes over what those count.
+class LibraryVariants {
+ public:
+  LibraryVariants(InstrumentationState& state, vk::ChainCopy& chain, Variant variant,
+                  Program& program) {
+    auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
+        VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+    if (!info) return;
+    libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
+    for (VkPipeline& library : libraries_) {
+      const std::shared_ptr<Pipeline> known = state.pipelines.find(library);
+      if (!known) continue;
+      const Variant best = known->choose(variant);
+      if (best == Variant::Plain) continue;
+      library = known->variant(best);
+      changed_ = true;
+      if (counts_blocks(best)) take_over(*known, best, program);
+    }
+    info->pLibraries = libraries_.data();
+  }
+
+  bool changed() const { return changed_; }
+
+ private:
+  static void take_over(const Pipeline& pipeline, Variant variant, Program& program) {
+    const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
+    for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
+    for (size_t slot = 0; slot < kAddressSlots; ++slot) {
+      program.rooms[slot] = std::max(program.rooms[slot], library.rooms[slot]);
+    }
+  }
+
+  bool changed_ = false;
+  std::vector<VkPipeline> libraries_;
+};
+
+template <typename Info>
+class Twin {
+ public:
+  Twin(Device& device, const Info& plain, const std::shared_ptr<PipelineLayout>& layout,
+       Variant variant)
+      : device_(device),
+        variant_(variant),
+        state_(*device.instrumentation()),
+        layout_(layout),
+        info_(plain),
+        chain_(plain.pNext),
+        stages_(device.handle(), device.next()) {}
+
+  // VK_SUCCESS without the variant when there is nothing to count.
+  VkResult create(VkPipelineCache cache, Pipeline& pipeline) {
+    build_stages();
+    report_refusals(pipeline.variant(Variant::Plain));
+    auto program = std::make_shared<Program>(stages_.program());
+    for (StageProgram& stage : program->stages) {
+      stage.reported = pipeline.instrumented;
+      stage.rasterized_stream = rasterized_stream_of(info_);
+    }
+    const LibraryVariants libraries(state_, chain_, variant_, *program);
+    if (program->stages.empty() && !stages_.counts_regions() && !libraries.changed())
+      return VK_SUCCESS;
+    std::ranges::sort(program->stages, {}, &StageProgram::stage);
+    note_uncounted(*program, pipeline.facts.facts.stages);
+    finish_info();
+    VkPipeline& handle = pipeline.variant(variant_);
+    const VkResult result = create_pipelines(device_, cache, 1, &info_, nullptr, &handle);
+    if (result != VK_SUCCESS) {
+      handle = VK_NULL_HANDLE;
+      return result;
+    }
+    pipeline.programs[static_cast<size_t>(variant_)] = std::move(program);
+    return VK_SUCCESS;
+  }
+
+ private:
+  void build_stages() {
+    std::vector<StageVariants::Stage> sources;
+    for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info_)) {
+      sources.push_back({&stage, find_code(state_, stage)});
+    }
+    if (sources.empty()) return;
+    const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
+    const bool number_draws = state_.instrumenter.options().packed_draw_index_locations != 0 &&
+                              variant_ == Variant::Blocks &&
+                              layout_->path() == AddressPath::PushConstant &&
+                              may_number_draws(info_);
+    stages_.build(state_.instrumenter, sources,
+                  {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview(),
+                   has_primitive_ids(sources), tessellation(sources), number_draws});
+    set_stages(info_, stages_.infos());
+  }
+
+  // Fragment shaders may read gl_PrimitiveID where a geometry or mesh shader sets it, or there is
+  // none. A fragment shader that is compiled alone for a library cannot know.
+  static bool has_primitive_ids(const std::vector<StageVariants::Stage>& stages) {
+    bool known = false;
+    for (const StageVariants::Stage& stage : stages) {
+      const VkShaderStageFlagBits bit = stage.info->stage;
+      known = known || bit == VK_SHADER_STAGE_VERTEX_BIT;
+      if (bit == VK_SHADER_STAGE_MESH_BIT_EXT) return false;
+      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT && !(stage.code && sets_primitive_id(*stage.code))) {
+        return false;
+      }
+    }
+    return known;
+  }
+
+  // Nothing where there is none, or where a geometry shader makes others of its primitives.
+  static std::optional<spirv::Tessellation> tessellation(
+      const std::vector<StageVariants::Stage>& stages) {
+    const StageVariants::Stage* control = nullptr;
+    const StageVariants::Stage* evaluation = nullptr;
+    for (const StageVariants::Stage& stage : stages) {
+      const VkShaderStageFlagBits bit = stage.info->stage;
+      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT) return std::nullopt;
+      if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) control = &stage;
+      if (bit == VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) evaluation = &stage;
+    }
+    if (!control || !evaluation || !control->code || !evaluation->code) return std::nullopt;
+    return find_tessellation(*control->code, control->info->pName, *evaluation->code,
+                             evaluation->info->pName);
+  }
+
+  // `stages`: all of the pipeline.
+  static void note_uncounted(Program& program, VkShaderStageFlags stages) {
+    VkShaderStageFlags counted = 0;
+    VkShaderStageFlags outputs = 0;
+    for (const StageProgram& stage : program.stages) {
+      counted |= stage.stage;
+      const uint32_t output = stage.info->plan.output_counters[0];
+      if (output != spirv::CounterPlan::kZero) outputs |= stage.stage;
+    }
+    VkShaderStageFlags makers =
+        VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;
+    if ((stages & VK_SHADER_STAGE_GEOMETRY_BIT) == 0) {
+      makers |= VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
+    }
+    program.uncounted = stages & ~counted;
+    program.uncounted_outputs = stages & makers & ~outputs;
+  }
+
+  bool multiview() const {
+    if (!state_.regions || !counts_regions(variant_)) return false;
+    const VkRenderPass render_pass = render_pass_of(info_);
+    return render_pass != VK_NULL_HANDLE ? state_.render_passes.find(render_pass).views != 0
+                                         : view_mask_of(info_) != 0;
+  }
+
+  void report_refusals(VkPipeline plain) const {
+    for (const StageVariants::Refusal& refusal : stages_.refusals()) {
+      device_.messages().notice(
+          kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(plain),
+          fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
+                      to_string(refusal.hash), refusal.reason));
+    }
+  }
+
+  // A twin is nobody's base or derivative, and what the application wants to be told it is told of
+  // the plain pipeline.
+  void finish_info() {
+    const uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
+                             VK_PIPELINE_CREATE_DERIVATIVE_BIT |
+                             VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                             VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+    info_.pNext = chain_.head();
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+    set_pipeline_flags(info_, chain_, pipeline_flags(info_) & ~dropped);
+    info_.basePipelineHandle = VK_NULL_HANDLE;
+    info_.basePipelineIndex = -1;
+  }
+
+  Device& device_;
+  Variant variant_;
+  InstrumentationState& state_;
+  std::shared_ptr<PipelineLayout> layout_;
+  Info info_;
+  vk::ChainCopy chain_;
+  StageVariants stages_;
+};
+
+bool has_libraries(const void* chain) {
+  const auto* info = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      chain, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  return info && info->libraryCount > 0;
+}
+
+// Whether pipelines of this layout can count at all; if not, the developer hears it.
+template <typename Info>
+bool can_count(Device& device, const Info& info, const PipelineLayout* layout,
+               VkPipeline pipeline) {
+  if (stages_of(info).empty() && !has_libraries(info.pNext)) return false;
+  const bool library =
+      has_libraries(info.pNext) || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  const char* reason = nullptr;
+  if (!layout || layout->path() == AddressPath::None) {
+    reason = "its pipeline layout leaves no room for the address of its record";
+  } else if (library && layout->path() != AddressPath::PushConstant) {
+    reason =
+        "pipeline libraries need room in the push constants for the addresses of their records";
+  } else if (library && device.instrumentation()->layout_rules.address_slots != kAddressSlots) {
+    reason = "graphicsPipelineLibrary is not enabled on the device";
+  }
+  if (!reason) return true;
+  device.messages().notice(kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline),
+                           fmt::format("a pipeline runs uninstrumented: {}", reason));
+  return false;
+}
+
+bool has_fragments(const VkComputePipelineCreateInfo&) { return false; }
+bool has_fragments(const VkGraphicsPipelineCreateInfo& info) {
+  return has_libraries(info.pNext) ||
+         std::ranges::any_of(stages_of(info), [](const VkPipelineShaderStageCreateInfo& stage) {
+           return stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT;
+         });
+}
+
+template <typename Info>
+VkResult add_variant(Device& device, VkPipelineCache cache, const Info& info, Variant variant,
+                     Pipeline& pipeline) {
+  const VkResult result =
+      Twin<Info>(device, info, pipeline.layout, variant).create(cache, pipeline);
+  if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
+  device.messages().notice(
+      kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.variant(Variant::Plain)),
+      fmt::format("a pipeline runs uninstrumented: the driver refused its instrumented twin "
+                  "with error {}",
+                  static_cast<int>(result)));
+  return VK_SUCCESS;
+}
+
+void note_facts(Device&, const VkComputePipelineCreateInfo&, Pipeline&) {}
+void note_facts(Device& device, const VkGraphicsPipelineCreateInfo& info, Pipeline& pipeline) {
+  if (!device.queries()) return;
+  pipeline.facts = facts_of(info);
+  const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
+    const auto library = device.instrumentation()->pipelines.find(libraries->pLibraries[i]);
+    if (library) add_library(pipeline.facts, library->facts);
+  }
+}
+
+// Makes the layer know the pipeline, with the variants that are wanted.
+template <typename Info>
+VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool instrumented,
+               VkPipeline plain) {
+  InstrumentationState& state = *device.instrumentation();
+  const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
+  // Nobody can tell which ones a query will need.
+  const bool blocks =
+      instrumented || (device.queries() && device.queries()->emulated.counts_shaders());
+  const bool regions = state.regions && has_fragments(info);
+  if (!blocks && !regions && !(layout && layout->covers_slot())) return VK_SUCCESS;
+  auto pipeline = std::make_shared<Pipeline>(device.handle(), device.next());
+  pipeline->variant(Variant::Plain) = plain;
+  pipeline->layout = layout;
+  pipeline->instrumented = instrumented;
+  note_facts(device, info, *pipeline);
+  if ((blocks || regions) && can_count(device, info, layout.get(), plain)) {
+    for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
+      if ((counts_blocks(variant) && !blocks) || (counts_regions(variant) && !regions)) continue;
+      const VkResult result = add_variant(device, cache, info, variant, *pipeline);
+      if (result != VK_SUCCESS) return result;
+    }
+  }
+  state.pipelines.insert(plain, std::move(pipeline));
+  return VK_SUCCESS;
+}
+
+template <typename Info>
+VkResult create_with_variants(Device& device, VkPipelineCache cache,
+                              std::span<const Info> originals,
+                              const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  const PlainInfos<Info> infos(originals, device.instrumentation()->blocks);
+  VkResult result =
+      create_pipelines(device, cache, infos.count(), infos.data(), allocator, pipelines);
+  bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
+  for (uint32_t i = 0; i < infos.count(); ++i) {
+    if (pipelines[i] == VK_NULL_HANDLE) continue;
+    // Out of host memory here must not leave the application with pipelines of a failed call.
+    const VkResult adopted = stopped ? VK_PIPELINE_COMPILE_REQUIRED : vk::guarded([&] {
+      return adopt(device, cache, infos[i], infos.wanted(i), pipelines[i]);
+    });
+    if (adopted == VK_SUCCESS) continue;
+    destroy_pipeline(device, pipelines[i], allocator);
+    pipelines[i] = VK_NULL_HANDLE;
+    if (result >= VK_SUCCESS) result = adopted;
+    stopped =
+        stopped || (pipeline_flags(infos[i]) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+VkResult create_graphics_pipelines(Device& device, VkPipelineCache cache,
+                                   std::span<const VkGraphicsPipelineCreateInfo> infos,
+                                   const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return create_with_variants(device, cache, infos, allocator, pipelines);
+}
+
+VkResult create_compute_pipelines(Device& device, VkPipelineCache cache,
+                                  std::span<const VkComputePipelineCreateInfo> infos,
+                                  const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return create_with_variants(device, cache, infos, allocator, pipelines);
+}
+
+VkResult create_ray_tracing_pipelines(Device& device, VkDeferredOperationKHR operation,
+                                      VkPipelineCache cache,
+                                      std::span<const VkRayTracingPipelineCreateInfoKHR> infos,
+                                      const VkAllocationCallbacks* allocator,
+                                      VkPipeline* pipelines) {
+  // A deferred operation reads the create infos until it is done.
+  const auto plain = std::make_shared<PlainInfos<VkRayTracingPipelineCreateInfoKHR>>(
+      infos, device.instrumentation()->blocks);
+  if (plain->any_wanted()) {
+    device.messages().notice(
+        kNoticeId, VK_OBJECT_TYPE_DEVICE, device.handle_bits(),
+        "ray-tracing pipelines run uninstrumented: the layer has no pass for their stages");
+  }
+  if (operation != VK_NULL_HANDLE) device.instrumentation()->deferred.insert(operation, plain);
+  return device.next().CreateRayTracingPipelinesKHR(
+      device.handle(), operation, cache, plain->count(), plain->data(), allocator, pipelines);
+}
+
+void destroy_pipeline(Device& device, VkPipeline pipeline, const VkAllocationCallbacks* allocator) {
+  const std::shared_ptr<Pipeline> known = device.instrumentation()->pipelines.take(pipeline);
+  if (known) known->destroy_variants();
+  device.next().DestroyPipeline(device.handle(), pipeline, allocator);
+}
+
+}  // namespace tally::counters

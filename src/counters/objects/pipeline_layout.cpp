@@ -1,0 +1,131 @@
+#include "counters/objects/pipeline_layout.h"
+
+#include <algorithm>
+
+namespace tally::counters {
+
+PipelineLayout::PipelineLayout(const VkPipelineLayoutCreateInfo& info, const LayoutRules& rules)
+    : rules_(rules) {
+  application_ranges_.assign(info.pPushConstantRanges,
+                             info.pPushConstantRanges + info.pushConstantRangeCount);
+  for (const VkPushConstantRange& range : application_ranges_) {
+    application_end_ = std::max(application_end_, range.offset + range.size);
+  }
+  path_ = choose_path(info);
+}
+
+PipelineLayout::~PipelineLayout() {
+  if (own_ != VK_NULL_HANDLE) next_->DestroyPipelineLayout(device_, own_, nullptr);
+}
+
+AddressPath PipelineLayout::choose_path(const VkPipelineLayoutCreateInfo& info) const {
+  const bool constants = rules_.record_address != RecordAddress::Descriptor && !covers_slot();
+  const bool descriptor = rules_.record_address != RecordAddress::PushConstant &&
+                          info.setLayoutCount < rules_.descriptor_sets;
+  if (constants && !(descriptor && rules_.prefer_descriptor)) return AddressPath::PushConstant;
+  return descriptor ? AddressPath::Descriptor : AddressPath::None;
+}
+
+std::vector<VkPushConstantRange> PipelineLayout::extended_ranges() const {
+  std::vector<VkPushConstantRange> ranges = application_ranges_;
+  if (path_ != AddressPath::PushConstant) return ranges;
+  VkShaderStageFlags others = rules_.stages;
+  for (VkPushConstantRange& range : ranges) {
+    others &= ~range.stageFlags;
+    range.size = rules_.push_constant_size - range.offset;
+  }
+  if (others != 0) {
+    ranges.push_back(
+        {others, rules_.slot_offset(), rules_.push_constant_size - rules_.slot_offset()});
+  }
+  return ranges;
+}
+
+std::optional<PipelineLayout::Extended> PipelineLayout::extend(
+    WordPool& words, std::span<const VkDescriptorSetLayout> sets) const {
+  Extended extended{{sets.begin(), sets.end()}, extended_ranges()};
+  if (path_ != AddressPath::Descriptor) return extended;
+  const VkDescriptorSetLayout empty = words.empty_layout();
+  const VkDescriptorSetLayout reserved = words.set_layout();
+  if (empty == VK_NULL_HANDLE || reserved == VK_NULL_HANDLE || words.prepare() != VK_SUCCESS) {
+    return std::nullopt;
+  }
+  extended.sets.resize(reserved_set(), empty);
+  extended.sets.push_back(reserved);
+  return extended;
+}
+
+VkResult PipelineLayout::create_extended(const VkPipelineLayoutCreateInfo& info,
+                                         const Extended& extended, VkPipelineLayout* handle,
+                                         const VkAllocationCallbacks* allocator) const {
+  VkPipelineLayoutCreateInfo changed = info;
+  changed.setLayoutCount = static_cast<uint32_t>(extended.sets.size());
+  changed.pSetLayouts = extended.sets.data();
+  changed.pushConstantRangeCount = static_cast<uint32_t>(extended.ranges.size());
+  changed.pPushConstantRanges = extended.ranges.data();
+  return next_->CreatePipelineLayout(device_, &changed, allocator, handle);
+}
+
+VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPool& words,
+                                const VkPipelineLayoutCreateInfo& info,
+                                const VkAllocationCallbacks* allocator, VkPipelineLayout* handle) {
+  device_ = device;
+  next_ = &next;
+  std::optional<Extended> extended = extend(words, {info.pSetLayouts, info.setLayoutCount});
+  VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  if (extended) result = create_extended(info, *extended, &own_, nullptr);
+  if (result == VK_SUCCESS) {
+    result = create_extended(info, *extended, handle, allocator);
+  } else {
+    // The application gets what it asked for, whatever became of the extension.
+    path_ = AddressPath::None;
+    result = next.CreatePipelineLayout(device, &info, allocator, handle);
+  }
+  for (const VkPushConstantRange& range : extended_ranges()) slot_stages_ |= range.stageFlags;
+  return result;
+}
+
+StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) const {
+  StageVariants::Addressing addressing;
+  addressing.main.kind = path_ == AddressPath::Descriptor
+                             ? spirv::AddressSource::Kind::UniformBuffer
+                             : spirv::AddressSource::Kind::PushConstant;
+  addressing.main.push_constant_offset = slot_offset();
+  addressing.main.set = reserved_set();
+  addressing.main.binding = 0;
+  addressing.fragment = addressing.main;
+  addressing.fragment.push_constant_offset = slot_offset() + 8;
+  addressing.separate_fragment = separate_fragment && path_ == AddressPath::PushConstant;
+  return addressing;
+}
+
+// A byte of the application's is now also in every range that begins before it. The ranges that a
+// legal update touches all begin before its first byte, so looking at that one is enough.
+VkShaderStageFlags PipelineLayout::widen(VkShaderStageFlags stages, uint32_t offset) const {
+  if (!widens()) return stages;
+  for (const VkPushConstantRange& range : application_ranges_) {
+    if (range.offset <= offset) stages |= range.stageFlags;
+  }
+  return stages;
+}
+
+// The stages of the application's ranges that hold the byte.
+VkShaderStageFlags PipelineLayout::application_stages(uint32_t offset) const {
+  VkShaderStageFlags stages = 0;
+  for (const VkPushConstantRange& range : application_ranges_) {
+    if (range.offset <= offset && offset < range.offset + range.size) stages |= range.stageFlags;
+  }
+  return stages;
+}
+
+void PipelineLayout::push_application_bytes(VkCommandBuffer commands, uint32_t begin, uint32_t end,
+                                            const std::byte* values) const {
+  constexpr uint32_t kStep = 4;  // offsets and sizes are multiples of it
+  for (uint32_t offset = begin; offset + kStep <= end; offset += kStep) {
+    const VkShaderStageFlags stages = application_stages(offset);
+    if (stages == 0 || own_ == VK_NULL_HANDLE) continue;
+    next_->CmdPushConstants(commands, own_, stages, offset, kStep, values + (offset - begin));
+  }
+}
+
+}  // namespace tally::counters

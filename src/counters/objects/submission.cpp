@@ -1,0 +1,61 @@
+#include "counters/objects/submission.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr uint64_t kMoment = 100'000'000;  // ns
+
+}  // namespace
+
+FencePool::~FencePool() {
+  for (const VkFence fence : idle_) next_.DestroyFence(device_, fence, nullptr);
+}
+
+VkFence FencePool::take() {
+  const std::lock_guard lock(mutex_);
+  VkFence fence = VK_NULL_HANDLE;
+  if (!idle_.empty()) {
+    fence = idle_.back();
+    idle_.pop_back();
+    return fence;
+  }
+  const VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  return next_.CreateFence(device_, &info, nullptr, &fence) == VK_SUCCESS ? fence : VK_NULL_HANDLE;
+}
+
+void FencePool::give_back(VkFence fence) {
+  if (next_.ResetFences(device_, 1, &fence) != VK_SUCCESS) {
+    next_.DestroyFence(device_, fence, nullptr);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(fence);
+}
+
+bool Submission::finished(uint64_t timeout) {
+  const std::lock_guard lock(mutex_);
+  if (fence_ == VK_NULL_HANDLE) return true;
+  // Anything but "not yet" is final, a lost device included.
+  if (pool_.next_.WaitForFences(pool_.device_, 1, &fence_, VK_TRUE, timeout) == VK_TIMEOUT)
+    return false;
+  pool_.give_back(fence_);
+  fence_ = VK_NULL_HANDLE;
+  return true;
+}
+
+bool Submission::done() { return finished(0); }
+
+bool Submission::done_soon() { return finished(semaphores_ ? kMoment : 0); }
+
+void Submission::abandon() {
+  const std::lock_guard lock(mutex_);
+  pool_.give_back(fence_);
+  fence_ = VK_NULL_HANDLE;
+}
+
+Submission::~Submission() {
+  // Reached with a pending fence only when the device goes; it is idle then.
+  if (fence_ != VK_NULL_HANDLE) pool_.next_.DestroyFence(pool_.device_, fence_, nullptr);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,90 @@
+// Commands that are only counted, for performance queries. What has a hook for another reason is
+// counted there.
+#include "counters/layer/entry_points.h"
+
+namespace tally::counters {
+namespace {
+
+// The hook of the command whose pointer stands at `kNext`.
+template <auto kNext, CommandMetric kMetric, typename Function>
+struct Counted;
+template <auto kNext, CommandMetric kMetric, typename... Arguments>
+struct Counted<kNext, kMetric, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
+  static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
+    CommandBuffer* state = find_command_buffer(commands);
+    if (state) state->count_command(kMetric);
+    const DeviceTable& next = state ? state->next() : find_device(commands)->next();
+    (next.*kNext)(commands, arguments...);
+  }
+};
+
+template <auto kNext, CommandMetric kMetric, typename... Names>
+void add(std::vector<vk::Hook>& hooks, Names... names) {
+  using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
+  const auto hook = Counted<kNext, kMetric, Function>::call;
+  (hooks.push_back(vk::hook(names, hook, kPerformanceQueries)), ...);
+}
+
+using Table = DeviceTable;
+using Metric = CommandMetric;
+
+void add_binds(std::vector<vk::Hook>& hooks) {
+  constexpr Metric kDescriptors = Metric::DescriptorBinds;
+  add<&Table::CmdBindDescriptorSets, kDescriptors>(hooks, "vkCmdBindDescriptorSets");
+  add<&Table::CmdBindDescriptorSets2, kDescriptors>(hooks, "vkCmdBindDescriptorSets2",
+                                                    "vkCmdBindDescriptorSets2KHR");
+  add<&Table::CmdPushDescriptorSet, kDescriptors>(hooks, "vkCmdPushDescriptorSet",
+                                                  "vkCmdPushDescriptorSetKHR");
+  add<&Table::CmdPushDescriptorSet2, kDescriptors>(hooks, "vkCmdPushDescriptorSet2",
+                                                   "vkCmdPushDescriptorSet2KHR");
+  add<&Table::CmdPushDescriptorSetWithTemplate, kDescriptors>(
+      hooks, "vkCmdPushDescriptorSetWithTemplate", "vkCmdPushDescriptorSetWithTemplateKHR");
+  add<&Table::CmdPushDescriptorSetWithTemplate2, kDescriptors>(
+      hooks, "vkCmdPushDescriptorSetWithTemplate2", "vkCmdPushDescriptorSetWithTemplate2KHR");
+  add<&Table::CmdSetDescriptorBufferOffsetsEXT, kDescriptors>(hooks,
+                                                              "vkCmdSetDescriptorBufferOffsetsEXT");
+  add<&Table::CmdBindVertexBuffers, Metric::VertexBufferBinds>(hooks, "vkCmdBindVertexBuffers");
+  add<&Table::CmdBindVertexBuffers2, Metric::VertexBufferBinds>(hooks, "vkCmdBindVertexBuffers2",
+                                                                "vkCmdBindVertexBuffers2EXT");
+}
+
+void add_barriers(std::vector<vk::Hook>& hooks) {
+  add<&Table::CmdPipelineBarrier, Metric::Barriers>(hooks, "vkCmdPipelineBarrier");
+  add<&Table::CmdPipelineBarrier2, Metric::Barriers>(hooks, "vkCmdPipelineBarrier2",
+                                                     "vkCmdPipelineBarrier2KHR");
+  add<&Table::CmdWaitEvents, Metric::Barriers>(hooks, "vkCmdWaitEvents");
+  add<&Table::CmdWaitEvents2, Metric::Barriers>(hooks, "vkCmdWaitEvents2", "vkCmdWaitEvents2KHR");
+}
+
+void add_transfers(std::vector<vk::Hook>& hooks) {
+  constexpr Metric kTransfer = Metric::Transfers;
+  add<&Table::CmdBlitImage, kTransfer>(hooks, "vkCmdBlitImage");
+  add<&Table::CmdBlitImage2, kTransfer>(hooks, "vkCmdBlitImage2", "vkCmdBlitImage2KHR");
+  add<&Table::CmdClearColorImage, kTransfer>(hooks, "vkCmdClearColorImage");
+  add<&Table::CmdClearDepthStencilImage, kTransfer>(hooks, "vkCmdClearDepthStencilImage");
+  add<&Table::CmdCopyBuffer, kTransfer>(hooks, "vkCmdCopyBuffer");
+  add<&Table::CmdCopyBuffer2, kTransfer>(hooks, "vkCmdCopyBuffer2", "vkCmdCopyBuffer2KHR");
+  add<&Table::CmdCopyBufferToImage, kTransfer>(hooks, "vkCmdCopyBufferToImage");
+  add<&Table::CmdCopyBufferToImage2, kTransfer>(hooks, "vkCmdCopyBufferToImage2",
+                                                "vkCmdCopyBufferToImage2KHR");
+  add<&Table::CmdCopyImage, kTransfer>(hooks, "vkCmdCopyImage");
+  add<&Table::CmdCopyImage2, kTransfer>(hooks, "vkCmdCopyImage2", "vkCmdCopyImage2KHR");
+  add<&Table::CmdCopyImageToBuffer, kTransfer>(hooks, "vkCmdCopyImageToBuffer");
+  add<&Table::CmdCopyImageToBuffer2, kTransfer>(hooks, "vkCmdCopyImageToBuffer2",
+                                                "vkCmdCopyImageToBuffer2KHR");
+  add<&Table::CmdFillBuffer, kTransfer>(hooks, "vkCmdFillBuffer");
+  add<&Table::CmdResolveImage, kTransfer>(hooks, "vkCmdResolveImage");
+  add<&Table::CmdResolveImage2, kTransfer>(hooks, "vkCmdResolveImage2", "vkCmdResolveImage2KHR");
+  add<&Table::CmdUpdateBuffer, kTransfer>(hooks, "vkCmdUpdateBuffer");
+  add<&Table::CmdClearAttachments, Metric::Clears>(hooks, "vkCmdClearAttachments");
+}
+
+}  // namespace
+
+void add_counted_command_entry_points(std::vector<vk::Hook>& hooks) {
+  add_binds(hooks);
+  add_barriers(hooks);
+  add_transfers(hooks);
+}
+
+}  // namespace tally::counters

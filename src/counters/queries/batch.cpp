@@ -1,0 +1,216 @@
+#include "counters/queries/batch.h"
+
+#include <algorithm>
+
+#include "counters/queries/matrix.h"
+
+namespace tally::counters {
+
+void QueryBatches::reset() {
+  blocks_.reset();
+  batches_.clear();
+  matrices_.clear();
+  pairs_.clear();
+  kept_programs_.clear();
+}
+
+// Where the GPU reads the numbers; 0 where there are none.
+template <typename Number>
+VkResult QueryBatches::store(const std::vector<Number>& numbers, VkDeviceAddress& address) {
+  address = 0;
+  if (numbers.empty()) return VK_SUCCESS;
+  HostBlock block;
+  const VkResult result = blocks_.take(numbers.size() * sizeof(Number), block);
+  if (result != VK_SUCCESS) return result;
+  block.write(0, numbers.data(), numbers.size() * sizeof(Number));
+  address = block.address;
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::matrix(const StageProgram& stage, const QueryTarget& target,
+                              VkDeviceAddress& address) {
+  const QueryKind& kind = target.kind();
+  const MatrixKey key{stage.info.get(), stage.rasterized_stream, &kind, target.index};
+  const auto [known, added] = matrices_.try_emplace(key, 0);
+  if (added) {
+    const VkResult result = store(query_matrix(stage, kind.rows, target.index), known->second);
+    if (result != VK_SUCCESS) return result;
+  }
+  address = known->second;
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::make_records(const RecordBinding& use,
+                                    std::vector<probe::QueryRecord>& records) {
+  if (std::ranges::find(kept_programs_, use.program) == kept_programs_.end()) {
+    kept_programs_.push_back(use.program);
+  }
+  for (const StageProgram& stage : use.program->stages) {
+    const bool main = stage.slot == AddressSlot::Main;
+    const probe::StageCounters counters = use.program->counters(stage);
+    const uint64_t first = uint64_t{counters.first_counter} * probe::kCounterBytes;
+    const VkDeviceAddress slot = main ? use.record.main : use.record.fragment;
+    const VkDeviceAddress kept = main ? use.kept.main : use.kept.fragment;
+    probe::QueryRecord record;
+    record.counters = slot + first;
+    if (kept != 0) record.kept = kept + first;
+    if (use.previous != 0) record.previous = slot + use.previous + first;
+    record.counter_count = stage.info->plan.counter_count;
+    record.stride = counters.stride;
+    record.shards_log2 = use.record.shards_log2;
+    for (const QueryTarget& target : use.targets) {
+      const QueryKind& kind = target.kind();
+      VkDeviceAddress address = 0;
+      const VkResult result = matrix(stage, target, address);
+      if (result != VK_SUCCESS) return result;
+      if (address == 0 || record.target_count == probe::kQueryTargets) continue;
+      record.targets[record.target_count++] = {
+          target.rows(), address, static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0};
+    }
+    // Those without a target are only set to 0.
+    if (record.counter_count != 0) records.push_back(record);
+  }
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::make_finish(const FinishedQuery& end, probe::QueryFinish& result) {
+  const QueryPool& pool = *end.target.pool;
+  const VkResult stored = store(end.constants, result.constants);
+  if (stored != VK_SUCCESS) return stored;
+  result.slot = pool.slot(end.target.query);
+  result.rows = static_cast<uint32_t>(end.constants.size());
+  result.pass = pool.kind().count_pass;
+  result.time_row = pool.kind().time_row();
+  result.time_pass = pool.kind().time_pass;
+  result.views = std::min(end.views, pool.count() - end.target.query);
+  result.slot_bytes = pool.slot_bytes();
+  result.errors = end.errors;
+  result.all_passes = pool.all_passes();
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::pairs(const QueryTarget& target, VkDeviceAddress& address) {
+  const auto [known, added] = pairs_.try_emplace(&target.kind(), 0);
+  if (added) {
+    const VkResult result = store(target.pairs(), known->second);
+    if (result != VK_SUCCESS) return result;
+  }
+  address = known->second;
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::make_indirect(const QueryArguments& arguments,
+                                     probe::QueryIndirect& operation) {
+  operation = arguments.operation;
+  for (const QueryTarget& target : arguments.targets) {
+    if (operation.target_count == probe::kQueryTargets) break;
+    probe::QueryTarget& made = operation.targets[operation.target_count];
+    const VkResult result = pairs(target, made.matrix);
+    if (result != VK_SUCCESS) return result;
+    made.row_count = static_cast<uint32_t>(target.pairs().size());
+    made.rows = target.rows();
+    made.pass = target.kind().count_pass;
+    ++operation.target_count;
+  }
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header) {
+  std::vector<probe::QueryRecord> records;
+  std::vector<probe::QueryFinish> finishes;
+  std::vector<probe::QueryIndirect> indirects;
+  for (const RecordBinding& use : work.uses) {
+    const VkResult result = make_records(use, records);
+    if (result != VK_SUCCESS) return result;
+  }
+  for (const FinishedQuery& end : work.ends) {
+    if (end.constants.empty()) continue;
+    const VkResult result = make_finish(end, finishes.emplace_back());
+    if (result != VK_SUCCESS) return result;
+  }
+  for (const QueryArguments& arguments : work.arguments) {
+    const VkResult result = make_indirect(arguments, indirects.emplace_back());
+    if (result != VK_SUCCESS) return result;
+  }
+  header.records = static_cast<uint32_t>(records.size());
+  header.finishes = static_cast<uint32_t>(finishes.size());
+  header.indirects = static_cast<uint32_t>(indirects.size());
+  if (header.records + header.finishes + header.indirects == 0) return VK_SUCCESS;
+  const size_t record_bytes = records.size() * sizeof(probe::QueryRecord);
+  const size_t finish_bytes = finishes.size() * sizeof(probe::QueryFinish);
+  const size_t indirect_bytes = indirects.size() * sizeof(probe::QueryIndirect);
+  const VkResult result =
+      blocks_.take(sizeof header + record_bytes + finish_bytes + indirect_bytes, batch);
+  if (result != VK_SUCCESS) return result;
+  batch.write(0, &header, sizeof header);
+  batch.write(sizeof header, records.data(), record_bytes);
+  batch.write(sizeof header + record_bytes, finishes.data(), finish_bytes);
+  batch.write(sizeof header + record_bytes + finish_bytes, indirects.data(), indirect_bytes);
+  batches_.push_back(batch);
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::write_timestamp(const QueryTimestamp& timestamp, HostBlock& parameters) {
+  const QueryPool& pool = *timestamp.target.pool;
+  const uint32_t query = timestamp.target.query;
+  const probe::QueryTimestamp made{
+      pool.slot(query), std::min(timestamp.views, pool.count() - query), pool.slot_bytes()};
+  const VkResult result = blocks_.take(sizeof made, parameters);
+  if (result == VK_SUCCESS) parameters.write(0, &made, sizeof made);
+  return result;
+}
+
+VkResult QueryBatches::write_spans(const std::vector<probe::QueryFeedback>& spans,
+                                   VkDeviceAddress& address) {
+  const probe::QueryFeedbackHeader header{static_cast<uint32_t>(spans.size()), 0};
+  const size_t bytes = spans.size() * sizeof(probe::QueryFeedback);
+  HostBlock block;
+  const VkResult result = blocks_.take(sizeof header + bytes, block);
+  if (result != VK_SUCCESS) return result;
+  block.write(0, &header, sizeof header);
+  block.write(sizeof header, spans.data(), bytes);
+  address = block.address;
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::write_copy(const QueryPool& pool, const QueryPool::Request& request,
+                                  VkDeviceAddress output, HostBlock& parameters) {
+  using Flags = probe::QueryCopy::Flags;
+  const QueryKind& kind = pool.kind();
+  probe::QueryCopy copy;
+  copy.slots = pool.slot(request.first);
+  copy.output = output;
+  copy.slot_bytes = pool.slot_bytes();
+  copy.output_words = static_cast<uint32_t>(pool.result_bytes(request.flags) / sizeof(uint32_t));
+  copy.count = request.count;
+  const auto flag = [&](bool set, Flags bit) { copy.flags |= set ? bit : 0u; };
+  flag((request.flags & VK_QUERY_RESULT_64_BIT) != 0, Flags::k64Bit);
+  flag((request.flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT) != 0, Flags::kAvailability);
+  flag((request.flags & VK_QUERY_RESULT_WITH_STATUS_BIT_KHR) != 0, Flags::kStatus);
+  flag(kind.typed, Flags::kTyped);
+  flag(kind.wraps(), Flags::kWraps);
+  copy.results = static_cast<uint32_t>(kind.results.size());
+  copy.all_passes = pool.all_passes();
+  std::vector<probe::QueryConversion> conversions;
+  for (const QueryResult& one : kind.results) {
+    conversions.push_back({one.row, one.divisor.value_or(probe::QueryConversion::kNoDivisor),
+                           one.scale, static_cast<uint32_t>(one.storage)});
+  }
+  const size_t table_bytes = conversions.size() * sizeof(probe::QueryConversion);
+  const VkResult result = blocks_.take(sizeof copy + table_bytes, parameters);
+  if (result != VK_SUCCESS) return result;
+  parameters.write(0, &copy, sizeof copy);
+  parameters.write(sizeof copy, conversions.data(), table_bytes);
+  return VK_SUCCESS;
+}
+
+void QueryBatches::follow(const QueryBatches& executed) {
+  batches_.insert(batches_.end(), executed.batches_.begin(), executed.batches_.end());
+}
+
+void QueryBatches::set_pass(uint32_t pass) const {
+  pass = std::min(pass, probe::kMaxPasses - 1);
+  for (const HostBlock& batch : batches_) batch.write(0, &pass, sizeof pass);
+}
+
+}  // namespace tally::counters

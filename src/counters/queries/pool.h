@@ -1,0 +1,122 @@
+// A VkQueryPool whose queries the layer emulates. Its handle is that of a small pool of the driver,
+// so that names and private data work. The queries' slots (probe/query.h) stand in memory that the
+// GPU writes and the host reads.
+//
+// Threads: as Vulkan has it. Reading results is safe from any thread; resetting is the
+// application's to synchronize.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+#include <vector>
+
+#include "counters/memory/chunk.h"
+#include "counters/performance/driver_counters.h"
+#include "counters/performance/intel_report.h"
+#include "counters/queries/source.h"
+#include "probe/query.h"
+
+namespace tally::counters {
+
+// What the queries of a pool count.
+struct QueryKind {
+  VkQueryType type = VK_QUERY_TYPE_OCCLUSION;
+  std::vector<QueryRow> rows;
+  std::vector<QueryResult> results;
+  uint32_t passes = 1;      // submissions that a query needs
+  uint32_t count_pass = 0;  // in which all is counted but the time
+  uint32_t time_pass = 0;
+  bool typed = false;  // results are VkPerformanceCounterResultKHR
+  // Of VK_INTEL_performance_query, whose rows begin with the sources Marker, StreamMarker and
+  // HasMarkers: the catalogue's number of each result.
+  std::vector<uint32_t> numbers = {};
+
+  // Whether shaders have to count.
+  bool needs_shaders() const;
+  // What 32 bits do not hold: differences of timestamps stay right, other numbers become the
+  // largest.
+  bool wraps() const { return type == VK_QUERY_TYPE_TIMESTAMP; }
+  // The row of the time, or probe::QueryFinish::kNoRow.
+  uint32_t time_row() const;
+};
+
+class QueryPool {
+ public:
+  // Null, and the reason in `result`, when there is no memory for it.
+  static std::shared_ptr<QueryPool> create(const MemoryContext& context, QueryKind kind,
+                                           uint32_t count, VkResult& result);
+  ~QueryPool();
+  QueryPool(const QueryPool&) = delete;
+  QueryPool& operator=(const QueryPool&) = delete;
+
+  const QueryKind& kind() const { return kind_; }
+  uint32_t count() const { return count_; }
+  uint32_t slot_bytes() const { return slot_bytes_; }
+  VkDeviceAddress slot(uint32_t query) const;
+  VkDeviceSize slot_offset(uint32_t query) const { return VkDeviceSize{slot_bytes_} * query; }
+  VkBuffer buffer() const { return memory_->buffer(); }
+  // Whether shaders have to count; and what the GPU finds of it in arguments of commands
+  // (queries/indirect_counts.h).
+  bool needs_shaders() const { return needs_shaders_; }
+  const std::vector<uint64_t>& indirect_pairs() const { return indirect_pairs_; }
+  // Whether the time is taken in another pass than shaders count in.
+  bool times_apart() const {
+    return needs_shaders_ && !driver_ && begin_times_ != VK_NULL_HANDLE &&
+           kind_.time_pass != kind_.count_pass;
+  }
+  uint32_t all_passes() const { return (1u << kind_.passes) - 1; }
+  bool contains(uint32_t first, uint32_t queries) const {
+    return first <= count_ && queries <= count_ - first;
+  }
+
+  // The driver's half, where the pool has counters of the driver too; else null.
+  DriverPool* driver() const { return driver_.get(); }
+  void set_driver(std::unique_ptr<DriverPool> driver) { driver_ = std::move(driver); }
+
+  // Timestamps of the driver at begin and end, where the kind takes the time.
+  VkQueryPool begin_times() const { return begin_times_; }
+  VkQueryPool end_times() const { return end_times_; }
+
+  void reset(uint32_t first, uint32_t queries) const;
+  void record_reset(VkCommandBuffer commands, uint32_t first, uint32_t queries) const;
+
+  // vkGetQueryPoolResults: VK_NOT_READY where a query is unavailable and that is not waited for.
+  struct Request {
+    uint32_t first = 0, count = 0;
+    size_t size = 0;
+    void* data = nullptr;
+    VkDeviceSize stride = 0;
+    VkQueryResultFlags flags = 0;
+  };
+  VkResult results(const Request& request) const;
+
+  // What a query's result takes, availability or status included; without the driver's half.
+  uint32_t result_bytes(VkQueryResultFlags flags) const;
+
+ private:
+  QueryPool(const MemoryContext& context, QueryKind kind, uint32_t count);
+  VkResult initialize();
+  VkResult make_times(VkQueryPool& pool) const;
+  bool available(uint32_t query, bool wait) const;
+  uint64_t row(uint32_t query, uint32_t row) const;
+  uint32_t errors(uint32_t query) const;
+  VkPerformanceCounterResultKHR typed(uint32_t query, const QueryResult& result) const;
+  IntelReport report(uint32_t query) const;
+  VkResult intel_results(const Request& request) const;
+  VkResult mixed_results(const Request& request) const;
+  void write(uint32_t query, bool available, VkQueryResultFlags flags, std::byte* target) const;
+
+  const MemoryContext& context_;
+  QueryKind kind_;
+  bool needs_shaders_;
+  std::vector<uint64_t> indirect_pairs_;
+  uint32_t count_;
+  uint32_t slot_bytes_;
+  std::unique_ptr<Chunk> memory_;
+  std::unique_ptr<DriverPool> driver_;
+  VkQueryPool begin_times_ = VK_NULL_HANDLE;
+  VkQueryPool end_times_ = VK_NULL_HANDLE;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,188 @@
+#include "counters/regions/request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "counters/layer/device.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr uint64_t kMaxTableBytes = uint64_t{256} << 20;
+constexpr const char* kVuid = "VUID-VkRenderPassPerformanceCountersByRegionBeginInfoARM-";
+
+class Checker {
+ public:
+  Checker(const Device& device, VkCommandBuffer commands) : device_(device), commands_(commands) {}
+
+  void report(const char* rule, const std::string& text) const {
+    device_.messages().misuse((std::string(kVuid) + rule).c_str(), VK_OBJECT_TYPE_COMMAND_BUFFER,
+                              vk::handle_bits(commands_), text);
+  }
+
+  bool counts_fit(const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
+                  const RenderPassInstance& instance) const {
+    const uint64_t wanted = uint64_t{instance.subpasses} * instance.layers;
+    if (info.counterAddressCount != wanted) {
+      report("counterAddressCount-11815",
+             fmt::format("counterAddressCount is {}; the render pass has {} subpasses and {} {}",
+                         info.counterAddressCount, instance.subpasses, instance.layers,
+                         instance.multiview ? "views" : "layers"));
+      return false;
+    }
+    const uint32_t most = device_.regions()->properties.counters;
+    if (info.counterIndexCount > most) {
+      report("counterIndexCount-11818",
+             fmt::format("counterIndexCount is {}, more than maxPerRegionPerformanceCounters ({})",
+                         info.counterIndexCount, most));
+      return false;
+    }
+    return true;
+  }
+
+  // The address, or 0 where it must not be written to.
+  VkDeviceAddress checked(VkDeviceAddress address, uint64_t bytes, size_t index) const {
+    if (address == 0) return 0;
+    const VkDeviceSize room = device_.regions()->buffers.bytes_from(address);
+    if (room == 0) {
+      report(
+          "pCounterAddresses-11816",
+          fmt::format("pCounterAddresses[{}] ({:#x}) is in no buffer whose address was asked for",
+                      index, address));
+    } else if (room < bytes) {
+      report("pCounterAddresses-11817",
+             fmt::format("pCounterAddresses[{}] ({:#x}) has {} bytes of its buffer, not {}", index,
+                         address, room, bytes));
+    }
+    return room < bytes ? 0 : address;
+  }
+
+  uint32_t accumulator_of(uint32_t counter_id) const {
+    const auto all = catalogue::counters_of(catalogue::Scope::Region);
+    const auto offered = region_counters(device_.gpu());
+    const auto found = std::ranges::find_if(all, [&](const catalogue::Counter* counter) {
+      return static_cast<uint32_t>(counter->number) == counter_id;
+    });
+    if (found == all.end() || std::ranges::find(offered, *found) == offered.end()) {
+      report("pCounterIndices-parameter",
+             fmt::format("{} is no counter that was enumerated; it reads 0", counter_id));
+      return probe::kRegionAccumulators;
+    }
+    return static_cast<uint32_t>(found - all.begin());
+  }
+
+ private:
+  const Device& device_;
+  VkCommandBuffer commands_;
+};
+
+uint32_t aligned(uint32_t value, uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+void measure(RegionRequest& request, const RegionProperties& properties, uint32_t counters) {
+  const VkExtent2D area = request.instance.area.extent;
+  const VkExtent2D region = properties.extent();
+  request.columns = (area.width + region.width - 1) / region.width;
+  request.rows = (area.height + region.height - 1) / region.height;
+  request.region_bytes = aligned(counters * 4, properties.region_alignment);
+  request.row_bytes = aligned(request.columns * request.region_bytes, properties.row_alignment);
+}
+
+// The accumulators that counters are made of.
+uint32_t wanted_bits(const std::vector<uint32_t>& counters) {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  uint32_t bits = 0;
+  for (const uint32_t accumulator : counters) {
+    if (accumulator >= all.size()) continue;
+    const bool warps = all[accumulator]->number == catalogue::Number::FragmentWarps;
+    const auto counted = std::ranges::find(
+        all, warps ? catalogue::Number::FragmentInvocations : all[accumulator]->number,
+        &catalogue::Counter::number);
+    bits |= 1u << (counted - all.begin());
+  }
+  return bits;
+}
+
+// Slots for twice as many primitives as count.
+uint64_t bytes_of_tables(const RenderPassInstance& instance, uint64_t regions, uint32_t limit) {
+  return regions * instance.layers * instance.subpasses * limit * 2 * sizeof(uint64_t);
+}
+
+void limit_primitives(RegionRequest& request, const RegionProperties& properties) {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  const auto primitives =
+      std::ranges::find(all, catalogue::Number::FragmentPrimitives, &catalogue::Counter::number);
+  if ((request.wanted >> (primitives - all.begin()) & 1) == 0) return;
+  const uint64_t regions = uint64_t{request.columns} * request.rows;
+  request.primitive_limit = 1u << properties.primitives_log2;
+  while (request.primitive_limit > 1 &&
+         bytes_of_tables(request.instance, regions, request.primitive_limit) > kMaxTableBytes) {
+    request.primitive_limit /= 2;
+  }
+}
+
+}  // namespace
+
+probe::RegionBlock RegionRequest::block(const Device& device) const {
+  const RegionProperties& properties = device.regions()->properties;
+  probe::RegionBlock block;
+  block.wanted = wanted;
+  block.size_log2 = probe::region_pair(properties.size.width_log2, properties.size.height_log2);
+  block.offset = probe::region_pair(static_cast<uint32_t>(instance.area.offset.x),
+                                    static_cast<uint32_t>(instance.area.offset.y));
+  block.regions = probe::region_pair(columns, rows);
+  block.layers = instance.layers;
+  block.multiview = instance.multiview ? 1 : 0;
+  block.counter_count = static_cast<uint32_t>(counters.size());
+  block.subgroup_size = properties.subgroup_size;
+  block.region_bytes = region_bytes;
+  block.row_bytes = row_bytes;
+  block.primitive_limit = primitive_limit;
+  block.primitive_slots_log2 = static_cast<uint32_t>(std::bit_width(primitive_limit));
+  return block;
+}
+
+uint64_t RegionRequest::table_bytes() const {
+  return bytes_of_tables(instance, uint64_t{columns} * rows, primitive_limit);
+}
+
+bool RegionRequest::subpass_wanted(uint32_t subpass) const {
+  const auto own = std::span(addresses).subspan(size_t{subpass} * instance.layers, instance.layers);
+  return std::ranges::any_of(own, [](VkDeviceAddress address) { return address != 0; });
+}
+
+std::optional<RegionRequest> check_region_request(
+    const Device& device, VkCommandBuffer commands,
+    const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
+    const RenderPassInstance& instance) {
+  const Checker checker(device, commands);
+  if (!checker.counts_fit(info, instance)) return std::nullopt;
+  if (info.serializeRegions) {
+    device.messages().notice(
+        "TALLY-serialize-regions", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands),
+        "serializeRegions: regions run in the driver's order and side by side all the same. Counts "
+        "do not depend on it; shader_clock and fragment_subgroups may");
+  }
+  RegionRequest request;
+  request.instance = instance;
+  measure(request, device.regions()->properties, info.counterIndexCount);
+  const uint64_t bytes = uint64_t{request.row_bytes} * request.rows;
+  for (uint32_t i = 0; i < info.counterAddressCount; ++i) {
+    request.addresses.push_back(checker.checked(info.pCounterAddresses[i], bytes, i));
+  }
+  for (uint32_t i = 0; i < info.counterIndexCount; ++i) {
+    request.counters.push_back(checker.accumulator_of(info.pCounterIndices[i]));
+  }
+  request.wanted = wanted_bits(request.counters);
+  limit_primitives(request, device.regions()->properties);
+  const bool nothing =
+      bytes == 0 || request.counters.empty() ||
+      std::ranges::count(request.addresses, 0u) == static_cast<ptrdiff_t>(request.addresses.size());
+  return nothing ? std::nullopt : std::optional(std::move(request));
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,82 @@
+#include "counters/shader/internal_pipelines.h"
+
+#include <algorithm>
+#include <spirv/unified1/spirv.hpp11>
+#include <vector>
+
+namespace tally::counters {
+namespace {
+
+constexpr uint32_t kOffsetInSource = 96;
+constexpr size_t kHeaderWords = 5;
+
+// The words with the push constant where this device has it. (An offset cannot be a specialization
+// constant.)
+std::vector<uint32_t> with_offset(std::span<const uint32_t> code, uint32_t offset) {
+  std::vector<uint32_t> words(code.begin(), code.end());
+  for (size_t i = kHeaderWords; i < words.size(); i += std::max(1u, words[i] >> 16)) {
+    const bool decorates_member =
+        (words[i] & 0xffff) == static_cast<uint32_t>(spv::Op::OpMemberDecorate);
+    if (decorates_member && words[i + 3] == static_cast<uint32_t>(spv::Decoration::Offset) &&
+        words[i + 4] == kOffsetInSource) {
+      words[i + 4] = offset;
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+InternalPipelines::~InternalPipelines() {
+  if (layout_ != VK_NULL_HANDLE) next_.DestroyPipelineLayout(device_, layout_, nullptr);
+}
+
+void InternalPipelines::destroy(VkPipeline pipeline) const {
+  if (pipeline != VK_NULL_HANDLE) next_.DestroyPipeline(device_, pipeline, nullptr);
+}
+
+VkResult InternalPipelines::make_layout() {
+  if (layout_ != VK_NULL_HANDLE) return VK_SUCCESS;
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, push_offset_, sizeof(uint64_t)};
+  const VkPipelineLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                        .pushConstantRangeCount = 1,
+                                        .pPushConstantRanges = &range};
+  return next_.CreatePipelineLayout(device_, &info, nullptr, &layout_);
+}
+
+VkResult InternalPipelines::make(std::span<const uint32_t> code,
+                                 std::span<const uint32_t> constants, VkPipeline& pipeline) {
+  if (pipeline != VK_NULL_HANDLE) return VK_SUCCESS;
+  VkResult result = make_layout();
+  if (result != VK_SUCCESS) return result;
+  const std::vector<uint32_t> words = with_offset(code, push_offset_);
+  const VkShaderModuleCreateInfo module_info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                             .codeSize = words.size() * sizeof(uint32_t),
+                                             .pCode = words.data()};
+  VkShaderModule module = VK_NULL_HANDLE;
+  result = next_.CreateShaderModule(device_, &module_info, nullptr, &module);
+  if (result != VK_SUCCESS) return result;
+  std::vector<VkSpecializationMapEntry> entries;
+  for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
+  const VkSpecializationInfo specialization{static_cast<uint32_t>(entries.size()), entries.data(),
+                                            constants.size_bytes(), constants.data()};
+  const VkComputePipelineCreateInfo info{
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                .module = module,
+                .pName = "main",
+                .pSpecializationInfo = &specialization},
+      .layout = layout_};
+  result = next_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
+  next_.DestroyShaderModule(device_, module, nullptr);
+  return result;
+}
+
+void InternalPipelines::use(VkCommandBuffer commands, VkPipeline pipeline, uint64_t address) const {
+  next_.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+  next_.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, push_offset_,
+                         sizeof address, &address);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,15 @@
+// How far a block with an explicit layout (Offset, ArrayStride, MatrixStride) reaches.
+#pragma once
+
+#include <cstdint>
+
+#include "spirv/ir/module.h"
+
+namespace tally::spirv {
+
+// Bytes from the start of a value of type `struct_id` to the end of its last member, padding behind
+// it left out. An array whose length is unknown before specialization counts as one element.
+// Saturates, so that the extent of a hostile module is too large rather than too small.
+uint64_t block_extent(const Module& module, uint32_t struct_id);
+
+}  // namespace tally::spirv

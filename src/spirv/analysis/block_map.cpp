@@ -1,0 +1,138 @@
+#include "spirv/analysis/block_map.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.h"
+#include "spirv/analysis/cfg.h"
+
+namespace tally::spirv {
+namespace {
+
+struct LineKey {
+  uint32_t file, line, end_line, source_function;
+  bool operator==(const LineKey&) const = default;
+};
+
+struct LineKeyHash {
+  size_t operator()(const LineKey& key) const {
+    const uint64_t lines = hash_combine(key.line, key.end_line);
+    return static_cast<size_t>(hash_combine(hash_combine(lines, key.file), key.source_function));
+  }
+};
+
+}  // namespace
+
+class BlockMapBuilder {
+ public:
+  explicit BlockMapBuilder(const Module& module)
+      : module_(module), costs_(module), sources_(module), cursor_(sources_) {}
+
+  void add_function(const Function& function, bool is_countable);
+  BlockMap finish() &&;
+
+ private:
+  void add_block(const BlockRange& range);
+  void add_cost(const Instruction& instruction, Block& block);
+  InstructionMix& line_mix(const SourcePlace& place, Block& block);
+
+  const Module& module_;
+  CostModel costs_;
+  SourceInfo sources_;
+  LineCursor cursor_;
+  BlockMap map_;
+
+  // Indices into the map's lines, of the block at hand; and where the instruction before went.
+  std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;
+  LineKey last_key_{};
+  uint32_t last_line_ = 0;
+};
+
+void BlockMapBuilder::add_function(const Function& function, bool is_countable) {
+  map_.functions_.push_back({function.id, sources_.function_name(function.id),
+                             static_cast<uint32_t>(map_.blocks_.size()), function.block_count,
+                             is_countable});
+  // An OpLine before a block reaches into it, so every instruction passes the cursor.
+  cursor_ = LineCursor(sources_);
+  uint32_t at = function.begin;
+  while (at > 0 && is_line(module_.instruction(at - 1).opcode())) --at;
+  for (const BlockRange& range : module_.blocks_of(function)) {
+    for (; at < range.begin; ++at) cursor_.advance(module_.instruction(at));
+    add_block(range);
+    at = range.end;
+  }
+}
+
+void BlockMapBuilder::add_block(const BlockRange& range) {
+  Block block{};
+  block.function_id = map_.functions_.back().id;
+  block.function = static_cast<uint32_t>(map_.functions_.size() - 1);
+  block.label_id = range.label_id;
+  block.word_begin = module_.word_offset(range.begin);
+  block.word_end = module_.word_offset(range.end);
+  block.first_line = static_cast<uint32_t>(map_.lines_.size());
+  // A table once grown takes long to clear, however little is in it.
+  if (block_lines_.bucket_count() > 64) block_lines_ = {};
+  block_lines_.clear();
+  for (uint32_t index = range.begin; index < range.end; ++index) {
+    const Instruction instruction = module_.instruction(index);
+    cursor_.advance(instruction);
+    add_cost(instruction, block);
+  }
+  map_.blocks_.push_back(block);
+}
+
+void BlockMapBuilder::add_cost(const Instruction& instruction, Block& block) {
+  if (!is_executed(module_, instruction)) return;
+  costs_.add(instruction, block.mix);
+  const SourcePlace& place = cursor_.place();
+  if (!place.location) return;
+  if (!block.location) block.location = place.location;
+  costs_.add(instruction, line_mix(place, block));
+}
+
+InstructionMix& BlockMapBuilder::line_mix(const SourcePlace& place, Block& block) {
+  const LineKey key{place.location->file, place.location->line, place.location->end_line,
+                    place.source_function};
+  if (block.line_count > 0 && key == last_key_) return map_.lines_[last_line_].mix;
+  const auto [found, is_new] =
+      block_lines_.try_emplace(key, static_cast<uint32_t>(map_.lines_.size()));
+  if (is_new) {
+    map_.lines_.push_back({*place.location, {}, place.source_function});
+    ++block.line_count;
+  }
+  last_key_ = key;
+  last_line_ = found->second;
+  return map_.lines_[last_line_].mix;
+}
+
+BlockMap BlockMapBuilder::finish() && {
+  map_.files_ = std::move(sources_.files());
+  map_.source_functions_ = std::move(sources_.source_functions());
+  return std::move(map_);
+}
+
+std::string BlockMap::source_name() const {
+  if (files_.empty()) return {};
+  const std::string& path = files_.front().name;
+  return path.substr(path.find_last_of("/\\") + 1);
+}
+
+Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage,
+                                 std::string_view entry_point) {
+  const EntryPoint* entry = module.find_entry_point(stage, entry_point);
+  if (entry == nullptr) {
+    return Error{fmt::format("the module has no entry point \"{}\" of execution model {}",
+                             entry_point, static_cast<uint32_t>(stage))};
+  }
+  BlockMapBuilder builder(module);
+  const CallGraph calls = CallGraph::build(module);
+  for (const uint32_t index : calls.reachable_from(entry->function_id)) {
+    builder.add_function(module.functions()[index], !calls.is_called_by_matrices(index));
+  }
+  return std::move(builder).finish();
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,74 @@
+// The public, stable numbering of the basic blocks of one entry point: block i is the i-th OpLabel
+// in module order among the functions that the entry point reaches. With it anyone who has the
+// SPIR-V can tell which block a result means, what it costs and which source lines it came from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "spirv/analysis/cost.h"
+#include "spirv/analysis/source_info.h"
+#include "spirv/ir/module.h"
+
+namespace tally::spirv {
+
+// The part of a block that came from one line, or range of lines, of one function of the source.
+struct LineCost {
+  SourceLocation location;  // its column is that of the first instruction
+  InstructionMix mix;
+  uint32_t source_function = kNone;  // index into BlockMap::source_functions()
+};
+
+struct Block {
+  uint32_t function_id;
+  uint32_t function;  // index into BlockMap::functions()
+  uint32_t label_id;
+  uint32_t word_begin, word_end;            // of the module: OpLabel to terminator
+  std::optional<SourceLocation> location;   // of its first instruction that has one
+  InstructionMix mix;                       // of the whole block
+  uint32_t first_line = 0, line_count = 0;  // into BlockMap::lines()
+};
+
+struct MappedFunction {
+  uint32_t id;
+  std::string name;  // as the source calls it where that is known; "%id" else
+  uint32_t first_block, block_count;
+  // Not if instructions on cooperative matrices call it (CallGraph): its blocks then have no
+  // counts.
+  bool is_countable = true;
+};
+
+class BlockMap {
+ public:
+  static Result<BlockMap> build(const Module& module, spv::ExecutionModel stage,
+                                std::string_view entry_point);
+
+  std::span<const Block> blocks() const { return blocks_; }
+  std::span<const MappedFunction> functions() const { return functions_; }
+  std::span<const SourceFile> files() const { return files_; }
+  // The file that debug information names first, without its folders; empty where there is none.
+  std::string source_name() const;
+  // Names of functions as the source has them, those that were inlined everywhere included.
+  std::span<const std::string> source_functions() const { return source_functions_; }
+  // The lines of a block in the order in which they first occur; instructions without a line are in
+  // none.
+  std::span<const LineCost> lines_of(const Block& block) const {
+    return std::span(lines_).subspan(block.first_line, block.line_count);
+  }
+
+ private:
+  friend class BlockMapBuilder;
+
+  std::vector<Block> blocks_;
+  std::vector<MappedFunction> functions_;
+  std::vector<SourceFile> files_;
+  std::vector<std::string> source_functions_;
+  std::vector<LineCost> lines_;
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,152 @@
+// What an instruction costs, without running it: how many operations of which class, and how many
+// bytes it moves. A class is a counter of the catalogue; what it counts is written there.
+//
+// - Arithmetic counts by component: an add of two vec3 is three. Comparisons count by the width of
+// what
+//   is compared.
+// - Products of vectors and matrices are their multiply-adds: mat4 * vec4 is 16.
+// - Functions of GLSL.std.450 that are short sequences of other operations count as those.
+// - Memory, textures and the like count by instruction, beside the bytes; inputs, outputs and local
+//   variables by component.
+// - Sizes that are specialization constants have their default values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "spirv/ir/module.h"
+#include "spirv/ir/types.h"
+
+namespace tally::spirv {
+
+// The order is that of the block counters in the catalogue, after the executions.
+enum class CostClass : uint8_t {
+  Instruction,
+  Fma,
+  Float16,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Division,
+  Logic,
+  Conversion,
+  SpecialFunction,
+  Derivative,
+  Move,
+  Address,
+  LocalLoad,
+  LocalStore,
+  BufferLoad,
+  BufferBytesLoaded,
+  BufferStore,
+  BufferBytesStored,
+  UniformLoad,
+  UniformBytesLoaded,
+  SharedLoad,
+  SharedBytesLoaded,
+  SharedStore,
+  SharedBytesStored,
+  Atomic,
+  TextureSample,
+  TextureGather,
+  TextureFetch,
+  ImageLoad,
+  ImageStore,
+  ResourceQuery,
+  VaryingLoad,
+  VaryingStore,
+  Interpolation,
+  Emit,
+  ControlFlow,
+  Barrier,
+  Subgroup,
+  RayTraversal,
+  RayAccess,
+  MatrixMultiplyAdd,
+  Matrix,
+  Other,
+};
+inline constexpr size_t kCostClassCount = static_cast<size_t>(CostClass::Other) + 1;
+
+catalogue::Number counter_of(CostClass cost);
+// The class that a counter of the catalogue counts; none for executions and the like.
+std::optional<CostClass> cost_class_of(catalogue::Number number);
+
+// How much of each class some piece of code costs each time it runs. Sums saturate at 2^32 - 1.
+class InstructionMix {
+ public:
+  uint64_t operator[](CostClass cost) const { return counts_[static_cast<size_t>(cost)]; }
+  void add(CostClass cost, uint64_t count = 1) {
+    uint32_t& sum = counts_[static_cast<size_t>(cost)];
+    sum = count > kMax - sum ? kMax : sum + static_cast<uint32_t>(count);
+  }
+  InstructionMix& operator+=(const InstructionMix& other);
+  bool operator==(const InstructionMix&) const = default;
+
+ private:
+  static constexpr uint32_t kMax = 0xffffffff;
+  std::array<uint32_t, kCostClassCount> counts_{};
+};
+
+// Whether an instruction does something when control reaches it. Declarations, labels, merges and
+// debug information do not.
+bool is_executed(const Module& module, const Instruction& instruction);
+
+// Counts instructions of one module, which must outlive it.
+class CostModel {
+ public:
+  explicit CostModel(const Module& module);
+
+  // Adds what an instruction costs. Nothing for what is not executed.
+  void add(const Instruction& instruction, InstructionMix& mix) const;
+  InstructionMix cost_of(const Instruction& instruction) const {
+    InstructionMix mix;
+    add(instruction, mix);
+    return mix;
+  }
+
+ private:
+  const TypeShape& value_shape(const Instruction& instruction) const;
+  void add_arithmetic(const TypeShape& shape, uint64_t count, InstructionMix& mix) const;
+  void add_by_component(const Instruction& instruction, CostClass cost, InstructionMix& mix) const;
+  void add_product(const Instruction& instruction, InstructionMix& mix) const;
+  void add_integer_dot(const Instruction& instruction, InstructionMix& mix) const;
+  void add_matrix(const Instruction& instruction, InstructionMix& mix) const;
+  void add_copy(const Instruction& instruction, InstructionMix& mix) const;
+  void add_ext_inst(const Instruction& instruction, InstructionMix& mix) const;
+  void add_glsl(const Instruction& instruction, InstructionMix& mix) const;
+
+  // Memory behind a pointer, by what it is for.
+  enum class Memory : uint8_t {
+    None,
+    Local,
+    Buffer,
+    Uniform,
+    Shared,
+    Varying,
+    Descriptor,
+    Ray,
+    Tile
+  };
+  Memory memory_of(uint32_t pointer) const;
+  bool is_buffer_block(uint32_t pointer) const;
+  void add_load(Memory memory, const TypeShape& shape, InstructionMix& mix) const;
+  void add_store(Memory memory, const TypeShape& shape, InstructionMix& mix) const;
+
+  const Module* module_;
+  TypeTable types_;
+  // Structs that are storage buffers as SPIR-V before 1.3 declared them, ascending.
+  std::vector<uint32_t> buffer_blocks_;
+};
+
+// For a single instruction; for many of them make one CostModel.
+InstructionMix cost_of(const Module& module, const Instruction& instruction);
+
+}  // namespace tally::spirv

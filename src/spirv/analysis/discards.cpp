@@ -1,0 +1,116 @@
+#include "spirv/analysis/discards.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "spirv/analysis/cfg.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+
+class Discards {
+ public:
+  Discards(const Module& module, const EntryPoint& entry)
+      : module_(module),
+        calls_(CallGraph::build(module)),
+        functions_(calls_.reachable_from(entry.function_id)),
+        discards_(module.functions().size()) {}
+
+  bool in_loop() {
+    std::vector<uint32_t> found;
+    for (const uint32_t f : functions_) {
+      if (has_discard(module_.functions()[f])) found.push_back(f);
+    }
+    if (found.empty()) return false;
+    mark_callers(std::move(found));
+    return std::ranges::any_of(functions_, [&](uint32_t f) { return in_loop_of(f); });
+  }
+
+ private:
+  bool has_discard(const Function& function) const {
+    for (uint32_t i = function.begin; i < function.end; ++i) {
+      if (is_discard(module_.instruction(i).opcode())) return true;
+    }
+    return false;
+  }
+
+  // Marks functions and all that call them, directly or not.
+  void mark_callers(std::vector<uint32_t> work) {
+    std::vector<std::vector<uint32_t>> callers(discards_.size());
+    for (const uint32_t f : functions_) {
+      for (const uint32_t callee : calls_.callees(f)) callers[callee].push_back(f);
+    }
+    for (const uint32_t f : work) discards_[f] = true;
+    while (!work.empty()) {
+      const uint32_t f = work.back();
+      work.pop_back();
+      for (const uint32_t caller : callers[f]) {
+        if (!discards_[caller]) work.push_back(caller);
+        discards_[caller] = true;
+      }
+    }
+  }
+
+  bool in_loop_of(uint32_t f) const {
+    if (!discards_[f]) return false;
+    const auto cfg = Cfg::build(module_, module_.functions()[f]);
+    if (!cfg) return false;
+    std::vector<bool> seen(cfg->blocks().size());
+    for (uint32_t block = 0; block < cfg->blocks().size(); ++block) {
+      if (cfg->blocks()[block].merge == MergeKind::Loop && in_loop_from(*cfg, block, seen)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The loop: what its header leads to without its merge block. What was seen from another header
+  // needs no second look: a loop inside another is a part of it.
+  bool in_loop_from(const Cfg& cfg, uint32_t header, std::vector<bool>& seen) const {
+    if (seen[header]) return false;
+    seen[header] = true;
+    std::vector<uint32_t> blocks = {header};
+    while (!blocks.empty()) {
+      const uint32_t block = blocks.back();
+      blocks.pop_back();
+      if (block_discards(cfg.blocks()[block])) return true;
+      for (const uint32_t next : cfg.successors(block)) {
+        if (next == cfg.blocks()[header].merge_block || seen[next]) continue;
+        seen[next] = true;
+        blocks.push_back(next);
+      }
+    }
+    return false;
+  }
+
+  bool block_discards(const CfgBlock& block) const {
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      const Instruction instruction = module_.instruction(i);
+      if (is_discard(instruction.opcode())) return true;
+      if (instruction.opcode() != Op::OpFunctionCall) continue;
+      const uint32_t callee = module_.function_index(instruction.operand(0));
+      if (callee != kNone && discards_[callee]) return true;
+    }
+    return false;
+  }
+
+  const Module& module_;
+  CallGraph calls_;
+  std::vector<uint32_t> functions_;
+  std::vector<bool> discards_;  // by function: it does, or something that it calls
+};
+
+}  // namespace
+
+bool is_discard(Op opcode) {
+  return opcode == Op::OpKill || opcode == Op::OpTerminateInvocation ||
+         opcode == Op::OpDemoteToHelperInvocation;
+}
+
+bool discards_in_loop(const Module& module, const EntryPoint& entry) {
+  return Discards(module, entry).in_loop();
+}
+
+}  // namespace tally::spirv

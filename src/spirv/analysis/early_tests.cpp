@@ -1,0 +1,131 @@
+#include "spirv/analysis/early_tests.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "spirv/analysis/cfg.h"
+#include "spirv/instrument/plan/cfg_segments.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::BuiltIn;
+using spv::ExecutionMode;
+using spv::Op;
+using spv::StorageClass;
+
+// Modes that say themselves when tests are done, or order what fragments do.
+bool settles_tests(ExecutionMode mode) {
+  switch (mode) {
+    case ExecutionMode::EarlyFragmentTests:
+    case ExecutionMode::EarlyAndLateFragmentTestsAMD:
+    case ExecutionMode::PostDepthCoverage:
+    case ExecutionMode::DepthReplacing:
+    case ExecutionMode::StencilRefReplacingEXT:
+    case ExecutionMode::PixelInterlockOrderedEXT:
+    case ExecutionMode::PixelInterlockUnorderedEXT:
+    case ExecutionMode::SampleInterlockOrderedEXT:
+    case ExecutionMode::SampleInterlockUnorderedEXT:
+    case ExecutionMode::ShadingRateInterlockOrderedEXT:
+    case ExecutionMode::ShadingRateInterlockUnorderedEXT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool modes_settle_tests(const Module& module, const EntryPoint& entry) {
+  return std::ranges::any_of(module.execution_modes(entry), [&](uint32_t mode) {
+    return settles_tests(static_cast<ExecutionMode>(module.instruction(mode).operand(1)));
+  });
+}
+
+bool is_read_by_tests(std::optional<uint32_t> builtin) {
+  return builtin == static_cast<uint32_t>(BuiltIn::FragDepth) ||
+         builtin == static_cast<uint32_t>(BuiltIn::SampleMask) ||
+         builtin == static_cast<uint32_t>(BuiltIn::FragStencilRefEXT);
+}
+
+bool outputs_are_read_by_tests(const Module& module, const EntryPoint& entry) {
+  for (const uint32_t id : entry.interface) {
+    const auto variable = module.definition(id);
+    if (!variable || variable->operand(0) != static_cast<uint32_t>(StorageClass::Output)) continue;
+    if (is_read_by_tests(module.decoration(id, spv::Decoration::BuiltIn))) return true;
+    const auto pointer = module.definition(variable->type_id());
+    const auto type = pointer ? module.definition(pointer->operand(1)) : std::nullopt;
+    if (!type || type->opcode() != Op::OpTypeStruct) continue;
+    for (uint32_t member = 0; member < type->operand_count(); ++member) {
+      if (is_read_by_tests(
+              module.member_decoration(type->result_id(), member, spv::Decoration::BuiltIn))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Memory that only the invocation sees.
+bool is_own_memory(const Module& module, uint32_t pointer) {
+  const auto type = module.definition(module.type_of(pointer));
+  if (!type || type->opcode() != Op::OpTypePointer) return false;
+  switch (static_cast<StorageClass>(type->operand(0))) {
+    case StorageClass::Function:
+    case StorageClass::Private:
+    case StorageClass::Output:
+      return true;
+    default:
+      return false;
+  }
+}
+
+constexpr bool is_between(Op opcode, Op first, Op last) {
+  return opcode >= first && opcode <= last;
+}
+
+bool is_atomic_write(Op opcode) {
+  return is_between(opcode, Op::OpAtomicStore, Op::OpAtomicXor) ||
+         is_between(opcode, Op::OpAtomicFlagTestAndSet, Op::OpAtomicFlagClear);
+}
+
+// Of the instructions of extensions those that compute or read; all others may do anything.
+bool is_harmless_extension(Op opcode) {
+  return is_between(opcode, Op::OpSDot, Op::OpSUDotAccSat) ||
+         is_between(opcode, Op::OpRayQueryInitializeKHR, Op::OpRayQueryGetIntersectionTypeKHR) ||
+         is_between(opcode, Op::OpRayQueryGetRayTMinKHR,
+                    Op::OpRayQueryGetIntersectionWorldToObjectKHR) ||
+         opcode == Op::OpReadClockKHR || opcode == Op::OpIsHelperInvocationEXT;
+}
+
+bool has_side_effect(const Module& module, const Instruction& instruction) {
+  const Op opcode = instruction.opcode();
+  switch (opcode) {
+    case Op::OpStore:
+    case Op::OpCopyMemory:
+    case Op::OpCopyMemorySized:
+      return !is_own_memory(module, instruction.operand(0));
+    case Op::OpImageWrite:
+    case Op::OpImageTexelPointer:
+      return true;
+    default:
+      break;
+  }
+  if (ends_invocation(opcode) || is_atomic_write(opcode)) return true;
+  constexpr Op kLastOfCore = Op::OpCopyLogical;
+  return opcode > kLastOfCore && !is_harmless_extension(opcode);
+}
+
+}  // namespace
+
+bool may_test_early(const Module& module, const EntryPoint& entry) {
+  if (entry.model != spv::ExecutionModel::Fragment) return false;
+  if (modes_settle_tests(module, entry) || outputs_are_read_by_tests(module, entry)) return false;
+  for (const uint32_t f : CallGraph::build(module).reachable_from(entry.function_id)) {
+    const Function& function = module.functions()[f];
+    for (uint32_t i = function.begin; i < function.end; ++i) {
+      if (has_side_effect(module, module.instruction(i))) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tally::spirv

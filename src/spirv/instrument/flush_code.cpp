@@ -1,0 +1,278 @@
+#include "spirv/instrument/flush_code.h"
+
+#include <algorithm>
+
+#include "probe/record.h"
+
+namespace tally::spirv {
+namespace {
+
+using spv::Op;
+using Kind = PrivateSlot::Kind;
+
+constexpr uint32_t kSumLimitLog2 = 25;
+// Counters whose sums are held at once, and chosen from: more cost registers, fewer cost atomics.
+constexpr size_t kShared = 16;
+constexpr uint32_t kPacked = 4;     // flags summed at once; 128 lanes fit into a byte
+constexpr uint32_t kSmallPack = 2;  // ... where there are more than so many
+constexpr uint32_t kPacksPerWord = 32 / kPacked;
+// So many counters stand in one sector of the memory: a zero more or less costs less than to ask.
+constexpr size_t kTogether = 4;
+
+}  // namespace
+
+FlushCode::FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
+                     std::span<const uint32_t> variables)
+    : tools_(tools),
+      editor_(tools.context.editor),
+      slots_(slots),
+      variables_(variables),
+      subgroup_(editor_),
+      u32_(editor_.type_int(32)),
+      boolean_(editor_.type_bool()),
+      packs_(variables.size() * kPacksPerWord) {
+  for (const PrivateSlot& slot : slots) {
+    if (slot.kind == Kind::Flag) ++pack_of(slot).flags;
+  }
+}
+
+FlushCode::Pack& FlushCode::pack_of(const PrivateSlot& slot) {
+  return packs_[slot.variable * kPacksPerWord + slot.bit / kPacked];
+}
+
+uint32_t FlushCode::select(InstructionBuilder& code, uint32_t condition, uint32_t yes,
+                           uint32_t no) {
+  return code.emit(Op::OpSelect, u32_, {condition, yes, no});
+}
+
+uint32_t FlushCode::both(InstructionBuilder& code, uint32_t one, uint32_t other) {
+  return code.emit(Op::OpLogicalAnd, boolean_, {one, other});
+}
+
+void FlushCode::emit(InstructionBuilder& code) {
+  code.label(code.new_id());
+  const uint32_t record_pointer = tools_.record.load_record_pointer(code);
+  const uint32_t is_set = tools_.record.is_set(code, record_pointer);
+  const uint32_t live = tools_.helper_mask.is_live(code);
+  load_values(code, live);
+  if (tools_.context.use_subgroups) {
+    rank_lanes(code, record_pointer, is_set, live);
+    add_together(code, record_pointer);
+  } else {
+    code.if_then(is_set, [&] { add_alone(code, record_pointer, live); });
+  }
+  code.emit(Op::OpReturn);
+}
+
+void FlushCode::load_values(InstructionBuilder& code, uint32_t live) {
+  for (const uint32_t variable : variables_) {
+    const uint32_t value = code.load(u32_, variable);
+    values_.push_back(live == 0 ? value : select(code, live, value, constant(0)));
+  }
+}
+
+void FlushCode::add_alone(InstructionBuilder& code, uint32_t record_pointer, uint32_t live) {
+  const auto add = [&] {
+    const uint32_t shard = tools_.record.shard_address(code, record_pointer);
+    for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
+      tools_.record.add(code, shard, constant(counter), own(code, slots_[counter]));
+    }
+  };
+  if (live == 0) {
+    add();
+  } else {
+    code.if_then(live, add);
+  }
+}
+
+void FlushCode::add_together(InstructionBuilder& code, uint32_t record_pointer) {
+  const uint32_t shard = tools_.record.shard_address(code, record_pointer);
+  for (size_t first = 0; first < slots_.size(); first += kShared) {
+    std::vector<uint32_t> sums;
+    for (const PrivateSlot& slot :
+         slots_.subspan(first, std::min(kShared, slots_.size() - first))) {
+      sums.push_back(sum(code, slot));
+    }
+    add_shared_out(code, shard, static_cast<uint32_t>(first), sums);
+  }
+}
+
+void FlushCode::rank_lanes(InstructionBuilder& code, uint32_t record_pointer, uint32_t is_set,
+                           uint32_t live) {
+  const uint32_t ballot = subgroup_.ballot(code, live);
+  const uint32_t all = subgroup_.bit_count(code, ballot);
+  lanes_ = all;
+  below_ = subgroup_.bits_below(code, ballot);
+  rank_ = below_;
+  alone_ = counts_alone(code, record_pointer);
+  if (alone_ != 0) {
+    lanes_ = select(code, alone_, constant(1), lanes_);
+    rank_ = select(code, alone_, constant(0), rank_);
+  }
+  takes_part_ = is_set;
+  if (live != 0) takes_part_ = both(code, takes_part_, live);
+  if (!tools_.context.stage.has_helpers) return;
+  // Some drivers run a discarded lane on, as nobody's: it votes in no ballot, though it was no
+  // helper.
+  const uint32_t somebody = code.emit(Op::OpINotEqual, boolean_, {all, constant(0)});
+  takes_part_ = both(code, takes_part_, somebody);
+}
+
+// Whether each lane adds on its own; 0 if that is never so. One vote asks both: lanes with too
+// large a number say something that no other does, and no record's address word.
+uint32_t FlushCode::counts_alone(InstructionBuilder& code, uint32_t record_pointer) {
+  const uint32_t too_large = is_too_large(code);
+  if (!tools_.record.may_be_mixed()) return too_large == 0 ? 0 : subgroup_.any(code, too_large);
+  uint32_t says = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
+  if (too_large != 0) {
+    static_assert(probe::kMaxShardsLog2 < probe::kShardsLog2Mask);
+    const uint32_t own = code.emit(Op::OpShiftLeftLogical, u32_, {below_, constant(4)});
+    says = select(code, too_large,
+                  code.emit(Op::OpBitwiseOr, u32_, {own, constant(probe::kShardsLog2Mask)}), says);
+  }
+  return code.emit(Op::OpLogicalNot, boolean_, {subgroup_.all_equal(code, says)});
+}
+
+// Whether some number of the lane is so large that sums might overflow; 0 if there are no numbers.
+uint32_t FlushCode::is_too_large(InstructionBuilder& code) {
+  uint32_t all = 0;
+  for (const PrivateSlot& slot : slots_) {
+    if (slot.kind != Kind::Number) continue;
+    const uint32_t value = values_[slot.variable];
+    all = all == 0 ? value : code.emit(Op::OpBitwiseOr, u32_, {all, value});
+  }
+  if (all == 0) return 0;
+  return code.emit(Op::OpUGreaterThanEqual, boolean_, {all, constant(1u << kSumLimitLog2)});
+}
+
+// if (takes_part && rank < sums.size()) {
+//   t = rank;
+//   do add(first + t, sums[t]); while ((t += lanes) < sums.size());
+// }
+//
+// Mostly there are more lanes than sums, and nothing is done twice. With its test at the end such a
+// loop runs once; where lanes that have left a loop only sit by, as on llvmpipe, a test at its
+// beginning makes them sit through it once more.
+void FlushCode::add_shared_out(InstructionBuilder& code, uint32_t shard, uint32_t first,
+                               std::span<const uint32_t> sums) {
+  const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
+  const uint32_t has_one = code.emit(Op::OpULessThan, boolean_, {rank_, count});
+  code.if_then(both(code, has_one, takes_part_), [&] {
+    if (sums.size() == 1) {
+      tools_.record.add_always(code, shard, constant(first), sums[0]);
+    } else {
+      add_in_turns(code, shard, first, sums);
+    }
+  });
+}
+
+void FlushCode::add_in_turns(InstructionBuilder& code, uint32_t shard, uint32_t first,
+                             std::span<const uint32_t> sums) {
+  const uint32_t before = *code.last_label();
+  const uint32_t header = code.new_id();
+  const uint32_t body = code.new_id();
+  const uint32_t next = code.new_id();
+  const uint32_t after = code.new_id();
+  const uint32_t next_turn = code.new_id();
+  code.branch(header);
+  code.label(header);
+  const uint32_t turn = code.phi(u32_, {{rank_, before}, {next_turn, next}});
+  code.loop_merge(after, next);
+  code.branch(body);
+  code.label(body);
+  add_turn(code, shard, first, sums, turn);
+  code.branch(next);
+  code.label(next);
+  code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, lanes_});
+  const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
+  code.branch_if(code.emit(Op::OpULessThan, boolean_, {next_turn, count}), header, after);
+  code.label(after);
+}
+
+void FlushCode::add_turn(InstructionBuilder& code, uint32_t shard, uint32_t first,
+                         std::span<const uint32_t> sums, uint32_t turn) {
+  const uint32_t value = choose(code, sums, turn);
+  const uint32_t counter = first == 0 ? turn : code.emit(Op::OpIAdd, u32_, {turn, constant(first)});
+  if (sums.size() > kTogether) {
+    tools_.record.add(code, shard, counter, value);
+  } else {
+    tools_.record.add_always(code, shard, counter, value);
+  }
+}
+
+uint32_t FlushCode::choose(InstructionBuilder& code, std::span<const uint32_t> values,
+                           uint32_t index) {
+  uint32_t value = values[0];
+  for (uint32_t i = 1; i < values.size(); ++i) {
+    const uint32_t is_it = code.emit(Op::OpIEqual, boolean_, {index, constant(i)});
+    value = select(code, is_it, values[i], value);
+  }
+  return value;
+}
+
+uint32_t FlushCode::sum(InstructionBuilder& code, const PrivateSlot& slot) {
+  const uint32_t together = sum_of_lanes(code, slot);
+  if (alone_ == 0 || slot.kind == Kind::EveryInvocation) return together;  // lanes_ knows
+  return select(code, alone_, own(code, slot), together);
+}
+
+uint32_t FlushCode::sum_of_lanes(InstructionBuilder& code, const PrivateSlot& slot) {
+  switch (slot.kind) {
+    case Kind::EveryInvocation:
+      return lanes_;
+    case Kind::EverySubgroup:
+      return constant(1);
+    case Kind::Flag:
+      return sum_of_flags(code, slot);
+    case Kind::Number:
+      break;
+  }
+  return subgroup_.sum(code, values_[slot.variable]);
+}
+
+uint32_t FlushCode::sum_of_flags(InstructionBuilder& code, const PrivateSlot& slot) {
+  if (pack_of(slot).flags <= kSmallPack) {
+    return subgroup_.bit_count(code, subgroup_.ballot(code, flag(code, slot)));
+  }
+  const uint32_t sums = packed_flags(code, slot);
+  return code.emit(Op::OpBitFieldUExtract, u32_,
+                   {sums, constant(slot.bit % kPacked * 8), constant(8)});
+}
+
+// Four bits, spread to four bytes, then summed.
+uint32_t FlushCode::packed_flags(InstructionBuilder& code, const PrivateSlot& slot) {
+  Pack& pack = pack_of(slot);
+  if (pack.sums != 0) return pack.sums;
+  const uint32_t first_bit = slot.bit - slot.bit % kPacked;
+  const uint32_t bits = code.emit(Op::OpBitFieldUExtract, u32_,
+                                  {values_[slot.variable], constant(first_bit), constant(kPacked)});
+  const uint32_t copies = code.emit(Op::OpIMul, u32_, {bits, constant(0x00204081)});
+  const uint32_t bytes = code.emit(Op::OpBitwiseAnd, u32_, {copies, constant(0x01010101)});
+  pack.sums = subgroup_.sum(code, bytes);
+  return pack.sums;
+}
+
+uint32_t FlushCode::flag(InstructionBuilder& code, const PrivateSlot& slot) {
+  const uint32_t bit =
+      code.emit(Op::OpBitwiseAnd, u32_, {values_[slot.variable], constant(1u << slot.bit)});
+  return code.emit(Op::OpINotEqual, boolean_, {bit, constant(0)});
+}
+
+// What the lane itself has counted.
+uint32_t FlushCode::own(InstructionBuilder& code, const PrivateSlot& slot) {
+  switch (slot.kind) {
+    case Kind::EveryInvocation:
+      return constant(1);
+    case Kind::EverySubgroup:
+      return select(code, code.emit(Op::OpIEqual, boolean_, {below_, constant(0)}), constant(1),
+                    constant(0));
+    case Kind::Flag:
+      return code.emit(Op::OpBitFieldUExtract, u32_,
+                       {values_[slot.variable], constant(slot.bit), constant(1)});
+    case Kind::Number:
+      break;
+  }
+  return values_[slot.variable];
+}
+
+}  // namespace tally::spirv

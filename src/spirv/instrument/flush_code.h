@@ -1,0 +1,89 @@
+// The code that adds an invocation's private counts to the record, when the invocation ends.
+//
+// With subgroup operations the lanes that end together first sum each counter up, every lane
+// learning the sums. Then they share the writing: the lane of rank r adds counters r, r + n, r + 2n
+// ... for n lanes, so that a full subgroup does with one atomic instruction, on neighbouring
+// addresses, what one lane would do with many. All before that is straight-line code; more than 16
+// counters take several turns of both, between which the lanes are taken to meet again. Where some
+// lane has counted to 2^25 the sum of up to 128 lanes might not fit into 32 bits, and where lanes
+// belong to different draws they have no sum: then every lane adds what is its own: its rank is 0
+// among 1.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "spirv/instrument/counting.h"
+
+namespace tally::spirv {
+
+// Where a counter's private count is.
+struct PrivateSlot {
+  enum class Kind {
+    EveryInvocation,  // nowhere: it is 1
+    EverySubgroup,    // nowhere: it is 1 in the lowest lane of those that end together
+    Flag,             // a bit of a variable
+    Number,           // a variable
+  };
+  Kind kind = Kind::Number;
+  size_t variable = 0;  // index into the variables
+  uint32_t bit = 0;     // of a flag
+};
+
+class FlushCode {
+ public:
+  // Counter i is slots[i]; `variables` are ids of private 32-bit variables.
+  FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
+            std::span<const uint32_t> variables);
+
+  // The body of `void flush()`: from its first block to its return.
+  void emit(InstructionBuilder& code);
+
+ private:
+  // Four neighbouring flags of a variable.
+  struct Pack {
+    uint32_t flags = 0;  // how many of them are counters
+    uint32_t sums = 0;   // id of their sums in four bytes, 0 until it is needed
+  };
+
+  Pack& pack_of(const PrivateSlot& slot);
+  void load_values(InstructionBuilder& code, uint32_t live);
+  void add_alone(InstructionBuilder& code, uint32_t record_pointer, uint32_t live);
+  void add_together(InstructionBuilder& code, uint32_t record_pointer);
+  void rank_lanes(InstructionBuilder& code, uint32_t record_pointer, uint32_t is_set,
+                  uint32_t live);
+  uint32_t counts_alone(InstructionBuilder& code, uint32_t record_pointer);
+  uint32_t is_too_large(InstructionBuilder& code);
+  void add_shared_out(InstructionBuilder& code, uint32_t shard, uint32_t first,
+                      std::span<const uint32_t> sums);
+  void add_in_turns(InstructionBuilder& code, uint32_t shard, uint32_t first,
+                    std::span<const uint32_t> sums);
+  void add_turn(InstructionBuilder& code, uint32_t shard, uint32_t first,
+                std::span<const uint32_t> sums, uint32_t turn);
+  uint32_t choose(InstructionBuilder& code, std::span<const uint32_t> values, uint32_t index);
+  uint32_t sum(InstructionBuilder& code, const PrivateSlot& slot);
+  uint32_t sum_of_lanes(InstructionBuilder& code, const PrivateSlot& slot);
+  uint32_t sum_of_flags(InstructionBuilder& code, const PrivateSlot& slot);
+  uint32_t packed_flags(InstructionBuilder& code, const PrivateSlot& slot);
+  uint32_t own(InstructionBuilder& code, const PrivateSlot& slot);
+  uint32_t flag(InstructionBuilder& code, const PrivateSlot& slot);
+  uint32_t constant(uint32_t value) { return editor_.constant_u32(value); }
+  uint32_t select(InstructionBuilder& code, uint32_t condition, uint32_t yes, uint32_t no);
+  uint32_t both(InstructionBuilder& code, uint32_t one, uint32_t other);
+
+  CountingTools tools_;
+  Editor& editor_;
+  std::span<const PrivateSlot> slots_;
+  std::span<const uint32_t> variables_;
+  SubgroupCode subgroup_;
+  uint32_t u32_, boolean_;
+  std::vector<uint32_t> values_;  // of the variables, 0 in lanes that do not count
+  std::vector<Pack> packs_;       // of the variables, one variable's behind the other's
+  uint32_t lanes_ = 0;            // how many lanes share the work
+  uint32_t rank_ = 0;             // of this one among them
+  uint32_t takes_part_ = 0;       // whether this one adds at all
+  uint32_t below_ = 0;            // how many lanes that count are below this one
+  uint32_t alone_ = 0;            // whether each lane adds on its own; 0 if that is never so
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,51 @@
+#include "spirv/instrument/packed_draw_index.h"
+
+#include "probe/record.h"
+
+namespace tally::spirv {
+
+using spv::Decoration;
+using spv::Op;
+using spv::StorageClass;
+
+PackedDrawIndex::PackedDrawIndex(PassContext& context, Builtins& builtins,
+                                 const TaggedRecordPointers& words)
+    : context_(context),
+      editor_(context.editor),
+      builtins_(builtins),
+      words_(words),
+      memory_(context),
+      u32_(editor_.type_int(32)) {
+  const std::optional<uint32_t> location = context.options.packed_draw_indices->location;
+  if (!location) return;
+  const bool reads = context.entry.model == spv::ExecutionModel::Fragment;
+  const StorageClass storage = reads ? StorageClass::Input : StorageClass::Output;
+  variable_ = editor_.new_global_variable(editor_.type_pointer(storage, u32_), storage);
+  editor_.name(variable_, "tally.packed_draw_index");
+  editor_.decorate(variable_, Decoration::Location, {*location});
+  editor_.decorate(variable_, Decoration::Flat);
+  editor_.add_to_interface(context.entry, variable_);
+}
+
+void PackedDrawIndex::begin(InstructionBuilder& code) {
+  if (context_.entry.model != spv::ExecutionModel::Vertex || variable_ == 0) return;
+  code.store(variable_, number(code, words_.load(code, TaggedRecordPointers::Word::Record)));
+}
+
+uint32_t PackedDrawIndex::own_word(InstructionBuilder& code, uint32_t record_pointer) {
+  static_assert(probe::kRecordAlignment > (probe::kNumberedDraws | probe::kShardsLog2Mask));
+  const uint32_t stride = editor_.constant_u32(static_cast<uint32_t>(probe::kRecordAlignment));
+  const uint32_t bytes = code.emit(Op::OpIMul, u32_, {number(code, record_pointer), stride});
+  return memory_.advance(code, record_pointer, bytes);
+}
+
+uint32_t PackedDrawIndex::number(InstructionBuilder& code, uint32_t record_pointer) {
+  if (context_.entry.model == spv::ExecutionModel::Fragment) return code.load(u32_, variable_);
+  const uint32_t numbered = words_.has_numbered_draws(code, record_pointer);
+  const uint32_t index = builtins_.number(code, spv::BuiltIn::InstanceIndex, 1, 0);
+  const uint32_t high = code.emit(Op::OpShiftRightLogical, u32_,
+                                  {index, editor_.constant_u32(probe::kPackedDrawIndexShift)});
+  return code.emit(Op::OpSelect, u32_, {numbered, high, editor_.constant_u32(0)});
+}
+
+}  // namespace tally::spirv

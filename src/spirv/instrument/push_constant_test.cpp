@@ -1,0 +1,154 @@
+#include "spirv/instrument/push_constant.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "spirv/testing/instrumented.h"
+
+namespace tally::spirv {
+namespace {
+
+using test::compute_options;
+using test::count_of;
+using test::header;
+using test::instrument;
+using test::instrumented;
+using test::kCompute;
+using test::kEarlyReturn;
+using test::kTypes;
+using test::readable;
+using test::refusal;
+using testing::HasSubstr;
+
+const std::string kPush =
+    "OpDecorate %Push Block\nOpMemberDecorate %Push 0 Offset 0\nOpMemberDecorate %Push 1 Offset "
+    "4\n";
+const std::string kPushTypes =
+    "%float = OpTypeFloat 32\n%Push = OpTypeStruct %float %float\n"
+    "%push_pointer = OpTypePointer PushConstant %Push\n"
+    "%push = OpVariable %push_pointer PushConstant\n";
+
+std::string use_of_push_constants(const std::string& use, const std::string& types = "") {
+  return header(kCompute) + kPush + kTypes + kPushTypes + types +
+         "%main = OpFunction %void None %fn\n%start = OpLabel\n" + use +
+         "OpReturn\nOpFunctionEnd\n";
+}
+
+// A block of so many floats, one behind the other.
+std::string use_of_array_of_push_constants(int length) {
+  return header(kCompute) +
+         "OpDecorate %floats ArrayStride 4\nOpMemberDecorate %Push 0 Offset 0\n"
+         "OpDecorate %Push Block\n" +
+         std::string(kTypes) +
+         fmt::format(
+             "%float = OpTypeFloat 32\n%u32 = OpTypeInt 32 0\n%length = OpConstant %u32 {}\n",
+             length) +
+         "%floats = OpTypeArray %float %length\n%Push = OpTypeStruct %floats\n"
+         "%push_pointer = OpTypePointer PushConstant %Push\n"
+         "%push = OpVariable %push_pointer PushConstant\n"
+         "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+         "%all = OpLoad %Push %push\nOpReturn\nOpFunctionEnd\n";
+}
+
+TEST(PushConstant, without_push_constants_the_entry_point_gets_its_own) {
+  const std::string text =
+      instrumented(header(kCompute) + kTypes + kEarlyReturn, compute_options());
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 0 Offset 16"));
+}
+
+TEST(PushConstant, push_constants_get_a_further_member) {
+  const std::string text =
+      instrumented(use_of_push_constants(
+                       "%at = OpAccessChain %float_pointer %push %one\n%v = OpLoad %float %at\n",
+                       "%int = OpTypeInt 32 1\n%one = OpConstant %int 1\n"
+                       "%float_pointer = OpTypePointer PushConstant %float\n"),
+                   compute_options());
+  EXPECT_THAT(text, testing::ContainsRegex("OpTypeStruct %float %float %v2uint"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 1 Offset 4"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 2 Offset 16"));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 1u);
+}
+
+TEST(PushConstant, push_constants_loaded_as_a_whole_are_loaded_by_member) {
+  const std::string text =
+      instrumented(use_of_push_constants("%all = OpLoad %Push %push\n"), compute_options());
+  EXPECT_THAT(text,
+              testing::ContainsRegex("OpCompositeConstruct %[A-Za-z0-9_]+ %[0-9]+ %[0-9]+\n"));
+}
+
+// zink lists its push constants whether or not a shader uses them, and Mesa takes no second ones.
+TEST(PushConstant, push_constants_that_are_not_used_get_the_member_too) {
+  const std::string unused = use_of_push_constants("");
+  const std::string text = instrumented(unused, compute_options());
+  EXPECT_THAT(text, testing::ContainsRegex("OpTypeStruct %float %float %v2uint"));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 1u);
+
+  std::string listed = unused;
+  listed.replace(listed.find("\"main\""), 6, "\"main\" %push");
+  auto words = test::assemble(listed, make_version(1, 5));
+  EXPECT_EQ(count_of(readable(instrument(words, compute_options()).words),
+                     "OpVariable %_ptr_PushConstant"),
+            1u);
+}
+
+TEST(PushConstant, push_constants_of_other_entry_points_stay_as_they_are) {
+  const auto words = test::assemble(use_of_push_constants(""), make_version(1, 5));
+  const std::string text = readable(instrument(words, compute_options()).words);
+  EXPECT_THAT(text, HasSubstr("OpVariable %_ptr_PushConstant__struct_2 "));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 2u);
+}
+
+TEST(PushConstant, unused_push_constants_in_the_way_stay_as_they_are) {
+  BlockCountOptions options = compute_options();
+  options.address.push_constant_offset = 0;
+  const std::string text = instrumented(use_of_push_constants(""), options);
+  EXPECT_THAT(text, HasSubstr("OpVariable %_ptr_PushConstant__struct_2 "));
+  EXPECT_EQ(count_of(text, "OpVariable %_ptr_PushConstant"), 2u);
+}
+
+TEST(PushConstant, push_constants_in_the_way_are_refused) {
+  BlockCountOptions options = compute_options();
+  options.address.push_constant_offset = 0;
+  EXPECT_EQ(refusal(use_of_push_constants("%all = OpLoad %Push %push\n"), options),
+            "its push-constant block reaches beyond byte 0");
+  EXPECT_EQ(refusal(use_of_array_of_push_constants(5), compute_options()),
+            "its push-constant block reaches beyond byte 16");
+  EXPECT_EQ(count_of(instrumented(use_of_array_of_push_constants(4), compute_options()),
+                     "OpVariable %_ptr_PushConstant"),
+            1u);
+  options.address.push_constant_offset = 12;
+  EXPECT_EQ(refusal(use_of_push_constants(""), options),
+            "the push constant's offset is no multiple of 8");
+}
+
+// The same block, its members decorated by groups, the second at byte `second`.
+std::string use_of_grouped_push_constants(int second) {
+  return header(kCompute) + "OpDecorate %block Block\nOpDecorate %first Offset 0\n" +
+         fmt::format("OpDecorate %second Offset {}\n", second) +
+         "%block = OpDecorationGroup\n%first = OpDecorationGroup\n%second = OpDecorationGroup\n"
+         "OpGroupDecorate %block %Push\nOpGroupMemberDecorate %first %Push 0\n"
+         "OpGroupMemberDecorate %second %Push 1\n" +
+         kTypes + kPushTypes +
+         "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+         "%all = OpLoad %Push %push\nOpReturn\nOpFunctionEnd\n";
+}
+
+TEST(PushConstant, members_that_groups_decorate_keep_their_offsets) {
+  const std::string text = instrumented(use_of_grouped_push_constants(8), compute_options());
+  EXPECT_THAT(text, testing::ContainsRegex("OpTypeStruct %float %float %v2uint"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 0 Offset 0"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 1 Offset 8"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 2 Offset 16"));
+  EXPECT_EQ(refusal(use_of_grouped_push_constants(16), compute_options()),
+            "its push-constant block reaches beyond byte 16");
+}
+
+TEST(PushConstant, push_constants_whose_address_is_taken_are_refused) {
+  EXPECT_EQ(refusal(use_of_push_constants("%copy = OpCopyObject %push_pointer %push\n"),
+                    compute_options()),
+            "it takes the address of its push-constant block");
+}
+
+}  // namespace
+}  // namespace tally::spirv

@@ -1,0 +1,50 @@
+// Where the accumulators of a fragment are: code that reads the pass's block and the fragment's
+// position (probe/region.h).
+#pragma once
+
+#include "probe/region.h"
+#include "spirv/instrument/builtins.h"
+#include "spirv/instrument/context.h"
+#include "spirv/instrument/physical_memory.h"
+
+namespace tally::spirv {
+
+class RegionPlace {
+ public:
+  static constexpr uint32_t kNowhere = ~0u;
+
+  RegionPlace(PassContext& context, Builtins& builtins);
+
+  // Pointer to an array of 32-bit words, which a block is.
+  uint32_t block_type() const { return block_type_; }
+  uint32_t load(InstructionBuilder& code, uint32_t block, probe::RegionWord index) const;
+  // Index of the fragment's region, layers included; kNowhere outside of the render area, where
+  // nothing may be drawn, and nothing of ours may be overwritten.
+  uint32_t find(InstructionBuilder& code, uint32_t block);
+  // Address of region 0's accumulators.
+  uint32_t accumulators(InstructionBuilder& code, uint32_t block) const;
+  // ... of another region's.
+  uint32_t advance(InstructionBuilder& code, uint32_t accumulators, uint32_t region) const;
+  // Pointer to one of the accumulators at `address`.
+  uint32_t accumulator(InstructionBuilder& code, uint32_t address, uint32_t index) const;
+  void add(InstructionBuilder& code, uint32_t address, uint32_t index, uint32_t value) const;
+
+ private:
+  struct Pair {
+    uint32_t first, second;
+  };
+  Pair load_pair(InstructionBuilder& code, uint32_t block, probe::RegionWord index) const;
+  uint32_t layer(InstructionBuilder& code, uint32_t block);
+  uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
+  uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
+  uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
+  uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const;
+
+  PassContext& context_;
+  Editor& editor_;
+  Builtins& builtins_;
+  PhysicalMemory memory_;
+  uint32_t boolean_, u32_, block_type_;
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,84 @@
+#include "spirv/instrument/tagged_record_pointers.h"
+
+#include "probe/record.h"
+#include "spirv/instrument/push_constant.h"
+
+namespace tally::spirv {
+
+using spv::Decoration;
+using spv::Op;
+using spv::StorageClass;
+
+Result<TaggedRecordPointers> TaggedRecordPointers::make(PassContext& context) {
+  TaggedRecordPointers words(context);
+  if (context.options.address.kind == AddressSource::Kind::UniformBuffer) {
+    words.make_uniform_buffer();
+  } else if (Status status = words.make_push_constant(); !status) {
+    return status.error();
+  }
+  return words;
+}
+
+TaggedRecordPointers::TaggedRecordPointers(PassContext& context)
+    : editor_(context.editor),
+      context_(context),
+      u32_(editor_.type_int(32)),
+      uvec2_(editor_.type_vector(u32_, 2)),
+      two_(context.options.regions.has_value()) {}
+
+uint32_t TaggedRecordPointers::new_words_struct() const {
+  const uint32_t type = two_ ? editor_.new_struct({uvec2_, uvec2_}) : editor_.new_struct({uvec2_});
+  editor_.decorate_member(type, 0, Decoration::Offset, {0});
+  if (two_) editor_.decorate_member(type, 1, Decoration::Offset, {8});
+  return type;
+}
+
+Status TaggedRecordPointers::make_push_constant() {
+  const auto member = add_push_constant(editor_, context_.entry, two_ ? new_words_struct() : uvec2_,
+                                        context_.options.address.push_constant_offset);
+  if (!member) return member.error();
+  variable_ = member->variable;
+  member_ = member->member;
+  return {};
+}
+
+void TaggedRecordPointers::make_uniform_buffer() {
+  const uint32_t block = new_words_struct();
+  editor_.decorate(block, Decoration::Block);
+  storage_ = StorageClass::Uniform;
+  variable_ = editor_.new_global_variable(editor_.type_pointer(storage_, block), storage_);
+  editor_.decorate(variable_, Decoration::DescriptorSet, {context_.options.address.set});
+  editor_.decorate(variable_, Decoration::Binding, {context_.options.address.binding});
+  editor_.add_to_interface(context_.entry, variable_);
+}
+
+uint32_t TaggedRecordPointers::load(InstructionBuilder& code, Word which) const {
+  const uint32_t pointer_type = editor_.type_pointer(storage_, uvec2_);
+  const uint32_t index = editor_.constant_u32(word(which));
+  uint32_t pointer = 0;
+  if (storage_ == StorageClass::Uniform) {
+    pointer = code.access_chain(pointer_type, variable_, {index});
+  } else if (two_) {
+    pointer = code.access_chain(pointer_type, variable_, {editor_.constant_u32(member_), index});
+  } else {
+    pointer = code.access_chain(pointer_type, variable_, {editor_.constant_u32(member_)});
+  }
+  return code.load(uvec2_, pointer);
+}
+
+uint32_t TaggedRecordPointers::is_set(InstructionBuilder& code, uint32_t record_pointer) const {
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
+  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 1});
+  const uint32_t any = code.emit(Op::OpBitwiseOr, u32_, {low, high});
+  return code.emit(Op::OpINotEqual, editor_.type_bool(), {any, editor_.constant_u32(0)});
+}
+
+uint32_t TaggedRecordPointers::has_numbered_draws(InstructionBuilder& code,
+                                                  uint32_t record_pointer) const {
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
+  const uint32_t bit =
+      code.emit(Op::OpBitwiseAnd, u32_, {low, editor_.constant_u32(probe::kNumberedDraws)});
+  return code.emit(Op::OpINotEqual, editor_.type_bool(), {bit, editor_.constant_u32(0)});
+}
+
+}  // namespace tally::spirv

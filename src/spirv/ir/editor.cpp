@@ -1,0 +1,285 @@
+#include "spirv/ir/editor.h"
+
+#include <algorithm>
+
+namespace tally::spirv {
+namespace {
+
+// A SpecId that applications hardly use: what the pipeline's creator specializes must not meet
+// ours.
+constexpr uint32_t kFirstSpecId = 0x74616c79;
+
+std::vector<uint32_t> string_words(std::string_view text) {
+  std::vector<uint32_t> words(text.size() / 4 + 1, 0);
+  for (size_t at = 0; at < text.size(); ++at) {
+    words[at / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(text[at])) << (at % 4 * 8);
+  }
+  return words;
+}
+
+template <typename... Parts>
+std::vector<uint32_t> joined(std::initializer_list<uint32_t> first, const Parts&... parts) {
+  std::vector<uint32_t> words(first);
+  (words.insert(words.end(), parts.begin(), parts.end()), ...);
+  return words;
+}
+
+std::span<const uint32_t> as_span(std::initializer_list<uint32_t> list) {
+  return {list.begin(), list.size()};
+}
+
+}  // namespace
+
+Editor::Editor(const Module& module)
+    : module_(&module),
+      ids_{module.bound()},
+      version_(module.version()),
+      ends_(section_ends(module)),
+      declarations_(module),
+      next_spec_id_(kFirstSpecId) {}
+
+// --- the module as a whole
+
+void Editor::raise_version(uint32_t version) {
+  if (version <= version_) return;
+  version_ = version;
+}
+
+void Editor::add_capability(spv::Capability capability) {
+  if (module_->has_capability(capability)) return;
+  if (std::ranges::find(added_capabilities_, capability) != added_capabilities_.end()) return;
+  added_capabilities_.push_back(capability);
+  append_instruction(section(Section::Capability), spv::Op::OpCapability,
+                     as_span({static_cast<uint32_t>(capability)}));
+}
+
+void Editor::add_extension(std::string_view name, uint32_t core_since) {
+  if (core_since != 0 && version_ >= core_since) return;
+  if (module_->has_extension(name)) return;
+  if (std::ranges::find(added_extensions_, name) != added_extensions_.end()) return;
+  added_extensions_.emplace_back(name);
+  append_instruction(section(Section::Extension), spv::Op::OpExtension, string_words(name));
+}
+
+uint32_t Editor::import_ext_inst(std::string_view name) {
+  if (const uint32_t id = module_->ext_inst_import(name); id != 0) return id;
+  for (const auto& [known, id] : added_imports_) {
+    if (known == name) return id;
+  }
+  const uint32_t id = new_id();
+  added_imports_.emplace_back(name, id);
+  append_instruction(section(Section::Import), spv::Op::OpExtInstImport,
+                     joined({id}, string_words(name)));
+  return id;
+}
+
+void Editor::set_memory_model(spv::AddressingModel addressing, spv::MemoryModel memory) {
+  for (uint32_t index = 0; index < ends_[static_cast<size_t>(Section::EntryPoint)]; ++index) {
+    if (module_->instruction(index).opcode() != spv::Op::OpMemoryModel) continue;
+    replace_word(index, 1, static_cast<uint32_t>(addressing));
+    replace_word(index, 2, static_cast<uint32_t>(memory));
+  }
+}
+
+// --- entry points
+
+void Editor::add_to_interface(const EntryPoint& entry, uint32_t variable) {
+  listings_.push_back({entry.instruction, variable});
+}
+
+void Editor::add_execution_mode(uint32_t function, spv::ExecutionMode mode,
+                                std::initializer_list<uint32_t> operands) {
+  append_instruction(section(Section::ExecutionMode), spv::Op::OpExecutionMode,
+                     joined({function, static_cast<uint32_t>(mode)}, operands));
+}
+
+void Editor::move_entry_point(const EntryPoint& entry, uint32_t function) {
+  replace_word(entry.instruction, 2, function);
+  for (const uint32_t mode : module_->execution_modes(entry)) replace_word(mode, 1, function);
+  std::vector<uint32_t>& added = section(Section::ExecutionMode);
+  for (size_t at = 0; at < added.size(); at += added[at] >> spv::WordCountShift) {
+    if (added[at + 1] == entry.function_id) added[at + 1] = function;
+  }
+}
+
+void Editor::keep_only(const EntryPoint& entry) {
+  for (const EntryPoint& other : module_->entry_points()) {
+    if (other.instruction != entry.instruction) remove(other.instruction);
+  }
+  for (const uint32_t mode : module_->execution_modes()) {
+    if (module_->instruction(mode).operand(0) != entry.function_id) remove(mode);
+  }
+}
+
+// --- names and decorations
+
+void Editor::name(uint32_t id, std::string_view text) {
+  append_instruction(section(Section::Name), spv::Op::OpName, joined({id}, string_words(text)));
+}
+
+void Editor::member_name(uint32_t id, uint32_t member, std::string_view text) {
+  append_instruction(section(Section::Name), spv::Op::OpMemberName,
+                     joined({id, member}, string_words(text)));
+}
+
+void Editor::decorate(uint32_t id, spv::Decoration decoration,
+                      std::initializer_list<uint32_t> operands) {
+  append_instruction(section(Section::Decoration), spv::Op::OpDecorate,
+                     joined({id, static_cast<uint32_t>(decoration)}, operands));
+}
+
+void Editor::decorate_member(uint32_t id, uint32_t member, spv::Decoration decoration,
+                             std::initializer_list<uint32_t> operands) {
+  append_instruction(section(Section::Decoration), spv::Op::OpMemberDecorate,
+                     joined({id, member, static_cast<uint32_t>(decoration)}, operands));
+}
+
+// --- types and constants
+
+uint32_t Editor::declare_new(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands) {
+  const uint32_t id = new_id();
+  std::vector<uint32_t> words;
+  if (type != 0) words.push_back(type);
+  words.push_back(id);
+  words.insert(words.end(), operands.begin(), operands.end());
+  append_instruction(section(Section::Global), opcode, words);
+  return id;
+}
+
+uint32_t Editor::declare(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands) {
+  if (const uint32_t id = declarations_.find(opcode, type, operands); id != 0) return id;
+  const uint32_t id = declare_new(opcode, type, operands);
+  declarations_.add(id, opcode, type, operands);
+  return id;
+}
+
+uint32_t Editor::type_void() { return declare(spv::Op::OpTypeVoid, 0, {}); }
+uint32_t Editor::type_bool() { return declare(spv::Op::OpTypeBool, 0, {}); }
+
+uint32_t Editor::type_int(uint32_t width, bool is_signed) {
+  return declare(spv::Op::OpTypeInt, 0, as_span({width, is_signed ? 1u : 0u}));
+}
+
+uint32_t Editor::type_float(uint32_t width) {
+  return declare(spv::Op::OpTypeFloat, 0, as_span({width}));
+}
+
+uint32_t Editor::type_vector(uint32_t component, uint32_t count) {
+  return declare(spv::Op::OpTypeVector, 0, as_span({component, count}));
+}
+
+uint32_t Editor::type_pointer(spv::StorageClass storage, uint32_t pointee) {
+  return declare(spv::Op::OpTypePointer, 0, as_span({static_cast<uint32_t>(storage), pointee}));
+}
+
+uint32_t Editor::type_function(uint32_t result, std::initializer_list<uint32_t> parameters) {
+  return declare(spv::Op::OpTypeFunction, 0, joined({result}, parameters));
+}
+
+uint32_t Editor::new_struct(std::initializer_list<uint32_t> members) {
+  return declare_new(spv::Op::OpTypeStruct, 0, as_span(members));
+}
+
+uint32_t Editor::new_struct(std::span<const uint32_t> members) {
+  return declare_new(spv::Op::OpTypeStruct, 0, members);
+}
+
+uint32_t Editor::new_array(uint32_t element, uint32_t length) {
+  return declare_new(spv::Op::OpTypeArray, 0, as_span({element, length}));
+}
+
+uint32_t Editor::new_runtime_array(uint32_t element) {
+  return declare_new(spv::Op::OpTypeRuntimeArray, 0, as_span({element}));
+}
+
+uint32_t Editor::constant(uint32_t type, std::span<const uint32_t> words) {
+  return declare(spv::Op::OpConstant, type, words);
+}
+
+uint32_t Editor::constant_u32(uint32_t value) { return constant(type_int(32), as_span({value})); }
+
+uint32_t Editor::constant_u64(uint64_t value) {
+  return constant(type_int(64),
+                  as_span({static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)}));
+}
+
+uint32_t Editor::constant_bool(bool value) {
+  return declare(value ? spv::Op::OpConstantTrue : spv::Op::OpConstantFalse, type_bool(), {});
+}
+
+uint32_t Editor::constant_null(uint32_t type) { return declare(spv::Op::OpConstantNull, type, {}); }
+
+uint32_t Editor::constant_composite(uint32_t type, std::initializer_list<uint32_t> parts) {
+  return declare(spv::Op::OpConstantComposite, type, as_span(parts));
+}
+
+Editor::SpecConstant Editor::new_spec_constant_u32(uint32_t value,
+                                                   std::optional<uint32_t> spec_id) {
+  if (!spec_id) {
+    while (module_->has_spec_id(next_spec_id_)) ++next_spec_id_;
+    spec_id = next_spec_id_++;
+  }
+  const uint32_t id = declare_new(spv::Op::OpSpecConstant, type_int(32), as_span({value}));
+  decorate(id, spv::Decoration::SpecId, {*spec_id});
+  return {id, *spec_id};
+}
+
+// --- variables
+
+uint32_t Editor::new_global_variable(uint32_t pointer_type, spv::StorageClass storage,
+                                     uint32_t initializer) {
+  std::vector<uint32_t> operands = {static_cast<uint32_t>(storage)};
+  if (initializer != 0) operands.push_back(initializer);
+  const uint32_t id = declare_new(spv::Op::OpVariable, pointer_type, operands);
+  added_variables_.emplace(id, storage);
+  return id;
+}
+
+std::optional<uint32_t> Editor::builtin_variable(spv::BuiltIn builtin) const {
+  for (const uint32_t index : module_->decorations()) {
+    const Instruction decoration = module_->instruction(index);
+    if (decoration.opcode() == spv::Op::OpDecorate &&
+        decoration.operand(1) == static_cast<uint32_t>(spv::Decoration::BuiltIn) &&
+        decoration.operand(2) == static_cast<uint32_t>(builtin) &&
+        module_->is_global_variable(decoration.operand(0))) {
+      return decoration.operand(0);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<spv::StorageClass> Editor::storage_class(uint32_t variable) const {
+  const auto added = added_variables_.find(variable);
+  if (added != added_variables_.end()) return added->second;
+  if (!module_->is_global_variable(variable)) return std::nullopt;
+  return static_cast<spv::StorageClass>(module_->definition(variable)->operand(0));
+}
+
+// --- code
+
+void Editor::insert_before(uint32_t instruction, const InstructionBuilder& code) {
+  if (code.empty()) return;
+  changes_.push_back({instruction, static_cast<uint32_t>(arena_.size()),
+                      static_cast<uint32_t>(code.words().size()), false});
+  arena_.insert(arena_.end(), code.words().begin(), code.words().end());
+}
+
+void Editor::remove(uint32_t instruction) {
+  if (removed_.insert(instruction).second) changes_.push_back({instruction, 0, 0, true});
+}
+
+void Editor::replace(uint32_t instruction, const InstructionBuilder& code) {
+  insert_before(instruction, code);
+  remove(instruction);
+}
+
+void Editor::replace_word(uint32_t instruction, uint32_t word, uint32_t value) {
+  word_edits_.push_back({module_->word_offset(instruction) + word, value});
+}
+
+void Editor::append_function(const InstructionBuilder& code) {
+  std::vector<uint32_t>& functions = section(Section::Function);
+  functions.insert(functions.end(), code.words().begin(), code.words().end());
+}
+
+}  // namespace tally::spirv

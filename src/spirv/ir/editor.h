@@ -1,0 +1,175 @@
+// A list of edits to a module, and the module that results. Nothing is changed in place: edits are
+// collected, each tied to a section of the logical layout or to an instruction of the original, and
+// write() merges them into new words. What is not edited is copied bit for bit; without any edit
+// the words are identical.
+//
+// - Types, constants and imports that the module already has are found and used again, as the
+// specification demands.
+// - Edits at one place stand in the order in which they were made.
+// - Instruction indices are always those of the original module, which must outlive the editor.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "spirv/ir/declarations.h"
+#include "spirv/ir/instruction_builder.h"
+#include "spirv/ir/layout.h"
+#include "spirv/ir/module.h"
+
+namespace tally::spirv {
+
+class Editor {
+ public:
+  explicit Editor(const Module& module);
+
+  const Module& module() const { return *module_; }
+  uint32_t new_id() { return ids_.take(); }
+  IdAllocator& ids() { return ids_; }
+  InstructionBuilder new_code() { return InstructionBuilder(ids_); }
+
+  // --- the module as a whole
+  // Raises the version where it is lower. From 1.4 on an entry point lists every variable that it
+  // uses; the lists of all entry points are completed when 1.4 is crossed.
+  void raise_version(uint32_t version);
+  uint32_t version() const { return version_; }
+  void add_capability(spv::Capability capability);
+  // What a capability or opcode needs before it became part of the core: adds the extension to
+  // modules of a version below `core_since` (0: it never did).
+  void add_extension(std::string_view name, uint32_t core_since = 0);
+  uint32_t import_ext_inst(std::string_view name);
+  void set_memory_model(spv::AddressingModel addressing, spv::MemoryModel memory);
+
+  // --- entry points
+  // Lists a global variable. Below version 1.4 only inputs and outputs are listed: give the others
+  // too, they are left out where they must be.
+  void add_to_interface(const EntryPoint& entry, uint32_t variable);
+  void add_execution_mode(uint32_t function, spv::ExecutionMode mode,
+                          std::initializer_list<uint32_t> operands = {});
+  // Another function, a new one, becomes the entry point's. Its execution modes go with it.
+  void move_entry_point(const EntryPoint& entry, uint32_t function);
+  // Takes all other entry points and their execution modes out of the module. Their functions stay.
+  void keep_only(const EntryPoint& entry);
+
+  // --- names and decorations
+  void name(uint32_t id, std::string_view text);
+  void member_name(uint32_t id, uint32_t member, std::string_view text);
+  void decorate(uint32_t id, spv::Decoration decoration,
+                std::initializer_list<uint32_t> operands = {});
+  void decorate_member(uint32_t id, uint32_t member, spv::Decoration decoration,
+                       std::initializer_list<uint32_t> operands = {});
+
+  // --- types: one that exists is used again
+  uint32_t type_void();
+  uint32_t type_bool();
+  uint32_t type_int(uint32_t width, bool is_signed = false);
+  uint32_t type_float(uint32_t width);
+  uint32_t type_vector(uint32_t component, uint32_t count);
+  uint32_t type_pointer(spv::StorageClass storage, uint32_t pointee);
+  uint32_t type_function(uint32_t result, std::initializer_list<uint32_t> parameters = {});
+  // --- types that are always new, since decorations make them
+  uint32_t new_struct(std::initializer_list<uint32_t> members);
+  uint32_t new_struct(std::span<const uint32_t> members);
+  uint32_t new_array(uint32_t element, uint32_t length);
+  uint32_t new_runtime_array(uint32_t element);
+
+  // --- constants: one that exists is used again
+  uint32_t constant(uint32_t type, std::span<const uint32_t> words);
+  uint32_t constant_u32(uint32_t value);
+  uint32_t constant_u64(uint64_t value);
+  uint32_t constant_bool(bool value);
+  uint32_t constant_null(uint32_t type);
+  uint32_t constant_composite(uint32_t type, std::initializer_list<uint32_t> parts);
+  // A new specialization constant; its SpecId is one that the module does not use, or the one
+  // given.
+  struct SpecConstant {
+    uint32_t id;
+    uint32_t spec_id;
+  };
+  SpecConstant new_spec_constant_u32(uint32_t value,
+                                     std::optional<uint32_t> spec_id = std::nullopt);
+
+  // --- variables
+  uint32_t new_global_variable(uint32_t pointer_type, spv::StorageClass storage,
+                               uint32_t initializer = 0);
+  // The variable decorated with a built-in, if there is one (members of blocks are not looked at).
+  std::optional<uint32_t> builtin_variable(spv::BuiltIn builtin) const;
+
+  // --- code
+  void insert_before(uint32_t instruction, const InstructionBuilder& code);
+  void insert_after(uint32_t instruction, const InstructionBuilder& code) {
+    insert_before(instruction + 1, code);
+  }
+  void remove(uint32_t instruction);
+  void replace(uint32_t instruction, const InstructionBuilder& code);
+  // Replaces one word of an instruction of the original, e.g. a parent in an OpPhi.
+  void replace_word(uint32_t instruction, uint32_t word, uint32_t value);
+  void append_function(const InstructionBuilder& code);
+
+  // The words of the edited module. Fails if an instruction would become longer than SPIR-V allows.
+  Result<std::vector<uint32_t>> write() const;
+
+ private:
+  // Words of the arena that stand before an instruction of the original, or in its place.
+  struct Change {
+    uint32_t instruction;
+    uint32_t first_word, word_count;
+    bool replaces;
+  };
+  struct WordEdit {
+    uint32_t offset, value;
+  };
+  struct Listing {
+    uint32_t entry_instruction;
+    uint32_t variable;
+  };
+
+  struct NewEntryPoint {
+    uint32_t instruction;
+    std::vector<uint32_t> words;
+  };
+
+  // Finds what is declared so, or declares it.
+  uint32_t declare(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
+  uint32_t declare_new(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
+  std::vector<uint32_t>& section(Section which) { return sections_[static_cast<size_t>(which)]; }
+  std::optional<spv::StorageClass> storage_class(uint32_t variable) const;
+  std::vector<uint32_t> unlisted_variables(const EntryPoint& entry) const;
+  Result<std::vector<NewEntryPoint>> entry_points(std::span<const uint32_t> patched) const;
+  std::vector<Change> changes(std::span<const NewEntryPoint> entry_points,
+                              std::vector<uint32_t>& arena) const;
+  std::vector<uint32_t> patched_original() const;
+  Status check_bound(size_t words) const;
+
+  const Module* module_;
+  IdAllocator ids_;
+  uint32_t version_;
+  SectionEnds ends_;
+  Declarations declarations_;
+  std::array<std::vector<uint32_t>, kSectionCount> sections_;
+  std::vector<spv::Capability> added_capabilities_;
+  std::vector<std::string> added_extensions_;
+  std::vector<std::pair<std::string, uint32_t>> added_imports_;
+  std::unordered_map<uint32_t, spv::StorageClass> added_variables_;
+  std::vector<Listing> listings_;
+  uint32_t next_spec_id_;
+
+  std::vector<uint32_t> arena_;
+  std::vector<Change> changes_;
+  std::unordered_set<uint32_t> removed_;
+  std::vector<WordEdit> word_edits_;
+};
+
+// The global variables that a function or what it calls names, ascending by id.
+std::vector<uint32_t> referenced_variables(const Module& module, uint32_t function_id);
+
+}  // namespace tally::spirv

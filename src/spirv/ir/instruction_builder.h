@@ -1,0 +1,98 @@
+// New code, written instruction by instruction: what an edit inserts into a function. Each call
+// appends one instruction and gives the id of its result, so that the caller reads like a listing
+// of what it inserts:
+//
+//   const uint32_t address = code.load(u64, pointer);
+//   const uint32_t is_set = code.emit(spv::Op::OpINotEqual, boolean, {address, zero});
+//
+// Ids come from the editor. InstructionBuilder knows no types: the caller gives them.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <spirv/unified1/spirv.hpp11>
+#include <vector>
+
+namespace tally::spirv {
+
+// Hands out ids that the module does not use; the module's new bound is `next`.
+struct IdAllocator {
+  uint32_t next;
+  uint32_t take() { return next++; }
+};
+
+// Appends one instruction of `operands` to `words`.
+void append_instruction(std::vector<uint32_t>& words, spv::Op opcode,
+                        std::span<const uint32_t> operands);
+
+class InstructionBuilder {
+ public:
+  explicit InstructionBuilder(IdAllocator& ids) : ids_(&ids) {}
+
+  uint32_t new_id() { return ids_->take(); }
+
+  // With a result: its id is new, and returned.
+  uint32_t emit(spv::Op opcode, uint32_t type, std::initializer_list<uint32_t> operands);
+  uint32_t emit(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
+  // Without a result.
+  void emit(spv::Op opcode, std::initializer_list<uint32_t> operands = {});
+  void emit(spv::Op opcode, std::span<const uint32_t> operands);
+  // With an id that was taken before, for results that are used before they are made.
+  void emit_as(uint32_t result, spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
+
+  uint32_t load(uint32_t type, uint32_t pointer);
+  // With memory operands of its own: a mask and what it calls for.
+  uint32_t load(uint32_t type, uint32_t pointer, std::initializer_list<uint32_t> memory_operands);
+  void store(uint32_t pointer, uint32_t value);
+  void store(uint32_t pointer, uint32_t value, std::initializer_list<uint32_t> memory_operands);
+  uint32_t access_chain(uint32_t pointer_type, uint32_t base,
+                        std::initializer_list<uint32_t> indices);
+  uint32_t call(uint32_t type, uint32_t function, std::initializer_list<uint32_t> arguments = {});
+  struct Incoming {
+    uint32_t value, parent;
+  };
+  uint32_t phi(uint32_t type, std::initializer_list<Incoming> incoming);
+
+  void label(uint32_t id);
+  void branch(uint32_t target);
+  void branch_if(uint32_t condition, uint32_t if_true, uint32_t if_false);
+  void selection_merge(uint32_t merge);
+  void loop_merge(uint32_t merge, uint32_t continue_target);
+
+  // `if (condition) { body }`: ends the current block and goes on in a new one. Returns the label
+  // of that one; the label of the body's first block is put into `body_label` if that is given.
+  template <typename Body>
+  uint32_t if_then(uint32_t condition, Body&& body, uint32_t* body_label = nullptr) {
+    const uint32_t inside = new_id();
+    const uint32_t after = new_id();
+    selection_merge(after);
+    branch_if(condition, inside, after);
+    label(inside);
+    body();
+    branch(after);
+    label(after);
+    if (body_label != nullptr) *body_label = inside;
+    return after;
+  }
+
+  void append(const InstructionBuilder& other);
+  // Words of instructions as they are, e.g. of the module that is edited.
+  void append(std::span<const uint32_t> words) {
+    words_.insert(words_.end(), words.begin(), words.end());
+  }
+
+  bool empty() const { return words_.empty(); }
+  std::span<const uint32_t> words() const { return words_; }
+  // The label of the block in which the code ends, if it begins one: who splits a block needs it
+  // for OpPhi.
+  std::optional<uint32_t> last_label() const { return last_label_; }
+
+ private:
+  IdAllocator* ids_;
+  std::vector<uint32_t> words_;
+  std::optional<uint32_t> last_label_;
+};
+
+}  // namespace tally::spirv

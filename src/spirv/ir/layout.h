@@ -1,0 +1,35 @@
+// Where in a module's logical layout new instructions of each kind belong.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "spirv/ir/module.h"
+
+namespace tally::spirv {
+
+enum class Section : uint8_t {
+  Capability,
+  Extension,
+  Import,
+  EntryPoint,
+  ExecutionMode,
+  Name,
+  Decoration,
+  Global,  // types, constants and global variables
+  Function,
+};
+inline constexpr size_t kSectionCount = static_cast<size_t>(Section::Function) + 1;
+
+// For each section the index of the instruction before which an addition at its end stands.
+using SectionEnds = std::array<uint32_t, kSectionCount>;
+SectionEnds section_ends(const Module& module);
+
+// Index of the first instruction of a block before which code may stand: after OpLabel, OpPhi and
+// OpVariable.
+uint32_t first_insertion(const Module& module, const BlockRange& block);
+// Index of the instruction that begins the end of a block: its merge instruction, else its
+// terminator.
+uint32_t last_insertion(const Module& module, const BlockRange& block);
+
+}  // namespace tally::spirv

@@ -1,0 +1,178 @@
+// A SPIR-V module as it was read: its words, where each instruction stands, and what is defined
+// where. It never changes; what shall change goes through an editor that writes a new module. Its
+// words are those that were parsed, bit for bit, with unknown opcodes and enumerants in their
+// place.
+//
+// What parse() has checked holds for every Module: each instruction lies within the words and is no
+// shorter than its opcode allows; every result id is below bound() and defined once; functions are
+// closed, not nested, and made of blocks that begin with OpLabel and end with a terminator. Nothing
+// else is checked: it is no validator. Memory is at most a small multiple of the words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "spirv/ir/instruction.h"
+
+namespace tally::spirv {
+
+inline constexpr uint32_t kNone = ~0u;
+inline constexpr uint32_t kHeaderWords = 5;
+// The specification's universal limit of a module's bound. A module of more words than that may go
+// beyond, since ids need words.
+inline constexpr uint32_t kBoundLimit = 0x3fffff;
+
+constexpr uint32_t make_version(uint32_t major, uint32_t minor) { return major << 16 | minor << 8; }
+
+// The extended instruction sets that something here has to tell apart.
+enum class ExtInstSet : uint8_t {
+  None,  // no import
+  Other,
+  Glsl450,
+  AmdShaderBallot,
+  AmdTrinaryMinMax,
+  AmdExplicitVertexParameter,
+  OpenClDebugInfo100,
+  ShaderDebugInfo100,  // NonSemantic.Shader.DebugInfo, .100 and later
+  NonSemantic,         // any other of that prefix
+};
+
+// Whether its instructions say nothing of what is computed.
+constexpr bool is_debug_information(ExtInstSet set) {
+  return set == ExtInstSet::OpenClDebugInfo100 || set == ExtInstSet::ShaderDebugInfo100 ||
+         set == ExtInstSet::NonSemantic;
+}
+
+struct EntryPoint {
+  spv::ExecutionModel model;
+  uint32_t function_id;
+  std::string name;
+  std::vector<uint32_t> interface;  // ids of the variables it names
+  uint32_t instruction;             // index of its OpEntryPoint
+};
+
+// Instructions [begin, end): OpFunction to OpFunctionEnd, both included. Blocks lie in the module's
+// list of blocks.
+struct Function {
+  uint32_t id;
+  uint32_t type_id;  // of its result
+  uint32_t function_type_id;
+  uint32_t begin, end;
+  uint32_t first_block, block_count;
+};
+
+// Instructions [begin, end): OpLabel to terminator, both included.
+struct BlockRange {
+  uint32_t label_id;
+  uint32_t begin, end;
+};
+
+class Module {
+ public:
+  static Result<Module> parse(std::span<const uint32_t> words);
+
+  std::span<const uint32_t> words() const { return words_; }
+  uint32_t version() const { return words_[1]; }  // as make_version() makes it
+  uint32_t bound() const { return words_[3]; }
+
+  size_t instruction_count() const { return offsets_.size() - 1; }
+  Instruction instruction(size_t index) const;
+  // First word of an instruction; of one past the last, the end of the module.
+  uint32_t word_offset(size_t index) const { return offsets_[index]; }
+
+  // Index of the instruction that defines an id, or kNone. Any number may be asked for.
+  uint32_t definition_index(uint32_t id) const {
+    if (id < definitions_.size()) return definitions_[id];
+    const auto found = far_definitions_.find(id);
+    return found == far_definitions_.end() ? kNone : found->second;
+  }
+  std::optional<Instruction> definition(uint32_t id) const;
+  // The opcode that defines an id, OpNop if none does.
+  spv::Op opcode_of(uint32_t id) const;
+  // The type id of the instruction that defines an id, 0 if it has none.
+  uint32_t type_of(uint32_t id) const;
+
+  std::span<const EntryPoint> entry_points() const { return entry_points_; }
+  const EntryPoint* find_entry_point(spv::ExecutionModel model, std::string_view name) const;
+  // Indices of the OpExecutionMode and OpExecutionModeId instructions of an entry point's function,
+  // in module order.
+  std::span<const uint32_t> execution_modes(const EntryPoint& entry) const {
+    return execution_modes_.of(entry.function_id);
+  }
+  // All of these, ordered by function.
+  std::span<const uint32_t> execution_modes() const { return execution_modes_.instructions; }
+
+  // Whether an id is a variable declared outside of functions.
+  bool is_global_variable(uint32_t id) const;
+
+  // In module order.
+  std::span<const Function> functions() const { return functions_; }
+  std::span<const BlockRange> blocks() const { return blocks_; }
+  std::span<const BlockRange> blocks_of(const Function& function) const {
+    return blocks().subspan(function.first_block, function.block_count);
+  }
+  // Index into functions(), or kNone.
+  uint32_t function_index(uint32_t function_id) const;
+
+  // OpName's text, empty if the id has none.
+  std::string name_of(uint32_t id) const;
+  // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
+  // whose target is `id`, in module order; not what a decoration group says (decoration_groups.h).
+  std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
+  // All of these, ordered by target.
+  std::span<const uint32_t> decorations() const { return decorations_.instructions; }
+  // Whether there are decoration groups nevertheless.
+  bool decorates_in_groups() const;
+  // The first operand after the decoration of an OpDecorate of `id` (0 if it has none), or nothing.
+  std::optional<uint32_t> decoration(uint32_t id, spv::Decoration decoration) const;
+  std::optional<uint32_t> member_decoration(uint32_t struct_id, uint32_t member,
+                                            spv::Decoration decoration) const;
+
+  // Whether a specialization constant has this SpecId.
+  bool has_spec_id(uint32_t spec_id) const;
+
+  bool has_capability(spv::Capability capability) const;
+  bool has_extension(std::string_view name) const;
+  // The id of an imported instruction set, 0 if it is not imported.
+  uint32_t ext_inst_import(std::string_view name) const;
+  // Which set an id imports.
+  ExtInstSet ext_inst_set(uint32_t import_id) const;
+
+  // The value of an integer constant of at most 64 bits, a specialization constant's default;
+  // nothing for anything else. Zero-extended.
+  std::optional<uint64_t> constant_value(uint32_t id) const;
+
+ private:
+  friend class ModuleParser;
+  // Indices of instructions about ids.
+  struct About {
+    std::vector<uint32_t> ids;           // sorted
+    std::vector<uint32_t> instructions;  // beside them; of one id, in module order
+    std::span<const uint32_t> of(uint32_t id) const;
+  };
+
+  std::vector<uint32_t> words_;
+  std::vector<uint32_t> offsets_;      // of each instruction, and the end
+  std::vector<uint32_t> definitions_;  // by id, of those below a small multiple of the words
+  std::unordered_map<uint32_t, uint32_t> far_definitions_;  // of higher ids
+  std::vector<EntryPoint> entry_points_;
+  std::vector<Function> functions_;
+  std::vector<BlockRange> blocks_;
+  About names_, decorations_, execution_modes_;
+  std::vector<uint32_t> capabilities_;
+  std::vector<uint32_t> extensions_;  // instruction indices
+  struct Import {
+    uint32_t id;
+    uint32_t instruction;
+    ExtInstSet set;
+  };
+  std::vector<Import> imports_;
+};
+
+}  // namespace tally::spirv

@@ -1,0 +1,277 @@
+#include "spirv/ir/module.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "spirv/analysis/block_map.h"
+#include "spirv/analysis/cfg.h"
+#include "spirv/ir/editor.h"
+#include "spirv/testing/testing.h"
+
+namespace tally::spirv {
+namespace {
+
+using test::assemble_shader;
+using test::instruction;
+using test::parsed;
+using test::Words;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kMain = R"(
+  OpName %main "main"
+  OpName %x "x"
+  OpDecorate %x SpecId 7
+  %void = OpTypeVoid
+  %u32 = OpTypeInt 32 0
+  %u64 = OpTypeInt 64 0
+  %x = OpSpecConstant %u32 3
+  %big = OpConstant %u64 0x100000002
+  %function = OpTypeFunction %void
+  %main = OpFunction %void None %function
+  %entry = OpLabel
+  OpReturn
+  OpFunctionEnd
+)";
+
+std::string error_of(std::span<const uint32_t> words) {
+  const Result<Module> module = Module::parse(words);
+  return module ? "" : module.error().message;
+}
+
+// A module of nothing but a header and these instructions.
+Words bare(std::initializer_list<Words> instructions, uint32_t bound = 100) {
+  Words words = {spv::MagicNumber, make_version(1, 0), 0, bound, 0};
+  for (const Words& one : instructions) words.insert(words.end(), one.begin(), one.end());
+  return words;
+}
+
+Words label(uint32_t id) { return instruction(spv::Op::OpLabel, {id}); }
+Words function(uint32_t id) { return instruction(spv::Op::OpFunction, {1, id, 0, 2}); }
+const Words kReturn = instruction(spv::Op::OpReturn, {});
+const Words kFunctionEnd = instruction(spv::Op::OpFunctionEnd, {});
+
+TEST(module, words_are_kept_bit_for_bit) {
+  ASSERT_GT(test::corpus().size(), 60u);
+  for (const test::NamedModule& module : test::corpus()) {
+    const Module read = parsed(module.words);
+    EXPECT_TRUE(std::ranges::equal(read.words(), module.words)) << module.name;
+    const Result<std::vector<uint32_t>> written = Editor(read).write();
+    ASSERT_TRUE(written.ok());
+    EXPECT_EQ(*written, module.words) << module.name;
+  }
+}
+
+TEST(module, every_version_is_read) {
+  for (uint32_t minor = 0; minor <= 6; ++minor) {
+    const Words& words = test::corpus_module("lit.frag.1." + std::to_string(minor) + ".spv");
+    EXPECT_EQ(parsed(words).version(), make_version(1, minor));
+  }
+}
+
+TEST(module, entry_points_have_model_name_and_interface) {
+  const Module module = parsed(test::corpus_module("lit.frag.spv"));
+  ASSERT_EQ(module.entry_points().size(), 1u);
+  const EntryPoint& entry = module.entry_points()[0];
+  EXPECT_EQ(entry.model, spv::ExecutionModel::Fragment);
+  EXPECT_EQ(entry.name, "main");
+  EXPECT_GE(entry.interface.size(), 5u);
+  for (const uint32_t id : entry.interface) EXPECT_EQ(module.opcode_of(id), spv::Op::OpVariable);
+  EXPECT_EQ(module.find_entry_point(spv::ExecutionModel::Fragment, "main"), &entry);
+  EXPECT_EQ(module.find_entry_point(spv::ExecutionModel::Vertex, "main"), nullptr);
+  EXPECT_EQ(module.find_entry_point(spv::ExecutionModel::Fragment, "other"), nullptr);
+}
+
+TEST(module, execution_modes_are_those_of_the_entry_point) {
+  const auto mode = [](uint32_t function, uint32_t number) {
+    return instruction(spv::Op::OpExecutionMode, {function, number});
+  };
+  const auto entry = [](uint32_t function) {
+    return instruction(spv::Op::OpEntryPoint, {4, function, 0x6e69616d, 0});
+  };
+  const Module module =
+      parsed(bare({entry(9), entry(7), entry(8), mode(7, 7), mode(9, 5),
+                   instruction(spv::Op::OpExecutionModeId, {7, 38, 1, 1, 1}), mode(7, 3)}));
+  const std::span<const EntryPoint> entries = module.entry_points();
+  EXPECT_THAT(module.execution_modes(entries[0]), ElementsAre(4));
+  EXPECT_THAT(module.execution_modes(entries[1]), ElementsAre(3, 5, 6));
+  EXPECT_THAT(module.execution_modes(entries[2]), ElementsAre());
+  EXPECT_THAT(module.execution_modes(), ElementsAre(3, 5, 6, 4));
+}
+
+TEST(module, ids_lead_to_definitions_names_and_decorations) {
+  const Module module = parsed(assemble_shader(kMain));
+  const uint32_t main = module.functions()[0].id;
+  EXPECT_EQ(module.name_of(main), "main");
+  EXPECT_EQ(module.function_index(main), 0u);
+  EXPECT_EQ(module.name_of(module.functions()[0].type_id), "");
+  uint32_t x = 0;
+  for (uint32_t id = 0; id < module.bound(); ++id) {
+    if (module.name_of(id) == "x") x = id;
+  }
+  EXPECT_EQ(module.opcode_of(x), spv::Op::OpSpecConstant);
+  EXPECT_EQ(module.opcode_of(module.type_of(x)), spv::Op::OpTypeInt);
+  EXPECT_EQ(module.constant_value(x), 3u);
+  EXPECT_EQ(module.decoration(x, spv::Decoration::SpecId), 7u);
+  EXPECT_EQ(module.decoration(x, spv::Decoration::Location), std::nullopt);
+  EXPECT_TRUE(module.has_spec_id(7));
+  EXPECT_FALSE(module.has_spec_id(8));
+  EXPECT_EQ(module.function_index(x), kNone);
+}
+
+TEST(module, constants_of_64_bits_have_both_words) {
+  const Module module = parsed(assemble_shader(kMain));
+  std::vector<uint64_t> values;
+  for (uint32_t id = 0; id < module.bound(); ++id) {
+    if (const auto value = module.constant_value(id)) values.push_back(*value);
+  }
+  EXPECT_THAT(values, ::testing::UnorderedElementsAre(3u, 0x100000002u));
+}
+
+TEST(module, ids_far_beyond_the_words_lead_to_definitions_too) {
+  const uint32_t high = kBoundLimit - 1;
+  const Module module =
+      parsed(bare({instruction(spv::Op::OpTypeVoid, {high}), instruction(spv::Op::OpTypeBool, {2})},
+                  kBoundLimit));
+  EXPECT_EQ(module.opcode_of(high), spv::Op::OpTypeVoid);
+  EXPECT_EQ(module.opcode_of(2), spv::Op::OpTypeBool);
+  EXPECT_EQ(module.definition_index(high - 1), kNone);
+  EXPECT_THAT(error_of(bare({instruction(spv::Op::OpTypeVoid, {high}),
+                             instruction(spv::Op::OpTypeBool, {high})},
+                            kBoundLimit)),
+              HasSubstr("is defined twice"));
+}
+
+TEST(module, ids_that_are_not_there_are_no_definitions) {
+  const Module module = parsed(assemble_shader(kMain));
+  for (const uint32_t id : {0u, module.bound(), 0x3fffffu, ~0u}) {
+    EXPECT_EQ(module.definition_index(id), kNone);
+    EXPECT_FALSE(module.definition(id).has_value());
+    EXPECT_EQ(module.opcode_of(id), spv::Op::OpNop);
+    EXPECT_EQ(module.type_of(id), 0u);
+    EXPECT_EQ(module.name_of(id), "");
+    EXPECT_EQ(module.function_index(id), kNone);
+    EXPECT_TRUE(module.decorations_of(id).empty());
+    EXPECT_EQ(module.ext_inst_set(id), ExtInstSet::None);
+  }
+}
+
+TEST(module, unknown_opcodes_and_enumerants_are_kept) {
+  const Words strange = {4u << 16 | 7000, 1, 2, 3};
+  const Words words = bare({instruction(spv::Op::OpCapability, {31337}), strange,
+                            instruction(spv::Op::OpEntryPoint, {4711, 3, 0x6e69616d, 0, 77}),
+                            strange, function(3), label(4), strange, kReturn, kFunctionEnd});
+  const Module module = parsed(words);
+  EXPECT_TRUE(std::ranges::equal(module.words(), words));
+  EXPECT_TRUE(module.has_capability(static_cast<spv::Capability>(31337)));
+  ASSERT_EQ(module.entry_points().size(), 1u);
+  EXPECT_THAT(module.entry_points()[0].interface, ElementsAre(77));
+  const Result<BlockMap> map =
+      BlockMap::build(module, static_cast<spv::ExecutionModel>(4711), "main");
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(map->blocks()[0].mix[CostClass::Other], 1u);
+}
+
+TEST(module, instructions_between_blocks_may_say_nothing_but_lines) {
+  const Words line = instruction(spv::Op::OpLine, {9, 1, 1});
+  EXPECT_EQ(error_of(bare({function(3), line, label(4), kReturn, line, label(5), kReturn, line,
+                           kFunctionEnd})),
+            "");
+  const Words store = instruction(spv::Op::OpStore, {9, 9});
+  EXPECT_THAT(error_of(bare({function(3), label(4), kReturn, store, kFunctionEnd})),
+              HasSubstr("word 13"));
+}
+
+TEST(module, errors_name_the_word) {
+  EXPECT_THAT(error_of({}), HasSubstr("word 0"));
+  EXPECT_THAT(error_of(Words{1, 2, 3, 4, 5}), HasSubstr("word 0"));
+  EXPECT_THAT(error_of(Words{0x03022307, 2, 3, 4, 5}), HasSubstr("byte order"));
+  EXPECT_THAT(error_of(bare({}, 0)), HasSubstr("word 3"));
+  EXPECT_THAT(error_of(bare({}, 0x400000)), HasSubstr("word 3"));
+  EXPECT_THAT(error_of(bare({{0x00000011}})), HasSubstr("word 5"));  // no words
+  EXPECT_THAT(error_of(bare({{2u << 16 | 17, 1}, {3u << 16 | 17, 1}})), HasSubstr("word 7"));
+  EXPECT_THAT(error_of(bare({{1u << 16 | 17}})), HasSubstr("word 5"));  // too short
+  EXPECT_THAT(error_of(bare({instruction(spv::Op::OpTypeVoid, {100})})), HasSubstr("word 5"));
+  EXPECT_THAT(error_of(bare({instruction(spv::Op::OpTypeVoid, {0})})), HasSubstr("word 5"));
+  EXPECT_THAT(error_of(bare(
+                  {instruction(spv::Op::OpTypeVoid, {1}), instruction(spv::Op::OpTypeBool, {1})})),
+              HasSubstr("word 7"));
+  EXPECT_THAT(error_of(bare({label(4)})), HasSubstr("word 5"));
+  EXPECT_THAT(error_of(bare({kReturn})), HasSubstr("word 5"));
+  EXPECT_THAT(error_of(bare({function(3), function(4)})), HasSubstr("word 10"));
+  EXPECT_THAT(error_of(bare({function(3), label(4), label(5)})), HasSubstr("word 12"));
+  EXPECT_THAT(error_of(bare({function(3), label(4), kFunctionEnd})), HasSubstr("word 12"));
+  EXPECT_THAT(error_of(bare({function(3), label(4), kReturn})), HasSubstr("word 13"));
+}
+
+// What every reader of src/spirv makes of words that may be anything. The point is that it returns.
+void look_at(std::span<const uint32_t> words) {
+  const Result<Module> module = Module::parse(words);
+  if (!module) return;
+  for (const Function& function : module->functions()) {
+    const Result<Cfg> cfg = Cfg::build(*module, function);
+    if (cfg) {
+      EXPECT_EQ(cfg->blocks().size(), function.block_count);
+    }
+  }
+  for (const EntryPoint& entry : module->entry_points()) {
+    const Result<BlockMap> map = BlockMap::build(*module, entry.model, entry.name);
+    ASSERT_TRUE(map.ok());
+    for (const Block& block : map->blocks()) {
+      EXPECT_LE(block.word_end, words.size());
+      for (const LineCost& line : map->lines_of(block)) {
+        EXPECT_LT(line.location.file, map->files().size());
+      }
+    }
+  }
+  Editor editor(*module);
+  editor.raise_version(make_version(1, 6));
+  editor.name(editor.type_pointer(spv::StorageClass::Private, editor.type_int(32)), "pointer");
+  const Result<std::vector<uint32_t>> written = editor.write();
+  if (written) {
+    EXPECT_TRUE(Module::parse(*written).ok());
+  }
+}
+
+TEST(module, truncated_at_any_word_is_an_error_or_shorter) {
+  for (const test::NamedModule& module : test::corpus()) {
+    for (size_t size = 0; size < module.words.size(); ++size) {
+      look_at(std::span(module.words).first(size));
+    }
+  }
+}
+
+TEST(module, changed_words_never_crash) {
+  std::mt19937 random(1);
+  for (const test::NamedModule& module : test::corpus()) {
+    for (int round = 0; round < 1000; ++round) {
+      Words words = module.words;
+      const int changes = 1 + static_cast<int>(random() % 4);
+      for (int change = 0; change < changes; ++change) {
+        uint32_t& word = words[random() % words.size()];
+        switch (random() % 5) {
+          case 0:
+            word = static_cast<uint32_t>(random());
+            break;
+          case 1:
+            word ^= 1u << random() % 32;
+            break;
+          case 2:  // an id of the module
+            word = static_cast<uint32_t>(random()) % module.words[3];
+            break;
+          case 3:  // an opcode of the same length
+            word = (word & 0xffff0000) | random() % 400;
+            break;
+          default:
+            word += 1;
+        }
+      }
+      look_at(words);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tally::spirv

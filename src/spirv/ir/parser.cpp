@@ -1,0 +1,233 @@
+#include "spirv/ir/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace tally::spirv {
+namespace {
+
+constexpr uint32_t byte_swapped(uint32_t word) {
+  return word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
+}
+
+// What may stand in a function outside of its blocks: nothing that is executed.
+bool may_stand_between_blocks(spv::Op opcode) {
+  return is_line(opcode) || opcode == spv::Op::OpExtInst || !opcode_layout(opcode).known;
+}
+
+ExtInstSet ext_inst_set_of(std::string_view name) {
+  if (name == "GLSL.std.450") return ExtInstSet::Glsl450;
+  if (name == "SPV_AMD_shader_ballot") return ExtInstSet::AmdShaderBallot;
+  if (name == "SPV_AMD_shader_trinary_minmax") return ExtInstSet::AmdTrinaryMinMax;
+  if (name == "SPV_AMD_shader_explicit_vertex_parameter") {
+    return ExtInstSet::AmdExplicitVertexParameter;
+  }
+  if (name == "OpenCL.DebugInfo.100") return ExtInstSet::OpenClDebugInfo100;
+  // Later versions only add to .100.
+  if (name.starts_with("NonSemantic.Shader.DebugInfo")) return ExtInstSet::ShaderDebugInfo100;
+  if (name.starts_with("NonSemantic.")) return ExtInstSet::NonSemantic;
+  return ExtInstSet::Other;
+}
+
+}  // namespace
+
+Result<Module> ModuleParser::parse() {
+  if (Status status = header(); !status) return status.error();
+  module_.words_.assign(input_.begin(), input_.end());
+  input_ = module_.words_;
+  if (Status status = split(); !status) return status.error();
+  if (in_function_) {
+    return error_at(static_cast<uint32_t>(input_.size()), "the module ends inside a function");
+  }
+  sort_tables();
+  return std::move(module_);
+}
+
+Status ModuleParser::header() {
+  if (input_.size() < kHeaderWords) {
+    return error_at(static_cast<uint32_t>(input_.size()), "shorter than a SPIR-V header");
+  }
+  if (input_.size() > std::numeric_limits<uint32_t>::max() / 2) return Error{"SPIR-V: too long"};
+  if (input_[0] == byte_swapped(spv::MagicNumber)) {
+    return error_at(0, "the words are in the other byte order");
+  }
+  if (input_[0] != spv::MagicNumber) return error_at(0, "no SPIR-V magic number");
+  const uint32_t limit = std::max<uint32_t>(kBoundLimit, static_cast<uint32_t>(input_.size()));
+  if (input_[3] == 0 || input_[3] > limit) {
+    return error_at(3, fmt::format("id bound {} out of range", input_[3]));
+  }
+  return {};
+}
+
+Status ModuleParser::split() {
+  module_.offsets_.reserve(input_.size() / 4 + 2);
+  uint32_t offset = kHeaderWords;
+  while (offset < input_.size()) {
+    const uint32_t count = input_[offset] >> spv::WordCountShift;
+    if (count == 0) return error_at(offset, "an instruction of no words");
+    if (count > input_.size() - offset) return error_at(offset, "the instruction is cut off");
+    const Instruction instruction(input_.subspan(offset, count), offset);
+    module_.offsets_.push_back(offset);
+    if (count < opcode_layout(instruction.opcode()).min_words) {
+      return error_at(offset, fmt::format("opcode {} with only {} words",
+                                          static_cast<uint32_t>(instruction.opcode()), count));
+    }
+    if (Status status = define(instruction); !status) return status;
+    if (Status status = structure(instruction); !status) return status;
+    offset += count;
+  }
+  module_.offsets_.push_back(offset);
+  return {};
+}
+
+Status ModuleParser::define(const Instruction& instruction) {
+  if (instruction.word_count() < 2) return {};
+  const OpcodeLayout layout = opcode_layout(instruction.opcode());
+  if (!layout.has_result) return {};
+  const uint32_t id = instruction.result_id();
+  if (id == 0 || id >= module_.bound()) {
+    return error_at(instruction.offset(), fmt::format("result id {} out of bounds", id));
+  }
+  uint32_t& definition = definition_of(id);
+  if (definition != kNone) {
+    return error_at(instruction.offset(), fmt::format("id {} is defined twice", id));
+  }
+  definition = index();
+  return {};
+}
+
+// Compilers number ids one after the other: a table holds them. A bound may be far higher than what
+// the module defines, so the table has an end.
+uint32_t& ModuleParser::definition_of(uint32_t id) {
+  if (id >= input_.size()) {
+    return module_.far_definitions_.try_emplace(id, kNone).first->second;
+  }
+  std::vector<uint32_t>& definitions = module_.definitions_;
+  if (id >= definitions.size()) {
+    const size_t size = std::max<size_t>(id + 1, definitions.size() * 2);
+    definitions.resize(std::min<size_t>(size, module_.bound()), kNone);
+  }
+  return definitions[id];
+}
+
+Status ModuleParser::structure(const Instruction& instruction) {
+  if (in_function_) return inside_function(instruction);
+  switch (instruction.opcode()) {
+    case spv::Op::OpFunction:
+      in_function_ = true;
+      module_.functions_.push_back({instruction.result_id(), instruction.type_id(),
+                                    instruction.operand(1), index(), kNone,
+                                    static_cast<uint32_t>(module_.blocks_.size()), 0});
+      return {};
+    case spv::Op::OpFunctionEnd:
+    case spv::Op::OpFunctionParameter:
+    case spv::Op::OpLabel:
+      return error_at(instruction.offset(), "outside of a function");
+    default:
+      break;
+  }
+  if (is_terminator(instruction.opcode())) {
+    return error_at(instruction.offset(), "a terminator outside of a function");
+  }
+  collect(instruction);
+  return {};
+}
+
+Status ModuleParser::inside_function(const Instruction& instruction) {
+  const spv::Op opcode = instruction.opcode();
+  Function& function = module_.functions_.back();
+  if (opcode == spv::Op::OpFunction) return error_at(instruction.offset(), "nested function");
+  if (in_block_) {
+    if (opcode == spv::Op::OpLabel || opcode == spv::Op::OpFunctionEnd) {
+      return error_at(instruction.offset(), "the block before has no terminator");
+    }
+    if (is_terminator(opcode)) {
+      module_.blocks_.back().end = index() + 1;
+      in_block_ = false;
+    }
+    return {};
+  }
+  if (opcode == spv::Op::OpLabel) {
+    module_.blocks_.push_back({instruction.result_id(), index(), kNone});
+    ++function.block_count;
+    in_block_ = true;
+    return {};
+  }
+  if (opcode == spv::Op::OpFunctionEnd) {
+    function.end = index() + 1;
+    in_function_ = false;
+    return {};
+  }
+  if (opcode == spv::Op::OpFunctionParameter && function.block_count == 0) return {};
+  if (may_stand_between_blocks(opcode)) return {};
+  return error_at(instruction.offset(), "an instruction between blocks");
+}
+
+void ModuleParser::collect(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case spv::Op::OpCapability:
+      module_.capabilities_.push_back(instruction.operand(0));
+      break;
+    case spv::Op::OpExtension:
+      module_.extensions_.push_back(index());
+      break;
+    case spv::Op::OpExtInstImport:
+      module_.imports_.push_back(
+          {instruction.result_id(), index(), ext_inst_set_of(instruction.string(0))});
+      break;
+    case spv::Op::OpName:
+      names_.push_back({instruction.operand(0), index()});
+      break;
+    case spv::Op::OpDecorate:
+    case spv::Op::OpMemberDecorate:
+    case spv::Op::OpDecorateId:
+    case spv::Op::OpDecorateString:
+    case spv::Op::OpMemberDecorateString:
+      decorations_.push_back({instruction.operand(0), index()});
+      break;
+    case spv::Op::OpExecutionMode:
+    case spv::Op::OpExecutionModeId:
+      execution_modes_.push_back({instruction.operand(0), index()});
+      break;
+    case spv::Op::OpEntryPoint: {
+      const std::span<const uint32_t> operands = instruction.operands();
+      const std::span<const uint32_t> ids =
+          operands.subspan(std::min(instruction.after_string(2), operands.size()));
+      module_.entry_points_.push_back({static_cast<spv::ExecutionModel>(instruction.operand(0)),
+                                       instruction.operand(1),
+                                       instruction.string(2),
+                                       {ids.begin(), ids.end()},
+                                       index()});
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void ModuleParser::sort_tables() {
+  module_.names_ = sorted(std::move(names_));
+  module_.decorations_ = sorted(std::move(decorations_));
+  module_.execution_modes_ = sorted(std::move(execution_modes_));
+}
+
+Module::About ModuleParser::sorted(std::vector<Row> rows) {
+  std::ranges::stable_sort(rows, {}, &Row::id);
+  Module::About about;
+  about.ids.reserve(rows.size());
+  about.instructions.reserve(rows.size());
+  for (const Row& row : rows) {
+    about.ids.push_back(row.id);
+    about.instructions.push_back(row.instruction);
+  }
+  return about;
+}
+
+Error ModuleParser::error_at(uint32_t offset, std::string_view what) const {
+  return Error{fmt::format("SPIR-V word {}: {}", offset, what)};
+}
+
+}  // namespace tally::spirv

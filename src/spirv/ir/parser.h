@@ -1,0 +1,40 @@
+// Builds a Module from words that may be anything. One pass splits them into instructions and finds
+// definitions, functions and blocks; the tables that are looked up by id are sorted at the end.
+// Private to module.cpp.
+#pragma once
+
+#include "spirv/ir/module.h"
+
+namespace tally::spirv {
+
+class ModuleParser {
+ public:
+  explicit ModuleParser(std::span<const uint32_t> words) : input_(words) {}
+  Result<Module> parse();
+
+ private:
+  // An id and the index of an instruction about it.
+  struct Row {
+    uint32_t id, instruction;
+  };
+
+  Status header();
+  Status split();
+  Status define(const Instruction& instruction);
+  uint32_t& definition_of(uint32_t id);
+  Status structure(const Instruction& instruction);
+  Status inside_function(const Instruction& instruction);
+  void collect(const Instruction& instruction);
+  void sort_tables();
+  static Module::About sorted(std::vector<Row> rows);
+  Error error_at(uint32_t offset, std::string_view what) const;
+  uint32_t index() const { return static_cast<uint32_t>(module_.offsets_.size() - 1); }
+
+  std::span<const uint32_t> input_;
+  Module module_;
+  bool in_function_ = false;
+  bool in_block_ = false;
+  std::vector<Row> names_, decorations_, execution_modes_;
+};
+
+}  // namespace tally::spirv

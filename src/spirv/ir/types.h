@@ -1,0 +1,52 @@
+// What the types of a module are made of: how many components of which width, and how many bytes.
+// One entry for each instruction before the first function, made in one pass, so that a type of
+// types costs no more than its own words, however deep it nests. Sizes saturate.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spirv/ir/module.h"
+
+namespace tally::spirv {
+
+struct TypeShape {
+  enum class Kind : uint8_t {
+    None,  // no type, void, or one that has no value to count: images, samplers, ...
+    Bool,
+    Int,
+    Float,
+    Pointer,
+    Composite,          // a struct, or an array of those
+    CooperativeMatrix,  // counts as one component: it belongs to many invocations
+  };
+
+  Kind kind = Kind::None;
+  uint8_t width = 0;        // bits of a component of kind Int, Float or Pointer
+  uint64_t components = 1;  // scalars in all
+  uint64_t bytes = 0;       // without padding
+  uint64_t rows = 1;        // of a matrix, cooperative or not; components of a vector
+  uint64_t columns = 1;     // of a matrix
+};
+
+class TypeTable {
+ public:
+  explicit TypeTable(const Module& module);
+
+  // The shape of a type, by its id; of kind None if it is none.
+  const TypeShape& shape(uint32_t type_id) const;
+  // The shape of the type of a value, by its id.
+  const TypeShape& shape_of(uint32_t id) const { return shape(module_->type_of(id)); }
+
+ private:
+  TypeShape make(const Instruction& type) const;
+  TypeShape repeated(TypeShape element, uint64_t count) const;
+  TypeShape composite(const Instruction& type) const;
+  TypeShape cooperative_matrix(const Instruction& type) const;
+  uint64_t constant_or_one(uint32_t id) const;
+
+  const Module* module_;
+  std::vector<TypeShape> shapes_;  // by instruction index
+};
+
+}  // namespace tally::spirv
