@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Who may include whom in src/: the table of docs/architecture.md, checked on every #include "folder/...".
+Also checks that no files include each other in a circle; a header and its .cpp file count as one.
 
-Usage: check.py SRC. Prints each forbidden include and ends with status 1 if there was one.
+Usage: check.py SRC. Prints each violation and exits with status 1 if there is one.
 Tests (*_test.cpp, folders named testing) are not checked: a test may look at anything.
 """
 import pathlib
@@ -16,19 +17,20 @@ ALLOWED = {
     "catalogue": {"base"},
     "vk": {"base"},
     "probe": {"base"},
-    "spirv": {"base", "catalogue"},
-    "spirv/pass": {"base", "catalogue", "spirv", "probe"},
-    "counters": {"base", "catalogue", "spirv", "spirv/pass", "probe", "vk"},
+    "spirv/ir": {"base", "catalogue"},
+    "spirv/analysis": {"base", "catalogue", "spirv/ir"},
+    "spirv/instrument": {"base", "catalogue", "spirv/ir", "spirv/analysis", "probe"},
+    "counters": {"base", "catalogue", "spirv/ir", "spirv/analysis", "spirv/instrument", "probe", "vk"},
     "capture": {"base", "catalogue", "vk", "store"} | BLOCK_MAP,
     "egl": {"base", "catalogue"} | STREAM,
     "picture": {"base"},
     "store": {"base", "catalogue", "picture"},
-    "analysis": {"base", "store", "catalogue"} | BLOCK_MAP,
-    "report": {"base", "analysis", "store", "catalogue", "picture"},
-    "cli": {"base", "report", "analysis", "store", "catalogue", "picture"},
+    "analysis/model": {"base", "store", "catalogue"} | BLOCK_MAP,
+    "analysis/cost": {"base", "store", "catalogue", "analysis/model"} | BLOCK_MAP,
+    "analysis/tables": {"base", "store", "catalogue", "analysis/model", "analysis/cost"} | BLOCK_MAP,
+    "report": {"base", "analysis/model", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
+    "cli": {"base", "report", "analysis/model", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
 }
-# Inside counters: a room may include the rooms below its own.
-COUNTERS_LEVEL = {"entry": 5, "state": 4, "result": 3, "source": 2, "shader": 1, "memory": 0}
 
 GENERATED = re.compile(r"^[a-z_]+\.comp\.h$")  # from GLSL, by tally_glsl
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
@@ -37,58 +39,82 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 def folder_of(path):
     """The row of the table that a path relative to src/ belongs to."""
     parts = path.split("/")
-    return "spirv/pass" if parts[:2] == ["spirv", "pass"] else parts[0]
-
-
-def room_of(path):
-    parts = path.split("/")
-    return parts[1] if parts[0] == "counters" and len(parts) > 2 else None
+    return next((row for row in ("/".join(parts[:2]), parts[0]) if row in ALLOWED), None)
 
 
 def forbidden(source, included):
     """Why `source` may not include `included` (both relative to src/), or None."""
     here, there = folder_of(source), folder_of(included)
-    if here not in ALLOWED or there not in ALLOWED:
+    if not here or not there:
         return "a folder that the table does not have"
     if here != there and there not in ALLOWED[here] and included not in ALLOWED[here]:
         return f"{here} may not include {there}"
-    ours, theirs = room_of(source), room_of(included)
-    if ours and theirs and ours != theirs:
-        if COUNTERS_LEVEL.get(theirs, 99) >= COUNTERS_LEVEL.get(ours, -1):
-            return f"counters/{ours} may not include counters/{theirs}"
     return None
 
 
+def cycles(includes):
+    """The circles of a graph {file: files that it includes}: its strongly connected components of two files or more."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(file):
+        index[file] = low[file] = len(index)
+        stack.append(file)
+        for other in sorted(includes.get(file, ())):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[file] = min(low[file], low[other])
+        if low[file] == index[file]:
+            component = stack[stack.index(file):]
+            del stack[stack.index(file):]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for file in sorted(includes):
+        if file not in index:
+            visit(file)
+    return found
+
+
+def unit(path):
+    return path.rsplit(".", 1)[0]
+
+
 def check(src):
-    faults = []
+    violations, includes = [], {}
     for file in sorted(src.rglob("*")):
         if file.suffix not in (".h", ".cpp") or file.name.endswith("_test.cpp") or "testing" in file.parts:
             continue
         source = file.relative_to(src).as_posix()
+        mine = includes.setdefault(unit(source), set())
         for number, line in enumerate(file.read_text().splitlines(), 1):
-            match = INCLUDE.match(line)
-            if match and not GENERATED.match(match[1]) and (reason := forbidden(source, match[1])):
-                faults.append(f"src/{source}:{number}: {line.strip()}: {reason}")
-    return faults
+            if not (match := INCLUDE.match(line)) or GENERATED.match(match[1]):
+                continue
+            if reason := forbidden(source, match[1]):
+                violations.append(f"src/{source}:{number}: {line.strip()}: {reason}")
+            if unit(match[1]) != unit(source):
+                mine.add(unit(match[1]))
+    return violations + ["files that include each other in a circle: " + ", ".join(cycle) for cycle in cycles(includes)]
 
 
 def self_test():
-    assert not forbidden("counters/entry/draw.cpp", "counters/layer/device.h")
-    assert forbidden("counters/layer/device.cpp", "counters/entry/draw.h")
-    assert forbidden("counters/shader/variant.cpp", "counters/result/values.h")
-    assert forbidden("capture/entry/layer.cpp", "counters/layer.h")
+    assert forbidden("spirv/analysis/cfg.cpp", "spirv/instrument/block_count.h")
+    assert forbidden("spirv/ir/module.cpp", "spirv/analysis/cfg.h")
+    assert forbidden("capture/entry/layer.cpp", "counters/layer/layer.h")
     assert forbidden("egl/profile/sender.cpp", "store/writer.h")
     assert forbidden("capture/entry/layer.cpp", "spirv/analysis/cfg.h")
     assert not forbidden("capture/entry/layer.cpp", "spirv/analysis/block_map.h")
-    assert forbidden("spirv/ir/module.cpp", "spirv/instrument/block_count.h")
     assert forbidden("base/log.cpp", "catalogue/catalogue.h")
+    assert forbidden("base/log.cpp", "elsewhere/log.h")
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+    assert not cycles({"a": {"b", "c"}, "b": {"c"}})
 
 
 def main():
     self_test()
-    faults = check(pathlib.Path(sys.argv[1]))
-    print("\n".join(faults) if faults else "every include is allowed")
-    return 1 if faults else 0
+    violations = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(violations) if violations else "every include is allowed, and there is no circle")
+    return 1 if violations else 0
 
 
 if __name__ == "__main__":
