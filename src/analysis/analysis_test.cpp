@@ -5,6 +5,8 @@
 
 #include "analysis/model/counts.h"
 #include "analysis/model/execution_order.h"
+#include "analysis/model/load_model.h"
+#include "analysis/model/names.h"
 #include "analysis/model/selection.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/command_fields.h"
@@ -167,7 +169,7 @@ class SmallCapture : public testing::Test {
     store::write_test_capture(file_);
     auto reader = store::Reader::open(file_);
     EXPECT_TRUE(reader.ok());
-    auto model = Model::load(std::move(*reader), selection);
+    auto model = load_model(std::move(*reader), selection);
     EXPECT_TRUE(model.ok());
     return Analyzer(std::move(*model), nullptr);
   }

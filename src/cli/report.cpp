@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/nothing.h"
 #include "analysis/tables/summary.h"
@@ -174,7 +175,7 @@ int run(const Options& options) {
   if (!selection) return fail(selection.error());
   auto reader = store::Reader::open(options.file);
   if (!reader) return fail(reader.error());
-  auto model = analysis::Model::load(std::move(*reader), *selection);
+  auto model = analysis::load_model(std::move(*reader), *selection);
   if (!model) return fail(with_context(model.error(), options.file));
   std::optional<ProgressLine> progress("reading " + options.file);
   Analyzer analyzer(std::move(*model), [&](double fraction) { progress->update(fraction); });

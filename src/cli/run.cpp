@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/model/load_model.h"
 #include "analysis/model/selection.h"
 #include "analysis/tables/nothing.h"
 #include "analysis/tables/summary.h"
@@ -134,7 +135,7 @@ void tell_nothing_came(const std::string& program, const std::string& egl_proble
 Result<analysis::Model> model_of(const std::string& file) {
   auto reader = store::Reader::open(file);
   if (!reader) return reader.error();
-  return analysis::Model::load(std::move(*reader), {});
+  return analysis::load_model(std::move(*reader), {});
 }
 
 void tell_missing(const analysis::Summary& summary) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/model/source_text.h"
 #include "analysis/tables/fields.h"
 #include "analysis/tables/notes.h"

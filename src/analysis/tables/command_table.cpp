@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/tables/command_fields.h"
 #include "analysis/tables/notes.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/model/names.h"
 #include "analysis/model/region_passes.h"
 #include "analysis/tables/command_fields.h"
 #include "analysis/tables/fields.h"

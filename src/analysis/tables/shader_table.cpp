@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/tables/fields.h"
 #include "analysis/tables/notes.h"
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "analysis/model/label_paths.h"
+#include "analysis/model/load_model.h"
 #include "analysis/model/test_scene.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/nothing.h"
@@ -24,7 +25,7 @@ class Tables : public testing::Test {
   Analyzer open(const Selection& selection = {}) const {
     auto reader = store::Reader::open(file_);
     EXPECT_TRUE(reader.ok());
-    auto model = Model::load(std::move(*reader), selection);
+    auto model = load_model(std::move(*reader), selection);
     EXPECT_TRUE(model.ok());
     return Analyzer(std::move(*model), nullptr);
   }

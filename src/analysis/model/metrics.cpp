@@ -1,10 +1,9 @@
-#include "analysis/cost/metrics.h"
+#include "analysis/model/metrics.h"
 
 #include <algorithm>
 #include <cctype>
 #include <set>
 
-#include "analysis/model/region_passes.h"
 #include "catalogue/catalogue.h"
 
 namespace tally::analysis {
@@ -123,6 +122,15 @@ uint32_t executions_metric(const std::vector<Metric>& metrics) {
     if (metrics[i].id == "executions") return i;
   }
   return kNone;
+}
+
+uint32_t default_region_counter(const std::vector<Metric>& counters) {
+  for (const char* id : {"fragment_instructions", "fragment_invocations"}) {
+    for (uint32_t i = 0; i < counters.size(); ++i) {
+      if (counters[i].id == id) return i;
+    }
+  }
+  return 0;
 }
 
 }  // namespace tally::analysis

@@ -1,4 +1,5 @@
-// What a shader, a stage and a pipeline are called in a report, and which of them a pattern means.
+// The names of shaders, stages, pipelines, calls and passes in a report, and which shaders a
+// pattern matches.
 #pragma once
 
 #include <string>
@@ -28,5 +29,12 @@ std::string pipeline_name(const Model& model, uint32_t pipeline);
 // A pattern means a shader if it matches its name or stage, is its entry point, or starts its hash
 // (from 4 digits on).
 bool shader_matches(const Model& model, uint32_t shader, const std::string& pattern);
+
+// "DrawIndexed 36 x 2", "Dispatch 4 x 1 x 1 firstThing=7": a call without its prefix, its sizes
+// first, then the other parameters that are not 0.
+std::string call_text(const Call& call);
+
+// "main 640x480", or what it looks like where it has no name: "(640x480 RGBA8+D32F)".
+std::string pass_text(const Pass* pass);
 
 }  // namespace tally::analysis

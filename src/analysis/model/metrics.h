@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "analysis/model/model.h"
-#include "analysis/tables/table.h"
 #include "spirv/analysis/cost.h"
 
 namespace tally::analysis {
+
+enum class Unit { None, Count, Nanoseconds, Bytes, Percent };
 
 // How a metric's value of a block is divided among the source lines of the block.
 enum class Division {
@@ -36,5 +37,10 @@ uint32_t default_metric(const std::vector<Metric>& metrics);
 
 // The metric that counts executions, or kNone.
 uint32_t executions_metric(const std::vector<Metric>& metrics);
+
+// In the order of Model::region_counters.
+std::vector<Metric> describe_region_counters(const Model& model);
+// The counter that regions are compared by where nobody says otherwise.
+uint32_t default_region_counter(const std::vector<Metric>& counters);
 
 }  // namespace tally::analysis

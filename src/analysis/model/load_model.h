@@ -1,0 +1,10 @@
+// Reads the selected part of a capture into a Model.
+#pragma once
+
+#include "analysis/model/model.h"
+
+namespace tally::analysis {
+
+Result<Model> load_model(store::Reader reader, const Selection& selection);
+
+}  // namespace tally::analysis
