@@ -279,7 +279,7 @@ void add_report(CLI::App& app, Action& chosen) {
       ->excludes(by_option)
       ->excludes(heatmap)
       ->excludes(annotate);
-  command->add_option("--format", options->format, "text or json (docs/report-json.md)")
+  command->add_option("--format", options->format, "text or json (docs/reference/report-json.md)")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");
   command
