@@ -4,7 +4,8 @@
 Usage: links.py ROOT. Prints each violation and exits with status 1 if there is one. Checked are
 - in *.md: relative links, with their anchors, and paths such as `src/base/log.h` or `docs/index.md`, as text or code;
 - in code, scripts, CMake files and man pages: paths of documents (docs/...);
-- every docs/**/*.md: links lead to it from docs/index.md.
+- every docs/**/*.md: links lead to it from docs/index.md;
+- docs/reference/queries-chapter.md: the tests that it names are in a C++ file of tests/ or src/.
 A path may hold `*` and `{a,b}`, as a shell expands them, and then has to match a file.
 """
 import pathlib
@@ -18,6 +19,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Not inside of a longer path: build/release/bin, <prefix>/include.
 PATH = re.compile(r"(?<![\w/.>}-])((?:%s)/[\w./*{},-]*)" % "|".join(FOLDERS))
 DOCUMENT = re.compile(r"(?<![\w/.>}-])(docs/[\w./-]+)")
+TEST = re.compile(r"`(?:\w+\.)?([a-z0-9]+(?:_[a-z0-9]+){2,})`")  # in snake_case, with its suite or without
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
 
@@ -85,6 +87,17 @@ def unreached(root):
             yield f"{page.relative_to(root).as_posix()}: docs/index.md does not lead to it"
 
 
+def missing_tests(root):
+    """Tests that the page on the queries chapter names and nobody has."""
+    page = root / "docs/reference/queries-chapter.md"
+    named = set(TEST.findall(page.read_text())) if page.exists() else set()
+    if named:
+        code = "\n".join(file.read_text() for folder in ("src", "tests") for file in (root / folder).rglob("*.cpp"))
+        named -= set(re.findall(r"\w+", code))
+    for test in sorted(named):
+        yield f"{page.relative_to(root).as_posix()}: there is no test {test}"
+
+
 def files(root):
     yield from (file for file in sorted(root.iterdir()) if file.is_file() and not file.is_symlink())
     for folder in FOLDERS:
@@ -98,7 +111,7 @@ def check(root):
             violations += check_page(root, file)
         elif file.suffix in CODE and file.resolve() != pathlib.Path(__file__).resolve():
             violations += check_code(root, file)
-    return violations + list(unreached(root))
+    return violations + list(unreached(root)) + list(missing_tests(root))
 
 
 def self_test():
@@ -117,6 +130,11 @@ def self_test():
         (root / "docs/alone.md").write_text("")
         (root / "src/base/log.h").write_text("// docs/none.md\n")
         assert len(check(root)) == 6, check(root)
+        (root / "docs/reference").mkdir()
+        (root / "docs/reference/queries-chapter.md").write_text("`Suite.one_that_exists`, `one_that_does_not`\n")
+        (root / "src/base/base_test.cpp").write_text("TEST(Suite, one_that_exists) {}\n")
+        assert [line for line in check(root) if "there is no test" in line] == [
+            "docs/reference/queries-chapter.md: there is no test one_that_does_not"]
 
 
 def main():
