@@ -25,7 +25,7 @@ FrameRange frames_of(const Model& model) {
 std::string why_nothing_was_captured(const Model& model) {
   for (const store::DeviceRow& device : model.devices) {
     if (!device.not_captured.empty())
-      return fmt::format("nothing was captured of {}: {}", device.name, device.not_captured);
+      return fmt::format("nothing was captured on {}: {}", device.name, device.not_captured);
   }
   if (!model.capture.frame_range.empty()) {
     return fmt::format(
@@ -54,7 +54,7 @@ std::string why_nothing_is_selected(const Model& model) {
 
 std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
   if (model.region_counters.empty())
-    return "nothing of the capture was counted by region: capture with tally run --regions";
+    return "the capture has no counters by region: capture with tally run --regions";
   if (pass)
     return fmt::format("no pass with number {} was counted by region (see --by pass)", *pass);
   return "no pass of these frames was counted by region (see --by pass)";
