@@ -75,7 +75,7 @@ TEST(catalogue, region_counters_begin_with_the_warps_and_are_32_bits_wide) {
   for (const Counter* one : region) EXPECT_EQ(one->storage, Storage::Uint32) << one->id;
 }
 
-// docs/counters.md is what applications' authors go by: whoever changes a number sees it here.
+// Authors of applications rely on docs/reference/counters.md: a change of a number shows here.
 TEST(catalogue, the_page_is_up_to_date) {
   std::ifstream file(TALLY_COUNTERS_PAGE);
   const std::string page(std::istreambuf_iterator<char>(file), {});

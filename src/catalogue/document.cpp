@@ -12,10 +12,9 @@ namespace {
 
 constexpr std::string_view kIntroduction =
     "# Counters\n\n"
-    "Every counter of Tally. Its number and id never change and are never used again for "
-    "something\n"
-    "else. This page is made from `src/catalogue` by `cmake --build <build> --target "
-    "counters_page`.\n";
+    "These are all counters of Tally. A counter's number and id never change and are never "
+    "reused.\n"
+    "`cmake --build <build> --target counters_page` generates this page from `src/catalogue`.\n";
 
 constexpr Scope kScopes[] = {Scope::Block,         Scope::Region, Scope::Command, Scope::RenderPass,
                              Scope::CommandBuffer, Scope::Frame,  Scope::Process, Scope::Device};

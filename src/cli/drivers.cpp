@@ -46,7 +46,7 @@ DriverManifest read_driver_manifest(const fs::path& path) {
   const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
   const auto icd = json.is_object() && json.contains("ICD") ? json["ICD"] : nlohmann::json();
   if (!icd.is_object() || !icd.contains("library_path") || !icd["library_path"].is_string()) {
-    manifest.problem = "is no driver manifest";
+    manifest.problem = "is not a driver manifest";
     return manifest;
   }
   manifest.library = icd["library_path"];

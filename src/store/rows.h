@@ -1,7 +1,7 @@
 // The rows of a capture as plain structs, one for each table, shared by the writer and the reader.
-// docs/capture-format.md says what each table means. `id` 0 means "none yet": the writer gives the
-// ids. Times called *_ns on the host are CLOCK_MONOTONIC; gpu_* times are of the device's timestamp
-// clock.
+// docs/reference/capture-format.md says what each table means. `id` 0 means "none yet": the writer
+// gives the ids. Times called *_ns on the host are CLOCK_MONOTONIC; gpu_* times are of the device's
+// timestamp clock.
 #pragma once
 
 #include <cstddef>

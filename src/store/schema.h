@@ -1,6 +1,6 @@
-// The capture file's identity and its schema. docs/capture-format.md describes every table; a
-// change of the schema raises kCaptureVersion, adds a golden file to the tests and a line to the
-// document.
+// The capture file's identity and its schema. docs/reference/capture-format.md describes every
+// table; a change of the schema raises kCaptureVersion, adds a golden file to the tests and a line
+// to the document.
 #pragma once
 
 #include <cstdint>

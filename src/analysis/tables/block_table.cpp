@@ -98,7 +98,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Var
   table.columns.push_back({.id = "executions",
                            .title = "executions",
                            .unit = Unit::Count,
-                           .description = "times the block was executed, helpers not counted",
+                           .description = "times the block was executed, without helpers",
                            .zero = kNeverExecuted});
   for (const Metric& metric : metrics) {
     if (metric.id == "executions") continue;
