@@ -94,7 +94,12 @@ struct Model {
   std::vector<bool> shader_selected;        // by shader
   std::vector<bool> used_before;  // by pipeline: in a frame before those that are selected
 
-  static Result<Model> load(store::Reader reader, const Selection& selection);
+  // What `commands` has an element for. Batches: each stands for all commands of a batch, which its
+  // `runs` counts together; their call, label, time and place among the others are not known. For a
+  // summary of a capture of any size.
+  enum class Detail { Commands, Batches };
+  static Result<Model> load(store::Reader reader, const Selection& selection,
+                            Detail detail = Detail::Commands);
 
   // The shader that a pipeline runs in a stage; kNone where it has none or several.
   uint32_t shader_of(uint32_t pipeline, uint32_t stage) const;
