@@ -29,9 +29,18 @@ struct Column {
   bool fits(size_t commands) const { return values.size() <= 1 || values.size() == commands; }
 
   // Sets the value of the next command; `command` have theirs already.
-  void append(size_t command, int64_t value);
+  void append(size_t command, int64_t value) {
+    if (values.size() > 1) {
+      values.push_back(value);
+    } else if (command == 0 || values.empty() || values[0] != value) {
+      append_another(command, value);
+    }
+  }
 
   bool operator==(const Column&) const = default;
+
+ private:
+  void append_another(size_t command, int64_t value);
 };
 
 // A count as columns and files hold it: the largest number there is for what is larger.

@@ -167,6 +167,9 @@ Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture
   auto state = std::make_unique<State>(std::move(*opened), path);
   const std::string pragmas = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
                                           kCaptureApplicationId, kCaptureVersion);
+  // What was written survives the end of any process, but not that of the system: waiting for the
+  // disk would cost more than most captures.
+  state->note(state->database.execute("PRAGMA synchronous = OFF"));
   // The schema goes in before WAL mode, in one transaction: a file that has the identity has all
   // tables.
   state->note(state->database.execute("BEGIN"));
@@ -174,7 +177,6 @@ Result<Writer> Writer::create(const std::string& path, const CaptureRow& capture
   state->note(state->database.execute(schema_sql().c_str()));
   state->note(state->database.execute("COMMIT"));
   state->note(state->database.execute("PRAGMA journal_mode = WAL"));
-  state->note(state->database.execute("PRAGMA synchronous = NORMAL"));
   state->run("INSERT INTO capture VALUES (1, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)",
              capture.tool_version, json_array(capture.command_line), capture.working_directory,
              capture.start_unix_ns, capture.start_monotonic_ns, capture.frame_range,

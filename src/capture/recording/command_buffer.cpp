@@ -141,25 +141,22 @@ std::optional<TimestampPair> CommandBuffer::before_action(
   } else if (active_ && (!measures || recording_->object_is_full())) {
     deactivate();
   }
-  RecordedCommand* command =
-      recording_->add_command(function, {parameters.begin(), parameters.size()}, pipeline);
+  CommandRun command{.function = function, .label = label()};
   // A command takes an index of the active object whether or not it is instrumented.
-  const uint32_t result = active_ ? recording_->take_result() : RecordedCommand::kNone;
-  if (!command) return std::nullopt;
-  if (wanted) command->result = result;
-  command->label = label();
+  const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
+  if (wanted) command.result = result;
   if (continues_parent_) {
-    command->pass_of = stream::PassOf::Parent;
+    command.pass_of = stream::PassOf::Parent;
   } else if (pass_) {
-    command->pass_of = stream::PassOf::Own;
-    command->pass = *pass_;
-    command->subpass = subpass_;
+    command.pass_of = stream::PassOf::Own;
+    command.pass = *pass_;
+    command.subpass = subpass_;
   }
-  if (store::function_info(function).kind == store::CallKind::Draw || scope_ != Scope::Outside) {
-    return std::nullopt;
-  }
-  const std::optional<TimestampPair> pair = begin_time();
-  if (pair) command->timestamps = *pair;
+  std::optional<TimestampPair> pair;
+  if (store::function_info(function).kind != store::CallKind::Draw && scope_ == Scope::Outside)
+    pair = begin_time();
+  if (pair) command.timestamps = *pair;
+  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
   return pair;
 }
 
@@ -257,7 +254,7 @@ void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
 void CommandBuffer::after_end_pass() {
   if (!recording_ || !pass_) return;
   const uint32_t pair = recording_->passes[*pass_].timestamps;
-  if (pair != RecordedCommand::kNone) recording_->timestamps.end(handle_, pair);
+  if (pair != CommandRun::kNone) recording_->timestamps.end(handle_, pair);
   recording_->passes[*pass_].ended = true;
   take_picture(recording_->passes[*pass_]);
   pass_.reset();
@@ -315,7 +312,7 @@ void CommandBuffer::execute(uint32_t count, const VkCommandBuffer* secondaries) 
     needs_barrier_ = true;
     RecordedSecondary executed;
     executed.recording = secondary->recording_;
-    executed.before_command = static_cast<uint32_t>(recording_->commands.size());
+    executed.before_command = recording_->commands();
     executed.label = label();
     if (secondary->continues_parent_) executed.pass = pass_;
     executed.subpass = subpass_;
