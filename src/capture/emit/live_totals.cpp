@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/device.h"
 #include "catalogue/catalogue.h"
-#include "vk/boundary.h"
 
 namespace tally::capture {
 namespace {
@@ -109,25 +107,6 @@ bool LiveTotals::describe(uint32_t counter, TallyLiveCounter& description) const
 void LiveTotals::read(std::span<uint64_t> values) const {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < values.size(); ++i) values[i] = i < values_.size() ? values_[i] : 0;
-}
-
-const TallyLiveCounters* live_counters(uint32_t version) {
-  static constexpr TallyLiveCounters kFunctions = {
-      [] { return LiveTotals::instance().count(); },
-      [](uint32_t counter, TallyLiveCounter* description) {
-        bool known = false;
-        vk::guarded_void([&] { known = LiveTotals::instance().describe(counter, *description); });
-        return known ? 1 : 0;
-      },
-      [](int wanted) { LiveTotals::instance().want(wanted != 0); },
-      [](uint32_t milliseconds) {
-        vk::guarded_void([&] { Device::settle_all(std::chrono::milliseconds(milliseconds)); });
-      },
-      [](uint64_t* values, uint32_t count) {
-        LiveTotals::instance().read({values, count});
-      },
-  };
-  return version == kLiveCountersVersion ? &kFunctions : nullptr;
 }
 
 }  // namespace tally::capture

@@ -86,7 +86,4 @@ class LiveTotals {
   std::vector<uint64_t> values_;      // empty until a device is there
 };
 
-// What the layer's exported function answers.
-const TallyLiveCounters* live_counters(uint32_t version);
-
 }  // namespace tally::capture
