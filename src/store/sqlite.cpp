@@ -168,10 +168,11 @@ Result<int64_t> Database::integer(std::string_view sql) const {
 int64_t Database::last_row_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 
 Status Database::close() {
-  const int code = sqlite3_close(handle_.get());
-  if (code != SQLITE_OK) return error_of(handle_.get(), code);
-  handle_.release();
-  return {};
+  sqlite3* const handle = handle_.release();
+  const int code = sqlite3_close(handle);
+  if (code == SQLITE_OK) return {};
+  handle_.reset(handle);
+  return error_of(handle, code);
 }
 
 }  // namespace tally::store
