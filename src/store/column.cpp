@@ -19,7 +19,7 @@ void append_number(std::string& json, int64_t value) {
   }
 }
 
-// Takes a number or null from the front of `json`.
+// Reads a number or null and removes it from the front of `json`.
 bool take_number(std::string_view& json, int64_t& value) {
   if (json.starts_with(kNullText)) {
     json.remove_prefix(kNullText.size());

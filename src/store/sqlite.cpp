@@ -136,8 +136,8 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   if (code != SQLITE_OK) return error_of(handle, code);
   sqlite3_extended_result_codes(handle, 0);
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
-  // A capture comes from anywhere: its schema must not run anything, its cells are checked as they
-  // are read.
+  // A capture is untrusted: its schema must not run anything. Values are checked when they are
+  // read.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   return database;
