@@ -3,6 +3,7 @@
 # Compiles GLSL to SPIR-V at build time. For shaders/blur.comp, sources of <target> may
 #   #include "blur.comp.h"        which defines   const uint32_t blur_comp[] = {...};
 # LINES keeps OpLine and OpSource; DEBUG writes NonSemantic.Shader.DebugInfo.100 with the source text.
+include_guard(GLOBAL)
 find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)
 
 # absolute_dependencies(<variable> <depfile> <folder>): a command that makes the paths in what glslang writes, which are
@@ -11,6 +12,8 @@ find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)
 function(absolute_dependencies variable depfile folder)
   set(${variable} sed -i -E "s| (\\./)?([^/ ][^ ]*)| ${folder}/\\2|g" ${depfile} PARENT_SCOPE)
 endfunction()
+
+add_custom_target(tally_generated)  # all headers that are made from GLSL, and nothing else
 
 function(tally_glsl target)
   cmake_parse_arguments(ARG "DEBUG;LINES" "ENV" "FILES" ${ARGN})
@@ -25,6 +28,7 @@ function(tally_glsl target)
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_glsl)
   file(MAKE_DIRECTORY ${folder})
+  set(headers "")
   foreach(file IN LISTS ARG_FILES)
     cmake_path(GET file FILENAME name)
     string(REPLACE "." "_" variable ${name})
@@ -44,6 +48,11 @@ function(tally_glsl target)
       COMMENT "GLSL ${name}"
       VERBATIM)
     target_sources(${target} PRIVATE ${folder}/${name}.h)
+    list(APPEND headers ${folder}/${name}.h)
   endforeach()
   target_include_directories(${target} PRIVATE ${folder})
+  list(JOIN ARG_FILES " " files)
+  string(MD5 key "${files}")
+  add_custom_target(${target}_glsl_${key} DEPENDS ${headers})
+  add_dependencies(tally_generated ${target}_glsl_${key})
 endfunction()

@@ -4,6 +4,10 @@ option(TALLY_BUILD_EXAMPLES "Build the examples" ON)
 option(TALLY_BUILD_BENCH "Build the benchmarks" OFF)
 option(TALLY_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 set(TALLY_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined or thread")
+# For those who build often; the presets switch them on.
+option(TALLY_PCH "Precompile the headers that most files include" OFF)
+option(TALLY_FAST_LINKER "Link with mold or lld where one is installed" OFF)
+option(TALLY_OPTIMISING_DRIVERS "Let llvmpipe optimise its code in the tests: three times the time" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -47,6 +51,31 @@ if(TALLY_SANITIZE)
 endif()
 if(TALLY_BUILD_FUZZERS)
   target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# Tests are compiled once and run once: the compiler's time counts more than theirs, above all under a sanitizer.
+add_library(tally_test_flags INTERFACE)
+target_link_libraries(tally_test_flags INTERFACE tally_build_flags)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(tally_test_flags INTERFACE -O1)
+elseif(TALLY_SANITIZE)
+  target_compile_options(tally_test_flags INTERFACE -O0)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # With less optimisation GCC 12 also takes it for a copy out of bounds (its bug 105651).
+  target_compile_options(tally_test_flags INTERFACE
+    -Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+
+if(TALLY_FAST_LINKER)
+  include(CheckLinkerFlag)
+  foreach(linker mold lld)
+    check_linker_flag(CXX -fuse-ld=${linker} TALLY_HAS_${linker})
+    if(TALLY_HAS_${linker})
+      add_link_options(-fuse-ld=${linker})
+      break()
+    endif()
+  endforeach()
 endif()
 
 # Where the Vulkan loader looks for explicit layers, below the prefix.

@@ -4,6 +4,7 @@ function(tally_library name)
   add_library(tally_${name} STATIC ${ARG_SOURCES})
   target_include_directories(tally_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tally_${name} PUBLIC ${ARG_DEPS} PRIVATE tally_build_flags)
+  tally_use_pch(tally_${name} LIBRARY)
 endfunction()
 
 # tally_layer(<name> SOURCES ... DEPS ...): the Vulkan layer libVkLayer_tally_<name>.so as target tally_<name>.

@@ -1,9 +1,13 @@
-# Sourced by the scripts: where things are, and nothing written outside the checkout.
+# Sourced by the scripts: where things are, and nothing written outside the checkout. Only a CI machine keeps what ccache
+# learns in the user's cache folder, which outlives the checkout (.ci/run).
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export CCACHE_DIR=${CCACHE_DIR:-$root/.deps/ccache}
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root}
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # or nothing with a precompiled header is cached
 export XDG_CACHE_HOME=$root/.deps/cache
 export XDG_CONFIG_HOME=$root/.deps/config
 export TALLY_CACHE_HOME=$XDG_CACHE_HOME
+mkdir -p "$XDG_CACHE_HOME" "$XDG_CONFIG_HOME"
 
 # say TEXT: what comes next, with the time since the script began.
 say() { printf '\n[%3ds] %s\n' "$SECONDS" "$*"; }
@@ -18,4 +22,16 @@ build() {
   done
   [ $# -eq 0 ] || shift
   (cd "$root" && cmake --preset "$preset" "${options[@]}" >/dev/null && ninja -C "build/$preset" "$@")
+}
+
+# run_tests PRESET [CTEST ARGUMENT...]: runs the tests of a test preset and prints the 20 slowest; build/tests-PRESET.xml
+# holds the results as JUnit.
+run_tests() {
+  local preset=$1 status=0
+  shift
+  (cd "$root" && ctest --preset "$preset" -j "$(nproc)" --output-junit "$root/build/tests-$preset.xml" "$@") || status=$?
+  echo "The slowest tests, in seconds (build/tests-$preset.xml):"
+  sed -n 's/.*<testcase name="\([^"]*\)".* time="\([^"]*\)".*/\2 \1/p' "$root/build/tests-$preset.xml" |
+    sort -rn | awk 'NR <= 20 { printf "%8.1f  %s\n", $1, $2 }'
+  return "$status"
 }

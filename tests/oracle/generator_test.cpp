@@ -8,9 +8,9 @@
 #include <map>
 
 #include "oracle/interpreter.h"
-#include "pass/gpu_run.h"
 #include "spirv/analysis/cfg.h"
 #include "spirv/instrument/plan/trip_counts.h"
+#include "support/gpu_run.h"
 #include "support/spirv.h"
 
 namespace tally::test {

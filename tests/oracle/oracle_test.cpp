@@ -20,8 +20,8 @@
 #include "full_screen.vert.h"
 #include "oracle/generator.h"
 #include "oracle/interpreter.h"
-#include "pass/gpu_run.h"
 #include "support/environment.h"
+#include "support/gpu_run.h"
 #include "support/spirv.h"
 #include "support/stages.h"
 #include "support/supervised.h"
@@ -31,7 +31,8 @@ namespace {
 
 constexpr uint32_t kInvocations = 16 * 5;  // of a dispatch, or points of a draw
 constexpr VkExtent2D kExtent = {13, 11};   // odd: helpers beside the last column and row
-constexpr double kMaxLeftOut = 0.01;       // of the programs
+constexpr double kMaxLeftOut = 0.01;       // of the programs,
+constexpr double kFewLeftOut = 4;  // but so many of a few: lavapipe 22.3 runs 5 of 750 wrongly
 
 struct Options {
   uint64_t seed = 1;
@@ -214,7 +215,8 @@ class Totals {
     fmt::print("{} passed, {} failed, {} left out for what happens without us\n",
                options_.count - failed_ - left_out_, failed_, left_out_);
     return failed_ == 0 && runs_ > 0 &&
-           static_cast<double>(left_out_) <= static_cast<double>(options_.count) * kMaxLeftOut;
+           static_cast<double>(left_out_) <=
+               std::max(static_cast<double>(options_.count) * kMaxLeftOut, kFewLeftOut);
   }
 
  private:

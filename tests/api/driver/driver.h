@@ -1,0 +1,82 @@
+// The test driver's objects, and the functions that it stands in front of: a file for each kind.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "api/driver/queries.h"
+#include "vk/dispatch.h"
+#include "vk/handle_map.h"
+#include "vk/hooks.h"
+#include "vk/layer.h"
+
+namespace tally::test::driver {
+
+#define TALLY_TEST_DRIVER_INSTANCE_FUNCTIONS(X) \
+  X(DestroyInstance, "")                        \
+  X(EnumerateDeviceExtensionProperties, "")     \
+  X(GetPhysicalDeviceFeatures, "")              \
+  X(GetPhysicalDeviceFeatures2, "KHR")          \
+  X(GetPhysicalDeviceMemoryProperties, "")      \
+  X(GetPhysicalDeviceProperties2, "KHR")
+TALLY_VK_TABLE(InstanceTable, TALLY_TEST_DRIVER_INSTANCE_FUNCTIONS)
+
+struct Instance {
+  VkInstance handle;
+  vk::NextInstance next_instance;
+  // Looked up at once: later the loader gives the lowest layer the highest one's functions.
+  InstanceTable next;
+};
+
+// What is marked: see counters.h.
+struct Marked {
+  VkPipeline pipelines[2] = {};  // by bind point
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkShaderStageFlags stages = 0;
+};
+
+struct Device {
+  VkDevice handle;
+  vk::NextDevice next_device;
+  Table next;
+  VkPhysicalDeviceMemoryProperties memory;
+  std::mutex mutex;  // guards what follows
+  std::unordered_map<VkQueryPool, std::unique_ptr<Pool>> pools;
+  std::unordered_map<VkCommandBuffer, std::vector<Event>> events;
+  std::unordered_map<VkCommandBuffer, Marked> marked;
+
+  Pool* find(VkQueryPool pool) {
+    const std::lock_guard lock(mutex);
+    const auto found = pools.find(pool);
+    return found == pools.end() ? nullptr : found->second.get();
+  }
+  void note(VkCommandBuffer commands, Event event) {
+    const std::lock_guard lock(mutex);
+    events[commands].push_back(event);
+  }
+  void submit(VkCommandBuffer commands, uint32_t pass) {
+    const std::lock_guard lock(mutex);
+    play(events[commands], pass);
+  }
+};
+
+// All that there are, by their dispatch keys.
+vk::HandleMap<void*, Instance*>& instances();
+vk::HandleMap<void*, Device*>& devices();
+inline Instance& instance_of(const void* handle) {
+  return *instances().find(vk::dispatch_key(handle));
+}
+inline Device& device_of(const void* handle) { return *devices().find(vk::dispatch_key(handle)); }
+
+VKAPI_ATTR void VKAPI_CALL release_lock(VkDevice device);
+
+using Hooks = std::vector<vk::Hook>;
+void add_physical_device_hooks(Hooks& hooks);
+void add_pool_hooks(Hooks& hooks);
+void add_command_hooks(Hooks& hooks);
+
+}  // namespace tally::test::driver

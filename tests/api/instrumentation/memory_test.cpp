@@ -1,0 +1,131 @@
+// Where records stand: mapped or in memory that only the GPU reaches, growth, and what happens when
+// there is no more.
+#include "api/kit.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
+
+namespace tally::test {
+namespace {
+
+using testing::ElementsAre;
+using Pair = std::pair<uint32_t, uint64_t>;
+
+class Memory : public CountersTest {
+ protected:
+  // `commands` dispatches of one group into the object, submitted `times` times.
+  void measure(const Instrumentation& instrumentation, uint32_t count, int times = 1) {
+    const VkCommandBuffer commands = context().begin_commands(0);
+    instrumentation.begin(commands);
+    for (uint32_t i = 0; i < count; ++i) dispatch(commands, work().counting, 1);
+    instrumentation.end(commands);
+    check(vkEndCommandBuffer(commands));
+    for (int i = 0; i < times; ++i) context().submit_and_wait(commands);
+    vkFreeCommandBuffers(context().device(), context().command_pool(), 1, &commands);
+  }
+  // Every one of the first `count` results is eight invocations `times` times.
+  void expect_uniform(const Instrumentation& instrumentation, uint32_t count, uint64_t times = 1) {
+    const auto counted = invocations(instrumentation);
+    ASSERT_EQ(counted.size(), count);
+    for (uint32_t i = 0; i < count; ++i) ASSERT_EQ(counted[i], Pair(i, 8 * times)) << i;
+  }
+};
+
+constexpr const char* kModes[] = {"auto", "host", "device"};
+
+TEST_F(Memory, every_kind_counts_adds_and_clears_the_same) {
+  for (const char* mode : kModes) {
+    start({{"record_memory", mode}});
+    const Instrumentation instrumentation(context());
+    measure(instrumentation, 5, 3);
+    expect_uniform(instrumentation, 5, 3);
+    instrumentation.clear();
+    expect_uniform(instrumentation, 5, 0);
+    measure(instrumentation, 1);
+    EXPECT_EQ(invocations(instrumentation).back(), Pair(5, 8)) << mode;
+  }
+}
+
+TEST_F(Memory, memory_used_before_is_zero_again_for_the_next_object) {
+  for (const char* mode : kModes) {
+    start({{"record_memory", mode}});
+    for (int round = 0; round < 20; ++round) {
+      const Instrumentation instrumentation(context());
+      measure(instrumentation, 300);
+      expect_uniform(instrumentation, 300);
+    }
+  }
+}
+
+TEST_F(Memory, records_grow_over_many_chunks) {
+  for (const char* mode : kModes) {
+    start({{"record_memory", mode}, {"shards", "64"}});  // 8 KiB a record: 24 MiB in all
+    const Instrumentation instrumentation(context());
+    measure(instrumentation, 3000);
+    expect_uniform(instrumentation, 3000);
+  }
+}
+
+TEST_F(Memory, graphics_count_with_records_that_only_the_gpu_reaches) {
+  start({{"record_memory", "device"}});
+  const RenderTarget target(context());
+  const PipelineLayout layout = make_pipeline_layout(context());
+  const Pipeline pipeline = make_orange(layout);
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    draw_orange(commands, target, pipeline);
+    instrumentation.end(commands);
+  });
+  EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations(),
+            64u * 64);
+}
+
+TEST_F(Memory, want_of_memory_shows_at_the_end_of_the_command_buffer_and_passes) {
+  for (const char* mode : kModes) {
+    for (const char* address : {"push_constant", "descriptor"}) {
+      // Room for eight records of 8 KiB.
+      start({{"record_memory", mode},
+             {"record_memory_limit", "64"},
+             {"shards", "64"},
+             {"record_address", address}});
+      static_cast<void>(work());
+      const Instrumentation small(context());
+      const VkCommandBuffer commands = context().begin_commands(0);
+      small.begin(commands);
+      for (int i = 0; i < 9; ++i) dispatch(commands, work().counting, 1);
+      small.end(commands);
+      EXPECT_EQ(vkEndCommandBuffer(commands), VK_ERROR_OUT_OF_DEVICE_MEMORY)
+          << mode << " " << address;
+      EXPECT_EQ(invocations(small).size(), 8u);
+
+      // Begun anew, the command buffer is as good as any.
+      check(vkResetCommandBuffer(commands, 0));
+      const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+      check(vkBeginCommandBuffer(commands, &begin));
+      dispatch(commands, work().counting, 1);
+      EXPECT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+      context().submit_and_wait(commands);
+      EXPECT_EQ(work().values.as<uint32_t>()[0], 1u);
+    }
+  }
+}
+
+TEST_F(Memory, what_an_object_held_is_free_for_others_when_it_is_destroyed) {
+  start({{"record_memory_limit", "64"}, {"shards", "64"}});
+  static_cast<void>(work());
+  for (int round = 0; round < 5; ++round) {
+    const Instrumentation instrumentation(context());
+    measure(instrumentation, 8);
+    expect_uniform(instrumentation, 8);
+  }
+}
+
+TEST_F(Memory, ranges_of_one_object_share_pages) {
+  start({{"record_memory_limit", "64"}, {"shards", "1"}});  // one page
+  const Instrumentation instrumentation(context());
+  for (int i = 0; i < 100; ++i) measure(instrumentation, 2);
+  expect_uniform(instrumentation, 200);
+}
+
+}  // namespace
+}  // namespace tally::test

@@ -1,0 +1,493 @@
+// Creation of pipelines: every way in which SPIR-V and flags come, and everything that can go
+// wrong.
+#include "api/kit.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
+
+namespace tally::test {
+namespace {
+
+using testing::AnyOf;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Pair = std::pair<uint32_t, uint64_t>;
+
+class Pipelines : public CountersTest {
+ protected:
+  // The create info of a pipeline of work.comp; what it points to lives as long as this.
+  struct WorkInfo {
+    WorkInfo(Context& context, VkPipelineLayout layout)
+        : module(make_shader_module(context, work_shader())) {
+      info = {VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, &flags};
+      info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+      info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+      info.stage.module = module;
+      info.stage.pName = "main";
+      info.layout = layout;
+      info.basePipelineIndex = -1;
+    }
+    ShaderModule module;
+    VkPipelineCreateFlags2CreateInfoKHR flags = kInstrument;
+    VkComputePipelineCreateInfo info{};
+  };
+  VkResult create(const std::vector<VkComputePipelineCreateInfo>& infos,
+                  std::vector<Pipeline>& pipelines, VkPipelineCache cache = VK_NULL_HANDLE) {
+    std::vector<VkPipeline> handles(infos.size(), VK_NULL_HANDLE);
+    const VkResult result =
+        vkCreateComputePipelines(context().device(), cache, static_cast<uint32_t>(infos.size()),
+                                 infos.data(), nullptr, handles.data());
+    pipelines.clear();
+    for (const VkPipeline handle : handles) pipelines.emplace_back(context().device(), handle);
+    return result;
+  }
+  std::vector<Pair> measure(VkPipeline pipeline) {
+    const Instrumentation instrumentation(context());
+    context().run([&](VkCommandBuffer commands) {
+      instrumentation.begin(commands);
+      dispatch(commands, pipeline, 2);
+      instrumentation.end(commands);
+    });
+    return invocations(instrumentation);
+  }
+  PipelineCache make_cache() {
+    const VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+    VkPipelineCache handle = VK_NULL_HANDLE;
+    check(vkCreatePipelineCache(context().device(), &info, nullptr, &handle));
+    return {context().device(), handle};
+  }
+  bool told(const std::string& text) {
+    const auto messages = context().messages();
+    return std::any_of(messages.begin(), messages.end(), [&](const Message& message) {
+      return message.text.find(text) != std::string::npos;
+    });
+  }
+};
+
+TEST_F(Pipelines, one_call_makes_counting_and_plain_ones) {
+  const WorkInfo counting(context(), work().layout);
+  WorkInfo plain(context(), work().layout);
+  plain.info.pNext = nullptr;
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({counting.info, plain.info, counting.info}, pipelines), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+  EXPECT_THAT(measure(pipelines[1]), IsEmpty());
+  EXPECT_THAT(measure(pipelines[2]), ElementsAre(Pair(0, 16)));
+}
+
+// The struct replaces the flags of the create info; a driver without maintenance5 never sees it.
+TEST_F(Pipelines, the_struct_of_flags_replaces_the_field) {
+  WorkInfo info(context(), work().layout);
+  info.info.flags = VK_PIPELINE_CREATE_DERIVATIVE_BIT;  // would be illegal without a base
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+}
+
+TEST_F(Pipelines, flags_without_ours_in_the_struct_work_on_every_driver) {
+  WorkInfo info(context(), work().layout);
+  info.flags.flags = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT;
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), IsEmpty());
+}
+
+TEST_F(Pipelines, flags_pass_through_maintenance5_where_the_driver_has_it) {
+  if (!context().has_extension(VK_KHR_MAINTENANCE_5_EXTENSION_NAME))
+    GTEST_SKIP() << "no maintenance5";
+  VkPhysicalDeviceMaintenance5FeaturesKHR feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR, nullptr, VK_TRUE};
+  start({}, {.device_extensions = {VK_KHR_MAINTENANCE_5_EXTENSION_NAME}, .device_next = &feature});
+  const WorkInfo info(context(), work().layout);
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+}
+
+TEST_F(Pipelines, the_module_may_be_destroyed_and_its_words_overwritten) {
+  std::vector<uint32_t> words(work_shader().begin(), work_shader().end());
+  VkShaderModuleCreateInfo create_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  create_info.codeSize = words.size() * 4;
+  create_info.pCode = words.data();
+  VkShaderModule handle = VK_NULL_HANDLE;
+  check(vkCreateShaderModule(context().device(), &create_info, nullptr, &handle));
+  std::fill(words.begin(), words.end(), 0);
+  WorkInfo info(context(), work().layout);
+  info.info.stage.module = handle;
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
+  vkDestroyShaderModule(context().device(), handle, nullptr);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+}
+
+// Legal with graphicsPipelineLibrary or maintenance5.
+TEST_F(Pipelines, spirv_may_be_chained_into_the_stage) {
+  if (!context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME))
+    GTEST_SKIP() << "no pipeline libraries";
+  VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, nullptr, VK_TRUE};
+  start({}, {.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                                   VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME},
+             .device_next = &feature});
+  WorkInfo info(context(), work().layout);
+  VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  code.codeSize = work_shader().size_bytes();
+  code.pCode = work_shader().data();
+  info.info.stage.module = VK_NULL_HANDLE;
+  info.info.stage.pNext = &code;
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+}
+
+TEST_F(Pipelines, specialization_constants_keep_their_values) {
+  WorkInfo info(context(), work().layout);
+  const uint32_t value = 10;
+  const VkSpecializationMapEntry entry{3, 0, 4};
+  const VkSpecializationInfo specialization{1, &entry, 4, &value};
+  info.info.stage.pSpecializationInfo = &specialization;
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+  EXPECT_EQ(work().values.as<uint32_t>()[1], 11u);
+}
+
+TEST_F(Pipelines, caches_are_used_and_can_be_read_back) {
+  const PipelineCache cache = make_cache();
+  const WorkInfo info(context(), work().layout);
+  std::vector<Pipeline> pipelines;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(create({info.info}, pipelines, cache), VK_SUCCESS);
+    EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+  }
+  size_t size = 0;
+  check(vkGetPipelineCacheData(context().device(), cache, &size, nullptr));
+  EXPECT_GT(size, 0u);
+}
+
+TEST_F(Pipelines, derivatives_of_counting_pipelines_count) {
+  WorkInfo base(context(), work().layout), by_index(context(), work().layout),
+      by_handle(context(), work().layout);
+  base.flags.flags |= VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT;
+  by_index.flags.flags |= VK_PIPELINE_CREATE_DERIVATIVE_BIT;
+  by_index.info.basePipelineIndex = 0;
+  std::vector<Pipeline> pipelines, derived;
+  ASSERT_EQ(create({base.info, by_index.info}, pipelines), VK_SUCCESS);
+  by_handle.flags.flags |= VK_PIPELINE_CREATE_DERIVATIVE_BIT;
+  by_handle.info.basePipelineHandle = pipelines[0];
+  ASSERT_EQ(create({by_handle.info}, derived), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+  EXPECT_THAT(measure(pipelines[1]), ElementsAre(Pair(0, 16)));
+  EXPECT_THAT(measure(derived[0]), ElementsAre(Pair(0, 16)));
+}
+
+// Compilation is forbidden: either the pipeline comes with its counts, or it does not come.
+TEST_F(Pipelines, a_pipeline_that_may_not_be_compiled_counts_or_is_refused) {
+  const PipelineCache cache = make_cache();
+  WorkInfo info(context(), work().layout);
+  info.flags.flags |= VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+  std::vector<Pipeline> pipelines;
+  const VkResult result = create({info.info, info.info}, pipelines, cache);
+  if (result == VK_PIPELINE_COMPILE_REQUIRED) {
+    EXPECT_EQ(pipelines[0].get(), VkPipeline(VK_NULL_HANDLE));
+    EXPECT_EQ(pipelines[1].get(), VkPipeline(VK_NULL_HANDLE));
+  } else {
+    ASSERT_EQ(result, VK_SUCCESS);
+    EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+    EXPECT_THAT(measure(pipelines[1]), ElementsAre(Pair(0, 16)));
+  }
+}
+
+TEST_F(Pipelines, creation_feedback_is_of_the_applications_pipeline) {
+  WorkInfo info(context(), work().layout);
+  VkPipelineCreationFeedback whole{}, stage{};
+  const VkPipelineCreationFeedbackCreateInfo feedback{
+      VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO, &info.flags, &whole, 1, &stage};
+  info.info.pNext = &feedback;
+  std::vector<Pipeline> pipelines;
+  ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
+  EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
+}
+
+// Counts what is allocated through it, and what is not freed.
+struct CountingAllocator {
+  static void* VKAPI_CALL allocate(void* self, size_t size, size_t alignment,
+                                   VkSystemAllocationScope) {
+    auto* counter = static_cast<CountingAllocator*>(self);
+    ++counter->calls;
+    ++counter->alive;
+    const size_t usable = std::max(alignment, sizeof(void*));
+    return std::aligned_alloc(usable, (size + usable - 1) / usable * usable);
+  }
+  static void* VKAPI_CALL reallocate(void*, void*, size_t, size_t, VkSystemAllocationScope) {
+    return nullptr;
+  }
+  static void VKAPI_CALL release(void* self, void* memory) {
+    if (memory) --static_cast<CountingAllocator*>(self)->alive;
+    std::free(memory);
+  }
+  VkAllocationCallbacks callbacks() {
+    return {this, allocate, reallocate, release, nullptr, nullptr};
+  }
+  int calls = 0;
+  int alive = 0;
+};
+
+// Of the driver's objects that the application asks for; those that the layer makes for itself are
+// its own affair.
+TEST_F(Pipelines, allocation_callbacks_reach_the_driver_as_without_the_layer) {
+  const auto allocate_and_free = [&](const Context& context, const void* next) {
+    CountingAllocator counter;
+    const VkAllocationCallbacks callbacks = counter.callbacks();
+    const Buffer values(context, 4096);
+    const StorageSet set(context, {values});
+    const VkDescriptorSetLayout set_layout = set.layout();
+    const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, 4};
+    const VkPipelineLayoutCreateInfo layout_info{
+        VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, nullptr, 0, 1, &set_layout, 1, &range};
+    VkPipelineLayout layout = VK_NULL_HANDLE;
+    check(vkCreatePipelineLayout(context.device(), &layout_info, &callbacks, &layout));
+    const ShaderModule module = make_shader_module(context, work_shader());
+    VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, next};
+    info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module;
+    info.stage.pName = "main";
+    info.layout = layout;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    check(vkCreateComputePipelines(context.device(), VK_NULL_HANDLE, 1, &info, &callbacks,
+                                   &pipeline));
+    vkDestroyPipeline(context.device(), pipeline, &callbacks);
+    vkDestroyPipelineLayout(context.device(), layout, &callbacks);
+    EXPECT_EQ(counter.alive, 0);
+    return counter.calls;
+  };
+  const Context bare;
+  EXPECT_EQ(allocate_and_free(context(), &kInstrument), allocate_and_free(bare, nullptr));
+}
+
+// The host's memory ends after so many allocations.
+struct ShortAllocator : CountingAllocator {
+  static void* VKAPI_CALL allocate_few(void* self, size_t size, size_t alignment,
+                                       VkSystemAllocationScope scope) {
+    auto* counter = static_cast<ShortAllocator*>(self);
+    return counter->calls < counter->room ? allocate(self, size, alignment, scope) : nullptr;
+  }
+  VkAllocationCallbacks callbacks() {
+    return {
+        static_cast<CountingAllocator*>(this), allocate_few, reallocate, release, nullptr, nullptr};
+  }
+  int room = 0;
+};
+
+TEST_F(Pipelines, a_creation_that_fails_gives_nothing_and_leaks_nothing) {
+  const WorkInfo info(context(), work().layout);
+  ShortAllocator allocator;
+  const VkAllocationCallbacks callbacks = allocator.callbacks();
+  const auto create_two = [&](VkPipeline* pipelines) {
+    const VkComputePipelineCreateInfo infos[] = {info.info, info.info};
+    return vkCreateComputePipelines(context().device(), VK_NULL_HANDLE, 2, infos, &callbacks,
+                                    pipelines);
+  };
+  VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+  int failures = 0;
+  for (; result != VK_SUCCESS && failures < 100; ++failures) {
+    allocator.calls = 0;
+    allocator.room = failures;
+    VkPipeline pipelines[2] = {};
+    result = create_two(pipelines);
+    for (const VkPipeline pipeline : pipelines) {
+      if (pipeline != VK_NULL_HANDLE) {
+        EXPECT_THAT(measure(pipeline), ElementsAre(Pair(0, 16))) << failures;
+      }
+      vkDestroyPipeline(context().device(), pipeline, &callbacks);
+    }
+    EXPECT_EQ(allocator.alive, 0) << failures;
+  }
+  EXPECT_EQ(result, VK_SUCCESS);
+  if (failures == 1) GTEST_SKIP() << "this driver's pipelines are not allocated through them";
+}
+
+TEST_F(Pipelines, an_object_may_be_made_with_allocation_callbacks) {
+  CountingAllocator counter;
+  const VkAllocationCallbacks callbacks = counter.callbacks();
+  const VkShaderInstrumentationCreateInfoARM info{
+      VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_CREATE_INFO_ARM};
+  VkShaderInstrumentationARM object = VK_NULL_HANDLE;
+  check(function<PFN_vkCreateShaderInstrumentationARM>("vkCreateShaderInstrumentationARM")(
+      context().device(), &info, &callbacks, &object));
+  function<PFN_vkDestroyShaderInstrumentationARM>("vkDestroyShaderInstrumentationARM")(
+      context().device(), object, &callbacks);
+  EXPECT_EQ(counter.alive, 0);
+}
+
+// A library for each part of the pipeline, then one pipeline linked from them.
+class Libraries : public Pipelines {
+ protected:
+  bool prepare() {
+    if (!context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME)) return false;
+    VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, nullptr, VK_TRUE};
+    start({}, {.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                                     VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME},
+               .device_next = &feature});
+    layout_ = make_pipeline_layout(context());
+    return true;
+  }
+
+  Pipeline make_library(VkGraphicsPipelineLibraryFlagsEXT part, uint64_t flags) {
+    const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+    VkPipelineCreateFlags2CreateInfoKHR flags2{
+        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
+        flags | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR};
+    VkPipelineRenderingCreateInfo rendering{VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+                                            &flags2};
+    if (part == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT) {
+      rendering.colorAttachmentCount = 1;
+      rendering.pColorAttachmentFormats = &format;
+    }
+    VkGraphicsPipelineLibraryCreateInfoEXT library{
+        VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, &rendering, part};
+    VkPipelineVertexInputStateCreateInfo vertex_input{
+        VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+    VkPipelineInputAssemblyStateCreateInfo assembly{
+        VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO};
+    assembly.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+    VkPipelineViewportStateCreateInfo viewport{
+        VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO};
+    viewport.viewportCount = viewport.scissorCount = 1;
+    VkPipelineRasterizationStateCreateInfo raster{
+        VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO};
+    raster.lineWidth = 1;
+    VkPipelineMultisampleStateCreateInfo multisample{
+        VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO};
+    multisample.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
+    VkPipelineDepthStencilStateCreateInfo depth{
+        VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO};
+    VkPipelineColorBlendAttachmentState attachment{};
+    attachment.colorWriteMask = 0xf;
+    VkPipelineColorBlendStateCreateInfo blend{
+        VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO};
+    blend.attachmentCount = 1;
+    blend.pAttachments = &attachment;
+    const VkDynamicState states[] = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR};
+    VkPipelineDynamicStateCreateInfo dynamic{VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+                                             nullptr, 0, 2, states};
+
+    const bool vertex = part == VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
+    const bool fragment = part == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
+    const ShaderModule module =
+        make_shader_module(context(), vertex ? std::span<const uint32_t>(full_screen_vert)
+                                             : std::span<const uint32_t>(orange_frag));
+    VkPipelineShaderStageCreateInfo stage{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+    stage.stage = vertex ? VK_SHADER_STAGE_VERTEX_BIT : VK_SHADER_STAGE_FRAGMENT_BIT;
+    stage.module = module;
+    stage.pName = "main";
+
+    VkGraphicsPipelineCreateInfo info{VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &library};
+    info.basePipelineIndex = -1;
+    if (vertex || fragment) {
+      info.stageCount = 1;
+      info.pStages = &stage;
+      info.layout = layout_;
+    }
+    if (part == VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT) {
+      info.pVertexInputState = &vertex_input;
+      info.pInputAssemblyState = &assembly;
+    }
+    if (vertex) {
+      info.pViewportState = &viewport;
+      info.pRasterizationState = &raster;
+      info.pDynamicState = &dynamic;
+    }
+    if (fragment) {
+      info.pDepthStencilState = &depth;
+      info.pMultisampleState = &multisample;
+    }
+    if (part == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT) {
+      info.pColorBlendState = &blend;
+      info.pMultisampleState = &multisample;
+    }
+    VkPipeline handle = VK_NULL_HANDLE;
+    check(
+        vkCreateGraphicsPipelines(context().device(), VK_NULL_HANDLE, 1, &info, nullptr, &handle));
+    return {context().device(), handle};
+  }
+
+  Pipeline link(const std::vector<VkPipeline>& libraries, uint64_t flags) {
+    const VkPipelineCreateFlags2CreateInfoKHR flags2{
+        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
+    const VkPipelineLibraryCreateInfoKHR library{VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR,
+                                                 &flags2, static_cast<uint32_t>(libraries.size()),
+                                                 libraries.data()};
+    VkGraphicsPipelineCreateInfo info{VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &library};
+    info.layout = layout_;
+    info.basePipelineIndex = -1;
+    VkPipeline handle = VK_NULL_HANDLE;
+    check(
+        vkCreateGraphicsPipelines(context().device(), VK_NULL_HANDLE, 1, &info, nullptr, &handle));
+    return {context().device(), handle};
+  }
+
+  // Vertex and fragment invocations of one draw with a pipeline linked from four parts.
+  std::pair<uint64_t, uint64_t> measure_linked(uint64_t vertex_flags, uint64_t fragment_flags,
+                                               uint64_t link_flags) {
+    const Pipeline parts[] = {
+        make_library(VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT, vertex_flags),
+        make_library(VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT, vertex_flags),
+        make_library(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT, fragment_flags),
+        make_library(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
+                     fragment_flags)};
+    const Pipeline pipeline = link({parts[0], parts[1], parts[2], parts[3]}, link_flags);
+    const RenderTarget target(context());
+    const Instrumentation instrumentation(context());
+    context().run([&](VkCommandBuffer commands) {
+      instrumentation.begin(commands);
+      draw_orange(commands, target, pipeline);
+      instrumentation.end(commands);
+    });
+    // Half of 255 is rounded either way.
+    EXPECT_THAT(target.read().at(0), AnyOf(0xff0080ffu, 0xff007fffu));
+    return {Counts(instrumentation, VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert).invocations(),
+            Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations()};
+  }
+
+ private:
+  PipelineLayout layout_;
+};
+
+constexpr uint64_t kFlag = VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+
+TEST_F(Libraries, a_linked_pipeline_counts_every_stage) {
+  if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
+  EXPECT_EQ(measure_linked(kFlag, kFlag, kFlag), std::pair(uint64_t{3}, uint64_t{64 * 64}));
+}
+
+TEST_F(Libraries, only_the_parts_that_were_made_for_it_count) {
+  if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
+  EXPECT_EQ(measure_linked(0, kFlag, kFlag), std::pair(uint64_t{0}, uint64_t{64 * 64}));
+  EXPECT_EQ(measure_linked(kFlag, 0, kFlag), std::pair(uint64_t{3}, uint64_t{0}));
+  EXPECT_EQ(measure_linked(kFlag, kFlag, 0), std::pair(uint64_t{0}, uint64_t{0}));
+}
+
+TEST_F(Libraries, whole_pipelines_count_on_a_device_with_libraries) {
+  if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
+  const PipelineLayout layout = make_pipeline_layout(context());
+  const Pipeline pipeline = make_orange(layout);
+  const RenderTarget target(context());
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    draw_orange(commands, target, pipeline);
+    dispatch(commands, work().counting, 1);
+    instrumentation.end(commands);
+  });
+  EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert, 0).invocations(),
+            3u);
+  EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 0).invocations(),
+            64u * 64);
+  EXPECT_EQ(Counts(instrumentation, VK_SHADER_STAGE_COMPUTE_BIT, work_shader(), 1).invocations(),
+            8u);
+}
+
+}  // namespace
+}  // namespace tally::test

@@ -1,0 +1,107 @@
+// Scenes that the tests of several query types draw, and what they count.
+#pragma once
+
+#include "api/queries/kit.h"
+#include "support/environment.h"
+
+namespace tally::test {
+
+inline constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
+inline constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
+inline constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
+inline constexpr VkShaderStageFlagBits kControl = VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
+inline constexpr VkShaderStageFlagBits kEvaluation = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
+
+// Places of the bits in the results.
+enum Statistic : size_t {
+  kAssembledVertices,
+  kAssembledPrimitives,
+  kVertexInvocations,
+  kGeometryInvocations,
+  kGeometryPrimitives,
+  kClippingInvocations,
+  kClippingPrimitives,
+  kFragmentInvocations,
+  kPatches,
+  kEvaluationInvocations,
+  kComputeInvocations
+};
+
+class QueryTypes : public QueriesTest {
+ protected:
+  // The statistics of what `record` does between begin and end.
+  template <typename Record>
+  std::vector<uint64_t> statistics(Record&& record) {
+    const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1, kAllStatistics);
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      queries.begin(commands);
+      record(commands);
+      queries.end(commands);
+    });
+    return queries.read();
+  }
+
+  // Of a pass over a target of 64 x 64.
+  template <typename Draw>
+  std::vector<uint64_t> drawn(Draw&& draw_all) {
+    const RenderTarget target(context());
+    return statistics([&](VkCommandBuffer commands) {
+      target.begin(commands);
+      draw_all(commands);
+      target.end(commands);
+    });
+  }
+
+  void draw(VkCommandBuffer commands, VkPipeline pipeline, uint32_t vertices,
+            uint32_t instances = 1, float level = 4) {
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    vkCmdPushConstants(commands, layout(), VK_SHADER_STAGE_ALL, 0, sizeof level, &level);
+    vkCmdDraw(commands, vertices, instances, 0, 0);
+  }
+
+  // The same with the driver's own queries; nothing where it has none.
+  template <typename Scene>
+  std::vector<uint64_t> of_driver(Scene&& scene) {
+    start(false);
+    return context().features().pipelineStatisticsQuery ? scene() : std::vector<uint64_t>{};
+  }
+
+  // lavapipe 22.3 counts all lanes that run: fragments that the triangle does not cover, too.
+  static void expect_equal(std::vector<uint64_t> ours, const std::vector<uint64_t>& drivers) {
+    if (driver_name() == "lavapipe") {
+      EXPECT_LE(ours[kFragmentInvocations], drivers[kFragmentInvocations]);
+      ours[kFragmentInvocations] = drivers[kFragmentInvocations];
+    }
+    // NVIDIA runs a vertex shader once for several instances where it does not ask which one it is;
+    // the instrumented one asks.
+    if (driver_name() == "nvidia") {
+      EXPECT_GE(ours[kVertexInvocations], drivers[kVertexInvocations]);
+      ours[kVertexInvocations] = drivers[kVertexInvocations];
+    }
+    EXPECT_EQ(ours, drivers);
+  }
+
+  static bool has(const std::vector<uint64_t>& numbers) { return !numbers.empty(); }
+};
+
+// The same test on the driver's own queries, without the layer, and on those that the layer
+// emulates.
+enum class Source { Native, Emulated };
+
+inline std::string name_of(Source source) {
+  return source == Source::Native ? "native" : "emulated";
+}
+
+class EverySource : public QueryTypes, public testing::WithParamInterface<Source> {
+ protected:
+  bool emulated() const { return GetParam() == Source::Emulated; }
+  Context& start_source(ContextOptions options = {}) { return start(emulated(), options); }
+};
+
+// The tests of a suite derived from EverySource, each of both sources.
+#define TALLY_EVERY_SOURCE(suite)                                                      \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values(Source::Native, Source::Emulated), \
+                           [](const auto& one) { return name_of(one.param); })
+
+}  // namespace tally::test

@@ -1,0 +1,135 @@
+// What the tests of VK_ARM_performance_counters_by_region share: a device with the extension, and
+// captured render passes whose values are asked for by counter, region and layer.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "api/kit.h"
+#include "support/instrumentation.h"
+#include "support/pipeline.h"
+#include "support/queries.h"
+#include "support/render_target.h"
+
+namespace tally::test {
+
+using BeginInfo = VkRenderPassPerformanceCountersByRegionBeginInfoARM;
+
+// What rectangle.vert reads.
+struct RectanglePush {
+  float left, top, right, bottom;
+  float target_width, target_height;
+  float depth = 0.5f;
+};
+
+uint32_t counter_id(std::string_view id);
+
+// What the device enumerates.
+bool offers_counter(const Context& context, std::string_view id);
+
+// The buffers of one render pass instance, as an application makes them: with no more usage than
+// the extension asks for. Filled with a pattern, so that what is not written shows.
+class Capture {
+ public:
+  static constexpr uint32_t kUntouched = 0xabababab;
+
+  struct Info {
+    VkExtent2D area = {64, 64};
+    std::vector<std::string_view> counters = {"fragment_invocations"};
+    uint32_t subpasses = 1;
+    uint32_t layers = 1;
+    std::vector<bool> wanted = {};  // by subpass and layer; empty: all
+  };
+  Capture(const Context& context, const Info& info);
+
+  // For the chain of what begins the pass.
+  const BeginInfo* begin_info() const { return &begin_; }
+  BeginInfo* begin_info() { return &begin_; }
+
+  uint32_t columns() const { return columns_; }
+  uint32_t rows() const { return rows_; }
+  uint32_t value(std::string_view counter, uint32_t column, uint32_t row, uint32_t index = 0) const;
+  uint64_t sum(std::string_view counter, uint32_t index = 0) const;
+  // Whether exactly the values of the layout were written in the buffer of `index`.
+  void expect_layout(uint32_t index = 0) const;
+  bool untouched(uint32_t index) const;
+  void reset();
+
+ private:
+  Info info_;
+  VkPhysicalDevicePerformanceCountersByRegionPropertiesARM properties_;
+  uint32_t columns_ = 0, rows_ = 0, region_words_ = 0, row_words_ = 0;
+  std::vector<Buffer> buffers_;
+  std::vector<VkDeviceAddress> addresses_;
+  std::vector<uint32_t> ids_;
+  BeginInfo begin_;
+};
+
+VkPhysicalDevicePerformanceCountersByRegionPropertiesARM region_properties(const Context& context);
+
+// Compares the counter in every region with the sum of `of_pixel(x, y)` over the region's pixels,
+// which begin at `origin`, the render area's.
+template <typename OfPixel>
+void expect_pixels(const Capture& values, std::string_view counter, const Context& context,
+                   const VkRect2D& area, OfPixel&& of_pixel, uint32_t index = 0) {
+  const VkExtent2D region = region_properties(context).performanceCounterRegionSize;
+  std::vector<uint64_t> sums(size_t{values.columns()} * values.rows());
+  for (uint32_t y = 0; y < area.extent.height; ++y) {
+    for (uint32_t x = 0; x < area.extent.width; ++x) {
+      sums[y / region.height * values.columns() + x / region.width] += of_pixel(
+          x + static_cast<uint32_t>(area.offset.x), y + static_cast<uint32_t>(area.offset.y));
+    }
+  }
+  for (uint32_t row = 0; row < values.rows(); ++row) {
+    for (uint32_t column = 0; column < values.columns(); ++column) {
+      EXPECT_EQ(values.value(counter, column, row, index), sums[row * values.columns() + column])
+          << counter << " at column " << column << ", row " << row;
+    }
+  }
+}
+
+class RegionsTest : public testing::Test {
+ protected:
+  static constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
+  static constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
+
+  // Makes the device; `instrumentation`: with the other extension too.
+  Context& start(const LayerSettings::Pairs& settings = {}, bool instrumentation = false,
+                 ContextOptions options = {});
+  Context& context() { return context_ ? *context_ : start(); }
+
+  VkPipelineLayout layout();
+  // Rectangles with `fragment`; `more` adds to the defaults.
+  Pipeline make_rectangles(std::span<const uint32_t> fragment, GraphicsPipelineInfo more = {});
+  void draw(VkCommandBuffer commands, VkPipeline pipeline, const RectanglePush& push,
+            uint32_t instances = 1);
+  // One rectangle over all of the target.
+  static RectanglePush whole(const RenderTarget& target, float depth = 0.5f);
+
+  // A dynamic render pass over the target, captured.
+  template <typename Draw>
+  void capture(const RenderTarget& target, const Capture& capture, Draw&& draw_all) {
+    context().run([&](VkCommandBuffer commands) {
+      target.begin(commands, {0, 0, 0, 0}, 0, capture.begin_info());
+      draw_all(commands);
+      target.end(commands);
+      attachment_barrier(commands);
+    });
+  }
+  // A part of a dynamic render pass over the target that is suspended or resumed, without the
+  // target's changes of layout, which may not stand between the parts.
+  static void begin_part(VkCommandBuffer commands, const RenderTarget& target,
+                         VkRenderingFlags flags, const void* next);
+  // What the specification asks of an application that reads the values on the host.
+  static void attachment_barrier(VkCommandBuffer commands);
+
+ private:
+  std::optional<Context> context_;
+  std::optional<PipelineLayout> layout_;
+};
+
+}  // namespace tally::test

@@ -1,0 +1,279 @@
+// The block-count pass on a driver: what shaders compute stays the same, and all ways of counting
+// agree with numbers worked out by hand or on the host.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "confetti.vert.h"
+#include "demote.frag.h"
+#include "demote16.frag.h"
+#include "depth.frag.h"
+#include "discard.frag.h"
+#include "discard_rest.frag.h"
+#include "early_returns.comp.h"
+#include "many_early_returns.comp.h"
+#include "memory.frag.h"
+#include "mixed.comp.h"
+#include "spirv/ir/module.h"
+#include "support/gpu_run.h"
+#include "support/spirv.h"
+#include "terminate.frag.h"
+
+namespace tally::test {
+namespace {
+
+template <size_t N>
+std::vector<uint32_t> code_of(const uint32_t (&words)[N]) {
+  return {words, words + N};
+}
+
+// How a subgroup splits and joins again is the driver's affair; but it cannot be run by nobody.
+void expect_plausible_subgroups(const spirv::BlockCounts& counts) {
+  ASSERT_EQ(counts.subgroups.size(), counts.executions.size());
+  for (size_t block = 0; block < counts.executions.size(); ++block) {
+    EXPECT_LE(counts.subgroups[block], counts.executions[block]) << "block " << block;
+    EXPECT_GE(counts.subgroups[block] * 128, counts.executions[block]) << "block " << block;
+  }
+}
+
+// All ways compute what the plain shader does and agree with the first about every block.
+std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& program) {
+  const Outcome plain = run_program(context, program);
+  std::vector<StageCounts> expected;
+  const DeviceAbilities abilities = abilities_of(context);
+  for (const Way& way : all_ways(abilities, program.stages.back().stage)) {
+    SCOPED_TRACE(to_string(way));
+    const Outcome outcome = run_program(context, program, way);
+    EXPECT_EQ(outcome.values, plain.values);
+    EXPECT_EQ(outcome.picture, plain.picture);
+    if (expected.empty()) expected = outcome.counts;
+    for (size_t s = 0; s < expected.size(); ++s) {
+      EXPECT_THAT(outcome.counts[s].findings, testing::IsEmpty());
+      EXPECT_EQ(outcome.counts[s].blocks.executions, expected[s].blocks.executions);
+    }
+    const spirv::BlockCounts& counts = outcome.counts.back().blocks;
+    if (counts.subgroups.empty() && abilities.hangs_on_discards) continue;
+    if (way.count_subgroups) expect_plausible_subgroups(counts);
+  }
+  return expected;
+}
+
+TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_ways) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(mixed_comp), {3, 5}}};
+  program.values.assign(32 * 70, 0);
+  program.push = {4, 0, 0, 0, 0, 0, 0, 0};
+  program.groups[0] = 10;
+  program.groups[1] = 7;
+  const auto counts = expect_all_ways_agree(context, program);
+  EXPECT_EQ(counts[0].blocks.executions[0], 32u * 70);
+}
+
+// for (i = 2, k = 9; i < 40 + id; i += 3, k -= 5) if (k & id) break; with i and k in OpPhis: the
+// oracle's programs have their numbers in memory.
+constexpr const char* kPhiLoop = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %index
+OpExecutionMode %main LocalSize 32 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+OpDecorate %runtime ArrayStride 4
+OpDecorate %block BufferBlock
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %values DescriptorSet 0
+OpDecorate %values Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%runtime = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %runtime
+%to_block = OpTypePointer Uniform %block
+%to_value = OpTypePointer Uniform %uint
+%to_input = OpTypePointer Input %uint
+%values = OpVariable %to_block Uniform
+%index = OpVariable %to_input Input
+%c0 = OpConstant %uint 0
+%c2 = OpConstant %uint 2
+%c3 = OpConstant %uint 3
+%c5 = OpConstant %uint 5
+%c9 = OpConstant %uint 9
+%c40 = OpConstant %uint 40
+%main = OpFunction %void None %fn
+%start = OpLabel
+%id = OpLoad %uint %index
+%end = OpIAdd %uint %id %c40
+OpBranch %header
+%header = OpLabel
+%i = OpPhi %uint %c2 %start %i_next %next
+%k = OpPhi %uint %k_next %next %c9 %start
+%more = OpULessThan %bool %i %end
+OpLoopMerge %after %next None
+OpBranchConditional %more %body %after
+%body = OpLabel
+%common = OpBitwiseAnd %uint %k %id
+%none = OpIEqual %bool %common %c0
+OpBranchConditional %none %next %after
+%next = OpLabel
+%i_next = OpIAdd %uint %c3 %i
+%k_next = OpISub %uint %k %c5
+OpBranch %header
+%after = OpLabel
+%target = OpAccessChain %to_value %values %c0 %id
+OpStore %target %i
+OpReturn
+OpFunctionEnd
+)";
+
+void expect_phi_loop_is_counted(std::vector<uint32_t> code) {
+  Context context;
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, std::move(code)}};
+  program.values.assign(32, 0);
+  std::vector<uint64_t> expected(5);
+  for (uint32_t id = 0; id < 32; ++id) {
+    ++expected[0];
+    ++expected[4];
+    for (uint32_t i = 2, k = 9;; i += 3, k -= 5) {
+      ++expected[1];
+      if (i >= 40 + id) break;
+      ++expected[2];
+      if ((k & id) != 0) break;
+      ++expected[3];
+    }
+  }
+  EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
+}
+
+TEST(BlockCountGpu, loops_that_count_in_phis_count_the_same_in_all_ways) {
+  expect_phi_loop_is_counted(assemble(kPhiLoop, SPV_ENV_VULKAN_1_1));
+}
+
+TEST(BlockCountGpu, modules_with_a_high_bound_of_ids_are_counted) {
+  std::vector<uint32_t> code = assemble(kPhiLoop, SPV_ENV_VULKAN_1_1);
+  code[3] = spirv::kBoundLimit - 10'000;
+  expect_phi_loop_is_counted(code);
+}
+
+constexpr uint32_t kReturning = 1024;  // invocations
+
+Program early_returns(std::vector<uint32_t> code) {
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, std::move(code)}};
+  program.values.assign(kReturning, 0);
+  program.groups[0] = kReturning / 32;
+  return program;
+}
+
+// Of invocations whose numbers modulo 128 are below `returns` each returns at a place of its own.
+void expect_early_returns_are_counted(Context& context, const Program& program, uint32_t returns) {
+  std::vector<uint32_t> values(kReturning);
+  for (uint32_t id = 0; id < kReturning; ++id) values[id] = id % 128 < returns ? 0 : id % 128 + 5;
+  ASSERT_EQ(run_program(context, program).values, values);
+  // A test and a return for each number, and the end.
+  std::vector<uint64_t> expected;
+  for (uint32_t x = 0; x < returns; ++x) {
+    expected.push_back(kReturning / 128 * (128 - x));
+    expected.push_back(kReturning / 128);
+  }
+  expected.push_back(kReturning / 128 * (128 - returns));
+  EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
+}
+
+TEST(BlockCountGpu, sixty_early_returns_compute_and_count_the_same_in_all_ways) {
+  Context context;
+  expect_early_returns_are_counted(context, early_returns(code_of(early_returns_comp)), 60);
+}
+
+// llvmpipe computes wrong where more than 80 conditionals stand one in the other. It makes one
+// piece of code of these, but not if they count: there such a shader runs as it is.
+TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
+  Context context;
+  const Program program = early_returns(code_of(many_early_returns_comp));
+  if (abilities_of(context).most_nested_conditionals == 0) {
+    return expect_early_returns_are_counted(context, program, 100);
+  }
+  std::vector<uint32_t> values(kReturning);
+  for (uint32_t id = 0; id < kReturning; ++id) values[id] = id % 128 < 100 ? 0 : id % 128 + 5;
+  EXPECT_EQ(run_program(context, program).values, values);
+  for (const Way& way : all_ways(abilities_of(context), VK_SHADER_STAGE_COMPUTE_BIT)) {
+    try {
+      run_program(context, program, way);
+      ADD_FAILURE() << to_string(way) << " is not refused";
+    } catch (const std::runtime_error& refusal) {
+      EXPECT_THAT(refusal.what(), testing::HasSubstr("100 deep in each other"));
+    }
+  }
+}
+
+// 600 small triangles, which cover each other, on a target with a depth buffer.
+Program confetti(std::vector<uint32_t> fragment) {
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_VERTEX_BIT, code_of(confetti_vert)},
+                    {VK_SHADER_STAGE_FRAGMENT_BIT, std::move(fragment)}};
+  program.values = {0};
+  program.draws = {{.vertices = 1800}};
+  program.target = {.extent = {96, 80}, .depth_format = VK_FORMAT_D32_SFLOAT};
+  program.pipeline.depth_test = true;
+  program.pipeline.depth_write = true;
+  return program;
+}
+
+void expect_fragments_agree(std::vector<uint32_t> fragment, std::vector<uint32_t> push = {1, 0}) {
+  Context context;
+  Program program = confetti(std::move(fragment));
+  program.push = std::move(push);
+  const auto counts = expect_all_ways_agree(context, program);
+  EXPECT_EQ(counts[0].blocks.executions[0], 1800u);
+  EXPECT_GT(counts[1].blocks.executions[0], 1000u);
+}
+
+// Drivers may run a vertex shader more than once for a vertex, and say so in their statistics.
+TEST(BlockCountGpu, vertex_invocations_are_those_of_the_statistics) {
+  Context context;
+  for (const uint32_t vertices : {3u, 60u, 1800u}) {
+    Program program = confetti(code_of(memory_frag));
+    program.draws = {{.vertices = vertices}};
+    for (const Way& way : all_ways(abilities_of(context), VK_SHADER_STAGE_VERTEX_BIT)) {
+      SCOPED_TRACE(to_string(way));
+      const Outcome outcome = run_program(context, program, way);
+      const uint64_t expected =
+          outcome.statistics ? outcome.statistics->vertex_invocations : vertices;
+      EXPECT_EQ(outcome.counts[0].blocks.executions[0], expected);
+    }
+  }
+}
+
+TEST(BlockCountGpu, killed_fragments_are_counted) { expect_fragments_agree(code_of(discard_frag)); }
+
+TEST(BlockCountGpu, fragments_are_counted_behind_a_loop_that_kills_some) {
+  expect_fragments_agree(code_of(discard_rest_frag), {3, 0});
+}
+
+TEST(BlockCountGpu, fragments_are_counted_that_end_together_behind_a_loop_that_kills_some) {
+  expect_fragments_agree(code_of(discard_rest_frag), {3, 1});
+}
+
+TEST(BlockCountGpu, demoted_fragments_count_until_they_are_helpers) {
+  expect_fragments_agree(code_of(demote_frag));
+}
+
+// SPIR-V 1.6: discard is a demotion, and the built-in changes with it.
+TEST(BlockCountGpu, demoted_fragments_of_newer_modules_count_until_they_are_helpers) {
+  expect_fragments_agree(code_of(demote16_frag));
+}
+
+TEST(BlockCountGpu, terminated_fragments_are_counted) {
+  expect_fragments_agree(code_of(terminate_frag));
+}
+
+TEST(BlockCountGpu, fragments_that_write_depth_are_counted) {
+  expect_fragments_agree(code_of(depth_frag));
+}
+
+TEST(BlockCountGpu, fragments_that_write_memory_are_counted) {
+  expect_fragments_agree(code_of(memory_frag));
+}
+
+}  // namespace
+}  // namespace tally::test
