@@ -1,6 +1,5 @@
-// What each EGL function of functions.def is to Tally: its handler, run(driver, real,
-// arguments...). `real` may be null where the driver lacks the function; the handler then answers
-// with 0 (EGL_FALSE, no handle).
+// The handlers of the EGL functions in functions.def: run(driver, real, arguments...). `real` may
+// be null if the driver lacks the function; the handler then returns 0 (EGL_FALSE, no handle).
 #pragma once
 
 #include <EGL/egl.h>
@@ -73,7 +72,7 @@ struct ReleaseThread {
 struct DestroyContext {
   static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLContext context) {
     if (t_hot.context != nullptr && t_hot.context->handle() == context) settle_current_context();
-    // Before the driver frees the handle: another thread may get it again at once.
+    // Before the driver frees the handle, because another thread may get it again at once.
     forget_context(driver, display, context);
     return forward(real, display, context);
   }
@@ -122,7 +121,7 @@ struct GetError {
   static EGLint run(Driver&, auto real) {
     const auto own = take_own_error();
     const EGLint drivers =
-        forward(real);  // asked for in any case: it is the older one, and is now past
+        forward(real);  // always queried: this older error is cleared in any case
     return own.value_or(drivers);
   }
 };

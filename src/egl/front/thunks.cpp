@@ -41,7 +41,7 @@ const ThunkRow kThunks = {
 
 }  // namespace
 
-// The first place's by name, for exports.S.
+// The first slot's thunks. exports.S refers to this table by name.
 constexpr size_t kPlace = 0;
 extern "C" const ThunkRow tally_egl_thunks;
 const ThunkRow tally_egl_thunks = {

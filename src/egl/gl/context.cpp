@@ -10,7 +10,7 @@
 namespace tally::egl {
 namespace {
 
-// Never destroyed: threads and the profile's end may outlive static objects.
+// Never destroyed: threads and the end of the profile may outlive static objects.
 struct SharedPlan {
   std::mutex mutex;
   std::shared_ptr<const CollectPlan> plan = std::make_shared<CollectPlan>();
@@ -46,7 +46,7 @@ void unfailing(Action action) noexcept {
   }
 }
 
-// Guards the application's error flag and counts an error of its that shows.
+// Preserves the application's error flag, and counts an error of the application that it finds.
 class CountingErrorGuard {
  public:
   CountingErrorGuard(const RawGl& gl, GLenum& stash) : guard_(gl, stash) {

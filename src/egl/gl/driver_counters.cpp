@@ -46,8 +46,8 @@ DriverCounter amd_counter(const RawGl& gl, GLuint group, GLuint id) {
                  : type == GL_FLOAT || type == GL_PERCENTAGE_AMD ? Type::Float
                                                                  : Type::Uint32;
   counter.denominator = counter.type == Type::Float ? DriverCounter::kFraction : 1;
-  // A sum over many frames may pass what one result can hold; only a level is bound by the driver's
-  // range.
+  // A sum over many frames may exceed the maximum of one result, so the driver's range bounds only
+  // levels.
   counter.maximum = counter.is_level ? 100 : UINT64_MAX / counter.denominator;
   return counter;
 }

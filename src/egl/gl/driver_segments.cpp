@@ -10,7 +10,7 @@ namespace {
 using Type = DriverCounter::Type;
 
 constexpr size_t kMaxPending =
-    64;  // results that may be on their way before we wait for the oldest
+    64;  // pending results before we wait for the oldest
 
 bool any(const std::vector<bool>& bits) {
   return std::find(bits.begin(), bits.end(), true) != bits.end();
@@ -23,7 +23,7 @@ T load(const std::byte* bytes) {
   return value;
 }
 
-// In 1/DriverCounter::kFraction; what is no number or negative is 0.
+// In units of 1/DriverCounter::kFraction. NaN, infinities and negative values become 0.
 uint64_t fixed_point(double value) {
   return value > 0 && std::isfinite(value)
              ? static_cast<uint64_t>(value * DriverCounter::kFraction + 0.5)
@@ -85,7 +85,7 @@ bool DriverSegments::begin(const DriverCounterGroup& group, const std::vector<bo
                                        static_cast<GLint>(ids.size()), ids.data());
     gl_.glBeginPerfMonitorAMD(running.handle);
   }
-  if (gl_.glGetError() != GL_NO_ERROR) {  // the hardware cannot run it beside the others
+  if (gl_.glGetError() != GL_NO_ERROR) {  // the hardware cannot measure it together with the others
     if (group.api == DriverCounterGroup::Api::IntelQuery) {
       gl_.glDeletePerfQueryINTEL(running.handle);
     } else {
@@ -152,7 +152,7 @@ void DriverSegments::finish(const Running& running) {
   }
 }
 
-// The result is a row of {group, counter, value}, the value as long as its type says.
+// The result is a sequence of {group, counter, value}; the type gives the size of the value.
 void DriverSegments::read_amd(const Running& running) {
   GLuint bytes = 0;
   gl_.glGetPerfMonitorCounterDataAMD(running.handle, GL_PERFMON_RESULT_SIZE_AMD, sizeof bytes,

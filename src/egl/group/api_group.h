@@ -1,4 +1,4 @@
-// What the application asks of GL (gl/api_counts.h), over all its threads and contexts.
+// The application's GL calls (gl/api_counts.h), summed over all its threads and contexts.
 #pragma once
 
 #include "egl/group/group.h"

@@ -1,4 +1,4 @@
-// Frames, as group/frames.h measures them.
+// Frame times, as measured by group/frames.h.
 #pragma once
 
 #include "egl/group/group.h"

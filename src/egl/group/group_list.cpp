@@ -25,7 +25,7 @@ GroupList::GroupList() {
 void GroupList::add_offer(Driver& driver, Offer offer) {
   gpu_->add_kinds(offer.kinds);
   if (unlisted_gpu_ && !gpu_->counters().empty()) groups_.push_back(std::move(unlisted_gpu_));
-  // A driver's own counters are the same in all its contexts.
+  // All contexts of a driver have the same driver counters.
   if (offer.counters.groups.empty() || !driver.counters()->groups.empty()) return;
   driver.set_counters(std::move(offer.counters));
   for (size_t i = 0; i < driver.counters()->groups.size(); i++) {
@@ -64,7 +64,7 @@ void GroupList::ask_driver() {
   const EGLenum api = es ? EGL_OPENGL_ES_API : EGL_OPENGL_API;
   if (!with_own_context(*known->driver, known->display, api, ask)) {
     if (t_hot.context == nullptr) return;
-    ask(*t_hot.context);  // its next names of queries will show it
+    ask(*t_hot.context);  // visible only in the query names that the application gets next
   }
   asked_.emplace(known->driver, es);
   add_offer(*known->driver, std::move(offer));

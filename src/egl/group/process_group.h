@@ -1,4 +1,4 @@
-// The process as the kernel sees it, and its use of GPUs where the kernel's drivers tell
+// The process as the kernel sees it, and its GPU usage where the kernel driver reports it
 // (group/drm_usage.h).
 #pragma once
 
@@ -11,7 +11,7 @@ class ProcessGroup final : public Group {
  public:
   ProcessGroup();
 
-  // Engines and memory regions that the drivers have begun to tell of are added.
+  // Appends engines and memory regions that the drivers have begun to report.
   void discover();
 
   void add_wants(const std::vector<bool>&, Wants&) const override {}
@@ -19,7 +19,7 @@ class ProcessGroup final : public Group {
 
  private:
   enum class Added : uint8_t { Engine, Region };
-  std::vector<std::pair<Added, std::string>> added_;  // of the counters behind the fixed ones
+  std::vector<std::pair<Added, std::string>> added_;  // the counters after the fixed ones
 };
 
 }  // namespace tally::egl

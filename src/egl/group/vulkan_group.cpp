@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kPatienceMs = 5000;
 
-// The layer's file as it was loaded; empty where it was not.
+// The path that the layer was loaded from; empty if it is not loaded.
 std::string path_of_layer() {
   std::string path;
   const auto look = [](dl_phdr_info* info, size_t, void* found) {
@@ -27,7 +27,7 @@ std::string path_of_layer() {
   return path;
 }
 
-// The layer is never unloaded.
+// The pointer stays valid: the layer is never unloaded.
 const TallyLiveCounters* find_layer() {
   const std::string path = path_of_layer();
   if (path.empty()) return nullptr;

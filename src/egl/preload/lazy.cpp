@@ -1,5 +1,5 @@
-// Each GL function of functions.def before the real one is known: finds it, enters it into the
-// table, and calls it.
+// The function behind each stub until the real one is known: looks it up, enters it into the table,
+// and calls it.
 
 #include <array>
 

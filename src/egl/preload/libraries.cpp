@@ -9,7 +9,7 @@
 namespace tally::egl {
 namespace {
 
-// Both names of each: those that distributions install, and those that programs bring along.
+// Both names of each library: the one that distributions install, and the one that programs bundle.
 constexpr const char* kLibraries[] = {"libEGL.so.1",       "libEGL.so",      "libGLESv2.so.2",
                                       "libGLESv2.so",      "libOpenGL.so.0", "libGL.so.1",
                                       "libGLESv1_CM.so.1", "libGLESv1_CM.so"};
@@ -36,7 +36,7 @@ AnyFunction ask_egl(const char* name) {
 DlSym real_dlsym() noexcept {
   static constinit std::atomic<DlSym> known{nullptr};
   if (const DlSym found = known.load(std::memory_order_relaxed)) return found;
-  // Since 2.34 it is in libc itself; before, the version is the oldest of the architecture.
+  // glibc 2.34 moved dlsym into libc; before that, its symbol version is the architecture's oldest.
   void* found = nullptr;
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
     if (found == nullptr) found = dlvsym(RTLD_NEXT, "dlsym", version);

@@ -17,7 +17,7 @@
 namespace tally::egl {
 namespace {
 
-// Empty where it is not set or must not be trusted.
+// Empty if the variable is not set or must not be trusted.
 std::string environment(const char* name) {
   const char* const value = secure_getenv(name);
   return value != nullptr ? value : "";
@@ -61,7 +61,7 @@ class Recorder {
     begin_ns_ = store::monotonic_ns();
   }
 
-  // Where the lock is not to be had, this is the exit of a thread that is inside of us.
+  // Does nothing if the lock is held: then exit was called inside one of our functions.
   void end_process() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || over_ || sender_ == nullptr) return;
@@ -77,7 +77,7 @@ class Recorder {
     if (const auto range = FrameRange::parse(frames)) range_ = *range;
   }
 
-  // No GL is called where the process ends: what the GPU has not answered is then missing.
+  // Calls no GL at process exit: results that the GPU has not delivered by then are missing.
   void send_frame(std::optional<int64_t> end_ns) {
     if (!sender_->is_of_this_process()) {
       over_ = true;

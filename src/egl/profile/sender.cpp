@@ -11,7 +11,7 @@ namespace {
 
 namespace stream = store::stream;
 
-constexpr stream::Id kDevice = 1;  // all GL of the process
+constexpr stream::Id kDevice = 1;  // stands for all GL of the process
 constexpr size_t kMaxWaiting = size_t{64} << 20;
 
 }  // namespace

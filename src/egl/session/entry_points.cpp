@@ -15,13 +15,13 @@
 namespace tally::egl {
 namespace {
 
-constexpr EGLint kLongestString = 128;  // the terminating zero included
+constexpr EGLint kLongestString = 128;  // including the terminating zero
 
 constinit std::atomic<void (*)()> g_begin_call{nullptr};
 constinit std::atomic<void (*)(EGLint)> g_report{nullptr};
 
-// Every entry point runs its body here: no exception goes out, and the thread's EGL error becomes
-// what the body returns.
+// Runs the body of every entry point: catches all exceptions, and sets the thread's EGL error to
+// the body's result.
 template <typename Body>
 EGLint run(Body body) noexcept {
   if (const auto begin_call = g_begin_call.load(std::memory_order_acquire)) begin_call();

@@ -40,7 +40,7 @@ std::optional<CounterInfo> Session::describe_counter(EGLint group, EGLint counte
   return counters[static_cast<size_t>(counter)];
 }
 
-// The lock can be gone without a release: in a forked child, or where the program closed all its
+// The lock can be lost without a release: in a forked child, or if the program closes all its
 // descriptors.
 bool Session::acquired() {
   if (acquired_ && !lock_.held()) forget_everything();

@@ -1,4 +1,4 @@
-// libEGL_tally.so.0: the way in for libEGL.
+// libEGL_tally.so.0: the entry point that libEGL calls.
 #include "egl/vendor/main.h"
 
 #include <array>
@@ -19,8 +19,8 @@ Place& place(size_t number) {
   return (*all)[number];
 }
 
-// libEGL's tables hold plain functions, so each place has some of its own. An exception (memory is
-// out) answers "no such thing".
+// libEGL's tables hold plain functions, so each slot needs its own. An exception (out of memory)
+// returns "no such object".
 template <typename Result, typename Body>
 Result guarded(Result otherwise, Body body) noexcept {
   try {
@@ -68,8 +68,8 @@ void fill(__EGLapiImports& imports) {
     return guarded<EGLenum>(EGL_NONE,
                             [&] { return place(kNumber).find_native_display_platform(native); });
   };
-  // No patching of libglvnd's entry points: a driver that wrote its own jumps into them would go
-  // past us.
+  // Never patch libglvnd's entry points: a driver that wrote its own jumps into them would bypass
+  // us.
 }
 
 constexpr auto kFill = []<size_t... kNumber>(std::index_sequence<kNumber...>) {

@@ -9,14 +9,14 @@
 namespace tally::egl {
 namespace {
 
-// The real vendors in libEGL's order, each taken once.
+// The real vendors in libEGL's order. Each is taken once.
 class LeftOver {
  public:
   static LeftOver& instance() {
     static auto* const one = new LeftOver;
     return *one;
   }
-  // Empty when there are none.
+  // Returns an empty string if none remains.
   std::string take() {
     const std::lock_guard lock(mutex_);
     return next_ < libraries_.size() ? libraries_[next_++] : std::string();
@@ -28,7 +28,7 @@ class LeftOver {
   size_t next_ = 0;
 };
 
-// The place that libEGL loaded last.
+// The slot that libEGL loaded last.
 std::atomic<const Place*> g_last_place{nullptr};
 
 }  // namespace
@@ -78,7 +78,7 @@ std::vector<RealVendor*> Place::candidates() {
 
 EGLDisplay Place::try_vendor(RealVendor& vendor, EGLenum platform, void* native,
                              const EGLAttrib* attributes) {
-  set_driver_at(number_, vendor);  // whom libEGL asks for the error where there is no display
+  set_driver_at(number_, vendor);  // libEGL queries this driver's error if no display is returned
   const EGLDisplay display = vendor.imports().getPlatformDisplay(platform, native, attributes);
   if (display != EGL_NO_DISPLAY) serving_.store(&vendor, std::memory_order_release);
   return display;
@@ -138,8 +138,8 @@ bool Place::supports_api(EGLenum api) {
   });
 }
 
-// libEGL asks once while it loads its vendors, and again for the list of client extensions that
-// applications see: where they look before they have a display.
+// libEGL calls this once while it loads its vendors, and again for the client extensions that
+// applications query without a display.
 const char* Place::vendor_string(int name) {
   const std::lock_guard lock(mutex_);
   if (!strings_.emplace(name, nullptr).second) loaded_ = true;
@@ -156,8 +156,8 @@ const char* Place::vendor_string(int name) {
   return get != nullptr ? get(name) : nullptr;
 }
 
-// libEGL asks for the functions of GL when the first context becomes current, so when one vendor
-// serves.
+// libEGL looks up GL functions when the first context becomes current, so a vendor serves the slot
+// by then.
 AnyFunction Place::proc_address(const char* name) {
   RealVendor& real = vendor();
   if (const auto function = find_egl_function(name)) {
@@ -175,8 +175,8 @@ AnyFunction Place::dispatch_address(const char* name) {
     void* const stub = vendor->imports().getDispatchAddress(name);
     if (stub != nullptr) return reinterpret_cast<AnyFunction>(stub);
   }
-  // A driver that has the extension itself keeps it. The functions take no display, so they need no
-  // dispatch.
+  // A driver that implements the extension itself keeps it. The functions take no display, so they
+  // need no dispatch.
   return entry_point(name);
 }
 
