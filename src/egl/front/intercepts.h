@@ -38,7 +38,7 @@ struct Initialize {
 
 struct Terminate {
   static EGLBoolean run(Driver& driver, auto real, EGLDisplay display) {
-    if (t_hot.context != nullptr && t_hot.context->display() == display) settle_current_context();
+    if (t_hot.context != nullptr && t_hot.context->display() == display) resolve_current_context();
     forget_display(driver, display);
     drop_display(driver, display);
     return forward(real, display);
@@ -50,7 +50,7 @@ struct MakeCurrent {
                         EGLSurface read, EGLContext context) {
     const bool stays = t_hot.context != nullptr && &t_hot.context->driver() == &driver &&
                        t_hot.context->handle() == context;
-    if (!stays) settle_current_context();
+    if (!stays) resolve_current_context();
     const EGLBoolean done = forward(real, display, draw, read, context);
     if (!done || stays) return done;
     set_current_context(driver, display, context);
@@ -62,7 +62,7 @@ struct MakeCurrent {
 struct ReleaseThread {
   static EGLBoolean run(Driver& driver, auto real) {
     const bool ours = t_hot.context != nullptr && &t_hot.context->driver() == &driver;
-    if (ours) settle_current_context();
+    if (ours) resolve_current_context();
     const EGLBoolean done = forward(real);
     if (done && ours) set_current_context(driver, EGL_NO_DISPLAY, EGL_NO_CONTEXT);
     return done;
@@ -71,7 +71,7 @@ struct ReleaseThread {
 
 struct DestroyContext {
   static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLContext context) {
-    if (t_hot.context != nullptr && t_hot.context->handle() == context) settle_current_context();
+    if (t_hot.context != nullptr && t_hot.context->handle() == context) resolve_current_context();
     // Before the driver frees the handle, because another thread may get it again at once.
     forget_context(driver, display, context);
     return forward(real, display, context);

@@ -11,12 +11,12 @@ namespace tally::egl {
 
 class Driver;
 
-inline constexpr size_t kMaxPlaces = 4;
+inline constexpr size_t kMaxVendorSlots = 4;
 
 // The driver that currently serves a slot. Must be set before any thunk of the slot is called.
-Driver& driver_at(size_t place);
-void set_driver_at(size_t place, Driver& driver);
+Driver& driver_of_slot(size_t slot);
+void set_driver_of_slot(size_t slot, Driver& driver);
 
-AnyFunction thunk_of(size_t place, EglFn function);
+AnyFunction thunk_of(size_t slot, EglFn function);
 
 }  // namespace tally::egl

@@ -51,12 +51,12 @@ class GlContext {
   void end_frame() noexcept;
   // Ends the segment and waits for all results. Called before the context stops being current or is
   // destroyed, and when a value is read.
-  void settle() noexcept;
+  void resolve_pending() noexcept;
   // glFinish.
   void finish() noexcept;
 
   // Finds what this context can measure. Changes no state that the application can see.
-  QueryKinds try_query_kinds();
+  QueryKinds probe_query_kinds();
   DriverCounters list_driver_counters();
 
   // Implements the application's glGetError; `error` is the driver's answer. An error that we found
@@ -103,7 +103,7 @@ class GlContext {
   void begin_segment() noexcept;
   void start_collectors(const CollectPlan& plan);
   void end_segment();
-  void harvest(bool wait);
+  void collect_results(bool wait);
 
   Driver& driver_;
   const EGLDisplay display_;

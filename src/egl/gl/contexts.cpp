@@ -85,7 +85,7 @@ class Registry {
 
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<GlContext>> contexts_;  // contexts whose handle is still valid
-  std::vector<std::shared_ptr<GlContext>> all_;         // these, and those still current in some thread
+  std::vector<std::shared_ptr<GlContext>> all_;  // these, and those still current in some thread
   std::array<uint64_t, kQueryKindCount> retired_queries_{};
   std::map<std::pair<const Driver*, size_t>, uint64_t> retired_driver_;
 };
@@ -112,8 +112,8 @@ void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) 
   t_current.context.reset();
 }
 
-void settle_current_context() noexcept try {
-  if (t_hot.context != nullptr) t_hot.context->settle();
+void resolve_current_context() noexcept try {
+  if (t_hot.context != nullptr) t_hot.context->resolve_pending();
 } catch (const std::exception&) {
 }
 

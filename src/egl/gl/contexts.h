@@ -16,7 +16,7 @@ void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) 
 
 // Waits for the pending results of the calling thread's context. Call before the context may stop
 // being current.
-void settle_current_context() noexcept;
+void resolve_current_context() noexcept;
 
 // Waits until the GPU has completed all work submitted to the current context.
 void finish_current_context() noexcept;

@@ -9,8 +9,7 @@ namespace {
 
 using Type = DriverCounter::Type;
 
-constexpr size_t kMaxPending =
-    64;  // pending results before we wait for the oldest
+constexpr size_t kMaxPending = 64;  // pending results before we wait for the oldest
 
 bool any(const std::vector<bool>& bits) {
   return std::find(bits.begin(), bits.end(), true) != bits.end();
@@ -63,7 +62,7 @@ void DriverSegments::close() {
 }
 
 void DriverSegments::begin_all() {
-  if (application_runs_ > 0) return;
+  if (application_queries_ > 0) return;
   const size_t groups = std::min(choice_.size(), counters_->groups.size());
   for (size_t g = 0; g < groups; g++) {
     if (any(choice_[g])) begin(counters_->groups[g], choice_[g]);
@@ -110,15 +109,15 @@ void DriverSegments::end_all() {
 }
 
 void DriverSegments::before_application_begins() {
-  application_runs_++;
+  application_queries_++;
   end_all();
 }
 
 void DriverSegments::after_application_ends() {
-  if (application_runs_ > 0 && --application_runs_ == 0 && open_) begin_all();
+  if (application_queries_ > 0 && --application_queries_ == 0 && open_) begin_all();
 }
 
-void DriverSegments::harvest(bool wait) {
+void DriverSegments::collect_results(bool wait) {
   // AMD's extension has no call that waits for a result.
   if (wait && !pending_.empty() && !is_available(pending_.back())) gl_.glFinish();
   while (!pending_.empty() &&

@@ -23,7 +23,7 @@ class DriverSegments {
   // Call these on the context's thread, holding an ErrorGuard.
   void open(const DriverChoice& choice);
   void close();
-  void harvest(bool wait);
+  void collect_results(bool wait);
   bool is_busy() const { return !pending_.empty(); }
   void before_application_begins();
   void after_application_ends();
@@ -52,7 +52,7 @@ class DriverSegments {
   std::unique_ptr<std::atomic<uint64_t>[]> totals_;
   DriverChoice choice_;
   bool open_ = false;
-  int application_runs_ = 0;
+  int application_queries_ = 0;
   std::vector<Running> running_;
   std::deque<Running> pending_;
 };

@@ -26,7 +26,7 @@ class GpuQueries {
 
   // Finds the kinds that this context supports by trying each. Does not end queries of the
   // application.
-  QueryKinds try_kinds();
+  QueryKinds probe_kinds();
 
   // Measures the given kinds between open() and close(). The caller of any function below that
   // calls GL must hold an ErrorGuard.
@@ -36,7 +36,7 @@ class GpuQueries {
   // True while results are pending.
   bool is_busy() const { return !pending_.empty(); }
   // Adds available results to the totals; with `wait`, waits for all pending results.
-  void harvest(bool wait);
+  void collect_results(bool wait);
 
   // Bracket each call of the application that begins or ends a query, or tries to, while a segment
   // is open.
@@ -57,9 +57,9 @@ class GpuQueries {
   };
 
   bool can_count_time();
-  GLuint take_name(QueryKind kind);
-  void give_back(QueryKind kind, GLuint name);
-  void forget_names();
+  GLuint acquire_name(QueryKind kind);
+  void release_name(QueryKind kind, GLuint name);
+  void delete_names();
   bool application_uses(QueryKind kind) const;
   void begin(QueryKind kind);
   void end(QueryKind kind);

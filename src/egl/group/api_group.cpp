@@ -73,11 +73,11 @@ ApiGroup::ApiGroup() : Group("API") {
   }
 }
 
-void ApiGroup::add_wants(const std::vector<bool>& chosen, Wants& wants) const {
+void ApiGroup::add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const {
   if (std::find(chosen.begin(), chosen.end(), true) == chosen.end()) return;
-  wants.collecting |= kCollectApi;
-  if (is(chosen, ApiCounter::ComputeInvocations)) wants.collecting |= kCollectComputeInvocations;
-  if (is(chosen, ApiCounter::Errors)) wants.plan.errors = true;
+  request.collecting |= kCollectApi;
+  if (is(chosen, ApiCounter::ComputeInvocations)) request.collecting |= kCollectComputeInvocations;
+  if (is(chosen, ApiCounter::Errors)) request.plan.errors = true;
 }
 
 std::vector<uint64_t> ApiGroup::read() {

@@ -11,7 +11,7 @@ class DriverGroup final : public Group {
   DriverGroup(const Driver& driver, size_t index);
 
   uint32_t max_active() const override { return source().max_active; }
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
   std::vector<uint64_t> read() override;
 
  private:

@@ -13,7 +13,7 @@ class GpuGroup final : public Group {
   // Lists the kinds of these that are not listed yet.
   void add_kinds(QueryKinds kinds);
 
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
   std::vector<uint64_t> read() override;
 
  private:

@@ -17,7 +17,7 @@ struct CounterInfo {
     Total,    // only grows while something is collected; the application sees the growth since its
               // last reset
     Level,    // the current value; a reset does not change it
-    Extreme,  // found since the last reset by reset_extremes()
+    Extreme,  // found since the last reset_extremes()
   };
 
   std::string name;
@@ -34,7 +34,7 @@ CounterInfo time_counter(std::string name, CounterInfo::Kind kind = CounterInfo:
 CounterInfo count_counter(std::string name, std::string unit);
 
 // What must be collected for the chosen counters. Each group adds to it.
-struct Wants {
+struct CollectionRequest {
   uint32_t collecting = 0;  // bits of Collecting
   bool frames = false;
   bool vulkan = false;
@@ -52,13 +52,14 @@ class Group {
   // The maximum number of counters that can be active at the same time.
   virtual uint32_t max_active() const { return static_cast<uint32_t>(counters_.size()); }
 
-  virtual void add_wants(const std::vector<bool>& chosen, Wants& wants) const = 0;
+  virtual void add_to_request(const std::vector<bool>& chosen,
+                              CollectionRequest& request) const = 0;
   // The current value of every counter, in the order of counters(). Totals count from the start of
   // the process.
   virtual std::vector<uint64_t> read() = 0;
   virtual void reset_extremes() {}
   // Waits until the values include all work that the calling thread has submitted.
-  virtual void settle() {}
+  virtual void resolve_pending() {}
 
  protected:
   explicit Group(std::string name) : name_(std::move(name)) {}

@@ -30,14 +30,14 @@ class GroupList {
   Group& operator[](size_t index) const { return *groups_[index]; }
 
  private:
-  struct Offer {
+  struct Capabilities {
     QueryKinds kinds = 0;
     DriverCounters counters;
   };
 
   void discover_vulkan();
-  void ask_driver();
-  void add_offer(Driver& driver, Offer offer);
+  void query_driver();
+  void add_capabilities(Driver& driver, Capabilities capabilities);
 
   ProcessGroup* process_;
   std::unique_ptr<GpuGroup> unlisted_gpu_;  // until it has a counter
@@ -45,7 +45,7 @@ class GroupList {
   std::unique_ptr<VulkanGroup> unlisted_vulkan_;  // until it has a counter
   VulkanGroup* vulkan_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::set<std::tuple<const Driver*, bool>> asked_;  // queried drivers, and whether for OpenGL ES
+  std::set<std::tuple<const Driver*, bool>> queried_;  // queried drivers, and whether for OpenGL ES
 };
 
 }  // namespace tally::egl

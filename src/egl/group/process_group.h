@@ -14,7 +14,7 @@ class ProcessGroup final : public Group {
   // Appends engines and memory regions that the drivers have begun to report.
   void discover();
 
-  void add_wants(const std::vector<bool>&, Wants&) const override {}
+  void add_to_request(const std::vector<bool>&, CollectionRequest&) const override {}
   std::vector<uint64_t> read() override;
 
  private:

@@ -17,10 +17,10 @@ class VulkanGroup final : public Group {
   // The layer measures while this is on.
   void collect(bool on);
 
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
   // Finishes the calling thread's current context, then waits until the layer has counted
   // everything that any thread has submitted.
-  void settle() override;
+  void resolve_pending() override;
   std::vector<uint64_t> read() override;
 
  private:

@@ -25,7 +25,7 @@ void* find_in_open_libraries(const char* name) {
   return nullptr;
 }
 
-AnyFunction ask_egl(const char* name) {
+AnyFunction query_egl(const char* name) {
   if (std::string_view(name) == "eglGetProcAddress") return nullptr;
   const auto get = reinterpret_cast<decltype(&::eglGetProcAddress)>(find_real("eglGetProcAddress"));
   return get != nullptr ? get(name) : nullptr;
@@ -48,7 +48,7 @@ DlSym real_dlsym() noexcept {
 AnyFunction find_real(const char* name) {
   void* found = real_dlsym()(RTLD_NEXT, name);
   if (found == nullptr) found = find_in_open_libraries(name);
-  return found != nullptr ? reinterpret_cast<AnyFunction>(found) : ask_egl(name);
+  return found != nullptr ? reinterpret_cast<AnyFunction>(found) : query_egl(name);
 }
 
 }  // namespace tally::egl

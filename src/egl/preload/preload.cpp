@@ -29,7 +29,7 @@ class PreloadedDriver final : public Driver {
 
 // Functions become known one by one; the first one found for a name is kept.
 void set_gl(Fn function, AnyFunction real) {
-  driver_at(0).gl().set(function, real);
+  driver_of_slot(0).gl().set(function, real);
   g_default_table.set(function, real);
 }
 
@@ -43,7 +43,8 @@ AnyFunction ours(std::string_view name) {
 
 struct Start {
   Start() {
-    set_driver_at(0, *new PreloadedDriver);  // never destroyed: threads may outlive static objects
+    set_driver_of_slot(
+        0, *new PreloadedDriver);  // never destroyed: threads may outlive static objects
     set_call_hooks(nullptr, set_own_error);
     for (size_t i = 0; i < kFnCount; i++) set_gl(static_cast<Fn>(i), lazy_gl(static_cast<Fn>(i)));
   }
@@ -67,7 +68,8 @@ void* look_up_ours(void* handle, const char* name) noexcept {
   if (entry_point(name) != nullptr ? !has_egl : real == nullptr) return real;
   if (real != nullptr) {
     const auto address = reinterpret_cast<AnyFunction>(real);
-    if (const auto function = find_egl_function(name)) driver_at(0).set_egl(*function, address);
+    if (const auto function = find_egl_function(name))
+      driver_of_slot(0).set_egl(*function, address);
     if (const auto function = find_function(name)) set_gl(*function, address);
   }
   return reinterpret_cast<void*>(ours(name));
@@ -84,7 +86,7 @@ eglGetProcAddress(const char* name) {
   const AnyFunction real = get != nullptr && name != nullptr ? get(name) : nullptr;
   if (name == nullptr || !is_ours(name)) return real;
   if (entry_point(name) == nullptr && real == nullptr) return nullptr;
-  if (const auto function = find_egl_function(name)) driver_at(0).set_egl(*function, real);
+  if (const auto function = find_egl_function(name)) driver_of_slot(0).set_egl(*function, real);
   if (const auto function = find_function(name)) set_gl(*function, real);
   return ours(name);
 }

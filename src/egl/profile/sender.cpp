@@ -82,7 +82,7 @@ void Sender::warn(const std::string& text) {
   client_->push(std::move(bytes), SIZE_MAX);
 }
 
-void Sender::say_goodbye() {
+void Sender::send_end() {
   stream::Bytes bytes;
   append_message(bytes, stream::Goodbye{store::monotonic_ns()});
   client_->push(std::move(bytes), SIZE_MAX);

@@ -38,7 +38,7 @@ class Sender {
 
   void send(const ProfiledFrame& frame);
   void warn(const std::string& text);
-  void say_goodbye();
+  void send_end();
 
   // False after a fork: the connection belongs to the parent.
   bool is_of_this_process() const;
@@ -51,7 +51,8 @@ class Sender {
 
   std::unique_ptr<store::stream::StreamClient> client_;
   const pid_t process_;
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> known_;  // ids of the counters sent so far, by group and index
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t>
+      known_;  // ids of the counters sent so far, by group and index
 };
 
 }  // namespace tally::egl

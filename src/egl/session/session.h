@@ -53,7 +53,7 @@ class Session {
   EGLint choose(bool enable, EGLint group, std::span<const EGLint> counters);
 
   // Reads at most `max_records` records; with `reset`, resets the counters read.
-  EGLint read(size_t most, bool reset, std::vector<Record>& records);
+  EGLint read(size_t max_records, bool reset, std::vector<Record>& records);
   EGLint active_count(size_t& count);
 
   // A profile (egl/profile) counts all totals and levels without acquiring the counters: it
@@ -81,14 +81,14 @@ class Session {
   };
 
   bool acquired();
-  void forget_everything();
+  void reset_state();
   Choice& choice_of(size_t group);
-  void settle();
+  void resolve_pending();
   void collect(bool on);
   void take_readings();
   void begin_windows();
   void save_windows();
-  void append_records(size_t most, bool reset_counters, std::vector<Record>& records);
+  void append_records(size_t max_records, bool reset_counters, std::vector<Record>& records);
   uint64_t value_of(size_t group, size_t counter) const;
   void reset(size_t group, size_t counter);
 

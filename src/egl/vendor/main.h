@@ -8,7 +8,7 @@
 
 extern "C" {
 // __egl_Main of a slot.
-__attribute__((visibility("default"))) EGLBoolean tally_egl_main(size_t place, uint32_t version,
+__attribute__((visibility("default"))) EGLBoolean tally_egl_main(size_t slot, uint32_t version,
                                                                  const __EGLapiExports* exports,
                                                                  __EGLvendorInfo* vendor,
                                                                  __EGLapiImports* imports);

@@ -20,16 +20,16 @@
 
 namespace tally::egl {
 
-class Place {
+class VendorSlot {
  public:
-  explicit Place(size_t number) : number_(number) {}
+  explicit VendorSlot(size_t number) : number_(number) {}
 
   // Implements __egl_Main for this slot, except for the function table. Returns false if no real
   // vendor remains for it.
   bool open(uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* handle);
 
   EGLDisplay get_platform_display(EGLenum platform, void* native, const EGLAttrib* attributes);
-  EGLBoolean query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* count);
+  EGLBoolean query_devices(EGLint max_devices, EGLDeviceEXT* devices, EGLint* count);
   bool supports_api(EGLenum api);
   const char* vendor_string(int name);
   AnyFunction proc_address(const char* name);
@@ -58,7 +58,8 @@ class Place {
   std::map<EGLDeviceEXT, RealVendor*> device_owners_;
   std::vector<std::pair<std::string, int>> dispatch_indices_;  // replayed for vendors opened later
   std::atomic<RealVendor*> serving_{nullptr};
-  bool loaded_ = false;  // libEGL has loaded all its vendors, so no other slot will take the remaining ones
+  bool loaded_ =
+      false;  // libEGL has loaded all its vendors, so no other slot will take the remaining ones
 };
 
 }  // namespace tally::egl
