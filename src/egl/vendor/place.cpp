@@ -139,7 +139,7 @@ bool VendorSlot::supports_api(EGLenum api) {
   });
 }
 
-// libEGL calls this once while it loads device_count vendors, and again for the client extensions
+// libEGL calls this once while it loads its vendors, and again for the client extensions
 // that applications query without a display.
 const char* VendorSlot::vendor_string(int name) {
   const std::lock_guard lock(mutex_);
