@@ -1,10 +1,11 @@
-/* A client of EGL_BRCM_performance_counters, written from the extension's page alone: lists the
- * groups and counters, draws some frames of triangles with OpenGL ES 2, and prints what each
- * counter counted.
+/* A client of EGL_BRCM_performance_counters, written from the extension's specification alone. It
+ * lists the groups and counters, draws some frames of triangles with OpenGL ES 2, and prints the
+ * value of each counter.
  *
- * It knows nothing of Tally. Run it with the vendor library in front of the real one:
- *   __EGL_VENDOR_LIBRARY_FILENAMES=<prefix>/share/tally/egl_vendor.d/10_tally.json egl_counters
- * [FRAMES] */
+ * It does not depend on Tally. Run it with the vendor library in front of the real one:
+ *   __EGL_VENDOR_LIBRARY_FILENAMES=<prefix>/share/tally/egl_vendor.d/10_tally.json \
+ *     egl_counters [FRAMES]
+ */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES2/gl2.h>
