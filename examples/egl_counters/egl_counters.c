@@ -56,7 +56,7 @@ static EGLDisplay open_display(void) {
   if (display == EGL_NO_DISPLAY) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   if (!eglInitialize(display, NULL, NULL)) fail("no display");
   if (!has_extension(eglQueryString(display, EGL_EXTENSIONS), "EGL_BRCM_performance_counters")) {
-    fail("EGL_BRCM_performance_counters is not there");
+    fail("EGL_BRCM_performance_counters is not supported");
   }
   return display;
 }
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
   find_functions();
   const EGLSurface surface = make_current(display);
 
-  if (!set_counting(EGL_ACQUIRE_COUNTERS_BRCM)) fail("somebody else has the counters");
+  if (!set_counting(EGL_ACQUIRE_COUNTERS_BRCM)) fail("the counters are acquired by another process");
   choose_all();
   set_counting(EGL_START_COUNTERS_BRCM);
   prepare_drawing();
