@@ -1,9 +1,9 @@
 // corpus_compile [--statistics] FOLDER...
 //
-// Every entry point of the valid modules in the folders becomes a pipeline of the device, as it is
-// and instrumented. Fails if the driver takes the original and not what the pass made of it, also
-// if it crashes. Prints how long creation took, without a pipeline cache, and which share of it was
-// the pass's. --statistics: a table of what the driver says of the code that it made.
+// Creates a pipeline for every entry point of the valid modules in the folders, original and
+// instrumented. Fails if the driver accepts the original but not the instrumented module, or
+// crashes on it. Prints the creation times without a pipeline cache and the share of the pass.
+// --statistics prints a table of the driver's statistics about the generated code.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 using namespace tally;
 
-// What a child says of an item.
+// The lines that a child sends about an item.
 constexpr std::string_view kDevice = "device ";
 constexpr std::string_view kPlain = "plain";
 constexpr std::string_view kInstrumented = "instrumented";
@@ -56,7 +56,7 @@ class Compiler {
     const auto module = spirv::Module::parse(*words);
     try {
       compile(*module, module->entry_points()[items_[item].entry], send_line);
-    } catch (const std::exception& error) {  // it is made up wrongly, or the driver fails at it
+    } catch (const std::exception& error) {  // invalid pipeline state, or a driver failure
       send_line(std::string(kThrew) + error.what());
     }
   }
@@ -113,7 +113,7 @@ class Compiler {
   bool statistics_;
 };
 
-// What came of all items, in the parent.
+// The results of all items, in the parent.
 class Totals {
  public:
   explicit Totals(const std::vector<Item>& items) : items_(items) {}
@@ -176,7 +176,7 @@ class Totals {
   test::CodeComparison code_;
 };
 
-// The entry points of a module, or none if it is not valid.
+// The number of entry points of a module, or 0 if it is invalid.
 size_t entry_points_of(const std::string& path) {
   const auto words = test::read_words(path);
   if (!words || !test::validate(*words).empty()) return 0;
