@@ -1,5 +1,5 @@
-// VK_KHR_performance_query on a driver that has it itself (driver/layer.cpp): its counters come
-// first, the layer's follow, and a query may have both.
+// VK_KHR_performance_query on a driver that supports it itself (driver/layer.cpp): its counters
+// come first, the layer's follow, and a query may use both.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -36,7 +36,7 @@ class DriverCountersTest : public PerformanceTest {
     return names;
   }
 
-  // Both kinds, all of the driver's passes, counts and time.
+  // Both kinds, all passes of the driver, counts and time.
   const Ids all_ = {"driver.clock",   "compute_shader_invocations",
                     "gpu_time",       "driver.dispatches",
                     "dispatches",     "driver.runs",
@@ -105,7 +105,7 @@ TEST_F(DriverCountersTest, the_extension_is_listed_once_with_the_drivers_feature
             1);
 }
 
-// The driver's passes, and one more where shaders count.
+// The driver's passes, plus one if shaders count.
 TEST_F(DriverCountersTest, passes_follow_from_the_counters_of_both) {
   EXPECT_EQ(passes({"driver.dispatches", "driver.temperature"}), 1u);
   EXPECT_EQ(passes({"driver.dispatches", "driver.clock"}), 2u);
@@ -183,7 +183,7 @@ TEST_F(DriverCountersTest, results_are_copied_in_the_order_of_the_counters) {
   }
 }
 
-// The validation layer below knows a reset on the GPU only in the pass of its own submission.
+// The validation layer below tracks a GPU reset only for the pass of its own submission.
 TEST_F(DriverCountersTest, a_reset_on_the_gpu_is_of_both) {
   const Pipeline pipeline = make_work();
   const Performance query(*this, all_);
@@ -201,8 +201,9 @@ TEST_F(DriverCountersTest, a_reset_on_the_gpu_is_of_both) {
   unlock(context());
 }
 
-// The driver's query is then the first and the last command: it reads 0 otherwise. The validation
-// layer below, which takes the index of the end before it has counted it, reports it always.
+// The driver's query must be the first and last command, otherwise it reads 0. The validation layer
+// below always reports this, because it takes the index of the end command before it has counted
+// that command.
 TEST_F(DriverCountersTest, a_query_of_a_whole_command_buffer_is_all_of_it) {
   const Pipeline pipeline = make_work();
   const Performance query(*this, {"driver.whole", "compute_shader_invocations", "gpu_time"});

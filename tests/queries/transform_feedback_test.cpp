@@ -1,5 +1,5 @@
-// Transform feedback queries: how many primitives went into the buffers, and how many would have.
-// Every scene is run with the layer's queries and with the driver's.
+// Transform feedback queries: the primitives written to the buffers, and those that would have been
+// written. Every scene runs with the layer's queries and with the driver's.
 #include <functional>
 
 #include "feedback.tese.h"
@@ -19,7 +19,7 @@ constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
 constexpr uint32_t kPlenty = 1 << 16;
 
 using Sizes = std::vector<VkDeviceSize>;
-// Written and needed, query after query.
+// Primitives written and needed, query by query.
 using Numbers = std::vector<uint64_t>;
 
 // Queries with their index, and the buffers of one device.
@@ -44,7 +44,7 @@ struct Scene {
     load(end_feedback, "vkCmdEndTransformFeedbackEXT");
   }
 
-  // A pass whose commands are `body`, with parts of the captured buffer bound.
+  // A pass with the commands of `body`, with parts of the captured buffer bound.
   void pass(const Sizes& sizes, const std::function<void()>& body) const {
     target.begin(commands);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
@@ -81,7 +81,7 @@ struct Scene {
   PFN_vkCmdEndTransformFeedbackEXT end_feedback = nullptr;
 
  private:
-  // At or to the counters of the first `count` buffers.
+  // Begins from or ends to the counters of the first `count` buffers.
   template <typename Command>
   void change(Command command, uint32_t count) const {
     const std::vector<VkBuffer> buffers(count, counters);
@@ -130,7 +130,7 @@ class TransformFeedbackQueries : public QueriesTest {
     return numbers;
   }
 
-  // The numbers of ours and of the driver, which have to be `expected`.
+  // Expects the same numbers, `expected`, from our queries and the driver's.
   void expect(const Numbers& expected, const Body& body,
               VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
               bool streams = false, int submissions = 1) {
@@ -252,7 +252,7 @@ TEST_F(TransformFeedbackQueries, go_on_over_a_pause_and_do_not_count_in_it) {
       scene.stop();
       scene.end(0);
     });
-    // Twice three from the start; then one that went on.
+    // Two times three from the start; then one that continues.
     scene.queries.reset(scene.commands);
     full_barrier(scene.commands);
     scene.pass(room_for(8), [&] {
