@@ -268,13 +268,13 @@ struct ShortAllocator : CountingAllocator {
   static void* VKAPI_CALL allocate_few(void* self, size_t size, size_t alignment,
                                        VkSystemAllocationScope scope) {
     auto* counter = static_cast<ShortAllocator*>(self);
-    return counter->calls < counter->room ? allocate(self, size, alignment, scope) : nullptr;
+    return counter->calls < counter->capacity ? allocate(self, size, alignment, scope) : nullptr;
   }
   VkAllocationCallbacks callbacks() {
     return {
         static_cast<CountingAllocator*>(this), allocate_few, reallocate, release, nullptr, nullptr};
   }
-  int room = 0;
+  int capacity = 0;
 };
 
 TEST_F(Pipelines, a_creation_that_fails_gives_nothing_and_leaks_nothing) {
@@ -290,7 +290,7 @@ TEST_F(Pipelines, a_creation_that_fails_gives_nothing_and_leaks_nothing) {
   int failures = 0;
   for (; result != VK_SUCCESS && failures < 100; ++failures) {
     allocator.calls = 0;
-    allocator.room = failures;
+    allocator.capacity = failures;
     VkPipeline pipelines[2] = {};
     result = create_two(pipelines);
     for (const VkPipeline pipeline : pipelines) {

@@ -68,14 +68,14 @@ TEST_F(Values, a_short_array_holds_the_first_blocks_and_the_call_says_incomplete
   ASSERT_EQ(get_values()(context().device(), instrumentation.handle(), &count, all.data(), 0),
             VK_SUCCESS);
   ASSERT_EQ(count, 6u);
-  for (uint32_t room = 0; room < 6; ++room) {
+  for (uint32_t capacity = 0; capacity < 6; ++capacity) {
     std::fill(some.begin(), some.end(), std::byte{0xee});
-    count = room;
+    count = capacity;
     EXPECT_EQ(get_values()(context().device(), instrumentation.handle(), &count, some.data(), 0),
               VK_INCOMPLETE);
-    EXPECT_EQ(count, room);
-    EXPECT_EQ(std::memcmp(some.data(), all.data(), room * stride), 0);
-    EXPECT_EQ(some[room * stride], std::byte{0xee}) << "written beyond the array";
+    EXPECT_EQ(count, capacity);
+    EXPECT_EQ(std::memcmp(some.data(), all.data(), capacity * stride), 0);
+    EXPECT_EQ(some[capacity * stride], std::byte{0xee}) << "written beyond the array";
   }
   count = 1000;
   all.resize(1000 * stride);

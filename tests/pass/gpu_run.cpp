@@ -192,13 +192,13 @@ class Run {
     if (!message.empty()) throw std::runtime_error("not valid: " + message);
     part.words = std::move(result->words);
     part.plan = std::move(result->plan);
-    part.first_counter = room_;
+    part.first_counter = capacity_;
     part.spec_ids = result->record_spec_ids;
-    room_ += probe::stage_room(part.plan.counter_count);
+    capacity_ += probe::stage_room(part.plan.counter_count);
   }
 
   probe::StageCounters counters(const Part& part) const {
-    return {part.first_counter, probe::shard_stride(room_)};
+    return {part.first_counter, probe::shard_stride(capacity_)};
   }
 
   void place_counters(Part& part) const {
@@ -211,7 +211,7 @@ class Run {
 
   // The records of the draws follow the record that the record pointer addresses.
   void make_records() {
-    record_bytes_ = probe::record_bytes(room_, way_->shards_log2);
+    record_bytes_ = probe::record_bytes(capacity_, way_->shards_log2);
     const uint64_t records = numbers_draws() ? 1 + program_.draws.size() : 1;
     records_ =
         Buffer(context_, records * record_bytes_ + probe::kShardAlignment,
@@ -332,7 +332,7 @@ class Run {
   StorageSet set_;
   std::vector<Part> parts_;
   std::vector<Stage> stages_;
-  uint32_t room_ = 0;  // of all stages in a shard
+  uint32_t capacity_ = 0;  // of all stages in a shard
   std::optional<spirv::PackedDrawIndices> packed_draw_indices_;
   Buffer records_;
   uint64_t record_bytes_ = 0;

@@ -74,14 +74,14 @@ TEST_F(DriverCountersTest, its_counters_come_first_under_its_uuids_and_ours_foll
 }
 
 TEST_F(DriverCountersTest, short_arrays_get_what_fits_of_both) {
-  for (const uint32_t room : {0u, 4u, uint32_t{driver::kCounters}, driver::kCounters + 2u}) {
+  for (const uint32_t capacity : {0u, 4u, uint32_t{driver::kCounters}, driver::kCounters + 2u}) {
     std::vector<VkPerformanceCounterDescriptionKHR> descriptions(
-        room + 1, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_DESCRIPTION_KHR});
-    uint32_t count = room;
+        capacity + 1, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_DESCRIPTION_KHR});
+    uint32_t count = capacity;
     EXPECT_EQ(enumerate(&count, nullptr, descriptions.data()), VK_INCOMPLETE);
-    EXPECT_EQ(count, room);
-    for (uint32_t i = 0; i < room; ++i) EXPECT_STRNE(descriptions[i].name, "") << i;
-    EXPECT_STREQ(descriptions[room].name, "");
+    EXPECT_EQ(count, capacity);
+    for (uint32_t i = 0; i < capacity; ++i) EXPECT_STRNE(descriptions[i].name, "") << i;
+    EXPECT_STREQ(descriptions[capacity].name, "");
   }
   auto count = static_cast<uint32_t>(counters().size()) + 5;
   std::vector<VkPerformanceCounterKHR> more(count, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_KHR});

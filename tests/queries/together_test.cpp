@@ -53,7 +53,7 @@ class DrawsTogether : public QueriesTogether {
   static constexpr uint64_t kOfPatch = 24;
   // Half of a quarter of the target, without the diagonal.
   static constexpr uint64_t kSamplesOfPatch = (32 * 32 - 32) / 2;
-  static constexpr uint64_t kRoom = 30;  // captured primitives
+  static constexpr uint64_t kMaxCaptured = 30;  // captured primitives
 
   void make_pipelines();
   void begin_capture(VkCommandBuffer commands, bool resumes);
@@ -109,7 +109,7 @@ void DrawsTogether::make_pipelines() {
   indices_.emplace(context(), sizeof kIndices, VK_BUFFER_USAGE_INDEX_BUFFER_BIT);
   std::ranges::copy(kIndices, indices_->as<uint16_t>().begin());
   if (captures_) {
-    captured_.emplace(context(), 3 * kRoom * (16 + 32),
+    captured_.emplace(context(), 3 * kMaxCaptured * (16 + 32),
                       VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT);
     counters_.emplace(context(), 8, VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT);
     feedback_functions_ = {
@@ -132,8 +132,8 @@ void DrawsTogether::make_pipelines() {
 // Vertices of 16 bytes in one buffer, of 32 bytes in another.
 void DrawsTogether::begin_capture(VkCommandBuffer commands, bool resumes) {
   const VkBuffer buffers[] = {*captured_, *captured_};
-  const VkDeviceSize offsets[] = {0, 3 * kRoom * 16};
-  const VkDeviceSize sizes[] = {3 * kRoom * 16, 3 * kRoom * 32};
+  const VkDeviceSize offsets[] = {0, 3 * kMaxCaptured * 16};
+  const VkDeviceSize sizes[] = {3 * kMaxCaptured * 16, 3 * kMaxCaptured * 32};
   feedback_functions_.bind(commands, 0, 2, buffers, offsets, sizes);
   const VkBuffer counters[] = {*counters_, *counters_};
   const VkDeviceSize places[] = {0, 4};
@@ -173,7 +173,7 @@ void DrawsTogether::expect_known(const Results& results) {
   EXPECT_EQ(results.at(VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT)[0], primitives);
   if (!captures_) return;
   EXPECT_EQ(results.at(VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT),
-            (std::vector<uint64_t>{std::min(primitives, kRoom), primitives}));
+            (std::vector<uint64_t>{std::min(primitives, kMaxCaptured), primitives}));
 }
 
 TEST_P(DrawsTogether, count_what_each_counts_alone) {
