@@ -10,8 +10,8 @@
 using namespace tally::store::stream;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  Bytes greeting;
-  append_greeting(greeting);
+  Bytes handshake;
+  append_handshake(handshake);
   StreamDecoder decoder;
   const auto sink = [](AnyMessage& message) {
     // Decoded messages can be encoded, and decoding the result gives the same bytes again.
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TALLY_FUZZ_EXPECT(once == twice);
     return tally::Status{};
   };
-  (void)decoder.feed(greeting, sink);
+  (void)decoder.feed(handshake, sink);
   (void)decoder.feed(std::as_bytes(std::span(data, size)), sink);
   return 0;
 }

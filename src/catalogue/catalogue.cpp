@@ -1,7 +1,10 @@
 #include "catalogue/catalogue.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+
+#include "catalogue/egl_counters.h"
 
 namespace tally::catalogue {
 namespace {
@@ -58,7 +61,7 @@ constexpr Counter region(Number number, std::string_view id, std::string_view na
   return {number, id, name, kRegion, unit, Storage::Uint32, Scope::Region, description};
 }
 
-constexpr Counter kCounters[] = {
+constexpr Counter kVulkanCounters[] = {
     block(Number::Executions, "executions", "Executions", kExecution,
           "Times the block was executed, counted by invocation. Helper invocations do not count."),
     block(Number::Subgroups, "subgroups", "Subgroups", kExecution,
@@ -371,6 +374,12 @@ constexpr Counter kCounters[] = {
           Scope::CommandBuffer),
 };
 
+constexpr auto kCounters = [] {
+  std::array<Counter, std::size(kVulkanCounters) + std::size(kEglCounters)> all{};
+  std::ranges::copy(kEglCounters, std::ranges::copy(kVulkanCounters, all.begin()).out);
+  return all;
+}();
+
 template <typename Predicate>
 const Counter* find_if(Predicate predicate) {
   const Counter* found = std::ranges::find_if(kCounters, predicate);
@@ -427,6 +436,10 @@ std::string_view name_of(Unit unit) {
       return "cycles";
   }
   return "?";
+}
+
+std::string_view unit_of(const Counter& counter) {
+  return counter.counted.empty() ? name_of(counter.unit) : counter.counted;
 }
 
 std::string_view name_of(Storage storage) {

@@ -48,10 +48,9 @@ std::string markdown() {
         group);
     for (const Counter& counter : counters()) {
       if (counter.group != group) continue;
-      page +=
-          fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", counter.id, counter.name,
-                      name_of(counter.unit), name_of(counter.storage), scope_list(counter.scopes),
-                      static_cast<uint32_t>(counter.number), counter.description);
+      page += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", counter.id, counter.name,
+                          unit_of(counter), name_of(counter.storage), scope_list(counter.scopes),
+                          static_cast<uint32_t>(counter.number), counter.description);
     }
   }
   return page;

@@ -135,7 +135,7 @@ void tell_nothing_came(const std::string& program, const std::string& egl_proble
 Result<analysis::Model> model_of(const std::string& file) {
   auto reader = store::Reader::open(file);
   if (!reader) return reader.error();
-  return analysis::load_model(std::move(*reader), {});
+  return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
 }
 
 void tell_missing(const analysis::Summary& summary) {

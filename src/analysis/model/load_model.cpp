@@ -66,7 +66,7 @@ struct Submission {
 
 class Timeline {
  public:
-  explicit Timeline(Model& model) : model_(model) {}
+  Timeline(Model& model, Model::Detail detail) : model_(model), detail_(detail) {}
 
   Status load() {
     Status status = model_.reader.for_each_submission([&](const store::SubmissionRow& row) {
@@ -119,6 +119,7 @@ class Timeline {
     take(model_.reader.functions(), functions, status);
     if (!status.ok()) return status;
     const IdIndex function_index = index_rows(functions);
+    if (detail_ == Model::Detail::Batches) return count_batches(functions, function_index);
     return model_.reader.for_each_batch([&](const store::CommandBatchRow& row) {
       const auto place = executions_.find(row.execution);
       const uint32_t function = function_index.find(row.function);
@@ -127,6 +128,28 @@ class Timeline {
       }
       return true;
     });
+  }
+
+  Status count_batches(const std::vector<store::FunctionRow>& functions,
+                       const IdIndex& function_index) {
+    auto batches =
+        model_.reader.query("SELECT execution, function, size, pipeline, pass FROM command_batch");
+    if (!batches) return batches.error();
+    while (batches->step()) {
+      const auto place = executions_.find(batches->integer(0));
+      const uint32_t function = function_index.find(batches->integer(1));
+      if (place == executions_.end() || function == kNone) continue;
+      const auto size = static_cast<uint32_t>(
+          std::clamp<int64_t>(batches->integer(2), 0, store::kMaxBatchCommands));
+      const auto& [submission, runs] = place->second;
+      submission->commands.push_back(
+          {batches->integer(0), 0, static_cast<uint32_t>(loaded_.size())});
+      loaded_.push_back({submission->frame, 0, model_.calls.intern(functions[function], {}, {}),
+                         model_.pipeline_index.find(batches->optional_integer(3)),
+                         pass_index_.find(batches->optional_integer(4)), submission->label,
+                         runs * size, std::nullopt});
+    }
+    return batches->status();
   }
 
   // Its commands, in the order of the file; `order_commands` gives them their places.
@@ -191,6 +214,7 @@ class Timeline {
   }
 
   Model& model_;
+  const Model::Detail detail_;
   std::map<store::RowId, Submission> submissions_;
   std::unordered_map<store::RowId, Place> executions_;
   IdIndex pass_index_;
@@ -200,10 +224,10 @@ class Timeline {
 
 }  // namespace
 
-Result<Model> load_model(store::Reader reader, const Selection& selection) {
+Result<Model> load_model(store::Reader reader, const Selection& selection, Model::Detail detail) {
   Model model{.reader = std::move(reader), .selection = selection};
   Status status = load_small_tables(model);
-  if (status.ok()) status = Timeline(model).load();
+  if (status.ok()) status = Timeline(model, detail).load();
   if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
   if (!status.ok()) return status.error();
   model.shader_names = name_shaders(model);

@@ -5,6 +5,7 @@
 
 namespace tally::analysis {
 
-Result<Model> load_model(store::Reader reader, const Selection& selection);
+Result<Model> load_model(store::Reader reader, const Selection& selection,
+                         Model::Detail detail = Model::Detail::Commands);
 
 }  // namespace tally::analysis

@@ -94,6 +94,13 @@ struct Model {
   std::vector<bool> shader_selected;        // by shader
   std::vector<bool> used_before;  // by pipeline: in a frame before those that are selected
 
+  // What `commands` has an element for.
+  enum class Detail {
+    Commands,  // each command
+    Batches,   // each batch: `runs` counts its commands; their call, label, time and order are
+               // unknown
+  };
+
   // The shader that a pipeline runs in a stage; kNone where it has none or several.
   uint32_t shader_of(uint32_t pipeline, uint32_t stage) const;
   // The label around a label, or kNone. A parent is always the older row, so following parents

@@ -125,7 +125,8 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
       next_device_(next_device),
       extension_enabled_(creation.extension_enabled()) {
   next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
-  if (creation.anything_enabled()) instrumentation_ = make_instrumentation_state(creation);
+  if (creation.anything_enabled()) owned_instrumentation_ = make_instrumentation_state(creation);
+  instrumentation_ = owned_instrumentation_.get();
   if (creation.performance_query_extension_enabled())
     profiling_lock_ = std::make_unique<ProfilingLock>(driver_lock());
 }
@@ -140,11 +141,9 @@ DriverLock Device::driver_lock() const {
   return {acquire, [this] { next_.ReleaseProfilingLockKHR(handle_); }};
 }
 
-// What goes asks the device for its state until it is gone: command buffers that the application
-// has left behind give their memory back.
 void Device::release_objects() {
-  delete instrumentation_.get();
-  static_cast<void>(instrumentation_.release());
+  owned_instrumentation_.reset();
+  instrumentation_ = nullptr;
 }
 
 std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(

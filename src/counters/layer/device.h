@@ -102,7 +102,7 @@ class Device {
   // The application enabled VK_ARM_shader_instrumentation, and the driver has it not itself.
   bool extension_enabled() const { return extension_enabled_; }
   // Null where none of our features is enabled.
-  InstrumentationState* instrumentation() const { return instrumentation_.get(); }
+  InstrumentationState* instrumentation() const { return instrumentation_; }
   RegionState* regions() const {
     return instrumentation_ ? instrumentation_->regions.get() : nullptr;
   }
@@ -127,7 +127,10 @@ class Device {
   vk::NextDevice next_device_;
   DeviceTable next_;
   bool extension_enabled_;
-  std::unique_ptr<InstrumentationState> instrumentation_;
+  std::unique_ptr<InstrumentationState> owned_instrumentation_;
+  // The same. Stays set while the state is destroyed, since command buffers that the application
+  // has left behind ask the device for it to give their memory back.
+  InstrumentationState* instrumentation_ = nullptr;
   std::unique_ptr<ProfilingLock> profiling_lock_;
 };
 

@@ -30,7 +30,7 @@ class Stripped {
     chain_.remove(kBeginType);
     info_.pNext = chain_.head();
   }
-  const Info* operator&() const { return &info_; }  // NOLINT: reads as the struct itself
+  const Info& info() const { return info_; }
 
  private:
   Info info_;
@@ -101,7 +101,7 @@ void begin(VkCommandBuffer commands, const Info* info, const Capture& capture, c
   }
   vk::guarded_void([&] { capture(*state, *ours); }, [&](VkResult error) { state->fail(error); });
   const Stripped<Info> stripped(*info);
-  next(&stripped);
+  next(&stripped.info());
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass(VkCommandBuffer commands,
@@ -305,7 +305,7 @@ VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
     }
   }
   const Stripped<VkCommandBufferInheritanceInfo> inheritance(inherited);
-  changed.pInheritanceInfo = &inheritance;
+  changed.pInheritanceInfo = &inheritance.info();
   const VkResult result = state.next().BeginCommandBuffer(commands, &changed);
   if (result == VK_SUCCESS && continues) state.continue_pass();
   return result;

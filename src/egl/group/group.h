@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "catalogue/catalogue.h"
 #include "egl/gl/context.h"
 
 namespace tally::egl {
@@ -28,10 +29,12 @@ struct CounterInfo {
   uint64_t maximum = UINT64_MAX;
 };
 
-// A total measured in nanoseconds and listed in microseconds.
-CounterInfo time_counter(std::string name, CounterInfo::Kind kind = CounterInfo::Kind::Total);
-// A total without an upper bound of its own.
-CounterInfo count_counter(std::string name, std::string unit);
+// A counter of the catalogue. Times in nanoseconds are listed in microseconds, other values
+// unchanged and without an upper bound.
+CounterInfo counter_info(catalogue::Number number,
+                         CounterInfo::Kind kind = CounterInfo::Kind::Total);
+// `count` counters of the catalogue with consecutive numbers.
+std::vector<CounterInfo> counter_infos(catalogue::Number first, size_t count);
 
 // What must be collected for the chosen counters. Each group adds to it.
 struct CollectionRequest {

@@ -12,6 +12,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "egl/front/thunks.h"
@@ -42,7 +45,13 @@ class VendorSlot {
   RealVendor& vendor();
   // The vendors that may serve the slot: a single one once that is decided.
   std::vector<RealVendor*> candidates();
-  // Opens the next remaining vendor if this slot may have it.
+  // The candidate with this index, or null if there are no more. Opens remaining vendors.
+  RealVendor* candidate(size_t number);
+  // Whether libEGL queries this string for the first time.
+  bool is_first_query(int name);
+  // The vendor that listed this device, or null.
+  RealVendor* owner_of(EGLDeviceEXT device);
+  // Opens the next remaining vendor if this slot may have it. Requires mutex_.
   RealVendor* open_next();
   EGLDisplay try_vendor(RealVendor& vendor, EGLenum platform, void* native,
                         const EGLAttrib* attributes);
@@ -52,14 +61,18 @@ class VendorSlot {
   const __EGLapiExports* exports_ = nullptr;
   __EGLvendorInfo* handle_ = nullptr;
 
-  std::recursive_mutex mutex_;
+  // Held while vendors are tried until one returns a display, so that all threads agree on the
+  // vendor that serves. Locked before mutex_.
+  std::mutex choice_mutex_;
+  // Guards the containers below. While it is held, vendors are called only to set a dispatch index.
+  std::mutex mutex_;
   std::vector<std::unique_ptr<RealVendor>> vendors_;
-  std::map<int, const char*> strings_;
+  std::set<int> queried_strings_;
   std::map<EGLDeviceEXT, RealVendor*> device_owners_;
   std::vector<std::pair<std::string, int>> dispatch_indices_;  // replayed for vendors opened later
   std::atomic<RealVendor*> serving_{nullptr};
-  bool loaded_ =
-      false;  // libEGL has loaded all its vendors, so no other slot will take the remaining ones
+  // libEGL has loaded all its vendors, so no other slot will take the remaining ones.
+  std::atomic<bool> loaded_{false};
 };
 
 }  // namespace tally::egl
