@@ -7,7 +7,7 @@
 namespace tally::egl {
 namespace {
 
-// The catalogue has them in the order of ApiCounter.
+// The catalogue lists these counters in the order of ApiCounter.
 constexpr bool has_number(ApiCounter counter, catalogue::Number number) {
   return static_cast<uint32_t>(catalogue::Number::GlDrawCalls) + static_cast<uint32_t>(counter) ==
          static_cast<uint32_t>(number);

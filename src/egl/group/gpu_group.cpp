@@ -7,7 +7,7 @@
 namespace tally::egl {
 namespace {
 
-// The catalogue has them in the order of QueryKind.
+// The catalogue lists these counters in the order of QueryKind.
 constexpr catalogue::Number number_of(QueryKind kind) {
   return static_cast<catalogue::Number>(static_cast<uint32_t>(catalogue::Number::GlGpuTime) +
                                         static_cast<uint32_t>(kind));
