@@ -59,7 +59,7 @@ Candidate candidate(std::string name, const std::vector<Input>& inputs,
   return {std::move(name), [&inputs, work = std::move(work)] {
             return Sample{time_of([&] {
               for (const Input& input : inputs) {
-                if (!work(input)) throw std::runtime_error("it failed this time");
+                if (!work(input)) throw std::runtime_error("a module could not be processed");
               }
             })};
           }};

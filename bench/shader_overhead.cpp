@@ -167,7 +167,7 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
     variants.push_back(std::make_unique<Variant>(context, kernel));
     const std::vector<uint64_t> counts = variants[1]->executions();
     if (variants.back()->counted_by_hand() != std::array{counts[0], counts[2], counts[3]}) {
-      throw std::runtime_error("by hand something else is counted");
+      throw std::runtime_error("manual counting gives different counts");
     }
   }
 

@@ -122,7 +122,7 @@ class Counting {
  public:
   explicit Counting(std::initializer_list<std::string_view> groups) {
     if (!set_(EGL_ACQUIRE_COUNTERS_BRCM))
-      throw std::runtime_error("somebody else has the counters");
+      throw std::runtime_error("the counters are acquired by another process");
     const auto info =
         function<PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC>("eglGetPerfCounterGroupInfoBRCM");
     const auto choose = function<PFNEGLCHOOSEPERFCOUNTERSBRCMPROC>("eglChoosePerfCountersBRCM");
@@ -146,7 +146,7 @@ class Counting {
 void compare(const char* title, EGLDisplay bare_display, EGLDisplay tally_display) {
   const Side bare(bare_display), tally(tally_display);
   if (bare.has_extension() || !tally.has_extension())
-    throw std::runtime_error("the displays are not as they should be");
+    throw std::runtime_error("only Tally's display may list the extension");
   const Candidate candidates[] = {
       {"bare", [&] { return bare.measure(); }},
       {"not acquired", [&] { return tally.measure(); }},
