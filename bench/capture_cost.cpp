@@ -1,9 +1,9 @@
-// What a capture of many small draws costs: the time of a whole run beside a bare one, the bytes of
-// each draw on disk, and what `tally report` needs to read them.
+// The cost of a capture of many small draws: the time of the whole run relative to a run without
+// capture, the bytes per draw on disk, and the resources that `tally report` needs to read them.
 //
 //   capture_cost [--draws N] [--frames N] [--rounds N]
 //
-// Runs itself as the program. scripts/with-driver chooses the driver.
+// The captured program is this program itself. scripts/with-driver chooses the driver.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -38,7 +38,7 @@ void draw(const Options& options) {
   for (uint32_t frame = 0; frame < options.frames; ++frame) {
     context.run([&](VkCommandBuffer commands) {
       scene.begin(commands);
-      for (uint32_t i = 0; i < of_frame; ++i) TinyDraws::draw(commands, i % TinyDraws::kPlaces);
+      for (uint32_t i = 0; i < of_frame; ++i) TinyDraws::draw(commands, i % TinyDraws::kMaxDraws);
       scene.end(commands);
     });
   }

@@ -1,6 +1,6 @@
-// What the counters layer costs the processor: commands recorded without it, with it loaded, with
-// the feature enabled, and measured; and frames of many tiny draws. What a measured draw cannot
-// cost less than is the driver's own push of an address before it.
+// The processor cost of the counters layer: recording commands without it, with the layer loaded,
+// with the feature enabled, and while measuring; also frames of many tiny draws. The lower bound of
+// a measured draw is the driver's own cost of pushing an address.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 enum class Use { Bare, Pushed, Loaded, Enabled, Measured };
 
-// What the layer pushes before a measured draw: the address of its record.
+// The layer pushes the address of the record before a measured draw.
 constexpr uint32_t kAddressBytes = 8;
 
 const char* title_of(Use use) {
@@ -44,7 +44,7 @@ test::ContextOptions options_of(Use use) {
                                                      : options;
 }
 
-// A device of its own, on which tiny draws are recorded.
+// A device on which tiny draws are recorded.
 class Recorder {
  public:
   explicit Recorder(Use use)
@@ -57,12 +57,12 @@ class Recorder {
     test::check(vkEndCommandBuffer(commands_));
   }
 
-  // Nanoseconds of one draw command, recorded by one thread.
+  // Nanoseconds per draw command, recorded by one thread.
   double record(uint32_t draws) {
     const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     test::check(vkBeginCommandBuffer(commands_, &begin));
     if (instrumentation_) {
-      instrumentation_.emplace(context_);  // what it holds comes back for the next frame
+      instrumentation_.emplace(context_);  // its memory is reused by the next frame
       instrumentation_->begin(commands_);
     }
     draws_.begin(commands_);
@@ -78,7 +78,7 @@ class Recorder {
     return time / draws;
   }
 
-  // Nanoseconds of a whole frame: recorded, submitted and waited for.
+  // Nanoseconds per frame: recorded, submitted and completed.
   double frame(uint32_t draws) {
     return time_of([&] {
       record(draws);
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   constexpr Use kAll[] = {Use::Bare, Use::Pushed, Use::Loaded, Use::Enabled, Use::Measured};
   return run_program([&] {
     print_recording(100'000, rounds, kIdle);
-    print_recording(TinyDraws::kPlaces, rounds, kAll);
-    print_frames(TinyDraws::kPlaces, rounds, kAll);
+    print_recording(TinyDraws::kMaxDraws, rounds, kAll);
+    print_frames(TinyDraws::kMaxDraws, rounds, kAll);
   });
 }

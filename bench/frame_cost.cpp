@@ -1,10 +1,12 @@
-// What a frame of a real program costs under `tally run`, beside what the Khronos validation layer
-// costs, alone and with GPU-assisted validation, on the same frame. The time of a frame is the
-// difference between a long and a short run of the program, so that starting it is not counted.
+// The cost of `tally run` per frame of a real program, compared with the cost of the Khronos
+// validation layer, alone and with GPU-assisted validation. The frame time is computed from the
+// difference between a long and a short run, so the program's start-up is excluded.
 //
-//   frame_cost [--frames N] [--rounds N] [PROGRAM ARGUMENT...]   {} in an argument: how many frames
+//   frame_cost [--frames N] [--rounds N] [PROGRAM ARGUMENT...]
 //
-// By default it is vkcube, under Xvfb where there is no display. scripts/with-driver chooses the
+// "{}" in an argument stands for the number of frames.
+//
+// The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -31,7 +33,7 @@ struct Options {
                                       "300",    "--height", "300"};
 };
 
-// In front of the program's own words.
+// Prepended to the program's command line.
 struct Use {
   std::string name;
   std::vector<std::string> prefix;

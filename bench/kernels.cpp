@@ -109,7 +109,7 @@ std::unique_ptr<Kernel> make_hot_loop(test::Context& context, const Capabilities
 
 std::unique_ptr<Kernel> make_memory_bound(test::Context& context,
                                           const Capabilities& capabilities) {
-  // Far beyond the last cache; a GPU's dispatch is limited to 65,535 groups in one direction.
+  // Much larger than the last-level cache. A GPU limits a dispatch to 65,535 groups per dimension.
   const uint32_t count = capabilities.software ? 4u << 20 : 65535u * 256;
   std::vector<DeviceBuffer> buffers;
   for (uint32_t i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-// The kernels whose instrumentation is measured, each at a size that suits the device.
+// The kernels whose instrumentation is measured, each with a workload sized for the device.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace tally::bench {
 
-// The kernels' own push constants come first; the record's address word follows.
+// The kernels' own push constants come first; the record pointer follows.
 inline constexpr uint32_t kKernelPushBytes = 16;
 
 // One shader program and one unit of work for it, dispatched or drawn.
@@ -21,13 +21,13 @@ class Kernel {
 
   const std::string& name() const { return name_; }
   std::span<const ShaderSource> sources() const { return sources_; }
-  // The same counted by hand: three counts of 21 bits each, those of blocks 0, 2 and 3, in the
-  // first counter of each of 256 shards. Empty where there is none.
+  // The same kernel with manual counting: three 21-bit counts, for blocks 0, 2 and 3, in the first
+  // counter of each of 256 shards. Empty if the kernel has none.
   std::span<const ShaderSource> counted_by_hand() const { return counted_by_hand_; }
   VkPipelineLayout layout() const { return layout_; }
 
   virtual test::Pipeline make_pipeline(const std::vector<test::Stage>& stages) const = 0;
-  // What surrounds all units of a command buffer, and one unit.
+  // Records what surrounds all units of a command buffer (begin, end), and one unit.
   virtual void begin(VkCommandBuffer commands, VkPipeline pipeline) const = 0;
   virtual void add_unit(VkCommandBuffer commands) const = 0;
   virtual void end(VkCommandBuffer commands) const = 0;

@@ -1,6 +1,6 @@
-// pass_scaling: how the time of the pass grows with the module. Modules of 10,000 and of 100,000
-// blocks of each shape, and the ratio of both: 10 where the time follows the size. One thread, no
-// device.
+// pass_scaling: how the time of the pass scales with the size of the module. Measures modules of
+// 10,000 and of 100,000 blocks of each shape and prints the ratio, which is 10 for linear time.
+// Single-threaded, no device.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ spirv::BlockCountOptions options_of(const LargeModule& module) {
   return options;
 }
 
-// What the layer does with a module.
+// The work that the layer does on a module.
 void work_on(const LargeModule& module) {
   const auto parsed = spirv::Module::parse(module.words);
   const bool mapped = parsed && spirv::BlockMap::build(*parsed, module.stage, "main");
@@ -50,7 +50,7 @@ double best_time(const LargeModule& module, int rounds) {
   return best;
 }
 
-// A module of so many blocks, or so many cuts where the shape is one block.
+// A module of this many blocks, or of this many cuts for a shape with a single block.
 LargeModule module_of(std::string_view shape, uint32_t blocks) {
   constexpr uint32_t kProbe = 1000;
   const auto probe = spirv::Module::parse(spirv::test::large_module(shape, kProbe).words);

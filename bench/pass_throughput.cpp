@@ -1,6 +1,6 @@
-// pass_throughput FOLDER...: how many megabytes of SPIR-V a second go through the pass, beside what
-// else the layer does with a module and beside the validator of SPIRV-Tools, on the modules of the
-// folders (tests/corpus/gather collects some). One thread, no device.
+// pass_throughput FOLDER...: the throughput of the pass in megabytes of SPIR-V per second, compared
+// with the layer's other work on a module and with the validator of SPIRV-Tools, for the modules in
+// the folders (tests/corpus/gather collects some). Single-threaded, no device.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <spirv-tools/libspirv.hpp>
@@ -37,7 +37,7 @@ bool validate(std::span<const uint32_t> words) {
   return tools.Validate(words.data(), words.size());
 }
 
-// Valid modules that can be instrumented, each with its first entry point.
+// The valid modules that can be instrumented, each with its first entry point.
 std::vector<Input> read_inputs(const std::vector<std::string>& folders) {
   std::vector<Input> inputs;
   for (const std::string& folder : folders) {
@@ -59,7 +59,7 @@ Candidate candidate(std::string name, const std::vector<Input>& inputs,
   return {std::move(name), [&inputs, work = std::move(work)] {
             return Sample{time_of([&] {
               for (const Input& input : inputs) {
-                if (!work(input)) throw std::runtime_error("it failed this time");
+                if (!work(input)) throw std::runtime_error("a module could not be processed");
               }
             })};
           }};

@@ -1,5 +1,6 @@
-// What an emulated query costs against the driver's own: begun and ended around each of many draws
-// of a frame, or once around all of them; and results of many queries, by the host and by a copy.
+// The cost of an emulated query relative to the driver's own: one query around each of many draws
+// of a frame, or one around all of them. Also the cost of getting the results of many queries, on
+// the host and by a copy command.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,7 +15,7 @@
 namespace tally::bench {
 namespace {
 
-constexpr uint32_t kDraws = TinyDraws::kPlaces;
+constexpr uint32_t kDraws = TinyDraws::kMaxDraws;
 constexpr uint32_t kResults = 100'000;
 constexpr VkQueryPipelineStatisticFlags kStatistics =
     VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
@@ -22,7 +23,7 @@ constexpr VkQueryPipelineStatisticFlags kStatistics =
 
 enum class Use { None, Native, Emulated };
 
-// Without instance settings: those of the environment hold for the whole process.
+// Uses no instance settings, because the environment's settings apply to the whole process.
 test::ContextOptions options_of(Use use) {
   test::ContextOptions options;
   if (use == Use::Emulated) options.layers = {"VK_LAYER_TALLY_counters"};
@@ -39,7 +40,7 @@ test::QueryPool make_pool(const test::Context& context, VkQueryType type, uint32
   return {context.device(), pool};
 }
 
-// A device of its own, and frames of tiny draws.
+// A device that renders frames of tiny draws.
 class Frames {
  public:
   Frames(Use use, VkQueryType type, bool each)
@@ -47,7 +48,7 @@ class Frames {
     if (use != Use::None) pool_ = make_pool(context_, type, kDraws);
   }
 
-  // Nanoseconds of a frame: recorded, submitted and waited for.
+  // Nanoseconds per frame: recorded, submitted and completed.
   double frame() {
     return time_of([&] { context_.run([&](VkCommandBuffer commands) { record(commands); }); });
   }
@@ -74,7 +75,7 @@ class Frames {
   test::QueryPool pool_;
 };
 
-// Results of many queries that are available.
+// The results of many available queries.
 class Results {
  public:
   explicit Results(Use use)

@@ -1,6 +1,6 @@
-// What VK_ARM_performance_counters_by_region costs through the layer: a fragment-heavy pass at
-// 1080p with overdraw 4, plain and captured with more and more counters, and with one atomic for
-// each lane and counter. The ways must come to the same values, or there is no table.
+// The cost of VK_ARM_performance_counters_by_region through the layer: a fragment-heavy pass at
+// 1080p with overdraw 4, without counters, with increasing numbers of counters, and with one atomic
+// per lane and counter. All methods must produce the same values, otherwise no table is printed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ struct Options {
   uint32_t overdraw = 4;
 };
 
-// As many counters as wanted, those that cost most variables last.
+// Selects `count` counters; those that need the most variables come last.
 std::vector<uint32_t> first_counters(size_t count) {
   std::vector<uint32_t> ids;
   for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
@@ -39,7 +39,7 @@ std::vector<uint32_t> first_counters(size_t count) {
 }
 
 test::ContextOptions context_options() {
-  // Read only, whatever the type of pNext says.
+  // Never written, although pNext is not declared const.
   static VkPhysicalDevicePerformanceCountersByRegionFeaturesARM feature = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
       VK_TRUE};
@@ -50,7 +50,7 @@ test::ContextOptions context_options() {
   return options;
 }
 
-// A device whose fragment shaders count in one way.
+// A device whose fragment shaders count with one method.
 class Scene {
  public:
   Scene(const char* counting, const Options& options)
@@ -70,11 +70,11 @@ class Scene {
   }
 
   test::Context& context() { return *context_; }
-  // A triangle over the whole of the target for each layer of overdraw.
+  // Each layer of overdraw is one triangle that covers the whole target.
   uint64_t invocations() const {
     return uint64_t{options_.width} * options_.height * options_.overdraw;
   }
-  // Those that a device may lack are the last.
+  // Counters that a device may lack come last.
   size_t all_counters() const { return properties_.maxPerRegionPerformanceCounters; }
 
   VkCommandBuffer record(std::vector<uint32_t> counters) {
@@ -115,7 +115,7 @@ class Scene {
   }
 
  private:
-  // The environment wins over all other settings.
+  // The environment takes precedence over all other settings.
   static std::unique_ptr<test::Context> with_counting(const char* counting) {
     setenv("TALLY_COUNTING", counting, 1);
     return std::make_unique<test::Context>(context_options());
@@ -138,7 +138,7 @@ class Scene {
   DeviceBuffer values_;
 };
 
-// Counters of subgroups are there only where lanes add up together; a clock is never the same.
+// Subgroup counters exist only if lanes are added up together; clock values always differ.
 void require_equal_values(Scene& a, Scene& b) {
   const auto all = catalogue::counters_of(catalogue::Scope::Region);
   const std::vector<uint64_t> first = a.read();

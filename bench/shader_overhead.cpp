@@ -1,5 +1,5 @@
-// What counting blocks costs on the device: three kernels plain and with each technique of the
-// pass, without any layer. Every technique must come to the same counts, or there is no table.
+// The device cost of counting blocks: three kernels, plain and with each technique of the pass,
+// without any layer. All techniques must produce the same counts, otherwise no table is printed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kMaxRecords = 16;
 
-// A kernel plain or instrumented, and a command buffer with `units` of its work.
+// A kernel, plain or instrumented, and a command buffer with `units` units of its work.
 class Variant {
  public:
   Variant(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
@@ -34,7 +34,7 @@ class Variant {
     }
   }
 
-  // Counted by hand.
+  // Counts manually.
   Variant(test::Context& context, const Kernel& kernel)
       : context_(context),
         kernel_(kernel),
@@ -44,7 +44,7 @@ class Variant {
     pipeline_ = kernel.make_pipeline(stages_of(kernel.counted_by_hand()));
   }
 
-  // What measure() runs from now on. Every unit has a record of its own, as commands have.
+  // Records what measure() runs from now on. Every unit has its own record, as commands do.
   void record(uint32_t units) {
     commands_ = context_.begin_commands(0);
     timer_.begin(commands_);
@@ -59,7 +59,7 @@ class Variant {
     test::check(vkEndCommandBuffer(commands_));
   }
 
-  // Device time, time by the clock, time of all threads of the process.
+  // Device time, wall-clock time, and processor time of all threads of the process.
   Sample measure() {
     const std::clock_t begin = std::clock();
     const double wall = time_of([&] { context_.submit_and_wait(commands_); });
@@ -75,7 +75,7 @@ class Variant {
     return shaders_->executions(records_.words());
   }
 
-  // What was counted by hand in one unit.
+  // The manual counts of one unit.
   std::array<uint64_t, 3> counted_by_hand() {
     std::ranges::fill(records_.words(), 0);
     record(1);
@@ -96,7 +96,7 @@ class Variant {
     return stages;
   }
 
-  // By hand the address alone.
+  // The manual variant gets the plain address.
   void push_record(uint32_t index) {
     const VkDeviceAddress address = records_.address() + index * stride_;
     const uint64_t word = shaders_ ? shaders_->record_pointer(address) : address;
@@ -114,7 +114,7 @@ class Variant {
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
 };
 
-// As many units as the plain kernel needs for `target` nanoseconds.
+// The number of units for which the plain kernel takes `target` nanoseconds.
 uint32_t units_for(Variant& plain, double target) {
   plain.record(1);
   plain.measure();
@@ -122,7 +122,7 @@ uint32_t units_for(Variant& plain, double target) {
   return static_cast<uint32_t>(std::clamp(target / one, 1.0, 1000.0));
 }
 
-// Every difference of a technique's counts from the naive ones, a line each.
+// The differences of each technique's counts from the naive counts, one per line.
 std::string differences(std::vector<std::unique_ptr<Variant>>& variants) {
   const std::vector<uint64_t> expected = variants[1]->executions();
   std::string lines;
@@ -142,7 +142,7 @@ void require_equal_counts(std::vector<std::unique_ptr<Variant>>& variants) {
   if (!lines.empty()) throw std::runtime_error("techniques differ in their counts:" + lines);
 }
 
-// Plain, the techniques, by hand.
+// Rows: plain, the techniques, manual counting.
 const char* row_name(size_t row) {
   if (row == 0) return "plain";
   return row <= techniques().size() ? techniques()[row - 1].name
@@ -167,7 +167,7 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
     variants.push_back(std::make_unique<Variant>(context, kernel));
     const std::vector<uint64_t> counts = variants[1]->executions();
     if (variants.back()->counted_by_hand() != std::array{counts[0], counts[2], counts[3]}) {
-      throw std::runtime_error("by hand something else is counted");
+      throw std::runtime_error("manual counting gives different counts");
     }
   }
 

@@ -1,6 +1,7 @@
-// The time that a performance query of time and counts takes in its second pass, against a query of
-// time alone, by their own counter of GPU time. Inside of conditional rendering of the
-// application's the layer's own cannot stand: there the counting pipelines run in both passes.
+// The GPU time that a performance query of time and counts takes in its second pass, relative to a
+// query of time alone, according to the queries' own GPU-time counters. The layer cannot use its
+// own conditional rendering inside the application's, so there the counting pipelines run in both
+// passes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr VkQueryType kPerformance = VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR;
 
-// A device with the profiling lock.
+// A device with the profiling lock acquired.
 class Profiled {
  public:
   Profiled() : context_(options()) {
@@ -93,7 +94,7 @@ class Query {
     record(kernel, pipeline, units);
   }
 
-  // Nanoseconds by its own counter.
+  // Nanoseconds according to the query's own counter.
   double time() {
     vkResetQueryPool(context_.device(), pool_, 0, 1);
     for (uint32_t pass = 0; pass < (counts_ ? 2u : 1u); ++pass) submit(pass);

@@ -1,5 +1,5 @@
-// 10,000 draws of a triangle on 4x4 pixels, each at a place of its own: where opaque triangles hide
-// one another, llvmpipe shades the last of them alone, unless something counts them.
+// Draws 10,000 triangles of 4x4 pixels, each at a position of its own: if opaque triangles hide one
+// another, llvmpipe shades only the last one, unless something counts fragments.
 #pragma once
 
 #include "support/pipeline.h"
@@ -9,14 +9,14 @@ namespace tally::bench {
 
 class TinyDraws {
  public:
-  static constexpr uint32_t kPlaces = 10'000;
+  static constexpr uint32_t kMaxDraws = 10'000;
 
-  // `next`: of the pipeline's creation.
+  // `next` extends the pipeline's create info.
   explicit TinyDraws(test::Context& context, uint32_t push_bytes = 0, const void* next = nullptr);
 
   VkPipelineLayout layout() const { return layout_; }
   void begin(VkCommandBuffer commands) const;
-  // Draws beyond kPlaces lie outside of the picture.
+  // Draws with an index of kMaxDraws or more lie outside the image.
   static void draw(VkCommandBuffer commands, uint32_t index) {
     vkCmdDraw(commands, 3, 1, 3 * index, 0);
   }

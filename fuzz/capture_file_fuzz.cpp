@@ -1,5 +1,5 @@
-// The capture file's reader on any bytes: whatever the file holds, opening and reading it ends with
-// rows or an error.
+// Fuzzes the capture file's reader: for any file, opening and reading it ends with rows or an
+// error.
 #include <unistd.h>
 
 #include <cstddef>
@@ -50,7 +50,7 @@ void read_everything(const Reader& reader) {
 
 }  // namespace
 
-// Inputs are only worth anything if what is right can be read.
+// Checks that valid inputs can be read; otherwise the fuzzing would be worthless.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   TALLY_FUZZ_EXPECT(Reader::open(GOLDEN_CAPTURE).ok());
   return 0;

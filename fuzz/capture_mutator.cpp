@@ -1,5 +1,5 @@
-// Changes captures row by row: bytes that are changed at random mostly make a file that SQLite
-// refuses, and never reach what reads the rows.
+// Mutates captures row by row: random changes of bytes usually produce a file that SQLite rejects,
+// and never reach the code that reads the rows.
 #include <sqlite3.h>
 
 #include <cstddef>
@@ -44,7 +44,7 @@ std::string blob_literal(const uint8_t* data, size_t size) {
   return text + "'";
 }
 
-// What the cell held, with other bytes.
+// The cell's content with mutated bytes.
 std::string mutated_cell(sqlite3* database, const Column& column, const std::string& where) {
   sqlite3_stmt* statement = nullptr;
   const std::string sql =
@@ -82,7 +82,7 @@ std::string new_value(sqlite3* database, const Column& column, const std::string
                                      "zeroblob(1000)"};
   const size_t choice = random() % (std::size(kValues) + 8);
   if (choice < std::size(kValues)) return kValues[choice];
-  // Most columns are ids or counts: small numbers are other rows.
+  // Most columns are ids or counts, so small numbers refer to other rows.
   if (choice < std::size(kValues) + 5) return std::to_string(random() % 20);
   return mutated_cell(database, column, where);
 }
@@ -91,7 +91,7 @@ void change_a_cell(sqlite3* database, Random& random) {
   const std::vector<Column> columns = columns_of(database);
   if (columns.empty()) return;
   const Column& column = columns[random() % columns.size()];
-  // Some tables have no rowid: their rows are found by their place in another order.
+  // Some tables have no rowid: a row is selected by its position in a different order.
   const std::string place = std::to_string(random() % 1000);
   const std::string table = "\"" + column.table + "\"", name = "\"" + column.name + "\"";
   const std::string where = name + " IS (SELECT " + name + " FROM " + table + " LIMIT 1 OFFSET " +
@@ -104,7 +104,7 @@ void change_a_cell(sqlite3* database, Random& random) {
   (void)sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
 }
 
-// The size of the changed capture; 0 where SQLite cannot change it.
+// Returns the size of the mutated capture, or 0 if SQLite cannot change it.
 size_t change_rows(uint8_t* data, size_t size, size_t max_size, Random& random) {
   sqlite3* database = nullptr;
   if (sqlite3_open(":memory:", &database) != SQLITE_OK) return sqlite3_close(database), 0;

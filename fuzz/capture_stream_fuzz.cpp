@@ -1,5 +1,5 @@
-// The capture stream's decoder on any bytes: the handshake is put in front, so that mutations reach
-// the messages.
+// Fuzzes the capture stream's decoder with arbitrary bytes, prefixed with the handshake so that
+// mutations reach the messages.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   append_handshake(handshake);
   StreamDecoder decoder;
   const auto sink = [](AnyMessage& message) {
-    // What was decoded can be encoded, and decodes to the same bytes again.
+    // Decoded messages can be encoded, and decoding the result gives the same bytes again.
     Bytes once;
     append_message(once, message);
     const auto again = decode_message(std::span(once).subspan(4));

@@ -1,5 +1,5 @@
-// A claim that must hold for every input. Where it does not, it is printed and the process ends: a
-// finding.
+// A claim that must hold for every input. If it does not, it is printed and the process aborts,
+// which the fuzzer reports.
 #pragma once
 
 #include <cstdio>

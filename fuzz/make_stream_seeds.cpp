@@ -1,5 +1,5 @@
-// Seeds for the fuzzers of the capture stream and the capture file: make_stream_seeds FOLDER writes
-// into FOLDER/stream and FOLDER/capture.
+// make_stream_seeds FOLDER writes seeds for the fuzzers of the capture stream and the capture file
+// to FOLDER/stream and FOLDER/capture.
 #include <filesystem>
 #include <fstream>
 #include <string>

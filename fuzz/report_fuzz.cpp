@@ -1,5 +1,5 @@
-// The reports of any capture: whatever the file holds, each table, listing and heatmap of it ends
-// with rows or an error, as text and as JSON that parses.
+// Fuzzes the reports: for any capture file, each table, listing and heatmap ends with rows or an
+// error, as text and as JSON that parses.
 #include <unistd.h>
 
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace {
 constexpr size_t kMaxParsed = 1 << 20;
 constexpr uint64_t kMaxPixels = 1 << 20;
 
-// No control character but the ends of lines.
+// Newline is the only control character allowed.
 void expect_printable(std::string_view text) {
   for (const char c : text) TALLY_FUZZ_EXPECT(static_cast<unsigned char>(c) >= 0x20 || c == '\n');
 }
@@ -49,7 +49,7 @@ void show(const Analyzer& analyzer, const Result<std::vector<Table>>& tables) {
   if (tables) show(analyzer, *tables);
 }
 
-// A quarter of the reports of each input, so that there is time for more inputs.
+// Each input gets a quarter of the reports, which leaves time for more inputs.
 class Choice {
  public:
   explicit Choice(std::span<const std::byte> input) {
@@ -94,7 +94,7 @@ void report_of(const std::string& path, const analysis::Selection& selection, Ch
 
 }  // namespace
 
-// Inputs are only worth anything if what is right can be read.
+// Checks that valid inputs can be read; otherwise the fuzzing would be worthless.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   auto reader = store::Reader::open(GOLDEN_CAPTURE);
   TALLY_FUZZ_EXPECT(reader.ok());

@@ -1,4 +1,4 @@
-// Control-flow graph, call graph and block map of whatever the reader lets through.
+// Fuzzes the control-flow graph, call graph and block map with modules that the reader accepts.
 #include <algorithm>
 
 #include "expect.h"
@@ -38,7 +38,7 @@ void check_block_map(const Module& module, const CallGraph& calls,
     TALLY_FUZZ_EXPECT(!map.error().message.empty());
     return;
   }
-  // The public numbering: the labels of the functions that the entry point reaches, in module
+  // The public numbering: the labels of all functions that the entry point reaches, in module
   // order.
   size_t expected = 0;
   const tally::spirv::EntryPoint* found = module.find_entry_point(entry.model, entry.name);

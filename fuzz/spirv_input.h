@@ -1,5 +1,5 @@
-// What the SPIR-V fuzzers are fed with: 8 bytes of choices, then the words of a module. The reader
-// and the graph ignore the choices, so that all targets share one corpus.
+// The input of the SPIR-V fuzzers: 8 bytes of options, then the words of a module. The reader and
+// the graph fuzzers ignore the options, so that all targets can share one corpus.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ inline constexpr size_t kChoiceBytes = 8;
 
 struct SpirvInput {
   std::array<uint8_t, kChoiceBytes> choices{};
-  std::vector<uint32_t> words;  // bytes beyond the last whole word are dropped
+  std::vector<uint32_t> words;  // trailing bytes of an incomplete word are dropped
 };
 
 SpirvInput split_input(const uint8_t* data, size_t size);

@@ -30,7 +30,7 @@ std::vector<SpirvMutator::Range> SpirvMutator::instructions_of(std::span<const u
 
 void SpirvMutator::mutate() {
   if (instructions_.empty()) return;
-  // Operands most often: they alone reach new shapes of valid control flow.
+  // Operands most often: only they reach new shapes of valid control flow.
   switch (pick(13)) {
     case 0:
       return swap_neighbours();

@@ -1,5 +1,5 @@
-// Changes a module by whole instructions and operands, so that most of what comes out is still
-// parsed and some of it is still valid: random bytes hardly ever get past the reader.
+// Mutates a module by whole instructions and operands, so that most results still parse and some
+// are still valid: random bytes rarely get past the reader.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,11 @@ namespace tally::fuzz {
 
 class SpirvMutator {
  public:
-  // `donor` is a second module that instructions may be taken from; it may be empty.
+  // `donor` is a second module from which instructions may be copied; it may be empty.
   SpirvMutator(std::vector<uint32_t>& words, std::span<const uint32_t> donor, uint32_t seed);
 
-  // One random change. Words that are no module (no instruction after a header) are left alone.
+  // Applies one random mutation. Leaves words that are not a module (no instruction after a header)
+  // unchanged.
   void mutate();
 
  private:
@@ -31,11 +32,11 @@ class SpirvMutator {
   void erase();
   void take_from_donor();
   void change_opcode();
-  // A bound that is near the limit or beyond it.
+  // Sets an id bound close to the limit or above it.
   void change_bound();
-  // A decoration, by way of a group.
+  // Applies a decoration through a decoration group.
   void group_decoration();
-  // Another built-in where one is decorated.
+  // Changes the built-in of a decorated variable.
   void change_builtin();
 
   std::vector<uint32_t>& words_;

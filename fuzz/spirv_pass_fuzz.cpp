@@ -1,5 +1,5 @@
-// The block-count pass with every combination of options: it never crashes, a module that spirv-val
-// accepts comes out as one that it accepts, and identity changes no bit.
+// Fuzzes the block-count pass with every combination of options: it never crashes, its output for a
+// module that spirv-val accepts is accepted as well, and identity changes no bit.
 #include <spirv-tools/libspirv.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr spv_target_env kEnvironment = SPV_ENV_VULKAN_1_3;
 
-// The validator's message, empty if it accepts the module.
+// Returns the validator's message, empty if it accepts the module.
 std::string validate(std::span<const uint32_t> words) {
   std::string message;
   spvtools::SpirvTools tools(kEnvironment);
@@ -32,11 +32,11 @@ std::string validate(std::span<const uint32_t> words) {
   return message.empty() ? "invalid" : message;
 }
 
-// Beyond every block of push constants that a module of fuzzing size can declare sensibly;
-// pipelines give an offset behind the application's ranges.
+// Beyond any block of push constants that a module of this size can reasonably declare. Pipelines
+// use an offset after the application's ranges.
 constexpr uint32_t kFirstPushConstantOffset = 1u << 20;
 
-// Of the two stages that have numbers; the location is one that no other variable uses.
+// For the two stages with packed draw indices; uses a location that no other variable uses.
 std::optional<PackedDrawIndices> packed_draw_indices_of(const Module& module,
                                                         const EntryPoint& entry) {
   const bool reads = entry.model == spv::ExecutionModel::Fragment;

@@ -1,5 +1,5 @@
-// The reader: whatever the words, it answers with a module whose promises (spirv/ir/module.h) hold
-// and whose words are those it was given, or with an error.
+// Fuzzes the reader: for any words it returns an error, or a module that keeps the guarantees of
+// spirv/ir/module.h and contains exactly the given words.
 #include <algorithm>
 #include <string_view>
 
@@ -46,7 +46,7 @@ void check_functions(const Module& module) {
   TALLY_FUZZ_EXPECT(blocks == module.blocks().size());
 }
 
-// Ids that nothing defines may be asked for as well.
+// Lookups of undefined ids are allowed, too.
 void check_lookups(const Module& module) {
   const uint32_t last = std::min(module.bound(), 1u << 12);
   for (uint32_t id = 0; id <= last; ++id) {

@@ -1,5 +1,5 @@
-// A file that is rewritten for every input: SQLite opens by name and follows links, so that what
-// has no name in a folder (memfd) cannot be opened.
+// A file that is rewritten for every input. A memfd cannot be used: SQLite opens files by name and
+// follows links, so the file needs a name in a folder.
 #pragma once
 
 #include <unistd.h>

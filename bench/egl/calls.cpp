@@ -1,8 +1,9 @@
-// What a GL call costs with Tally between libEGL and the driver: not acquired, and counting. Tally
-// and the bare driver stand in one process as two vendors of libEGL, and take turns.
+// The cost of a GL call with Tally between libEGL and the driver: counters not acquired, and
+// counting. Tally and the bare driver are two vendors of libEGL in one process and are measured in
+// turn.
 //
-// On a driver that does nothing (tests/egl/fake), which shows the nanoseconds, and on Mesa's
-// software driver.
+// Runs on a driver that does nothing (tests/egl/fake), which shows the overhead in nanoseconds, and
+// on Mesa's software driver.
 #define EGL_EGLEXT_PROTOTYPES 1
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -40,7 +41,7 @@ void many(int times, auto call) {
   for (int i = 0; i < times; i++) call(i);
 }
 
-// The fastest first; the last two make the software driver work.
+// The fastest calls first; the last two make the software driver do work.
 const Call kCalls[] = {
     {"glUniform4f", 200000, [](int n) { many(n, [](int) { glUniform4f(0, 1, 0, 0, 1); }); }},
     {"glEnable", 200000, [](int n) { many(n, [](int) { glEnable(GL_BLEND); }); }},
@@ -77,7 +78,7 @@ class Side {
     return list != nullptr &&
            std::string_view(list).find("EGL_BRCM_performance_counters") != std::string_view::npos;
   }
-  // Nanoseconds a call, of each kind.
+  // Nanoseconds per call, for each kind of call.
   Sample measure() const {
     make_current();
     Sample sample;
@@ -116,12 +117,12 @@ Function function(const char* name) {
   return reinterpret_cast<Function>(eglGetProcAddress(name));
 }
 
-// Counts the groups of these names while it lives.
+// Counts the groups of these names during its lifetime.
 class Counting {
  public:
   explicit Counting(std::initializer_list<std::string_view> groups) {
     if (!set_(EGL_ACQUIRE_COUNTERS_BRCM))
-      throw std::runtime_error("somebody else has the counters");
+      throw std::runtime_error("the counters are acquired by another process");
     const auto info =
         function<PFNEGLGETPERFCOUNTERGROUPINFOBRCMPROC>("eglGetPerfCounterGroupInfoBRCM");
     const auto choose = function<PFNEGLCHOOSEPERFCOUNTERSBRCMPROC>("eglChoosePerfCountersBRCM");
@@ -145,7 +146,7 @@ class Counting {
 void compare(const char* title, EGLDisplay bare_display, EGLDisplay tally_display) {
   const Side bare(bare_display), tally(tally_display);
   if (bare.has_extension() || !tally.has_extension())
-    throw std::runtime_error("the displays are not as they should be");
+    throw std::runtime_error("only Tally's display may list the extension");
   const Candidate candidates[] = {
       {"bare", [&] { return bare.measure(); }},
       {"not acquired", [&] { return tally.measure(); }},
@@ -176,7 +177,7 @@ void compare(const char* title, EGLDisplay bare_display, EGLDisplay tally_displa
   std::fputs((table.text() + "\n").c_str(), stdout);
 }
 
-// A copy of Mesa's vendor library and its manifest: for libEGL another vendor than Mesa's own.
+// A copy of Mesa's vendor library and its manifest, which libEGL treats as a separate vendor.
 class CopyOfMesa {
  public:
   CopyOfMesa() {
@@ -199,7 +200,7 @@ class CopyOfMesa {
   std::filesystem::path folder_;
 };
 
-// The display of the last device: libEGL asks its vendors in turn.
+// The display of the last device: libEGL queries its vendors in order.
 EGLDisplay on_last_device() {
   EGLDeviceEXT devices[16];
   EGLint count = 0;
@@ -209,13 +210,14 @@ EGLDisplay on_last_device() {
 }
 
 int run() {
-  // libEGL's vendors: Tally twice, in front of the fake and of Mesa; copies of both as they are.
+  // The vendors of libEGL: Tally twice, in front of the fake and of Mesa; and unwrapped copies of
+  // both.
   const CopyOfMesa copy;
   const std::string vendors = TALLY_MANIFESTS "/10_tally.json:" TALLY_MANIFESTS
                                               "/11_tally.json:" TALLY_SECOND_FAKE ":" +
                               copy.manifest();
   setenv("__EGL_VENDOR_LIBRARY_FILENAMES", vendors.c_str(), 1);
-  // A profiler at work elsewhere on the machine does not matter here.
+  // Uses a private lock, so a profiler running on this machine does not interfere.
   setenv("TALLY_PROFILING_LOCK", ("tally-egl-calls-" + std::to_string(getpid())).c_str(), 0);
   setenv("TALLY_EGL_VENDORS", TALLY_FAKE ":" TALLY_MESA, 1);
   compare("a driver that does nothing",

@@ -1,7 +1,7 @@
-// The frame times of glmark2-es2 (its score) with Tally's vendor library in front of its EGL, as a
-// ratio to those without, and the same of the processor time that it takes from start to end, which
-// other work on the machine disturbs less. Needs glmark2-es2, and xvfb-run where there is no
-// display. What counting costs a call, egl_calls shows.
+// The frame times of glmark2-es2 (its score) with Tally's vendor library, relative to those without
+// it. Also compares the total processor time, which other load on the machine disturbs less. Needs
+// glmark2-es2, and xvfb-run if there is no display. egl_calls measures the cost of counting per
+// call.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ double processor_time_of_children() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Milliseconds a frame of each scene, then seconds of processor time.
+// Milliseconds per frame of each scene, then seconds of processor time.
 Sample times(const std::string& environment) {
   Sample sample, processor;
   for (const char* scene : kScenes) {
@@ -87,7 +87,7 @@ void run() {
 
 int main(int, char** argv) try {
   if (std::getenv("DISPLAY") == nullptr && std::system("command -v xvfb-run >/dev/null") == 0) {
-    // A server that resets itself when a client goes may refuse the next.
+    // A server that resets itself when a client disconnects may refuse the next client.
     const std::string display = "xvfb-run -a -s '-screen 0 640x480x24 -noreset' ";
     return std::system((display + argv[0]).c_str()) == 0 ? 0 : 1;
   }

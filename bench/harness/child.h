@@ -1,4 +1,4 @@
-// Programs that are measured from outside.
+// Child processes whose resource use is measured.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tally::bench {
 
-// Runs a program with its output thrown away; how much memory it took at most, in bytes. Throws
-// unless it ends with status 0.
+// Runs a program and discards its output. Returns its peak memory use in bytes. Throws unless the
+// program exits with status 0.
 uint64_t run_quietly(const std::vector<std::string>& words);
 
 }  // namespace tally::bench

@@ -1,4 +1,4 @@
-// What benchmarks need of a device beside the harness of the tests (tests/support).
+// Device helpers of the benchmarks, in addition to those of the tests (tests/support).
 #pragma once
 
 #include "support/context.h"
@@ -6,25 +6,25 @@
 
 namespace tally::bench {
 
-// What the block-count pass may use on a device.
+// The device capabilities that the block-count pass may use.
 struct Capabilities {
   explicit Capabilities(VkPhysicalDevice gpu);
 
-  // Basic, vote, ballot and arithmetic in a stage.
+  // Whether a stage supports basic, vote, ballot and arithmetic subgroup operations.
   bool subgroups_in(VkShaderStageFlagBits stage) const { return subgroup_stages & stage; }
 
   bool int64 = false;
   bool int64_atomics = false;
-  bool software = false;                   // the processor is the device
-  VkShaderStageFlags subgroup_stages = 0;  // those with all operations that the pass knows
+  bool software = false;                   // the device is the CPU
+  VkShaderStageFlags subgroup_stages = 0;  // stages with all subgroup operations that the pass uses
   uint32_t subgroup_size = 0;
-  std::string name;    // of the device
-  std::string driver;  // and of its driver with the version
+  std::string name;    // device name
+  std::string driver;  // driver name and version
 };
 
 enum class Residence {
-  Device,   // in device memory, which the host need not see
-  Visible,  // mapped, in device memory where some can be mapped
+  Device,   // device memory; need not be visible to the host
+  Visible,  // mapped; in device memory if some can be mapped
 };
 
 // A buffer for storage and transfer, with a device address.
@@ -35,7 +35,7 @@ class DeviceBuffer {
 
   operator VkBuffer() const { return buffer_; }
   VkDeviceAddress address() const { return address_; }
-  // Residence::Visible only.
+  // Requires Residence::Visible.
   std::span<uint64_t> words() const {
     return {static_cast<uint64_t*>(data_), static_cast<size_t>(size_ / sizeof(uint64_t))};
   }
@@ -48,13 +48,13 @@ class DeviceBuffer {
   void* data_ = nullptr;
 };
 
-// Device time between two points of a command buffer.
+// Measures device time between two points of a command buffer.
 class GpuTimer {
  public:
   explicit GpuTimer(const test::Context& context);
   void begin(VkCommandBuffer commands) const;
   void end(VkCommandBuffer commands) const;
-  double nanoseconds() const;  // after completion
+  double nanoseconds() const;  // valid after completion
 
  private:
   const test::Context& context_;

@@ -50,14 +50,14 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     auto shader = std::make_unique<Shader>();
     shader->stage = source.stage;
     shader->result = std::move(*result);
-    shader->counters.first_counter = room_;
-    room_ += probe::stage_room(shader->result.plan.counter_count);
+    shader->counters.first_counter = capacity_;
+    capacity_ += probe::stage_room(shader->result.plan.counter_count);
     shaders_.push_back(std::move(shader));
   }
   for (const auto& shader : shaders_) {
     using Counters = probe::StageCounters;
     const auto ids = shader->result.record_spec_ids.value_or(spirv::RecordSpecIds{});
-    shader->counters.stride = probe::shard_stride(room_);
+    shader->counters.stride = probe::shard_stride(capacity_);
     shader->entries = {{{ids.first_counter, offsetof(Counters, first_counter), sizeof(uint32_t)},
                         {ids.stride, offsetof(Counters, stride), sizeof(uint32_t)}}};
     shader->specialization = {2, shader->entries.data(), sizeof(Counters), &shader->counters};
@@ -76,7 +76,7 @@ std::vector<test::Stage> InstrumentedShaders::stages() const {
 }
 
 VkDeviceSize InstrumentedShaders::record_bytes() const {
-  return probe::record_bytes(room_, shards_log2_);
+  return probe::record_bytes(capacity_, shards_log2_);
 }
 
 std::vector<uint64_t> InstrumentedShaders::executions(std::span<const uint64_t> record) const {

@@ -1,5 +1,5 @@
-// A pipeline's shaders as the block-count pass writes them with one technique, and the record they
-// write: the pass measured without any layer.
+// A pipeline's shaders, instrumented by the block-count pass with one technique, and the record
+// they write. This measures the pass without any layer.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Technique {
   bool trip_counts = false;
 };
 
-// From the plainest to the one that the layer uses.
+// From the simplest technique to the one that the layer uses.
 std::span<const Technique> techniques();
 
 struct ShaderSource {
@@ -34,18 +34,18 @@ struct ShaderSource {
 
 class InstrumentedShaders {
  public:
-  // `push_offset` is where the record's address word stands in the push constants.
+  // `push_offset` is the offset of the record pointer in the push constants.
   InstrumentedShaders(const Capabilities& capabilities, const Technique& technique,
                       std::span<const ShaderSource> sources, uint32_t push_offset);
 
-  // For pipeline creation; valid as long as the object.
+  // For pipeline creation. Valid as long as this object.
   std::vector<test::Stage> stages() const;
   VkDeviceSize record_bytes() const;
   uint64_t record_pointer(VkDeviceAddress record) const {
     return probe::record_pointer(record, shards_log2_);
   }
-  // Executions of all blocks, stage after stage; without the vertex stage, which a driver may run
-  // once for several instances where a shader does not tell them apart.
+  // Executions of all blocks, stage by stage. The vertex stage is left out: a driver may run it
+  // once for several instances if the shader does not distinguish them.
   std::vector<uint64_t> executions(std::span<const uint64_t> record) const;
   uint32_t counters() const;
   uint32_t blocks() const;
@@ -60,8 +60,8 @@ class InstrumentedShaders {
   };
 
   uint32_t shards_log2_;
-  uint32_t room_ = 0;                             // of all stages in a shard
-  std::vector<std::unique_ptr<Shader>> shaders_;  // their addresses stay
+  uint32_t capacity_ = 0;                         // counters of all stages in a shard
+  std::vector<std::unique_ptr<Shader>> shaders_;  // by pointer: their addresses must not change
 };
 
 }  // namespace tally::bench

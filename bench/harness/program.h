@@ -1,4 +1,4 @@
-// What every benchmark program begins and ends with.
+// Common start and end of the benchmark programs.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,13 @@
 
 namespace tally::bench {
 
-// Runs `body`; an exception becomes a line on stderr and exit status 1. The loader finds the layers
-// of the build: <folder of the program>/../lib. The process keeps the memory that it frees: whether
-// the C library gives a software driver's back to the kernel in each frame depends on what chances
-// to lie above it in the heap, and it then costs as much as counting does.
+// Runs `body`; an exception prints one line on stderr and gives exit status 1. Points the loader at
+// the layers of the build: <folder of the program>/../lib. Freed memory stays with the process:
+// whether the C library returns a software driver's memory to the kernel each frame depends on the
+// layout of the heap, and returning it costs as much as counting does.
 int run_program(const std::function<void()>& body);
 
-// One line: device, driver, subgroup size.
+// Prints one line: device, driver, subgroup size.
 void print_device(const Capabilities& capabilities);
 
 }  // namespace tally::bench

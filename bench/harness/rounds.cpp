@@ -7,8 +7,8 @@
 namespace tally::bench {
 namespace {
 
-// samples[round][candidate][quantity] of one quantity and candidate, combined with the round's
-// first.
+// Combines samples[round][candidate][quantity], for one quantity and candidate, with the first
+// candidate's value of the same round.
 template <typename Combine>
 Spread across_rounds(const std::vector<std::vector<Sample>>& samples, size_t candidate,
                      size_t quantity, Combine&& combine) {

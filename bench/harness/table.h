@@ -1,4 +1,4 @@
-// A table of text: the first column to the left, the others to the right.
+// A text table: the first column is left-aligned, all others are right-aligned.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "1.23", and "1.23 (1.20-1.31)" with the quartiles.
+// "1.23", or "1.23 (1.20-1.31)" with the quartiles.
 std::string number(double value, int decimals = 2);
 std::string with_quartiles(const Spread& spread, int decimals = 2);
-// With the unit that suits: "830 ns", "12.4 us", "3.10 ms".
+// With a suitable unit: "830 ns", "12.4 us", "3.10 ms".
 std::string duration(double nanoseconds);
 
 }  // namespace tally::bench

@@ -1,4 +1,4 @@
-// Numbers between -1 and 1 without order.
+// Pseudo-random numbers between -1 and 1.
 #version 450
 layout(local_size_x = 256) in;
 layout(set = 0, binding = 0) writeonly buffer Result { float result[]; };

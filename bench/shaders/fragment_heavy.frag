@@ -1,4 +1,4 @@
-// A fragment that computes: a few octaves of noise, lights in a loop that some fragments leave early, a discard.
+// An arithmetic-heavy fragment: several octaves of noise, a loop over lights with an early exit, a discard.
 #version 450
 layout(location = 0) in vec2 at;
 layout(location = 0) out vec4 colour;

@@ -1,5 +1,5 @@
-// The worst case for counting: a loop of a few instructions with branches that lanes take apart, nothing but
-// arithmetic, no memory but one store at the end. An escape-time fractal with two kinds of points inside.
+// The worst case for counting: a loop of a few instructions with divergent branches, arithmetic only, and a
+// single store at the end. An escape-time fractal with two kinds of interior points.
 #version 450
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) writeonly buffer Result { uint result[]; };

@@ -1,5 +1,5 @@
-// Streaming: 8 bytes in, 4 bytes out and next to no arithmetic for each invocation; the ordinary bounds check and one
-// branch on the data.
+// Streaming: each invocation reads 8 bytes, writes 4 and does almost no arithmetic; the usual bounds check and one
+// data-dependent branch.
 #version 450
 layout(local_size_x = 256) in;
 layout(set = 0, binding = 0) writeonly buffer Result { float result[]; };

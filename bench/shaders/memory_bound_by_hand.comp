@@ -1,5 +1,5 @@
-// memory_bound.comp, counted by hand with all that the pass cannot know: subgroups are full, and the three counts of a
-// shard fit into 21 bits each, so that one lane adds all three with one instruction.
+// memory_bound.comp with manual counting, using facts that the pass cannot know: subgroups are full, and the three counts
+// of a shard fit into 21 bits each, so one lane adds all three with one instruction.
 #version 450
 #extension GL_ARB_gpu_shader_int64 : require
 #extension GL_EXT_buffer_reference : require

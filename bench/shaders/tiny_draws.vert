@@ -1,4 +1,4 @@
-// Vertices 3n to 3n+2 are a triangle on 4x4 pixels: cell n, of 100 in each row of a picture of 400x400.
+// Vertices 3n to 3n+2 form a triangle of 4x4 pixels in cell n; a 400x400 image has 100 cells per row.
 #version 450
 void main() {
   uint cell = gl_VertexIndex / 3, corner = gl_VertexIndex % 3;

@@ -1,10 +1,11 @@
-/* A client of EGL_BRCM_performance_counters, written from the extension's page alone: lists the
- * groups and counters, draws some frames of triangles with OpenGL ES 2, and prints what each
- * counter counted.
+/* A client of EGL_BRCM_performance_counters, written from the extension's specification alone. It
+ * lists the groups and counters, draws some frames of triangles with OpenGL ES 2, and prints the
+ * value of each counter.
  *
- * It knows nothing of Tally. Run it with the vendor library in front of the real one:
- *   __EGL_VENDOR_LIBRARY_FILENAMES=<prefix>/share/tally/egl_vendor.d/10_tally.json egl_counters
- * [FRAMES] */
+ * It does not depend on Tally. Run it with the vendor library in front of the real one:
+ *   __EGL_VENDOR_LIBRARY_FILENAMES=<prefix>/share/tally/egl_vendor.d/10_tally.json \
+ *     egl_counters [FRAMES]
+ */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES2/gl2.h>
@@ -55,7 +56,7 @@ static EGLDisplay open_display(void) {
   if (display == EGL_NO_DISPLAY) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   if (!eglInitialize(display, NULL, NULL)) fail("no display");
   if (!has_extension(eglQueryString(display, EGL_EXTENSIONS), "EGL_BRCM_performance_counters")) {
-    fail("EGL_BRCM_performance_counters is not there");
+    fail("EGL_BRCM_performance_counters is not supported");
   }
   return display;
 }
@@ -179,7 +180,7 @@ int main(int argc, char** argv) {
   find_functions();
   const EGLSurface surface = make_current(display);
 
-  if (!set_counting(EGL_ACQUIRE_COUNTERS_BRCM)) fail("somebody else has the counters");
+  if (!set_counting(EGL_ACQUIRE_COUNTERS_BRCM)) fail("the counters are acquired by another process");
   choose_all();
   set_counting(EGL_START_COUNTERS_BRCM);
   prepare_drawing();

@@ -1,4 +1,4 @@
-// Debug-utils names and labels, which a profiler shows beside its numbers.
+// Debug-utils names and labels, which a profiler shows next to its values.
 #pragma once
 
 #include "support/context.h"

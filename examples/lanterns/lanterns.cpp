@@ -77,7 +77,7 @@ VkDescriptorSet Lanterns::make_image_set(const Image& first, const Image& second
       {VK_NULL_HANDLE, second.view(), VK_IMAGE_LAYOUT_GENERAL}};
   VkWriteDescriptorSet write = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
   write.dstSet = set;
-  write.descriptorCount = 2;  // runs on into binding 1
+  write.descriptorCount = 2;  // continues into binding 1
   write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
   write.pImageInfo = images;
   vkUpdateDescriptorSets(context_.device(), 1, &write, 0, nullptr);

@@ -1,5 +1,5 @@
-// A small frame with everything a profiler is asked about: a costly full-screen pass, overdraw with
-// discards, two compute dispatches, a final pass, all with names and labels.
+// A small frame with typical profiling targets: an expensive full-screen pass, overdraw with
+// discards, two compute dispatches and a final pass, all with names and labels.
 #pragma once
 
 #include <vector>
@@ -15,12 +15,12 @@ class Lanterns {
  public:
   Lanterns(Context& context, VkExtent2D extent);
 
-  // Draws the picture at `time` seconds and waits for it. frame_image() holds it then.
+  // Renders the image at `time` seconds into frame_image() and waits for completion.
   void draw_frame(float time);
   const Image& frame_image() const { return frame_; }
 
  private:
-  // Two images that a shader reads and writes as bindings 0 and 1 of set 0.
+  // A set of two images that a shader reads and writes as bindings 0 and 1 of set 0.
   VkDescriptorSet make_image_set(const Image& first, const Image& second) const;
   void create_sets();
   void create_pipelines();

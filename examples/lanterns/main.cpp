@@ -1,5 +1,5 @@
-// lanterns [--frames N] [--size WxH] [--png FILE]: draws without a window; FILE gets the last
-// frame.
+// lanterns [--frames N] [--size WxH] [--png FILE]: renders without a window and writes the last
+// frame to FILE.
 #include <png.h>
 
 #include <charconv>

@@ -1,5 +1,5 @@
 // Every shape of structured control flow: nested loops with several exits, a switch that falls through and
-// one without default, early returns, calls, phis, a specialization constant as a condition.
+// one without a default, early returns, calls, phis, a specialization constant as a condition.
 #version 450
 layout(local_size_x_id = 1) in;
 layout(constant_id = 0) const bool kFast = false;

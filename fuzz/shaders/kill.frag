@@ -1,4 +1,4 @@
-// Ways for a fragment to end, one of them in a function, and depth that the shader writes.
+// Several ways to terminate a fragment, one of them in a function, and depth written by the shader.
 #version 450
 layout(location = 0) in vec4 colour;
 layout(location = 1) flat in int mode;

@@ -1,5 +1,5 @@
-// The Vulkan memory model, buffers by address, 64-bit integers and atomics, subgroup operations: what the pass
-// itself adds may be there already.
+// The Vulkan memory model, buffers by address, 64-bit integers and atomics, subgroup operations: declarations
+// that the pass adds may exist already.
 #version 450
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : require

@@ -1,13 +1,12 @@
-/* EGL_BRCM_performance_counters: the tokens, types and functions, for programs whose EGL headers
- * lack them.
+/* EGL_BRCM_performance_counters: tokens, types and functions, for programs whose EGL headers lack
+ * them.
  *
- * Nothing to link: find every function with eglGetProcAddress. Define EGL_EGLEXT_PROTOTYPES before
- * including this file to have the functions declared too, for programs that link libEGL_tally.so.0
- * itself.
+ * No library needs to be linked: get every function with eglGetProcAddress. Programs that link
+ * libEGL_tally.so.0 itself can define EGL_EGLEXT_PROTOTYPES before including this file to get the
+ * declarations as well.
  *
- * eglGetPerfCounterDataBRCM fills its buffer with records of 16 bytes, one for each counter that is
- * active: uint32_t group; uint32_t counter; uint64_t value; value / denominator is in the counter's
- * unit. */
+ * eglGetPerfCounterDataBRCM fills its buffer with one 16-byte record per active counter: uint32_t
+ * group; uint32_t counter; uint64_t value. value / denominator is in the counter's unit. */
 #ifndef TALLY_EGL_BRCM_H
 #define TALLY_EGL_BRCM_H
 

@@ -1,23 +1,24 @@
-/* Reads the results of VK_INTEL_performance_query as VK_LAYER_TALLY_counters gives them. To Vulkan
- * the results of such a query are opaque; this is what stands in them. C and C++, no library.
+/* Reads the results of VK_INTEL_performance_query that VK_LAYER_TALLY_counters returns. Vulkan
+ * treats the results of such a query as opaque; this header defines their contents. C and C++,
+ * header only. All functions may be called from any thread.
  *
- * A report, in the byte order of the machine, without padding:
+ * The layout of a report, in the machine's byte order, without padding:
  *
  *     0  uint32  magic, TALLY_INTEL_REPORT_MAGIC
- *     4  uint16  version, 1; raised when an older reader would read something wrong
- *     6  uint16  bytes of the header, 40 or more; what follows is added without a new version
- *     8  uint32  bytes of the whole report
- *    12  uint32  values in it
- *    16  uint32  values that the query has: more than are in it where the buffer was too small
- *    20  uint32  flags, TALLY_INTEL_REPORT_HAS_MARKER and so on
+ *     4  uint16  version, 1; incremented when an older reader would misread the report
+ *     6  uint16  size of the header in bytes, 40 or more; new fields keep the version
+ *     8  uint32  size of the whole report in bytes
+ *    12  uint32  number of values in the report
+ *    16  uint32  number of values of the query; larger than the above if the buffer was too small
+ *    20  uint32  flags, TALLY_INTEL_REPORT_HAS_*
  *    24  uint64  the last marker that was set before the query ended, or 0
  *    32  uint32  the last stream marker, or 0
  *    36  uint32  commands that could not be counted
- *        then, behind the header, each value: uint32 number of the counter, uint32 0, uint64 value
+ *        after the header, for each value: uint32 counter number, uint32 0, uint64 value
  *
- * The numbers of counters are those of docs/reference/counters.md and never change. A buffer of
- * TALLY_INTEL_REPORT_BYTES bytes is always large enough; into a smaller one as many values are
- * written as fit.
+ * docs/reference/counters.md lists the counter numbers, which never change, and their units. A
+ * buffer of TALLY_INTEL_REPORT_BYTES bytes is always large enough; a smaller buffer gets as many
+ * values as fit.
  */
 #ifndef TALLY_INTEL_REPORT_H
 #define TALLY_INTEL_REPORT_H
@@ -40,7 +41,7 @@ extern "C" {
 #define TALLY_INTEL_REPORT_HAS_MARKER UINT32_C(1)
 #define TALLY_INTEL_REPORT_HAS_STREAM_MARKER UINT32_C(2)
 
-/* Some counters. GPU time is measured while shaders count, so it is longer than without. */
+/* Some counters. GPU time is measured while shaders count, so it includes the cost of counting. */
 #define TALLY_INTEL_INSTRUCTIONS UINT32_C(256)
 #define TALLY_INTEL_GPU_TIME UINT32_C(1024)
 #define TALLY_INTEL_DRAWS UINT32_C(1027)
@@ -52,21 +53,21 @@ extern "C" {
 
 typedef enum TallyIntelReportResult {
   TALLY_INTEL_REPORT_OK = 0,
-  TALLY_INTEL_REPORT_TOO_SHORT = 1,       /* fewer bytes than the report says it has */
-  TALLY_INTEL_REPORT_NOT_A_REPORT = 2,    /* begins with something else */
-  TALLY_INTEL_REPORT_UNKNOWN_VERSION = 3, /* made by a newer layer */
+  TALLY_INTEL_REPORT_TOO_SHORT = 1,       /* fewer bytes than the report states */
+  TALLY_INTEL_REPORT_NOT_A_REPORT = 2,    /* does not begin with the magic number */
+  TALLY_INTEL_REPORT_UNKNOWN_VERSION = 3, /* written by a newer layer */
   TALLY_INTEL_REPORT_DAMAGED = 4          /* its sizes contradict each other */
 } TallyIntelReportResult;
 
-/* Points into the bytes that it was read from. */
+/* A parsed report. `values` points into the caller's data, which must outlive it. */
 typedef struct TallyIntelReport {
   uint64_t marker;
   uint32_t stream_marker;
   uint32_t flags;
   uint32_t uncounted_commands;
   uint32_t value_count;
-  uint32_t values_of_query; /* value_count, or more where the buffer was too small */
-  uint32_t bytes;           /* of the report; what follows it is not part of it */
+  uint32_t values_of_query; /* value_count, or more if the buffer was too small */
+  uint32_t bytes;           /* size of the report; data after it is ignored */
   const unsigned char* values;
 } TallyIntelReport;
 
@@ -86,7 +87,7 @@ static inline uint64_t tally_intel_report_u64(const unsigned char* at) {
   return value;
 }
 
-/* Checks everything that the other functions rely on. `report` is written only on success. */
+/* Validates everything that the other functions rely on. Writes `report` only on success. */
 static inline TallyIntelReportResult tally_intel_report_read(const void* data, size_t size,
                                                              TallyIntelReport* report) {
   const unsigned char* bytes = (const unsigned char*)data;
@@ -118,7 +119,7 @@ static inline TallyIntelReportResult tally_intel_report_read(const void* data, s
   return TALLY_INTEL_REPORT_OK;
 }
 
-/* The value at `index`; 0 where there is none. */
+/* Reads the value at `index`. Returns 1, or 0 if there is no such value. */
 static inline int tally_intel_report_at(const TallyIntelReport* report, uint32_t index,
                                         uint32_t* counter, uint64_t* value) {
   const unsigned char* at;
@@ -129,7 +130,7 @@ static inline int tally_intel_report_at(const TallyIntelReport* report, uint32_t
   return 1;
 }
 
-/* The value of a counter; 0 where the report does not have it. */
+/* Reads the value of a counter. Returns 1, or 0 if the report does not contain it. */
 static inline int tally_intel_report_value(const TallyIntelReport* report, uint32_t counter,
                                            uint64_t* value) {
   uint32_t index, found;

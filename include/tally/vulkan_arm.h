@@ -1,7 +1,7 @@
-/* The two ARM counter extensions that VK_LAYER_TALLY_counters implements, for programs that are
- * built against Vulkan headers without them. Every block steps aside where the installed
- * vulkan_core.h declares the extension itself. C and C++. Values of enumerations are macros,
- * because an enumeration cannot be extended from outside. */
+/* The two ARM counter extensions that VK_LAYER_TALLY_counters implements, for programs built
+ * against Vulkan headers without them. Each block is skipped if the installed vulkan_core.h
+ * declares the extension itself. C and C++. New enumeration values are macros, because an
+ * enumeration cannot be extended. The specifications of the two extensions define all semantics. */
 #ifndef TALLY_VULKAN_ARM_H
 #define TALLY_VULKAN_ARM_H
 
@@ -123,7 +123,7 @@ typedef struct VkShaderInstrumentationMetricDescriptionARM {
   char description[VK_MAX_DESCRIPTION_SIZE];
 } VkShaderInstrumentationMetricDescriptionARM;
 
-/* First 16 bytes of a metric block; numMetrics values of 64 bits follow. */
+/* The first 16 bytes of a metric block; numMetrics 64-bit values follow. */
 typedef struct VkShaderInstrumentationMetricDataHeaderARM {
   uint32_t resultIndex;
   uint32_t resultSubIndex;

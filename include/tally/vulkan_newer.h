@@ -1,6 +1,5 @@
-/* What Tally uses of Vulkan extensions that are younger than the headers of Debian 12 (1.3.239).
- * Every block steps aside where the installed vulkan_core.h declares the extension itself. C and
- * C++. */
+/* The parts that Tally uses of Vulkan extensions newer than the headers of Debian 12 (1.3.239).
+ * Each block is skipped if the installed vulkan_core.h declares the extension itself. C and C++. */
 #ifndef TALLY_VULKAN_NEWER_H
 #define TALLY_VULKAN_NEWER_H
 
@@ -60,7 +59,7 @@ typedef void(VKAPI_PTR* PFN_vkCmdPushConstants2KHR)(
     VkCommandBuffer commandBuffer, const VkPushConstantsInfoKHR* pPushConstantsInfo);
 #endif /* VK_KHR_maintenance6 */
 
-/* The spellings of Vulkan 1.4's core, into which the two above were promoted. */
+/* Names of core Vulkan 1.4, which promoted the two extensions above. */
 #ifndef VK_VERSION_1_4
 typedef VkPipelineCreateFlags2KHR VkPipelineCreateFlags2;
 typedef VkPipelineCreateFlags2CreateInfoKHR VkPipelineCreateFlags2CreateInfo;
@@ -79,7 +78,7 @@ typedef PFN_vkCmdPushConstants2KHR PFN_vkCmdPushConstants2;
 typedef PFN_vkCmdPushDescriptorSetKHR PFN_vkCmdPushDescriptorSet;
 typedef PFN_vkCmdPushDescriptorSetWithTemplateKHR PFN_vkCmdPushDescriptorSetWithTemplate;
 
-/* Only passed through: Tally reads nothing in them. */
+/* Only passed through: Tally does not read the members. */
 typedef struct VkBindDescriptorSetsInfo VkBindDescriptorSetsInfo;
 typedef struct VkPushDescriptorSetInfo VkPushDescriptorSetInfo;
 typedef struct VkPushDescriptorSetWithTemplateInfo VkPushDescriptorSetWithTemplateInfo;
@@ -96,7 +95,7 @@ typedef void(VKAPI_PTR* PFN_vkCmdBindIndexBuffer2)(VkCommandBuffer commandBuffer
 
 #ifndef VK_EXT_device_generated_commands
 #define VK_EXT_device_generated_commands 1
-/* Only passed through: Tally reads nothing in it. */
+/* Only passed through: Tally does not read the members. */
 typedef struct VkGeneratedCommandsInfoEXT VkGeneratedCommandsInfoEXT;
 
 typedef void(VKAPI_PTR* PFN_vkCmdExecuteGeneratedCommandsEXT)(

@@ -1,5 +1,5 @@
-// What the tests of the counters layer's API share: a device with chosen settings, a compute shader
-// whose counts are plain to see, and raw access to the functions of VK_ARM_shader_instrumentation.
+// Shared by the tests of the counters layer's API: a device with chosen settings, a compute shader
+// with simple counts, and direct access to the functions of VK_ARM_shader_instrumentation.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,15 +18,14 @@ namespace tally::test {
 // work.comp's SPIR-V.
 std::span<const uint32_t> work_shader();
 
-// kInstrument with a flag of Vulkan 1.1 beside it: the struct replaces the flags of the create
-// info.
+// kInstrument plus a Vulkan 1.1 flag, because the struct replaces the flags of the create info.
 inline constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrumentWithBase = {
     VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
     VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM | VK_PIPELINE_CREATE_DISPATCH_BASE_BIT};
 
-// Settings of the layer, given through VK_EXT_layer_settings. With the validation layer below,
-// whose version takes that struct for an error, through the environment; it then lasts as long as
-// this.
+// Settings of the layer, passed through VK_EXT_layer_settings. With the validation layer below,
+// whose version reports that struct as an error, they are passed through the environment for the
+// lifetime of this object.
 class LayerSettings {
  public:
   using Pairs = std::vector<std::pair<const char*, const char*>>;
@@ -49,32 +48,33 @@ class CountersTest : public testing::Test {
   static constexpr VkPipelineBindPoint kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
   static constexpr VkPipelineBindPoint kGraphics = VK_PIPELINE_BIND_POINT_GRAPHICS;
 
-  // Makes the device. Without a call, the first use makes one with default settings.
+  // Creates the device. If this is not called, the first use creates one with default settings.
   Context& start(const LayerSettings::Pairs& settings = {}, ContextOptions options = {});
   Context& context() { return context_ ? *context_ : start(); }
 
-  // Everything for dispatches of work.comp: 1024 values, a set, a layout with 4 bytes of push
-  // constants, pipelines.
+  // Objects for dispatches of work.comp: 1024 values, a set, a layout with 4 bytes of push
+  // constants, and pipelines.
   struct Work {
     explicit Work(Context& context, uint32_t push_bytes = 4);
     Buffer values;
     StorageSet set;
     PipelineLayout layout;
-    Pipeline counting;  // created with the flag
-    Pipeline plain;     // created without
+    Pipeline counting;  // created with the instrumentation flag
+    Pipeline plain;     // created without the flag
   };
   Work& work();
   Pipeline make_work(VkPipelineLayout layout, const void* next = &kInstrument);
 
-  // Binds `pipeline` and pushes `add`, then dispatches `groups`.
+  // Binds `pipeline`, pushes `add`, then dispatches `groups`.
   void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups, uint32_t add = 1);
 
-  // full_screen.vert and orange.frag, counting; and draws of their triangle in a pass.
+  // An instrumented pipeline of full_screen.vert and orange.frag, and draws of its triangle in a
+  // pass.
   Pipeline make_orange(VkPipelineLayout layout);
   static void draw_orange(VkCommandBuffer commands, const RenderTarget& target, VkPipeline pipeline,
                           uint32_t draws = 1);
 
-  // A pool of its own, with one command buffer that is being recorded.
+  // A command pool with one command buffer in the recording state.
   struct Recording {
     explicit Recording(const Context& context, VkCommandPoolCreateFlags flags = 0)
         : device(context.device()) {
@@ -99,18 +99,18 @@ class CountersTest : public testing::Test {
     VkCommandBuffer commands = VK_NULL_HANDLE;
   };
 
-  // A secondary command buffer, begun.
+  // Begins a secondary command buffer.
   VkCommandBuffer make_secondary(const VkCommandBufferInheritanceInfo& inheritance,
                                  VkCommandBufferUsageFlags usage);
 
-  // Executions of each block of each result, by result index: {{block 0, block 1, ...}, ...}; all
-  // stages in a row.
+  // Executions of each block of each result, by result index: {{block 0, block 1, ...}, ...}; the
+  // stages follow each other.
   using Results = std::vector<std::pair<uint32_t, std::vector<uint64_t>>>;
   Results results(const Instrumentation& instrumentation);
-  // Invocations (executions of block 0 of compute) of each result that has blocks.
+  // Invocations (executions of block 0 of the compute shader) of each result that contains blocks.
   std::vector<std::pair<uint32_t, uint64_t>> invocations(const Instrumentation& instrumentation);
 
-  // The ids of the errors reported since, and no longer held against the test.
+  // Takes the ids of all errors reported so far; they no longer fail the test.
   std::vector<std::string> error_ids();
 
   template <typename Function>

@@ -1,7 +1,7 @@
-// An application for the tests of `tally run`: one compute dispatch of 4 x 64 invocations in each
-// submission, without a window. Usage: launched_app SUBMISSIONS ENDING [objects], where ENDING is
-// the exit status, "abort", or "wait" (for a signal). "objects": with a shader object instead of a
-// pipeline; the exit status is 77 where the device has none.
+// An application for the tests of `tally run`: one compute dispatch of 4 x 64 invocations per
+// submission, without a window. Usage: launched_app SUBMISSIONS ENDING [objects]. ENDING is the
+// exit status, "abort", or "wait" (for a signal). "objects" uses a shader object instead of a
+// pipeline; the exit status is 77 if the device does not support them.
 #include <unistd.h>
 
 #include <cstdio>

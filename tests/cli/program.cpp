@@ -17,7 +17,7 @@ std::string quoted(const std::string& word) {
 cli::Environment clean_environment() {
   cli::Environment environment = cli::current_environment();
   std::erase_if(environment, [](const auto& variable) {
-    // The driver that the test runs on stays.
+    // Keep the driver that the test runs on.
     if (variable.first == "VK_DRIVER_FILES" || variable.first == "VK_ICD_FILENAMES") return false;
     return variable.first.starts_with("VK_") || variable.first.starts_with("TALLY_");
   });

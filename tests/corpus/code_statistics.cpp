@@ -9,7 +9,7 @@
 namespace tally::test {
 namespace {
 
-// What RADV names, without what says how its scheduler saw the code, and hashes.
+// RADV's statistics, except hashes and those about its scheduler.
 constexpr std::array<std::string_view, 11> kNames = {
     "Code size",          "Instructions",  "Branches",      "SGPRs",        "VGPRs",
     "Subgroups per SIMD", "Spilled SGPRs", "Spilled VGPRs", "Scratch size", "Latency",

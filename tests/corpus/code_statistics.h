@@ -1,5 +1,5 @@
-// What a driver says of the code that it made (VK_KHR_pipeline_executable_properties), of many
-// pipelines as they are and instrumented.
+// A driver's statistics about generated code (VK_KHR_pipeline_executable_properties) for many
+// pipelines, original and instrumented.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace tally::test {
 
-// Numbers by the driver's names ("Code size", "VGPRs"), summed over what the driver made of
-// the pipeline's stages `stages`. The pipeline must have been created with
+// Values by the driver's names ("Code size", "VGPRs"), summed over the executables of the
+// pipeline's stages `stages`. The pipeline must have been created with
 // VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR.
 using CodeStatistics = std::map<std::string, uint64_t>;
 CodeStatistics code_statistics(const Context& context, VkPipeline pipeline,
@@ -21,11 +21,11 @@ CodeStatistics code_statistics(const Context& context, VkPipeline pipeline,
 
 class CodeComparison {
  public:
-  // One line for the way between processes, and back.
+  // Encodes the statistics as one line for transfer between processes, and decodes it.
   static std::string line(const CodeStatistics& plain, const CodeStatistics& instrumented);
   void add(std::string_view line);
-  // A table: totals and their ratio, the median ratio, in how many pipelines the number rose or
-  // fell.
+  // Prints a table: totals and their ratio, the median ratio, and the number of pipelines in which
+  // the value rose or fell.
   void print() const;
 
  private:

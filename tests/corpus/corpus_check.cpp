@@ -1,10 +1,10 @@
 // Runs the pass over SPIR-V files: corpus_check [--env vulkan1.3] [--at-least N] [--out FOLDER]
 // FOLDER...
 //
-// Every entry point of every valid module is instrumented in every way there is. It fails if a
-// result is not valid where the original was, if the identity option changes a byte, or if there
-// are fewer than N modules. Modules that the pass refuses are listed with the reason; modules that
-// are not valid to begin with must do no harm.
+// Every entry point of every valid module is instrumented with every combination of options. The
+// check fails if a result is invalid although the original is valid, if the identity option changes
+// a byte, or if there are fewer than N modules. Modules that the pass refuses are listed with the
+// reason; invalid modules must do no harm.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -59,7 +59,7 @@ std::vector<BlockCountOptions> all_options() {
 
 class Check {
  public:
-  // `out`: where the results of the default options go; may be empty.
+  // `out`: the folder for results of the default options; may be empty.
   Check(spv_target_env environment, fs::path out)
       : environment_(environment), out_(std::move(out)) {}
 

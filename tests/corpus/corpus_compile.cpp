@@ -1,9 +1,9 @@
 // corpus_compile [--statistics] FOLDER...
 //
-// Every entry point of the valid modules in the folders becomes a pipeline of the device, as it is
-// and instrumented. Fails if the driver takes the original and not what the pass made of it, also
-// if it crashes. Prints how long creation took, without a pipeline cache, and which share of it was
-// the pass's. --statistics: a table of what the driver says of the code that it made.
+// Creates a pipeline for every entry point of the valid modules in the folders, original and
+// instrumented. Fails if the driver accepts the original but not the instrumented module, or
+// crashes on it. Prints the creation times without a pipeline cache and the share of the pass.
+// --statistics prints a table of the driver's statistics about the generated code.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 using namespace tally;
 
-// What a child says of an item.
+// The lines that a child sends about an item.
 constexpr std::string_view kDevice = "device ";
 constexpr std::string_view kPlain = "plain";
 constexpr std::string_view kInstrumented = "instrumented";
@@ -50,14 +50,14 @@ class Compiler {
   Compiler(const std::vector<Item>& items, bool statistics)
       : items_(items), context_(options(statistics)), statistics_(statistics) {}
 
-  void compile(size_t item, const test::Say& say) {
-    say(std::string(kDevice) + context_.properties().deviceName);
+  void compile(size_t item, const test::SendLine& send_line) {
+    send_line(std::string(kDevice) + context_.properties().deviceName);
     const auto words = test::read_words(items_[item].path);
     const auto module = spirv::Module::parse(*words);
     try {
-      compile(*module, module->entry_points()[items_[item].entry], say);
-    } catch (const std::exception& error) {  // it is made up wrongly, or the driver fails at it
-      say(std::string(kThrew) + error.what());
+      compile(*module, module->entry_points()[items_[item].entry], send_line);
+    } catch (const std::exception& error) {  // invalid pipeline state, or a driver failure
+      send_line(std::string(kThrew) + error.what());
     }
   }
 
@@ -76,11 +76,12 @@ class Compiler {
                          pipeline);
   }
 
-  void compile(const spirv::Module& module, const spirv::EntryPoint& entry, const test::Say& say) {
-    const auto left_out = [&](const std::string& why) { say(std::string(kLeftOut) + why); };
+  void compile(const spirv::Module& module, const spirv::EntryPoint& entry,
+               const test::SendLine& send_line) {
+    const auto left_out = [&](const std::string& why) { send_line(std::string(kLeftOut) + why); };
     if (const auto reason = test::EntryPipeline::obstacle(context_, module, entry))
       return left_out(*reason);
-    say(kPlain);
+    send_line(kPlain);
     const test::EntryPipeline target(context_, module, entry);
     test::Pipeline plain, instrumented;
     const auto begin = Clock::now();
@@ -90,16 +91,17 @@ class Compiler {
     const auto result = instrument_for(context_, target, module, entry);
     if (!result) return left_out("the pass refuses it: " + result.error().message);
     const auto passed = Clock::now();
-    say(kInstrumented);
+    send_line(kInstrumented);
     const VkResult created = create(target, result->words, instrumented);
     if (created != VK_SUCCESS)
-      return say(fmt::format("{}VkResult {}", kFailed, static_cast<int>(created)));
-    say(fmt::format("{}{} {} {}", kTimes, nanoseconds(created_plain - begin),
-                    nanoseconds(passed - created_plain), nanoseconds(Clock::now() - passed)));
+      return send_line(fmt::format("{}VkResult {}", kFailed, static_cast<int>(created)));
+    send_line(fmt::format("{}{} {} {}", kTimes, nanoseconds(created_plain - begin),
+                          nanoseconds(passed - created_plain), nanoseconds(Clock::now() - passed)));
     const auto of = [&](VkPipeline pipeline) {
       return test::code_statistics(context_, pipeline, target.stage());
     };
-    say(std::string(kCompiled) +
+    send_line(
+        std::string(kCompiled) +
         (statistics_ ? test::CodeComparison::line(of(plain), of(instrumented)) : std::string()));
   }
 
@@ -111,12 +113,12 @@ class Compiler {
   bool statistics_;
 };
 
-// What came of all items, in the parent.
+// The results of all items, in the parent.
 class Totals {
  public:
   explicit Totals(const std::vector<Item>& items) : items_(items) {}
 
-  void heard(size_t item, std::string_view line) {
+  void on_line(size_t item, std::string_view line) {
     const auto rest = [&](std::string_view start) {
       return std::string(line.substr(start.size()));
     };
@@ -125,13 +127,13 @@ class Totals {
     if (line.starts_with(kLeftOut)) ++left_out_[rest(kLeftOut)];
     if (line.starts_with(kFailed)) fail(item, rest(kFailed));
     if (line.starts_with(kTimes)) add_times(rest(kTimes));
-    if (line.starts_with(kThrew)) died(item, rest(kThrew));
+    if (line.starts_with(kThrew)) on_death(item, rest(kThrew));
     if (!line.starts_with(kCompiled)) return;
     ++compiled_;
     code_.add(rest(kCompiled));
   }
 
-  void died(size_t item, const std::string& how) {
+  void on_death(size_t item, const std::string& how) {
     if (stage_ == kInstrumented) return fail(item, how);
     ++left_out_["no pipeline of the original"];
     fmt::print("{}, plain: {}\n", items_[item].path, how);
@@ -174,7 +176,7 @@ class Totals {
   test::CodeComparison code_;
 };
 
-// The entry points of a module, or none if it is not valid.
+// The number of entry points of a module, or 0 if it is invalid.
 size_t entry_points_of(const std::string& path) {
   const auto words = test::read_words(path);
   if (!words || !test::validate(*words).empty()) return 0;
@@ -191,16 +193,17 @@ int run(const std::vector<std::string>& files, bool statistics) {
     for (size_t entry = 0; entry < count; ++entry) items.push_back({file, entry});
   }
   Totals totals(items);
-  test::supervise({.count = items.size(),
-                   .limit = std::chrono::minutes(1),
-                   .begin = [&]() -> test::Work {
-                     const auto compiler = std::make_shared<Compiler>(items, statistics);
-                     return [compiler](size_t item, const test::Say& say) {
-                       compiler->compile(item, say);
-                     };
-                   },
-                   .heard = [&](size_t item, std::string_view line) { totals.heard(item, line); },
-                   .died = [&](size_t item, const std::string& how) { totals.died(item, how); }});
+  test::supervise(
+      {.count = items.size(),
+       .limit = std::chrono::minutes(1),
+       .begin = [&]() -> test::Work {
+         const auto compiler = std::make_shared<Compiler>(items, statistics);
+         return [compiler](size_t item, const test::SendLine& send_line) {
+           compiler->compile(item, send_line);
+         };
+       },
+       .on_line = [&](size_t item, std::string_view line) { totals.on_line(item, line); },
+       .on_death = [&](size_t item, const std::string& how) { totals.on_death(item, how); }});
   return totals.print(files.size(), invalid) ? 0 : 1;
 }
 

@@ -43,7 +43,7 @@ VkFormat attribute_format(const Varying& varying) {
   return VK_FORMAT_UNDEFINED;
 }
 
-// The topology that a geometry shader takes.
+// The input topology of a geometry shader.
 VkPrimitiveTopology input_topology(const Module& module, const EntryPoint& entry) {
   for (const uint32_t mode : module.execution_modes(entry)) {
     switch (static_cast<spv::ExecutionMode>(module.instruction(mode).operand(1))) {
@@ -62,7 +62,7 @@ VkPrimitiveTopology input_topology(const Module& module, const EntryPoint& entry
   return VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
 }
 
-// Drivers rely on a stage's descriptors being no more than they allow.
+// Drivers assume that a stage's descriptors stay within their limits.
 bool exceeds_limits(const VkPhysicalDeviceLimits& limits, const ShaderInterface& interface) {
   std::map<VkDescriptorType, uint64_t> counts;
   for (const auto& [set, bindings] : interface.sets) {

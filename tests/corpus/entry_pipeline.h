@@ -1,5 +1,5 @@
-// Pipelines of a single entry point of any module: whatever else a pipeline needs (layout, the
-// stages before and after, vertex attributes, attachments) is made up to fit.
+// Pipelines for a single entry point of any module. Everything else a pipeline needs (layout,
+// stages before and after, vertex attributes, attachments) is generated to match.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@ namespace tally::test {
 
 class EntryPipeline {
  public:
-  // What cannot be made here, as a reason; else nothing.
+  // The reason why no pipeline can be created here, or nothing.
   static std::optional<std::string> obstacle(const Context& context, const spirv::Module& module,
                                              const spirv::EntryPoint& entry);
 
-  // There must be no obstacle. The layout has push constants up to the device's limit, and a
-  // dynamic uniform buffer alone in set address_set().
+  // Requires that there is no obstacle. The layout has push constants up to the device's limit, and
+  // a dynamic uniform buffer as the only binding of set address_set().
   EntryPipeline(const Context& context, const spirv::Module& module,
                 const spirv::EntryPoint& entry);
 
-  // A pipeline whose stage of the entry point has these words: the module's own or instrumented.
+  // Creates a pipeline with these words for the entry point's stage, original or instrumented.
   VkResult create(std::span<const uint32_t> words, VkPipelineCreateFlags flags,
                   Pipeline& pipeline) const;
 
@@ -51,8 +51,8 @@ class EntryPipeline {
   VkPrimitiveTopology topology_ = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
 };
 
-// The instrumentation as a layer would choose it for this device: the address in the push constants
-// where the module leaves room, else in the descriptor set.
+// Instruments the module as a layer would for this device: the address is in the push constants if
+// the module leaves space, otherwise in the descriptor set.
 Result<spirv::BlockCountResult> instrument_for(const Context& context, const EntryPipeline& target,
                                                const spirv::Module& module,
                                                const spirv::EntryPoint& entry);

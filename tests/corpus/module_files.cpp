@@ -17,15 +17,15 @@ bool is_header(std::span<const uint32_t> words) {
          words[1] <= 0x00010600 && words[3] > 0 && words[3] < 1u << 22 && words[4] == 0;
 }
 
-// Whether a module may go on with this opcode after a function.
+// Whether a module may continue with this opcode after a function.
 bool may_follow_function(spv::Op opcode) {
   return opcode == spv::Op::OpFunction || spirv::is_line(opcode) || opcode == spv::Op::OpExtInst;
 }
 
-// One past the last OpFunctionEnd of the module that begins at word 0, or 0 if it has none.
+// The end of the last OpFunctionEnd of the module that begins at word 0, or 0 if it has none.
 size_t module_length(std::span<const uint32_t> words) {
   size_t end = 0;
-  bool inside = false;  // of a function, or before the first
+  bool inside = false;  // inside a function, or before the first
   for (size_t at = kHeaderWords; at < words.size();) {
     const auto opcode = static_cast<spv::Op>(words[at] & spv::OpCodeMask);
     const size_t length = words[at] >> spv::WordCountShift;

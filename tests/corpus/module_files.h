@@ -11,14 +11,14 @@
 
 namespace tally::test {
 
-// Word indices [begin, end) of the modules that stand somewhere in `words`, as programs hold them
-// in their data. A module ends where its last function does.
+// Word indices [begin, end) of a module anywhere in `words`, as programs contain them in their
+// data. A module ends with its last function.
 struct WordRange {
   size_t begin, end;
 };
 std::vector<WordRange> find_modules(std::span<const uint32_t> words);
 
-// The words of a file, bytes beyond the last whole one left out.
+// Reads the words of a file, without trailing bytes of an incomplete word.
 Result<std::vector<uint32_t>> read_words(const std::string& path);
 Status write_words(const std::string& path, std::span<const uint32_t> words);
 

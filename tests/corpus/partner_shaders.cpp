@@ -1,4 +1,4 @@
-// The other side of a stage's varyings, as SPIR-V text.
+// Partner shaders for a stage's varyings, as SPIR-V text.
 #include <fmt/format.h>
 
 #include <string>
@@ -45,7 +45,7 @@ std::string type_name(const Varying& varying) {
   return scalar(varying) + (varying.components > 1 ? std::to_string(varying.components) : "");
 }
 
-// One variable for each location, named %v<location>.
+// One variable per location, named %v<location>.
 struct Variables {
   Variables(const std::vector<Varying>& varyings, const std::string& storage, bool flat) {
     for (const Varying& varying : varyings) {
@@ -65,7 +65,7 @@ struct Variables {
   std::string names, decorations, declarations;
 };
 
-// Writes what was read from `%seed`, a float4, to one location.
+// Writes `%seed`, a float4 that was read before, to one location.
 std::string write_varying(const Varying& varying, uint32_t location) {
   std::string text;
   std::string value = "%x";
@@ -84,8 +84,7 @@ std::string write_varying(const Varying& varying, uint32_t location) {
   return text + fmt::format("OpStore %v{} {}\n", location, value);
 }
 
-// Adds one component of a location to the sum; `sum` is the name of the sum so far and becomes the
-// new one's.
+// Adds one component of a location to the sum. `sum` is the id of the current sum and is updated.
 std::string add_varying(const Varying& varying, uint32_t location, std::string& sum) {
   std::string text = fmt::format("%l{0} = OpLoad %{1} %v{0}\n", location, type_name(varying));
   std::string value = fmt::format("%l{}", location);

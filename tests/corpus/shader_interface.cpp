@@ -10,7 +10,7 @@ using spirv::Instruction;
 using spirv::Module;
 using spv::Op;
 
-// For arrays without a length.
+// Used for arrays without a length.
 constexpr uint32_t kUnboundedLength = 8;
 
 uint32_t array_length(const Module& module, const Instruction& array) {
@@ -30,7 +30,7 @@ VkDescriptorType image_descriptor(const Instruction& image) {
   return storage ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE : VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
 }
 
-// The type of descriptor of a variable, from its storage class and the type it holds.
+// The descriptor type of a variable, from its storage class and its type.
 std::optional<VkDescriptorType> descriptor_type(const Module& module, spv::StorageClass storage,
                                                 const Instruction& type) {
   switch (type.opcode()) {
@@ -57,7 +57,7 @@ std::optional<VkDescriptorType> descriptor_type(const Module& module, spv::Stora
   }
 }
 
-// A variable's id and the definitions of its pointer type and of what that points to.
+// A variable's id, and the definitions of its pointer type and pointee type.
 struct Variable {
   uint32_t id;
   spv::StorageClass storage;
@@ -96,7 +96,7 @@ void add_descriptor(const Module& module, Variable variable, ShaderInterface& in
       *binding, VkDescriptorSetLayoutBinding{*binding, *type, count, VK_SHADER_STAGE_ALL, nullptr});
 }
 
-// Whether each vertex of a primitive has its own, so that the variable is an array of them.
+// Whether the variable is an array with one element per vertex of a primitive.
 bool is_per_vertex_input(const Variable& variable, spv::ExecutionModel model) {
   return variable.storage == spv::StorageClass::Input && is_array(variable.type) &&
          (model == spv::ExecutionModel::Geometry ||
@@ -104,7 +104,8 @@ bool is_per_vertex_input(const Variable& variable, spv::ExecutionModel model) {
           model == spv::ExecutionModel::TessellationEvaluation);
 }
 
-// The variable as a varying; nothing if it is a block, or of a width or kind that has no partner.
+// Returns the variable as a varying, or nothing if it is a block or has a width or kind without a
+// partner.
 std::optional<Varying> varying_of(const Module& module, Variable variable,
                                   spv::ExecutionModel model) {
   if (is_per_vertex_input(variable, model)) {

@@ -1,4 +1,4 @@
-// What a pipeline must provide for one entry point of any module, read from its declarations.
+// What a pipeline must provide for an entry point of any module, derived from its declarations.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -16,21 +16,21 @@ struct Varying {
   enum class Number { Float, Int, Uint };
   uint32_t location;
   Number number;
-  uint32_t components;  // of one location
+  uint32_t components;  // per location
   uint32_t locations;
 };
 
 struct ShaderInterface {
-  // By set and binding. All of the module's, whichever entry point uses them.
+  // By set and binding: all of the module's, whether or not the entry point uses them.
   std::map<uint32_t, std::map<uint32_t, VkDescriptorSetLayoutBinding>> sets;
   std::vector<Varying> inputs, outputs;
-  bool needs_render_pass = false;  // it reads input attachments
+  bool needs_render_pass = false;  // the shader reads input attachments
 };
 
 ShaderInterface interface_of(const spirv::Module& module, const spirv::EntryPoint& entry);
 
-// A vertex shader that writes all of `varyings`, from numbers that no compiler can know; and a
-// fragment shader that reads them all. In words of SPIR-V 1.0.
+// A vertex shader that writes all of `varyings` with values unknown to the compiler, and a fragment
+// shader that reads them all, as SPIR-V 1.0 words.
 std::vector<uint32_t> vertex_shader_for(const std::vector<Varying>& varyings);
 std::vector<uint32_t> fragment_shader_for(const std::vector<Varying>& varyings);
 

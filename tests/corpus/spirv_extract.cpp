@@ -1,5 +1,5 @@
-// spirv_extract FOLDER FILE...: writes every SPIR-V module that stands in the files (programs,
-// libraries, captures) into the folder, each once, named by its hash.
+// spirv_extract FOLDER FILE...: writes every SPIR-V module that the files (programs, libraries,
+// captures) contain to the folder, once each, named by its hash.
 #include <cstdio>
 #include <filesystem>
 

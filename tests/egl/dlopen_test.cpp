@@ -1,5 +1,5 @@
-// A program that is linked with no EGL or GL and looks everything up itself, as SDL and GLFW do.
-// Run preloaded.
+// A program that links neither EGL nor GL and looks everything up itself, as SDL and GLFW do. Run
+// it preloaded.
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES2/gl2.h>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// A library's functions as dlsym gives them.
+// A library's functions according to dlsym.
 struct Library {
   explicit Library(const char* name) : handle(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
     EXPECT_NE(handle, nullptr) << dlerror();
@@ -41,7 +41,7 @@ TEST(LookedUp, functions_are_found_and_counted) {
   const EGLContext context = GET(egl, eglCreateContext)(display, config, nullptr, es2);
   ASSERT_TRUE(GET(egl, eglMakeCurrent)(display, nullptr, nullptr, context));
 
-  // By dlsym, and by eglGetProcAddress: both the same functions.
+  // dlsym and eglGetProcAddress return the same functions.
   const auto set =
       reinterpret_cast<PFNEGLSETPERFCOUNTINGBRCMPROC>(get_proc("eglSetPerfCountingBRCM"));
   const auto choose =
@@ -81,8 +81,7 @@ TEST(LookedUp, the_default_search_finds_no_function_that_the_program_has_not) {
 }
 
 TEST(LookedUp, the_next_library_is_counted_from_the_caller) {
-  // From the program itself, the next "dlsym" after it is the preloaded one, not the one after
-  // that.
+  // For the program itself, the next "dlsym" is the preloaded one, not the one after that.
   EXPECT_EQ(dlsym(RTLD_NEXT, "dlsym"), dlsym(RTLD_DEFAULT, "dlsym"));
 }
 

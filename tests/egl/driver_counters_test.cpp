@@ -1,5 +1,5 @@
-// The driver's own counters, AMD's and INTEL's way, on the fake vendor: what it lists and counts is
-// listed and counted.
+// Driver counters through the AMD and INTEL extensions, on the fake vendor: all counters that it
+// offers are listed and counted.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -64,7 +64,7 @@ TEST_F(DriverCounters, only_the_first_max_active_counters_become_active) {
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].counter, 0u);
   EXPECT_EQ(records[1].counter, 1u);
-  // One makes room for another.
+  // Disabling one counter allows another.
   EGLint first = 0;
   std::array<EGLint, 2> more = {3, 2};
   ASSERT_TRUE(brcm.choose(EGL_FALSE, group, 1, &first));
@@ -91,7 +91,7 @@ TEST_F(DriverCounters, amd_counters_of_every_type) {
   client_.choose("Shaders", "Counter 4");
   draw(5);
   values = client_.read();
-  EXPECT_EQ(values.at("Counter 3"), 42500u);  // per cent in thousandths
+  EXPECT_EQ(values.at("Counter 3"), 42500u);  // per cent, in thousandths
   EXPECT_EQ(values.at("Counter 4"), 2500u);
 }
 

@@ -1,7 +1,7 @@
-// Acquiring is exclusive across processes, with the lock that the Vulkan side takes too.
+// Acquiring is exclusive across processes and shares its lock with the Vulkan layers.
 //
-// The other processes are this program again (--hold): an EGL that a process has used does not
-// survive fork().
+// The other processes run this program again (--hold), because an EGL that a process has used does
+// not survive fork().
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,8 +23,8 @@
 namespace tally::egl_test {
 namespace {
 
-// This program in another process: acquires, says "+" or "-" and the error, releases when it reads
-// a byte and says ".".
+// This program in another process: acquires the counters, writes "+" or "-" and the error; after
+// reading a byte it releases them and writes ".".
 class Other {
  public:
   explicit Other(uid_t user = getuid()) {
@@ -85,7 +85,7 @@ TEST(Exclusive, another_process_gets_bad_access_until_the_holder_releases) {
   EXPECT_EQ(other.line(), "+");
   EXPECT_FALSE(acquire(brcm));
   EXPECT_EQ(eglGetError(), EGL_BAD_ACCESS);
-  EXPECT_FALSE(brcm.set(EGL_RELEASE_COUNTERS_BRCM));  // not ours to release
+  EXPECT_FALSE(brcm.set(EGL_RELEASE_COUNTERS_BRCM));  // acquired by another process
   EXPECT_EQ(eglGetError(), EGL_BAD_ACCESS);
   EXPECT_EQ(other.let_go(), ".");
   EXPECT_TRUE(acquire(brcm));
@@ -135,7 +135,7 @@ TEST(Exclusive, the_vulkan_profiling_lock_is_the_same) {
 }
 
 TEST(Exclusive, losing_the_lock_is_noticed) {
-  // As a program does that becomes a daemon after it acquired.
+  // Like a program that becomes a daemon after acquiring the counters.
   const Brcm brcm;
   const int before = dup(0);
   close(before);
@@ -148,7 +148,7 @@ TEST(Exclusive, losing_the_lock_is_noticed) {
 }
 
 int hold(uid_t user) {
-  const Brcm brcm;  // before the change of user, who may not be able to read this folder
+  const Brcm brcm;  // before the change of user: the new user may not be able to read this folder
   if (user != getuid() && setuid(user) != 0) return 1;
   if (acquire(brcm)) {
     printf("+\n");
@@ -168,7 +168,7 @@ int hold(uid_t user) {
 }  // namespace tally::egl_test
 
 namespace tally::egl_test {
-// Called by the kit's main before the tests.
+// Called by main() before the tests.
 int run_instead(int argc, char** argv) {
   if (argc != 3 || std::strcmp(argv[1], "--hold") != 0) return -1;
   return hold(static_cast<uid_t>(std::strtoul(argv[2], nullptr, 10)));

@@ -1,5 +1,5 @@
-// The GBM platform: surfaces of a DRM device without a window system. Exit status 77 where there is
-// no such device; scripts/test-gbm makes one in a virtual machine.
+// The GBM platform: surfaces of a DRM device without a window system. Exits with status 77 if there
+// is no such device; scripts/test-gbm creates one in a virtual machine.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr EGLint kSize = 64;
 constexpr uint32_t kXrgb = 0x34325258;    // GBM_FORMAT_XRGB8888
 constexpr uint32_t kRendering = 1u << 2;  // GBM_BO_USE_RENDERING
 
-// libgbm, opened at run time: its headers are not needed to build.
+// libgbm, opened at run time, so that the build does not need its headers.
 class Gbm {
  public:
   Gbm()
@@ -43,7 +43,7 @@ class Gbm {
     return call<void*(void*, uint32_t, uint32_t, uint32_t, uint32_t)>("gbm_surface_create")(
         device_, kSize, kSize, kXrgb, kRendering);
   }
-  // What a program does after a swap, to show the picture.
+  // What a program does after a swap to display the image.
   static bool take_picture(void* surface) {
     void* const buffer = call<void*(void*)>("gbm_surface_lock_front_buffer")(surface);
     if (buffer == nullptr) return false;

@@ -1,4 +1,4 @@
-// Counts against numbers worked out by hand.
+// Compares counts with values computed by hand.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@ using Values = std::map<std::string, uint64_t>;
 // The viewport is Context::kSize pixels wide and high.
 constexpr uint64_t kPixels = uint64_t{Context::kSize} * Context::kSize;
 const std::vector<GLfloat> kFullScreen = {-1, -1, 3, -1, -1, 3};
-// Twelve triangles' worth of corners, all outside the view.
+// The coordinates of twelve triangles, all outside the viewport.
 const std::vector<GLfloat> kOutside(72, 5.0f);
 
 class Counted {
@@ -26,7 +26,7 @@ class Counted {
   Context& context() { return context_; }
   Client& client() { return client_; }
 
-  // What `draw` adds to a group.
+  // What `draw` adds to the counters of a group.
   template <typename Action>
   Values count(std::string_view group, Action draw) {
     client_.choose_all(group);
@@ -165,7 +165,7 @@ TEST(KnownAnswersGl, samples_that_fail_the_depth_test_do_not_pass) {
   glClear(GL_DEPTH_BUFFER_BIT);
   const Values values = counted.count("GPU", [&] {
     glDrawArrays(GL_TRIANGLES, 0, 3);  // writes depth
-    glDrawArrays(GL_TRIANGLES, 0, 3);  // is not less
+    glDrawArrays(GL_TRIANGLES, 0, 3);  // fails the depth test
   });
   EXPECT_EQ(values.at("Samples passed"), kPixels);
 }
@@ -239,7 +239,7 @@ TEST(KnownAnswersEs3, compute) {
   EXPECT_EQ(values.at("Buffer binds"), 2u);
   EXPECT_EQ(values.at("Buffer uploads"), 2u);
   EXPECT_EQ(values.at("Buffer upload bytes"), 16u);
-  // The driver agrees.
+  // The driver counts the same.
   glMemoryBarrier(GL_ALL_BARRIER_BITS);
   glBindBuffer(GL_SHADER_STORAGE_BUFFER, buffers[0]);
   const void* const sum = glMapBufferRange(GL_SHADER_STORAGE_BUFFER, 0, 4, GL_MAP_READ_BIT);
@@ -298,7 +298,7 @@ TEST(KnownAnswersEs3, waiting_and_reading_back) {
     glDeleteSync(sync);
     glBindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
     glBufferData(GL_PIXEL_PACK_BUFFER, sizeof pixels, nullptr, GL_STREAM_READ);
-    glReadPixels(0, 0, 16, 16, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);  // waits for nothing
+    glReadPixels(0, 0, 16, 16, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);  // does not wait
     glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
   });
   EXPECT_EQ(values.at("Synchronising calls"), 3u);
@@ -333,9 +333,9 @@ TEST(KnownAnswersEs3, errors_are_counted_and_still_found_by_the_application) {
   counted.client().choose("API", "GL errors");
   counted.client().start();
   glEnable(0xDEAD);
-  counted.context().swap();  // found here
+  counted.context().swap();  // detects the error
   EXPECT_EQ(counted.client().read().at("GL errors"), 1u);
-  glBindBuffer(0xDEAD, 0);  // the flag is set already
+  glBindBuffer(0xDEAD, 0);  // the error flag is set already
   EXPECT_EQ(glGetError(), GLenum{GL_INVALID_ENUM});
   EXPECT_EQ(glGetError(), GLenum{GL_NO_ERROR});
   glViewport(0, 0, -1, 0);

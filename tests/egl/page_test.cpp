@@ -1,5 +1,5 @@
-// The extension's page, sentence by sentence: what is listed, the state machine, sizes, strings and
-// errors.
+// Tests the extension's specification sentence by sentence: enumeration, the state machine, sizes,
+// strings and errors.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class Page : public testing::Test {
     EXPECT_TRUE(brcm_.data(0, nullptr, &bytes, EGL_FALSE));
     return bytes;
   }
-  // Value of the only chosen counter.
+  // The value of the only chosen counter.
   uint64_t value(bool reset = false) {
     CounterRecord record{};
     EGLint bytes = 0;

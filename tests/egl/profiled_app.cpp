@@ -1,9 +1,9 @@
-// A GL program of known counts for `tally run`: frame number f has f + 1 draws of one triangle that
-// covers all 64 x 64 samples.
+// A GL program with known counts for `tally run`: frame number f has f + 1 draws of one triangle
+// that covers all 64 x 64 samples.
 //
-// Usage: profiled_app es|gl FRAMES [acquire|kill|offscreen]. "acquire": it has the counters itself
-// from before frame 2 until after frame 3 and prints what it counts; "kill": it ends by SIGKILL;
-// "offscreen": it never swaps.
+// Usage: profiled_app es|gl FRAMES [acquire|kill|offscreen]. "acquire" holds the counters itself
+// from before frame 2 until after frame 3 and prints its counts; "kill" ends by SIGKILL;
+// "offscreen" never swaps.
 #include <signal.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// The application's own queries go on as if ours were not there, and win where both want the same.
+// The application's own queries are not affected by ours, and take precedence over a query of the
+// same kind.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr GLuint kPixels = Context::kSize * Context::kSize;
 
-// Draws full screens, in a desktop context with everything of the GPU group counting.
+// Draws full-screen triangles in a desktop context while all counters of the GPU group count.
 class OwnQueries : public testing::Test {
  protected:
   OwnQueries() : context_(display_.handle(), Api::GlCompatibility) {
@@ -62,7 +63,7 @@ TEST_F(OwnQueries, its_occlusion_query_counts_its_own_draws) {
   glEndQuery(GL_SAMPLES_PASSED);
   draw();
   EXPECT_EQ(result(query), 2 * kPixels);
-  // Ours leave out what was drawn during the application's query.
+  // Our count excludes what was drawn during the application's query.
   EXPECT_EQ(ours("Samples passed"), 2u * kPixels);
 }
 
@@ -121,7 +122,7 @@ TEST_F(OwnQueries, a_query_that_was_active_before_we_counted_is_not_disturbed) {
 }
 
 TEST_F(OwnQueries, the_application_sees_no_query_of_ours) {
-  draw();  // ours are active now
+  draw();  // our queries are now active
   EXPECT_EQ(current(GL_SAMPLES_PASSED), 0);
   EXPECT_EQ(current(GL_PRIMITIVES_GENERATED), 0);
   EXPECT_EQ(current(GL_VERTEX_SHADER_INVOCATIONS), 0);
@@ -171,7 +172,7 @@ TEST_F(OwnQueries, no_query_of_ours_gets_into_a_display_list) {
   const auto new_list = function<void (*)(GLuint, GLenum)>("glNewList");
   const auto end_list = function<void (*)()>("glEndList");
   const auto call_list = function<void (*)(GLuint)>("glCallList");
-  context_.swap();  // none is active now
+  context_.swap();  // none of our queries is active now
   new_list(1, GL_COMPILE);
   draw();
   end_list();

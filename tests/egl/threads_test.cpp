@@ -1,4 +1,4 @@
-// Several contexts, threads and displays at once.
+// Several contexts, threads and displays at the same time.
 #include <gtest/gtest.h>
 
 #include <atomic>

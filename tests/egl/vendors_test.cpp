@@ -1,5 +1,5 @@
-// Several vendors side by side: Mesa and the fake one. How they are named to libEGL and to Tally is
-// in the environment (CMakeLists.txt); what an application sees is the same each time.
+// Several vendors at the same time: Mesa and the fake vendor. The environment (CMakeLists.txt)
+// selects how libEGL and Tally find them; an application sees the same in each case.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,8 +87,7 @@ TEST(BothVendors, devices_of_both_are_listed_and_usable) {
   EXPECT_NE(std::find(vendors.begin(), vendors.end(), "Fake"), vendors.end());
 }
 
-// One manifest of ours, two vendors behind it: it serves with the one whose display the application
-// got.
+// One manifest of ours with two vendors behind it: the vendor of the application's display serves.
 TEST(OnePlace, serves_with_the_vendor_that_gives_a_display) {
   const Display mesa;
   EXPECT_EQ(vendor_of(mesa.handle()), "Mesa Project");

@@ -1,5 +1,5 @@
-// The group "Vulkan layer": GL on zink or ANGLE, under Tally's layers. What Vulkan does for a draw
-// of GL is their choice (zink puts draws together); how often shaders run is not.
+// The group "Vulkan layer": GL on zink or ANGLE, with Tally's layers loaded. These drivers choose
+// the Vulkan commands for a GL draw (zink merges draws); the number of shader invocations is fixed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -189,7 +189,7 @@ TEST_F(VulkanGroup, every_counter_has_a_name_of_its_own_a_unit_and_a_range) {
   }
 }
 
-// Where GL does not run on Vulkan, or Tally's layers are not there.
+// If GL does not run on Vulkan, or Tally's layers are not loaded.
 TEST(NoVulkanGroup, is_not_listed) {
   const Display display;
   const Context context(display.handle(), Api::Gles3);

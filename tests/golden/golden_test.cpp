@@ -1,6 +1,5 @@
-// A whole capture in, a whole report out, compared with the files in expected/. After a wanted
-// change of the output: TALLY_UPDATE_GOLDEN=1 golden_test rewrites them, and `git diff` shows what
-// changed.
+// Compares whole reports of whole captures with the files in expected/. After an intended change of
+// the output, TALLY_UPDATE_GOLDEN=1 golden_test rewrites them, and `git diff` shows the change.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +16,7 @@ namespace tally::test {
 namespace {
 
 struct Case {
-  const char* name;  // of the file in expected/
+  const char* name;  // name of the file in expected/
   std::vector<std::string> arguments;
 };
 

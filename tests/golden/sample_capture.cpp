@@ -185,7 +185,7 @@ class Sample {
     writer_.end_frame(frame, 1'000 * number + 900, store::FrameEnd::Present);
   }
 
-  // 5 x 4 regions of 128x128 pixels, the last row 96 high; nothing but in the first three.
+  // 5 x 4 regions of 128x128 pixels; the last row is 96 high. Only the first three have values.
   void add_regions(RowId pass, int64_t frame) {
     const RowId regions = writer_.add(store::PassRegionsRow{
         .pass = pass, .width = 640, .height = 480, .region_width = 128, .region_height = 128});

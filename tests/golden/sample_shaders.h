@@ -1,9 +1,9 @@
-// The shaders of the sample capture, in the order of their blocks' public numbers.
+// The shaders of the sample capture. Comments number their blocks with the public numbers.
 #pragma once
 
 namespace tally::test {
 
-// Blocks: 0 lines 2 and 3, 1 line 4 (bright pixels), 2 line 5. Debug information carries the
+// Blocks: 0 lines 2 and 3, 1 line 4 (bright pixels), 2 line 5. The debug information contains the
 // source.
 inline constexpr const char* kLitFragment = R"(
 OpCapability Shader

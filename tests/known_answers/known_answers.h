@@ -1,4 +1,4 @@
-// What the known-answer tests share: a device with the counters layer, and one measured submission.
+// Shared by the known-answer tests: a device with the counters layer, and one measured submission.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace tally::test {
 
-// What rectangle.vert reads.
+// The push constants of rectangle.vert.
 struct RectanglePush {
   float left, top, right, bottom;
   float target_width, target_height;
@@ -21,7 +21,7 @@ struct RectanglePush {
 
 class KnownAnswers : public testing::Test {
  protected:
-  // Draws into `target` what `draw` records, instrumented, with the driver's statistics around it.
+  // Records `draw` into `target`, instrumented, inside a query of the driver's statistics.
   template <typename Draw>
   void measure_drawing(const RenderTarget& target, Draw&& draw) {
     statistics_.emplace(context_, target.info().view_mask ? 2 : 1);
@@ -40,7 +40,7 @@ class KnownAnswers : public testing::Test {
       full_barrier(commands);
     });
   }
-  // One rectangle by `pipeline`, pushed through `layout`.
+  // Draws one rectangle with `pipeline`, pushing its constants through `layout`.
   void draw_rectangle(VkCommandBuffer commands, VkPipeline pipeline, VkPipelineLayout layout,
                       const RectanglePush& push, uint32_t instances = 1) {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);

@@ -1,5 +1,5 @@
-// Counts of tessellation and geometry shaders against numbers worked out by hand and the driver's
-// statistics.
+// Compares counts of tessellation and geometry shaders with values computed by hand and with the
+// driver's statistics.
 #include "amplify.geom.h"
 #include "known_answers.h"
 #include "level.tesc.h"
@@ -32,7 +32,7 @@ class AmplificationAnswers : public KnownAnswers {
                                    .patch_control_points = patches ? 3u : 0u,
                                    .next = &kInstrument});
   }
-  // `vertices` vertices of the triangle, with `level` pushed.
+  // Draws `vertices` vertices of the triangle with the tessellation level `level`.
   void draw(VkPipeline pipeline, float level, uint32_t vertices) {
     measure_drawing(target_, [&](VkCommandBuffer commands) {
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
@@ -51,7 +51,7 @@ TEST_F(AmplificationAnswers, tessellation_of_level_four_has_nineteen_vertices_a_
   draw(pipeline, 4, 3 * 5);
   EXPECT_EQ(counts(kControl, level_tesc).invocations(), 3u * 5);
   EXPECT_EQ(counts(kControl, level_tesc).at("levels"), 5u);
-  // Rings of 12 and 6 vertices and one in the middle; a driver may evaluate a shared vertex again.
+  // Rings of 12 and 6 vertices, and one in the middle; a driver may evaluate a shared vertex again.
   const uint64_t evaluated = counts(kEvaluation, level_tese).invocations();
   EXPECT_GE(evaluated, 5u * (12 + 6 + 1));
   ASSERT_TRUE(has_statistics());
@@ -78,14 +78,14 @@ TEST_F(AmplificationAnswers, all_stages_together_agree_with_the_driver) {
       {{kControl, level_tesc}, {kEvaluation, level_tese}, {kGeometry, amplify_geom}}, true);
   draw(pipeline, 2, 3);
   const PipelineStatistics driver = statistics_->read();
-  // Level 2: an outer ring of six vertices and one in the middle make six triangles.
+  // Level 2: an outer ring of six vertices and one in the middle form six triangles.
   EXPECT_EQ(counts(kGeometry, amplify_geom).invocations(), 6u * 2);
   EXPECT_EQ(counts(VK_SHADER_STAGE_VERTEX_BIT, patch_vert).invocations(),
             driver.vertex_invocations);
   EXPECT_EQ(counts(kEvaluation, level_tese).invocations(),
             driver.tessellation_evaluation_invocations);
   EXPECT_GE(counts(kGeometry, amplify_geom).invocations(), driver.geometry_invocations);
-  // The driver's number may hold helper invocations.
+  // The driver's number may include helper invocations.
   EXPECT_LE(counts(VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag).invocations(),
             driver.fragment_invocations);
 }

@@ -1,4 +1,4 @@
-// Counts of compute shaders against numbers worked out by hand.
+// Compares counts of compute shaders with values computed by hand.
 #include "classes.comp.h"
 #include "control_flow.comp.h"
 #include "known_answers.h"
@@ -10,7 +10,7 @@ constexpr VkShaderStageFlagBits kCompute = VK_SHADER_STAGE_COMPUTE_BIT;
 
 class ComputeAnswers : public KnownAnswers {
  protected:
-  // control_flow.comp, instrumented, with kTrips = `trips`.
+  // An instrumented pipeline of control_flow.comp with kTrips = `trips`.
   Pipeline make_control_flow(uint32_t trips = 5) {
     const VkSpecializationMapEntry entry = {0, 0, sizeof(trips)};
     const VkSpecializationInfo specialization = {1, &entry, sizeof(trips), &trips};
@@ -18,7 +18,7 @@ class ComputeAnswers : public KnownAnswers {
         context_,
         {{kCompute, control_flow_comp, "main", &specialization}, layout_, {}, 0, &kInstrument});
   }
-  // Records `dispatch` with `pipeline` bound, submits and waits.
+  // Records `dispatch` with `pipeline` bound, submits it and waits.
   template <typename Dispatch>
   void measure(VkPipeline pipeline, Dispatch&& dispatch) {
     context_.run([&](VkCommandBuffer commands) {
@@ -69,7 +69,7 @@ TEST_F(ComputeAnswers, an_indirect_dispatch_is_counted_by_what_the_buffer_says) 
                          VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
   const auto commands_in_buffer = arguments.as<VkDispatchIndirectCommand>();
   commands_in_buffer[0] = {3, 1, 1};
-  commands_in_buffer[1] = {0, 5, 1};  // nothing runs
+  commands_in_buffer[1] = {0, 5, 1};  // no invocations
   const Pipeline pipeline = make_control_flow();
   measure(pipeline, [&](VkCommandBuffer commands) {
     vkCmdDispatchIndirect(commands, arguments, 0);

@@ -1,5 +1,5 @@
-// Counts of vertex and fragment shaders against numbers worked out by hand, and against the
-// driver's statistics.
+// Compares counts of vertex and fragment shaders with values computed by hand and with the driver's
+// statistics.
 #include "branchy.frag.h"
 #include "demote.frag.h"
 #include "discard.frag.h"
@@ -19,7 +19,7 @@ constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
 
 class FragmentAnswers : public KnownAnswers {
  protected:
-  // Rectangles with `fragment`, instrumented; `more` adds to the defaults.
+  // An instrumented pipeline that draws rectangles with `fragment`; `more` overrides the defaults.
   Pipeline make_pipeline(std::span<const uint32_t> fragment, GraphicsPipelineInfo more = {}) {
     more.stages = {{kVertex, rectangle_vert}, {kFragment, fragment}};
     more.layout = layout_;
@@ -27,14 +27,13 @@ class FragmentAnswers : public KnownAnswers {
     more.next = &kInstrument;
     return make_graphics_pipeline(context_, more);
   }
-  // The driver's own statistic may hold helper invocations too: llvmpipe counts whole stamps of 4x4
-  // pixels.
+  // The driver's statistic may include helper invocations: llvmpipe counts whole 4x4 pixel blocks.
   void expect_at_most_the_drivers_fragments(uint64_t invocations) {
     if (has_statistics()) {
       EXPECT_GE(statistics_->read().fragment_invocations, invocations);
     }
   }
-  // A driver may shade the two vertices that a strip's triangles share once or twice.
+  // A driver may shade the two vertices shared by a strip's triangles once or twice.
   static void expect_strip_vertices(uint64_t invocations, uint64_t strips) {
     EXPECT_TRUE(invocations == 4 * strips || invocations == 6 * strips) << invocations;
   }
@@ -77,7 +76,7 @@ TEST_F(FragmentAnswers, instances_and_overdraw_add_up) {
   }
 }
 
-// Some drivers drop what is behind an opaque triangle, where nobody could tell.
+// Some drivers cull fragments behind an opaque triangle if nothing can observe them.
 TEST_F(FragmentAnswers, what_is_painted_over_has_run) {
   const RenderTarget target(context_, {.extent = {512, 512}});
   const Pipeline pipeline = make_pipeline(plain_frag);
@@ -115,7 +114,8 @@ TEST_F(FragmentAnswers, demoted_invocations_no_longer_count) {
   EXPECT_EQ(occlusion_.read(), 64u * 32);
 }
 
-// Draws a near rectangle over the left half, then the whole target farther away with `fragment`.
+// Draws a near rectangle over the left half, then `fragment` over the whole target at a greater
+// depth.
 class DepthAnswers : public FragmentAnswers {
  protected:
   void draw_behind_half(std::span<const uint32_t> fragment) {
@@ -156,7 +156,7 @@ TEST_F(FragmentAnswers, multisampling_without_sample_shading_runs_once_a_pixel) 
   measure_drawing(target, [&](VkCommandBuffer commands) {
     draw_rectangle(commands, pipeline, layout_, kWhole);
   });
-  // The pixels of the diagonal have samples in both triangles, and run for each.
+  // Pixels on the diagonal have samples in both triangles, and run for each.
   EXPECT_EQ(counts(kFragment, plain_frag).invocations(), 64u * 64 + 64);
   EXPECT_EQ(occlusion_.read(), 64u * 64 * 4);
   expect_at_most_the_drivers_fragments(64 * 64 + 64);
@@ -181,7 +181,7 @@ TEST_F(FragmentAnswers, multiview_is_summed_over_the_views) {
   measure_drawing(target, [&](VkCommandBuffer commands) {
     draw_rectangle(commands, pipeline, layout_, kWhole);
   });
-  // A vertex shader that does not ask for the view may serve both views at once.
+  // A vertex shader that does not read the view index may serve both views at once.
   const uint64_t vertices = counts(kVertex, rectangle_vert, 0).invocations();
   expect_strip_vertices(vertices, vertices < 8 ? 1 : 2);
   EXPECT_EQ(counts(kFragment, plain_frag, 0).invocations(), 64u * 64 * 2);
@@ -193,7 +193,7 @@ TEST_F(FragmentAnswers, one_indirect_command_of_many_draws_is_one_result) {
   const Buffer arguments(context_, 3 * sizeof(VkDrawIndirectCommand),
                          VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
   arguments.as<VkDrawIndirectCommand>()[0] = {4, 1, 0, 0};
-  arguments.as<VkDrawIndirectCommand>()[1] = {4, 0, 0, 0};  // no instance
+  arguments.as<VkDrawIndirectCommand>()[1] = {4, 0, 0, 0};  // no instances
   arguments.as<VkDrawIndirectCommand>()[2] = {3, 2, 0, 0};  // half of the target, twice
   const Pipeline pipeline = make_pipeline(plain_frag);
   measure_drawing(target, [&](VkCommandBuffer commands) {
@@ -202,8 +202,8 @@ TEST_F(FragmentAnswers, one_indirect_command_of_many_draws_is_one_result) {
     vkCmdDrawIndirect(commands, arguments, 0, 3, sizeof(VkDrawIndirectCommand));
   });
   expect_strip_vertices(counts(kVertex, rectangle_vert, 1).invocations() - 3 * 2, 1);
-  // The diagonal of a square of 64 pixels passes through 64 pixel centres, which belong to one of
-  // the halves.
+  // The diagonal of a 64-pixel square passes through 64 pixel centres, each of which belongs to one
+  // of the halves.
   const uint64_t fragments = counts(kFragment, plain_frag, 1).invocations();
   EXPECT_TRUE(fragments == 64u * 64 + 2 * (64 * 63 / 2) ||
               fragments == 64u * 64 + 2 * (64 * 65 / 2))

@@ -1,4 +1,4 @@
-// Counts of task and mesh shaders against numbers worked out by hand.
+// Compares counts of task and mesh shaders with values computed by hand.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -61,7 +61,7 @@ TEST_F(MeshAnswers, every_stage_of_a_mesh_pipeline_counts) {
   EXPECT_EQ(mesh.invocations(), 2u * 3 * 4);
   EXPECT_EQ(mesh.at("round"), 2u * 3 * 4 * 5);
   EXPECT_EQ(mesh.at("triangle"), 2u * 3 * 2);
-  // Two triangles over the whole target, by each of the six workgroups.
+  // Each of the six workgroups draws two triangles over the whole target.
   const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag);
   const VkExtent2D extent = target.info().extent;
   EXPECT_EQ(fragments.invocations(), uint64_t{6} * extent.width * extent.height);

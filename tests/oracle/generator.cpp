@@ -12,7 +12,7 @@ namespace tally::test {
 namespace {
 
 constexpr int kMaxDepth = 4;
-constexpr uint32_t kMaxCalls = 2;  // in a function's text: drivers inline them all
+constexpr uint32_t kMaxCalls = 2;  // in a function's text, since drivers inline all calls
 constexpr uint32_t kMaxCompound =
     9;  // statements of a function after which only simple ones follow
 
@@ -34,15 +34,15 @@ class Generator : private ProgramText {
   }
 
  private:
-  // What a statement may do where it stands.
+  // What a statement may do at its position.
   struct Place {
     int depth = 0;
     uint32_t function = 0;
     std::string break_to;       // innermost loop's merge block; empty outside of loops
     std::string continue_to;    // and its continue target
     std::string switch_end;     // innermost switch's merge, if no loop is inside of it
-    std::string hits;           // a number that blocks of a loop may step, or empty
-    uint32_t loops_before = 0;  // loops made before the innermost loop's body
+    std::string hits;           // a variable that blocks of a loop may increment, or empty
+    uint32_t loops_before = 0;  // loops created before the innermost loop's body
   };
 
   std::string condition() {
@@ -133,13 +133,15 @@ class Generator : private ProgramText {
     return true;
   }
 
-  // Breaks, continues, returns, kills: only within selections, so that something is left to do.
+  // Breaks, continues, returns, kills: only inside selections, so that code remains reachable after
+  // them.
   bool leave(const Place& place) {
     if (place.depth == 0) {
       arithmetic();
       return true;
     }
-    // SPIRV-Tools 2023.1 refuses the way out of a switch and a loop at once after another loop.
+    // SPIRV-Tools 2023.1 rejects an exit from both a switch and a loop immediately after another
+    // loop.
     const bool may_leave_loop = place.switch_end.empty() || loops_made_ == place.loops_before;
     switch (pick(6)) {
       case 0:
@@ -241,7 +243,7 @@ class Generator : private ProgramText {
 
   // --- loops
 
-  // A number of the loop that some of its blocks step.
+  // A variable of the loop that some of its blocks increment.
   void begin_hits(Place& place) {
     if (pick(2) == 0) return;
     place.hits = new_variable("%uint");
@@ -327,8 +329,8 @@ class Generator : private ProgramText {
   bool fragment_;
   RandomProgram program_;
   uint32_t function_count_ = 0;
-  uint32_t calls_ = 0;     // of the function in the making
-  uint32_t compound_ = 0;  // statements of it so far
+  uint32_t calls_ = 0;     // of the current function
+  uint32_t compound_ = 0;  // its statements so far
   uint32_t loops_made_ = 0;
 };
 

@@ -1,11 +1,11 @@
-// Random structured SPIR-V programs: nested selections, switches that fall through, loops with
-// several exits and continues, whose numbers begin anywhere and are stepped by anything, calls,
-// early returns, kills, terminations, demotions, phis, specialization constants, and conditions
-// that lanes of a subgroup answer differently. Every program ends.
+// Random structured SPIR-V programs: nested selections, switches with fall-through, loops with
+// several exits and continues, arbitrary start values and steps, calls, early returns, kills,
+// terminations, demotions, phis, specialization constants, and conditions that diverge within a
+// subgroup. Every program terminates.
 //
-// A compute program reads nothing and writes values[gl_GlobalInvocationID.x]; a fragment program
-// computes from gl_FragCoord and writes its colour, a byte a channel; a vertex program is a compute
-// program of gl_VertexIndex, and puts its point outside of the picture.
+// A compute program reads nothing and writes values[gl_GlobalInvocationID.x]. A fragment program
+// computes from gl_FragCoord and writes its colour, one byte per channel. A vertex program is a
+// compute program of gl_VertexIndex that places its point outside the image.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ using spirv::Instruction;
 using spv::Op;
 using spv::StorageClass;
 
-constexpr uint32_t kBufferObject = 0;  // stands for the storage buffer
+constexpr uint32_t kBufferObject = 0;  // the object of the storage buffer
 constexpr uint64_t kMaxSteps = 50'000'000;
 
 [[noreturn]] void refuse(const Instruction& instruction) {
@@ -263,7 +263,7 @@ Interpreter::Words Interpreter::call(uint32_t function_id, const std::vector<Wor
 uint32_t Interpreter::run_block(Frame& frame, uint32_t label, uint32_t previous, Words& result) {
   if (!is_helper_) ++counts_[label];
   uint32_t i = module_.definition_index(label) + 1;
-  std::map<uint32_t, Words> phis;  // all of a block's read before any is written
+  std::map<uint32_t, Words> phis;  // all phis of a block are read before any is written
   for (; module_.instruction(i).opcode() == Op::OpPhi; ++i) {
     const Instruction phi = module_.instruction(i);
     for (size_t k = 0; k + 1 < phi.operand_count(); k += 2) {
@@ -373,7 +373,7 @@ Interpreter::Words Interpreter::compute(Frame& frame, const Instruction& instruc
   return {binary(instruction, a, scalar(frame, instruction.operand(1)))};
 }
 
-// Of an access chain, the pointer it gives; of a load or store, its pointer.
+// The pointer computed by an access chain, or used by a load or store.
 Interpreter::Words Interpreter::access_chain(Frame& frame, const Instruction& instruction) {
   const uint32_t base = instruction.operand(0);
   const auto global = globals_.find(base);

@@ -1,12 +1,11 @@
-// A slow, obvious interpreter of SPIR-V that counts blocks: what the instrumentation is held
-// against.
+// A slow, simple interpreter of SPIR-V that counts blocks, the reference for the instrumentation.
 //
-// It runs one invocation after another, instruction by instruction, by the words of the
-// specification, and knows what the random programs and simple shaders need: 32-bit integers,
-// booleans and floats, vectors, structs and arrays of them, all of control flow, calls, kills and
-// demotions. What it does not know it refuses by an exception. No counter placement, no subgroups,
-// no derivation: a block's count goes up when its label is passed by an invocation that is no
-// helper.
+// It runs the invocations one by one, instruction by instruction, as the specification describes,
+// and supports what the random programs and simple shaders need: 32-bit integers, booleans and
+// floats, vectors, structs and arrays of them, all control flow, calls, kills and demotions. It
+// throws an exception for anything else. There is no counter placement, no subgroup and no
+// derivation: a block's count is incremented when an invocation that is not a helper passes its
+// label.
 #pragma once
 
 #include <array>
@@ -25,7 +24,7 @@ class Interpreter {
   Interpreter(const spirv::Module& module, spv::ExecutionModel stage,
               const std::map<uint32_t, uint32_t>& specialization);
 
-  // Words of the storage buffer of set 0, binding 0.
+  // The words of the storage buffer in set 0, binding 0.
   std::vector<uint32_t>& buffer() { return buffer_; }
 
   struct Invocation {
@@ -39,12 +38,12 @@ class Interpreter {
   };
   End run(const Invocation& invocation);
 
-  // Executions so far, in the public numbering of blocks.
+  // The executions so far, by the public block numbers.
   std::vector<uint64_t> executions() const;
 
  private:
   using Words = std::vector<uint32_t>;
-  // Values are flat lists of words; a pointer is an object and a word in it.
+  // Values are flat lists of words; a pointer is an object and a word index in it.
   struct Frame {
     std::map<uint32_t, Words> values;
     std::map<uint32_t, uint32_t> objects;  // function variables
@@ -56,7 +55,7 @@ class Interpreter {
   uint32_t new_object(Words words);
   void set_input(uint32_t variable, const Invocation& invocation);
   Words call(uint32_t function_id, const std::vector<Words>& arguments);
-  // The label to go on with, 0 to return.
+  // Returns the next label, or 0 for a return.
   uint32_t run_block(Frame& frame, uint32_t label, uint32_t previous, Words& result);
   void execute(Frame& frame, const spirv::Instruction& instruction);
   Words compute(Frame& frame, const spirv::Instruction& instruction);

@@ -5,7 +5,7 @@
 namespace tally::test {
 namespace {
 
-// What holds from the first value until `trips` steps later, and no longer.
+// A comparison that is true from the first value until `trips` steps later, and then false.
 const char* comparison(ProgramText& text, uint32_t first, uint32_t step, uint32_t trips) {
   const auto last = static_cast<int64_t>(static_cast<int32_t>(step)) * trips;
   const int64_t end = int64_t{first} + last;

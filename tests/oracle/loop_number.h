@@ -1,5 +1,5 @@
-// The number that a loop steps: where it begins, by what it goes up or down, and until when the
-// loop goes on. It stands in a variable or, from the loop's header on, in an OpPhi.
+// A loop's induction variable: its start, its step, and the condition on which the loop continues.
+// It is stored in a variable or, from the loop's header on, in an OpPhi.
 #pragma once
 
 #include <string>
@@ -8,29 +8,30 @@
 
 namespace tally::test {
 
-// Where a number begins: small, large, or about to wrap.
+// A start value: small, large, or about to wrap.
 uint32_t first_value(ProgramText& text);
 
 class LoopNumber {
  public:
-  // Stands before the loop.
+  // Place this before the loop.
   explicit LoopNumber(ProgramText& text);
 
   // Begins the loop's header; `back` branches back to it.
   void begin_header(const std::string& header, const std::string& back) const;
-  // Steps the number and gives whether the loop goes on. Fuel bounds all loops of an invocation:
-  // what is below zero is a large number.
+  // Steps the value and returns the loop condition. Fuel bounds all loops of an invocation: a
+  // negative value is a large number.
   std::string step() const;
-  // Stands behind the loop: may use what the number has become.
+  // Place this after the loop: code there may use the final value.
   void end() const;
 
  private:
   ProgramText& text_;
-  std::string variable_;       // or empty
-  std::string now_, stepped_;  // ids of the phi and of what it becomes
+  std::string variable_;       // empty if a phi is used
+  std::string now_, stepped_;  // ids of the phi and of its next value
   std::string type_, first_, step_, bound_;
-  const char* operation_ = nullptr;  // steps the number
-  const char* compare_ = nullptr;    // the number with the bound, while the loop goes on
+  const char* operation_ = nullptr;  // steps the value
+  const char* compare_ =
+      nullptr;  // compares the value with the bound; true while the loop continues
   bool step_first_ = false;
 };
 

@@ -132,35 +132,35 @@ class ProgramTest {
  public:
   explicit ProgramTest(const Options& options) : options_(options) {}
 
-  void run(uint64_t seed, const Say& say) {
+  void run(uint64_t seed, const SendLine& send_line) {
     try {
-      check(seed, say);
+      check(seed, send_line);
     } catch (const std::exception& error) {
-      say(std::string(kFailed) + error.what());
+      send_line(std::string(kFailed) + error.what());
     }
   }
 
  private:
-  void check(uint64_t seed, const Say& say) {
+  void check(uint64_t seed, const SendLine& send_line) {
     const ProgramKind kind = kind_of(seed);
     const RandomProgram random = random_program(seed, kind);
     const std::vector<uint32_t> code = assemble(random.text, SPV_ENV_UNIVERSAL_1_3);
     const std::string message = validate(code, SPV_ENV_VULKAN_1_3);
-    if (is_refused_wrongly(message)) return say(kRefused);
+    if (is_refused_wrongly(message)) return send_line(kRefused);
     if (!message.empty()) throw std::runtime_error("the program is not valid: " + message);
     const Expected expected = expected_of(code, random, kind);
     const Program program = program_of(code, random, kind);
-    say(std::string(kDoing) + std::string(kPlain));
-    if (!is_right(kind, expected, run_program(context_, program))) return say(kLeftOut);
+    send_line(std::string(kDoing) + std::string(kPlain));
+    if (!is_right(kind, expected, run_program(context_, program))) return send_line(kLeftOut);
     const auto ways = all_ways(abilities_of(context_), stage_of(kind));
     const size_t count = std::min(options_.ways, ways.size());
     for (size_t i = 0; i < count; ++i) {
       const Way& way = ways[(seed / 3 * count + i) % ways.size()];
-      say(std::string(kDoing) + to_string(way));
+      send_line(std::string(kDoing) + to_string(way));
       const auto finding = compare(kind, expected, run_program(context_, program, way));
-      if (!finding.empty()) say(std::string(kFailed) + finding);
+      if (!finding.empty()) send_line(std::string(kFailed) + finding);
     }
-    say(fmt::format("{}{} {}", kRan, expected.executions.size(), count));
+    send_line(fmt::format("{}{} {}", kRan, expected.executions.size(), count));
   }
 
   // Whether it computes what it should.
@@ -192,7 +192,7 @@ class Totals {
  public:
   explicit Totals(const Options& options) : options_(options) {}
 
-  void heard(uint64_t seed, std::string_view line) {
+  void on_line(uint64_t seed, std::string_view line) {
     if (line.starts_with(kDoing)) doing_ = line.substr(kDoing.size());
     if (line.starts_with(kFailed)) fail(seed, std::string(line.substr(kFailed.size())));
     if (line == kLeftOut) leave_out(seed, "runs wrongly");
@@ -205,7 +205,7 @@ class Totals {
     }
   }
 
-  void died(uint64_t seed, const std::string& how) {
+  void on_death(uint64_t seed, const std::string& how) {
     if (doing_ == kPlain) return leave_out(seed, how.c_str());
     fail(seed, how);
   }
@@ -247,10 +247,13 @@ bool run(const Options& options) {
        .limit = std::chrono::minutes(3),
        .begin = [&]() -> Work {
          const auto test = std::make_shared<ProgramTest>(options);
-         return [test, seed_of](size_t item, const Say& say) { test->run(seed_of(item), say); };
+         return [test, seed_of](size_t item, const SendLine& send_line) {
+           test->run(seed_of(item), send_line);
+         };
        },
-       .heard = [&](size_t item, std::string_view line) { totals.heard(seed_of(item), line); },
-       .died = [&](size_t item, const std::string& how) { totals.died(seed_of(item), how); }});
+       .on_line = [&](size_t item, std::string_view line) { totals.on_line(seed_of(item), line); },
+       .on_death = [&](size_t item,
+                       const std::string& how) { totals.on_death(seed_of(item), how); }});
   return totals.print();
 }
 

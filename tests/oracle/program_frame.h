@@ -1,6 +1,6 @@
-// What stands around the functions of a random program. They find there: types (%uint, %int, %bool
-// and pointers to them), constants (%c0 to %c63, %c255, %spec0, %spec1), the variable %id that
-// holds the invocation's number, and %fuel.
+// The declarations around the functions of a random program. The functions can use: types (%uint,
+// %int, %bool and pointers to them), constants (%c0 to %c63, %c255, %spec0, %spec1), the variable
+// %id with the invocation's index, and %fuel.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tally::test {
 
-// Up to the decorations that belong to the kind.
+// Everything up to the decorations that depend on the kind.
 std::string header_of(ProgramKind kind);
 // Further decorations, types, constants and variables.
 std::string globals_of(ProgramKind kind);
-// The entry point: calls %f0 with what the invocation is given, and puts out what it returns.
+// The entry point: calls %f0 with the invocation's inputs and writes the result.
 std::string main_of(ProgramKind kind);
 
 }  // namespace tally::test

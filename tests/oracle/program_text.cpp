@@ -30,7 +30,7 @@ std::string ProgramText::end_function(uint32_t index) const {
       index, index, entry_, index, variables_, index, index, with_own_variable(index));
 }
 
-// Statements name the working variable %v; each function has one of its own.
+// Statements use the working variable %v; each function has its own.
 std::string ProgramText::with_own_variable(uint32_t index) const {
   std::string text;
   for (size_t at = 0; at < body_.size();) {

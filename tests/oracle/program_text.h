@@ -1,5 +1,5 @@
-// A random program in the making: what is picked, ids, constants, and the text of one function
-// after the other.
+// A random program under construction: random choices, ids, constants, and the text of its
+// functions.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,10 +21,10 @@ class ProgramText {
   std::string fresh(const char* stem) { return fmt::format("%{}{}", stem, next_++); }
   std::string constant(uint32_t value);  // of type uint
   std::string constant(const std::string& type, uint32_t value);
-  // Those beyond the small ones, of all functions so far.
+  // The constants besides the small ones, for all functions so far.
   const std::string& constants() const { return constants_; }
 
-  // --- the function in the making
+  // --- the current function
   void begin_function();
   // The text of function %f{index}.
   std::string end_function(uint32_t index) const;
@@ -33,7 +33,7 @@ class ProgramText {
   void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     body_ += fmt::format(format, std::forward<Arguments>(arguments)...) + "\n";
   }
-  // An instruction's result.
+  // Emits an instruction and returns the id of its result.
   template <typename... Arguments>
   std::string let(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     const std::string id = fresh("t");
@@ -41,16 +41,16 @@ class ProgramText {
     return id;
   }
   void label(const std::string& id);
-  // The label of the block in the making.
+  // The label of the current block.
   const std::string& current() const { return current_; }
-  // Of the function, of type uint or int.
+  // Declares a function variable of type uint or int.
   std::string new_variable(const std::string& type);
 
-  // The function's working variable: its parameter at first.
+  // Reads the function's working variable, which initially contains its parameter.
   std::string get() { return let("OpLoad %uint %v"); }
   void set(const std::string& value) { line("OpStore %v {}", value); }
 
-  // How often `part` stands in the function so far.
+  // The number of occurrences of `part` in the function so far.
   size_t count_of(const std::string& part) const;
 
  private:

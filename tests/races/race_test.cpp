@@ -1,6 +1,6 @@
-// Many short devices and instances in one process, in several threads, captured by a receiver: for
-// the thread sanitizer, and to see that what each has submitted is in the capture.
-// TALLY_TEST_SECONDS: how long each test goes on; 3 by default.
+// Many short-lived devices and instances in one process, on several threads, captured by a
+// receiver: for the thread sanitizer, and to check that the capture contains everything submitted.
+// TALLY_TEST_SECONDS sets the duration of each test (default: 3).
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -73,7 +73,7 @@ class Races : public testing::Test {
   }
   ~Races() override { unsetenv("TALLY_CAPTURE_SOCKET"); }
 
-  // Calls `body` in several threads again and again; how often it was called.
+  // Calls `body` repeatedly on several threads; returns the number of calls.
   static uint64_t repeat(const std::function<void()>& body) {
     const auto end = std::chrono::steady_clock::now() + test_time();
     std::atomic<uint64_t> calls = 0;
@@ -132,8 +132,8 @@ TEST_F(Races, devices_of_one_instance_come_and_go_in_several_threads) {
   EXPECT_GT(calls, uint64_t{kThreads});
 }
 
-// Devices that are there at exit, one of them destroyed at the same moment. A child of the test
-// below.
+// Devices that still exist at exit, one of them destroyed at that moment. A child process of the
+// test below.
 TEST(RacesAtExit, DISABLED_child) {
   std::latch ready(kThreads + 1);
   std::atomic<bool> exiting = false;

@@ -1,4 +1,4 @@
-// Vulkan results in tests: anything but success is an exception, which GoogleTest reports as the
+// Checks of Vulkan results in tests. A failure throws an exception, which GoogleTest reports as the
 // test's failure.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tally::test {
 
-// A Vulkan call that a test relies on did not succeed.
+// A Vulkan call that a test relies on failed.
 class VulkanError : public std::runtime_error {
  public:
   VulkanError(VkResult result, const std::string& message)
@@ -20,8 +20,8 @@ class VulkanError : public std::runtime_error {
   VkResult result_;
 };
 
-// Throws VulkanError unless `result` is VK_SUCCESS.
-// (std::source_location would say where as well, but clang 14 does not have it.)
+// Throws VulkanError unless `result` is VK_SUCCESS. (std::source_location would also give the
+// location, but clang 14 lacks it.)
 void check(VkResult result, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 }  // namespace tally::test

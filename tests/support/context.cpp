@@ -47,7 +47,8 @@ struct CoreFeatures {
   VkPhysicalDeviceVulkan12Features v12 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceVulkan13Features v13 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
 
-  // `version` is what both the application asked for and the device has; `next` follows the chain.
+  // `version` is the lower of the application's and the device's version; `next` is appended to the
+  // chain.
   CoreFeatures(VkPhysicalDevice gpu, uint32_t version, void* next) {
     if (version >= VK_API_VERSION_1_2) base.pNext = &v11;
     v11.pNext = &v12;
@@ -55,7 +56,7 @@ struct CoreFeatures {
     vkGetPhysicalDeviceFeatures2(gpu, &base);
     base.features.robustBufferAccess = VK_FALSE;
     v13.robustImageAccess = VK_FALSE;
-    // These two forbid or slow what the tests want to look at: capture and replay of addresses.
+    // Disabled: these two features forbid or slow down what the tests examine.
     v12.bufferDeviceAddressCaptureReplay = VK_FALSE;
     v12.bufferDeviceAddressMultiDevice = VK_FALSE;
     append(next);

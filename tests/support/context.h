@@ -1,8 +1,8 @@
-// A Vulkan instance, device and queue for one test, with the wanted layers between.
+// A Vulkan instance, device and queue for one test, with the requested layers.
 //
-// The Khronos validation layer, where CTest asks for it, stands *below* the layers under test: it
-// sees what the layers hand to the driver. Every error that it (or any layer) reports makes the
-// test fail when the Context goes, unless the test took it with take_errors().
+// If CTest asks for the Khronos validation layer, it is loaded *below* the layers under test and
+// sees what they pass to the driver. Every error that it (or any layer) reports fails the test when
+// the Context is destroyed, unless the test took the error with take_errors().
 #pragma once
 
 #include <mutex>
@@ -16,26 +16,26 @@
 namespace tally::test {
 
 struct ContextOptions {
-  std::vector<const char*> layers;         // the one nearest the application first
-  std::vector<const char*> driver_layers;  // layers that stand for the driver: below validation
+  std::vector<const char*> layers;         // the layer nearest the application first
+  std::vector<const char*> driver_layers;  // layers that simulate the driver: below validation
   std::vector<const char*> instance_extensions;
   std::vector<const char*> device_extensions;
   uint32_t api_version = VK_API_VERSION_1_3;
-  // Switch on every feature of Vulkan 1.0 to 1.3 that the device has (but robust access, which
-  // changes code).
+  // Enables every feature of Vulkan 1.0 to 1.3 that the device has, except robust access, which
+  // changes the generated code.
   bool core_features = true;
-  // More structs for VkDeviceCreateInfo::pNext, the caller's; not those of the core when
-  // core_features is set.
+  // Additional structs for VkDeviceCreateInfo::pNext, owned by the caller; no core feature structs
+  // if core_features is set.
   void* device_next = nullptr;
-  // More structs for VkInstanceCreateInfo::pNext.
+  // Additional structs for VkInstanceCreateInfo::pNext.
   const void* instance_next = nullptr;
-  // A struct for the validation layer below, where CTest asks for one.
+  // A struct for the validation layer below, if CTest asks for that layer.
   const VkValidationFeaturesEXT* validation_next = nullptr;
-  // Queues wanted from the graphics and compute family; fewer where the family has fewer.
+  // Number of queues of the graphics and compute family; fewer if the family has fewer.
   uint32_t queue_count = 1;
 };
 
-// What a debug-utils messenger was told.
+// A message that the debug-utils messenger received.
 struct Message {
   VkDebugUtilsMessageSeverityFlagBitsEXT severity;
   std::string id;  // pMessageIdName, e.g. the VUID
@@ -43,8 +43,8 @@ struct Message {
   std::vector<std::pair<VkObjectType, uint64_t>> objects;
 };
 
-// What to do with errors that nobody took; by default they go to stderr. Returns what was done
-// before.
+// Sets the handler of errors that no test took; the default prints them to stderr. Returns the
+// previous handler.
 using ErrorReport = void (*)(const Message&);
 ErrorReport set_error_report(ErrorReport report);
 
@@ -67,13 +67,13 @@ class Context {
   // Whether the device offers the extension, as seen through the layers.
   bool has_extension(const char* name) const;
 
-  // A device function by name, "vkCmdDraw" as PFN_vkCmdDraw; throws where there is none.
+  // A device function by name, e.g. "vkCmdDraw" as PFN_vkCmdDraw. Throws if there is none.
   template <typename Function>
   Function function(const char* name) const {
     return reinterpret_cast<Function>(function_address(name));
   }
 
-  // Records one primary command buffer with `record`, submits it and waits until it is done.
+  // Records one primary command buffer with `record`, submits it and waits for its completion.
   template <typename Record>
   void run(Record&& record) {
     VkCommandBuffer commands = begin_commands();
@@ -83,7 +83,7 @@ class Context {
     vkFreeCommandBuffers(device_, pool_, 1, &commands);
   }
 
-  // A command buffer of the Context's own pool, in the recording state.
+  // Begins recording a command buffer of the Context's own pool.
   VkCommandBuffer begin_commands(
       VkCommandBufferUsageFlags usage = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
   void submit_and_wait(std::span<const VkCommandBuffer> commands, uint32_t queue = 0);

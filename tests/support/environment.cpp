@@ -21,7 +21,7 @@ std::string driver_name() {
   return name ? name : "lavapipe";
 }
 
-// The names first: nothing may be opened while the list is locked.
+// Collects the names first: no library may be opened while the list is locked.
 void keep_libraries_loaded() {
   std::vector<std::string> names;
   const auto add = [](dl_phdr_info* info, size_t, void* found) {

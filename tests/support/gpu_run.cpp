@@ -25,7 +25,7 @@ constexpr VkSubgroupFeatureFlags kSubgroupOperations =
     VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
 constexpr uint32_t kAddressSet = 1;
 
-// A stage as the pipeline gets it.
+// A stage as it is passed to the pipeline.
 struct Part {
   VkShaderStageFlagBits stage;
   std::vector<uint32_t> words;
@@ -64,7 +64,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   return options;
 }
 
-// The descriptor set that holds the address word in a uniform buffer.
+// The descriptor set with the record pointer in a uniform buffer.
 class AddressSet {
  public:
   AddressSet(const Context& context, uint64_t word)
@@ -110,7 +110,7 @@ class AddressSet {
   VkDescriptorSet set_ = VK_NULL_HANDLE;
 };
 
-// Where the number goes from the vertex to the fragment stage, if there is one.
+// The location that passes the draw index from the vertex to the fragment stage, if there is one.
 spirv::PackedDrawIndices packed_draw_indices_for(const Program& program) {
   uint32_t location = 0;
   bool has_fragments = false;
@@ -192,13 +192,13 @@ class Run {
     if (!message.empty()) throw std::runtime_error("not valid: " + message);
     part.words = std::move(result->words);
     part.plan = std::move(result->plan);
-    part.first_counter = room_;
+    part.first_counter = capacity_;
     part.spec_ids = result->record_spec_ids;
-    room_ += probe::stage_room(part.plan.counter_count);
+    capacity_ += probe::stage_room(part.plan.counter_count);
   }
 
   probe::StageCounters counters(const Part& part) const {
-    return {part.first_counter, probe::shard_stride(room_)};
+    return {part.first_counter, probe::shard_stride(capacity_)};
   }
 
   void place_counters(Part& part) const {
@@ -209,9 +209,9 @@ class Run {
 
   bool numbers_draws() const { return way_ && way_->numbers == Numbers::Used; }
 
-  // Behind the record that the address word says stand those of the draws, in a row.
+  // The records of the draws follow the record that the record pointer addresses.
   void make_records() {
-    record_bytes_ = probe::record_bytes(room_, way_->shards_log2);
+    record_bytes_ = probe::record_bytes(capacity_, way_->shards_log2);
     const uint64_t records = numbers_draws() ? 1 + program_.draws.size() : 1;
     records_ =
         Buffer(context_, records * record_bytes_ + probe::kShardAlignment,
@@ -332,7 +332,7 @@ class Run {
   StorageSet set_;
   std::vector<Part> parts_;
   std::vector<Stage> stages_;
-  uint32_t room_ = 0;  // of all stages in a shard
+  uint32_t capacity_ = 0;  // of all stages in a shard
   std::optional<spirv::PackedDrawIndices> packed_draw_indices_;
   Buffer records_;
   uint64_t record_bytes_ = 0;

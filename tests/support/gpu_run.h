@@ -1,5 +1,5 @@
-// Runs shaders on a device, as they are or instrumented, without any layer: the record, its address
-// and the counts are handled here by hand.
+// Runs shaders on a device, original or instrumented, without any layer. This code manages the
+// record, its address and the counts itself.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace tally::test {
 
-// What a device lets instrumented code do.
+// The device capabilities that instrumented code may use.
 struct DeviceAbilities {
   bool int64 = false;
   bool int64_atomics = false;
-  VkShaderStageFlags subgroup_stages = 0;  // with vote, ballot and arithmetic
+  VkShaderStageFlags subgroup_stages = 0;  // stages with vote, ballot and arithmetic operations
   uint32_t max_push_bytes = 128;
   bool hangs_on_discards = false;         // spirv::DriverWorkarounds
   uint32_t most_nested_conditionals = 0;  // spirv::DriverWorkarounds
@@ -26,25 +26,25 @@ DeviceAbilities abilities_of(const Context& context);
 
 // How draws find their records.
 enum class Numbers {
-  None,    // all count into one
-  Used,    // each counts into its own, which the high half of its instance index says
-  Unused,  // the code could, but the address word says that all count into one
+  None,    // all draws count into one record
+  Used,    // each draw counts into its own record, selected by the high half of its instance index
+  Unused,  // supported by the code, but the record pointer selects a single record
 };
 
-// One way to count.
+// One counting method.
 struct Way {
   spirv::Placement placement = spirv::Placement::Minimal;
   spirv::Counting counting = spirv::Counting::Private;
   uint32_t shards_log2 = 0;
-  bool uniform_buffer = false;  // the address word is in set 1, binding 0; else a push constant
+  bool uniform_buffer = false;  // record pointer in set 1, binding 0; otherwise in a push constant
   bool narrow = false;          // no 64-bit integers
   bool no_subgroups = false;    // no subgroup operations
   bool count_subgroups = false;
-  bool hangs_on_discards = false;   // counted as for a driver that does
-  Numbers numbers = Numbers::None;  // of vertex and fragment shaders
+  bool hangs_on_discards = false;   // instruments as for a driver that hangs
+  Numbers numbers = Numbers::None;  // for vertex and fragment shaders
 };
 std::string to_string(const Way& way);
-// One of each kind that the device can do; the first is the plainest.
+// One method of each kind that the device supports; the first is the simplest.
 std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBits stage);
 
 struct ShaderStage {
@@ -57,15 +57,15 @@ struct Draw {
   uint32_t vertices = 3, instances = 1, first_instance = 0;
 };
 
-// What is run: a dispatch, or draws into a target of their own.
+// A program to run: a dispatch, or draws into a render target of its own.
 struct Program {
   std::vector<ShaderStage> stages;
   std::vector<uint32_t> values;     // in the storage buffer of set 0, binding 0
-  std::vector<uint32_t> push = {};  // words; an even number
+  std::vector<uint32_t> push = {};  // words; the number must be even
   uint32_t groups[3] = {1, 1, 1};   // of a dispatch
   std::vector<Draw> draws = {{}};
   RenderTargetInfo target = {};
-  GraphicsPipelineInfo pipeline = {};  // stages, layout and target's formats are filled in
+  GraphicsPipelineInfo pipeline = {};  // stages, layout and target formats are filled in
 };
 
 struct StageCounts {
@@ -76,13 +76,13 @@ struct StageCounts {
 struct Outcome {
   std::vector<uint32_t> values;
   std::vector<uint32_t> picture;
-  std::vector<StageCounts> counts;                       // of all draws; empty without a way
+  std::vector<StageCounts> counts;                       // of all draws; empty if not instrumented
   std::vector<std::vector<StageCounts>> counts_by_draw;  // with Numbers::Used
-  // Of all draws, where the driver has them.
+  // Of all draws, if the driver supports the statistics.
   std::optional<PipelineStatistics> statistics;
-  uint64_t samples_passed = 0;  // of all draws, by a precise occlusion query
+  uint64_t samples_passed = 0;  // of all draws, from a precise occlusion query
 };
-// Throws std::runtime_error where the pass refuses a stage, or what it made is not valid.
+// Throws std::runtime_error if the pass refuses a stage or produces an invalid module.
 Outcome run_program(Context& context, const Program& program,
                     const std::optional<Way>& way = std::nullopt);
 

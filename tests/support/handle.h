@@ -1,5 +1,4 @@
-// Owner of one device object: destroys it with the device it came from. Converts to the plain
-// handle.
+// Owns one device object and destroys it with its device. Converts to the plain handle.
 #pragma once
 
 #include <vulkan/vulkan.h>

@@ -11,7 +11,7 @@
 namespace tally::test {
 namespace {
 
-// What code compiled from GLSL calls its entry point.
+// The entry-point name in code compiled from GLSL.
 constexpr const char* kEntryPoint = "main";
 
 template <typename T>
@@ -25,7 +25,7 @@ spirv::BlockMap map_of(std::span<const uint32_t> code, VkShaderStageFlagBits sta
   return value_of(spirv::BlockMap::build(module, execution_model(stage), kEntryPoint));
 }
 
-// The number, from 1, of the line of `text` that ends with "// @mark"; 0 if there is none.
+// The line of `text` that ends with "// @mark", counted from 1; 0 if there is none.
 uint32_t line_of(std::string_view text, std::string_view mark) {
   const std::string wanted = "// @" + std::string(mark) + "\n";
   const size_t at = text.find(wanted);
@@ -37,7 +37,7 @@ uint32_t line_of(std::string_view text, std::string_view mark) {
 }  // namespace
 
 ContextOptions with_instrumentation(ContextOptions options) {
-  // Read only: the chain of a create info is const, whatever the type of pNext says.
+  // Never written: create-info chains are const, although pNext is not declared so here.
   static VkPhysicalDeviceShaderInstrumentationFeaturesARM feature = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
   if (options.device_next) throw std::invalid_argument("the features' chain is taken");

@@ -1,4 +1,5 @@
-// VK_ARM_shader_instrumentation as a tool uses it, and results by place in the shader's source.
+// VK_ARM_shader_instrumentation as a tool uses it, and its results by position in the shader's
+// source.
 #pragma once
 
 #include <tally/vulkan_arm.h>
@@ -14,12 +15,12 @@
 
 namespace tally::test {
 
-// Put it into `next` of a pipeline's info: its shaders are instrumented.
+// Put this into `next` of a pipeline's info to instrument its shaders.
 inline constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrument = {
     VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
     VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM};
 
-// `options` with VK_LAYER_TALLY_counters nearest the driver and the extension enabled.
+// Adds VK_LAYER_TALLY_counters nearest the driver and enables the extension.
 ContextOptions with_instrumentation(ContextOptions options = {});
 
 // One metric block.
@@ -42,7 +43,7 @@ class Instrumentation {
   void clear() const;
   // Everything measured so far.
   std::vector<BlockValues> read() const;
-  // Place of a metric, by its id in the catalogue, among BlockValues::metrics.
+  // The index of a metric in BlockValues::metrics, by its id in the catalogue.
   size_t metric(std::string_view id) const;
 
  private:
@@ -51,21 +52,22 @@ class Instrumentation {
   std::vector<std::string> metric_names_;
 };
 
-// The counts of one shader of one command (or, without `result`, of all commands together), asked
-// for by place. A shader compiled with DEBUG carries its text; "// @name" at the end of a line
-// marks the block that begins there.
+// The counts of one shader in one command (without `result`: in all commands together), looked up
+// by position in the source. A shader compiled with DEBUG contains its source; "// @name" at the
+// end of a line marks the block that begins there.
 class Counts {
  public:
   Counts(const Instrumentation& instrumentation, VkShaderStageFlagBits stage,
          std::span<const uint32_t> code, std::optional<uint32_t> result = std::nullopt);
 
-  // Times the entry point was entered: invocations of the shader.
+  // The number of times the entry point was entered: the shader's invocations.
   uint64_t invocations() const { return executions_.at(0); }
-  // Times the block at the mark was executed; throws where not exactly one block begins there.
+  // The number of executions of the marked block. Throws unless exactly one block begins at the
+  // mark.
   uint64_t at(std::string_view mark) const;
   // A metric summed over all blocks.
   uint64_t total(std::string_view metric) const;
-  // Times each block was executed.
+  // The number of executions of each block.
   std::span<const uint64_t> executions() const { return executions_; }
 
  private:

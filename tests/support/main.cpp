@@ -4,7 +4,7 @@
 #include "support/environment.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// Under a sanitizer nothing is unloaded, so that reports at exit still know the names of layers and
+// Keeps all libraries loaded under a sanitizer, so that reports at exit can still name layers and
 // drivers, and the suppressions for drivers apply.
 extern "C" [[gnu::visibility("default")]] int dlclose(void*) { return 0; }
 #endif

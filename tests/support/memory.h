@@ -1,4 +1,4 @@
-// Buffers and images with memory of their own.
+// Buffers and images with dedicated memory.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace tally::test {
 
 using DeviceMemory = Handle<VkDeviceMemory, vkFreeMemory>;
 
-// A host-visible, coherent, mapped buffer; its address is 0 unless usage holds
+// A host-visible, coherent, mapped buffer. Its address is 0 unless usage contains
 // SHADER_DEVICE_ADDRESS.
 class Buffer {
  public:
@@ -44,7 +44,7 @@ struct ImageInfo {
   uint32_t layers = 1;  // more than one: a 2D array view
 };
 
-// A 2D image with one view of the whole of it, in layout UNDEFINED.
+// A 2D image in layout UNDEFINED, with one view of the whole image.
 class Image {
  public:
   Image() = default;
@@ -62,13 +62,14 @@ class Image {
   ImageInfo info_;
 };
 
-// Everything before happens before, and is visible to, everything after, host reads included.
+// Orders all earlier commands before all later ones and makes their writes visible, including to
+// host reads.
 void full_barrier(VkCommandBuffer commands);
 void change_layout(VkCommandBuffer commands, const Image& image, VkImageLayout from,
                    VkImageLayout to);
 
-// The bytes of a single-sampled colour image of 4 bytes a texel, all layers one after another.
-// The image must be in layout TRANSFER_SRC_OPTIMAL.
+// Reads a single-sampled colour image of 4 bytes per texel, layer by layer. The image must be in
+// layout TRANSFER_SRC_OPTIMAL.
 std::vector<uint32_t> read_texels(Context& context, const Image& image);
 
 }  // namespace tally::test

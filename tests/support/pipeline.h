@@ -1,4 +1,4 @@
-// Pipelines in few words: everything has the default that most tests want.
+// Short forms of pipeline creation. The defaults suit most tests.
 #pragma once
 
 #include <span>
@@ -17,14 +17,14 @@ struct Stage {
 
 ShaderModule make_shader_module(const Context& context, std::span<const uint32_t> code);
 
-// A layout of the given sets with one push-constant range of `push_bytes` for `push_stages` (none
-// for 0 bytes).
+// A layout of the given sets with one push-constant range of `push_bytes` for `push_stages` (no
+// range for 0 bytes).
 PipelineLayout make_pipeline_layout(const Context& context,
                                     std::span<const VkDescriptorSetLayout> sets = {},
                                     uint32_t push_bytes = 0,
                                     VkShaderStageFlags push_stages = VK_SHADER_STAGE_ALL);
 
-// One descriptor set whose binding i is the i-th storage buffer, visible to all stages.
+// One descriptor set in which binding i is the i-th storage buffer, visible to all stages.
 class StorageSet {
  public:
   StorageSet(const Context& context, std::span<const VkBuffer> buffers);
@@ -50,8 +50,8 @@ struct ComputePipelineInfo {
 };
 Pipeline make_compute_pipeline(const Context& context, const ComputePipelineInfo& info);
 
-// Viewport and scissor are dynamic (begin_rendering and begin_render_pass set them), there is no
-// vertex input by default, nothing is culled. Without a render pass it is a pipeline for dynamic
+// Viewport and scissor are dynamic (begin_rendering and begin_render_pass set them). By default
+// there is no vertex input and no culling. Without a render pass, the pipeline is for dynamic
 // rendering.
 struct GraphicsPipelineInfo {
   std::vector<Stage> stages;
@@ -59,10 +59,10 @@ struct GraphicsPipelineInfo {
   VkFormat color_format = VK_FORMAT_R8G8B8A8_UNORM;  // UNDEFINED: no colour attachment
   VkFormat depth_format = VK_FORMAT_UNDEFINED;
   VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;
-  float min_sample_shading = 0;  // above 0: sample shading is on
+  float min_sample_shading = 0;  // above 0: enables sample shading
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   bool primitive_restart = false;
-  std::vector<VkDynamicState> dynamic;  // besides viewport and scissor
+  std::vector<VkDynamicState> dynamic;  // in addition to viewport and scissor
   const VkPipelineVertexInputStateCreateInfo* vertex_input = nullptr;
   uint32_t patch_control_points = 0;
   bool depth_test = false;

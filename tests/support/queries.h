@@ -1,11 +1,11 @@
-// The driver's own counters, as the reference that instrumented counts are compared with.
+// The driver's own queries, the reference that instrumented counts are compared with.
 #pragma once
 
 #include "support/context.h"
 
 namespace tally::test {
 
-// Every pipeline statistic of Vulkan 1.0, in the order of its bits.
+// All pipeline statistics of Vulkan 1.0, in the order of their bits.
 struct PipelineStatistics {
   uint64_t input_assembly_vertices, input_assembly_primitives, vertex_invocations;
   uint64_t geometry_invocations, geometry_primitives;
@@ -13,9 +13,9 @@ struct PipelineStatistics {
   uint64_t tessellation_control_patches, tessellation_evaluation_invocations, compute_invocations;
 };
 
-// One pipeline-statistics query: reset outside a render pass, then begin, work, end; read after
-// completion. On a device without pipeline statistics (SwiftShader) it is not available: the
-// commands do nothing.
+// One pipeline-statistics query: reset outside a render pass, begin, record work, end, and read
+// after completion. On a device without pipeline statistics (SwiftShader) it is not available and
+// its commands do nothing.
 class StatisticsQuery {
  public:
   explicit StatisticsQuery(const Context& context, uint32_t queries = 1);
@@ -31,7 +31,7 @@ class StatisticsQuery {
   uint32_t queries_;
 };
 
-// One precise occlusion query: the samples that passed all tests.
+// One precise occlusion query: the number of samples that passed all tests.
 class OcclusionQuery {
  public:
   explicit OcclusionQuery(const Context& context);

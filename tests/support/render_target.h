@@ -1,5 +1,5 @@
-// What a test draws into: a colour image, a depth image where wanted, and a single-sampled image to
-// read from.
+// A render target: a colour image, an optional depth image, and a single-sampled image to read
+// from.
 #pragma once
 
 #include <array>
@@ -14,23 +14,23 @@ struct RenderTargetInfo {
   VkFormat color_format = VK_FORMAT_R8G8B8A8_UNORM;
   VkFormat depth_format = VK_FORMAT_UNDEFINED;
   VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;  // several: resolved when the pass ends
-  uint32_t view_mask = 0;  // multiview; the images get as many layers
-  uint32_t layers = 1;     // of layered rendering
-  VkRect2D area = {};      // that is rendered to; empty: all
+  uint32_t view_mask = 0;  // multiview; the images get that many layers
+  uint32_t layers = 1;     // for layered rendering
+  VkRect2D area = {};      // render area; empty: the whole target
 };
 
 class RenderTarget {
  public:
   RenderTarget(Context& context, const RenderTargetInfo& info = {});
 
-  // One render pass, dynamic or (begin_render_pass) of a VkRenderPass, over the whole target,
-  // cleared to `color` and to depth 1; `next` goes into the chain. end() leaves the picture ready
-  // for read().
+  // One render pass over the whole target, dynamic or (begin_render_pass) with a VkRenderPass,
+  // cleared to `color` and depth 1; `next` extends the begin info. After end(), read() can read the
+  // image.
   void begin(VkCommandBuffer commands, std::array<float, 4> color = {0, 0, 0, 0},
              VkRenderingFlags flags = 0, const void* next = nullptr) const;
   void end(VkCommandBuffer commands) const;
 
-  // The same through vkCmdBeginRenderPass and vkCmdEndRenderPass. Pipelines need render_pass().
+  // The same with vkCmdBeginRenderPass and vkCmdEndRenderPass. Pipelines need render_pass().
   void begin_render_pass(VkCommandBuffer commands, std::array<float, 4> color = {0, 0, 0, 0},
                          VkSubpassContents contents = VK_SUBPASS_CONTENTS_INLINE,
                          const void* next = nullptr) const;
@@ -39,7 +39,7 @@ class RenderTarget {
   VkFramebuffer framebuffer() const { return framebuffer_; }
 
   void set_viewport(VkCommandBuffer commands) const;
-  // All texels, layer after layer, row after row.
+  // All texels, layer by layer, row by row.
   std::vector<uint32_t> read() const;
   const Image& color() const { return color_; }
   const RenderTargetInfo& info() const { return info_; }

@@ -1,4 +1,4 @@
-// Stages of Vulkan as SPIR-V calls them.
+// Maps Vulkan shader stages to SPIR-V execution models.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -7,7 +7,7 @@
 
 namespace tally::test {
 
-// Throws std::invalid_argument for what no test runs: ray tracing.
+// Throws std::invalid_argument for stages that no test runs (ray tracing).
 spv::ExecutionModel execution_model(VkShaderStageFlagBits stage);
 
 }  // namespace tally::test

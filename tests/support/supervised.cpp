@@ -14,7 +14,7 @@
 namespace tally::test {
 namespace {
 
-// Lines on the pipe: which item is begun, or what is said of it.
+// The kinds of lines on the pipe: an item begins, or a report about it.
 constexpr char kBegun = 'B';
 constexpr char kSaid = 'S';
 
@@ -24,7 +24,7 @@ void send(int pipe, char kind, std::string_view text) {
   line += '\n';
   for (std::string_view rest = line; !rest.empty();) {
     const ssize_t written = ::write(pipe, rest.data(), rest.size());
-    if (written < 0) ::_exit(1);  // nobody listens any more
+    if (written < 0) ::_exit(1);  // the reader has gone
     rest.remove_prefix(static_cast<size_t>(written));
   }
 }
@@ -65,7 +65,7 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child() { ::close(pipe_); }
 
-  // Listens until the child has ended. The item it was at, if it did not end well.
+  // Reads until the child has ended. Returns its current item if it did not end successfully.
   std::optional<size_t> finish() {
     while (listen()) {
     }
@@ -73,7 +73,7 @@ class Child {
     ::waitpid(pid_, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
     if (!item_) throw std::runtime_error("the child process ended before its first item");
-    supervision_.died(*item_, how(status));
+    supervision_.on_death(*item_, how(status));
     return item_;
   }
 
@@ -110,14 +110,14 @@ class Child {
       item_ = std::stoul(std::string(line.substr(1)));
       began_ = std::chrono::steady_clock::now();
     } else {
-      supervision_.heard(*item_, line.substr(1));
+      supervision_.on_line(*item_, line.substr(1));
     }
   }
 
   const Supervision& supervision_;
   pid_t pid_ = -1;
   int pipe_ = -1;
-  std::string text_;  // received, and no whole line yet
+  std::string text_;  // received part of an incomplete line
   std::optional<size_t> item_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool timed_out_ = false;

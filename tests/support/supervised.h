@@ -1,5 +1,5 @@
-// Work in child processes. What kills its process or never ends (a driver's compiler may do either)
-// costs one item, and the parent learns which.
+// Runs work in child processes. An item that kills its process or never ends (a driver's compiler
+// may do either) costs only that item, and the parent learns which one it was.
 #pragma once
 
 #include <chrono>
@@ -10,22 +10,22 @@
 
 namespace tally::test {
 
-// Sends a line to the parent, at once.
-using Say = std::function<void(std::string_view line)>;
-using Work = std::function<void(size_t item, const Say& say)>;
+// Sends a line to the parent immediately.
+using SendLine = std::function<void(std::string_view line)>;
+using Work = std::function<void(size_t item, const SendLine& send_line)>;
 
 struct Supervision {
   size_t count = 0;                                       // items 0, 1, ...
-  std::chrono::seconds limit = std::chrono::minutes(10);  // for one item
-  // Called in a child before its first item; a child does what is left until it is done or dies.
-  // The parent must not have started threads, nor have a Vulkan instance.
+  std::chrono::seconds limit = std::chrono::minutes(10);  // per item
+  // Called in a child before its first item. A child processes the remaining items until all are
+  // done or it dies. The parent must not have started threads or created a Vulkan instance.
   std::function<Work()> begin;
-  // Called in the parent.
-  std::function<void(size_t item, std::string_view line)> heard;
-  std::function<void(size_t item, const std::string& how)> died;
+  // Both are called in the parent.
+  std::function<void(size_t item, std::string_view line)> on_line;
+  std::function<void(size_t item, const std::string& how)> on_death;
 };
 
-// Throws std::runtime_error where a child does not even come to its first item.
+// Throws std::runtime_error if a child dies before its first item.
 void supervise(const Supervision& supervision);
 
 }  // namespace tally::test

@@ -20,16 +20,16 @@ TEST(Supervised, an_item_that_dies_or_hangs_costs_itself_alone) {
              .limit = std::chrono::seconds(1),
              .begin =
                  [] {
-                   return [](size_t item, const Say& say) {
-                     say("before " + std::to_string(item));
+                   return [](size_t item, const SendLine& send_line) {
+                     send_line("before " + std::to_string(item));
                      if (item == 1) std::abort();
                      if (item == 3) ::pause();
                      if (item == 4) ::_exit(7);
-                     say("after");
+                     send_line("after");
                    };
                  },
-             .heard = [&](size_t item, std::string_view line) { said[item] += line; },
-             .died = [&](size_t item, const std::string& how) { deaths[item] = how; }});
+             .on_line = [&](size_t item, std::string_view line) { said[item] += line; },
+             .on_death = [&](size_t item, const std::string& how) { deaths[item] = how; }});
   EXPECT_THAT(said,
               ElementsAre(Pair(0, "before 0after"), Pair(1, "before 1"), Pair(2, "before 2after"),
                           Pair(3, "before 3"), Pair(4, "before 4"), Pair(5, "before 5after")));

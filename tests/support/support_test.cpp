@@ -93,7 +93,8 @@ TEST(Support, samples_are_resolved) {
       {.extent = {8, 8}, .depth_format = VK_FORMAT_D32_SFLOAT, .samples = VK_SAMPLE_COUNT_4_BIT});
 }
 
-// Mesa 22.3 draws the primitives of all views into the first one when nothing flushes between them.
+// Mesa 22.3 draws the primitives of all views into the first view unless something flushes between
+// them.
 TEST(Support, every_view_is_drawn) {
   if (driver_name() == "lavapipe")
     GTEST_SKIP() << "a fault of this driver, mended in later versions";

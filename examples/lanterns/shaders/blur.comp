@@ -1,5 +1,5 @@
 #version 450
-// One direction of a Gaussian blur over what is bright; a workgroup shares a row of texels.
+// One direction of a Gaussian blur of the bright areas; a workgroup shares a row of texels.
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const int kRadius = 12;
 layout(set = 0, binding = 0, rgba16f) uniform readonly image2D source;

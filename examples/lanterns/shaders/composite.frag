@@ -1,5 +1,5 @@
 #version 450
-// Scene and bloom to what a screen shows.
+// Combines scene and bloom and maps them to display colours.
 layout(location = 0) in vec2 position;
 layout(location = 0) out vec4 color;
 layout(set = 0, binding = 0, rgba16f) uniform readonly image2D scene;

@@ -1,5 +1,5 @@
 #version 450
-// One quad a firefly, four vertices each; they overlap on purpose.
+// One quad of four vertices per firefly. The quads overlap intentionally.
 layout(location = 0) out vec2 corner;
 layout(location = 1) out vec3 tint;
 layout(push_constant) uniform Frame {

@@ -25,7 +25,7 @@ float lantern(vec3 p) {
   return min(body, cap);
 }
 
-// Distance to the nearest lantern; `cell` names it.
+// Distance to the nearest lantern; `cell` identifies it.
 float lanterns(vec3 p, out vec2 cell) {
   cell = floor(p.xz / 2.0);
   const float sway = 0.15 * sin(time * 1.5 + 6.2831 * hash(cell));
@@ -46,7 +46,7 @@ vec3 normal_at(vec3 p) {
                         scene(p + e.yyx, cell) - scene(p - e.yyx, cell)));
 }
 
-// Where the ray meets the scene, kFar where it does not; the glow gathers what it passes near to.
+// Distance at which the ray hits the scene, or kFar; accumulates the glow of what it passes nearby.
 float march(vec3 from, vec3 along, inout vec3 glow) {
   float t = 0.05;
   for (int i = 0; i < kMaxSteps; ++i) {

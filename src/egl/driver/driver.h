@@ -1,5 +1,5 @@
-// The real EGL that stands behind one of our entry points: its functions, EGL's and GL's, and what
-// it lists of its own. Lives as long as the process, since stubs and threads hold pointers into it.
+// The real EGL implementation behind our entry points: its EGL and GL functions, and the counters
+// it lists. Lives as long as the process, because stubs and threads hold pointers to it.
 #pragma once
 
 #include <EGL/egl.h>
@@ -20,13 +20,13 @@ class Driver {
  public:
   virtual ~Driver() = default;
 
-  // The driver's own function of this name, null if it has none. Looks it up each time.
+  // Returns the driver's function of this name, or null. Performs a lookup on each call.
   virtual AnyFunction resolve(const char* name) const = 0;
 
-  // What eglBindAPI last bound in the calling thread.
+  // The API that eglBindAPI last bound in the calling thread.
   virtual EGLenum current_api() const = 0;
 
-  // Its EGL functions that we stand in front of; null entries where it has none.
+  // The driver's versions of the EGL functions that we intercept; null for those it lacks.
   AnyFunction egl(EglFn function) const {
     const AnyFunction known = egl_[static_cast<size_t>(function)].load(std::memory_order_acquire);
     return known != nullptr ? known : find_late(function);
@@ -42,14 +42,15 @@ class Driver {
 
   GlTable& gl() { return gl_; }
 
-  // For our own calls in a context of this driver.
+  // For our own calls in this driver's contexts.
   const RawGl& raw() {
     std::call_once(raw_once_,
                    [this] { raw_ = RawGl::load([this](const char* n) { return resolve(n); }); });
     return raw_;
   }
 
-  // The counters that it lists in a context; empty until set_counters(). Set once.
+  // The counters that the driver lists in a context; empty until set_counters(), which may be
+  // called once.
   std::shared_ptr<const DriverCounters> counters() const {
     const std::lock_guard lock(counters_mutex_);
     return counters_;
@@ -60,7 +61,7 @@ class Driver {
   }
 
  private:
-  // A function that is not entered yet, for an EGL that the program may open later.
+  // Looks up a function that is not in the table yet, because the program may open its EGL later.
   virtual AnyFunction find_late(EglFn) const { return nullptr; }
 
   std::array<std::atomic<AnyFunction>, kEglFnCount> egl_{};

@@ -1,5 +1,5 @@
-// The displays that the application has initialised: where the profiler may make a context of its
-// own to ask what the driver offers.
+// The displays that the application has initialised. The profiler may create a context on one of
+// them to query what the driver offers.
 #pragma once
 
 #include <EGL/egl.h>
@@ -17,7 +17,7 @@ struct KnownDisplay {
 
 void remember_display(Driver& driver, EGLDisplay display) noexcept;
 void drop_display(Driver& driver, EGLDisplay display) noexcept;
-// The one that was initialised last and is not terminated.
+// The display that was initialised last and is not terminated.
 std::optional<KnownDisplay> latest_display();
 
 }  // namespace tally::egl

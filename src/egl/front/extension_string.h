@@ -1,4 +1,4 @@
-// Our extension's name in the lists that EGL gives.
+// Adds our extension's name to EGL's extension strings.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@ namespace tally::egl {
 
 inline constexpr std::string_view kExtensionName = "EGL_BRCM_performance_counters";
 
-// Whether `list`, words between blanks, has this one.
+// Whether the space-separated `list` contains `word`.
 bool has_word(std::string_view list, std::string_view word);
 
-// The list with our extension's name at its end, valid for ever; the list itself where it is there
-// already. Null for null.
+// Returns the list with our extension's name appended, valid forever, or the list itself if it
+// contains the name already. Returns null for null.
 const char* with_extension(const char* list);
 
 }  // namespace tally::egl

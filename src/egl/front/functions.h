@@ -1,4 +1,4 @@
-// The EGL functions that Tally stands in front of (functions.def): numbers and names.
+// The EGL functions that Tally intercepts (functions.def): indices and names.
 #pragma once
 
 #include <cstddef>

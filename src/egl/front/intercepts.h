@@ -1,6 +1,5 @@
-// What each EGL function of functions.def is to Tally: its handler, run(driver, real,
-// arguments...). `real` may be null where the driver lacks the function; the handler then answers
-// with 0 (EGL_FALSE, no handle).
+// The handlers of the EGL functions in functions.def: run(driver, real, arguments...). `real` may
+// be null if the driver lacks the function; the handler then returns 0 (EGL_FALSE, no handle).
 #pragma once
 
 #include <EGL/egl.h>
@@ -39,7 +38,7 @@ struct Initialize {
 
 struct Terminate {
   static EGLBoolean run(Driver& driver, auto real, EGLDisplay display) {
-    if (t_hot.context != nullptr && t_hot.context->display() == display) settle_current_context();
+    if (t_hot.context != nullptr && t_hot.context->display() == display) resolve_current_context();
     forget_display(driver, display);
     drop_display(driver, display);
     return forward(real, display);
@@ -51,7 +50,7 @@ struct MakeCurrent {
                         EGLSurface read, EGLContext context) {
     const bool stays = t_hot.context != nullptr && &t_hot.context->driver() == &driver &&
                        t_hot.context->handle() == context;
-    if (!stays) settle_current_context();
+    if (!stays) resolve_current_context();
     const EGLBoolean done = forward(real, display, draw, read, context);
     if (!done || stays) return done;
     set_current_context(driver, display, context);
@@ -63,7 +62,7 @@ struct MakeCurrent {
 struct ReleaseThread {
   static EGLBoolean run(Driver& driver, auto real) {
     const bool ours = t_hot.context != nullptr && &t_hot.context->driver() == &driver;
-    if (ours) settle_current_context();
+    if (ours) resolve_current_context();
     const EGLBoolean done = forward(real);
     if (done && ours) set_current_context(driver, EGL_NO_DISPLAY, EGL_NO_CONTEXT);
     return done;
@@ -72,8 +71,8 @@ struct ReleaseThread {
 
 struct DestroyContext {
   static EGLBoolean run(Driver& driver, auto real, EGLDisplay display, EGLContext context) {
-    if (t_hot.context != nullptr && t_hot.context->handle() == context) settle_current_context();
-    // Before the driver frees the handle: another thread may get it again at once.
+    if (t_hot.context != nullptr && t_hot.context->handle() == context) resolve_current_context();
+    // Before the driver frees the handle, because another thread may get it again at once.
     forget_context(driver, display, context);
     return forward(real, display, context);
   }
@@ -122,7 +121,7 @@ struct GetError {
   static EGLint run(Driver&, auto real) {
     const auto own = take_own_error();
     const EGLint drivers =
-        forward(real);  // asked for in any case: it is the older one, and is now past
+        forward(real);  // always queried: this older error is cleared in any case
     return own.value_or(drivers);
   }
 };

@@ -1,6 +1,6 @@
-// How the latest of the extension's functions in a thread ended, where nobody in front of us keeps
-// that (preload): the next eglGetError returns it, success too, in place of what the driver says;
-// any other EGL call in between drops it.
+// The EGL error of the latest extension function in each thread, for the preload library, where no
+// libEGL keeps it. The next eglGetError returns it, EGL_SUCCESS included, in place of the driver's
+// error. Any other EGL call in between discards it.
 #pragma once
 
 #include <EGL/egl.h>
@@ -10,7 +10,7 @@
 namespace tally::egl {
 
 void set_own_error(EGLint error);
-// Nothing where an EGL call of the driver's came later.
+// Returns nothing if a driver's EGL call came later.
 std::optional<EGLint> take_own_error();
 
 }  // namespace tally::egl

@@ -14,16 +14,16 @@ namespace {
 
 using namespace intercept;
 
-constinit std::array<std::atomic<Driver*>, kMaxPlaces> g_drivers{};
+constinit std::array<std::atomic<Driver*>, kMaxVendorSlots> g_drivers{};
 
-template <size_t kPlace, EglFn kFunction, typename Handler, typename Signature>
+template <size_t kSlot, EglFn kFunction, typename Handler, typename Signature>
 struct Thunk;
 
-template <size_t kPlace, EglFn kFunction, typename Handler, typename Result, typename... Arguments>
-struct Thunk<kPlace, kFunction, Handler, Result(Arguments...)> {
+template <size_t kSlot, EglFn kFunction, typename Handler, typename Result, typename... Arguments>
+struct Thunk<kSlot, kFunction, Handler, Result(Arguments...)> {
   static Result call(Arguments... arguments) noexcept {
     if constexpr (kFunction != EglFn::eglGetError) take_own_error();
-    Driver& driver = driver_at(kPlace);
+    Driver& driver = driver_of_slot(kSlot);
     const auto real = reinterpret_cast<Result (*)(Arguments...)>(driver.egl(kFunction));
     return Handler::run(driver, real, arguments...);
   }
@@ -33,34 +33,34 @@ using ThunkRow = AnyFunction[kEglFnCount];
 
 #define EGL(function, handler)   \
   reinterpret_cast<AnyFunction>( \
-      &Thunk<kPlace, EglFn::function, handler, decltype(::function)>::call),
-template <size_t kPlace>
+      &Thunk<kSlot, EglFn::function, handler, decltype(::function)>::call),
+template <size_t kSlot>
 const ThunkRow kThunks = {
 #include "egl/front/functions.def"
 };
 
 }  // namespace
 
-// The first place's by name, for exports.S.
-constexpr size_t kPlace = 0;
+// The first slot's thunks. exports.S refers to this table by name.
+constexpr size_t kSlot = 0;
 extern "C" const ThunkRow tally_egl_thunks;
 const ThunkRow tally_egl_thunks = {
 #include "egl/front/functions.def"
 };
 #undef EGL
 
-Driver& driver_at(size_t place) { return *g_drivers[place].load(std::memory_order_acquire); }
+Driver& driver_of_slot(size_t slot) { return *g_drivers[slot].load(std::memory_order_acquire); }
 
-void set_driver_at(size_t place, Driver& driver) {
-  g_drivers[place].store(&driver, std::memory_order_release);
+void set_driver_of_slot(size_t slot, Driver& driver) {
+  g_drivers[slot].store(&driver, std::memory_order_release);
 }
 
-AnyFunction thunk_of(size_t place, EglFn function) {
-  const auto row = [&]<size_t... kPlace>(std::index_sequence<kPlace...>) {
-    const ThunkRow* const rows[] = {&kThunks<kPlace>...};
-    return rows[place];
+AnyFunction thunk_of(size_t slot, EglFn function) {
+  const auto row = [&]<size_t... kSlot>(std::index_sequence<kSlot...>) {
+    const ThunkRow* const rows[] = {&kThunks<kSlot>...};
+    return rows[slot];
   }
-  (std::make_index_sequence<kMaxPlaces>());
+  (std::make_index_sequence<kMaxVendorSlots>());
   return (*row)[static_cast<size_t>(function)];
 }
 

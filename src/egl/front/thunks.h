@@ -1,6 +1,6 @@
-// EGL functions as the application (or libEGL) calls them: each forwards to the driver of its place
-// through its handler. A place is one EGL behind us: a vendor library of libEGL's, or the preloaded
-// program's only EGL.
+// EGL functions as the application (or libEGL) calls them. Each forwards to the driver of its slot
+// through its handler. A slot is one EGL implementation behind us: a vendor library of libEGL, or
+// the preloaded program's only EGL.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@ namespace tally::egl {
 
 class Driver;
 
-inline constexpr size_t kMaxPlaces = 4;
+inline constexpr size_t kMaxVendorSlots = 4;
 
-// Who serves a place now; set before any thunk of the place can be called.
-Driver& driver_at(size_t place);
-void set_driver_at(size_t place, Driver& driver);
+// The driver that currently serves a slot. Must be set before any thunk of the slot is called.
+Driver& driver_of_slot(size_t slot);
+void set_driver_of_slot(size_t slot, Driver& driver);
 
-AnyFunction thunk_of(size_t place, EglFn function);
+AnyFunction thunk_of(size_t slot, EglFn function);
 
 }  // namespace tally::egl

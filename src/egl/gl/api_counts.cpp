@@ -9,7 +9,7 @@
 namespace tally::egl {
 namespace {
 
-// Counts outlive their thread, since their sum must not fall; the next thread that comes goes on
+// Counts outlive their thread, because their sum must not decrease. The next new thread continues
 // with them.
 class Registry {
  public:
@@ -48,8 +48,8 @@ class Registry {
   std::vector<ApiCounts*> free_;
 };
 
-// Gives a thread's counts back when it ends. GL calls that come later still (from other destructors
-// of the thread) take counts anew; those are then never given back, which only costs their memory.
+// Returns a thread's counts when it ends. If GL is called later (from other destructors of the
+// thread), the thread takes new counts, which are never returned; this costs only their memory.
 struct Lease {
   ApiCounts* counts = nullptr;
   ~Lease() {

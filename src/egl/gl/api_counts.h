@@ -1,6 +1,6 @@
-// What the application asked of GL, counted as its calls pass by. Each thread adds to counts of its
-// own, so that counting takes no lock and no locked instruction; readers add up all threads. The
-// counts only ever grow; who wants a reset or a pause takes differences (Window in group/window.h).
+// Counts of the application's GL calls. Each thread adds to its own counts, so counting takes no
+// lock and no locked instruction; readers sum over all threads. Counts only grow; a reset or a
+// pause is implemented by differences (Session::Window).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace tally::egl {
 
-// In the order in which the counters are listed (group/api_group.cpp describes them).
+// In the order of the listed counters (group/api_group.cpp describes them).
 enum class ApiCounter : uint8_t {
   DrawCalls,
   Draws,
@@ -72,11 +72,11 @@ class alignas(64) ApiCounts {
   std::array<std::atomic<uint64_t>, kApiCounterCount> values_{};
 };
 
-// Counts for the calling thread to add to until it ends. Never fails: where memory is out, all such
-// threads share one (and may then miss some).
+// Returns the calling thread's counts, valid until the thread ends. Never fails: if no memory is
+// left, such threads share one object and may lose counts.
 ApiCounts& counts_for_this_thread();
 
-// The sum over all threads, those that have ended included.
+// The sum over all threads, including those that have ended.
 ApiTotals api_totals();
 
 }  // namespace tally::egl

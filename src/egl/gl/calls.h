@@ -1,4 +1,4 @@
-// The counting behind the handlers of observe.h: one observed call, and where its numbers go.
+// One observed call, and the counters it adds to. The handlers of observe.h use this.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace tally::egl {
 
-// Nanoseconds of a clock that only goes forward.
+// Nanoseconds of a monotonic clock.
 inline uint64_t now_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// GL's sizes are signed; a negative one makes the call fail and counts as nothing.
+// GL sizes are signed. A call with a negative size fails, so it counts as 0.
 template <typename Integer>
 constexpr uint64_t size_of(Integer value) {
   return value > 0 ? static_cast<uint64_t>(value) : 0;
@@ -39,7 +39,7 @@ class Call {
     add(ApiCounter::Draws);
     submit(primitive_mode, vertices, instances);
   }
-  // One of several draws of a call.
+  // Adds one of several draws in a single call.
   void part_of_draw(GLenum primitive_mode, uint64_t vertices) {
     add(ApiCounter::Draws);
     submit(primitive_mode, vertices, 1);
@@ -79,7 +79,7 @@ class Call {
   ApiCounts& counts_;
 };
 
-// Adds the time from its construction to its end to a counter.
+// Adds its lifetime to a counter.
 class TimedCall {
  public:
   TimedCall(Call& call, ApiCounter counter) : call_(call), counter_(counter), begin_(now_ns()) {}

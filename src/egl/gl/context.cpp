@@ -10,7 +10,7 @@
 namespace tally::egl {
 namespace {
 
-// Never destroyed: threads and the profile's end may outlive static objects.
+// Never destroyed: threads and the end of the profile may outlive static objects.
 struct SharedPlan {
   std::mutex mutex;
   std::shared_ptr<const CollectPlan> plan = std::make_shared<CollectPlan>();
@@ -39,14 +39,14 @@ Version parse_version(const GLubyte* text) {
 }
 
 template <typename Action>
-void unfailing(Action action) noexcept {
+void ignore_exceptions(Action action) noexcept {
   try {
     action();
   } catch (const std::exception&) {
   }
 }
 
-// Guards the application's error flag and counts an error of its that shows.
+// Preserves the application's error flag, and counts an error of the application that it finds.
 class CountingErrorGuard {
  public:
   CountingErrorGuard(const RawGl& gl, GLenum& stash) : guard_(gl, stash) {
@@ -80,7 +80,7 @@ GlContext::GlContext(Driver& driver, EGLDisplay display, EGLContext handle)
 
 void GlContext::begin_segment() noexcept {
   segment_open_ = true;
-  unfailing([this] { start_collectors(*collect_plan()); });
+  ignore_exceptions([this] { start_collectors(*collect_plan()); });
 }
 
 void GlContext::start_collectors(const CollectPlan& plan) {
@@ -103,26 +103,26 @@ void GlContext::end_segment() {
   segment_open_ = false;
 }
 
-void GlContext::harvest(bool wait) {
-  queries_.harvest(wait);
-  if (driver_segments_) driver_segments_->harvest(wait);
+void GlContext::collect_results(bool wait) {
+  queries_.collect_results(wait);
+  if (driver_segments_) driver_segments_->collect_results(wait);
 }
 
 void GlContext::end_frame() noexcept {
   const bool errors = (collecting() & kCollectApi) && collect_plan()->errors;
   if (!segment_open_ && !errors) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([this] {
+  ignore_exceptions([this] {
     end_segment();
-    harvest(false);
+    collect_results(false);
   });
 }
 
-void GlContext::settle() noexcept {
+void GlContext::resolve_pending() noexcept {
   end_frame();
   if (!queries_.is_busy() && !(driver_segments_ && driver_segments_->is_busy())) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([this] { harvest(true); });
+  ignore_exceptions([this] { collect_results(true); });
 }
 
 void GlContext::finish() noexcept {
@@ -130,9 +130,9 @@ void GlContext::finish() noexcept {
   gl_.glFinish();
 }
 
-QueryKinds GlContext::try_query_kinds() {
+QueryKinds GlContext::probe_query_kinds() {
   const CountingErrorGuard guard(gl_, stashed_error_);
-  return queries_.try_kinds();
+  return queries_.probe_kinds();
 }
 
 DriverCounters GlContext::list_driver_counters() {
@@ -143,25 +143,25 @@ DriverCounters GlContext::list_driver_counters() {
 void GlContext::before_query(GLenum target, GLuint index) noexcept {
   if (!queries_.is_open()) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([&] { queries_.before_application(target, index); });
+  ignore_exceptions([&] { queries_.before_application(target, index); });
 }
 
 void GlContext::after_query(GLenum target, GLuint index) noexcept {
   if (!queries_.is_open()) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([&] { queries_.after_application(target, index); });
+  ignore_exceptions([&] { queries_.after_application(target, index); });
 }
 
 void GlContext::before_monitor_begins() noexcept {
   if (!driver_segments_) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([&] { driver_segments_->before_application_begins(); });
+  ignore_exceptions([&] { driver_segments_->before_application_begins(); });
 }
 
 void GlContext::after_monitor_ends() noexcept {
   if (!driver_segments_) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
-  unfailing([&] { driver_segments_->after_application_ends(); });
+  ignore_exceptions([&] { driver_segments_->after_application_ends(); });
 }
 
 uint64_t GlContext::patch_vertices() const {

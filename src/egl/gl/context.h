@@ -1,10 +1,10 @@
 // One GL context of the application, from the first time it is made current through us until it is
 // destroyed.
 //
-// All members but the totals belong to the thread in which the context is current. What is
-// collected in it follows the plan that the profiler sets (CollectPlan): contexts look at it when
-// they begin a segment. Out of memory loses values, never a call of the application's: nothing here
-// throws but the constructor and the two that list.
+// All members except the totals belong to the thread in which the context is current. The profiler
+// sets a plan (CollectPlan) of what to collect; a context reads the plan when it begins a segment.
+// If no memory is left, values are lost but never a call of the application: only the constructor
+// and the two listing functions may throw.
 #pragma once
 
 #include <EGL/egl.h>
@@ -25,11 +25,11 @@ namespace tally::egl {
 
 class Driver;
 
-// What the contexts are to collect. A new plan replaces the old one whole.
+// What the contexts collect. A new plan replaces the previous one completely.
 struct CollectPlan {
   QueryKinds queries = 0;
   std::map<const Driver*, DriverChoice> driver_choices;
-  bool errors = false;  // look for GL errors at the end of each frame
+  bool errors = false;  // check for GL errors at the end of each frame
 };
 void set_collect_plan(std::shared_ptr<const CollectPlan> plan);
 std::shared_ptr<const CollectPlan> collect_plan();
@@ -43,32 +43,31 @@ class GlContext {
   EGLContext handle() const { return handle_; }
   bool is_es() const { return is_es_; }
 
-  // The GPU is about to get work: begins a segment where there is none.
+  // Call before GPU work is submitted. Begins a segment if none is open.
   void before_work() noexcept {
     if (!segment_open_ && list_mode_ == 0) begin_segment();
   }
-  // The frame is complete: ends the segment, takes the results that are there.
+  // Ends the segment of a completed frame and reads the available results.
   void end_frame() noexcept;
-  // Ends the segment and waits for all results: before the context is left or destroyed, and when a
-  // value is asked for.
-  void settle() noexcept;
+  // Ends the segment and waits for all results. Called before the context stops being current or is
+  // destroyed, and when a value is read.
+  void resolve_pending() noexcept;
   // glFinish.
   void finish() noexcept;
 
-  // What this context can measure. Changes nothing that the application can see.
-  QueryKinds try_query_kinds();
+  // Finds what this context can measure. Changes no state that the application can see.
+  QueryKinds probe_query_kinds();
   DriverCounters list_driver_counters();
 
-  // glGetError as the application calls it; `error` is what the driver says. An error that we found
-  // before comes first: GL keeps the first one until it is asked for and drops what comes
-  // meanwhile.
+  // Implements the application's glGetError; `error` is the driver's answer. An error that we found
+  // earlier is returned first: GL keeps the first error until it is queried and drops later ones.
   GLenum application_gets_error(GLenum error) {
     if (stashed_error_ == GL_NO_ERROR) [[likely]]
       return error;
     return std::exchange(stashed_error_, static_cast<GLenum>(GL_NO_ERROR));
   }
 
-  // Around the application's own queries (gpu_queries.h) and monitors.
+  // Bracket the application's own queries (gpu_queries.h) and monitors.
   void before_query(GLenum target, GLuint index) noexcept;
   void after_query(GLenum target, GLuint index) noexcept;
   bool hides_query(GLenum target, GLuint index) const { return queries_.hides(target, index); }
@@ -76,11 +75,11 @@ class GlContext {
   void before_monitor_begins() noexcept;
   void after_monitor_ends() noexcept;
 
-  // glNewList with GL_COMPILE or another mode; 0 when the list ends. Queries would be compiled into
-  // the list.
+  // The mode of glNewList, or 0 when the list ends. Our queries must stay out of it: they would be
+  // compiled into the list.
   void set_list_mode(GLenum list_mode) { list_mode_ = list_mode; }
 
-  // glBegin to glEnd.
+  // State between glBegin and glEnd.
   struct Immediate {
     GLenum mode = 0;
     uint64_t vertices = 0;
@@ -88,23 +87,23 @@ class GlContext {
   Immediate& immediate() { return immediate_; }
 
   uint64_t patch_vertices() const;
-  // Invocations in a work group of the current compute program; 0 if there is none.
+  // Invocations per work group of the current compute program, or 0 without one.
   uint64_t work_group_size() const;
   bool is_bound(GLenum binding) const;
-  // Whether glGetIntegerv knows the bindings of pixel buffers.
+  // Whether glGetIntegerv accepts the pixel-buffer bindings.
   bool has_pixel_buffers() const { return has_pixel_buffers_; }
 
   uint64_t query_total(QueryKind kind) const {
     return queries_.totals()[static_cast<size_t>(kind)].load(std::memory_order_relaxed);
   }
-  // 0 where nothing of the driver's counters has been measured here.
+  // 0 if no driver counters have been measured in this context.
   uint64_t driver_total(size_t index) const;
 
  private:
   void begin_segment() noexcept;
   void start_collectors(const CollectPlan& plan);
   void end_segment();
-  void harvest(bool wait);
+  void collect_results(bool wait);
 
   Driver& driver_;
   const EGLDisplay display_;
@@ -117,7 +116,7 @@ class GlContext {
   GLenum stashed_error_ = GL_NO_ERROR;
   Immediate immediate_;
   GpuQueries queries_;
-  std::unique_ptr<DriverSegments> driver_segments_;  // made on first use
+  std::unique_ptr<DriverSegments> driver_segments_;  // created on first use
   std::atomic<const DriverSegments*> measured_{nullptr};
 };
 

@@ -39,7 +39,7 @@ class Registry {
     std::erase_if(contexts_, [&](const auto& entry) { return condition(*entry.second); });
   }
 
-  // Contexts that nobody needs any more leave only their sums behind.
+  // Removes contexts that are no longer used; only their sums remain.
   void drop_finished() {
     const std::lock_guard lock(mutex_);
     std::erase_if(all_, [this](const std::shared_ptr<GlContext>& context) {
@@ -84,8 +84,8 @@ class Registry {
   }
 
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<GlContext>> contexts_;  // those whose handle is the application's
-  std::vector<std::shared_ptr<GlContext>> all_;         // these and those still current somewhere
+  std::map<Key, std::shared_ptr<GlContext>> contexts_;  // contexts whose handle is still valid
+  std::vector<std::shared_ptr<GlContext>> all_;  // these, and those still current in some thread
   std::array<uint64_t, kQueryKindCount> retired_queries_{};
   std::map<std::pair<const Driver*, size_t>, uint64_t> retired_driver_;
 };
@@ -112,8 +112,8 @@ void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) 
   t_current.context.reset();
 }
 
-void settle_current_context() noexcept try {
-  if (t_hot.context != nullptr) t_hot.context->settle();
+void resolve_current_context() noexcept try {
+  if (t_hot.context != nullptr) t_hot.context->resolve_pending();
 } catch (const std::exception&) {
 }
 

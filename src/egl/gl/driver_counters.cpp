@@ -46,8 +46,8 @@ DriverCounter amd_counter(const RawGl& gl, GLuint group, GLuint id) {
                  : type == GL_FLOAT || type == GL_PERCENTAGE_AMD ? Type::Float
                                                                  : Type::Uint32;
   counter.denominator = counter.type == Type::Float ? DriverCounter::kFraction : 1;
-  // A sum over many frames may pass what one result can hold; only a level is bound by the driver's
-  // range.
+  // A sum over many frames may exceed the maximum of one result, so the driver's range bounds only
+  // levels.
   counter.maximum = counter.is_level ? 100 : UINT64_MAX / counter.denominator;
   return counter;
 }
@@ -91,20 +91,21 @@ std::optional<Type> intel_type(GLuint type) {
   }
 }
 
-std::optional<DriverCounter> intel_counter(const RawGl& gl, GLuint query, GLuint place,
+std::optional<DriverCounter> intel_counter(const RawGl& gl, GLuint query, GLuint position,
                                            GLuint result_bytes) {
   std::array<char, kMaxNameBytes> name{}, description{};
   GLuint offset = 0, bytes = 0, kind = 0, data_type = 0;
   GLuint64 raw_max = 0;
-  gl.glGetPerfCounterInfoINTEL(query, place, name.size() - 1, name.data(), description.size() - 1,
-                               description.data(), &offset, &bytes, &kind, &data_type, &raw_max);
+  gl.glGetPerfCounterInfoINTEL(query, position, name.size() - 1, name.data(),
+                               description.size() - 1, description.data(), &offset, &bytes, &kind,
+                               &data_type, &raw_max);
   const auto type = intel_type(data_type);
   if (!type || offset > result_bytes || result_bytes - offset < DriverCounter::size_of(*type))
     return std::nullopt;
 
   DriverCounter counter{};
   counter.name = name.data();
-  counter.id = place;
+  counter.id = position;
   counter.offset = offset;
   counter.type = *type;
   counter.is_level = kind != GL_PERFQUERY_COUNTER_EVENT_INTEL &&
@@ -129,8 +130,8 @@ void list_intel(const RawGl& gl, DriverCounters& all) {
     gl.glGetPerfQueryInfoINTEL(id, name.size() - 1, name.data(), &bytes, &count, &instances,
                                &capabilities);
     DriverCounterGroup group{DriverCounterGroup::Api::IntelQuery, id, name.data(), 0, bytes, {}};
-    for (GLuint place = 1; place <= std::min<GLuint>(count, kMaxCounters); place++) {
-      if (auto counter = intel_counter(gl, id, place, bytes)) {
+    for (GLuint position = 1; position <= std::min<GLuint>(count, kMaxCounters); position++) {
+      if (auto counter = intel_counter(gl, id, position, bytes)) {
         group.counters.push_back(std::move(*counter));
       }
     }

@@ -9,8 +9,7 @@ namespace {
 
 using Type = DriverCounter::Type;
 
-constexpr size_t kMaxPending =
-    64;  // results that may be on their way before we wait for the oldest
+constexpr size_t kMaxPending = 64;  // pending results before we wait for the oldest
 
 bool any(const std::vector<bool>& bits) {
   return std::find(bits.begin(), bits.end(), true) != bits.end();
@@ -23,7 +22,7 @@ T load(const std::byte* bytes) {
   return value;
 }
 
-// In 1/DriverCounter::kFraction; what is no number or negative is 0.
+// In units of 1/DriverCounter::kFraction. NaN, infinities and negative values become 0.
 uint64_t fixed_point(double value) {
   return value > 0 && std::isfinite(value)
              ? static_cast<uint64_t>(value * DriverCounter::kFraction + 0.5)
@@ -63,7 +62,7 @@ void DriverSegments::close() {
 }
 
 void DriverSegments::begin_all() {
-  if (application_runs_ > 0) return;
+  if (application_queries_ > 0) return;
   const size_t groups = std::min(choice_.size(), counters_->groups.size());
   for (size_t g = 0; g < groups; g++) {
     if (any(choice_[g])) begin(counters_->groups[g], choice_[g]);
@@ -85,7 +84,7 @@ bool DriverSegments::begin(const DriverCounterGroup& group, const std::vector<bo
                                        static_cast<GLint>(ids.size()), ids.data());
     gl_.glBeginPerfMonitorAMD(running.handle);
   }
-  if (gl_.glGetError() != GL_NO_ERROR) {  // the hardware cannot run it beside the others
+  if (gl_.glGetError() != GL_NO_ERROR) {  // the hardware cannot measure it together with the others
     if (group.api == DriverCounterGroup::Api::IntelQuery) {
       gl_.glDeletePerfQueryINTEL(running.handle);
     } else {
@@ -110,15 +109,15 @@ void DriverSegments::end_all() {
 }
 
 void DriverSegments::before_application_begins() {
-  application_runs_++;
+  application_queries_++;
   end_all();
 }
 
 void DriverSegments::after_application_ends() {
-  if (application_runs_ > 0 && --application_runs_ == 0 && open_) begin_all();
+  if (application_queries_ > 0 && --application_queries_ == 0 && open_) begin_all();
 }
 
-void DriverSegments::harvest(bool wait) {
+void DriverSegments::collect_results(bool wait) {
   // AMD's extension has no call that waits for a result.
   if (wait && !pending_.empty() && !is_available(pending_.back())) gl_.glFinish();
   while (!pending_.empty() &&
@@ -152,7 +151,7 @@ void DriverSegments::finish(const Running& running) {
   }
 }
 
-// The result is a row of {group, counter, value}, the value as long as its type says.
+// The result is a sequence of {group, counter, value}; the type gives the size of the value.
 void DriverSegments::read_amd(const Running& running) {
   GLuint bytes = 0;
   gl_.glGetPerfMonitorCounterDataAMD(running.handle, GL_PERFMON_RESULT_SIZE_AMD, sizeof bytes,

@@ -1,6 +1,6 @@
-// Measures a choice of the driver's own counters in one context, between open() and close(), as
-// GpuQueries does for GL's queries. Where the application runs a monitor or performance query of
-// its own, ours are ended before it begins and stay off until it has ended.
+// Measures selected driver counters in one context between open() and close(), as GpuQueries does
+// for GL's queries. When the application begins a performance monitor or query of its own, ours end
+// before it and stay off until it has ended.
 #pragma once
 
 #include <atomic>
@@ -13,22 +13,22 @@
 
 namespace tally::egl {
 
-// Which counters of which groups are wanted: by group, then counter.
+// The selected counters, indexed by group, then by counter.
 using DriverChoice = std::vector<std::vector<bool>>;
 
 class DriverSegments {
  public:
   DriverSegments(const RawGl& gl, std::shared_ptr<const DriverCounters> counters);
 
-  // From the context's thread, with an ErrorGuard.
+  // Call these on the context's thread, holding an ErrorGuard.
   void open(const DriverChoice& choice);
   void close();
-  void harvest(bool wait);
+  void collect_results(bool wait);
   bool is_busy() const { return !pending_.empty(); }
   void before_application_begins();
   void after_application_ends();
 
-  // Any thread.
+  // Any thread may call this.
   uint64_t total(size_t index) const { return totals_[index].load(std::memory_order_relaxed); }
 
  private:
@@ -52,7 +52,7 @@ class DriverSegments {
   std::unique_ptr<std::atomic<uint64_t>[]> totals_;
   DriverChoice choice_;
   bool open_ = false;
-  int application_runs_ = 0;
+  int application_queries_ = 0;
   std::vector<Running> running_;
   std::deque<Running> pending_;
 };

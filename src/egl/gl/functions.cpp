@@ -12,8 +12,7 @@ constexpr std::array<std::string_view, kFnCount> kNames = {
 #undef GL
 };
 
-// Indices of kNames in the order of the names: a driver's table is filled by a few thousand
-// look-ups.
+// Indices of kNames sorted by name, because filling a driver's table takes a few thousand lookups.
 constexpr std::array<uint16_t, kFnCount> kByName = [] {
   std::array<uint16_t, kFnCount> order{};
   for (size_t i = 0; i < kFnCount; i++) order[i] = static_cast<uint16_t>(i);

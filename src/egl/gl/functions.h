@@ -1,4 +1,4 @@
-// The GL functions that Tally stands in front of (functions.def): numbers, names and the stubs that
+// The GL functions that Tally intercepts (functions.def): indices, names and the stubs that
 // applications call.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tally::egl {
 
-// A function of any signature; cast back to its own before it is called.
+// A function of any signature. Cast it back to its own type before the call.
 using AnyFunction = void (*)();
 
 enum class Fn : uint16_t {
@@ -27,8 +27,8 @@ inline constexpr size_t kFnCount = 0
 const char* name_of(Fn function);
 std::optional<Fn> find_function(std::string_view name);
 
-// What the application gets instead of the driver's function. It calls the driver through the table
-// of the current context's driver (hot.h).
+// The function that the application gets in place of the driver's. It calls the driver through the
+// table of the current context's driver (hot.h).
 AnyFunction stub_of(Fn function);
 
 }  // namespace tally::egl

@@ -5,8 +5,7 @@
 namespace tally::egl {
 namespace {
 
-constexpr size_t kMaxPending =
-    256;  // results that may be on their way before we wait for the oldest
+constexpr size_t kMaxPending = 256;  // pending results before we wait for the oldest
 
 constexpr std::array<GLenum, kQueryKindCount> kTargets = {
     GL_TIME_ELAPSED,
@@ -28,12 +27,12 @@ constexpr std::array<GLenum, kQueryKindCount> kTargets = {
 
 GLenum target_of(QueryKind kind) { return kTargets[static_cast<size_t>(kind)]; }
 
-// The kind of ours that cannot be active together with a query of this target. We use stream 0 of
+// Our kind of query that cannot be active together with a query of this target. We use stream 0 of
 // the indexed targets.
-std::optional<QueryKind> rival_of(GLenum target, GLuint index) {
+std::optional<QueryKind> conflicting_kind(GLenum target, GLuint index) {
   if (index != 0) return std::nullopt;
   if (target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE) {
-    return QueryKind::SamplesPassed;  // drivers have one occlusion query at a time
+    return QueryKind::SamplesPassed;  // drivers have only one active occlusion query
   }
   const auto found = std::find(kTargets.begin(), kTargets.end(), target);
   if (found == kTargets.end()) return std::nullopt;
@@ -48,19 +47,19 @@ void for_each_kind(QueryKinds kinds, Action action) {
   }
 }
 
-// With a buffer bound for query results, reading a result would write into that buffer.
-class NoQueryBuffer {
+// Unbinds the query buffer: with one bound, reading a result would write into that buffer.
+class QueryBufferUnbinder {
  public:
-  explicit NoQueryBuffer(const RawGl& gl) : gl_(gl) {
+  explicit QueryBufferUnbinder(const RawGl& gl) : gl_(gl) {
     gl_.glGetIntegerv(GL_QUERY_BUFFER_BINDING, &bound_);
-    if (gl_.glGetError() != GL_NO_ERROR) bound_ = 0;  // this version of GL has no such thing
+    if (gl_.glGetError() != GL_NO_ERROR) bound_ = 0;  // this version of GL has no query buffers
     if (bound_ != 0) gl_.glBindBuffer(GL_QUERY_BUFFER, 0);
   }
-  ~NoQueryBuffer() {
+  ~QueryBufferUnbinder() {
     if (bound_ != 0) gl_.glBindBuffer(GL_QUERY_BUFFER, static_cast<GLuint>(bound_));
   }
-  NoQueryBuffer(const NoQueryBuffer&) = delete;
-  NoQueryBuffer& operator=(const NoQueryBuffer&) = delete;
+  QueryBufferUnbinder(const QueryBufferUnbinder&) = delete;
+  QueryBufferUnbinder& operator=(const QueryBufferUnbinder&) = delete;
 
  private:
   const RawGl& gl_;
@@ -69,7 +68,7 @@ class NoQueryBuffer {
 
 }  // namespace
 
-GLuint GpuQueries::take_name(QueryKind kind) {
+GLuint GpuQueries::acquire_name(QueryKind kind) {
   std::vector<GLuint>& names = free_names_[static_cast<size_t>(kind)];
   if (names.empty()) {
     all_names_.reserve(all_names_.size() + 1);
@@ -83,7 +82,7 @@ GLuint GpuQueries::take_name(QueryKind kind) {
   return name;
 }
 
-void GpuQueries::give_back(QueryKind kind, GLuint name) {
+void GpuQueries::release_name(QueryKind kind, GLuint name) {
   free_names_[static_cast<size_t>(kind)].push_back(name);
 }
 
@@ -101,25 +100,25 @@ bool GpuQueries::can_count_time() {
   return *timestamps_;
 }
 
-QueryKinds GpuQueries::try_kinds() {
+QueryKinds GpuQueries::probe_kinds() {
   if (gl_.glGenQueries == nullptr || gl_.glGetQueryiv == nullptr) return 0;
   QueryKinds works = can_count_time() ? bit_of(QueryKind::GpuTime) : 0;
   for_each_kind(~(works | failed_), [&](QueryKind kind) {
-    const GLuint name = take_name(kind);
+    const GLuint name = acquire_name(kind);
     if (name == 0) return;
     const GLenum error = begin_query(target_of(kind), name);
     if (error == GL_NO_ERROR) gl_.glEndQuery(target_of(kind));
-    // A query that is active already is in the way: the kind itself is there.
+    // An active query of the application blocks ours, but the kind is supported.
     if (error == GL_NO_ERROR || error == GL_INVALID_OPERATION) works |= bit_of(kind);
-    give_back(kind, name);
+    release_name(kind, name);
   });
   failed_ = ~works;
-  if (!open_ && pending_.empty()) forget_names();
+  if (!open_ && pending_.empty()) delete_names();
   return works;
 }
 
-// Looking leaves no trace among the application's names.
-void GpuQueries::forget_names() {
+// Probing must leave no trace among the application's query names.
+void GpuQueries::delete_names() {
   if (!all_names_.empty())
     gl_.glDeleteQueries(static_cast<GLsizei>(all_names_.size()), all_names_.data());
   all_names_.clear();
@@ -141,13 +140,13 @@ void GpuQueries::begin(QueryKind kind) {
   if (active_[static_cast<size_t>(kind)] != 0) return;
   const bool timestamp = kind == QueryKind::GpuTime && can_count_time();
   if (!timestamp && application_uses(kind)) return;
-  const GLuint name = take_name(kind);
+  const GLuint name = acquire_name(kind);
   if (name == 0) return;
   if (timestamp) {
     gl_.glQueryCounter(name, GL_TIMESTAMP);
   } else if (begin_query(target_of(kind), name) != GL_NO_ERROR) {
     failed_ |= bit_of(kind);
-    give_back(kind, name);
+    release_name(kind, name);
     return;
   }
   active_[static_cast<size_t>(kind)] = name;
@@ -157,12 +156,12 @@ void GpuQueries::end(QueryKind kind) {
   GLuint& active = active_[static_cast<size_t>(kind)];
   if (active == 0) return;
   if (kind == QueryKind::GpuTime && can_count_time()) {
-    const GLuint name = take_name(kind);
+    const GLuint name = acquire_name(kind);
     if (name != 0) {
       gl_.glQueryCounter(name, GL_TIMESTAMP);
       pending_.push_back({kind, name, active});
     } else {
-      give_back(kind, active);
+      release_name(kind, active);
     }
   } else {
     gl_.glEndQuery(target_of(kind));
@@ -206,15 +205,15 @@ void GpuQueries::finish(const Pending& pending) {
   if (pending.begin_name != 0) {
     const uint64_t begin = result(pending.begin_name);
     value = value > begin ? value - begin : 0;
-    give_back(pending.kind, pending.begin_name);
+    release_name(pending.kind, pending.begin_name);
   }
-  give_back(pending.kind, pending.name);
+  release_name(pending.kind, pending.name);
   totals_[static_cast<size_t>(pending.kind)].fetch_add(value, std::memory_order_relaxed);
 }
 
-void GpuQueries::harvest(bool wait) {
+void GpuQueries::collect_results(bool wait) {
   if (pending_.empty()) return;
-  const NoQueryBuffer guard(gl_);
+  const QueryBufferUnbinder guard(gl_);
   while (!pending_.empty() &&
          (wait || pending_.size() > kMaxPending || is_available(pending_.front().name))) {
     finish(pending_.front());
@@ -223,18 +222,18 @@ void GpuQueries::harvest(bool wait) {
 }
 
 void GpuQueries::before_application(GLenum target, GLuint index) {
-  if (hides(target, index)) end(*rival_of(target, index));
+  if (hides(target, index)) end(*conflicting_kind(target, index));
 }
 
 void GpuQueries::after_application(GLenum target, GLuint index) {
-  const auto rival = rival_of(target, index);
-  if (rival && (wanted_ & bit_of(*rival))) begin(*rival);
+  const auto conflict = conflicting_kind(target, index);
+  if (conflict && (wanted_ & bit_of(*conflict))) begin(*conflict);
 }
 
 bool GpuQueries::hides(GLenum target, GLuint index) const {
-  const auto rival = rival_of(target, index);
-  return rival && active_[static_cast<size_t>(*rival)] != 0 &&
-         !(*rival == QueryKind::GpuTime && timestamps_.value_or(false));
+  const auto conflict = conflicting_kind(target, index);
+  return conflict && active_[static_cast<size_t>(*conflict)] != 0 &&
+         !(*conflict == QueryKind::GpuTime && timestamps_.value_or(false));
 }
 
 bool GpuQueries::owns(GLuint name) const {

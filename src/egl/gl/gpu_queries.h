@@ -1,12 +1,13 @@
-// Query objects of ours in one context of the application: begun when the GPU gets work, ended at
-// the end of the frame or when a value is asked for, read when the GPU is done with them.
+// The layer's query objects in one context of the application. A query begins when the GPU gets
+// work, ends at the end of the frame or when a value is read, and is read back once its result is
+// available.
 //
-// The application does not notice them. A query that it begins itself of the same kind wins: ours
-// is ended before and a new one begun after it, and what the GPU does in between is not in our sum.
-// GPU time is a pair of timestamps, which conflict with nothing (a TIME_ELAPSED query where the
-// driver has no timestamps).
+// The application does not notice these queries. If it begins a query of the same kind, its query
+// takes precedence: ours ends before it and a new one begins after it, so our sum excludes the GPU
+// work in between. GPU time is measured with a pair of timestamps, which conflict with no query, or
+// with a TIME_ELAPSED query where the driver has no timestamps.
 //
-// All calls come from the thread in which the context is current, except totals().
+// All functions except totals() must be called on the thread in which the context is current.
 #pragma once
 
 #include <array>
@@ -23,24 +24,26 @@ class GpuQueries {
  public:
   explicit GpuQueries(const RawGl& gl) : gl_(gl) {}
 
-  // Which kinds this context can give, found out by trying. Ends nothing of the application's.
-  QueryKinds try_kinds();
+  // Finds the kinds that this context supports by trying each. Does not end queries of the
+  // application.
+  QueryKinds probe_kinds();
 
-  // Between open() and close() the kinds asked for are measured. The caller of anything here that
-  // calls GL holds an ErrorGuard.
+  // Measures the given kinds between open() and close(). The caller of any function below that
+  // calls GL must hold an ErrorGuard.
   void open(QueryKinds kinds);
   void close();
   bool is_open() const { return open_; }
-  // Results are on their way.
+  // True while results are pending.
   bool is_busy() const { return !pending_.empty(); }
-  // Adds the results that are there to the totals; with `wait` all results.
-  void harvest(bool wait);
+  // Adds available results to the totals; with `wait`, waits for all pending results.
+  void collect_results(bool wait);
 
-  // Around the application's calls that begin or end a query of its own, or try to, while a segment
+  // Bracket each call of the application that begins or ends a query, or tries to, while a segment
   // is open.
   void before_application(GLenum target, GLuint index);
   void after_application(GLenum target, GLuint index);
-  // The application asks which query of this target is active: true where it would see ours.
+  // Returns true if a query for the active query of this target would return ours instead of the
+  // application's.
   bool hides(GLenum target, GLuint index) const;
   bool owns(GLuint name) const;
 
@@ -49,14 +52,14 @@ class GpuQueries {
  private:
   struct Pending {
     QueryKind kind;
-    GLuint name;        // of the result; for timestamps of the end
-    GLuint begin_name;  // of the first timestamp, else 0
+    GLuint name;        // result query; for timestamps, the end timestamp
+    GLuint begin_name;  // begin timestamp, otherwise 0
   };
 
   bool can_count_time();
-  GLuint take_name(QueryKind kind);
-  void give_back(QueryKind kind, GLuint name);
-  void forget_names();
+  GLuint acquire_name(QueryKind kind);
+  void release_name(QueryKind kind, GLuint name);
+  void delete_names();
   bool application_uses(QueryKind kind) const;
   void begin(QueryKind kind);
   void end(QueryKind kind);
@@ -68,18 +71,18 @@ class GpuQueries {
   const RawGl& gl_;
   QueryTotals totals_{};
   bool open_ = false;
-  QueryKinds wanted_ = 0;  // by the segment that is open
-  QueryKinds failed_ = 0;  // this context cannot
+  QueryKinds wanted_ = 0;  // requested for the open segment
+  QueryKinds failed_ = 0;  // not supported by this context
   std::optional<bool> timestamps_;
-  std::array<GLuint, kQueryKindCount> active_{};  // our query names, 0 where none
+  std::array<GLuint, kQueryKindCount> active_{};  // our active queries, or 0
   std::deque<Pending> pending_;
   std::array<std::vector<GLuint>, kQueryKindCount>
-      free_names_;  // a query object keeps its target for ever
+      free_names_;  // by kind: a query object keeps its target for its lifetime
   std::vector<GLuint> all_names_;
 };
 
-// Keeps GL's error flag as the application left it: takes an error that is pending and gives it
-// back through `stash`, and drops those that come while the guard stands.
+// Preserves GL's error flag for the application: moves a pending error into `stash`, from where it
+// is reported later, and discards errors raised during the guard's lifetime.
 class ErrorGuard {
  public:
   ErrorGuard(const RawGl& gl, GLenum& stash) : gl_(gl) {
@@ -91,12 +94,12 @@ class ErrorGuard {
   ErrorGuard(const ErrorGuard&) = delete;
   ErrorGuard& operator=(const ErrorGuard&) = delete;
 
-  // An error of the application's was found.
+  // Whether an error of the application was pending.
   bool raised() const { return raised_; }
 
  private:
-  // The first error; then there may be more where the driver is distributed, or for ever where the
-  // context is lost.
+  // Returns the first error. More may follow in a distributed implementation, and a lost context
+  // may report errors forever, so the loop is bounded.
   GLenum clear() {
     const GLenum first = gl_.glGetError();
     GLenum next = first;

@@ -1,9 +1,10 @@
-// Every GL function's declaration, desktop and ES, for deducing signatures. Included by the few
-// files that make tables of them; calls go through GlTable or RawGl, never to these symbols.
+// Declarations of all GL functions, desktop and ES, from which signatures are deduced. Only the few
+// files that build function tables include this; calls go through GlTable or RawGl, never through
+// these symbols.
 #pragma once
 
 #define GL_GLEXT_PROTOTYPES 1
-// Each needs the one before.
+// The order matters: each header needs the previous one.
 // clang-format off
 #include <GL/gl.h>
 #include <GL/glext.h>

@@ -1,5 +1,5 @@
-// What every GL call of the application reads on its way through a stub: kept to a few words of
-// thread-local storage (in the initial-exec model, one instruction away) and one shared word.
+// The data that a stub reads on every GL call: a few words of thread-local storage (initial-exec
+// model, one instruction away) and one shared word.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@ namespace tally::egl {
 class ApiCounts;
 class GlContext;
 
-// Stands where a driver has no such function: takes any arguments and returns 0 (do_nothing.cpp).
+// Replaces functions that a driver lacks: takes any arguments and returns 0 (do_nothing.cpp).
 extern "C" void tally_egl_do_nothing();
 
-// One driver's own functions, by Fn. Entries are set once, possibly while other threads read
-// others.
+// One driver's functions, indexed by Fn. Each entry is set once, possibly while other threads read
+// other entries.
 class GlTable {
  public:
   AnyFunction operator[](Fn function) const {
@@ -36,23 +36,23 @@ class GlTable {
   std::array<Entry, kFnCount> entries_;
 };
 
-// The table of threads that have not made a context current through us.
+// The table of threads that have not yet made a context current through us.
 extern constinit GlTable g_default_table;
 
 struct HotThread {
   const GlTable* gl = &g_default_table;  // of the current context's driver; never null
-  ApiCounts* counts = nullptr;           // where this thread counts; null until it first does
-  GlContext* context = nullptr;          // current here; null if none
+  ApiCounts* counts = nullptr;           // this thread's counts; null until first used
+  GlContext* context = nullptr;          // the current context, or null
 };
 
 #define TALLY_HOT_TLS __attribute__((tls_model("initial-exec")))
 extern constinit thread_local HotThread t_hot TALLY_HOT_TLS;
 
-// What is collected at the moment, as bits; 0 makes every stub a plain jump to the driver.
+// What is being collected, as bits. With 0, every stub jumps directly to the driver.
 enum Collecting : uint32_t {
-  kCollectApi = 1,                 // calls are counted
-  kCollectGpu = 2,                 // work of the GPU is put between queries of ours
-  kCollectComputeInvocations = 4,  // dispatches ask for the program's work-group size
+  kCollectApi = 1,                 // API calls are counted
+  kCollectGpu = 2,                 // our queries bracket GPU work
+  kCollectComputeInvocations = 4,  // dispatches query the program's work-group size
 };
 extern constinit std::atomic<uint32_t> g_collecting;
 

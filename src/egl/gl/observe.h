@@ -1,9 +1,9 @@
-// What each function of functions.def is to Tally: its handler.
+// The handlers of the functions in functions.def.
 //
-// A handler counts one call: count(call, arguments...), before the driver gets it. With kWork it
-// makes the GPU work, with kTime its duration is added to that counter. A handler with kAlways
-// stands in for the whole call, whether anything is collected or not: run(thread, real,
-// arguments...).
+// A handler's count(call, arguments...) counts one call before the driver gets it. kWork marks a
+// call that submits GPU work; kTime names the counter that the call's duration is added to. A
+// handler with kAlways replaces the whole call, whether or not anything is collected: run(thread,
+// real, arguments...).
 #pragma once
 
 #include <tuple>
@@ -57,7 +57,7 @@ struct MultiDrawElements : Work {
     for (GLsizei i = 0; i < draws; i++) call.part_of_draw(mode, size_of(vertices[i]));
   }
 };
-// How many vertices only the GPU knows.
+// Only the GPU knows the number of vertices.
 struct DrawIndirect : Work {
   static void count(Call& call, auto...) {
     call.add(ApiCounter::DrawCalls);
@@ -77,7 +77,7 @@ struct MultiDrawIndirect : Work {
 struct DrawRectangle : Work {
   static void count(Call& call, auto...) { call.draw(mode::kQuads, 4); }
 };
-// Display lists, pixels, evaluators: a draw without vertices that could be counted.
+// Display lists, pixel rectangles, evaluators: draws whose vertices cannot be counted.
 struct DrawOpaque : Work {
   static void count(Call& call, auto...) { call.add(ApiCounter::DrawCalls); }
 };
@@ -173,7 +173,7 @@ struct CreateShaderProgram : LinkProgram {
 
 // --- uniforms
 
-// The arguments after the first kSkipped (program, location) are the values.
+// The values are the arguments after the first kSkipped (program, location).
 template <size_t kSkipped>
 struct UniformValues {
   template <typename... Arguments>
@@ -182,7 +182,7 @@ struct UniformValues {
     call.upload_uniforms((sizeof...(Arguments) - kSkipped) * sizeof(Value));
   }
 };
-// Arrays of values of kComponents each: glUniform*v, glProgramUniform*v, the matrices.
+// Arrays of values with kComponents each: glUniform*v, glProgramUniform*v, the matrices.
 template <size_t kComponents>
 struct UniformVector {
   template <typename Value>
@@ -211,8 +211,7 @@ auto argument_from_end(const Arguments&... arguments) {
   return std::get<sizeof...(Arguments) - kFromEnd>(std::tie(arguments...));
 }
 
-// The extent stands before `kBehind` last arguments, the last three of which are format, type and
-// pixels.
+// The last `kBehind` arguments follow the extent; the last three are format, type and pixels.
 template <size_t kDimensions, size_t kBehind>
 uint64_t texture_bytes(const auto&... arguments) {
   uint64_t pixels = size_of(argument_from_end<kBehind + 1>(arguments...));
@@ -221,8 +220,8 @@ uint64_t texture_bytes(const auto&... arguments) {
   return pixels *
          pixel_bits(argument_from_end<3>(arguments...), argument_from_end<2>(arguments...)) / 8;
 }
-// glTexImage without pixels only makes the texture. Through a pixel buffer the pointer is an
-// offset, and may be 0.
+// glTexImage without pixels only creates the texture. With a pixel buffer bound, the pointer is an
+// offset and may be 0.
 template <size_t kDimensions>
 struct TexImage {
   static void count(Call& call, auto... arguments) {
@@ -274,7 +273,7 @@ struct Flush {
   static void count(Call& call) { call.add(ApiCounter::Flushes); }
 };
 
-// Reading into the application's memory waits for the GPU; into a pixel buffer it does not.
+// A read into the application's memory waits for the GPU; a read into a pixel buffer does not.
 template <typename Function>
 void read_back(HotThread& thread, uint64_t bytes, Function function) {
   Call call(thread);
@@ -320,7 +319,7 @@ struct GetQueryObject {
   }
 };
 
-// --- errors, and the application's own queries, which win over ours
+// --- errors, and the application's queries, which take precedence over ours
 
 struct GetError {
   static constexpr bool kAlways = true;
@@ -330,7 +329,7 @@ struct GetError {
     return thread.context != nullptr ? thread.context->application_gets_error(error) : error;
   }
 };
-// Around a call that begins or ends one.
+// Brackets a call that begins or ends a query.
 void around_query(HotThread& thread, GLenum target, GLuint index, auto call) {
   if (thread.context == nullptr) return call();
   thread.context->before_query(target, index);

@@ -1,4 +1,4 @@
-// How many primitives so many vertices make.
+// Computes the number of primitives from the number of vertices.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline constexpr uint32_t kPoints = 0x0000, kLines = 0x0001, kLineLoop = 0x0002,
                           kPatches = 0x000E;
 }  // namespace mode
 
-// OpenGL 4.6, section 10.1. Vertices that are left over make no primitive. `patch_vertices` counts
-// for kPatches only.
+// OpenGL 4.6, section 10.1. Incomplete primitives are not counted. `patch_vertices` is used for
+// kPatches only.
 constexpr uint64_t primitives_of(uint32_t primitive_mode, uint64_t vertices,
                                  uint64_t patch_vertices) {
   const auto beyond = [vertices](uint64_t first) {

@@ -1,4 +1,4 @@
-// The values that GL's own query objects can give, as the GPU group lists them.
+// The values that GL query objects provide, as the GPU group lists them.
 #pragma once
 
 #include <array>
@@ -29,11 +29,12 @@ enum class QueryKind : uint8_t {
 
 inline constexpr size_t kQueryKindCount = static_cast<size_t>(QueryKind::Count);
 
-// Bit (1 << kind) for each.
+// Bit (1 << kind) for each kind.
 using QueryKinds = uint32_t;
 constexpr QueryKinds bit_of(QueryKind kind) { return QueryKinds{1} << static_cast<unsigned>(kind); }
 
-// Sums over the results so far. They only grow; written on the context's thread, read on any.
+// Sums over the results so far. They only grow; the context's thread writes them, any thread may
+// read them.
 using QueryTotals = std::array<std::atomic<uint64_t>, kQueryKindCount>;
 
 }  // namespace tally::egl

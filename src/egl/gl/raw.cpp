@@ -23,8 +23,8 @@ RawGl RawGl::load(const std::function<AnyFunction(const char*)>& resolve) {
 }
 
 bool has_gl_extension(const RawGl& gl, std::string_view name) {
-  // Before OpenGL 3.0 and OpenGL ES 3.0 there is only the list in one string, in core profiles
-  // there is none.
+  // Before OpenGL 3.0 and OpenGL ES 3.0 there is only the list in one string; core profiles do not
+  // have that string.
   GLint count = 0;
   gl.glGetIntegerv(GL_NUM_EXTENSIONS, &count);
   if (gl.glGetError() == GL_NO_ERROR && gl.glGetStringi != nullptr) {

@@ -1,5 +1,5 @@
-// The driver's own functions that our collectors call in the application's context. They never pass
-// through our stubs, so nothing that Tally does is counted.
+// The driver's functions that our collectors call in the application's context. They bypass our
+// stubs, so Tally's own calls are not counted.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,7 @@
 
 namespace tally::egl {
 
-// X(function): looked for under this name and, where the driver has it only there, with EXT or ARB
-// behind it.
+// X(function): looked up under this name, then with the suffixes EXT and ARB.
 // clang-format off
 #define TALLY_RAW_GL(X)                                                                         \
   X(glGetError) X(glGetString) X(glGetStringi) X(glGetIntegerv) X(glFinish) X(glBindBuffer)     \
@@ -27,8 +26,8 @@ namespace tally::egl {
   X(glBeginPerfQueryINTEL) X(glEndPerfQueryINTEL) X(glGetPerfQueryDataINTEL)
 // clang-format on
 
-// Members are null where the driver has no such function under any name; one that is there may
-// still fail in a context that does not offer it.
+// A member is null if the driver lacks the function under every name. A function that exists may
+// still fail in a context that does not support it.
 struct RawGl {
 #define X(function) decltype(&::function) function = nullptr;
   TALLY_RAW_GL(X)
@@ -37,8 +36,8 @@ struct RawGl {
   static RawGl load(const std::function<AnyFunction(const char*)>& resolve);
 };
 
-// Whether the current context lists this extension of GL. A driver may crash in functions of one
-// that it does not list.
+// Whether the current context lists this GL extension. A driver may crash in functions of an
+// extension that it does not list.
 bool has_gl_extension(const RawGl& gl, std::string_view name);
 
 }  // namespace tally::egl

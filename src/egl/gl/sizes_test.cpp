@@ -1,4 +1,4 @@
-// How much a call submits: primitives of vertices, bytes of pixels.
+// The sizes of what a call submits: primitives from vertices, bytes from pixels.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,4 @@
-// The stub of each function of functions.def. Where nothing is collected it reads two words and
+// The stub of each function in functions.def. When nothing is collected, it reads two words and
 // jumps to the driver.
 
 #include "egl/gl/functions.h"
@@ -60,7 +60,7 @@ using namespace observe;
 
 }  // namespace
 
-// By name for exports.S.
+// For exports.S, which refers to it by name.
 extern "C" const AnyFunction tally_egl_gl_stubs[kFnCount];
 const AnyFunction tally_egl_gl_stubs[kFnCount] = {
 #define GL(function, handler) \

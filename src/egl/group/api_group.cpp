@@ -7,7 +7,7 @@
 namespace tally::egl {
 namespace {
 
-// The catalogue has them in the order of ApiCounter.
+// The catalogue lists these counters in the order of ApiCounter.
 constexpr bool has_number(ApiCounter counter, catalogue::Number number) {
   return static_cast<uint32_t>(catalogue::Number::GlDrawCalls) + static_cast<uint32_t>(counter) ==
          static_cast<uint32_t>(number);
@@ -26,11 +26,11 @@ ApiGroup::ApiGroup() : Group("API") {
   counters_ = counter_infos(catalogue::Number::GlDrawCalls, kApiCounterCount);
 }
 
-void ApiGroup::add_wants(const std::vector<bool>& chosen, Wants& wants) const {
+void ApiGroup::add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const {
   if (std::find(chosen.begin(), chosen.end(), true) == chosen.end()) return;
-  wants.collecting |= kCollectApi;
-  if (is(chosen, ApiCounter::ComputeInvocations)) wants.collecting |= kCollectComputeInvocations;
-  if (is(chosen, ApiCounter::Errors)) wants.plan.errors = true;
+  request.collecting |= kCollectApi;
+  if (is(chosen, ApiCounter::ComputeInvocations)) request.collecting |= kCollectComputeInvocations;
+  if (is(chosen, ApiCounter::Errors)) request.plan.errors = true;
 }
 
 std::vector<uint64_t> ApiGroup::read() {

@@ -1,4 +1,4 @@
-// What the application asks of GL (gl/api_counts.h), over all its threads and contexts.
+// The application's GL calls (gl/api_counts.h), summed over all its threads and contexts.
 #pragma once
 
 #include "egl/group/group.h"
@@ -8,7 +8,7 @@ namespace tally::egl {
 class ApiGroup final : public Group {
  public:
   ApiGroup();
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
   std::vector<uint64_t> read() override;
 };
 

@@ -19,10 +19,11 @@ DriverGroup::DriverGroup(const Driver& driver, size_t index)
   }
 }
 
-void DriverGroup::add_wants(const std::vector<bool>& chosen, Wants& wants) const {
+void DriverGroup::add_to_request(const std::vector<bool>& chosen,
+                                 CollectionRequest& request) const {
   if (std::find(chosen.begin(), chosen.end(), true) == chosen.end()) return;
-  wants.collecting |= kCollectGpu;
-  DriverChoice& choice = wants.plan.driver_choices[&driver_];
+  request.collecting |= kCollectGpu;
+  DriverChoice& choice = request.plan.driver_choices[&driver_];
   choice.resize(listed_->groups.size());
   choice[index_] = chosen;
 }

@@ -1,4 +1,4 @@
-// One group of the driver's own counters (gl/driver_counters.h), under the driver's names.
+// One group of driver counters (gl/driver_counters.h), under the driver's names.
 #pragma once
 
 #include "egl/group/group.h"
@@ -7,11 +7,11 @@ namespace tally::egl {
 
 class DriverGroup final : public Group {
  public:
-  // `index` of the group in driver.counters().
+  // `index` is the group's index in driver.counters().
   DriverGroup(const Driver& driver, size_t index);
 
   uint32_t max_active() const override { return source().max_active; }
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
   std::vector<uint64_t> read() override;
 
  private:

@@ -39,7 +39,7 @@ std::optional<std::string> after(std::string_view key, std::string_view prefix) 
   return std::string(key.substr(prefix.size()));
 }
 
-// What one descriptor says. Whose client it is, and that client's numbers.
+// One descriptor's client, and that client's statistics.
 struct Client {
   std::string device, id;
   DrmUsage usage;
@@ -53,10 +53,10 @@ void read_line(std::string_view line, Client& client) {
   if (key == "drm-client-id") client.id = text;
   const auto value = parse_value(text);
   if (!value) return;
-  if (key.starts_with("drm-engine-capacity-")) return;  // how many engines, no time
+  if (key.starts_with("drm-engine-capacity-")) return;  // the number of engines, not a time
   if (const auto engine = after(key, "drm-engine-"))
     client.usage.engine_ns[*engine] = value->number;
-  // Older drivers write drm-memory-, others drm-resident-, some both for the same memory.
+  // Older drivers write drm-memory-, newer ones drm-resident-; some write both for the same memory.
   if (const auto region = after(key, "drm-memory-")) {
     client.usage.memory_bytes.emplace(*region, bytes_of(*value));
   }
@@ -73,7 +73,7 @@ std::optional<Client> read_client(const fs::path& fdinfo) {
   return client;
 }
 
-// Other descriptors are not read: their fdinfo can be long (epoll, inotify).
+// Other descriptors are skipped, because their fdinfo can be long (epoll, inotify).
 bool is_drm_device(const fs::path& descriptor) {
   std::error_code error;
   return fs::read_symlink(descriptor, error).string().starts_with("/dev/dri/");

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using Sums = std::map<std::string, uint64_t>;
 
-// A folder as /proc/<pid>: fd with links, fdinfo with texts.
+// A folder like /proc/<pid>: links in fd, text files in fdinfo.
 class DrmUsageOf : public testing::Test {
  protected:
   DrmUsageOf() {
@@ -32,7 +32,7 @@ class DrmUsageOf : public testing::Test {
   fs::path folder_;
 };
 
-// As i915, amdgpu and xe write them.
+// In the formats of i915, amdgpu and xe.
 const char* const kIntel =
     "pos:\t0\nflags:\t02100002\nmnt_id:\t26\nino:\t531\ndrm-driver:\ti915\ndrm-client-id:\t7\n"
     "drm-pdev:\t0000:00:02.0\ndrm-total-system0:\t100 KiB\ndrm-resident-system0:\t80 KiB\n"

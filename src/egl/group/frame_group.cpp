@@ -22,8 +22,8 @@ FrameGroup::FrameGroup() : Group("Frame") {
   };
 }
 
-void FrameGroup::add_wants(const std::vector<bool>& chosen, Wants& wants) const {
-  if (std::find(chosen.begin(), chosen.end(), true) != chosen.end()) wants.frames = true;
+void FrameGroup::add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const {
+  if (std::find(chosen.begin(), chosen.end(), true) != chosen.end()) request.frames = true;
 }
 
 std::vector<uint64_t> FrameGroup::read() {

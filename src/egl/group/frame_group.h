@@ -1,4 +1,4 @@
-// Frames, as group/frames.h measures them.
+// Frame times, as measured by group/frames.h.
 #pragma once
 
 #include "egl/group/group.h"
@@ -8,7 +8,7 @@ namespace tally::egl {
 class FrameGroup final : public Group {
  public:
   FrameGroup();
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
   std::vector<uint64_t> read() override;
   void reset_extremes() override;
 };

@@ -7,7 +7,7 @@
 namespace tally::egl {
 namespace {
 
-// The catalogue has them in the order of QueryKind.
+// The catalogue lists these counters in the order of QueryKind.
 constexpr catalogue::Number number_of(QueryKind kind) {
   return static_cast<catalogue::Number>(static_cast<uint32_t>(catalogue::Number::GlGpuTime) +
                                         static_cast<uint32_t>(kind));
@@ -27,11 +27,11 @@ void GpuGroup::add_kinds(QueryKinds kinds) {
   }
 }
 
-void GpuGroup::add_wants(const std::vector<bool>& chosen, Wants& wants) const {
+void GpuGroup::add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const {
   for (size_t i = 0; i < chosen.size(); i++) {
     if (!chosen[i]) continue;
-    wants.plan.queries |= bit_of(kinds_[i]);
-    wants.collecting |= kCollectGpu;
+    request.plan.queries |= bit_of(kinds_[i]);
+    request.collecting |= kCollectGpu;
   }
 }
 

@@ -1,5 +1,5 @@
-// What GL's query objects say of the GPU's work (gl/gpu_queries.h). Lists what the contexts seen so
-// far can give.
+// GPU work as measured by GL query objects (gl/gpu_queries.h). Lists the kinds that the contexts
+// seen so far support.
 #pragma once
 
 #include "egl/group/group.h"
@@ -10,14 +10,14 @@ class GpuGroup final : public Group {
  public:
   GpuGroup() : Group("GPU") {}
 
-  // A context can give these: those that are not listed yet are added.
+  // Lists the kinds of these that are not listed yet.
   void add_kinds(QueryKinds kinds);
 
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
   std::vector<uint64_t> read() override;
 
  private:
-  std::vector<QueryKind> kinds_;  // of each counter
+  std::vector<QueryKind> kinds_;  // the kind of each counter
 };
 
 }  // namespace tally::egl

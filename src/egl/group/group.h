@@ -1,8 +1,7 @@
 // A group of counters as EGL_BRCM_performance_counters lists it.
 //
-// Groups and counters are only ever added at the end of their lists (some are known only once a
-// context exists), so the indices that an application holds stay good. All members are called under
-// the session's lock.
+// Groups and counters are only appended to their lists (some become known only once a context
+// exists), so the application's indices stay valid. The session's lock protects all members.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +17,27 @@ struct CounterInfo {
   enum class Kind {
     Total,    // only grows while something is collected; the application sees the growth since its
               // last reset
-    Level,    // what it is now; no reset changes it
-    Extreme,  // found since the last reset; reset_extremes() begins anew
+    Level,    // the current value; a reset does not change it
+    Extreme,  // found since the last reset_extremes()
   };
 
   std::string name;
   std::string unit;
   Kind kind = Kind::Total;
-  uint64_t denominator = 1;  // value / denominator is in the unit
+  uint64_t denominator = 1;  // the value in the counter's unit is value / denominator
   uint64_t minimum = 0;      // of value / denominator
   uint64_t maximum = UINT64_MAX;
 };
 
-// A counter of the catalogue: times in nanoseconds are listed in microseconds, other values as they
-// are and without a bound.
+// A counter of the catalogue. Times in nanoseconds are listed in microseconds, other values
+// unchanged and without an upper bound.
 CounterInfo counter_info(catalogue::Number number,
                          CounterInfo::Kind kind = CounterInfo::Kind::Total);
-// `count` counters of the catalogue whose numbers follow one another.
+// `count` counters of the catalogue with consecutive numbers.
 std::vector<CounterInfo> counter_infos(catalogue::Number first, size_t count);
 
-// What has to be collected for the counters that are chosen; the groups add to it.
-struct Wants {
+// What must be collected for the chosen counters. Each group adds to it.
+struct CollectionRequest {
   uint32_t collecting = 0;  // bits of Collecting
   bool frames = false;
   bool vulkan = false;
@@ -53,16 +52,17 @@ class Group {
 
   const std::string& name() const { return name_; }
   const std::vector<CounterInfo>& counters() const { return counters_; }
-  // How many can be active at a time.
+  // The maximum number of counters that can be active at the same time.
   virtual uint32_t max_active() const { return static_cast<uint32_t>(counters_.size()); }
 
-  virtual void add_wants(const std::vector<bool>& chosen, Wants& wants) const = 0;
-  // The value of every counter now, in the order of counters(). For totals: since the process
-  // began.
+  virtual void add_to_request(const std::vector<bool>& chosen,
+                              CollectionRequest& request) const = 0;
+  // The current value of every counter, in the order of counters(). Totals count from the start of
+  // the process.
   virtual std::vector<uint64_t> read() = 0;
   virtual void reset_extremes() {}
-  // Waits until what the calling thread has asked for so far is in the values.
-  virtual void settle() {}
+  // Waits until the values include all work that the calling thread has submitted.
+  virtual void resolve_pending() {}
 
  protected:
   explicit Group(std::string name) : name_(std::move(name)) {}

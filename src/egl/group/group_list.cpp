@@ -22,12 +22,12 @@ GroupList::GroupList() {
   vulkan_ = unlisted_vulkan_.get();
 }
 
-void GroupList::add_offer(Driver& driver, Offer offer) {
-  gpu_->add_kinds(offer.kinds);
+void GroupList::add_capabilities(Driver& driver, Capabilities capabilities) {
+  gpu_->add_kinds(capabilities.kinds);
   if (unlisted_gpu_ && !gpu_->counters().empty()) groups_.push_back(std::move(unlisted_gpu_));
-  // A driver's own counters are the same in all its contexts.
-  if (offer.counters.groups.empty() || !driver.counters()->groups.empty()) return;
-  driver.set_counters(std::move(offer.counters));
+  // All contexts of a driver have the same driver counters.
+  if (capabilities.counters.groups.empty() || !driver.counters()->groups.empty()) return;
+  driver.set_counters(std::move(capabilities.counters));
   for (size_t i = 0; i < driver.counters()->groups.size(); i++) {
     groups_.push_back(std::make_unique<DriverGroup>(driver, i));
   }
@@ -35,7 +35,7 @@ void GroupList::add_offer(Driver& driver, Offer offer) {
 
 void GroupList::discover() {
   process_->discover();
-  ask_driver();
+  query_driver();
   discover_vulkan();
 }
 
@@ -46,28 +46,28 @@ void GroupList::discover_vulkan() {
   }
 }
 
-void GroupList::ask_driver() {
+void GroupList::query_driver() {
   std::optional<KnownDisplay> known;
   bool es = true;
   if (GlContext* const context = t_hot.context) {
     known = {&context->driver(), context->display()};
     es = context->is_es();
-  } else if (asked_.empty()) {
+  } else if (queried_.empty()) {
     known = latest_display();
     es = known && known->driver->current_api() == EGL_OPENGL_ES_API;
   }
-  if (!known || asked_.contains({known->driver, es})) return;
-  Offer offer;
-  const auto ask = [&offer](GlContext& context) {
-    offer = {context.try_query_kinds(), context.list_driver_counters()};
+  if (!known || queried_.contains({known->driver, es})) return;
+  Capabilities capabilities;
+  const auto ask = [&capabilities](GlContext& context) {
+    capabilities = {context.probe_query_kinds(), context.list_driver_counters()};
   };
   const EGLenum api = es ? EGL_OPENGL_ES_API : EGL_OPENGL_API;
   if (!with_own_context(*known->driver, known->display, api, ask)) {
     if (t_hot.context == nullptr) return;
-    ask(*t_hot.context);  // its next names of queries will show it
+    ask(*t_hot.context);  // visible only in the query names that the application gets next
   }
-  asked_.emplace(known->driver, es);
-  add_offer(*known->driver, std::move(offer));
+  queried_.emplace(known->driver, es);
+  add_capabilities(*known->driver, std::move(capabilities));
 }
 
 }  // namespace tally::egl

@@ -1,6 +1,5 @@
-// All groups, in the order in which the extension numbers them. The fixed ones come first; those
-// that depend on the driver follow when a context or a display of the application's shows what it
-// offers.
+// All groups in the order of the extension's numbering. Fixed groups come first; groups that depend
+// on the driver follow once a context or display of the application shows what the driver offers.
 #pragma once
 
 #include <memory>
@@ -20,9 +19,9 @@ class GroupList {
  public:
   GroupList();
 
-  // Adds what has become known. For the driver and API of the context that is current in the
-  // calling thread, or, where nothing has been asked yet and there is none, of the latest display,
-  // it asks a context of our own.
+  // Appends groups and counters that have become known. Queries the driver through a private
+  // context: for the driver and API of the calling thread's current context or, if there is none
+  // and no driver has been queried yet, of the latest display.
   void discover();
 
   VulkanGroup& vulkan() { return *vulkan_; }
@@ -31,14 +30,14 @@ class GroupList {
   Group& operator[](size_t index) const { return *groups_[index]; }
 
  private:
-  struct Offer {
+  struct Capabilities {
     QueryKinds kinds = 0;
     DriverCounters counters;
   };
 
   void discover_vulkan();
-  void ask_driver();
-  void add_offer(Driver& driver, Offer offer);
+  void query_driver();
+  void add_capabilities(Driver& driver, Capabilities capabilities);
 
   ProcessGroup* process_;
   std::unique_ptr<GpuGroup> unlisted_gpu_;  // until it has a counter
@@ -46,7 +45,7 @@ class GroupList {
   std::unique_ptr<VulkanGroup> unlisted_vulkan_;  // until it has a counter
   VulkanGroup* vulkan_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::set<std::tuple<const Driver*, bool>> asked_;  // drivers, and whether for OpenGL ES
+  std::set<std::tuple<const Driver*, bool>> queried_;  // queried drivers, and whether for OpenGL ES
 };
 
 }  // namespace tally::egl

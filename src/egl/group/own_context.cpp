@@ -14,7 +14,7 @@
 namespace tally::egl {
 namespace {
 
-// The driver's own functions by their usual types.
+// The driver's function, cast to its type.
 template <EglFn kFunction, typename Signature>
 auto call(const Driver& driver) {
   return reinterpret_cast<Signature*>(driver.egl(kFunction));
@@ -53,7 +53,7 @@ class OwnContext {
   EGLContext handle() const { return context_; }
 
  private:
-  // The newest version of the API that the driver makes.
+  // Creates a context of the newest API version that the driver supports.
   void create(EGLConfig config, EGLenum api) {
     const EGLint es3[] = {EGL_CONTEXT_CLIENT_VERSION, 3, EGL_NONE};
     const EGLint es2[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE};
@@ -87,7 +87,7 @@ bool with_own_context(Driver& driver, EGLDisplay display, EGLenum api,
     }
   }).join();
   return made;
-} catch (const std::system_error&) {  // no thread to be had
+} catch (const std::system_error&) {  // the thread could not be started
   return false;
 }
 

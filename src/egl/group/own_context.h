@@ -1,5 +1,5 @@
-// A small context of ours on a display of the application's, to ask the driver what it offers. It
-// goes past libEGL and our own stubs; the application cannot see it.
+// A small private context on a display of the application, used to query what the driver offers. It
+// bypasses libEGL and our stubs; the application cannot see it.
 #pragma once
 
 #include <EGL/egl.h>
@@ -11,8 +11,8 @@ namespace tally::egl {
 class Driver;
 class GlContext;
 
-// Calls `body` with the context current, on a thread of its own, and waits for it. False where no
-// context could be made.
+// Calls `body` on a new thread with the context current, and waits for it. Returns false if no
+// context could be created.
 bool with_own_context(Driver& driver, EGLDisplay display, EGLenum api,
                       const std::function<void(GlContext&)>& body);
 

@@ -14,7 +14,7 @@ namespace {
 using Kind = CounterInfo::Kind;
 using catalogue::Number;
 
-// Bytes that there are now, listed in KB.
+// A current amount of memory in bytes, listed in KB.
 CounterInfo memory_info(Number number) {
   CounterInfo info = counter_info(number, Kind::Level);
   info.unit = "KB";
@@ -29,7 +29,7 @@ CounterInfo thread_info() {
   return info;
 }
 
-// One of several that the catalogue has as one.
+// One of several counters that share one entry of the catalogue.
 CounterInfo named(CounterInfo info, const std::string& which) {
   info.name += ": " + which;
   return info;

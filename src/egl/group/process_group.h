@@ -1,4 +1,4 @@
-// The process as the kernel sees it, and its use of GPUs where the kernel's drivers tell
+// The process as the kernel sees it, and its GPU usage where the kernel driver reports it
 // (group/drm_usage.h).
 #pragma once
 
@@ -11,15 +11,15 @@ class ProcessGroup final : public Group {
  public:
   ProcessGroup();
 
-  // Engines and memory regions that the drivers have begun to tell of are added.
+  // Appends engines and memory regions that the drivers have begun to report.
   void discover();
 
-  void add_wants(const std::vector<bool>&, Wants&) const override {}
+  void add_to_request(const std::vector<bool>&, CollectionRequest&) const override {}
   std::vector<uint64_t> read() override;
 
  private:
   enum class Added : uint8_t { Engine, Region };
-  std::vector<std::pair<Added, std::string>> added_;  // of the counters behind the fixed ones
+  std::vector<std::pair<Added, std::string>> added_;  // the counters after the fixed ones
 };
 
 }  // namespace tally::egl

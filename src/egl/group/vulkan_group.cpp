@@ -12,9 +12,9 @@
 namespace tally::egl {
 namespace {
 
-constexpr uint32_t kPatienceMs = 5000;
+constexpr uint32_t kTimeoutMs = 5000;
 
-// The layer's file as it was loaded; empty where it was not.
+// The path that the layer was loaded from; empty if it is not loaded.
 std::string path_of_layer() {
   std::string path;
   const auto look = [](dl_phdr_info* info, size_t, void* found) {
@@ -27,7 +27,7 @@ std::string path_of_layer() {
   return path;
 }
 
-// The layer is never unloaded.
+// The pointer stays valid: the layer is never unloaded.
 const TallyLiveCounters* find_layer() {
   const std::string path = path_of_layer();
   if (path.empty()) return nullptr;
@@ -57,13 +57,14 @@ void VulkanGroup::collect(bool on) {
   layer_->want(on ? 1 : 0);
 }
 
-void VulkanGroup::add_wants(const std::vector<bool>& chosen, Wants& wants) const {
-  if (std::find(chosen.begin(), chosen.end(), true) != chosen.end()) wants.vulkan = true;
+void VulkanGroup::add_to_request(const std::vector<bool>& chosen,
+                                 CollectionRequest& request) const {
+  if (std::find(chosen.begin(), chosen.end(), true) != chosen.end()) request.vulkan = true;
 }
 
-void VulkanGroup::settle() {
+void VulkanGroup::resolve_pending() {
   finish_current_context();
-  if (layer_ != nullptr) layer_->settle(kPatienceMs);
+  if (layer_ != nullptr) layer_->settle(kTimeoutMs);
 }
 
 std::vector<uint64_t> VulkanGroup::read() {

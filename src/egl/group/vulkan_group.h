@@ -1,4 +1,4 @@
-// What the process's Vulkan does, where GL runs on it (zink, ANGLE): the counters of the capture
+// The Vulkan work of a process whose GL runs on Vulkan (zink, ANGLE): the counters of the capture
 // layer in the same process (base/live_counters.h). Lists nothing until the layer is loaded and has
 // a device.
 #pragma once
@@ -12,15 +12,15 @@ class VulkanGroup final : public Group {
  public:
   VulkanGroup() : Group("Vulkan layer") {}
 
-  // Adds what the layer has begun to list.
+  // Appends the counters that the layer has begun to list.
   void discover();
   // The layer measures while this is on.
   void collect(bool on);
 
-  void add_wants(const std::vector<bool>& chosen, Wants& wants) const override;
-  // Finishes the context that is current in the calling thread, and waits until the layer has
-  // counted what was submitted, by whomever.
-  void settle() override;
+  void add_to_request(const std::vector<bool>& chosen, CollectionRequest& request) const override;
+  // Finishes the calling thread's current context, then waits until the layer has counted
+  // everything that any thread has submitted.
+  void resolve_pending() override;
   std::vector<uint64_t> read() override;
 
  private:

@@ -1,10 +1,10 @@
-// dlsym in front of the C library's, for programs that open libEGL or a GL library themselves and
-// look the functions up.
+// Interposes dlsym, for programs that open libEGL or a GL library themselves and look up its
+// functions.
 //
-// Only an explicit handle, or the default search, for a function that we stand in front of gets our
-// answer. All else is passed on by a jump, not a call: RTLD_NEXT means "after the library that the
-// call came from", which the C library reads from the return address. So this file is compiled with
-// optimisation always (CMakeLists.txt), and no destructor may stand between.
+// Only lookups of an intercepted function through an explicit handle or the default search are
+// answered by us. All others are forwarded by a jump, not a call: RTLD_NEXT means "after the
+// calling library", which the C library derives from the return address. This file is therefore
+// always compiled with optimisation (CMakeLists.txt), and no destructor may run after the jump.
 
 #include <dlfcn.h>
 

@@ -1,5 +1,6 @@
-/* The symbols by which a preloaded program finds us: each jumps to its stub or thunk. In assembly, because a symbol for a
- * function of any signature has no other common form. The tables are in the order of the .def files. */
+/* The exported symbols of the preload library. Each jumps to its stub or thunk. They are written in
+ * assembly because a symbol for functions of any signature has no other common form. The tables are
+ * in the order of the .def files. */
 
 #include "egl/preload/jump.inc"
 

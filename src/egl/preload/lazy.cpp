@@ -1,5 +1,5 @@
-// Each GL function of functions.def before the real one is known: finds it, enters it into the
-// table, and calls it.
+// The function behind each stub until the real one is known: looks it up, enters it into the table,
+// and calls it.
 
 #include <array>
 
@@ -20,7 +20,7 @@ struct Lazy<kFunction, Result(Arguments...)> {
   static Result call(Arguments... arguments) {
     AnyFunction real = find_real(name_of(kFunction));
     if (real == nullptr) real = &tally_egl_do_nothing;
-    driver_at(0).gl().set(kFunction, real);
+    driver_of_slot(0).gl().set(kFunction, real);
     g_default_table.set(kFunction, real);
     return reinterpret_cast<Result (*)(Arguments...)>(real)(arguments...);
   }

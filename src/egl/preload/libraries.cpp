@@ -9,7 +9,7 @@
 namespace tally::egl {
 namespace {
 
-// Both names of each: those that distributions install, and those that programs bring along.
+// Both names of each library: the one that distributions install, and the one that programs bundle.
 constexpr const char* kLibraries[] = {"libEGL.so.1",       "libEGL.so",      "libGLESv2.so.2",
                                       "libGLESv2.so",      "libOpenGL.so.0", "libGL.so.1",
                                       "libGLESv1_CM.so.1", "libGLESv1_CM.so"};
@@ -25,7 +25,7 @@ void* find_in_open_libraries(const char* name) {
   return nullptr;
 }
 
-AnyFunction ask_egl(const char* name) {
+AnyFunction query_egl(const char* name) {
   if (std::string_view(name) == "eglGetProcAddress") return nullptr;
   const auto get = reinterpret_cast<decltype(&::eglGetProcAddress)>(find_real("eglGetProcAddress"));
   return get != nullptr ? get(name) : nullptr;
@@ -36,7 +36,7 @@ AnyFunction ask_egl(const char* name) {
 DlSym real_dlsym() noexcept {
   static constinit std::atomic<DlSym> known{nullptr};
   if (const DlSym found = known.load(std::memory_order_relaxed)) return found;
-  // Since 2.34 it is in libc itself; before, the version is the oldest of the architecture.
+  // glibc 2.34 moved dlsym into libc; before that, its symbol version is the architecture's oldest.
   void* found = nullptr;
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
     if (found == nullptr) found = dlvsym(RTLD_NEXT, "dlsym", version);
@@ -48,7 +48,7 @@ DlSym real_dlsym() noexcept {
 AnyFunction find_real(const char* name) {
   void* found = real_dlsym()(RTLD_NEXT, name);
   if (found == nullptr) found = find_in_open_libraries(name);
-  return found != nullptr ? reinterpret_cast<AnyFunction>(found) : ask_egl(name);
+  return found != nullptr ? reinterpret_cast<AnyFunction>(found) : query_egl(name);
 }
 
 }  // namespace tally::egl

@@ -14,7 +14,7 @@
 namespace tally::egl {
 namespace {
 
-// The program's EGL, whatever it is.
+// The program's EGL implementation, whichever it is.
 class PreloadedDriver final : public Driver {
  public:
   AnyFunction resolve(const char* name) const override { return find_real(name); }
@@ -27,9 +27,9 @@ class PreloadedDriver final : public Driver {
   AnyFunction find_late(EglFn function) const override { return find_real(name_of(function)); }
 };
 
-// Functions become known one after the other, the first that is found for a name stays.
+// Functions become known one by one; the first one found for a name is kept.
 void set_gl(Fn function, AnyFunction real) {
-  driver_at(0).gl().set(function, real);
+  driver_of_slot(0).gl().set(function, real);
   g_default_table.set(function, real);
 }
 
@@ -43,12 +43,13 @@ AnyFunction ours(std::string_view name) {
 
 struct Start {
   Start() {
-    set_driver_at(0, *new PreloadedDriver);  // never destroyed: threads may outlive static objects
+    set_driver_of_slot(
+        0, *new PreloadedDriver);  // never destroyed: threads may outlive static objects
     set_call_hooks(nullptr, set_own_error);
     for (size_t i = 0; i < kFnCount; i++) set_gl(static_cast<Fn>(i), lazy_gl(static_cast<Fn>(i)));
   }
 };
-// Before any other constructor of the program can use GL.
+// Runs before any other constructor of the program can use GL.
 __attribute__((init_priority(101))) Start g_start;
 
 }  // namespace
@@ -59,15 +60,16 @@ bool is_ours(const char* name) noexcept {
 }
 
 void* look_up_ours(void* handle, const char* name) noexcept {
-  // In the default search our own symbols come first; without the real one behind them there is no
-  // such function.
+  // In the default search our own symbols come first, so the function exists only if a real one
+  // follows them.
   void* const real = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
   const bool has_egl =
       real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, "eglInitialize") != nullptr;
   if (entry_point(name) != nullptr ? !has_egl : real == nullptr) return real;
   if (real != nullptr) {
     const auto address = reinterpret_cast<AnyFunction>(real);
-    if (const auto function = find_egl_function(name)) driver_at(0).set_egl(*function, address);
+    if (const auto function = find_egl_function(name))
+      driver_of_slot(0).set_egl(*function, address);
     if (const auto function = find_function(name)) set_gl(*function, address);
   }
   return reinterpret_cast<void*>(ours(name));
@@ -84,7 +86,7 @@ eglGetProcAddress(const char* name) {
   const AnyFunction real = get != nullptr && name != nullptr ? get(name) : nullptr;
   if (name == nullptr || !is_ours(name)) return real;
   if (entry_point(name) == nullptr && real == nullptr) return nullptr;
-  if (const auto function = find_egl_function(name)) driver_at(0).set_egl(*function, real);
+  if (const auto function = find_egl_function(name)) driver_of_slot(0).set_egl(*function, real);
   if (const auto function = find_function(name)) set_gl(*function, real);
   return ours(name);
 }

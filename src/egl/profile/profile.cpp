@@ -17,7 +17,7 @@
 namespace tally::egl {
 namespace {
 
-// Empty where it is not set or must not be trusted.
+// Empty if the variable is not set or must not be trusted.
 std::string environment(const char* name) {
   const char* const value = secure_getenv(name);
   return value != nullptr ? value : "";
@@ -42,18 +42,18 @@ class Recorder {
 
   void begin() {
     const std::lock_guard lock(mutex_);
-    if (over_ || t_hot.context == nullptr) return;
+    if (finished_ || t_hot.context == nullptr) return;
     if (sender_ == nullptr) {
       sender_ = Sender::connect(environment("TALLY_CAPTURE_SOCKET"), describe(*t_hot.context));
-      over_ = sender_ == nullptr;
+      finished_ = sender_ == nullptr;
       begin_ns_ = store::monotonic_ns();
     }
-    if (!over_) session().profile_everything();
+    if (!finished_) session().profile_everything();
   }
 
   void end_frame() {
     const std::lock_guard lock(mutex_);
-    if (over_ || sender_ == nullptr) return;
+    if (finished_ || sender_ == nullptr) return;
     send_frame(store::monotonic_ns());
     number_++;
     if (number_ > range_.last) return finish();
@@ -61,10 +61,10 @@ class Recorder {
     begin_ns_ = store::monotonic_ns();
   }
 
-  // Where the lock is not to be had, this is the exit of a thread that is inside of us.
+  // Does nothing if the lock is held: then exit was called inside one of our functions.
   void end_process() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || over_ || sender_ == nullptr) return;
+    if (!lock || finished_ || sender_ == nullptr) return;
     if (sender_->is_of_this_process()) {
       send_frame(std::nullopt);
       finish();
@@ -77,29 +77,29 @@ class Recorder {
     if (const auto range = FrameRange::parse(frames)) range_ = *range;
   }
 
-  // No GL is called where the process ends: what the GPU has not answered is then missing.
+  // Calls no GL at process exit: results that the GPU has not delivered by then are missing.
   void send_frame(std::optional<int64_t> end_ns) {
     if (!sender_->is_of_this_process()) {
-      over_ = true;
+      finished_ = true;
       return;
     }
     std::vector<Record> records;
     const bool measured = session().read_profile(end_ns.has_value(), records);
-    if (!measured) return say_why_not();
+    if (!measured) return warn_counters_are_taken();
     if (range_.contains(number_)) sender_->send({number_, begin_ns_, end_ns, std::move(records)});
   }
 
-  void say_why_not() {
-    if (std::exchange(said_, true)) return;
+  void warn_counters_are_taken() {
+    if (std::exchange(warned_, true)) return;
     sender_->warn(
         "the program has acquired the counters itself: frames in which it had them are not "
         "profiled");
   }
 
   void finish() {
-    over_ = true;
+    finished_ = true;
     session().end_profile();
-    sender_->say_goodbye();
+    sender_->send_end();
   }
 
   std::mutex mutex_;
@@ -107,12 +107,12 @@ class Recorder {
   FrameRange range_;
   int64_t number_ = 0;
   int64_t begin_ns_ = 0;
-  bool over_ = false;
-  bool said_ = false;
+  bool finished_ = false;
+  bool warned_ = false;
 };
 
 template <typename Action>
-void unfailing(Action action) noexcept {
+void log_exceptions(Action action) noexcept {
   try {
     action();
   } catch (const std::exception& error) {
@@ -121,7 +121,7 @@ void unfailing(Action action) noexcept {
 }
 
 __attribute__((destructor)) void at_exit() {
-  if (Profile::wanted()) unfailing([] { Recorder::instance().end_process(); });
+  if (Profile::wanted()) log_exceptions([] { Recorder::instance().end_process(); });
 }
 
 }  // namespace
@@ -129,11 +129,11 @@ __attribute__((destructor)) void at_exit() {
 const bool Profile::wanted_ = !environment("TALLY_CAPTURE_SOCKET").empty();
 
 void Profile::context_is_current() noexcept {
-  unfailing([] { Recorder::instance().begin(); });
+  log_exceptions([] { Recorder::instance().begin(); });
 }
 
 void Profile::swapped() noexcept {
-  unfailing([] { Recorder::instance().end_frame(); });
+  log_exceptions([] { Recorder::instance().end_frame(); });
 }
 
 }  // namespace tally::egl

@@ -1,11 +1,12 @@
-// What `tally run` makes of an EGL program: all its counters, frame by frame, sent to the receiver
-// that TALLY_CAPTURE_SOCKET names. Without a receiver each of these is one test of a constant.
+// The profile that `tally run` takes of an EGL program: all counters, frame by frame, sent to the
+// receiver that TALLY_CAPTURE_SOCKET names. Without a receiver each function only tests a constant.
 //
-// A frame is from one swap in the process to the next, whichever thread and surface swaps; the
-// first begins when a context first becomes current, the last, open one ends with the process. At
-// each swap the profile waits for the GPU, so that a frame has the results of its own work.
+// A frame extends from one swap in the process to the next, whichever thread and surface swaps. The
+// first frame begins when a context first becomes current; the last, incomplete frame ends with the
+// process. At each swap the profile waits for the GPU, so each frame contains the results of its
+// own work.
 //
-// An application that acquires the counters itself has them to itself: the profile pauses until
+// An application that acquires the counters has exclusive use of them: the profile pauses until
 // they are released, and the capture says so.
 #pragma once
 
@@ -13,12 +14,12 @@ namespace tally::egl {
 
 class Profile {
  public:
-  // Somebody wants a profile of this process.
+  // Whether a profile of this process was requested.
   static bool wanted() { return wanted_; }
 
-  // A context has just become current in the calling thread.
+  // Call after a context has become current in the calling thread.
   static void context_is_current() noexcept;
-  // The calling thread has swapped.
+  // Call after the calling thread has swapped.
   static void swapped() noexcept;
 
  private:

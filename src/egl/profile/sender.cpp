@@ -11,7 +11,7 @@ namespace {
 
 namespace stream = store::stream;
 
-constexpr stream::Id kDevice = 1;  // all GL of the process
+constexpr stream::Id kDevice = 1;  // stands for all GL of the process
 constexpr size_t kMaxWaiting = size_t{64} << 20;
 
 }  // namespace
@@ -86,7 +86,7 @@ void Sender::warn(const std::string& text) {
   client_->push(std::move(bytes), SIZE_MAX);
 }
 
-void Sender::say_goodbye() {
+void Sender::send_end() {
   stream::Bytes bytes;
   stream::append_message(bytes, stream::End{store::monotonic_ns()});
   client_->push(std::move(bytes), SIZE_MAX);

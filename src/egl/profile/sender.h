@@ -1,6 +1,6 @@
-// The profile's end of the capture stream: describes the process's GL and its counters, sends one
-// batch of messages for each frame, which has left the process when send() returns, whatever
-// becomes of the process then. A receiver that hangs is given up (store/stream_client.h).
+// The profile's side of the capture stream. Describes the process's GL and its counters, then sends
+// one batch of messages per frame. Once send() returns, the batch has left the process, even if the
+// process is then killed. A receiver that does not respond is dropped (store/stream_client.h).
 #pragma once
 
 #include <sys/types.h>
@@ -27,31 +27,32 @@ struct GlDescription {
 struct ProfiledFrame {
   int64_t number = 0;
   int64_t begin_ns = 0;
-  std::optional<int64_t> end_ns;  // none: the process ended in it
+  std::optional<int64_t> end_ns;  // empty: the process ended during the frame
   std::vector<Record> records;
 };
 
 class Sender {
  public:
-  // Null, and said in the log, where nobody listens at `socket`.
+  // Returns null and logs a warning if nothing listens at `socket`.
   static std::unique_ptr<Sender> connect(const std::string& socket, const GlDescription& gl);
 
   void send(const ProfiledFrame& frame);
   void warn(const std::string& text);
-  void say_goodbye();
+  void send_end();
 
-  // After a fork the connection is the parent's.
+  // False after a fork: the connection belongs to the parent.
   bool is_of_this_process() const;
 
  private:
   explicit Sender(std::unique_ptr<store::stream::StreamClient> client);
   void introduce(const GlDescription& gl);
-  // Adds the description of a counter that the receiver does not know yet.
+  // Adds a description of the counter if the receiver does not know it yet.
   uint64_t counter_id(const Record& record, store::stream::Bytes& bytes);
 
   std::unique_ptr<store::stream::StreamClient> client_;
   const pid_t process_;
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> known_;  // counters by group and index
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t>
+      known_;  // ids of the counters sent so far, by group and index
 };
 
 }  // namespace tally::egl

@@ -15,13 +15,13 @@
 namespace tally::egl {
 namespace {
 
-constexpr EGLint kLongestString = 128;  // the terminating zero included
+constexpr EGLint kMaxStringLength = 128;  // including the terminating zero
 
 constinit std::atomic<void (*)()> g_begin_call{nullptr};
 constinit std::atomic<void (*)(EGLint)> g_report{nullptr};
 
-// Every entry point runs its body here: no exception goes out, and the thread's EGL error becomes
-// what the body returns.
+// Runs the body of every entry point: catches all exceptions, and sets the thread's EGL error to
+// the body's result.
 template <typename Body>
 EGLint run(Body body) noexcept {
   if (const auto begin_call = g_begin_call.load(std::memory_order_acquire)) begin_call();
@@ -36,8 +36,8 @@ EGLint run(Body body) noexcept {
 
 void copy_text(std::string_view text, EGLint size, char* to) {
   if (to == nullptr || size <= 0) return;
-  const auto most = static_cast<size_t>(std::min(size, kLongestString) - 1);
-  const size_t length = std::min(text.size(), most);
+  const auto max_length = static_cast<size_t>(std::min(size, kMaxStringLength) - 1);
+  const size_t length = std::min(text.size(), max_length);
   std::memcpy(to, text.data(), length);
   to[length] = '\0';
 }
@@ -85,7 +85,7 @@ TALLY_EXPORT EGLint EGLAPIENTRY eglGetPerfCounterConstantBRCM(EGLenum pname) {
         value = static_cast<EGLint>(session().group_count());
         return EGL_SUCCESS;
       case EGL_MAX_COUNTER_STRING_LEN_BRCM:
-        value = kLongestString;
+        value = kMaxStringLength;
         return EGL_SUCCESS;
       default:
         return EGL_BAD_PARAMETER;

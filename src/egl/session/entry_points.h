@@ -1,5 +1,5 @@
-// The extension's functions by name, for whoever answers eglGetProcAddress, and what they need of
-// the front.
+// The extension's functions by name, for implementations of eglGetProcAddress, and the hooks that
+// they call.
 #pragma once
 
 #include <EGL/egl.h>
@@ -10,11 +10,12 @@
 
 namespace tally::egl {
 
-// Null for any other name.
+// Returns null for any other name.
 AnyFunction entry_point(std::string_view name);
 
-// Called when one of the functions begins, and with its error (EGL_SUCCESS too) when it ends.
-// Without hooks the functions work, but eglGetError does not know of them.
+// Sets the hooks that are called when one of the functions begins, and with its error (EGL_SUCCESS
+// included) when it ends. Without hooks the functions work, but eglGetError does not report their
+// errors.
 void set_call_hooks(void (*begin_call)(), void (*report)(EGLint));
 
 }  // namespace tally::egl

@@ -40,14 +40,14 @@ std::optional<CounterInfo> Session::describe_counter(EGLint group, EGLint counte
   return counters[static_cast<size_t>(counter)];
 }
 
-// The lock can be gone without a release: in a forked child, or where the program closed all its
+// The lock can be lost without a release: in a forked child, or if the program closes all its
 // descriptors.
 bool Session::acquired() {
-  if (acquired_ && !lock_.held()) forget_everything();
+  if (acquired_ && !lock_.held()) reset_state();
   return acquired_;
 }
 
-void Session::forget_everything() {
+void Session::reset_state() {
   collect(false);
   choices_.clear();
   acquired_ = counting_ = profiling_ = false;
@@ -57,7 +57,7 @@ EGLint Session::acquire() {
   const std::lock_guard lock(mutex_);
   if (acquired()) return EGL_SUCCESS;
   if (lock_.acquire(0) != SystemLock::Outcome::Acquired) return EGL_BAD_ACCESS;
-  if (profiling_) forget_everything();
+  if (profiling_) reset_state();
   acquired_ = true;
   return EGL_SUCCESS;
 }
@@ -65,8 +65,8 @@ EGLint Session::acquire() {
 EGLint Session::release() {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
-  settle();
-  forget_everything();
+  resolve_pending();
+  reset_state();
   lock_.release();
   return EGL_SUCCESS;
 }
@@ -81,22 +81,22 @@ Session::Choice& Session::choice_of(size_t group) {
   return choice;
 }
 
-void Session::settle() {
-  settle_current_context();
+void Session::resolve_pending() {
+  resolve_current_context();
   for (size_t g = 0; g < choices_.size(); g++) {
-    if (choices_[g].any()) groups_[g].settle();
+    if (choices_[g].any()) groups_[g].resolve_pending();
   }
 }
 
 void Session::collect(bool on) {
-  Wants wants;
+  CollectionRequest request;
   for (size_t g = 0; on && g < choices_.size(); g++) {
-    groups_[g].add_wants(choice_of(g).chosen, wants);
+    groups_[g].add_to_request(choice_of(g).chosen, request);
   }
-  frames().set_active(wants.frames);
-  groups_.vulkan().collect(wants.vulkan);
-  set_collect_plan(std::make_shared<const CollectPlan>(std::move(wants.plan)));
-  g_collecting.store(wants.collecting, std::memory_order_relaxed);
+  frames().set_active(request.frames);
+  groups_.vulkan().collect(request.vulkan);
+  set_collect_plan(std::make_shared<const CollectPlan>(std::move(request.plan)));
+  g_collecting.store(request.collecting, std::memory_order_relaxed);
 }
 
 void Session::take_readings() {
@@ -126,7 +126,7 @@ EGLint Session::start() {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
   if (counting_) return EGL_SUCCESS;
-  settle();
+  resolve_pending();
   take_readings();
   begin_windows();
   counting_ = true;
@@ -138,7 +138,7 @@ EGLint Session::stop() {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
   if (!counting_) return EGL_SUCCESS;
-  settle();
+  resolve_pending();
   collect(false);
   counting_ = false;
   take_readings();
@@ -155,7 +155,7 @@ EGLint Session::choose(bool enable, EGLint group, std::span<const EGLint> counte
   if (std::any_of(counters.begin(), counters.end(), [&](EGLint c) { return c < 0 || c >= size; })) {
     return EGL_BAD_PARAMETER;
   }
-  if (counting_) settle();
+  if (counting_) resolve_pending();
   Choice& choice = choice_of(index);
   size_t active = choice.count();
   const auto set = [&](size_t counter) {
@@ -171,7 +171,7 @@ EGLint Session::choose(bool enable, EGLint group, std::span<const EGLint> counte
     for (const EGLint c : counters) set(static_cast<size_t>(c));
   }
   if (!counting_) return EGL_SUCCESS;
-  settle();
+  resolve_pending();
   collect(true);
   take_readings();
   for (size_t g = 0; g < choices_.size(); g++) {
@@ -202,20 +202,21 @@ EGLint Session::active_count(size_t& count) {
   return EGL_SUCCESS;
 }
 
-EGLint Session::read(size_t most, bool reset_counters, std::vector<Record>& records) {
+EGLint Session::read(size_t max_records, bool reset_counters, std::vector<Record>& records) {
   const std::lock_guard lock(mutex_);
   if (!acquired()) return EGL_BAD_ACCESS;
-  if (counting_) settle();
-  append_records(most, reset_counters, records);
+  if (counting_) resolve_pending();
+  append_records(max_records, reset_counters, records);
   return EGL_SUCCESS;
 }
 
-void Session::append_records(size_t most, bool reset_counters, std::vector<Record>& records) {
+void Session::append_records(size_t max_records, bool reset_counters,
+                             std::vector<Record>& records) {
   take_readings();
   for (size_t g = 0; g < choices_.size(); g++) {
     for (size_t c = 0; c < choices_[g].chosen.size(); c++) {
       if (!choices_[g].chosen[c]) continue;
-      if (records.size() == most) return;
+      if (records.size() == max_records) return;
       records.push_back({static_cast<uint32_t>(g), static_cast<uint32_t>(c), value_of(g, c)});
       if (reset_counters) reset(g, c);
     }
@@ -237,7 +238,7 @@ void Session::profile_everything() {
       choice.chosen[c] = more = true;
       active++;
       if (!std::exchange(fresh, true)) {
-        groups_[g].settle();
+        groups_[g].resolve_pending();
         choice.now = groups_[g].read();
       }
       reset(g, c);
@@ -251,14 +252,14 @@ void Session::profile_everything() {
 bool Session::read_profile(bool wait, std::vector<Record>& records) {
   const std::lock_guard lock(mutex_);
   if (!profiling_) return false;
-  if (wait) settle();
+  if (wait) resolve_pending();
   append_records(SIZE_MAX, true, records);
   return true;
 }
 
 void Session::end_profile() {
   const std::lock_guard lock(mutex_);
-  if (profiling_) forget_everything();
+  if (profiling_) reset_state();
 }
 
 Session& session() {

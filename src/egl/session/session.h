@@ -1,15 +1,15 @@
-// The state machine of EGL_BRCM_performance_counters: who has the counters, which are chosen,
-// whether they count, and what they have counted. One for the process, which is the extension's
-// "client"; any thread may call.
+// The state machine of EGL_BRCM_performance_counters: who has acquired the counters, which are
+// chosen, whether they count, and their values. There is one per process, which is the extension's
+// "client". Any thread may call.
 //
-// Functions return EGL_SUCCESS or the error that the page of the extension names. Without the
-// counters acquired nothing can be chosen, started or read. Choosing while counting begins all
-// counters anew; a choice that has an invalid index changes nothing. Reading and resetting use the
-// same values, so nothing that is counted meanwhile is lost.
+// Functions return EGL_SUCCESS or the error that the extension specifies. Counters must be acquired
+// before they can be chosen, started or read. Choosing while counting resets all counters; a choice
+// with an invalid index changes nothing. A read and its reset use the same values, so no count is
+// lost between them.
 //
-// Counts of the API come in as calls are made, those of the GPU when its results arrive: at the
-// latest, for the context that is current in the calling thread, when the counters are read,
-// stopped or chosen, which wait for it; for contexts of other threads at the end of their frame.
+// API counts are added as calls are made; GPU counts when their results arrive. For the calling
+// thread's current context that is at the latest when the counters are read, stopped or chosen,
+// which waits for them; for contexts of other threads it is the end of their frame.
 #pragma once
 
 #include <EGL/egl.h>
@@ -49,24 +49,25 @@ class Session {
   EGLint release();
   EGLint start();
   EGLint stop();
-  // No counters: all of the group.
+  // Without counters, chooses the whole group.
   EGLint choose(bool enable, EGLint group, std::span<const EGLint> counters);
 
-  // The records that reading would give now, at most `most`, without or with beginning those anew.
-  EGLint read(size_t most, bool reset, std::vector<Record>& records);
+  // Reads at most `max_records` records; with `reset`, resets the counters read.
+  EGLint read(size_t max_records, bool reset, std::vector<Record>& records);
   EGLint active_count(size_t& count);
 
-  // A profile (egl/profile) counts all totals and levels without having acquired anything: it
-  // excludes nobody, and ends when the application acquires the counters.
-  // Begins it, or adds what has become known since; nothing where the application has them.
+  // A profile (egl/profile) counts all totals and levels without acquiring the counters: it
+  // excludes nobody, and ends when the application acquires them. This begins the profile or adds
+  // counters that have become known since; it does nothing while the application has acquired the
+  // counters.
   void profile_everything();
-  // What was counted since the last call or the begin; false where no profile is under way. With
-  // `wait` it waits for the context that is current in the calling thread.
+  // Reads what was counted since the last call or the begin; returns false if no profile is active.
+  // With `wait`, waits for the calling thread's current context.
   bool read_profile(bool wait, std::vector<Record>& records);
   void end_profile();
 
  private:
-  // What a counter has counted: before the last start, and, while counting, since then.
+  // The count before the last start, and the base of the count since then.
   struct Window {
     uint64_t saved = 0;
     uint64_t base = 0;
@@ -80,14 +81,14 @@ class Session {
   };
 
   bool acquired();
-  void forget_everything();
+  void reset_state();
   Choice& choice_of(size_t group);
-  void settle();
+  void resolve_pending();
   void collect(bool on);
   void take_readings();
   void begin_windows();
   void save_windows();
-  void append_records(size_t most, bool reset_counters, std::vector<Record>& records);
+  void append_records(size_t max_records, bool reset_counters, std::vector<Record>& records);
   uint64_t value_of(size_t group, size_t counter) const;
   void reset(size_t group, size_t counter);
 
@@ -96,7 +97,7 @@ class Session {
   GroupList groups_;
   bool acquired_ = false;
   bool counting_ = false;
-  bool profiling_ = false;  // then counting_ and not acquired_
+  bool profiling_ = false;  // implies counting_ and not acquired_
   std::vector<Choice> choices_;
 };
 

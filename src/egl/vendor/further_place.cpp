@@ -1,4 +1,4 @@
-// libEGL_tally_<n>.so.0: a further place (place.h). Built once for each, with TALLY_PLACE its
+// libEGL_tally_<n>.so.0: a further slot (place.h). Built once per slot; TALLY_PLACE is the slot's
 // number.
 #include "egl/vendor/main.h"
 

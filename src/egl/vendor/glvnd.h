@@ -1,5 +1,5 @@
-// libglvnd's interface for vendor libraries. It includes GL's headers without declarations; ours
-// come first.
+// libglvnd's interface for vendor libraries. It includes GL's headers without declarations, so ours
+// must come first.
 #pragma once
 
 // clang-format off

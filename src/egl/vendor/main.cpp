@@ -1,4 +1,4 @@
-// libEGL_tally.so.0: the way in for libEGL.
+// libEGL_tally.so.0: the entry point that libEGL calls.
 #include "egl/vendor/main.h"
 
 #include <array>
@@ -11,16 +11,16 @@
 namespace tally::egl {
 namespace {
 
-Place& place(size_t number) {
+VendorSlot& slot(size_t number) {
   static auto* const all = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
-    return new std::array<Place, kMaxPlaces>{Place(kNumber)...};
+    return new std::array<VendorSlot, kMaxVendorSlots>{VendorSlot(kNumber)...};
   }
-  (std::make_index_sequence<kMaxPlaces>());
+  (std::make_index_sequence<kMaxVendorSlots>());
   return (*all)[number];
 }
 
-// libEGL's tables hold plain functions, so each place has some of its own. An exception (memory is
-// out) answers "no such thing".
+// libEGL's tables hold plain functions, so each slot needs its own. An exception (out of memory)
+// returns "no such object".
 template <typename Result, typename Body>
 Result guarded(Result otherwise, Body body) noexcept {
   try {
@@ -31,27 +31,27 @@ Result guarded(Result otherwise, Body body) noexcept {
 }
 
 template <size_t kNumber>
-EGLBoolean EGLAPIENTRY query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* count) {
-  return guarded<EGLBoolean>(EGL_FALSE,
-                             [&] { return place(kNumber).query_devices(most, devices, count); });
+EGLBoolean EGLAPIENTRY query_devices(EGLint max_devices, EGLDeviceEXT* devices, EGLint* count) {
+  return guarded<EGLBoolean>(
+      EGL_FALSE, [&] { return slot(kNumber).query_devices(max_devices, devices, count); });
 }
 
 template <size_t kNumber>
 void fill(__EGLapiImports& imports) {
   imports.getPlatformDisplay = [](EGLenum platform, void* native, const EGLAttrib* attributes) {
     return guarded<EGLDisplay>(EGL_NO_DISPLAY, [&] {
-      return place(kNumber).get_platform_display(platform, native, attributes);
+      return slot(kNumber).get_platform_display(platform, native, attributes);
     });
   };
   imports.getSupportsAPI = [](EGLenum api) {
-    return guarded<EGLBoolean>(EGL_FALSE, [&] { return place(kNumber).supports_api(api); });
+    return guarded<EGLBoolean>(EGL_FALSE, [&] { return slot(kNumber).supports_api(api); });
   };
   imports.getVendorString = [](int name) {
-    return guarded<const char*>(nullptr, [&] { return place(kNumber).vendor_string(name); });
+    return guarded<const char*>(nullptr, [&] { return slot(kNumber).vendor_string(name); });
   };
   imports.getProcAddress = [](const char* name) {
     return guarded<void*>(nullptr, [&] {
-      const AnyFunction found = place(kNumber).proc_address(name);
+      const AnyFunction found = slot(kNumber).proc_address(name);
       const bool devices = found != nullptr && std::string_view(name) == "eglQueryDevicesEXT";
       return devices ? reinterpret_cast<void*>(&query_devices<kNumber>)
                      : reinterpret_cast<void*>(found);
@@ -59,23 +59,23 @@ void fill(__EGLapiImports& imports) {
   };
   imports.getDispatchAddress = [](const char* name) {
     return guarded<void*>(
-        nullptr, [&] { return reinterpret_cast<void*>(place(kNumber).dispatch_address(name)); });
+        nullptr, [&] { return reinterpret_cast<void*>(slot(kNumber).dispatch_address(name)); });
   };
   imports.setDispatchIndex = [](const char* name, int index) {
-    place(kNumber).set_dispatch_index(name, index);
+    slot(kNumber).set_dispatch_index(name, index);
   };
   imports.findNativeDisplayPlatform = [](void* native) {
     return guarded<EGLenum>(EGL_NONE,
-                            [&] { return place(kNumber).find_native_display_platform(native); });
+                            [&] { return slot(kNumber).find_native_display_platform(native); });
   };
-  // No patching of libglvnd's entry points: a driver that wrote its own jumps into them would go
-  // past us.
+  // Never patch libglvnd's entry points: a driver that wrote its own jumps into them would bypass
+  // us.
 }
 
 constexpr auto kFill = []<size_t... kNumber>(std::index_sequence<kNumber...>) {
   return std::array{&fill<kNumber>...};
 }
-(std::make_index_sequence<kMaxPlaces>());
+(std::make_index_sequence<kMaxVendorSlots>());
 
 }  // namespace
 }  // namespace tally::egl
@@ -85,8 +85,8 @@ extern "C" EGLBoolean tally_egl_main(size_t number, uint32_t version,
                                      __EGLapiImports* imports) {
   using namespace tally::egl;
   if (EGL_VENDOR_ABI_GET_MAJOR_VERSION(version) != EGL_VENDOR_ABI_MAJOR_VERSION) return EGL_FALSE;
-  if (number >= kMaxPlaces) return EGL_FALSE;
-  const bool open = guarded(false, [&] { return place(number).open(version, exports, vendor); });
+  if (number >= kMaxVendorSlots) return EGL_FALSE;
+  const bool open = guarded(false, [&] { return slot(number).open(version, exports, vendor); });
   if (open) kFill[number](*imports);
   return open;
 }

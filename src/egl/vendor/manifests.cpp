@@ -28,7 +28,7 @@ std::vector<std::string> split(std::string_view list) {
   return parts;
 }
 
-// Empty where the variable is not set or must not be trusted.
+// Empty if the variable is not set or must not be trusted.
 std::string environment(const char* name) {
   const char* const value = secure_getenv(name);
   return value != nullptr ? value : "";

@@ -1,10 +1,10 @@
-// Which vendor libraries libEGL would load if we were not there: the ones that we stand in front
-// of.
+// Finds the vendor libraries that libEGL would load without us.
 //
-// TALLY_EGL_VENDORS names them where it is set: a list of manifest files between colons. Otherwise
-// the first of these that names any but ourselves: __EGL_VENDOR_LIBRARY_FILENAMES, the folders of
-// __EGL_VENDOR_LIBRARY_DIRS, libglvnd's own folders. In a program that runs with other rights than
-// its user's, the environment is not heard.
+// If TALLY_EGL_VENDORS is set, it names them: a colon-separated list of manifest files. Otherwise
+// the first of these sources that names a vendor other than ours is used:
+// __EGL_VENDOR_LIBRARY_FILENAMES, the folders in __EGL_VENDOR_LIBRARY_DIRS, libglvnd's default
+// folders. The environment is ignored in programs that run with elevated privileges
+// (secure_getenv).
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace tally::egl {
 
-// The library_path of each manifest, in libEGL's order, ours left out, none twice.
+// The library_path of each manifest in libEGL's order, without ours and without duplicates.
 std::vector<std::string> real_vendor_libraries();
 
-// library_path of one manifest (a JSON file); empty where it is no vendor manifest of a version
-// that we know.
+// Returns library_path of one JSON manifest, or an empty string if it is not a vendor manifest of a
+// known version.
 std::string library_of_manifest(const std::string& file);
 
 }  // namespace tally::egl

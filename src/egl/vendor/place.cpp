@@ -9,14 +9,14 @@
 namespace tally::egl {
 namespace {
 
-// The real vendors in libEGL's order, each taken once.
-class LeftOver {
+// The real vendors in libEGL's order. Each is taken once.
+class RemainingVendors {
  public:
-  static LeftOver& instance() {
-    static auto* const one = new LeftOver;
+  static RemainingVendors& instance() {
+    static auto* const one = new RemainingVendors;
     return *one;
   }
-  // Empty when there are none.
+  // Returns an empty string if none remains.
   std::string take() {
     const std::lock_guard lock(mutex_);
     return next_ < libraries_.size() ? libraries_[next_++] : std::string();
@@ -28,27 +28,27 @@ class LeftOver {
   size_t next_ = 0;
 };
 
-// The place that libEGL loaded last.
-std::atomic<const Place*> g_last_place{nullptr};
+// The slot that libEGL loaded last.
+std::atomic<const VendorSlot*> g_last_slot{nullptr};
 
 }  // namespace
 
-bool Place::open(uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* handle) {
+bool VendorSlot::open(uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* handle) {
   version_ = version;
   exports_ = exports;
   handle_ = handle;
-  g_last_place = this;
+  g_last_slot = this;
   RealVendor* const first = candidate(0);
   if (first == nullptr) return false;
-  set_driver_at(number_, *first);
+  set_driver_of_slot(number_, *first);
   set_call_hooks(exports->threadInit, exports->setEGLError);
   return true;
 }
 
-RealVendor* Place::open_next() {
-  if (g_last_place != this) return nullptr;
-  for (std::string library = LeftOver::instance().take(); !library.empty();
-       library = LeftOver::instance().take()) {
+RealVendor* VendorSlot::open_next() {
+  if (g_last_slot != this) return nullptr;
+  for (std::string library = RemainingVendors::instance().take(); !library.empty();
+       library = RemainingVendors::instance().take()) {
     auto vendor = RealVendor::open(library, version_, exports_, handle_);
     if (!vendor) continue;
     for (const auto& [name, index] : dispatch_indices_) {
@@ -60,13 +60,13 @@ RealVendor* Place::open_next() {
   return nullptr;
 }
 
-RealVendor& Place::vendor() {
+RealVendor& VendorSlot::vendor() {
   if (RealVendor* const serving = serving_.load(std::memory_order_acquire)) return *serving;
   const std::lock_guard lock(mutex_);
   return *vendors_.front();
 }
 
-std::vector<RealVendor*> Place::candidates() {
+std::vector<RealVendor*> VendorSlot::candidates() {
   if (RealVendor* const serving = serving_.load(std::memory_order_acquire)) return {serving};
   const std::lock_guard lock(mutex_);
   while (loaded_ && open_next() != nullptr) {
@@ -76,7 +76,7 @@ std::vector<RealVendor*> Place::candidates() {
   return all;
 }
 
-RealVendor* Place::candidate(size_t number) {
+RealVendor* VendorSlot::candidate(size_t number) {
   if (RealVendor* const serving = serving_.load(std::memory_order_acquire)) {
     return number == 0 ? serving : nullptr;
   }
@@ -84,27 +84,28 @@ RealVendor* Place::candidate(size_t number) {
   return number < vendors_.size() ? vendors_[number].get() : open_next();
 }
 
-bool Place::is_first_question(int name) {
+bool VendorSlot::is_first_query(int name) {
   const std::lock_guard lock(mutex_);
-  return asked_strings_.insert(name).second;
+  return queried_strings_.insert(name).second;
 }
 
-RealVendor* Place::owner_of(EGLDeviceEXT device) {
+RealVendor* VendorSlot::owner_of(EGLDeviceEXT device) {
   const std::lock_guard lock(mutex_);
   const auto owner = device_owners_.find(device);
   return owner == device_owners_.end() ? nullptr : owner->second;
 }
 
-EGLDisplay Place::try_vendor(RealVendor& vendor, EGLenum platform, void* native,
-                             const EGLAttrib* attributes) {
-  set_driver_at(number_, vendor);  // whom libEGL asks for the error where there is no display
+EGLDisplay VendorSlot::try_vendor(RealVendor& vendor, EGLenum platform, void* native,
+                                  const EGLAttrib* attributes) {
+  set_driver_of_slot(number_,
+                     vendor);  // libEGL queries this driver's error if no display is returned
   const EGLDisplay display = vendor.imports().getPlatformDisplay(platform, native, attributes);
   if (display != EGL_NO_DISPLAY) serving_.store(&vendor, std::memory_order_release);
   return display;
 }
 
-EGLDisplay Place::get_platform_display(EGLenum platform, void* native,
-                                       const EGLAttrib* attributes) {
+EGLDisplay VendorSlot::get_platform_display(EGLenum platform, void* native,
+                                            const EGLAttrib* attributes) {
   if (RealVendor* const serving = serving_.load(std::memory_order_acquire)) {
     return serving->imports().getPlatformDisplay(platform, native, attributes);
   }
@@ -122,7 +123,7 @@ EGLDisplay Place::get_platform_display(EGLenum platform, void* native,
   return EGL_NO_DISPLAY;
 }
 
-EGLBoolean Place::query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* count) {
+EGLBoolean VendorSlot::query_devices(EGLint max_devices, EGLDeviceEXT* devices, EGLint* count) {
   const auto query = [](const RealVendor& vendor, EGLint m, EGLDeviceEXT* d, EGLint* n) {
     const auto real =
         reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(vendor.egl(EglFn::eglQueryDevicesEXT));
@@ -130,37 +131,37 @@ EGLBoolean Place::query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* coun
   };
   loaded_ = true;
   const auto all = candidates();
-  if (all.size() == 1 || count == nullptr) return query(*all.front(), most, devices, count);
+  if (all.size() == 1 || count == nullptr) return query(*all.front(), max_devices, devices, count);
 
   std::vector<EGLDeviceEXT> found;
   for (RealVendor* const vendor : all) {
-    EGLint its = 0;
-    if (!query(*vendor, 0, nullptr, &its) || its <= 0) continue;
-    std::vector<EGLDeviceEXT> more(static_cast<size_t>(its));
-    if (!query(*vendor, its, more.data(), &its)) continue;
-    more.resize(static_cast<size_t>(std::max(its, 0)));
+    EGLint device_count = 0;
+    if (!query(*vendor, 0, nullptr, &device_count) || device_count <= 0) continue;
+    std::vector<EGLDeviceEXT> more(static_cast<size_t>(device_count));
+    if (!query(*vendor, device_count, more.data(), &device_count)) continue;
+    more.resize(static_cast<size_t>(std::max(device_count, 0)));
     const std::lock_guard lock(mutex_);
     for (const EGLDeviceEXT device : more) device_owners_.emplace(device, vendor);
     found.insert(found.end(), more.begin(), more.end());
   }
   *count = static_cast<EGLint>(found.size());
   if (devices == nullptr) return EGL_TRUE;
-  *count = std::min(*count, std::max(most, 0));
+  *count = std::min(*count, std::max(max_devices, 0));
   std::copy_n(found.begin(), *count, devices);
   return EGL_TRUE;
 }
 
-bool Place::supports_api(EGLenum api) {
+bool VendorSlot::supports_api(EGLenum api) {
   const auto all = candidates();
   return std::any_of(all.begin(), all.end(), [api](const RealVendor* vendor) {
     return vendor->imports().getSupportsAPI(api) != EGL_FALSE;
   });
 }
 
-// libEGL asks once while it loads its vendors, and again for the list of client extensions that
-// applications see: where they look before they have a display.
-const char* Place::vendor_string(int name) {
-  if (!is_first_question(name)) loaded_ = true;
+// libEGL calls this once while it loads its vendors, and again for the client extensions that
+// applications query without a display.
+const char* VendorSlot::vendor_string(int name) {
+  if (!is_first_query(name)) loaded_ = true;
   std::string joined;
   for (const RealVendor* const vendor : candidates()) {
     const auto get = vendor->imports().getVendorString;
@@ -174,9 +175,9 @@ const char* Place::vendor_string(int name) {
   return get != nullptr ? get(name) : nullptr;
 }
 
-// libEGL asks for the functions of GL when the first context becomes current, so when one vendor
-// serves.
-AnyFunction Place::proc_address(const char* name) {
+// libEGL looks up GL functions when the first context becomes current, so a vendor serves the slot
+// by then.
+AnyFunction VendorSlot::proc_address(const char* name) {
   RealVendor& real = vendor();
   if (const auto function = find_egl_function(name)) {
     return real.egl(*function) != nullptr ? thunk_of(number_, *function) : nullptr;
@@ -188,23 +189,23 @@ AnyFunction Place::proc_address(const char* name) {
   return stub_of(*function);
 }
 
-AnyFunction Place::dispatch_address(const char* name) {
+AnyFunction VendorSlot::dispatch_address(const char* name) {
   for (const RealVendor* const vendor : candidates()) {
     void* const stub = vendor->imports().getDispatchAddress(name);
     if (stub != nullptr) return reinterpret_cast<AnyFunction>(stub);
   }
-  // A driver that has the extension itself keeps it. The functions take no display, so they need no
-  // dispatch.
+  // A driver that implements the extension itself keeps it. The functions take no display, so they
+  // need no dispatch.
   return entry_point(name);
 }
 
-void Place::set_dispatch_index(const char* name, int index) {
+void VendorSlot::set_dispatch_index(const char* name, int index) {
   const std::lock_guard lock(mutex_);
   dispatch_indices_.emplace_back(name, index);
   for (const auto& vendor : vendors_) vendor->imports().setDispatchIndex(name, index);
 }
 
-EGLenum Place::find_native_display_platform(void* native) {
+EGLenum VendorSlot::find_native_display_platform(void* native) {
   for (const RealVendor* const vendor : candidates()) {
     const auto find = vendor->imports().findNativeDisplayPlatform;
     const EGLenum platform = find != nullptr ? find(native) : EGL_NONE;

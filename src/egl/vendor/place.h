@@ -1,11 +1,11 @@
-// One vendor library as libEGL sees it, played by us: what stands at this place behind us.
+// One vendor library as libEGL sees it, with one or more real vendors behind it.
 //
-// libEGL loads a library once, so each place is a library of its own (libEGL_tally.so.0,
-// libEGL_tally_1.so.0 ...), all with the state of the first. Each place that libEGL loads takes the
-// next real vendor. The last one has those that are left over, too: as long as it has given no
-// display it tries one after the other, and serves with the first that gives one. So one place is
-// enough for a program that uses one vendor's displays, and with as many places as vendors libEGL
-// can mix them as if we were not there.
+// libEGL loads a library only once, so each slot is a library of its own (libEGL_tally.so.0,
+// libEGL_tally_1.so.0, ...); all share the state of the first. Each slot that libEGL loads takes
+// the next real vendor. The last slot also takes the remaining vendors: until one of them has
+// returned a display, it tries them in order, and the first that returns a display serves the slot.
+// One slot is therefore enough for a program that uses displays of one vendor; with as many slots
+// as vendors, libEGL can mix them as it could without us.
 #pragma once
 
 #include <atomic>
@@ -23,16 +23,16 @@
 
 namespace tally::egl {
 
-class Place {
+class VendorSlot {
  public:
-  explicit Place(size_t number) : number_(number) {}
+  explicit VendorSlot(size_t number) : number_(number) {}
 
-  // __egl_Main of this place, less the table of functions. False: nothing is left for it to stand
-  // in front of.
+  // Implements __egl_Main for this slot, except for the function table. Returns false if no real
+  // vendor remains for it.
   bool open(uint32_t version, const __EGLapiExports* exports, __EGLvendorInfo* handle);
 
   EGLDisplay get_platform_display(EGLenum platform, void* native, const EGLAttrib* attributes);
-  EGLBoolean query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* count);
+  EGLBoolean query_devices(EGLint max_devices, EGLDeviceEXT* devices, EGLint* count);
   bool supports_api(EGLenum api);
   const char* vendor_string(int name);
   AnyFunction proc_address(const char* name);
@@ -41,17 +41,17 @@ class Place {
   EGLenum find_native_display_platform(void* native);
 
  private:
-  // The vendor that serves; before there is one, the first that may.
+  // The vendor that serves the slot; before that is decided, the first candidate.
   RealVendor& vendor();
-  // Those that may serve: one where that is decided.
+  // The vendors that may serve the slot: a single one once that is decided.
   std::vector<RealVendor*> candidates();
-  // The candidate with this number; null behind the last one. Opens vendors that are left over.
+  // The candidate with this index, or null if there are no more. Opens remaining vendors.
   RealVendor* candidate(size_t number);
-  // Whether libEGL asks for this string for the first time.
-  bool is_first_question(int name);
-  // Whom this device is of; null where no vendor has listed it.
+  // Whether libEGL queries this string for the first time.
+  bool is_first_query(int name);
+  // The vendor that listed this device, or null.
   RealVendor* owner_of(EGLDeviceEXT device);
-  // The next vendor that is left over, where this place may have it. Under mutex_.
+  // Opens the next remaining vendor if this slot may have it. Requires mutex_.
   RealVendor* open_next();
   EGLDisplay try_vendor(RealVendor& vendor, EGLenum platform, void* native,
                         const EGLAttrib* attributes);
@@ -61,17 +61,17 @@ class Place {
   const __EGLapiExports* exports_ = nullptr;
   __EGLvendorInfo* handle_ = nullptr;
 
-  // Held while vendors are asked for a display until one gives it, so that threads agree on who
-  // serves. Taken before mutex_.
+  // Held while vendors are tried until one returns a display, so that all threads agree on the
+  // vendor that serves. Locked before mutex_.
   std::mutex choice_mutex_;
-  // Guards the containers below. No vendor is asked for anything but to take an index under it.
+  // Guards the containers below. While it is held, vendors are called only to set a dispatch index.
   std::mutex mutex_;
   std::vector<std::unique_ptr<RealVendor>> vendors_;
-  std::set<int> asked_strings_;
+  std::set<int> queried_strings_;
   std::map<EGLDeviceEXT, RealVendor*> device_owners_;
-  std::vector<std::pair<std::string, int>> dispatch_indices_;  // for vendors that are opened later
+  std::vector<std::pair<std::string, int>> dispatch_indices_;  // replayed for vendors opened later
   std::atomic<RealVendor*> serving_{nullptr};
-  // libEGL has loaded all its vendors: nobody else will take those left over.
+  // libEGL has loaded all its vendors, so no other slot will take the remaining ones.
   std::atomic<bool> loaded_{false};
 };
 

@@ -1,4 +1,4 @@
-// A real vendor library, opened and introduced to libEGL as libEGL itself would have done it.
+// A real vendor library, opened and initialised as libEGL itself would do it.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ namespace tally::egl {
 
 class RealVendor final : public Driver {
  public:
-  // Null where it cannot be opened or does not want to serve. The vendor gets libEGL's own exports
-  // and our handle, so its dispatch functions find libEGL, and libEGL, asked for our functions,
-  // finds us. Never closed.
+  // Returns null if the library cannot be opened or declines to serve. The vendor gets libEGL's
+  // exports and our handle: its dispatch functions find libEGL, and libEGL's lookups find us. Never
+  // closed.
   static std::unique_ptr<RealVendor> open(const std::string& library, uint32_t version,
                                           const __EGLapiExports* exports, __EGLvendorInfo* vendor);
 

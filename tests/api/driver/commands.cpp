@@ -1,4 +1,4 @@
-// What command buffers record: events of queries, and marks (counters.h); and their submission.
+// Recording of command buffers, i.e. query events and marks (counters.h), and their submission.
 #include <cstdlib>
 #include <span>
 

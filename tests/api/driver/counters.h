@@ -1,4 +1,4 @@
-// What the test driver's counters are, and what they read.
+// The test driver's counters and their values.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -8,7 +8,7 @@
 
 namespace tally::test::driver {
 
-// Indices of counters, the same in every queue family.
+// Counter indices, the same in every queue family.
 enum Index : uint32_t { kDispatches, kTemperature, kCurrent, kClock, kRuns, kWhole, kCounters };
 
 struct Counter {
@@ -34,18 +34,18 @@ inline constexpr std::array<Counter, kCounters> kAll{{
      VK_PERFORMANCE_COUNTER_SCOPE_COMMAND_BUFFER_KHR, 0},
 }};
 
-// Dispatches and runs are counted: dispatches between begin and end, and how often the query has
-// run in its pass since it was reset. "whole" reads 0 where the query is not the first and the last
-// of what its command buffer does. Of a pass that does not exist everything is this.
+// Dispatches and runs are counted: the dispatches between begin and end, and the number of times
+// the query has run in its pass since its reset. "whole" reads 0 if the query is not the first and
+// last command of its command buffer. All values of a pass that does not exist are this constant.
 inline constexpr uint64_t kNoSuchPass = 0xdeaddeaddeaddead;
 inline constexpr float kTemperatureRead = 300.5f;
 inline constexpr int32_t kCurrentRead = -7;
 inline constexpr double kClockRead = 1.5e9;
 inline constexpr int64_t kWholeRead = int64_t{1} << 40;
 
-// With this environment variable the driver writes mark_of() the bound pipeline over the 4 bytes of
-// constants at offset 0, wherever they were pushed, before every draw and dispatch: so a shader can
-// tell which pipeline it runs in.
+// With this environment variable, before every draw and dispatch the driver overwrites the 4 bytes
+// of push constants at offset 0 with mark_of() the bound pipeline, so a shader can detect which
+// pipeline it runs in.
 inline constexpr const char* kMarks = "TALLY_TEST_DRIVER_MARKS";
 inline uint32_t mark_of(VkPipeline pipeline) {
   const auto bits = reinterpret_cast<uint64_t>(pipeline);

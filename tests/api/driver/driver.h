@@ -1,4 +1,4 @@
-// The test driver's objects, and the functions that it stands in front of: a file for each kind.
+// The test driver's objects and the functions that it intercepts, with one file for each kind.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -28,11 +28,11 @@ TALLY_VK_TABLE(InstanceTable, TALLY_TEST_DRIVER_INSTANCE_FUNCTIONS)
 struct Instance {
   VkInstance handle;
   vk::NextInstance next_instance;
-  // Looked up at once: later the loader gives the lowest layer the highest one's functions.
+  // Looked up early: later the loader gives the lowest layer the functions of the highest one.
   InstanceTable next;
 };
 
-// What is marked: see counters.h.
+// The state for marks; see counters.h.
 struct Marked {
   VkPipeline pipelines[2] = {};  // by bind point
   VkPipelineLayout layout = VK_NULL_HANDLE;
@@ -44,7 +44,7 @@ struct Device {
   vk::NextDevice next_device;
   Table next;
   VkPhysicalDeviceMemoryProperties memory;
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::unordered_map<VkQueryPool, std::unique_ptr<Pool>> pools;
   std::unordered_map<VkCommandBuffer, std::vector<Event>> events;
   std::unordered_map<VkCommandBuffer, Marked> marked;
@@ -64,7 +64,7 @@ struct Device {
   }
 };
 
-// All that there are, by their dispatch keys.
+// All instances, by their dispatch keys.
 vk::HandleMap<void*, Instance*>& instances();
 vk::HandleMap<void*, Device*>& devices();
 inline Instance& instance_of(const void* handle) {

@@ -1,7 +1,7 @@
-// A layer that stands for a driver with VK_KHR_performance_query: the lowest of a test's layers. It
-// says that the device has the extension, and has counters of known answers (counters.h). It also
-// says that the device has inheritedQueries, for drivers that execute secondary command buffers as
-// if the primary held their commands.
+// A layer that simulates a driver with VK_KHR_performance_query: the lowest of a test's layers. It
+// reports that the device supports the extension, and offers counters with known values
+// (counters.h). It also reports inheritedQueries, for drivers that execute secondary command
+// buffers as if the primary contained their commands.
 #include "vk/layer.h"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice handle, const VkAllocationCal
   device->next.DestroyDevice(handle, allocator);
 }
 
-// --- the loader's way in
+// --- the loader's entry point
 
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name);
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance instance, const char* name);

@@ -1,4 +1,4 @@
-// What the test driver says that it has.
+// The capabilities that the test driver reports.
 #include <algorithm>
 #include <cstring>
 

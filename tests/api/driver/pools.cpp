@@ -1,4 +1,4 @@
-// Pools of performance queries, what the host does with them, and the profiling lock.
+// Pools of performance queries, their host commands, and the profiling lock.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -79,7 +79,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_results(VkDevice handle, VkQueryPool pool, ui
       std::memcpy(static_cast<std::byte*>(data) + i * stride, known->results(first + i),
                   known->result_bytes());
     } else {
-      result = VK_NOT_READY;  // waiting would be without end
+      result = VK_NOT_READY;  // waiting would never end
     }
   }
   return result;

@@ -1,5 +1,5 @@
-// The test driver's queries. They take place when a command buffer is submitted, one after another:
-// results stand in a buffer of the pool, written by the host before the GPU runs what reads them.
+// The test driver's queries. They are executed one by one when a command buffer is submitted: the
+// host writes the results to a buffer of the pool before the GPU runs the commands that read them.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -55,7 +55,7 @@ class Pool {
   void reset(uint32_t first, uint32_t count);
   struct Ran {
     uint64_t dispatches;
-    bool whole;  // nothing came before or after it
+    bool whole;  // the query was the first and the last command
   };
   void run(uint32_t query, uint32_t pass, Ran ran);
   bool available(uint32_t query) const;
@@ -70,14 +70,14 @@ class Pool {
   VkDevice device_;
   const Table& next_;
   std::vector<uint32_t> indices_;
-  std::vector<uint32_t> groups_;             // of each pass
-  std::vector<std::vector<uint32_t>> runs_;  // of each query, of each pass
+  std::vector<uint32_t> groups_;             // by pass
+  std::vector<std::vector<uint32_t>> runs_;  // by query and pass
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
   VkPerformanceCounterResultKHR* results_ = nullptr;
 };
 
-// What a command buffer does with queries.
+// A query command of a command buffer.
 struct Event {
   enum Kind { kBegin, kEnd, kReset, kDispatch, kOther };
   Kind kind;

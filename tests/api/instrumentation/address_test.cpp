@@ -1,5 +1,5 @@
-// How shaders find their records, and that the application's own push constants and descriptor sets
-// never notice.
+// How shaders find their records, and that the application's push constants and descriptor sets are
+// not affected.
 #include "api/kit.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
@@ -22,7 +22,7 @@ class Address : public CountersTest {
   uint32_t push_size() { return context().properties().limits.maxPushConstantsSize; }
   uint32_t max_sets() { return context().properties().limits.maxBoundDescriptorSets; }
 
-  // A layout whose one range is as long as the device allows.
+  // A layout with a single range of the device's maximum size.
   PipelineLayout full_layout(uint32_t extra_sets = 0) {
     if (!empty_.get()) {
       const VkDescriptorSetLayoutCreateInfo info{
@@ -39,14 +39,14 @@ class Address : public CountersTest {
     return make_compute_pipeline(context(),
                                  {{VK_SHADER_STAGE_COMPUTE_BIT, wide_comp}, layout, {}, 0, next});
   }
-  // Fills all of the push constants, so that wide.comp adds `first` and `last`.
+  // Fills all push constants, so that wide.comp adds `first` and `last`.
   void push_all(VkCommandBuffer commands, VkPipelineLayout layout, uint32_t first, uint32_t last) {
     std::vector<uint32_t> words(push_size() / 4, 0xdeadbeef);
     words[0] = first;
     words[31] = last;
     vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_ALL, 0, push_size(), words.data());
   }
-  // A dispatch that reads no constants, with a layout that has none.
+  // A dispatch that reads no push constants, with a layout that has none.
   void dispatch_without_constants(VkCommandBuffer commands, VkPipelineLayout layout) {
     if (!silent_.get()) {
       silent_ = make_compute_pipeline(
@@ -100,7 +100,7 @@ TEST_F(Address, graphics_find_their_records_through_the_descriptor_set) {
 TEST_F(Address, many_records_through_the_descriptor_set_each_keep_their_own) {
   start({{"record_address", "descriptor"}});
   const Instrumentation instrumentation(context());
-  constexpr uint32_t kCommands = 1500;  // more than a page of address words holds
+  constexpr uint32_t kCommands = 1500;  // more record pointers than a page holds
   const VkCommandBuffer commands = context().begin_commands(0);
   instrumentation.begin(commands);
   for (uint32_t i = 0; i < kCommands; ++i) dispatch(commands, work().counting, 1 + i % 5);
@@ -165,8 +165,8 @@ TEST_F(Address, with_push_constants_alone_a_full_layout_runs_uninstrumented) {
   EXPECT_EQ(work().values.as<uint32_t>()[0], 3u);
 }
 
-// Binding a pipeline does not disturb push constants, so these stay set while another layout's
-// commands are measured.
+// Binding a pipeline does not disturb push constants, so these values persist while commands with
+// another layout are measured.
 TEST_F(Address, constants_in_the_bytes_of_the_address_survive_the_commands_of_others) {
   const PipelineLayout layout = full_layout();
   const PipelineLayout none = make_pipeline_layout(context());
@@ -191,7 +191,7 @@ TEST_F(Address, constants_in_the_bytes_of_the_address_survive_the_commands_of_ot
   EXPECT_EQ(work().values.as<uint32_t>()[0], 2u * 110);
 }
 
-// Vertex and fragment stage have ranges of their own that do not meet; ours lies beyond both.
+// The vertex and fragment stages have disjoint ranges; ours is beyond both.
 TEST_F(Address, ranges_of_single_stages_keep_their_values) {
   const VkPushConstantRange ranges[] = {{VK_SHADER_STAGE_VERTEX_BIT, 0, 8},
                                         {VK_SHADER_STAGE_FRAGMENT_BIT, 16, 16}};

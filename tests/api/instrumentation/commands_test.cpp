@@ -1,4 +1,4 @@
-// Every kind of command: one index each, and the right counts. Ranges inside of render passes,
+// Every kind of command: one index each, and correct counts. Ranges inside render passes, and
 // secondary command buffers.
 #include "api/kit.h"
 #include "full_screen.vert.h"
@@ -11,7 +11,7 @@ using testing::ElementsAre;
 
 class Commands : public CountersTest {
  protected:
-  // Vertex and fragment invocations of each result that has blocks.
+  // Vertex and fragment invocations of each result that contains blocks.
   using Drawn = std::tuple<uint32_t, uint64_t, uint64_t>;
   std::vector<Drawn> drawn(const Instrumentation& instrumentation) {
     std::vector<Drawn> result;
@@ -58,7 +58,7 @@ class Commands : public CountersTest {
   }
 
   static constexpr uint64_t kPixels = 64 * 64;
-  // A driver may run a vertex more often than once; three times three at most here.
+  // A driver may run a vertex more than once; here at most three times for three vertices.
   static constexpr uint64_t kVertices = 3;
 
  private:
@@ -135,13 +135,13 @@ TEST_F(Commands, a_multi_draw_is_one_result) {
   EXPECT_THAT(drawn(instrumentation), ElementsAre(Drawn(0, 3 * kVertices, 3 * kPixels)));
 }
 
-// work.comp as another compiler might have made it. NVIDIA's driver (580) gives a pipeline with a
-// base the code of an earlier one without, which ignores it, where both are of the same words; and
-// the kit makes such pipelines.
+// work.comp as a different compiler might have produced it. NVIDIA's driver (580) gives a pipeline
+// with a base the code of an earlier pipeline without one if their words are the same, and that
+// code ignores the base; the kit creates such pipelines.
 std::vector<uint32_t> work_with_a_base() {
   const std::span<const uint32_t> work = work_shader();
   std::vector<uint32_t> words(work.begin(), work.end());
-  ++words[2];  // the generator
+  ++words[2];  // the generator's magic number
   return words;
 }
 
@@ -166,7 +166,7 @@ TEST_F(Commands, dispatches_with_a_base_and_from_a_buffer_are_counted) {
   EXPECT_THAT(invocations(instrumentation),
               ElementsAre(std::pair(0u, uint64_t{8}), std::pair(1u, uint64_t{16}),
                           std::pair(2u, uint64_t{40})));
-  // Compared, not computed: lavapipe keeps the base for the next indirect dispatch.
+  // Compared instead of computed: lavapipe keeps the base for the next indirect dispatch.
   const auto values = work().values.as<uint32_t>();
   const std::vector<uint32_t> measured(values.begin(), values.end());
   work().values.clear();
@@ -286,7 +286,7 @@ TEST_F(Commands, a_secondary_inside_of_a_render_pass_is_measured) {
   EXPECT_THAT(drawn(instrumentation), ElementsAre(Drawn(0, kVertices, kPixels)));
 }
 
-// What was bound before the secondaries is bound no more; the range after them starts afresh.
+// State bound before the secondaries is no longer bound; the next range starts with none.
 TEST_F(Commands, a_range_after_secondaries_measures_what_is_bound_anew) {
   const Instrumentation instrumentation(context());
   VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
@@ -304,7 +304,8 @@ TEST_F(Commands, a_range_after_secondaries_measures_what_is_bound_anew) {
   EXPECT_THAT(invocations(instrumentation), ElementsAre(std::pair(0u, uint64_t{24})));
 }
 
-// Pipelines may not be bound while transform feedback is active, so nothing can be switched there.
+// Pipelines may not be bound while transform feedback is active, so the variant cannot be switched
+// there.
 TEST_F(Commands, a_range_inside_of_transform_feedback_counts_from_its_end) {
   VkPhysicalDeviceTransformFeedbackFeaturesEXT feature{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT};

@@ -1,5 +1,5 @@
-// Draws that are told apart by their instance index: scenes that are drawn with numbers, with an
-// address each, and without the layer.
+// Tests of packed draw indices: scenes whose draws are distinguished by their instance index, by
+// one address per draw, or not at all (without the layer).
 #pragma once
 
 #include <unistd.h>
@@ -17,11 +17,11 @@
 namespace tally::test {
 
 inline constexpr uint32_t kQuad = 6;         // vertices
-inline constexpr uint64_t kRowTexels = 256;  // of an instance in the picture
+inline constexpr uint64_t kRowTexels = 256;  // per instance in the image
 inline constexpr const char* kNumbers = "the draws of a pipeline have numbers";
 inline constexpr const char* kAddresses = "the draws of a pipeline have an address each";
 
-// Vertices and fragments of a draw of so many instances of rows.vert.
+// Vertices and fragments of a draw of `count` instances of rows.vert.
 inline std::vector<uint64_t> rows(uint32_t first, uint32_t count) {
   uint64_t shown = 0;
   for (uint32_t i = 0; i < count; ++i) shown += ((first + i) & 1023) < 16;
@@ -32,12 +32,12 @@ class PackedDrawIndices : public CountersTest {
  protected:
   enum class Way { Plain, Numbers, Addresses };
 
-  // Everything that a scene is drawn with, on a device that goes the way.
+  // What a scene is drawn with, on a device that uses one of the methods.
   struct Stage {
     Context& context;
     RenderTarget target;
     PipelineLayout layout;
-    const void* next;  // of pipelines
+    const void* next;  // for pipelines
     std::deque<Pipeline> pipelines = {};
 
     VkPipeline make(GraphicsPipelineInfo info) {
@@ -78,7 +78,7 @@ class PackedDrawIndices : public CountersTest {
             way == Way::Plain ? nullptr : &kInstrument};
   }
 
-  // The range is around the scene, which is around its passes.
+  // The range encloses the scene, which encloses its passes.
   struct Outcome {
     Results results;
     std::vector<uint32_t> picture;
@@ -91,7 +91,7 @@ class PackedDrawIndices : public CountersTest {
     scene(stage, instrumentation);
     return {entered(instrumentation), stage.target.read(), read_log()};
   }
-  // The same in all ways. Answers the invocations of each stage of each draw.
+  // Expects the same results with all methods. Returns the invocations of each stage of each draw.
   Results compare(const Scene& scene, const RenderTargetInfo& target = {}) {
     const Outcome plain = draw(Way::Plain, target, scene);
     const Outcome numbers = draw(Way::Numbers, target, scene);
@@ -104,7 +104,7 @@ class PackedDrawIndices : public CountersTest {
     log_ = numbers.log;
     return numbers.results;
   }
-  // What the layer said on the way of numbers.
+  // What the layer logged while it used packed draw indices.
   const std::string& log() const { return log_; }
 
   // One pass in a range.

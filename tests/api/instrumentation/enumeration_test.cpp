@@ -1,4 +1,4 @@
-// What the layer offers, and that it stays out of the way where nothing is enabled.
+// What the layer offers, and that it changes nothing if no feature is enabled.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -39,7 +39,7 @@ TEST_F(Enumeration, each_extension_is_offered_once_by_the_device_and_by_the_laye
   const auto layers = extensions_of(context().gpu(), "VK_LAYER_TALLY_counters");
   EXPECT_THAT(layers, testing::IsSupersetOf({"VK_ARM_performance_counters_by_region",
                                              "VK_ARM_shader_instrumentation"}));
-  // Each that is the layer's is the device's, and once.
+  // Each extension of the layer is listed for the device, exactly once.
   for (const auto& one : layers) EXPECT_EQ(std::count(all.begin(), all.end(), one), 1) << one;
 }
 
@@ -106,7 +106,7 @@ TEST_F(Enumeration, the_metric_of_subgroups_goes_with_its_setting) {
   EXPECT_EQ(count(), with - 1);
 }
 
-// A file named vk_layer_settings.txt in a folder of its own, which the layers are told of.
+// A file named vk_layer_settings.txt in its own folder, which the layers are told to use.
 class SettingsFile {
  public:
   explicit SettingsFile(const std::string& text) {
@@ -144,7 +144,7 @@ TEST_F(Enumeration, settings_come_from_the_file_the_program_and_the_environment)
   start({{"count_subgroups", "true"}});
   EXPECT_TRUE(subgroups_are_counted());
   setenv("TALLY_COUNT_SUBGROUPS", "false", 1);
-  if (!validation_wanted()) {  // else start() itself uses the variable
+  if (!validation_wanted()) {  // otherwise start() itself uses the variable
     start({{"count_subgroups", "true"}});
     EXPECT_FALSE(subgroups_are_counted());
   }
@@ -181,14 +181,14 @@ TEST_F(Enumeration, a_device_without_the_extension_calls_the_driver_directly) {
   }
 }
 
-// The queue is only kept apart from the application where copies of records use it.
+// The queue is kept separate from the application only if copies of records use it.
 TEST_F(Enumeration, a_device_with_mapped_records_leaves_presentation_and_waiting_alone) {
   const Context bare;
   EXPECT_EQ(vkGetDeviceProcAddr(context().device(), "vkQueueWaitIdle"),
             vkGetDeviceProcAddr(bare.device(), "vkQueueWaitIdle"));
 }
 
-// What makes every other validated test worth something: an error below is an error of the test.
+// All other validated tests rely on this: an error of the layer below is an error of the test.
 TEST_F(Enumeration, the_validation_layer_below_is_heard) {
   if (!validation_wanted()) GTEST_SKIP() << "not with the validation layer below";
   static std::vector<std::string> reported;
@@ -224,7 +224,7 @@ TEST_F(Enumeration, an_application_of_vulkan_1_0_gets_the_extension) {
   EXPECT_THAT(invocations(instrumentation), ElementsAre(std::pair(0u, uint64_t{32})));
 }
 
-// The layer raises the version of the instance, for its own functions.
+// The layer raises the instance version for its own functions.
 TEST_F(Enumeration, functions_of_a_newer_core_version_than_the_applications_are_not_handed_out) {
   struct Function {
     const char* name;

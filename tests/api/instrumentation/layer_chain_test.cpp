@@ -1,4 +1,4 @@
-// Layers of others above ours.
+// Third-party layers above ours.
 #include <gtest/gtest.h>
 
 #include <tally/vulkan_arm.h>

@@ -1,4 +1,4 @@
-// What may be reset, freed and destroyed while values stay, and use from several threads and
+// What may be reset, freed and destroyed while values are kept, and use from several threads and
 // queues.
 #include <thread>
 
@@ -84,7 +84,7 @@ TEST_F(Lifetime, objects_may_be_destroyed_with_their_command_buffers_still_there
 }
 
 TEST_F(Lifetime, a_device_with_everything_still_there_can_be_destroyed) {
-  // Objects leak here on purpose; the validation layer would rightly object.
+  // Objects leak intentionally; the validation layer would report them.
   Context bare(with_instrumentation());
   const VkShaderInstrumentationCreateInfoARM info{
       VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_CREATE_INFO_ARM};
@@ -105,7 +105,7 @@ TEST_F(Lifetime, handles_are_not_used_again) {
   }
 }
 
-// Each thread records into pools and an object of its own, and all into one shared object.
+// Each thread records into its own pools and object, and all threads into one shared object.
 TEST_F(Lifetime, several_threads_record_create_and_read_at_once) {
   constexpr int kThreads = 4, kRounds = 25, kDispatches = 8;
   static_cast<void>(work());

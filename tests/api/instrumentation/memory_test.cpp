@@ -1,5 +1,5 @@
-// Where records stand: mapped or in memory that only the GPU reaches, growth, and what happens when
-// there is no more.
+// Where records are stored: mapped memory or memory that only the GPU accesses, growth, and
+// behaviour when no memory is left.
 #include "api/kit.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
@@ -12,7 +12,7 @@ using Pair = std::pair<uint32_t, uint64_t>;
 
 class Memory : public CountersTest {
  protected:
-  // `commands` dispatches of one group into the object, submitted `times` times.
+  // Measures `count` dispatches of one group into the object, submitted `times` times.
   void measure(const Instrumentation& instrumentation, uint32_t count, int times = 1) {
     const VkCommandBuffer commands = context().begin_commands(0);
     instrumentation.begin(commands);
@@ -22,7 +22,7 @@ class Memory : public CountersTest {
     for (int i = 0; i < times; ++i) context().submit_and_wait(commands);
     vkFreeCommandBuffers(context().device(), context().command_pool(), 1, &commands);
   }
-  // Every one of the first `count` results is eight invocations `times` times.
+  // Each of the first `count` results must be eight invocations times `times`.
   void expect_uniform(const Instrumentation& instrumentation, uint32_t count, uint64_t times = 1) {
     const auto counted = invocations(instrumentation);
     ASSERT_EQ(counted.size(), count);
@@ -58,7 +58,7 @@ TEST_F(Memory, memory_used_before_is_zero_again_for_the_next_object) {
 
 TEST_F(Memory, records_grow_over_many_chunks) {
   for (const char* mode : kModes) {
-    start({{"record_memory", mode}, {"shards", "64"}});  // 8 KiB a record: 24 MiB in all
+    start({{"record_memory", mode}, {"shards", "64"}});  // 8 KiB per record: 24 MiB in all
     const Instrumentation instrumentation(context());
     measure(instrumentation, 3000);
     expect_uniform(instrumentation, 3000);
@@ -83,7 +83,7 @@ TEST_F(Memory, graphics_count_with_records_that_only_the_gpu_reaches) {
 TEST_F(Memory, want_of_memory_shows_at_the_end_of_the_command_buffer_and_passes) {
   for (const char* mode : kModes) {
     for (const char* address : {"push_constant", "descriptor"}) {
-      // Room for eight records of 8 KiB.
+      // Capacity for eight records of 8 KiB.
       start({{"record_memory", mode},
              {"record_memory_limit", "64"},
              {"shards", "64"},
@@ -98,7 +98,7 @@ TEST_F(Memory, want_of_memory_shows_at_the_end_of_the_command_buffer_and_passes)
           << mode << " " << address;
       EXPECT_EQ(invocations(small).size(), 8u);
 
-      // Begun anew, the command buffer is as good as any.
+      // After a reset, the command buffer works like any other.
       check(vkResetCommandBuffer(commands, 0));
       const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
       check(vkBeginCommandBuffer(commands, &begin));

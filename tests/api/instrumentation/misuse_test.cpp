@@ -1,5 +1,5 @@
-// Rules that no validation layer checks: each broken one gives a message with its VUID and the
-// object, and no harm.
+// Rules that no validation layer checks: each violation reports a message with its VUID and the
+// object, and does no harm.
 #include "api/kit.h"
 
 namespace tally::test {
@@ -15,7 +15,7 @@ class Misuse : public CountersTest {
   static uint64_t bits(T handle) {
     return (uint64_t)handle;  // NOLINT: a handle is a number
   }
-  // Exactly one error since the last call, with this id, about this object.
+  // Expects exactly one error since the last call, with this id and about this object.
   template <typename T>
   void expect_error(const std::string& vuid, VkObjectType type, T object) {
     const std::vector<Message> errors = context().take_errors();
@@ -113,8 +113,8 @@ TEST_F(Misuse, ending_what_is_not_active) {
   check(vkEndCommandBuffer(commands));
 }
 
-// A pool is protected by its flag. Drivers without protected memory ignore it, and the layers below
-// may complain of it.
+// The pool's flag makes it protected. Drivers without protected memory ignore the flag, and layers
+// below may report it.
 TEST_F(Misuse, a_protected_command_buffer) {
   const VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr,
                                      VK_COMMAND_POOL_CREATE_PROTECTED_BIT,

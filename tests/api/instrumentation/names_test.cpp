@@ -1,5 +1,5 @@
-// Names, tags and private data of our objects. A handle of ours that reaches the driver would make
-// it crash, and the validation layer below complain.
+// Names, tags and private data of our objects. If one of our handles reached the driver, it would
+// crash and the validation layer below would report an error.
 #include "api/kit.h"
 
 namespace tally::test {

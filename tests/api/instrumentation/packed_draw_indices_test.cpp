@@ -1,5 +1,5 @@
-// Which draws have numbers: the values are those of draws with an address each, the picture is that
-// without the layer, and shaders see the application's instances.
+// Which draws have packed indices: their values equal those of draws with one address each, the
+// image equals that without the layer, and shaders see the application's instance indices.
 #include "api/instrumentation/packed_draw_indices.h"
 #include "base_instance.vert.h"
 #include "far_location.vert.h"
@@ -58,7 +58,7 @@ TEST_F(PackedDrawIndices, pipelines_without_fragment_shader_count_vertices_apart
   EXPECT_EQ(results[0], Drawn(0, {2 * kQuad}));
   EXPECT_EQ(results[1], Drawn(1, {1 * kQuad}));
   EXPECT_EQ(results[2], Drawn(2, {2 * kQuad}));
-  // Those that are not behind the rows drawn before: 3, 4, 9, 0 and 1.
+  // The instances that the rows drawn before do not cover: 3, 4, 9, 0 and 1.
   EXPECT_EQ(results[3].second.at(0), 16 * kQuad);
 }
 

@@ -1,5 +1,4 @@
-// Creation of pipelines: every way in which SPIR-V and flags come, and everything that can go
-// wrong.
+// Creation of pipelines: all forms in which SPIR-V and flags are passed, and all failures.
 #include "api/kit.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
@@ -14,7 +13,7 @@ using Pair = std::pair<uint32_t, uint64_t>;
 
 class Pipelines : public CountersTest {
  protected:
-  // The create info of a pipeline of work.comp; what it points to lives as long as this.
+  // The create info of a pipeline of work.comp. What it points to lives as long as this object.
   struct WorkInfo {
     WorkInfo(Context& context, VkPipelineLayout layout)
         : module(make_shader_module(context, work_shader())) {
@@ -74,10 +73,10 @@ TEST_F(Pipelines, one_call_makes_counting_and_plain_ones) {
   EXPECT_THAT(measure(pipelines[2]), ElementsAre(Pair(0, 16)));
 }
 
-// The struct replaces the flags of the create info; a driver without maintenance5 never sees it.
+// The struct replaces the flags of the create info. A driver without maintenance5 must not see it.
 TEST_F(Pipelines, the_struct_of_flags_replaces_the_field) {
   WorkInfo info(context(), work().layout);
-  info.info.flags = VK_PIPELINE_CREATE_DERIVATIVE_BIT;  // would be illegal without a base
+  info.info.flags = VK_PIPELINE_CREATE_DERIVATIVE_BIT;  // would be illegal without a base pipeline
   std::vector<Pipeline> pipelines;
   ASSERT_EQ(create({info.info}, pipelines), VK_SUCCESS);
   EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
@@ -180,7 +179,7 @@ TEST_F(Pipelines, derivatives_of_counting_pipelines_count) {
   EXPECT_THAT(measure(derived[0]), ElementsAre(Pair(0, 16)));
 }
 
-// Compilation is forbidden: either the pipeline comes with its counts, or it does not come.
+// Compilation is forbidden: either the pipeline is created with its counts, or creation fails.
 TEST_F(Pipelines, a_pipeline_that_may_not_be_compiled_counts_or_is_refused) {
   const PipelineCache cache = make_cache();
   WorkInfo info(context(), work().layout);
@@ -208,7 +207,7 @@ TEST_F(Pipelines, creation_feedback_is_of_the_applications_pipeline) {
   EXPECT_THAT(measure(pipelines[0]), ElementsAre(Pair(0, 16)));
 }
 
-// Counts what is allocated through it, and what is not freed.
+// Counts the allocations made through it, and those not freed.
 struct CountingAllocator {
   static void* VKAPI_CALL allocate(void* self, size_t size, size_t alignment,
                                    VkSystemAllocationScope) {
@@ -232,8 +231,7 @@ struct CountingAllocator {
   int alive = 0;
 };
 
-// Of the driver's objects that the application asks for; those that the layer makes for itself are
-// its own affair.
+// Covers the driver objects that the application creates. Objects of the layer itself are excluded.
 TEST_F(Pipelines, allocation_callbacks_reach_the_driver_as_without_the_layer) {
   const auto allocate_and_free = [&](const Context& context, const void* next) {
     CountingAllocator counter;
@@ -265,18 +263,18 @@ TEST_F(Pipelines, allocation_callbacks_reach_the_driver_as_without_the_layer) {
   EXPECT_EQ(allocate_and_free(context(), &kInstrument), allocate_and_free(bare, nullptr));
 }
 
-// The host's memory ends after so many allocations.
+// Fails with out-of-memory after this many allocations.
 struct ShortAllocator : CountingAllocator {
   static void* VKAPI_CALL allocate_few(void* self, size_t size, size_t alignment,
                                        VkSystemAllocationScope scope) {
     auto* counter = static_cast<ShortAllocator*>(self);
-    return counter->calls < counter->room ? allocate(self, size, alignment, scope) : nullptr;
+    return counter->calls < counter->capacity ? allocate(self, size, alignment, scope) : nullptr;
   }
   VkAllocationCallbacks callbacks() {
     return {
         static_cast<CountingAllocator*>(this), allocate_few, reallocate, release, nullptr, nullptr};
   }
-  int room = 0;
+  int capacity = 0;
 };
 
 TEST_F(Pipelines, a_creation_that_fails_gives_nothing_and_leaks_nothing) {
@@ -292,7 +290,7 @@ TEST_F(Pipelines, a_creation_that_fails_gives_nothing_and_leaks_nothing) {
   int failures = 0;
   for (; result != VK_SUCCESS && failures < 100; ++failures) {
     allocator.calls = 0;
-    allocator.room = failures;
+    allocator.capacity = failures;
     VkPipeline pipelines[2] = {};
     result = create_two(pipelines);
     for (const VkPipeline pipeline : pipelines) {
@@ -320,7 +318,7 @@ TEST_F(Pipelines, an_object_may_be_made_with_allocation_callbacks) {
   EXPECT_EQ(counter.alive, 0);
 }
 
-// A library for each part of the pipeline, then one pipeline linked from them.
+// One library per part of the pipeline, then one pipeline linked from them.
 class Libraries : public Pipelines {
  protected:
   bool prepare() {
@@ -445,7 +443,7 @@ class Libraries : public Pipelines {
       draw_orange(commands, target, pipeline);
       instrumentation.end(commands);
     });
-    // Half of 255 is rounded either way.
+    // Half of 255 may be rounded up or down.
     EXPECT_THAT(target.read().at(0), AnyOf(0xff0080ffu, 0xff007fffu));
     return {Counts(instrumentation, VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert).invocations(),
             Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations()};

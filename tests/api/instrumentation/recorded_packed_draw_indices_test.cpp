@@ -1,5 +1,5 @@
-// How numbered draws are recorded: among other commands, in several command buffers, by several
-// threads.
+// Recording of draws with packed indices: among other commands, in several command buffers, and on
+// several threads.
 #include <thread>
 
 #include "api/instrumentation/packed_draw_indices.h"
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 class RecordedPackedDrawIndices : public PackedDrawIndices {};
 
-// More than one number can tell apart, and more than a page of records holds.
+// More draws than an index can distinguish, and more than fit in a page of records.
 TEST_F(RecordedPackedDrawIndices, thousands_of_draws_keep_their_own_records) {
   constexpr uint32_t kDraws = 5000;
   const Results results = compare(in_one_pass([](Stage& stage, VkCommandBuffer commands) {
@@ -48,7 +48,7 @@ TEST_F(RecordedPackedDrawIndices, indexed_and_indirect_draws_stand_between_other
     });
   });
   ASSERT_EQ(results.size(), 7u);
-  // How often a driver runs an indexed vertex is its choice.
+  // The driver decides how often it runs an indexed vertex.
   const std::vector<uint64_t> texels = {2, 2, 3, 1, 4, 3, 1};
   for (size_t i = 0; i < texels.size(); ++i) {
     ASSERT_EQ(results[i].second.size(), 2u) << i;
@@ -88,7 +88,7 @@ TEST_F(RecordedPackedDrawIndices, pipelines_and_constants_change_between_draws) 
   }
 }
 
-// What others write where the address stands does not come into numbered draws.
+// What the application writes to the bytes of the address does not affect packed indices.
 TEST_F(RecordedPackedDrawIndices,
        dispatches_and_constants_in_the_bytes_of_the_address_stand_between_draws) {
   const Results results = compare([&](Stage& stage, const Instrumentation& instrumentation) {

@@ -1,4 +1,4 @@
-// Result indices, order and amount of values, resubmission, clearing.
+// Result indices, the order and number of values, resubmission, clearing.
 #include <cstring>
 
 #include "api/kit.h"
@@ -49,7 +49,7 @@ TEST_F(Values, every_block_of_every_command_stands_in_order) {
     EXPECT_EQ(values.header.basicBlockIndex, block++);
   }
   EXPECT_EQ(result, 2u);
-  // Entry, the odd ones, everybody.
+  // Blocks: entry, odd invocations, all invocations.
   EXPECT_THAT(results(instrumentation),
               ElementsAre(std::pair(0u, std::vector<uint64_t>{8, 4, 8}),
                           std::pair(1u, std::vector<uint64_t>{16, 8, 16}),
@@ -68,14 +68,14 @@ TEST_F(Values, a_short_array_holds_the_first_blocks_and_the_call_says_incomplete
   ASSERT_EQ(get_values()(context().device(), instrumentation.handle(), &count, all.data(), 0),
             VK_SUCCESS);
   ASSERT_EQ(count, 6u);
-  for (uint32_t room = 0; room < 6; ++room) {
+  for (uint32_t capacity = 0; capacity < 6; ++capacity) {
     std::fill(some.begin(), some.end(), std::byte{0xee});
-    count = room;
+    count = capacity;
     EXPECT_EQ(get_values()(context().device(), instrumentation.handle(), &count, some.data(), 0),
               VK_INCOMPLETE);
-    EXPECT_EQ(count, room);
-    EXPECT_EQ(std::memcmp(some.data(), all.data(), room * stride), 0);
-    EXPECT_EQ(some[room * stride], std::byte{0xee}) << "written beyond the array";
+    EXPECT_EQ(count, capacity);
+    EXPECT_EQ(std::memcmp(some.data(), all.data(), capacity * stride), 0);
+    EXPECT_EQ(some[capacity * stride], std::byte{0xee}) << "written beyond the array";
   }
   count = 1000;
   all.resize(1000 * stride);
@@ -143,7 +143,7 @@ TEST_F(Values, a_pipeline_bound_before_the_range_is_measured_in_it) {
     vkCmdDispatch(commands, 4, 1, 1);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 16)));
-  // 1 + 2 + 4 groups; the first value is even, the second odd and so thrice as much.
+  // 1 + 2 + 4 groups; the first value is even, the second is odd and therefore tripled.
   EXPECT_EQ(work().values.as<uint32_t>()[0], 3u);
   EXPECT_EQ(work().values.as<uint32_t>()[1], 9u);
   EXPECT_EQ(work().values.as<uint32_t>()[8], 2u);
@@ -225,7 +225,7 @@ TEST_F(Values, two_objects_in_one_command_buffer_do_not_mix) {
   EXPECT_THAT(invocations(second), ElementsAre(Pair(0, 16)));
 }
 
-// Of all shapes, from a buffer, of nothing, and submitted again.
+// Direct, indirect, empty, and resubmitted dispatches.
 TEST_F(Values, dispatches_of_all_shapes_are_counted) {
   const Work work(context());
   const Pipeline pipeline = make_work(work.layout);

@@ -1,5 +1,5 @@
-// VK_KHR_performance_query on a driver that has it itself (driver/layer.cpp): its counters come
-// first, the layer's follow, and a query may have both.
+// VK_KHR_performance_query on a driver that supports it itself (driver/layer.cpp): its counters
+// come first, the layer's follow, and a query may use both.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -36,7 +36,7 @@ class DriverCountersTest : public PerformanceTest {
     return names;
   }
 
-  // Both kinds, all of the driver's passes, counts and time.
+  // Both kinds, all passes of the driver, counts and time.
   const Ids all_ = {"driver.clock",   "compute_shader_invocations",
                     "gpu_time",       "driver.dispatches",
                     "dispatches",     "driver.runs",
@@ -74,14 +74,14 @@ TEST_F(DriverCountersTest, its_counters_come_first_under_its_uuids_and_ours_foll
 }
 
 TEST_F(DriverCountersTest, short_arrays_get_what_fits_of_both) {
-  for (const uint32_t room : {0u, 4u, uint32_t{driver::kCounters}, driver::kCounters + 2u}) {
+  for (const uint32_t capacity : {0u, 4u, uint32_t{driver::kCounters}, driver::kCounters + 2u}) {
     std::vector<VkPerformanceCounterDescriptionKHR> descriptions(
-        room + 1, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_DESCRIPTION_KHR});
-    uint32_t count = room;
+        capacity + 1, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_DESCRIPTION_KHR});
+    uint32_t count = capacity;
     EXPECT_EQ(enumerate(&count, nullptr, descriptions.data()), VK_INCOMPLETE);
-    EXPECT_EQ(count, room);
-    for (uint32_t i = 0; i < room; ++i) EXPECT_STRNE(descriptions[i].name, "") << i;
-    EXPECT_STREQ(descriptions[room].name, "");
+    EXPECT_EQ(count, capacity);
+    for (uint32_t i = 0; i < capacity; ++i) EXPECT_STRNE(descriptions[i].name, "") << i;
+    EXPECT_STREQ(descriptions[capacity].name, "");
   }
   auto count = static_cast<uint32_t>(counters().size()) + 5;
   std::vector<VkPerformanceCounterKHR> more(count, {VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_KHR});
@@ -105,7 +105,7 @@ TEST_F(DriverCountersTest, the_extension_is_listed_once_with_the_drivers_feature
             1);
 }
 
-// The driver's passes, and one more where shaders count.
+// The driver's passes, plus one if shaders count.
 TEST_F(DriverCountersTest, passes_follow_from_the_counters_of_both) {
   EXPECT_EQ(passes({"driver.dispatches", "driver.temperature"}), 1u);
   EXPECT_EQ(passes({"driver.dispatches", "driver.clock"}), 2u);
@@ -183,7 +183,7 @@ TEST_F(DriverCountersTest, results_are_copied_in_the_order_of_the_counters) {
   }
 }
 
-// The validation layer below knows a reset on the GPU only in the pass of its own submission.
+// The validation layer below tracks a GPU reset only for the pass of its own submission.
 TEST_F(DriverCountersTest, a_reset_on_the_gpu_is_of_both) {
   const Pipeline pipeline = make_work();
   const Performance query(*this, all_);
@@ -201,8 +201,9 @@ TEST_F(DriverCountersTest, a_reset_on_the_gpu_is_of_both) {
   unlock(context());
 }
 
-// The driver's query is then the first and the last command: it reads 0 otherwise. The validation
-// layer below, which takes the index of the end before it has counted it, reports it always.
+// The driver's query must be the first and last command, otherwise it reads 0. The validation layer
+// below always reports this, because it takes the index of the end command before it has counted
+// that command.
 TEST_F(DriverCountersTest, a_query_of_a_whole_command_buffer_is_all_of_it) {
   const Pipeline pipeline = make_work();
   const Performance query(*this, {"driver.whole", "compute_shader_invocations", "gpu_time"});

@@ -256,7 +256,7 @@ TEST_F(IntelTest, null_hardware_draws_nothing_and_ends_with_its_command_buffer) 
   EXPECT_NE(draw(false), nothing);
 }
 
-// In a render pass no barrier is legal that would do it; the validation layer below would see one.
+// No suitable barrier is legal in a render pass; the validation layer below would report one.
 TEST_F(IntelTest, caches_are_flushed_outside_of_render_passes_and_inside_it_says_that_it_cannot) {
   constexpr auto kFlush = VK_PERFORMANCE_OVERRIDE_TYPE_FLUSH_GPU_CACHES_INTEL;
   const RenderTarget target(context(), {.extent = {16, 16}});
@@ -270,7 +270,7 @@ TEST_F(IntelTest, caches_are_flushed_outside_of_render_passes_and_inside_it_says
   EXPECT_THAT(ids_of_messages(), testing::Contains("TALLY-no-flush"));
 }
 
-// The validation layer below looks for hazards: one dispatch reads what another has written.
+// The validation layer below checks for hazards: one dispatch reads what another has written.
 TEST_F(IntelTest, flushing_caches_waits_for_what_was_written) {
   if (!validation_wanted()) GTEST_SKIP() << "is seen by the validation layer alone";
   const auto synchronization = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;

@@ -103,7 +103,8 @@ std::vector<std::string> PerformanceTest::error_ids() {
   return ids;
 }
 
-// This program once more: a fork would take over locks of threads that it does not have.
+// Runs this program again: a fork would inherit locks held by threads that do not exist in the
+// child.
 pid_t PerformanceTest::hold_lock_in_child() {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("no pipe");

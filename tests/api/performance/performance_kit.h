@@ -1,4 +1,4 @@
-// What the tests of performance queries share: a device with VK_KHR_performance_query, counters by
+// Shared by the tests of performance queries: a device with VK_KHR_performance_query, counters by
 // their id in the catalogue, and queries of one command buffer in as many passes as they need.
 #pragma once
 
@@ -15,7 +15,7 @@ void unlock(const Context& context);
 
 class PerformanceTest : public QueriesTest {
  public:
-  // The index of a counter of the catalogue, or of the test driver as "driver.<name>"; throws where
+  // The index of a counter of the catalogue, or of the test driver as "driver.<name>". Throws if
   // there is none.
   uint32_t counter_index(std::string_view id);
   bool has_counter(std::string_view id);
@@ -30,10 +30,10 @@ class PerformanceTest : public QueriesTest {
                      VkPerformanceCounterDescriptionKHR* descriptions, int64_t family = -1);
   uint32_t passes(const std::vector<std::string>& ids);
   std::vector<std::string> error_ids();
-  // Starts a process that has the lock until it is killed.
+  // Starts a process that holds the lock until it is killed.
   static pid_t hold_lock_in_child();
 
-  // A triangle over the whole target.
+  // A pipeline that draws a triangle over the whole target.
   Pipeline make_triangles(GraphicsPipelineInfo more = {});
   void draw(VkCommandBuffer commands, VkPipeline pipeline, const RenderTarget& target);
 
@@ -44,7 +44,7 @@ class PerformanceTest : public QueriesTest {
   std::vector<std::string> names_;
 };
 
-// A pool of one query, or of one for each view.
+// A pool of one query, or of one query per view.
 class Performance {
  public:
   Performance(PerformanceTest& test, std::vector<std::string> ids, uint32_t queries = 1);
@@ -53,7 +53,7 @@ class Performance {
   uint32_t passes() const { return passes_; }
   void reset() const { vkResetQueryPool(context_.device(), pool_, 0, queries_); }
 
-  // A command buffer of which all is counted, to be submitted once a pass.
+  // A completely counted command buffer, to be submitted once per pass.
   template <typename Work>
   VkCommandBuffer record(Work&& work) const {
     const VkCommandBuffer commands = context_.begin_commands(0);
@@ -63,7 +63,7 @@ class Performance {
     check(vkEndCommandBuffer(commands));
     return commands;
   }
-  // The same in a secondary command buffer, which the one returned executes.
+  // The same in a secondary command buffer; returns the primary that executes it.
   template <typename Work>
   VkCommandBuffer record_in_secondary(Work&& work) const {
     const VkCommandBuffer secondary = begin_secondary_outside_passes(context_);
@@ -79,7 +79,7 @@ class Performance {
   void submit(VkCommandBuffer commands, uint32_t pass) const;
   void submit2(VkCommandBuffer commands, uint32_t pass) const;
 
-  // All of it, with the lock held.
+  // Submits all passes with the lock held.
   template <typename Work>
   void run(Work&& work) const {
     check(lock(context_, UINT64_MAX));
@@ -90,11 +90,11 @@ class Performance {
     unlock(context_);
   }
 
-  // vkGetQueryPoolResults, remembered for the following.
+  // Calls vkGetQueryPoolResults and stores the values for the functions below.
   VkResult results(VkQueryResultFlags flags) const;
   uint64_t number(std::string_view id) const { return number_of(place(id), values_[place(id)]); }
   double real(std::string_view id) const { return real_of(place(id), values_[place(id)]); }
-  // What a copy on the GPU gives.
+  // The results of a copy on the GPU.
   std::vector<VkPerformanceCounterResultKHR> copy() const;
 
   bool is_real(size_t place) const;

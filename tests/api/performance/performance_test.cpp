@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kShort = 30'000'000;  // ns
 
-// A lock of this program's own, however many run side by side.
+// A lock of this program's own, so that several runs can proceed at the same time.
 const bool g_own_lock = [] {
   const std::string name = "tally-performance-test-" + std::to_string(getpid());
   return setenv("TALLY_PROFILING_LOCK", name.c_str(), 0) == 0;
@@ -142,7 +142,8 @@ TEST_F(PerformanceTest, releasing_a_lock_that_is_not_held_is_misuse) {
   EXPECT_THAT(error_ids(), testing::ElementsAre("VUID-vkReleaseProfilingLockKHR-device-03235"));
 }
 
-// A process that holds the lock until it is killed. It makes no device: the lock is the process's.
+// A process that holds the lock until it is killed. It creates no device, because the lock belongs
+// to the process.
 TEST_F(PerformanceTest, the_lock_of_another_process_dies_with_it) {
   const pid_t child = hold_lock_in_child();
   EXPECT_EQ(lock(context(), 0), VK_TIMEOUT);
@@ -171,7 +172,7 @@ TEST_F(PerformanceTest, a_dispatch_is_counted) {
   EXPECT_EQ(query.number("pipeline_barriers"), 1u);
 }
 
-// Twice the work costs twice as much of every class.
+// Twice the work doubles the count of every class.
 TEST_F(PerformanceTest, instruction_classes_are_those_of_the_work) {
   std::vector<std::string> ids;
   for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Block)) {

@@ -1,5 +1,5 @@
-// Counts and time in two passes: which pipelines run in which. The test driver marks them
-// (driver/counters.h), so that shaders can tell.
+// Counts and time in two passes: which pipelines run in which pass. The test driver marks them
+// (driver/counters.h), so that shaders can detect it.
 #include <cstdlib>
 
 #include "api/driver/counters.h"
@@ -25,7 +25,8 @@ class TimePass : public PerformanceTest {
     set_.reset();
     layout_ = {};
     options.driver_layers.push_back("VK_LAYER_TALLY_test_driver");
-    // The driver marks with the VkPipeline that it made: the application is to see the same.
+    // The driver marks with the VkPipeline that it created; the application must see the same
+    // handle.
     const auto disabled = VK_VALIDATION_FEATURE_DISABLE_UNIQUE_HANDLES_EXT;
     const VkValidationFeaturesEXT same_handles{
         VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT, nullptr, 0, nullptr, 1, &disabled};
@@ -54,7 +55,7 @@ class TimePass : public PerformanceTest {
     query.submit(commands, pass);
     return values_->as<uint32_t>()[0];
   }
-  // Where the GPU cannot leave out commands there is one pipeline for both passes.
+  // If the GPU cannot skip commands, there is one pipeline for both passes.
   void expect_the_applications_in_the_time_pass(const Performance& query, VkCommandBuffer commands,
                                                 VkPipeline pipeline) {
     const uint32_t plain = driver::mark_of(pipeline);
@@ -134,7 +135,7 @@ TEST_F(TimePass, dispatches_the_applications_pipeline_in_secondary_command_buffe
   EXPECT_THAT(error_ids(), testing::IsEmpty());
 }
 
-// Its conditions cannot stand inside of one another: then the counting pipeline runs in both.
+// Conditional rendering cannot be nested, so the counting pipeline runs in both passes.
 TEST_F(TimePass, leaves_the_applications_own_conditions_alone) {
   if (!conditional_) GTEST_SKIP() << "the driver has no conditional rendering";
   VkPhysicalDeviceConditionalRenderingFeaturesEXT feature{
@@ -166,7 +167,7 @@ TEST_F(TimePass, leaves_the_applications_own_conditions_alone) {
   unlock(device());
 }
 
-// Shader instrumentation of the application's adds up over all passes.
+// The application's shader instrumentation accumulates over all passes.
 TEST_F(PerformanceTest, instrumentation_that_is_active_counts_in_the_time_pass_too) {
   VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};

@@ -1,5 +1,5 @@
-// Properties of acceleration structures: queries of the driver, which pass the layer untouched with
-// every other type emulated.
+// Properties of acceleration structures: the layer passes these driver queries through while it
+// emulates all other types.
 #include <array>
 
 #include "api/queries/scenes.h"
@@ -19,8 +19,8 @@ constexpr PropertyType kTypes[] = {
     {"bottom level pointers",
      VK_QUERY_TYPE_ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR, true}};
 
-// A property of one structure: read on the host, copied on the GPU; and whether it could be read
-// before it was written (lavapipe says yes).
+// A property of one structure, read on the host and copied on the GPU; and whether it could be read
+// before it was written (true on lavapipe).
 struct Property {
   std::string name;
   uint64_t read, copied;
@@ -77,7 +77,7 @@ Structure::Structure(Context& context) : context_(context) {
       context.device(), VK_ACCELERATION_STRUCTURE_BUILD_TYPE_DEVICE_KHR, &build, &count, &sizes);
   storage_ = Buffer(context, sizes.accelerationStructureSize,
                     kAddress | VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR);
-  // Room to align the address.
+  // Space to align the address.
   constexpr VkDeviceSize kAlignment = 256;
   scratch_ = Buffer(context, sizes.buildScratchSize + kAlignment,
                     kAddress | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
@@ -133,7 +133,7 @@ class AccelerationStructureProperties : public QueryTypes {
   }
 
  private:
-  // The second of three queries, among queries of the layer.
+  // Uses the second of three queries, among queries of the layer.
   Property property(const PropertyType& type, const Structure& structure) {
     const auto write = context().function<PFN_vkCmdWriteAccelerationStructuresPropertiesKHR>(
         "vkCmdWriteAccelerationStructuresPropertiesKHR");

@@ -1,5 +1,5 @@
-// A query of any type around draws of one triangle, from the driver or the layer: for what the
-// chapter says of all types at once.
+// A query of any type around draws of one triangle, by the driver or the layer: tests the rules
+// that apply to all query types.
 #pragma once
 
 #include "api/queries/scenes.h"
@@ -11,7 +11,7 @@ struct QueryCase {
   Source source;
   VkQueryType type;
   VkQueryPipelineStatisticFlags statistics;
-  std::vector<uint64_t> numbers;  // of one triangle over a target of 64 x 64
+  std::vector<uint64_t> numbers;  // of one triangle over a 64 x 64 target
 };
 
 class EveryType : public QueryTypes, public testing::WithParamInterface<QueryCase> {
@@ -26,14 +26,14 @@ class EveryType : public QueryTypes, public testing::WithParamInterface<QueryCas
   // Draws with the query active.
   void query(VkCommandBuffer commands, const Queries& queries, uint32_t index, VkPipeline pipeline,
              uint32_t triangles = 1);
-  // The numbers of so many triangles.
+  // The expected numbers of `triangles` triangles.
   std::vector<uint64_t> expected(uint32_t triangles = 1) const;
-  // What one query takes in a result, as so many numbers; of a state beside them too.
+  // The number of values of one query in a result, without a state.
   size_t numbers() const { return which().numbers.size(); }
-  // What the driver gives for "available" may be any number but 0.
+  // A driver may return any nonzero value for "available".
   bool is_available(uint64_t state) const { return emulated() ? state == 1 : state != 0; }
   VkResult state_of(const Queries& queries, uint32_t query);
-  // The flag that asks for a state beside the numbers.
+  // The flag that requests a state after the numbers.
   VkQueryResultFlags state_flag() const;
 
  private:
@@ -42,7 +42,8 @@ class EveryType : public QueryTypes, public testing::WithParamInterface<QueryCas
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT, nullptr, VK_TRUE};
 };
 
-// Of every type the driver's and the layer's. The driver's result status is for video queues alone.
+// The driver's and the layer's queries of every type. The driver's result status queries are for
+// video queues only.
 std::vector<QueryCase> query_cases();
 void PrintTo(const QueryCase& one, std::ostream* out);
 

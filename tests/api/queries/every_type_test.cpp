@@ -1,4 +1,5 @@
-// Query pools and query operation, as the chapter has them for queries of every type.
+// Query pools and query operation, as the specification's chapter "Queries" describes them for all
+// types.
 #include <cstdlib>
 
 #include "api/queries/every_type.h"
@@ -10,7 +11,7 @@ constexpr VkQueryResultFlags kWide = VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WA
 
 class QueryPools : public EveryType {
  protected:
-  // The numbers of a query, and its state behind them.
+  // The numbers of a query, followed by its state.
   std::vector<uint64_t> read(const Queries& queries, uint32_t query) {
     std::vector<uint64_t> data(numbers() + 1);
     check(vkGetQueryPoolResults(context().device(), queries, query, 1, data.size() * 8, data.data(),
@@ -224,7 +225,7 @@ TEST_P(QueryPools, reset_query_and_copy_keep_their_order_over_command_buffers) {
   }
   record([&](VkCommandBuffer commands) {
     full_barrier(commands);
-    queries.reset(commands);  // behind the copies
+    queries.reset(commands);  // after the copies
   });
   context().submit_and_wait(all);
   for (uint32_t round = 0; round < 2; ++round) {
@@ -256,7 +257,7 @@ TEST_P(QueryPools, queries_of_all_views_sum_up_to_the_whole) {
   EXPECT_EQ(state_of(queries, 1), VK_SUCCESS);
   EXPECT_EQ(state_of(queries, 2), VK_SUCCESS) << "as many queries as views";
   EXPECT_EQ(state_of(queries, 3), VK_NOT_READY);
-  if (which().type != VK_QUERY_TYPE_OCCLUSION) return;  // others need not count a view again
+  if (which().type != VK_QUERY_TYPE_OCCLUSION) return;  // other types need not count each view
   EXPECT_EQ(read(queries, 1)[0] + read(queries, 2)[0], expected(2)[0]);
 }
 
@@ -342,7 +343,7 @@ TEST_P(QueryPools, unavailable_queries_are_said_to_be_so_and_partial_results_lie
       context().device(), queries, 0, 2, data.size() * 8, data.data(), words * 8,
       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_PARTIAL_BIT | state_flag());
   EXPECT_TRUE(result == VK_NOT_READY || result == VK_SUCCESS) << result;
-  // lavapipe gives what the memory of an unavailable query happens to hold.
+  // lavapipe returns the previous memory contents for an unavailable query.
   const bool defined = emulated() || !driver_name().starts_with("lavapipe");
   for (size_t i = 0; i < numbers(); ++i) {
     if (defined) {

@@ -1,4 +1,4 @@
-// What queries count of geometry: the streams of geometry shaders.
+// What queries count for the streams of geometry shaders.
 #include <array>
 
 #include "api/queries/kit.h"
@@ -18,7 +18,8 @@ constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
 
 class GeometryQueries : public QueriesTest {
  protected:
-  // A device with vertex streams and queries of them; false where there are none.
+  // Creates a device with vertex streams and queries for them; returns false if they are not
+  // supported.
   bool start_with_streams(bool emulated) {
     primitives_ = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT};
     feedback_ = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT};

@@ -29,8 +29,7 @@ VkCommandBuffer begin_inheriting(Context& context, VkCommandBufferInheritanceInf
 
 enum class Reset { InSecondary, InPrimary, OnHost };
 
-// Whose pools stand for the statistics of a secondary command buffer that names statistics in its
-// inheritance info.
+// A secondary command buffer's own queries, while its inheritance info names statistics.
 class OwnQueries : public EverySource {
  protected:
   void SetUp() override {
@@ -56,7 +55,7 @@ TEST_P(OwnQueries, are_copied_in_the_secondary_command_buffer_that_ran_them) {
         begin_inheriting(context(), {.pipelineStatistics = kInvocations});
     if (reset == Reset::InSecondary) queries.reset(secondary);
     for (uint32_t i = 0; i < 2; ++i) {
-      dispatch(secondary, pipeline, 1);  // of no query of its own
+      dispatch(secondary, pipeline, 1);  // outside its own queries
       queries.begin(secondary, i);
       dispatch(secondary, pipeline, kGroups[i]);
       queries.end(secondary, i);
@@ -121,8 +120,8 @@ TEST_P(OwnQueries, are_reset_and_run_again_in_the_secondary_command_buffer_that_
   EXPECT_EQ(copies.as<uint64_t>()[3], 0u) << "of a query that was reset";
 }
 
-// What a secondary command buffer has worked out of its own query is still there for the
-// primary's, which is of another type.
+// The results that a secondary command buffer computes for its own query stay valid for the
+// primary's query, which has another type.
 TEST_P(OwnQueries, leave_to_the_primarys_query_what_it_counts) {
   if (!context().features().inheritedQueries) {
     ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
@@ -159,7 +158,8 @@ TEST_P(OwnQueries, leave_to_the_primarys_query_what_it_counts) {
     copy.clear();
     context().run([&](VkCommandBuffer commands) {
       samples.reset(commands);
-      vkCmdExecuteCommands(commands, 1, &secondary);  // inherits what is not there: allowed
+      vkCmdExecuteCommands(commands, 1,
+                           &secondary);  // inherits a query that is not active, which is allowed
       samples.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
       for (int twice = 0; twice < 2; ++twice) {
         vkCmdExecuteCommands(commands, 1, &secondary);
@@ -177,8 +177,8 @@ TALLY_EVERY_SOURCE(OwnQueries);
 
 class InheritedQueries : public QueryTypes {};
 
-// An occlusion query of the driver's cannot be inherited where the driver cannot, whatever else the
-// layer emulates.
+// A driver's occlusion query cannot be inherited if the driver does not support that, whatever else
+// the layer emulates.
 TEST_F(InheritedQueries, are_offered_where_every_query_that_may_be_inherited_can) {
   start(false);
   const VkBool32 drivers = context().features().inheritedQueries;
@@ -190,9 +190,8 @@ TEST_F(InheritedQueries, are_offered_where_every_query_that_may_be_inherited_can
   EXPECT_TRUE(context().features().inheritedQueries);
 }
 
-// The driver's own queries where the layer is loaded, all of its features are enabled and none is
-// used. Where the driver cannot go on with a query in secondary command buffers, one that says that
-// it can stands for it.
+// The driver's own queries with the layer loaded and all its features enabled but unused. A driver
+// that cannot continue queries in secondary command buffers is replaced by one that claims to.
 class DriversOwn : public QueryTypes {
  protected:
   void SetUp() override {
@@ -220,8 +219,8 @@ class DriversOwn : public QueryTypes {
     return start(true, options, {{"emulate_queries", emulated_types}});
   }
 
-  // Statistics of dispatches in a primary command buffer and in a secondary one that inherits
-  // them: copied twice, with a reset between, and read by the host.
+  // Statistics of dispatches in a primary command buffer and in a secondary one that inherits them:
+  // copied twice, with a reset in between, and read by the host.
   std::vector<uint64_t> inherited() {
     const Pipeline pipeline = make_work();
     const Queries queries(context(), kStatistics, 1, kInvocations);

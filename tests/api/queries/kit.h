@@ -1,5 +1,5 @@
-// What the tests of queries share: a device whose queries the layer emulates although the driver
-// has them, or one without the layer; and pools whose results are numbers.
+// Shared by the tests of queries: a device whose queries the layer emulates although the driver
+// supports them, or one without the layer; and pools with numeric results.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class Queries {
   void end(VkCommandBuffer commands, uint32_t query = 0) const {
     vkCmdEndQuery(commands, pool_, query);
   }
-  // The numbers of one query, waited for.
+  // Waits for the numbers of one query.
   std::vector<uint64_t> read(uint32_t query = 0) const;
 
  private:
@@ -43,8 +43,8 @@ class QueriesTest : public testing::Test {
   static constexpr VkPipelineBindPoint kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
   static constexpr VkPipelineBindPoint kGraphics = VK_PIPELINE_BIND_POINT_GRAPHICS;
 
-  // A device; `emulated`: with the layer, which emulates all types, or those of the setting
-  // emulate_queries. Without it, the driver's own.
+  // Creates a device. With `emulated`, the layer is loaded and emulates all types, or those of the
+  // setting emulate_queries. Otherwise the driver's own queries are used.
   Context& start(bool emulated = true, ContextOptions options = {},
                  LayerSettings::Pairs settings = {});
   Context& context() { return context_ ? *context_ : start(); }
@@ -52,11 +52,11 @@ class QueriesTest : public testing::Test {
   VkPipelineLayout layout();
   Pipeline make_graphics(std::vector<Stage> stages, GraphicsPipelineInfo more = {});
   Pipeline make_work(const void* next = nullptr);
-  // A secondary command buffer, begun, that continues a rendering to the target; `inheritance`:
-  // what it inherits of queries.
+  // Begins a secondary command buffer that continues rendering to the target; `inheritance`
+  // describes the queries it inherits.
   VkCommandBuffer begin_secondary(const RenderTarget& target, VkCommandBufferUsageFlags usage = 0,
                                   VkCommandBufferInheritanceInfo inheritance = {});
-  // Dispatches of work.comp: 8 invocations a group.
+  // Dispatches of work.comp: 8 invocations per group.
   void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups);
   void dispatch_indirect(VkCommandBuffer commands, VkPipeline pipeline, VkBuffer buffer,
                          VkDeviceSize offset);
@@ -75,7 +75,7 @@ class QueriesTest : public testing::Test {
   std::optional<Work> work_;
 };
 
-// A secondary command buffer that is executed outside of render passes and inherits nothing.
+// Begins a secondary command buffer for use outside render passes that inherits nothing.
 VkCommandBuffer begin_secondary_outside_passes(Context& context);
 
 inline constexpr uint32_t kStatisticBits = 11;

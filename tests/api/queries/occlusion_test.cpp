@@ -1,4 +1,4 @@
-// Occlusion queries: the samples that pass.
+// Occlusion queries: the number of samples that pass.
 #include <bit>
 
 #include "api/queries/scenes.h"
@@ -54,7 +54,7 @@ TEST_F(Occlusion, does_not_count_what_is_behind) {
       target.begin(commands);
       draw(commands, pipeline, 3 * 100);
       queries.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
-      draw(commands, pipeline, 3 * 200);  // half of it is there already
+      draw(commands, pipeline, 3 * 200);  // half of it has been drawn already
       queries.end(commands);
       target.end(commands);
     });
@@ -89,7 +89,8 @@ class SamplesDropped : public EverySource {
 
   void SetUp() override { start_source(); }
 
-  // Of one triangle over a target of 4 samples; `prepare`: commands before the draw.
+  // Samples of one triangle over a target with 4 samples; `prepare` records commands before the
+  // draw.
   template <typename Prepare>
   uint64_t samples(std::span<const uint32_t> fragment, GraphicsPipelineInfo info,
                    const Prepare& prepare) {
@@ -173,8 +174,7 @@ class SamplesPassed : public EverySource {
  protected:
   void SetUp() override { start_source(); }
 
-  // The samples of so many triangles over the whole target, none where nothing passes the depth
-  // test.
+  // The samples of `triangles` triangles over the whole target; 0 if none passes the depth test.
   uint64_t samples(uint32_t triangles, bool pass, VkQueryControlFlags flags) {
     const RenderTarget target(context(), {.depth_format = VK_FORMAT_D32_SFLOAT});
     GraphicsPipelineInfo info;
@@ -216,7 +216,7 @@ TEST_P(SamplesPassed, imprecisely_are_some_or_none) {
 
 TALLY_EVERY_SOURCE(SamplesPassed);
 
-// No driver at hand has inheritedQueries: the layer's.
+// No available driver supports inheritedQueries, so this tests the layer's.
 TEST_F(Occlusion, goes_on_in_secondary_command_buffers_that_inherit_it) {
   start();
   const Pipeline pipeline = make_graphics({{kVertex, full_screen_vert}, {kFragment, plain_frag}});
@@ -237,7 +237,7 @@ TEST_F(Occlusion, goes_on_in_secondary_command_buffers_that_inherit_it) {
   };
   context().run([&](VkCommandBuffer commands) {
     queries.reset(commands);
-    pass(commands);  // inherits what is not there: allowed
+    pass(commands);  // inherits a query that is not active, which is allowed
     queries.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
     pass(commands);
     queries.end(commands);

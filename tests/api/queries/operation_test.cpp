@@ -1,4 +1,4 @@
-// Query operation: reset, active, available; over command buffers, passes and submissions.
+// Query operation: reset, active, available; across command buffers, passes and submissions.
 #include <cstdlib>
 
 #include "api/queries/scenes.h"
@@ -210,7 +210,7 @@ TEST_P(QueryOperation, a_secondary_command_buffer_resets_and_copies_its_own_quer
   }
 }
 
-// Where lavapipe runs workgroups at once, whatever the processor has.
+// Makes lavapipe run workgroups in parallel, whatever the processor.
 class ManyThreads : public QueryStates {
  protected:
   void SetUp() override {
@@ -253,7 +253,7 @@ TEST_P(ManyThreads, a_secondary_command_buffer_counts_as_often_as_it_is_executed
 
 TALLY_EVERY_SOURCE(ManyThreads);
 
-// Conditional rendering leaves out draws and dispatches, but no query and no copy of one.
+// Conditional rendering skips draws and dispatches, but not queries or copies of their results.
 class ConditionedQueries : public QueryStates {
  protected:
   void SetUp() override {
@@ -265,7 +265,7 @@ class ConditionedQueries : public QueryStates {
     start_source({.device_extensions = {VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME},
                   .device_next = &feature_});
   }
-  // Runs `record` where nothing is drawn or dispatched if the condition is 0.
+  // Runs `record`; draws and dispatches are skipped if the condition is 0.
   template <typename Record>
   void with_condition(VkCommandBuffer commands, VkBuffer condition, Record&& record) {
     const VkConditionalRenderingBeginInfoEXT info{
@@ -326,7 +326,7 @@ TEST_F(EmulatedOperation, names_and_private_data_work_on_emulated_pools) {
             VK_SUCCESS);
 }
 
-// Against the rules, and often done.
+// Violates the specification, but is common.
 TEST_F(EmulatedOperation, a_device_may_go_before_its_command_buffers) {
   if (validation_wanted()) GTEST_SKIP() << "the validation layer would say so";
 #ifdef __SANITIZE_ADDRESS__
@@ -372,7 +372,7 @@ TEST_F(EmulatedOperation, instrumentation_and_queries_count_the_same_work) {
   queries.end(commands, 0);
   queries.begin(commands, 1);
   dispatch(commands, pipeline, 4);
-  dispatch(commands, plain, 16);  // gives the object no blocks
+  dispatch(commands, plain, 16);  // adds no blocks to the object
   instrumentation.end(commands);
   dispatch(commands, pipeline, 8);
   queries.end(commands, 1);

@@ -1,5 +1,5 @@
-// Pipeline statistics queries: what each bit counts. The driver's own numbers, and numbers worked
-// out by hand.
+// Pipeline statistics queries: what each bit counts, compared with the driver's values and with
+// values computed by hand.
 #include "amplify.geom.h"
 #include "api/queries/scenes.h"
 #include "full_screen.vert.h"
@@ -112,7 +112,7 @@ TEST_F(PipelineStatistics, of_commands_with_arguments_in_a_buffer_are_counted_on
     const Buffer arguments(context(), 256,
                            VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     const RenderTarget target(context());
-    // Three draws; the last one is only drawn where the number does not stand in a buffer.
+    // Three draws; the last one is only executed if the draw count is not read from a buffer.
     const uint32_t draws[] = {30, 2, 0, 0, 6, 1, 0, 0, 300, 1, 0, 0};
     const uint32_t groups[] = {2, 3, 1};
     return statistics([&](VkCommandBuffer commands) {
@@ -120,7 +120,7 @@ TEST_F(PipelineStatistics, of_commands_with_arguments_in_a_buffer_are_counted_on
       vkCmdUpdateBuffer(commands, arguments, 64, sizeof groups, groups);
       full_barrier(commands);
       dispatch_indirect(commands, compute, arguments, 64);
-      // What the command has read may change.
+      // What the command has read may be changed.
       vkCmdFillBuffer(commands, arguments, 64, 12, 1);
       full_barrier(commands);
       target.begin(commands);

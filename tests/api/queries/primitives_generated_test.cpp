@@ -13,7 +13,7 @@ class GeneratedPrimitives : public QueryTypes {
   Context& start_with_feature(bool emulated) {
     ContextOptions options{.device_extensions = {VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME},
                            .device_next = &feature_};
-    // The driver's own needs it.
+    // The driver's own query needs transform feedback.
     if (transform_feedback_) {
       options.device_extensions.push_back(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
     }

@@ -1,5 +1,5 @@
-// Draws whose indices restart the primitive: a device with all that the driver has for them, and
-// primitives that are put together one by one, which tell what queries have to count.
+// Draws with primitive-restart indices: a device with all relevant features of the driver, and
+// primitives assembled one by one, which give the expected counts.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ struct Assembled {
   }
 };
 
-// How many vertices the first primitive of a run takes, and each further one.
+// The number of vertices of the first primitive of a run, and of each further primitive.
 struct Step {
   VkPrimitiveTopology topology;
   uint32_t first, further;
@@ -33,14 +33,14 @@ inline constexpr Step kStrip{VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP, 3, 1};
 
 Assembled assemble(const Step& step, std::span<const uint32_t> indices);
 
-// Runs of all lengths, empty ones too; and the last one goes on to the end.
+// Runs of all lengths, including empty ones; the last run extends to the end.
 Indices some_indices(size_t count);
 
 void store(std::span<std::byte> at, VkIndexType type, std::span<const uint32_t> indices);
 
 class PrimitiveRestart : public QueryTypes {
  protected:
-  // A device with the features below as far as there are any. Whether it has statistics.
+  // Creates a device with the features below that it supports. Returns whether it has statistics.
   bool start_source(bool emulated);
   bool has_bytes() const { return bytes_.indexTypeUint8 == VK_TRUE; }
   bool restarts_lists() const { return lists_.primitiveTopologyListRestart == VK_TRUE; }
@@ -49,11 +49,11 @@ class PrimitiveRestart : public QueryTypes {
   bool binds_sizes() const { return maintenance_.maintenance5 == VK_TRUE; }
 
   Pipeline make_restarting(VkPrimitiveTopology topology);
-  // An index buffer with the indices at its beginning.
+  // An index buffer that begins with the indices.
   Buffer make_indices(VkIndexType type, std::span<const uint32_t> indices);
 
-  // What is counted of triangles and the like, which no stage changes. The driver need not count
-  // vertices of incomplete primitives.
+  // The expected counts of assembled primitives, which no stage changes. A driver need not count
+  // the vertices of incomplete primitives.
   static void expect_assembled(const std::vector<uint64_t>& numbers, bool emulated,
                                const Assembled& all);
 

@@ -1,5 +1,5 @@
-// What queries count of strips that are restarted, by every command that draws or says of what.
-// Every scene is run with the layer's queries and with the driver's.
+// What queries count for restarted strips, with every command that draws or sets draw state. Every
+// scene runs with the layer's queries and with the driver's.
 #include <array>
 
 #include "api/queries/restart.h"
@@ -9,7 +9,7 @@
 namespace tally::test {
 namespace {
 
-// Of draws: first index, number of indices, instances.
+// Draws: first index, number of indices, instances.
 using Draws = std::initializer_list<std::array<uint32_t, 3>>;
 
 Assembled assemble_all(const Indices& indices, const Draws& draws) {
@@ -46,7 +46,7 @@ TEST_F(RestartCommands, of_draws_whose_arguments_stand_in_a_buffer_and_of_parts_
 
 TEST_F(RestartCommands, of_several_draws_in_one_command) {
   const Indices indices = some_indices(1000);
-  // Each stands apart from the next by more than itself.
+  // The stride between draws is larger than their size.
   struct Spaced {
     VkMultiDrawIndexedInfoEXT info;
     uint32_t nothing[2];

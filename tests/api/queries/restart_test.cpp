@@ -1,5 +1,5 @@
-// What queries count of draws whose indices restart the primitive, in every topology. Every scene
-// is run with the layer's queries and with the driver's.
+// What queries count for draws with primitive-restart indices, in every topology. Every scene runs
+// with the layer's queries and with the driver's.
 #include "api/queries/restart.h"
 #include "level.tesc.h"
 #include "level.tese.h"
@@ -28,7 +28,7 @@ constexpr uint32_t kInstances = 3;
 
 class RestartTopologies : public PrimitiveRestart {
  protected:
-  // The statistics of the indices in every type.
+  // The statistics of the indices, for every index type.
   template <typename Check>
   void in_every_type(VkPipeline pipeline, const Indices& indices, Check&& check_numbers) {
     for (const VkIndexType type :
@@ -93,7 +93,7 @@ TEST_F(RestartTopologies, begin_a_primitive_of_a_list_anew) {
 }
 
 TEST_F(RestartTopologies, begin_a_patch_anew) {
-  constexpr uint64_t kTriangles = 24;  // of a patch whose levels are 4
+  constexpr uint64_t kTriangles = 24;  // of a patch with level 4
   const Indices indices = some_indices(1000);
   for (const bool emulated : {true, false}) {
     if (!start_source(emulated)) return;

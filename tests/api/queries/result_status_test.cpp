@@ -1,4 +1,4 @@
-// Result status queries, and the status beside the results of others.
+// Result status queries, and the status after the results of other queries.
 #include <array>
 
 #include "api/queries/scenes.h"
@@ -51,7 +51,7 @@ TEST_F(ResultStatus, of_work_that_ran_is_complete) {
   EXPECT_EQ(status(queries), VK_QUERY_RESULT_STATUS_COMPLETE_KHR);
 }
 
-// A device with a queue of every family that may record queries.
+// A device with a queue of every family that supports queries.
 class EveryFamily {
  public:
   EveryFamily(VkPhysicalDevice gpu);
@@ -130,7 +130,7 @@ TEST_F(ResultStatus, queries_run_on_every_family) {
   }
 }
 
-// Numbers of 32 and 64 bits, read by the host and copied: what stands behind a query's numbers.
+// Results of 32 and 64 bits, read by the host and copied: the value after a query's numbers.
 template <typename Word>
 struct Ends {
   std::vector<Word> host, copied;
@@ -140,12 +140,12 @@ class StatusOfOthers : public ResultStatus {
  protected:
   static constexpr uint32_t kNumbers = 2;
 
-  // Statistics of one triangle with two numbers, of a pipeline that can be counted or cannot.
+  // Statistics queries with two numbers, of a triangle of a pipeline that can or cannot be counted.
   Queries make_queries(bool countable) {
     Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 2,
                     VK_QUERY_PIPELINE_STATISTIC_INPUT_ASSEMBLY_VERTICES_BIT |
                         VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT);
-    // Full push constants and no descriptors leave no room for the address of a record.
+    // Full push constants and no descriptors leave no space for the address of a record.
     const PipelineLayout full =
         make_pipeline_layout(context(), {}, context().properties().limits.maxPushConstantsSize);
     GraphicsPipelineInfo info;
@@ -165,7 +165,7 @@ class StatusOfOthers : public ResultStatus {
     return queries;
   }
 
-  // What stands behind the numbers of the first query, which has run, and of the second, which has
+  // The values after the numbers of the first query, which has run, and of the second, which has
   // not.
   template <typename Word>
   Ends<Word> ends(const Queries& queries, VkQueryResultFlags flags) {
@@ -226,8 +226,8 @@ TEST_F(ResultStatus, queries_hold_nothing_but_their_status) {
   EXPECT_THAT(values, testing::ElementsAre(0, 1, 77, 77));
 }
 
-// The same shader, that reaches its push constants through a copy of their address: the layer does
-// not instrument that.
+// The same shader, accessing its push constants through a copy of their address. The layer does not
+// instrument that.
 std::vector<uint32_t> refused_shader() {
   constexpr uint32_t kPushConstant = 9, kVariable = 59, kAccessChain = 65, kCopyObject = 83;
   std::vector<uint32_t> words(std::begin(pushed_frag), std::end(pushed_frag));

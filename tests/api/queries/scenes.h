@@ -1,4 +1,4 @@
-// Scenes that the tests of several query types draw, and what they count.
+// Scenes for the tests of several query types, and their expected counts.
 #pragma once
 
 #include "api/queries/kit.h"
@@ -12,7 +12,7 @@ inline constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
 inline constexpr VkShaderStageFlagBits kControl = VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
 inline constexpr VkShaderStageFlagBits kEvaluation = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
 
-// Places of the bits in the results.
+// Positions of the statistics in the results.
 enum Statistic : size_t {
   kAssembledVertices,
   kAssembledPrimitives,
@@ -42,7 +42,7 @@ class QueryTypes : public QueriesTest {
     return queries.read();
   }
 
-  // Of a pass over a target of 64 x 64.
+  // The statistics of a pass over a 64 x 64 target.
   template <typename Draw>
   std::vector<uint64_t> drawn(Draw&& draw_all) {
     const RenderTarget target(context());
@@ -60,21 +60,21 @@ class QueryTypes : public QueriesTest {
     vkCmdDraw(commands, vertices, instances, 0, 0);
   }
 
-  // The same with the driver's own queries; nothing where it has none.
+  // The same with the driver's own queries; nothing if the driver has none.
   template <typename Scene>
   std::vector<uint64_t> of_driver(Scene&& scene) {
     start(false);
     return context().features().pipelineStatisticsQuery ? scene() : std::vector<uint64_t>{};
   }
 
-  // lavapipe 22.3 counts all lanes that run: fragments that the triangle does not cover, too.
+  // lavapipe 22.3 counts all active lanes, including fragments that the triangle does not cover.
   static void expect_equal(std::vector<uint64_t> ours, const std::vector<uint64_t>& drivers) {
     if (driver_name() == "lavapipe") {
       EXPECT_LE(ours[kFragmentInvocations], drivers[kFragmentInvocations]);
       ours[kFragmentInvocations] = drivers[kFragmentInvocations];
     }
-    // NVIDIA runs a vertex shader once for several instances where it does not ask which one it is;
-    // the instrumented one asks.
+    // NVIDIA runs a vertex shader once for several instances if the shader does not read the
+    // instance index; the instrumented shader reads it.
     if (driver_name() == "nvidia") {
       EXPECT_GE(ours[kVertexInvocations], drivers[kVertexInvocations]);
       ours[kVertexInvocations] = drivers[kVertexInvocations];
@@ -85,8 +85,8 @@ class QueryTypes : public QueriesTest {
   static bool has(const std::vector<uint64_t>& numbers) { return !numbers.empty(); }
 };
 
-// The same test on the driver's own queries, without the layer, and on those that the layer
-// emulates.
+// Runs the same test with the driver's own queries, without the layer, and with those that the
+// layer emulates.
 enum class Source { Native, Emulated };
 
 inline std::string name_of(Source source) {
@@ -99,7 +99,7 @@ class EverySource : public QueryTypes, public testing::WithParamInterface<Source
   Context& start_source(ContextOptions options = {}) { return start(emulated(), options); }
 };
 
-// The tests of a suite derived from EverySource, each of both sources.
+// The tests of a suite derived from EverySource, for both sources.
 #define TALLY_EVERY_SOURCE(suite)                                                      \
   INSTANTIATE_TEST_SUITE_P(, suite, testing::Values(Source::Native, Source::Emulated), \
                            [](const auto& one) { return name_of(one.param); })

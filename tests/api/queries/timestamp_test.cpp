@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr VkPipelineStageFlagBits kTop = VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT;
 constexpr VkPipelineStageFlagBits kBottom = VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT;
-// How far the scale of a clock that is no timestamp may be off, as it was measured.
+// The measured maximum error of the scale of a clock that is not a timestamp.
 constexpr double kScaleError = 0.02;
 
 class Timestamps : public EverySource {
@@ -39,7 +39,7 @@ class Timestamps : public EverySource {
     return vkGetQueryPoolResults(context().device(), queries, query, 1, sizeof number, &number, 8,
                                  VK_QUERY_RESULT_64_BIT);
   }
-  // The newer command.
+  // Uses vkCmdWriteTimestamp2.
   void write2(VkCommandBuffer commands, const Queries& queries, uint32_t query) {
     context().function<PFN_vkCmdWriteTimestamp2>("vkCmdWriteTimestamp2")(
         commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries, query);
@@ -51,7 +51,7 @@ class Timestamps : public EverySource {
     vkGetPhysicalDeviceQueueFamilyProperties(context().gpu(), &count, families.data());
     return (to - from) & (~uint64_t{0} >> (64 - families.back().timestampValidBits));
   }
-  // By less than a minute, so that going back would show.
+  // Less than a minute later, so that a decrease would be detected.
   bool follows(uint64_t from, uint64_t to) { return nanoseconds(from, to) < 60e9; }
   double nanoseconds(uint64_t from, uint64_t to) {
     return static_cast<double>(passed(from, to)) *
@@ -261,7 +261,7 @@ TEST_P(Timestamps, bind_nothing_that_the_application_can_notice) {
     queries.begin(commands);
     dispatch(commands, pipeline, 2);
     vkCmdWriteTimestamp(commands, kBottom, times, 0);
-    vkCmdDispatch(commands, 3, 1, 1);  // of the same pipeline, constants and set
+    vkCmdDispatch(commands, 3, 1, 1);  // with the same pipeline, constants and set
     vkCmdWriteTimestamp(commands, kBottom, times, 1);
     queries.end(commands);
   });

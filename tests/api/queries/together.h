@@ -1,4 +1,4 @@
-// Queries of several types that are active at once.
+// Queries of several types that are active at the same time.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct Kind {
 using Kinds = std::vector<Kind>;
 using Results = std::map<VkQueryType, std::vector<uint64_t>>;
 
-// Pools of several types, and times.
+// Pools of several types, and timestamps.
 class Pools {
  public:
   Pools(const Context& context, const Kinds& kinds, uint32_t count = 1)
@@ -31,7 +31,7 @@ class Pools {
       pools_[i].begin(commands, query, precise ? VK_QUERY_CONTROL_PRECISE_BIT : 0);
     }
   }
-  // In the order of the beginnings: none lies within another.
+  // Ends them in the order of their beginnings, so that none is nested in another.
   void end(VkCommandBuffer commands, uint32_t query = 0) const {
     for (const Queries& pool : pools_) pool.end(commands, query);
   }
@@ -61,7 +61,7 @@ class QueriesTogether : public EverySource {
  protected:
   bool has(const char* extension) { return context().has_extension(extension); }
 
-  // What the pools count of `draw_all`; with a time before, one within and one behind.
+  // Reads what the pools count of `draw_all`, with a timestamp before, one within and one after it.
   template <typename Draw>
   void record(VkCommandBuffer commands, const Pools& pools, uint32_t query, const Draw& draw_all) {
     pools.write_time(commands, 3 * query);

@@ -1,5 +1,5 @@
-// Queries of all types of draws that are active at once, over the same draws: each counts what it
-// counts alone.
+// Queries of all draw-related types that are active at the same time over the same draws: each
+// counts what it counts alone.
 #include <array>
 #include <functional>
 #include <iterator>
@@ -15,15 +15,15 @@
 namespace tally::test {
 namespace {
 
-// Strips with indices that restart, then patches in a pass of their own; captured where there is
-// transform feedback.
+// Strips with primitive-restart indices, then patches in a separate pass; captured if transform
+// feedback is supported.
 class DrawsTogether : public QueriesTogether {
  protected:
   void SetUp() override { start_draws(emulated()); }
   void start_draws(bool emulated, const LayerSettings::Pairs& settings = {});
 
   uint32_t passes() { return context().features().tessellationShader ? 2 : 1; }
-  // Within a pass.
+  // Inside a render pass.
   void draw_pass(VkCommandBuffer commands, uint32_t pass);
   template <typename Within>
   void draw_passes(VkCommandBuffer commands, const Within& within) {
@@ -53,7 +53,7 @@ class DrawsTogether : public QueriesTogether {
   static constexpr uint64_t kOfPatch = 24;
   // Half of a quarter of the target, without the diagonal.
   static constexpr uint64_t kSamplesOfPatch = (32 * 32 - 32) / 2;
-  static constexpr uint64_t kRoom = 30;  // primitives that are captured
+  static constexpr uint64_t kMaxCaptured = 30;  // captured primitives
 
   void make_pipelines();
   void begin_capture(VkCommandBuffer commands, bool resumes);
@@ -109,7 +109,7 @@ void DrawsTogether::make_pipelines() {
   indices_.emplace(context(), sizeof kIndices, VK_BUFFER_USAGE_INDEX_BUFFER_BIT);
   std::ranges::copy(kIndices, indices_->as<uint16_t>().begin());
   if (captures_) {
-    captured_.emplace(context(), 3 * kRoom * (16 + 32),
+    captured_.emplace(context(), 3 * kMaxCaptured * (16 + 32),
                       VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT);
     counters_.emplace(context(), 8, VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT);
     feedback_functions_ = {
@@ -129,11 +129,11 @@ void DrawsTogether::make_pipelines() {
                            patches);
 }
 
-// Vertices of 16 bytes in one buffer, of 32 in another.
+// Vertices of 16 bytes in one buffer, of 32 bytes in another.
 void DrawsTogether::begin_capture(VkCommandBuffer commands, bool resumes) {
   const VkBuffer buffers[] = {*captured_, *captured_};
-  const VkDeviceSize offsets[] = {0, 3 * kRoom * 16};
-  const VkDeviceSize sizes[] = {3 * kRoom * 16, 3 * kRoom * 32};
+  const VkDeviceSize offsets[] = {0, 3 * kMaxCaptured * 16};
+  const VkDeviceSize sizes[] = {3 * kMaxCaptured * 16, 3 * kMaxCaptured * 32};
   feedback_functions_.bind(commands, 0, 2, buffers, offsets, sizes);
   const VkBuffer counters[] = {*counters_, *counters_};
   const VkDeviceSize places[] = {0, 4};
@@ -173,7 +173,7 @@ void DrawsTogether::expect_known(const Results& results) {
   EXPECT_EQ(results.at(VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT)[0], primitives);
   if (!captures_) return;
   EXPECT_EQ(results.at(VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT),
-            (std::vector<uint64_t>{std::min(primitives, kRoom), primitives}));
+            (std::vector<uint64_t>{std::min(primitives, kMaxCaptured), primitives}));
 }
 
 TEST_P(DrawsTogether, count_what_each_counts_alone) {
@@ -210,7 +210,7 @@ TEST_P(DrawsTogether, count_in_every_command_buffer_of_a_submission) {
   }
 }
 
-// Those that can be inherited begin in the primary, the others in each secondary.
+// Queries that can be inherited begin in the primary, the others in each secondary.
 TEST_P(DrawsTogether, count_in_secondary_command_buffers) {
   if (!context().features().inheritedQueries) {
     ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
@@ -268,8 +268,8 @@ class DrawsBeside : public DrawsTogether {
   void SetUp() override { start_draws(false); }
 };
 
-// One type is the layer's, which instruments shaders and begins transform feedback anew for it; the
-// others are the driver's.
+// One type is emulated by the layer, which instruments shaders and begins transform feedback again
+// for it; the others are the driver's.
 TEST_F(DrawsBeside, queries_of_the_driver_count_as_without_the_layer) {
   const auto scene = [&](VkCommandBuffer commands, const auto& within) {
     draw_passes(commands, within);

@@ -1,5 +1,5 @@
-// Transform feedback queries: how many primitives went into the buffers, and how many would have.
-// Every scene is run with the layer's queries and with the driver's.
+// Transform feedback queries: the primitives written to the buffers, and those that would have been
+// written. Every scene runs with the layer's queries and with the driver's.
 #include <functional>
 
 #include "api/queries/kit.h"
@@ -19,7 +19,7 @@ constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
 constexpr uint32_t kPlenty = 1 << 16;
 
 using Sizes = std::vector<VkDeviceSize>;
-// Written and needed, query after query.
+// Primitives written and needed, query by query.
 using Numbers = std::vector<uint64_t>;
 
 // Queries with their index, and the buffers of one device.
@@ -44,7 +44,7 @@ struct Scene {
     load(end_feedback, "vkCmdEndTransformFeedbackEXT");
   }
 
-  // A pass whose commands are `body`, with parts of the captured buffer bound.
+  // A pass with the commands of `body`, with parts of the captured buffer bound.
   void pass(const Sizes& sizes, const std::function<void()>& body) const {
     target.begin(commands);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
@@ -81,7 +81,7 @@ struct Scene {
   PFN_vkCmdEndTransformFeedbackEXT end_feedback = nullptr;
 
  private:
-  // At or to the counters of the first `count` buffers.
+  // Begins from or ends to the counters of the first `count` buffers.
   template <typename Command>
   void change(Command command, uint32_t count) const {
     const std::vector<VkBuffer> buffers(count, counters);
@@ -130,7 +130,7 @@ class TransformFeedbackQueries : public QueriesTest {
     return numbers;
   }
 
-  // The numbers of ours and of the driver, which have to be `expected`.
+  // Expects the same numbers, `expected`, from our queries and the driver's.
   void expect(const Numbers& expected, const Body& body,
               VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
               bool streams = false, int submissions = 1) {
@@ -163,7 +163,7 @@ class TransformFeedbackQueries : public QueriesTest {
   VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback_{};
 };
 
-Sizes room_for(uint32_t triangles) { return {triangles * 48, triangles * 96}; }
+Sizes capacity_for(uint32_t triangles) { return {triangles * 48, triangles * 96}; }
 
 TEST_F(TransformFeedbackQueries, count_what_fits) {
   expect({10, 10}, [](Scene& scene) {
@@ -190,7 +190,7 @@ TEST_F(TransformFeedbackQueries, count_what_overflows_as_needed_alone) {
       });
     };
   };
-  expect({7, 10}, body(room_for(7)));
+  expect({7, 10}, body(capacity_for(7)));
   expect({6, 10}, body({7 * 48 - 4, kPlenty}));
   expect({6, 10}, body({kPlenty, 7 * 96 - 32}));
   expect({0, 10}, body({44, kPlenty}));
@@ -216,7 +216,7 @@ TEST_F(TransformFeedbackQueries, count_primitives_of_every_topology) {
 TEST_F(TransformFeedbackQueries, know_where_transform_feedback_is_resumed) {
   expect({4, 4, 1, 4, 0, 4}, [](Scene& scene) {
     for (uint32_t query = 0; query < 3; ++query) {
-      scene.pass(room_for(5), [&] {
+      scene.pass(capacity_for(5), [&] {
         scene.begin(query);
         if (query == 0) {
           scene.start();
@@ -233,7 +233,7 @@ TEST_F(TransformFeedbackQueries, know_where_transform_feedback_is_resumed) {
 
 TEST_F(TransformFeedbackQueries, go_on_over_a_pause_and_do_not_count_in_it) {
   expect({5, 6}, [](Scene& scene) {
-    scene.pass(room_for(5), [&] {
+    scene.pass(capacity_for(5), [&] {
       scene.begin(0);
       scene.start();
       scene.draw(9);
@@ -242,7 +242,7 @@ TEST_F(TransformFeedbackQueries, go_on_over_a_pause_and_do_not_count_in_it) {
       scene.end(0);
     });
     scene.queries.reset(scene.commands);
-    scene.pass(room_for(5), [&] {
+    scene.pass(capacity_for(5), [&] {
       scene.begin(0);
       scene.start();
       scene.draw(9);
@@ -252,10 +252,10 @@ TEST_F(TransformFeedbackQueries, go_on_over_a_pause_and_do_not_count_in_it) {
       scene.stop();
       scene.end(0);
     });
-    // Twice three from the start; then one that went on.
+    // Two times three from the start; then one that continues.
     scene.queries.reset(scene.commands);
     full_barrier(scene.commands);
-    scene.pass(room_for(8), [&] {
+    scene.pass(capacity_for(8), [&] {
       scene.begin(0);
       scene.start(2);
       scene.draw(18);
@@ -267,7 +267,7 @@ TEST_F(TransformFeedbackQueries, go_on_over_a_pause_and_do_not_count_in_it) {
 
 TEST_F(TransformFeedbackQueries, begin_and_end_while_it_is_active) {
   expect({2, 2, 3, 5}, [](Scene& scene) {
-    scene.pass(room_for(6), [&] {
+    scene.pass(capacity_for(6), [&] {
       scene.start();
       scene.draw(3);
       scene.begin(0);
@@ -301,7 +301,7 @@ TEST_F(TransformFeedbackQueries, count_draws_whose_arguments_stand_in_a_buffer) 
   expect({15, 20}, [](Scene& scene) {
     const uint32_t words[] = {30, 2, 0, 0};
     std::ranges::copy(words, scene.arguments.as<uint32_t>().begin());
-    scene.pass(room_for(15), [&] {
+    scene.pass(capacity_for(15), [&] {
       scene.begin(0);
       scene.start();
       vkCmdDrawIndirect(scene.commands, scene.arguments, 0, 1, 16);
@@ -316,7 +316,7 @@ TEST_F(TransformFeedbackQueries, count_no_primitive_over_an_index_that_restarts)
     constexpr uint32_t kRestart = ~0u;
     const uint32_t indices[] = {0, 1, 2, 3, kRestart, 4, 5, kRestart, kRestart, 6, 7, 8};
     std::ranges::copy(indices, scene.arguments.as<uint32_t>().begin());
-    scene.pass(room_for(5), [&] {
+    scene.pass(capacity_for(5), [&] {
       scene.begin(0);
       scene.start();
       vkCmdBindIndexBuffer(scene.commands, scene.arguments, 0, VK_INDEX_TYPE_UINT32);
@@ -332,7 +332,7 @@ TEST_F(TransformFeedbackQueries, count_primitives_of_tessellated_patches) {
   expect(
       {70, 72},
       [&](Scene& scene) {
-        scene.pass(room_for(70), [&] {
+        scene.pass(capacity_for(70), [&] {
           const float level = 4;
           vkCmdPushConstants(scene.commands, layout(), VK_SHADER_STAGE_ALL, 0, sizeof level,
                              &level);
@@ -350,7 +350,7 @@ TEST_F(TransformFeedbackQueries, count_again_when_submitted_again) {
   expect(
       {3, 4},
       [](Scene& scene) {
-        scene.pass(room_for(3), [&] {
+        scene.pass(capacity_for(3), [&] {
           scene.begin(0);
           scene.start(2);
           scene.draw(12);

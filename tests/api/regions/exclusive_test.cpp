@@ -1,5 +1,5 @@
-// The exclusive mode: capturing work never overlaps other capturing work, of another device or
-// process; what does not capture is never delayed.
+// The exclusive mode: capturing work never overlaps other capturing work, also of another device or
+// process; work that does not capture is never delayed.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -28,16 +28,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kInvocations = "fragment_invocations";
 constexpr const char* kChild = "TALLY_TEST_CHILD";
-// Longer than any machine takes: what times out where nothing hinders it is broken.
+// Longer than any machine takes: a timeout without a competing lock is a defect.
 constexpr const char* kForEver = "3600000";  // ms
 
-// A lock of this program and its children, however many run side by side.
+// A lock of this program and its children, so that several runs can proceed at the same time.
 const bool g_own_lock = [] {
   const std::string name = "tally-exclusive-test-" + std::to_string(getpid());
   return setenv("TALLY_PROFILING_LOCK", name.c_str(), 0) == 0;
 }();
 
-// This program once more, running one of the tests of "Child" until it is killed.
+// Runs this program again with one of the tests of "Child" until it is killed.
 class Child {
  public:
   explicit Child(const std::string& test) {
@@ -65,7 +65,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Until it has said so.
+  // Waits until the child has reported that it is ready.
   void wait_until_ready() const {
     std::string text;
     std::array<char, 256> part;
@@ -75,7 +75,7 @@ class Child {
       text.append(part.data(), static_cast<size_t>(count));
     }
   }
-  // As kill -9 does.
+  // Like kill -9.
   void kill() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);
@@ -89,7 +89,7 @@ class Child {
   int out_ = -1;
 };
 
-// A child goes on until it is killed; or its parent was.
+// A child runs until it or its parent is killed.
 bool parent_lives() {
   static const pid_t parent = getppid();
   return getppid() == parent;
@@ -97,7 +97,7 @@ bool parent_lives() {
 
 void say_ready() { static_cast<void>(!write(STDERR_FILENO, "ready\n", 6)); }
 
-// A device of its own, with a pass over a target of `size` x `size`.
+// A device with a pass over a target of `size` x `size`.
 class Capturing : public RegionsTest {
  public:
   struct Interval {
@@ -117,7 +117,7 @@ class Capturing : public RegionsTest {
     check(vkCreateQueryPool(context().device(), &info, nullptr, &pool));
     times_ = QueryPool(context().device(), pool);
   }
-  // Draws `draws` times and gives the sum over the regions, 0 if not captured.
+  // Draws `draws` times and returns the sum over the regions, or 0 if not captured.
   uint64_t run(uint32_t draws, bool captured = true) {
     values_->reset();
     context().run([&](VkCommandBuffer commands) {
@@ -209,7 +209,7 @@ TEST(Exclusive, two_processes_take_turns) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(capturing.run(1), 128u * 128);
 }
 
-// The device's own clock says when the work began and ended.
+// The device's own clock provides the start and end times of the work.
 TEST(Exclusive, captures_of_three_devices_never_overlap) {
   constexpr uint32_t kSizes[] = {4096, 1024, 1024};
   constexpr int kRounds = 3;

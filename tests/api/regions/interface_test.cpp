@@ -1,4 +1,5 @@
-// The interface: what is offered, what is checked, and that the application's state is left alone.
+// The interface: what is offered, what is checked, and that the application's state is not
+// disturbed.
 #include <algorithm>
 
 #include "api/regions/kit.h"
@@ -40,7 +41,7 @@ class RegionInterface : public RegionsTest {
     return features.features.geometryShader && features.features.shaderInt64 &&
            atomics.shaderBufferInt64Atomics;
   }
-  // Number and name of every region counter that the driver can have, in the catalogue's order.
+  // Number and name of every region counter that the driver can support, in the catalogue's order.
   std::vector<std::pair<uint32_t, std::string_view>> catalogue_ids() {
     std::vector<std::pair<uint32_t, std::string_view>> all;
     for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
@@ -157,7 +158,7 @@ constexpr const char* kRule = "VUID-VkRenderPassPerformanceCountersByRegionBegin
 
 class RegionRules : public RegionInterface {
  protected:
-  // Captures with `change` applied to a legal begin struct.
+  // Captures with `change` applied to a valid begin struct.
   template <typename Change>
   std::unique_ptr<Capture> capture_with(Change&& change) {
     auto values = std::make_unique<Capture>(context(), Capture::Info{kExtent});
@@ -216,7 +217,7 @@ TEST_F(RegionRules, an_unknown_counter_reads_zero) {
   values->expect_layout();
 }
 
-// Nobody above a driver can order its fragments, and that is said; the counts do not depend on it.
+// A layer cannot order a driver's fragments, and reports that; the counts do not depend on it.
 TEST_F(RegionRules, serialized_regions_have_the_same_counts_and_a_message) {
   std::unique_ptr<Capture> values;
   for (int i = 0; i < 2; ++i) {
@@ -226,9 +227,9 @@ TEST_F(RegionRules, serialized_regions_have_the_same_counts_and_a_message) {
   EXPECT_EQ(std::ranges::count(context().messages(), "TALLY-serialize-regions", &Message::id), 1);
 }
 
-// --- what is left alone
+// --- state that must not be disturbed
 
-// A dispatch behind the pass finds the pipeline, the constants and the descriptors of before.
+// A dispatch after the pass sees the pipeline, constants and descriptors that were bound before it.
 TEST_F(RegionInterface, compute_state_survives_the_pass) {
   const Buffer data(context(), 4096);
   const StorageSet set(context(), {data});
@@ -305,7 +306,7 @@ TEST_F(RegionInterface, a_compute_shader_object_survives_the_pass) {
   values.expect_layout();
 }
 
-// The same where the application's constants reach into the bytes that the layer uses.
+// The same if the application's constants extend into the bytes that the layer uses.
 TEST_F(RegionInterface, constants_that_fill_the_device_survive_the_pass) {
   const Buffer data(context(), 4096);
   const StorageSet set(context(), {data});
@@ -345,7 +346,7 @@ TEST_F(RegionInterface, the_picture_is_the_same) {
   EXPECT_EQ(picture(values.begin_info()), picture(nullptr));
 }
 
-// --- beside shader instrumentation
+// --- together with shader instrumentation
 
 class RegionsAndBlocks : public RegionInterface {
  protected:
@@ -363,8 +364,8 @@ class RegionsAndBlocks : public RegionInterface {
     vkCmdPushConstants(commands, *layout_, VK_SHADER_STAGE_ALL, 0, sizeof(push), &push);
     vkCmdDraw(commands, 4, 2, 0, 0);
   }
-  // How many subgroups a driver makes of the same fragments is its own choice: new lavapipe chooses
-  // otherwise for other code.
+  // The driver chooses the number of subgroups for the same fragments: new lavapipe chooses
+  // differently for different code.
   static bool subgroups_are_stable() { return driver_name() != "lavapipe-new"; }
   std::vector<std::vector<uint64_t>> metrics(const Instrumentation& instrumentation) {
     std::vector<std::vector<uint64_t>> all;
@@ -374,7 +375,7 @@ class RegionsAndBlocks : public RegionInterface {
     }
     return all;
   }
-  // All but the clock, which is another each time.
+  // All but the clock, whose values differ each time.
   std::vector<std::string_view> counters() {
     std::vector<std::string_view> ids;
     for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
@@ -427,7 +428,7 @@ TEST_F(RegionsAndBlocks, together_give_the_numbers_of_each_alone) {
   EXPECT_EQ(regions_together.sum(kInvocations), 96u * 55 * 2);
 }
 
-// Each class is the sum of the metrics that its description names.
+// Each class is the sum of the metrics named in its description.
 TEST_F(RegionsAndBlocks, agree_about_instructions) {
   const Instrumentation blocks(context());
   const Capture regions(context(), {kExtent, counters()});
@@ -460,13 +461,14 @@ TEST_F(RegionsAndBlocks, agree_about_instructions) {
   EXPECT_EQ(regions.sum("fragment_atomics"), total({"atomics"}));
   EXPECT_EQ(regions.sum("fragment_varyings"), total({"varying_loads", "varying_stores"}));
   EXPECT_EQ(regions.sum("fragment_control_flow"), total({"control_flow"}));
-  // By hand: an atomic each; a 16-byte store a loop, one left of x = 32 and three right of it.
+  // By hand: one atomic each; one 16-byte store per loop, one to the left of x = 32 and three to
+  // the right.
   EXPECT_EQ(regions.sum("fragment_atomics"), 96u * 55 * 2);
   EXPECT_EQ(regions.sum("fragment_bytes_stored"), 16u * 55 * 2 * (29 * 1 + 67 * 3));
   EXPECT_EQ(regions.sum("fragment_special_functions"), 2u * 55 * 2 * (29 * 1 + 67 * 3));
 }
 
-// A pipeline without the flag of shader instrumentation is counted by region all the same.
+// A pipeline without the shader-instrumentation flag is still counted by region.
 TEST_F(RegionsAndBlocks, do_not_need_each_other) {
   const Pipeline plain = make_rectangles(plain_frag);
   const Instrumentation blocks(context());

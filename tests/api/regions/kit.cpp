@@ -107,7 +107,7 @@ Context& RegionsTest::start(const LayerSettings::Pairs& settings, bool instrumen
                             ContextOptions options) {
   LayerSettings::Pairs all = settings;
   all.emplace_back("validate_spirv", "true");
-  // So that primitives are counted on every driver that can.
+  // Enables primitive counting on every driver that supports it.
   const bool limited = std::ranges::any_of(settings, [](const auto& pair) {
     return pair.first == std::string_view("region_primitives");
   });

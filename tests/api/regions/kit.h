@@ -1,5 +1,5 @@
-// What the tests of VK_ARM_performance_counters_by_region share: a device with the extension, and
-// captured render passes whose values are asked for by counter, region and layer.
+// Shared by the tests of VK_ARM_performance_counters_by_region: a device with the extension, and
+// captured render passes whose values are read by counter, region and layer.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace tally::test {
 
 using BeginInfo = VkRenderPassPerformanceCountersByRegionBeginInfoARM;
 
-// What rectangle.vert reads.
+// The push constants of rectangle.vert.
 struct RectanglePush {
   float left, top, right, bottom;
   float target_width, target_height;
@@ -28,11 +28,11 @@ struct RectanglePush {
 
 uint32_t counter_id(std::string_view id);
 
-// What the device enumerates.
+// Whether the device enumerates the counter.
 bool offers_counter(const Context& context, std::string_view id);
 
-// The buffers of one render pass instance, as an application makes them: with no more usage than
-// the extension asks for. Filled with a pattern, so that what is not written shows.
+// The buffers of one render pass instance, created as an application does: with only the usage that
+// the extension requires. They are filled with a pattern, so unwritten parts are visible.
 class Capture {
  public:
   static constexpr uint32_t kUntouched = 0xabababab;
@@ -46,7 +46,7 @@ class Capture {
   };
   Capture(const Context& context, const Info& info);
 
-  // For the chain of what begins the pass.
+  // To be chained to the struct that begins the pass.
   const BeginInfo* begin_info() const { return &begin_; }
   BeginInfo* begin_info() { return &begin_; }
 
@@ -54,7 +54,7 @@ class Capture {
   uint32_t rows() const { return rows_; }
   uint32_t value(std::string_view counter, uint32_t column, uint32_t row, uint32_t index = 0) const;
   uint64_t sum(std::string_view counter, uint32_t index = 0) const;
-  // Whether exactly the values of the layout were written in the buffer of `index`.
+  // Expects that exactly the values of the layout were written to the buffer of `index`.
   void expect_layout(uint32_t index = 0) const;
   bool untouched(uint32_t index) const;
   void reset();
@@ -71,8 +71,8 @@ class Capture {
 
 VkPhysicalDevicePerformanceCountersByRegionPropertiesARM region_properties(const Context& context);
 
-// Compares the counter in every region with the sum of `of_pixel(x, y)` over the region's pixels,
-// which begin at `origin`, the render area's.
+// Compares the counter in every region with the sum of `of_pixel(x, y)` over the region's pixels.
+// Pixels are relative to `origin`, the origin of the render area.
 template <typename OfPixel>
 void expect_pixels(const Capture& values, std::string_view counter, const Context& context,
                    const VkRect2D& area, OfPixel&& of_pixel, uint32_t index = 0) {
@@ -97,20 +97,20 @@ class RegionsTest : public testing::Test {
   static constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
   static constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
 
-  // Makes the device; `instrumentation`: with the other extension too.
+  // Creates the device; `instrumentation` enables the other extension as well.
   Context& start(const LayerSettings::Pairs& settings = {}, bool instrumentation = false,
                  ContextOptions options = {});
   Context& context() { return context_ ? *context_ : start(); }
 
   VkPipelineLayout layout();
-  // Rectangles with `fragment`; `more` adds to the defaults.
+  // A pipeline that draws rectangles with `fragment`; `more` overrides the defaults.
   Pipeline make_rectangles(std::span<const uint32_t> fragment, GraphicsPipelineInfo more = {});
   void draw(VkCommandBuffer commands, VkPipeline pipeline, const RectanglePush& push,
             uint32_t instances = 1);
-  // One rectangle over all of the target.
+  // One rectangle over the whole target.
   static RectanglePush whole(const RenderTarget& target, float depth = 0.5f);
 
-  // A dynamic render pass over the target, captured.
+  // A captured dynamic render pass over the target.
   template <typename Draw>
   void capture(const RenderTarget& target, const Capture& capture, Draw&& draw_all) {
     context().run([&](VkCommandBuffer commands) {
@@ -120,11 +120,11 @@ class RegionsTest : public testing::Test {
       attachment_barrier(commands);
     });
   }
-  // A part of a dynamic render pass over the target that is suspended or resumed, without the
-  // target's changes of layout, which may not stand between the parts.
+  // One part of a suspended and resumed dynamic render pass over the target, without the target's
+  // layout transitions, which are not allowed between the parts.
   static void begin_part(VkCommandBuffer commands, const RenderTarget& target,
                          VkRenderingFlags flags, const void* next);
-  // What the specification asks of an application that reads the values on the host.
+  // The barrier that the specification requires before the host reads the values.
   static void attachment_barrier(VkCommandBuffer commands);
 
  private:

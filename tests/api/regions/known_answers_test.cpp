@@ -1,4 +1,4 @@
-// Values by region against numbers worked out by hand.
+// Compares values by region with values computed by hand.
 #include "api/regions/kit.h"
 #include "branchy.frag.h"
 #include "demote.frag.h"
@@ -17,7 +17,7 @@ constexpr const char* kSamples = "covered_samples";
 
 class RegionAnswers : public RegionsTest {
  protected:
-  // A triangle over the whole target.
+  // A triangle that covers the whole target.
   Pipeline make_full_screen(std::span<const uint32_t> fragment) {
     return make_graphics_pipeline(
         context(),
@@ -27,8 +27,8 @@ class RegionAnswers : public RegionsTest {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
     vkCmdDraw(commands, 3, 1, 0, 0);
   }
-  // The first triangle of a rectangle of twice the target's size, in a viewport of that size: it
-  // covers the target and is not clipped, since drivers make several triangles of one that is.
+  // Draws the first triangle of a rectangle of twice the target's size, in a viewport of that size:
+  // it covers the target without being clipped. Drivers split a clipped triangle into several.
   void draw_unclipped(VkCommandBuffer commands, VkPipeline rectangles, const RenderTarget& target) {
     const float width = 2 * static_cast<float>(target.info().extent.width);
     const float height = 2 * static_cast<float>(target.info().extent.height);
@@ -90,7 +90,7 @@ TEST_F(RegionAnswers, overdraw_adds_up_layer_by_layer) {
   });
 }
 
-// Some drivers drop what is behind an opaque triangle, where nobody could tell.
+// Some drivers cull fragments behind an opaque triangle if nothing can observe them.
 TEST_F(RegionAnswers, what_is_painted_over_has_run) {
   const VkExtent2D extent = {1024, 512};
   const RenderTarget target(context(), {.extent = extent});
@@ -137,7 +137,7 @@ TEST_F(RegionAnswers, what_fails_the_early_depth_test_does_not_run) {
     draw(commands, pipeline, {0, 0, 40, 64, 128, 64, 0.25f});
     draw(commands, pipeline, whole(target, 0.75f));
   });
-  // Once each: the near rectangle's pixels, and the others.
+  // Once per pixel: those of the near rectangle, and the others.
   expect_pixels(values, kInvocations, context(), {{0, 0}, {128, 64}},
                 [](uint32_t, uint32_t) { return 1; });
 }
@@ -218,8 +218,8 @@ TEST_F(RegionAnswers, nothing_drawn_is_written_as_zeros) {
   values.expect_layout();
 }
 
-// The sum over the regions is what the driver itself counts, draw by draw, for triangles small and
-// large. (llvmpipe's statistic counts whole stamps of 4x4 pixels, so samples that pass are taken.)
+// The sum over all regions equals the driver's own count, draw by draw, for small and large
+// triangles. (llvmpipe's statistic counts whole 4x4 pixel blocks, so passed samples are used.)
 TEST_F(RegionAnswers, the_regions_together_are_the_drivers_own_count) {
   const VkExtent2D extent = {256, 256};
   const RenderTarget target(context(), {.extent = extent});
@@ -267,7 +267,7 @@ TEST_F(RegionAnswers, whole_stamps_are_the_drivers_statistic) {
   EXPECT_EQ(values.sum(kInvocations), statistics.read().fragment_invocations);
 }
 
-// A fragment of 2x2 pixels is one invocation, and covers the samples of all of them.
+// A fragment of 2x2 pixels is one invocation, and covers the samples of all of its pixels.
 TEST_F(RegionAnswers, a_fragment_of_several_pixels_counts_once) {
   if (!context().has_extension(VK_KHR_FRAGMENT_SHADING_RATE_EXTENSION_NAME)) {
     GTEST_SKIP() << "no fragment shading rate";
@@ -312,7 +312,7 @@ TEST_F(RegionAnswers, a_fragment_of_several_pixels_counts_once) {
   EXPECT_EQ(values.sum(kInvocations), statistics.read().fragment_invocations);
 }
 
-// The subgroups that ran hold the invocations and the helpers that the driver shows.
+// The subgroups contain the invocations and helpers that the driver reports.
 TEST_F(RegionAnswers, a_whole_target_runs_in_full_subgroups) {
   const VkExtent2D extent = {256, 128};
   const RenderTarget target(context(), {.extent = extent});
@@ -341,7 +341,7 @@ TEST_F(RegionAnswers, regions_of_a_size_that_a_setting_gives) {
                 [](uint32_t x, uint32_t y) { return x >= 3 && x < 77 && y >= 3 && y < 50; });
 }
 
-// Memory and the way to it do not matter.
+// The result must not depend on the memory type or addressing.
 class RegionSettings : public RegionAnswers,
                        public testing::WithParamInterface<std::pair<const char*, const char*>> {};
 

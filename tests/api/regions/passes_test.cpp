@@ -55,7 +55,7 @@ TEST_F(RegionPasses, a_render_pass_object_is_captured) {
   expect_rectangle(values, context(), 100);
 }
 
-// Under the name of core Vulkan, and under that of the extension.
+// With the names of core Vulkan and of the extension.
 TEST_F(RegionPasses, render_passes_of_version_2_are_captured) {
   ContextOptions options;
   options.device_extensions = {VK_KHR_CREATE_RENDERPASS_2_EXTENSION_NAME};
@@ -90,7 +90,7 @@ TEST_F(RegionPasses, render_passes_of_version_2_are_captured) {
   }
 }
 
-// Both stages that an application may wait for.
+// Covers both stages that an application may wait for.
 TEST_F(RegionPasses, values_are_there_behind_a_barrier_from_the_fragment_stage) {
   const RenderTarget target(context(), {.extent = kExtent});
   const Pipeline pipeline = make_rectangles(plain_frag);
@@ -180,7 +180,7 @@ TEST_F(RegionPasses, layers_of_a_geometry_shader_are_told_apart) {
   const Capture values(context(), {.area = kExtent, .layers = 2});
   capture(target, values, [&](VkCommandBuffer commands) { draw(commands, pipeline, square(128)); });
   EXPECT_EQ(values.sum(kInvocations, 0), 128u * 128);
-  // The first of the square's two triangles; the diagonal belongs to one of them.
+  // The first of the square's two triangles; pixels on the diagonal belong to only one of them.
   EXPECT_NEAR(static_cast<double>(values.sum(kInvocations, 1)), 128 * 128 / 2, 64);
 }
 
@@ -193,7 +193,7 @@ TEST_F(RegionPasses, layers_of_a_vertex_shader_are_told_apart) {
   const Pipeline pipeline = make_graphics_pipeline(
       context(),
       {.stages = {{kVertex, layered_vert}, {kFragment, plain_frag}}, .layout = layout()});
-  // The second is not wanted.
+  // The second layer is not requested.
   const Capture values(context(), {.area = kExtent, .layers = 3, .wanted = {true, false, true}});
   capture(target, values, [&](VkCommandBuffer commands) {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
@@ -228,7 +228,7 @@ TEST_F(RegionPasses, layers_of_a_mesh_shader_are_told_apart) {
   expect_rectangle(values, context(), 128, 1, 1);
 }
 
-// One library of everything before the rasteriser, one of everything behind it, linked.
+// One library of everything before the rasteriser and one of everything after it, linked.
 TEST_F(RegionPasses, pipelines_linked_from_libraries_are_captured) {
   if (!context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME))
     GTEST_SKIP() << "no graphics pipeline libraries";
@@ -246,7 +246,8 @@ TEST_F(RegionPasses, pipelines_linked_from_libraries_are_captured) {
     info.layout = layout();
     info.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
     info.flags = VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
-    if (stage.stage == kVertex) info.color_format = VK_FORMAT_UNDEFINED;  // nothing of its own
+    if (stage.stage == kVertex)
+      info.color_format = VK_FORMAT_UNDEFINED;  // no attachments of its own
     info.next = &library;
     return make_graphics_pipeline(context(), info);
   };
@@ -340,7 +341,7 @@ TEST_F(RegionSubpasses, have_values_of_their_own) {
     draw(commands, first, square(100));
     vkCmdNextSubpass(commands, VK_SUBPASS_CONTENTS_INLINE);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, second);
-    vkCmdDraw(commands, 4, 2, 0, 0);  // with the constants of the other
+    vkCmdDraw(commands, 4, 2, 0, 0);  // with the same push constants
     vkCmdEndRenderPass(commands);
     attachment_barrier(commands);
   });
@@ -365,8 +366,8 @@ TEST_F(RegionSubpasses, that_are_not_wanted_stay_untouched) {
   expect_rectangle(values, context(), 50, 1, 1);
 }
 
-// The secondary is executed in both subpasses, once and twice: made before, it knows nothing of
-// them.
+// The secondary is executed in both subpasses, once and twice. It was recorded earlier and does not
+// depend on them.
 TEST_F(RegionSubpasses, of_secondary_command_buffers_have_values_of_their_own) {
   std::vector<Pipeline> pipelines;
   std::vector<VkCommandBuffer> secondaries;
@@ -425,7 +426,7 @@ TEST_F(RegionSecondaries, that_contain_the_whole_pass_are_captured) {
   expect_rectangle(values, context(), 77);
 }
 
-// One secondary in two captured passes and in one that is not, of one primary.
+// One secondary in two captured passes and one pass that is not captured, all of one primary.
 TEST_F(RegionSecondaries, that_continue_a_pass_count_in_each_that_executes_them) {
   const RenderTarget target(context(), {.extent = kExtent});
   const Pipeline pipeline = make_rectangles(plain_frag);

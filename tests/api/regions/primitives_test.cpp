@@ -1,5 +1,5 @@
-// How many primitives touch a region, against numbers worked out by hand. Regions have 16x16
-// pixels, and four cells of cells.vert, a triangle each.
+// Compares the number of primitives per region with values computed by hand. A region has 16x16
+// pixels and four cells of cells.vert, each with one triangle.
 #include "api/regions/kit.h"
 #include "cells.vert.h"
 #include "discard.frag.h"
@@ -13,7 +13,7 @@ namespace tally::test {
 namespace {
 
 constexpr VkExtent2D kExtent = {128, 64};
-constexpr uint32_t kColumns = 8, kRows = 4;  // of regions
+constexpr uint32_t kColumns = 8, kRows = 4;  // in regions
 constexpr uint32_t kCells = 16 * 8;
 constexpr const char* kPrimitives = "fragment_primitives";
 
@@ -48,7 +48,7 @@ class RegionPrimitives : public RegionsTest {
     values.expect_layout();
     return values;
   }
-  // `of_region(column, row)` in every region.
+  // Expects `of_region(column, row)` in every region.
   template <typename OfRegion>
   static void expect_regions(const Capture& values, OfRegion&& of_region) {
     for (uint32_t row = 0; row < kRows; ++row) {
@@ -78,7 +78,7 @@ TEST_F(RegionPrimitives, a_large_triangle_is_one_in_every_region) {
 
 TEST_F(RegionPrimitives, small_triangles_count_where_they_are) {
   const Pipeline pipeline = make_cells();
-  // All of the first row of cells, and five of the second.
+  // All cells of the first row, and five of the second.
   const Capture values =
       captured([&](VkCommandBuffer commands) { draw_cells(commands, pipeline, 16 + 5); });
   expect_regions(values, [](uint32_t column, uint32_t row) {
@@ -102,8 +102,8 @@ TEST_F(RegionPrimitives, layers_of_overdraw_add_up) {
     for (int i = 0; i < 3; ++i) draw(commands, pipeline, {0, 0, 128, 32, 128, 64});
     draw(commands, pipeline, whole(*target_));
   });
-  // Two triangles a rectangle: along the diagonal a region may have both. So many invocations
-  // that all is covered, and never more than twice as many triangles as rectangles.
+  // Two triangles per rectangle: a region on the diagonal may contain both. The invocations show
+  // that everything is covered, and that there are at most twice as many triangles as rectangles.
   EXPECT_EQ(values.sum("fragment_invocations"), 128u * 64 + 3 * 128 * 32);
   expect_regions(values, [&](uint32_t column, uint32_t row) {
     // Of the whole: the diagonal from the lower left corner to the upper right one, 16 high and 32
@@ -201,7 +201,7 @@ TEST_F(RegionPrimitives, too_many_read_as_the_limit_and_are_told_once) {
       for (uint32_t i = 0; i < draws; ++i) draw_cells(commands, pipeline);
     });
     expect_everywhere(values, std::min(4 * draws, 16u));
-    // Said when the command buffer goes, and once.
+    // Reported once, when the command buffer is destroyed.
     const auto messages = context().messages();
     const auto told = std::ranges::count(messages, "TALLY-too-many-primitives", &Message::id);
     EXPECT_EQ(told, draws > 4 ? 1 : 0) << draws;

@@ -1,5 +1,5 @@
-// The shader clock by region: what is measured is the machine's, but where it runs and what takes
-// longer is known.
+// The shader clock by region: the values depend on the machine, but the test knows where it runs
+// and which regions take longer.
 #include "api/regions/kit.h"
 #include "catalogue/catalogue.h"
 #include "discard.frag.h"
@@ -59,7 +59,7 @@ TEST_F(RegionClock, takes_longer_where_the_shader_does) {
 TEST_F(RegionClock, leaves_the_other_counters_as_they_are) {
   std::vector<std::string_view> others;
   for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
-    // New lavapipe makes subgroups as it likes.
+    // New lavapipe chooses subgroups freely.
     const bool stable = one->id != "fragment_subgroups" && one->id != "helper_invocations";
     if (one->id != kClock && stable && offers_counter(context(), one->id)) {
       others.push_back(one->id);
@@ -82,7 +82,7 @@ TEST_F(RegionClock, leaves_the_other_counters_as_they_are) {
   }
 }
 
-// By lane there is nobody to stand for the subgroup.
+// With counting by lane, no invocation represents the subgroup.
 TEST_F(RegionClock, stands_still_where_lanes_count_alone) {
   target_.reset();
   start({{"region_size", "16x16"}, {"counting", "lane"}});

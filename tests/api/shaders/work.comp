@@ -1,5 +1,5 @@
 #version 450
-// Eight invocations a group; the odd ones do more. What is pushed is added to every value.
+// Eight invocations per group; the odd ones do more work. Adds the push constant to every value.
 layout(local_size_x = 8) in;
 layout(constant_id = 3) const uint kTwice = 2;
 layout(set = 0, binding = 0) buffer Values { uint values[]; };

@@ -1,4 +1,4 @@
-// EGL's side of the fake vendor. No context is checked; handles are numbers.
+// The EGL part of the fake vendor. Contexts are not checked; handles are numbers.
 #include "fake_egl.h"
 
 #include <EGL/egl.h>
@@ -91,7 +91,7 @@ void* get_proc_address(const char* name) {
     if (std::strcmp(row.name, name) == 0) return row.function;
   }
   if (std::strncmp(name, "gl", 2) == 0) return fake_gl(name);
-  // Functions that a vendor may lack, it lacks.
+  // The fake lacks all functions that a vendor may lack.
   const size_t length = std::strlen(name);
   if (length > 3 &&
       (std::strcmp(name + length - 3, "EXT") == 0 || std::strcmp(name + length - 3, "KHR") == 0)) {

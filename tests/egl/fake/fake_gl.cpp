@@ -30,7 +30,8 @@ void fail(GLenum error) {
   if (t_error == GL_NO_ERROR) t_error = error;
 }
 
-// One thread draws at a time; a locked instruction would hide what benchmarks look for.
+// Only one thread draws at a time; a locked instruction would hide the cost that benchmarks
+// measure.
 void draw_arrays(GLenum, GLint, GLsizei) {
   g_draws.store(g_draws.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -40,7 +41,7 @@ const GLubyte* bytes(const char* text) { return reinterpret_cast<const GLubyte*>
 const GLubyte* get_string(GLenum name) { return bytes(name == GL_VERSION ? "4.6 fake" : "fake"); }
 const GLubyte* get_string_i(GLenum, GLuint index) { return bytes(kExtensions[index]); }
 void get_integer(GLenum name, GLint* value) { *value = name == GL_NUM_EXTENSIONS ? 2 : 0; }
-// No query objects: what the fake has of counters are the driver's own.
+// No query objects: the fake offers only driver counters.
 void begin_query(GLenum, GLuint) { fail(GL_INVALID_ENUM); }
 
 // --- GL_AMD_performance_monitor: a group of four counters, two at a time, and a group of one
@@ -75,7 +76,7 @@ void copy(const std::string& text, GLsizei size, GLsizei* length, char* to) {
   std::strncpy(to, text.c_str(), static_cast<size_t>(size));
 }
 void amd_group_name(GLuint group, GLsizei size, GLsizei* length, char* name) {
-  // The second name is longer than EGL_MAX_COUNTER_STRING_LEN_BRCM allows.
+  // The second name exceeds EGL_MAX_COUNTER_STRING_LEN_BRCM.
   copy(group == 7 ? "Shaders" : std::string(200, 'M'), size, length, name);
 }
 void amd_counter_name(GLuint, GLuint counter, GLsizei size, GLsizei* length, char* name) {
@@ -106,7 +107,7 @@ void amd_select(GLuint name, GLboolean, GLuint group, GLint count, GLuint* count
   monitor.group = group;
   monitor.counters.assign(counters, counters + count);
 }
-// The hardware runs one monitor of a group at a time.
+// The hardware runs one monitor per group at a time.
 void amd_begin(GLuint name) {
   const std::lock_guard lock(g_mutex);
   Monitor& monitor = g_monitors[name];
@@ -152,8 +153,8 @@ void amd_data(GLuint name, GLenum what, GLsizei size, GLuint* data, GLint* writt
   }
 }
 
-// --- GL_INTEL_performance_query: one query of four counters, one of which the tests know not how
-// to read
+// --- GL_INTEL_performance_query: one query of four counters, one of which has a type that is not
+// supported
 
 constexpr GLuint kIntelQuery = 3, kIntelBytes = 32;
 struct IntelCounter {

@@ -1,9 +1,9 @@
-// GL's side of the fake vendor.
+// The GL part of the fake vendor.
 #pragma once
 
 namespace tally::egl_test {
 
-// A function of GL by name; those that the fake does not play do nothing.
+// Returns a GL function by name. Functions that the fake does not implement do nothing.
 void* fake_gl(const char* name);
 
 }  // namespace tally::egl_test

@@ -1,5 +1,5 @@
-// An EGL without libglvnd, as set-top boxes have it: libEGL.so.1 (TALLY_PLAIN_EGL) and
-// libGLESv2.so.2, both straight into Mesa's vendor library. Only what the tests call is there.
+// An EGL without libglvnd, as on set-top boxes: libEGL.so.1 (TALLY_PLAIN_EGL) and libGLESv2.so.2,
+// both calling Mesa's vendor library directly. Contains only what the tests call.
 
 #include <EGL/egl.h>
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ namespace {
 
 void nothing() {}
 
-// Mesa asks its exports for little when nobody dispatches through it.
+// Mesa needs few of the exports when nothing dispatches through it.
 constexpr __EGLapiExports kExports = [] {
   __EGLapiExports exports{};
   exports.threadInit = nothing;

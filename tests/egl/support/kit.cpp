@@ -15,7 +15,7 @@ namespace {
   std::abort();
 }
 
-// Sanitizers can only say whose code did something while that code is loaded; EGL unloads its
+// A sanitizer can attribute a report to a library only while it is loaded, but EGL unloads its
 // drivers when the last display is terminated.
 void keep_drivers_loaded() {
   dl_iterate_phdr(

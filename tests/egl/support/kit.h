@@ -1,5 +1,5 @@
-// What the EGL tests build on: displays and contexts without windows, the extension's functions,
-// and a client of it that speaks of groups and counters by name.
+// Helpers of the EGL tests: displays and contexts without windows, the extension's functions, and a
+// client of the extension that refers to groups and counters by name.
 #pragma once
 
 #define EGL_EGLEXT_PROTOTYPES 1
@@ -17,14 +17,14 @@
 
 namespace tally::egl_test {
 
-// A function of EGL or GL by its type.
+// A function of EGL or GL, cast to its type.
 template <typename Function>
 Function function(const char* name) {
   return reinterpret_cast<Function>(eglGetProcAddress(name));
 }
 #define TALLY_FUNCTION(name) ::tally::egl_test::function<decltype(&::name)>(#name)
 
-// An initialised display of the surfaceless platform, terminated at the end.
+// An initialised display of the surfaceless platform, terminated on destruction.
 class Display {
  public:
   Display();
@@ -62,7 +62,7 @@ class Context {
   EGLSurface surface_;
 };
 
-// The extension's functions as eglGetProcAddress gives them.
+// The extension's functions from eglGetProcAddress.
 struct Brcm {
   Brcm();
   PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC constant;
@@ -84,7 +84,7 @@ struct CounterId {
   EGLint counter;
 };
 
-// Has the counters acquired as long as it lives.
+// Holds the counters acquired during its lifetime.
 class Client {
  public:
   Client();
@@ -99,7 +99,7 @@ class Client {
   void choose_all(std::string_view group);
   void start() const;
   void stop() const;
-  // Values by the counter's name, of the chosen ones.
+  // The values of the chosen counters, by name.
   std::map<std::string, uint64_t> read(bool reset = false) const;
   std::vector<CounterRecord> read_records(bool reset = false) const;
 
@@ -110,10 +110,11 @@ class Client {
 std::string group_name(const Brcm& brcm, EGLint group);
 std::string counter_name(const Brcm& brcm, EGLint group, EGLint counter);
 
-// A program that draws the colour uniform "color" where attribute 0, "at", says; current
-// afterwards.
+// Makes current a program that draws in the colour of uniform "color" at the positions of attribute
+// 0, "at".
 GLuint use_flat_program(bool desktop = false);
-// Attribute 0 reads these positions from a buffer (in a vertex array, which core profiles want).
+// Sources attribute 0 from a buffer with these positions (in a vertex array, which core profiles
+// require).
 void use_positions(const std::vector<GLfloat>& xy);
 
 }  // namespace tally::egl_test

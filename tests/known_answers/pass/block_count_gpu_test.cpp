@@ -1,5 +1,5 @@
-// The block-count pass on a driver: what shaders compute stays the same, and all ways of counting
-// agree with numbers worked out by hand or on the host.
+// The block-count pass on a driver: shader results stay the same, and all counting methods agree
+// with values computed by hand or on the host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ std::vector<uint32_t> code_of(const uint32_t (&words)[N]) {
   return {words, words + N};
 }
 
-// How a subgroup splits and joins again is the driver's affair; but it cannot be run by nobody.
+// The driver decides how subgroups split and reconverge, but a block cannot be executed by an empty
+// subgroup.
 void expect_plausible_subgroups(const spirv::BlockCounts& counts) {
   ASSERT_EQ(counts.subgroups.size(), counts.executions.size());
   for (size_t block = 0; block < counts.executions.size(); ++block) {
@@ -35,7 +36,7 @@ void expect_plausible_subgroups(const spirv::BlockCounts& counts) {
   }
 }
 
-// All ways compute what the plain shader does and agree with the first about every block.
+// All methods compute what the plain shader computes, and agree with the first about every block.
 std::vector<StageCounts> expect_all_ways_agree(Context& context, const Program& program) {
   const Outcome plain = run_program(context, program);
   std::vector<StageCounts> expected;
@@ -69,8 +70,8 @@ TEST(BlockCountGpu, a_shader_with_every_kind_of_block_counts_the_same_in_all_way
   EXPECT_EQ(counts[0].blocks.executions[0], 32u * 70);
 }
 
-// for (i = 2, k = 9; i < 40 + id; i += 3, k -= 5) if (k & id) break; with i and k in OpPhis: the
-// oracle's programs have their numbers in memory.
+// for (i = 2, k = 9; i < 40 + id; i += 3, k -= 5) if (k & id) break; with i and k in OpPhis,
+// whereas the oracle's programs keep their numbers in memory.
 constexpr const char* kPhiLoop = R"(
 OpCapability Shader
 OpMemoryModel Logical GLSL450
@@ -165,12 +166,12 @@ Program early_returns(std::vector<uint32_t> code) {
   return program;
 }
 
-// Of invocations whose numbers modulo 128 are below `returns` each returns at a place of its own.
+// The invocations whose index modulo 128 is below `returns` each return at a different position.
 void expect_early_returns_are_counted(Context& context, const Program& program, uint32_t returns) {
   std::vector<uint32_t> values(kReturning);
   for (uint32_t id = 0; id < kReturning; ++id) values[id] = id % 128 < returns ? 0 : id % 128 + 5;
   ASSERT_EQ(run_program(context, program).values, values);
-  // A test and a return for each number, and the end.
+  // A test and a return for each index, and the end.
   std::vector<uint64_t> expected;
   for (uint32_t x = 0; x < returns; ++x) {
     expected.push_back(kReturning / 128 * (128 - x));
@@ -185,8 +186,8 @@ TEST(BlockCountGpu, sixty_early_returns_compute_and_count_the_same_in_all_ways) 
   expect_early_returns_are_counted(context, early_returns(code_of(early_returns_comp)), 60);
 }
 
-// llvmpipe computes wrong where more than 80 conditionals stand one in the other. It makes one
-// piece of code of these, but not if they count: there such a shader runs as it is.
+// llvmpipe computes wrong results with more than 80 nested conditionals. It merges these into one
+// piece of code unless they count, so such a shader is not instrumented there.
 TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
   Context context;
   const Program program = early_returns(code_of(many_early_returns_comp));
@@ -206,7 +207,7 @@ TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
   }
 }
 
-// 600 small triangles, which cover each other, on a target with a depth buffer.
+// 600 small overlapping triangles on a target with a depth buffer.
 Program confetti(std::vector<uint32_t> fragment) {
   Program program;
   program.stages = {{VK_SHADER_STAGE_VERTEX_BIT, code_of(confetti_vert)},
@@ -228,7 +229,7 @@ void expect_fragments_agree(std::vector<uint32_t> fragment, std::vector<uint32_t
   EXPECT_GT(counts[1].blocks.executions[0], 1000u);
 }
 
-// Drivers may run a vertex shader more than once for a vertex, and say so in their statistics.
+// Drivers may run a vertex shader more than once per vertex, and report that in their statistics.
 TEST(BlockCountGpu, vertex_invocations_are_those_of_the_statistics) {
   Context context;
   for (const uint32_t vertices : {3u, 60u, 1800u}) {
@@ -258,7 +259,7 @@ TEST(BlockCountGpu, demoted_fragments_count_until_they_are_helpers) {
   expect_fragments_agree(code_of(demote_frag));
 }
 
-// SPIR-V 1.6: discard is a demotion, and the built-in changes with it.
+// SPIR-V 1.6: discard is a demotion, and the HelperInvocation built-in changes with it.
 TEST(BlockCountGpu, demoted_fragments_of_newer_modules_count_until_they_are_helpers) {
   expect_fragments_agree(code_of(demote16_frag));
 }

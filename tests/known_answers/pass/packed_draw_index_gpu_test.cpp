@@ -1,5 +1,5 @@
-// Draws that are told apart by the high half of their instance index: each counts into its own
-// record what it counts alone, and the application sees nothing of it.
+// Draws distinguished by the high half of their instance index: each writes the same counts to its
+// own record as it does alone, and the application does not notice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,8 +44,8 @@ Program triangles(const std::vector<Draw>& draws) {
   return program;
 }
 
-// The ways of a program's last stage, finding records so; each kind of counting with both
-// addresses.
+// The methods of a program's last stage that find records in this way: each kind of counting with
+// both kinds of address.
 std::vector<Way> ways_with(Context& context, const Program& program, Numbers numbers) {
   std::vector<Way> ways = all_ways(abilities_of(context), program.stages.back().stage);
   ways.push_back({.placement = Placement::Every, .counting = Counting::Lane, .shards_log2 = 5});
@@ -73,8 +73,8 @@ void expect_equal(const std::vector<StageCounts>& counts,
   }
 }
 
-// Draws of different kinds follow each other closely: a driver that put invocations of two of them
-// into one subgroup would be found out.
+// Draws of different kinds follow each other closely. This detects drivers that put invocations of
+// two draws into one subgroup.
 constexpr size_t kRounds = 6;
 
 void expect_records_of_their_own(Program program) {

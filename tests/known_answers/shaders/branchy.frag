@@ -1,5 +1,5 @@
 #version 450
-// Uses derivatives, so that helpers run along.
+// Uses derivatives, so helper invocations run, too.
 layout(location = 0) out vec4 color;
 
 void main() {

@@ -1,5 +1,5 @@
 #version 450
-// Every kind of structured control flow; the marks name blocks whose executions a person can work out.
+// Every kind of structured control flow; the marks name blocks whose executions can be computed by hand.
 layout(local_size_x = 32) in;
 layout(constant_id = 0) const uint kTrips = 5;
 layout(set = 0, binding = 0) buffer Values { uint values[]; };

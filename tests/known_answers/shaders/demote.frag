@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_demote_to_helper_invocation : require
-// Turns every second column into helpers, which go on but no longer count.
+// Demotes every second column to helpers, which continue but no longer count.
 layout(location = 0) out vec4 color;
 
 void main() {

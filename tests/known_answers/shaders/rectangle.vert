@@ -1,5 +1,5 @@
 #version 450
-// A rectangle in pixels as a strip of four vertices, every instance the same. Corners lie on pixel corners.
+// A rectangle in pixels as a strip of four vertices, the same for each instance. Its corners are on pixel corners.
 layout(push_constant) uniform Push {
   vec4 rectangle;  // left, top, right, bottom
   vec2 target;     // size of the target

@@ -1,5 +1,5 @@
 #version 450
-// A side effect: without the layout qualifier the depth test comes after the shader.
+// Has a side effect: without the layout qualifier the depth test runs after the shader.
 layout(set = 0, binding = 0) buffer Counter { uint counter; };
 layout(location = 0) out vec4 color;
 

@@ -1,5 +1,4 @@
-// A layer of an idiom that is common: what it calls of the next layer it asks for without an
-// instance.
+// A layer with a common idiom: it looks up functions of the next layer without an instance.
 #include "vk/layer.h"
 
 #include <string_view>
@@ -28,7 +27,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
   return create(info, allocator, instance);
 }
 
-// Such a layer calls what it got without looking; here a test is to fail, not to crash.
+// Real layers of this kind call the result without a check; here the test should fail, not crash.
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDeviceCreateInfo* info,
                                              const VkAllocationCallbacks* allocator,
                                              VkDevice* device) {

@@ -1,5 +1,5 @@
 #version 460
-// rows.vert, whose number is that of the first instance, and the instance's beside it.
+// Like rows.vert, but passes the index of the first instance, and the instance's own index as well.
 layout(location = 1) flat out uint number;
 
 void main() {

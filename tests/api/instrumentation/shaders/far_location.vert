@@ -1,5 +1,5 @@
 #version 450
-// A triangle over the whole viewport. Behind its output there is no location left for another.
+// A triangle over the whole viewport. No location is left after its output.
 layout(location = 30) out vec4 last;
 
 void main() {

@@ -1,5 +1,5 @@
 #version 450
-// rows.vert, with its number from an attribute.
+// Like rows.vert, but reads the number from an attribute.
 layout(location = 0) in uint value;
 layout(location = 1) flat out uint number;
 

@@ -1,5 +1,5 @@
 #version 450
-// The number's bytes. Odd ones take another way.
+// Outputs the bytes of the number. Odd numbers take a different branch.
 layout(location = 1) flat in uint number;
 layout(location = 0) out vec4 color;
 

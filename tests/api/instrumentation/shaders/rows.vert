@@ -1,6 +1,6 @@
 #version 450
-// A quad for every instance, four texels high and as wide as the viewport of 64x64: in row
-// instance % 16 of the first 16 instances of each 1024, outside of the picture for the others.
+// One quad per instance, four texels high and as wide as the 64x64 viewport: in row instance % 16
+// for the first 16 instances of each 1024, outside the image for the others.
 layout(push_constant) uniform Push { uint add; };
 layout(location = 1) flat out uint number;
 

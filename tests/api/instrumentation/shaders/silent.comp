@@ -1,4 +1,4 @@
 #version 450
-// Touches nothing of the application's.
+// Accesses no application resources.
 layout(local_size_x = 8) in;
 void main() {}

@@ -1,5 +1,5 @@
 #version 450
-// Its push constants are as many bytes as the least that Vulkan promises.
+// Its push constants have the minimum size that Vulkan guarantees.
 layout(local_size_x = 8) in;
 layout(set = 0, binding = 0) buffer Values { uint values[]; };
 layout(push_constant) uniform Push { uint add[32]; };

@@ -1,5 +1,5 @@
 #version 450
-// The same levels; each invocation ends in its own turn of a loop, out of the same return.
+// The same levels; each invocation returns in a different iteration of a loop, by the same return.
 layout(vertices = 3) out;
 layout(push_constant) uniform Push { float outer[4]; float inner[2]; };
 

@@ -1,6 +1,6 @@
 #version 450
-// A grid of cells of 8x8 pixels, a triangle each: its lower left half, corners on pixel corners. Triangle i is cell i,
-// row after row. Every instance is the same.
+// A grid of 8x8-pixel cells with one triangle each: the cell's lower left half, corners on pixel corners. Triangle i is in
+// cell i, row by row. All instances are the same.
 layout(push_constant) uniform Push {
   vec4 unused;
   vec2 target;  // size of the target

@@ -1,5 +1,5 @@
 #version 450
-// Works long in the right half of 128 pixels, briefly in the left.
+// Does much work in the right half of 128 pixels, little in the left half.
 layout(location = 0) out vec4 color;
 
 void main() {

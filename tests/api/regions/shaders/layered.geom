@@ -1,5 +1,5 @@
 #version 450
-// Every triangle into both layers; into the second only where it is the first of its instance.
+// Emits every triangle to both layers; to the second layer only if it is the first of its instance.
 layout(triangles) in;
 layout(triangle_strip, max_vertices = 6) out;
 

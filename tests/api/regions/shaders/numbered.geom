@@ -1,5 +1,5 @@
 #version 450
-// Passes triangles on, each two with the same number.
+// Passes triangles through, every two with the same primitive ID.
 layout(triangles) in;
 layout(triangle_strip, max_vertices = 3) out;
 

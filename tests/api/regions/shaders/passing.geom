@@ -1,5 +1,5 @@
 #version 450
-// Passes triangles on without a number.
+// Passes triangles through without a primitive ID.
 layout(triangles) in;
 layout(triangle_strip, max_vertices = 3) out;
 

@@ -1,5 +1,5 @@
 #version 450
-// Many small triangles at pseudo-random places: most fragments have helpers beside them.
+// Many small triangles at pseudo-random positions: most fragments are next to helpers.
 layout(location = 0) out vec2 uv;
 layout(location = 1) flat out int kind;
 uint hash(uint n) {

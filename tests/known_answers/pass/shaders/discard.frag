@@ -1,5 +1,5 @@
 #version 450
-// Ends inside of functions called from several places, in loops and in a switch.
+// Terminates inside functions that are called from several places, in loops and in a switch.
 layout(location = 0) out vec4 color;
 layout(push_constant) uniform Push { int pattern; } push;
 void maybe_discard(int x) { if (x % 3 == push.pattern) discard; }

@@ -1,5 +1,5 @@
 #version 450
-// Some are discarded in a loop of a function, and behind it, if wanted, all that are left.
+// Discards some fragments in a loop of a function, and optionally all others after it.
 layout(location = 0) out vec4 color;
 layout(push_constant) uniform Push { uint pattern; uint rest; } push;
 uint walk(uint x) {

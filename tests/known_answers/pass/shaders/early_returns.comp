@@ -1,6 +1,6 @@
 #version 450
-// Many early returns, one behind the other, with so little between them that llvmpipe makes one
-// straight piece of code of them.
+// Many consecutive early returns, with so little code between them that llvmpipe merges them into
+// straight-line code.
 layout(local_size_x = 32) in;
 layout(set = 0, binding = 0) buffer Values { uint values[]; };
 

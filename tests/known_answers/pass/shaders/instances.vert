@@ -1,5 +1,5 @@
 #version 450
-// What it computes, and which blocks it runs, depends on the instance index.
+// Its result and the blocks it executes depend on the instance index.
 layout(std430, set = 0, binding = 0) buffer Values { uint values[]; };
 layout(location = 0) out Block { vec4 color; float weights[2]; } block;
 layout(location = 3) flat out uint seen;
