@@ -53,12 +53,12 @@ TEST(Pattern, with_wildcards_matches_the_whole_text) {
   EXPECT_TRUE(matches_pattern("*", ""));
 }
 
-CommandPlace command(uint32_t number, store::RowId execution, int64_t position) {
+CommandPosition command(uint32_t number, store::RowId execution, int64_t position) {
   return {.execution = execution, .position = position, .command = number};
 }
 
 std::vector<uint32_t> order(const std::vector<store::ExecutionRow>& executions,
-                            const std::vector<CommandPlace>& commands) {
+                            const std::vector<CommandPosition>& commands) {
   std::vector<uint32_t> numbers;
   for (const auto& place : in_execution_order(executions, commands)) {
     numbers.push_back(place.command);
@@ -228,7 +228,7 @@ TEST_F(SmallCapture, metric_of_a_driver_keeps_its_name) {
   ASSERT_EQ(metrics.size(), 2u);
   EXPECT_EQ(metrics[1].id, "fma");
   EXPECT_EQ(metrics[1].description, "fused multiply-adds");
-  EXPECT_EQ(metrics[1].division, Division::Unknown);
+  EXPECT_EQ(metrics[1].attribution, Attribution::FirstLine);
 }
 
 TEST_F(SmallCapture, pattern_means_shaders_by_name_stage_or_hash) {

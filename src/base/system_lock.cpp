@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 // vain: another waiter was faster, or a holder that is no SystemLock accepts connections and closes
 // them.
 constexpr int kRetryMilliseconds = 5;
-constexpr int kMaxWaitersWoken = 128;
+constexpr int kMaxQueuedWaiters = 128;
 
 struct Address {
   sockaddr_un name{};
@@ -98,7 +98,7 @@ class HeldSockets {
  private:
   HeldSockets() {
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                   [] { instance().forget_in_child(); });
+                   [] { instance().release_in_child(); });
   }
 
   std::vector<OwnedSocket>::iterator find(int fd) {
@@ -106,7 +106,7 @@ class HeldSockets {
                         [fd](const OwnedSocket& s) { return s.fd == fd; });
   }
 
-  void forget_in_child() {
+  void release_in_child() {
     for (const OwnedSocket& owned : held_) close_if_ours(owned);
     held_.clear();
     mutex_.unlock();
@@ -125,19 +125,19 @@ int milliseconds_left(bool forever, Clock::time_point deadline) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30));
 }
 
-void pause_before_retry(int most_ms) {
-  poll(nullptr, 0, most_ms < 0 ? kRetryMilliseconds : std::min(most_ms, kRetryMilliseconds));
+void pause_before_retry(int max_ms) {
+  poll(nullptr, 0, max_ms < 0 ? kRetryMilliseconds : std::min(max_ms, kRetryMilliseconds));
 }
 
-// Returns when the holder may have gone, or after `most_ms`.
-void wait_for_holder(const Address& address, int most_ms) {
+// Returns when the holder may have gone, or after `max_ms`.
+void wait_for_holder(const Address& address, int max_ms) {
   const int fd = open_socket(SOCK_NONBLOCK);
   const bool watching = fd >= 0 && connect(fd, generic(address), address.size) == 0;
   if (watching) {
     pollfd entry{fd, POLLRDHUP, 0};  // POLLHUP comes unasked
-    poll(&entry, 1, most_ms);
+    poll(&entry, 1, max_ms);
   } else {
-    pause_before_retry(most_ms);
+    pause_before_retry(max_ms);
   }
   if (fd >= 0) close(fd);
 }
@@ -157,7 +157,7 @@ SystemLock::Outcome SystemLock::try_once() {
   const Address address = abstract_address(name_);
   const int fd = open_socket(0);
   if (fd < 0) return Outcome::Unavailable;
-  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMaxWaitersWoken) == 0) {
+  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMaxQueuedWaiters) == 0) {
     HeldSockets::instance().add(fd);
     fd_ = fd;
     return Outcome::Acquired;

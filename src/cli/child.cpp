@@ -14,7 +14,7 @@ namespace tally::cli {
 namespace {
 
 // SIGCHLD wakes us; the others are sent on. A terminal sends SIGINT, SIGQUIT, SIGTSTP and SIGWINCH
-// to the whole foreground process group, so the program has those already; see came_from_a_process.
+// to the whole foreground process group, so the program has those already; see sent_by_process.
 constexpr int kForwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
                               SIGCONT, SIGTSTP, SIGWINCH, SIGTTIN, SIGTTOU, SIGCHLD};
 
@@ -36,7 +36,7 @@ sigset_t& original_mask() {
 
 bool we_ignore_file_size_signal = false;
 
-bool came_from_a_process(const siginfo_t& info) { return info.si_code <= 0; }
+bool sent_by_process(const siginfo_t& info) { return info.si_code <= 0; }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -116,7 +116,7 @@ ChildEnd Child::wait() {
   while (!reap(&end)) {
     siginfo_t info;
     const int signal = sigwaitinfo(&set, &info);
-    if (signal > 0 && signal != SIGCHLD && came_from_a_process(info)) kill(pid_, signal);
+    if (signal > 0 && signal != SIGCHLD && sent_by_process(info)) kill(pid_, signal);
   }
   return end;
 }

@@ -349,18 +349,18 @@ TEST_F(Folder, a_program_that_uses_glx_gets_the_way_to_be_captured) {
 TEST(EglFront, vendors_that_the_user_named_stay_behind_tally) {
   const EglFiles files{{"/t/10.json", "/t/11.json"}, "/t/preload.so", ""};
   Environment environment = {{"__EGL_VENDOR_LIBRARY_FILENAMES", "/user.json"}};
-  add_egl(environment, files, EglWay::Vendor);
+  add_egl(environment, files, EglMode::Vendor);
   EXPECT_EQ(environment["__EGL_VENDOR_LIBRARY_FILENAMES"], "/t/10.json:/t/11.json");
   EXPECT_EQ(environment["TALLY_EGL_VENDORS"], "/user.json");
   const Environment once = environment;
-  add_egl(environment, files, EglWay::Vendor);
+  add_egl(environment, files, EglMode::Vendor);
   EXPECT_EQ(environment, once);
   environment = {{"LD_PRELOAD", "other.so"}};
-  add_egl(environment, files, EglWay::Preload);
-  add_egl(environment, files, EglWay::Preload);
+  add_egl(environment, files, EglMode::Preload);
+  add_egl(environment, files, EglMode::Preload);
   EXPECT_EQ(environment["LD_PRELOAD"], "/t/preload.so:other.so");
   environment.clear();
-  add_egl(environment, files, EglWay::Off);
+  add_egl(environment, files, EglMode::Off);
   EXPECT_TRUE(environment.empty());
 }
 

@@ -25,7 +25,7 @@ struct DeviceSupport {
   std::vector<CountingInterface> interfaces;
   std::vector<std::string>
       missing;  // what instrumentation needs and the device lacks, in Vulkan's words
-  std::vector<std::string> second_best;  // what it can do without, and what that costs
+  std::vector<std::string> limitations;  // what it can do without, and what that costs
   bool can_capture() const;              // shader counts can be had, from whomever
 };
 

@@ -18,7 +18,7 @@ size_t EglProbe::counter_count() const {
   return count;
 }
 
-std::string EglProbe::why_nothing() const {
+std::string EglProbe::why_unavailable() const {
   if (!died.empty()) return "asking EGL " + died;
   if (!library_error.empty()) return "there is no EGL: " + library_error;
   if (!display_error.empty()) return "no EGL display without a window: " + display_error;
@@ -27,7 +27,7 @@ std::string EglProbe::why_nothing() const {
 
 EglProbe probe_egl(const Environment& environment) {
   EglProbe probe;
-  const auto answer = ask_own_process("probe-egl", environment);
+  const auto answer = run_probe_process("probe-egl", environment);
   if (!answer) {
     probe.died = answer.error().message;
     return probe;

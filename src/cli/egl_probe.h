@@ -34,7 +34,7 @@ struct EglProbe {
 
   size_t counter_count() const;
   // Why there is nothing to count, "" = there is.
-  std::string why_nothing() const;
+  std::string why_unavailable() const;
 };
 
 EglProbe probe_egl(const Environment& environment);

@@ -59,9 +59,9 @@ EGLDisplay open_display(const Egl& egl, std::string& error) {
   return EGL_NO_DISPLAY;
 }
 
-class Walk {
+class CounterEnumerator {
  public:
-  explicit Walk(const Egl& egl)
+  explicit CounterEnumerator(const Egl& egl)
       : constant_(
             egl.function<PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC>("eglGetPerfCounterConstantBRCM")),
         group_info_(
@@ -118,7 +118,7 @@ EglProbe probe_egl_here() {
   probe.has_extension =
       (" " + text(EGL_EXTENSIONS) + " ").find(" " + std::string(kExtension) + " ") !=
       std::string::npos;
-  if (probe.has_extension) probe.groups = Walk(egl).groups();
+  if (probe.has_extension) probe.groups = CounterEnumerator(egl).groups();
   SYMBOL(egl, eglTerminate)(display);
   return probe;
 }

@@ -151,7 +151,7 @@ class Examination {
     good(subject, fmt::format("{}, Vulkan {}: {}", d.driver, d.api_version,
                               native ? "shader counts by the driver itself"
                                      : "shader counts emulated by instrumenting SPIR-V, exact"));
-    for (const std::string& text : support.second_best) note(subject, text);
+    for (const std::string& text : support.limitations) note(subject, text);
     std::vector<std::string> without;
     for (const CountingInterface& interface : support.interfaces) {
       if (!interface.with_tally) without.push_back(interface.name);
@@ -217,9 +217,9 @@ class Examination {
           "EGL", "with Tally in front, asking EGL " + probe.died,
           "tally run --egl off leaves EGL alone; please report this with the output of eglinfo");
     } else if (!probe.display_error.empty() || !probe.library_error.empty()) {
-      note("EGL", probe.why_nothing(), "for EGL programs: apt-get install libegl-mesa0");
+      note("EGL", probe.why_unavailable(), "for EGL programs: apt-get install libegl-mesa0");
     } else if (!probe.has_extension) {
-      problem("EGL", probe.why_nothing() + " with Tally in front",
+      problem("EGL", probe.why_unavailable() + " with Tally in front",
               "is __EGL_VENDOR_LIBRARY_FILENAMES or LD_PRELOAD set? try tally run --egl preload");
     } else {
       good("EGL",

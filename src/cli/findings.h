@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "cli/device_support.h"
 #include "cli/drivers.h"
-#include "cli/egl_front.h"
+#include "cli/egl_injection.h"
 #include "cli/egl_probe.h"
 #include "cli/environment.h"
 #include "cli/layers.h"

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/device_support.h"
-#include "cli/egl_front.h"
+#include "cli/egl_injection.h"
 #include "cli/egl_probe.h"
 #include "cli/layers.h"
 #include "cli/query_support.h"
@@ -58,7 +58,7 @@ analysis::Table interface_table(const DeviceSupport& support, size_t number) {
       table.notes.push_back("Tally can count nothing here, because the device lacks " + missing);
   }
   if (support.can_capture()) {
-    for (const std::string& note : support.second_best) table.notes.push_back(note);
+    for (const std::string& note : support.limitations) table.notes.push_back(note);
   }
   return table;
 }
@@ -113,7 +113,7 @@ analysis::Table egl_counter_table(const EglProbe& probe) {
 }
 
 std::string egl_text(const EglProbe& probe, bool metrics) {
-  if (const std::string nothing = probe.why_nothing(); !nothing.empty()) return nothing + "\n";
+  if (const std::string nothing = probe.why_unavailable(); !nothing.empty()) return nothing + "\n";
   std::string out = report::text_table(egl_table(probe), {});
   if (metrics) out += "\n" + report::text_table(egl_counter_table(probe), {});
   return out;
@@ -132,7 +132,7 @@ Json egl_json(const EglProbe& probe) {
   }
   return {{"vendor", probe.vendor},
           {"version", probe.version},
-          {"missing", probe.why_nothing()},
+          {"missing", probe.why_unavailable()},
           {"groups", groups}};
 }
 
@@ -166,13 +166,13 @@ Json device_json(const DeviceSupport& support) {
           {"interfaces", interfaces},
           {"can_capture", support.can_capture()},
           {"missing", support.missing},
-          {"notes", support.second_best},
+          {"notes", support.limitations},
           {"metrics", metrics},
           {"queries", queries}};
 }
 
 // Why there is nothing to list; empty where there is.
-std::string why_nothing(const VulkanProbe& probe) {
+std::string why_unavailable(const VulkanProbe& probe) {
   if (!probe.died.empty()) return "asking Vulkan " + probe.died;
   if (!probe.loader_error.empty()) return "there is no Vulkan loader: " + probe.loader_error;
   if (!probe.instance_error.empty())
@@ -215,7 +215,7 @@ int run(const Options& options) {
   }
   if (!with_tally.died.empty()) say("with Tally's layer, asking Vulkan " + with_tally.died);
   const auto devices = compare_devices(native, with_tally);
-  const std::string nothing = why_nothing(native);
+  const std::string nothing = why_unavailable(native);
   if (!nothing.empty()) say(nothing + "; tally doctor says more");
   const auto folder = TemporaryFolder::make();
   const EglFiles egl_files =

@@ -10,6 +10,6 @@ namespace tally::cli {
 
 // The last line that `tally COMMAND` writes in this environment. The error says how it died: it is
 // to be read after "asking X".
-Result<std::string> ask_own_process(const std::string& command, const Environment& environment);
+Result<std::string> run_probe_process(const std::string& command, const Environment& environment);
 
 }  // namespace tally::cli

@@ -15,7 +15,7 @@
 
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/heatmap.h"
@@ -119,7 +119,7 @@ void write_text(const analysis::Summary& summary, const std::vector<Table>& tabl
 }
 
 // An empty answer is a sentence on standard error and a status of its own.
-int say_why(const Options& options, const std::string& nothing) {
+int report_empty_result(const Options& options, const std::string& nothing) {
   say(options.file + ": " + nothing);
   return kNo;
 }
@@ -128,7 +128,7 @@ int draw_heatmap(const Analyzer& analyzer, const Options& options) {
   const analysis::Model& model = analyzer.model();
   const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
   if (!map) return fail(with_context(map.error(), options.file));
-  if (!*map) return say_why(options, why_no_regions(model, options.table.pass));
+  if (!*map) return report_empty_result(options, why_no_regions(model, options.table.pass));
   const auto shown = write_heatmap(**map, options.heatmap);
   if (!shown) return fail(shown.error());
   if (!options.json()) return print(report::printable(*shown) + "\n");
@@ -167,7 +167,7 @@ int show(const Analyzer& analyzer, std::vector<Table> tables, const Options& opt
       write_text(summary, tables, options, out);
     });
   }
-  return status == kDone && !nothing.empty() ? say_why(options, nothing) : status;
+  return status == kDone && !nothing.empty() ? report_empty_result(options, nothing) : status;
 }
 
 int run(const Options& options) {
@@ -197,7 +197,7 @@ CLI::Validator whole_number() {
 }
 
 // Options that would silently be for nothing.
-void refuse_what_changes_nothing(const Options& options) {
+void reject_unused_options(const Options& options) {
   if (options.table.merge && options.by != "pass" && options.by != "line") {
     throw CLI::ParseError(options.by == "draw" ? "--by draw puts those that are alike together "
                                                  "anyway; --each shows each alone"
@@ -292,7 +292,7 @@ void add_report(CLI::App& app, Action& chosen) {
       "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
       "          tally report --by draw --each --frame 10 --format json vkcube.tally");
   command->callback([options, &chosen] {
-    refuse_what_changes_nothing(*options);
+    reject_unused_options(*options);
     chosen = [options] { return run(*options); };
   });
 }

@@ -14,12 +14,12 @@
 
 #include "analysis/model/load_model.h"
 #include "analysis/model/selection.h"
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/drivers.h"
-#include "cli/egl_front.h"
+#include "cli/egl_injection.h"
 #include "cli/environment.h"
 #include "cli/hints.h"
 #include "cli/layers.h"
@@ -75,7 +75,7 @@ Result<Environment> application_environment(const Options& options, const LayerS
   }
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
-  add_egl(environment, egl, egl_way_from(options.egl));
+  add_egl(environment, egl, parse_egl_mode(options.egl));
   if (!options.driver.empty()) {
     const auto drivers = find_drivers(environment, options.driver);
     if (!drivers) return drivers.error();
@@ -107,7 +107,7 @@ std::string report_command(const std::string& file) {
                          : fmt::format("'{}'", file));
 }
 
-void tell_changes(const Environment& environment) {
+void print_environment_changes(const Environment& environment) {
   for (const char* name :
        {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
         "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
@@ -117,13 +117,13 @@ void tell_changes(const Environment& environment) {
   }
 }
 
-void tell_end(const ChildEnd& end) {
+void print_exit_signal(const ChildEnd& end) {
   if (!end.by_signal) return;
   say(fmt::format("the application was ended by {}{}; exit status {}", signal_name(end.number),
                   end.core_dumped ? " (core dumped)" : "", end.shell_status()));
 }
 
-void tell_nothing_came(const std::string& program, const std::string& egl_problem) {
+void print_nothing_captured(const std::string& program, const std::string& egl_problem) {
   say(fmt::format("{} made no Vulkan device and no GL context of EGL, so nothing was captured",
                   program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
@@ -138,13 +138,13 @@ Result<analysis::Model> model_of(const std::string& file) {
   return analysis::load_model(std::move(*reader), {});
 }
 
-void tell_missing(const analysis::Summary& summary) {
+void print_missing(const analysis::Summary& summary) {
   for (const std::string& line : report::missing_lines(summary)) say("missing: " + line);
 }
 
-void tell_summary(const analysis::Model& model, const analysis::Summary& summary,
-                  const std::string& file) {
-  const std::string nothing = analysis::why_nothing_is_selected(model);
+void print_summary(const analysis::Model& model, const analysis::Summary& summary,
+                   const std::string& file) {
+  const std::string nothing = analysis::why_selection_is_empty(model);
   if (!nothing.empty()) say(nothing);
   std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
   if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
@@ -194,7 +194,7 @@ class Run {
     const auto environment =
         application_environment(options_, *layers_, egl_, collector_->socket_path());
     if (!environment) return give_up(environment.error(), kFailed);
-    if (options_.verbose > 0) tell_changes(*environment);
+    if (options_.verbose > 0) print_environment_changes(*environment);
     int exec_status = kFailed;
     auto child =
         Child::start(options_.application, environment_strings(*environment), &exec_status);
@@ -265,11 +265,11 @@ class Run {
   bool finish(const ChildEnd& end) {
     const Status written = collector_->finish(end.shell_status(), kGrace);
     const bool anything = collector_->progress().processes != 0;
-    if (!options_.quiet) tell_end(end);
+    if (!options_.quiet) print_exit_signal(end);
     if (!written) say("the capture is incomplete: " + written.error().message);
     if (!anything) {
       ::unlink(file_.c_str());
-      if (!options_.quiet) tell_nothing_came(program_, egl_.problem);
+      if (!options_.quiet) print_nothing_captured(program_, egl_.problem);
       return false;
     }
     const auto model = model_of(file_);
@@ -278,8 +278,8 @@ class Run {
       return false;
     }
     const analysis::Summary summary = analysis::summarize(*model);
-    if (!options_.quiet) tell_summary(*model, summary, file_);
-    tell_missing(summary);
+    if (!options_.quiet) print_summary(*model, summary, file_);
+    print_missing(summary);
     return written.ok() && summary.complete();
   }
 
@@ -345,7 +345,7 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->add_option("--egl", options->egl,
                    "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
       ->check(CLI::IsMember({"auto", "vendor", "preload", "off"}).description(""))
-      ->type_name("WAY");
+      ->type_name("MODE");
   command->add_flag("--strict", options->strict,
                     "Exit with status 4 if anything that was to be captured is missing");
   command->add_flag("-q,--quiet", options->quiet, "No summary");

@@ -35,7 +35,7 @@ store::UniqueFd lock_folder(const fs::path& folder) {
                                                              : store::UniqueFd();
 }
 
-void remove_left_behind(const fs::path& parent) {
+void remove_abandoned_folders(const fs::path& parent) {
   std::error_code error;
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -51,7 +51,7 @@ void remove_left_behind(const fs::path& parent) {
 
 Result<TemporaryFolder> TemporaryFolder::make() {
   const fs::path parent = parent_folder();
-  remove_left_behind(parent);
+  remove_abandoned_folders(parent);
   constexpr int kMaxTries = 10;
   for (int i = 0; i < kMaxTries; ++i) {
     std::string path = (parent / kTemplate).string();

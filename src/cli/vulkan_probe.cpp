@@ -47,7 +47,7 @@ Result<VulkanProbe> probe_from_json(const std::string& text) {
 
 VulkanProbe probe_vulkan(const Environment& environment) {
   VulkanProbe failed;
-  const auto answer = ask_own_process("probe-vulkan", environment);
+  const auto answer = run_probe_process("probe-vulkan", environment);
   if (answer) {
     auto probe = probe_from_json(*answer);
     if (probe) return std::move(*probe);

@@ -219,11 +219,11 @@ class Device {
     const auto ask =
         instance_function<PFN_vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR>(
             "vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR");
-    uint64_t& most = result_.limits["performanceCounters"];
+    uint64_t& max_count = result_.limits["performanceCounters"];
     for (uint32_t family = 0; ask && family < result_.limits["queueFamilies"]; ++family) {
       uint32_t count = 0;
       if (ask(handle_, family, &count, nullptr, nullptr) == VK_SUCCESS)
-        most = std::max<uint64_t>(most, count);
+        max_count = std::max<uint64_t>(max_count, count);
     }
   }
 

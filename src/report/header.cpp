@@ -102,14 +102,14 @@ std::string shaders_line(const Summary& s) {
   return text;
 }
 
-std::vector<std::string> uncounted_lines(const Summary& s, size_t most) {
+std::vector<std::string> uncounted_lines(const Summary& s, size_t max_lines) {
   std::vector<std::string> lines;
   for (const analysis::Uncounted& entry : s.uncounted) {
-    if (lines.size() == most) break;
+    if (lines.size() == max_lines) break;
     lines.push_back(fmt::format("{}: {}", entry.what, entry.reason));
   }
-  if (s.uncounted.size() > most)
-    lines.push_back(fmt::format("and {} more", s.uncounted.size() - most));
+  if (s.uncounted.size() > max_lines)
+    lines.push_back(fmt::format("and {} more", s.uncounted.size() - max_lines));
   return lines;
 }
 

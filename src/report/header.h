@@ -20,7 +20,7 @@ std::string shaders_line(const analysis::Summary& summary);
 
 // Why shaders were not counted, one line each, at most `most` and one that says how many more there
 // are.
-std::vector<std::string> uncounted_lines(const analysis::Summary& summary, size_t most);
+std::vector<std::string> uncounted_lines(const analysis::Summary& summary, size_t max_lines);
 
 // What of the capture is missing, one line each.
 std::vector<std::string> missing_lines(const analysis::Summary& summary);

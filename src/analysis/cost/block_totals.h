@@ -35,16 +35,16 @@ class BlockTotals {
 
   // Values that are not executions x cost, and the executions that they stand for; by variant,
   // block and metric.
-  struct Other {
+  struct StoredValue {
     uint64_t value = 0;
     uint64_t executions = 0;
   };
-  using Others = std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Other>;
+  using StoredValues = std::map<std::tuple<uint32_t, uint32_t, uint32_t>, StoredValue>;
 
   BlockTotals(const Model& model, ShaderCodes& codes, const Variants& variants);
-  bool has_room(uint32_t variant, uint32_t block);
-  Status make_values(const Others& others);
-  void count_executions_themselves();
+  bool reserve_block(uint32_t variant, uint32_t block);
+  Status compute_values(const StoredValues& stored_values);
+  void add_executions_metric();
 
   const Model& model_;
   ShaderCodes& codes_;

@@ -15,7 +15,7 @@ class MetricMatrix {
   uint64_t at(size_t row, size_t metric) const;
   void add(size_t row, size_t metric, uint64_t value);
   // Not less than it was: for values that lines of one block share.
-  void raise(size_t row, size_t metric, uint64_t value);
+  void raise_to(size_t row, size_t metric, uint64_t value);
   size_t metric_count() const { return columns_.size(); }
   bool is_zero(size_t metric) const {
     return columns_[metric].narrow.empty() && columns_[metric].wide.empty();

@@ -11,7 +11,7 @@
 namespace tally::analysis {
 
 // A command as far as its order is concerned.
-struct CommandPlace {
+struct CommandPosition {
   store::RowId execution = 0;
   int64_t position = 0;
   uint32_t command = 0;  // whatever the caller knows it by
@@ -20,7 +20,7 @@ struct CommandPlace {
 // One submission's executions with the commands of each. `commands` are those of these executions
 // in any order; the result holds each of them exactly once. Executions whose parent is unknown or
 // that form a ring run at the end.
-std::vector<CommandPlace> in_execution_order(std::vector<store::ExecutionRow> executions,
-                                             std::vector<CommandPlace> commands);
+std::vector<CommandPosition> in_execution_order(std::vector<store::ExecutionRow> executions,
+                                                std::vector<CommandPosition> commands);
 
 }  // namespace tally::analysis

@@ -54,13 +54,13 @@ Unit unit_of(catalogue::Unit unit) {
   }
 }
 
-void set_division(Metric& metric, catalogue::Number number) {
+void set_attribution(Metric& metric, catalogue::Number number) {
   if (number == catalogue::Number::Executions || number == catalogue::Number::Subgroups) {
-    metric.division = Division::Everywhere;
+    metric.attribution = Attribution::EveryLine;
     return;
   }
   if (const auto cost_class = spirv::cost_class_of(number)) {
-    metric.division = Division::ByClass;
+    metric.attribution = Attribution::ByClass;
     metric.cost_class = *cost_class;
   }
 }
@@ -71,7 +71,7 @@ Metric describe(const store::MetricRow& row) {
     metric.id = counter->id;
     metric.title = in_lower_case(std::string(counter->name));
     metric.unit = unit_of(counter->unit);
-    set_division(metric, counter->number);
+    set_attribution(metric, counter->number);
   }
   return metric;
 }

@@ -14,10 +14,10 @@ namespace tally::analysis {
 enum class Unit { None, Count, Nanoseconds, Bytes, Percent };
 
 // How a metric's value of a block is divided among the source lines of the block.
-enum class Division {
-  ByClass,     // by each line's static cost of a class
-  Everywhere,  // every line of the block has the block's value: how often it ran
-  Unknown,     // the block's first line has it all
+enum class Attribution {
+  ByClass,    // by each line's static cost of a class
+  EveryLine,  // every line of the block has the block's value: how often it ran
+  FirstLine,  // the block's first line has it all
 };
 
 struct Metric {
@@ -25,7 +25,7 @@ struct Metric {
   std::string title;
   std::string description;
   Unit unit = Unit::Count;
-  Division division = Division::Unknown;
+  Attribution attribution = Attribution::FirstLine;
   spirv::CostClass cost_class = spirv::CostClass::Instruction;
 };
 

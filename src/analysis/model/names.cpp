@@ -122,7 +122,7 @@ std::vector<std::string> name_shaders(const Model& model) {
   return result;
 }
 
-std::vector<std::string> tell_shaders_apart(const Model& model) {
+std::vector<std::string> disambiguated_shader_names(const Model& model) {
   struct Namesakes {
     std::set<std::string> hashes;
     std::set<std::pair<std::string, std::string>> entry_points;  // with the hash

@@ -19,7 +19,7 @@ std::string short_hash(const std::string& hash);
 std::vector<std::string> name_shaders(const Model& model);
 // The model's names, where several shaders of a stage have the same with the start of the hash, or
 // the entry point, behind it: "blur.frag (0123abcd)".
-std::vector<std::string> tell_shaders_apart(const Model& model);
+std::vector<std::string> disambiguated_shader_names(const Model& model);
 // The names that the application gave, else the starts of the hashes; with both where several
 // pipelines have the same name.
 std::vector<std::string> name_pipelines(const Model& model);

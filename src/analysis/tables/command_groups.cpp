@@ -25,7 +25,7 @@ struct KeyHash {
 };
 
 // Numbers passes so that those that are alike have the same number.
-std::vector<uint32_t> kinds_of_passes(const Model& model) {
+std::vector<uint32_t> classify_passes(const Model& model) {
   std::unordered_map<std::string, uint32_t> kinds;
   std::vector<uint32_t> result;
   for (const Pass& pass : model.passes) {
@@ -60,7 +60,7 @@ class Grouper {
  public:
   Grouper(const Model& model, GroupBy by, bool merge)
       : model_(model), by_(by), merge_(merge), first_uses_(find_first_uses(model)) {
-    if (merge) pass_kinds_ = kinds_of_passes(model);
+    if (merge) pass_kinds_ = classify_passes(model);
   }
 
   CommandGroups run() {
@@ -150,11 +150,11 @@ class Grouper {
     const uint32_t number = place->second;
     if (!added) return number;
     result_.groups.emplace_back();
-    if (by_ == GroupBy::Label) add_labels_around(number, key[0]);
+    if (by_ == GroupBy::Label) add_enclosing_labels(number, key[0]);
     return number;
   }
 
-  void add_labels_around(uint32_t inner, uint32_t label) {
+  void add_enclosing_labels(uint32_t inner, uint32_t label) {
     result_.groups[inner].label = label;
     while (label != kNone) {
       label = model_.parent_of_label(label);
@@ -185,12 +185,12 @@ class Grouper {
     std::vector<std::unordered_set<uint32_t>> frames(result_.groups.size());
     for (auto pair = frames_of_groups_.begin(); pair != end; ++pair)
       frames[*pair >> 32].insert(static_cast<uint32_t>(*pair));
-    add_to_labels_around(frames);
+    add_to_enclosing_labels(frames);
   }
 
   // The smaller set of frames goes into the larger one, so that none is copied more than log n
   // times.
-  void add_to_labels_around(std::vector<std::unordered_set<uint32_t>>& frames) {
+  void add_to_enclosing_labels(std::vector<std::unordered_set<uint32_t>>& frames) {
     for (const uint32_t inner : result_.innermost_first()) {
       const CommandGroup& part = result_.groups[inner];
       CommandGroup& whole = result_.groups[part.parent];

@@ -33,7 +33,7 @@ class CommandTable {
       values_.add(groups_.group_of_command[v.command], v.metric, v.value);
     });
     if (status.ok()) status = count_invocations(progress);
-    if (status.ok() && by_ == GroupBy::Label) add_to_labels_around();
+    if (status.ok() && by_ == GroupBy::Label) add_to_enclosing_labels();
     return status;
   }
 
@@ -58,7 +58,7 @@ class CommandTable {
     });
   }
 
-  void add_to_labels_around() {
+  void add_to_enclosing_labels() {
     for (const uint32_t g : groups_.innermost_first()) {
       const uint32_t parent = groups_.groups[g].parent;
       for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));

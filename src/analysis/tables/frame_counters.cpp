@@ -54,7 +54,7 @@ struct Scale {
 };
 
 // A counter that is the same on every device that has it.
-struct Kind {
+struct CounterKind {
   const store::FrameCounterRow* row;
   std::string id;
   Scale scale;
@@ -62,7 +62,7 @@ struct Kind {
 
 struct Measured {
   std::vector<uint32_t> frames;  // by row, in the order of the capture
-  std::vector<Kind> kinds;
+  std::vector<CounterKind> kinds;
   std::vector<std::vector<std::optional<uint64_t>>> values;  // [row][kind]
 };
 
@@ -144,7 +144,7 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
       "time", "time", "from the swap before to this one, with the work of counting",
       [row](size_t r) { return duration_of(row(r)); }, Unit::Nanoseconds));
   for (size_t k = 0; k < measured.kinds.size(); ++k) {
-    const Kind& kind = measured.kinds[k];
+    const CounterKind& kind = measured.kinds[k];
     const auto cell = [&measured, &kind, k](size_t r) -> Cell {
       const auto& value = measured.values[r][k];
       return value ? kind.scale.cell(*value) : Cell();
@@ -160,18 +160,18 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
 struct Sums {
   uint64_t frames = 0;
   uint64_t total = 0;
-  uint64_t least = UINT64_MAX;
-  uint64_t most = 0;
+  uint64_t min = UINT64_MAX;
+  uint64_t max = 0;
 };
 
-Sums sum_up(const Measured& measured, size_t kind) {
+Sums sum_counter(const Measured& measured, size_t kind) {
   Sums sums;
   for (const auto& row : measured.values) {
     if (!row[kind]) continue;
     const uint64_t value = *row[kind];
     sums.total = saturating_sum(sums.total, value);
-    sums.least = std::min(sums.least, value);
-    sums.most = std::max(sums.most, value);
+    sums.min = std::min(sums.min, value);
+    sums.max = std::max(sums.max, value);
     ++sums.frames;
   }
   return sums;
@@ -179,7 +179,7 @@ Sums sum_up(const Measured& measured, size_t kind) {
 
 std::vector<Field> counter_fields(const Measured& measured, const std::vector<size_t>& kinds,
                                   const std::vector<Sums>& sums) {
-  const auto kind = [&](size_t r) -> const Kind& { return measured.kinds[kinds[r]]; };
+  const auto kind = [&](size_t r) -> const CounterKind& { return measured.kinds[kinds[r]]; };
   const auto scaled = [kind](size_t r, uint64_t value) -> Cell {
     const uint64_t denominator = kind(r).row->denominator;
     if (denominator == 1) return value;
@@ -203,9 +203,9 @@ std::vector<Field> counter_fields(const Measured& measured, const std::vector<si
                static_cast<double>(kind(r).row->denominator);
       }));
   fields.push_back(value_field("least", "least", "of a frame",
-                               [&sums, scaled](size_t r) { return scaled(r, sums[r].least); }));
+                               [&sums, scaled](size_t r) { return scaled(r, sums[r].min); }));
   fields.push_back(value_field("most", "most", "of a frame",
-                               [&sums, scaled](size_t r) { return scaled(r, sums[r].most); }));
+                               [&sums, scaled](size_t r) { return scaled(r, sums[r].max); }));
   return fields;
 }
 
@@ -233,8 +233,8 @@ Result<Table> make_counter_table(const Model& model, const TableOptions& options
   std::vector<Sums> sums;
   size_t zero = 0;
   for (size_t k = 0; k < measured->kinds.size(); ++k) {
-    const Sums of_kind = sum_up(*measured, k);
-    if (of_kind.most == 0) {
+    const Sums of_kind = sum_counter(*measured, k);
+    if (of_kind.max == 0) {
       ++zero;
       continue;
     }

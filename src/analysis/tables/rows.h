@@ -39,10 +39,10 @@ class Rows {
   Cell cell(size_t row, size_t column) const;
 
   // The rows at these places take the places from 0 on; the others go.
-  void arrange(const std::vector<uint32_t>& places);
+  void reorder(const std::vector<uint32_t>& indices);
   void truncate(size_t count);
   // The columns at these places take the places from 0 on; the others go.
-  void take_columns(const std::vector<size_t>& places);
+  void select_columns(const std::vector<size_t>& indices);
   // A column that is made from the cells of another.
   void append_column(size_t from, std::function<Cell(const Cell&)> make);
 

@@ -47,7 +47,7 @@ void sort_rows(Table& table, size_t column) {
     if (!by.is_number()) return before_in_text(cells[a], cells[b]);
     return by.role == ColumnRole::Key ? larger(cells[b], cells[a]) : larger(cells[a], cells[b]);
   });
-  table.rows.arrange(order);
+  table.rows.reorder(order);
   table.sorted_by = table.columns[column].id;
 }
 

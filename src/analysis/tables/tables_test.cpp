@@ -9,7 +9,7 @@
 #include "analysis/model/load_model.h"
 #include "analysis/model/test_scene.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 
 namespace tally::analysis {
@@ -63,7 +63,7 @@ TEST(RowsOfTables, are_made_when_they_are_asked_for) {
   size_t made = 0;
   Rows rows({10, 20, 30}, {[&](size_t n) -> Cell { return ++made, uint64_t{n}; }}, nullptr);
   EXPECT_EQ(made, 0u);
-  rows.arrange({2, 0, 1});
+  rows.reorder({2, 0, 1});
   rows.append_column(0, [](const Cell& cell) -> Cell { return 2 * std::get<uint64_t>(cell); });
   rows.truncate(2);
   EXPECT_EQ(rows.size(), 2u);
@@ -74,8 +74,8 @@ TEST(RowsOfTables, are_made_when_they_are_asked_for) {
 
 TEST(RowsOfTables, that_are_held_change_as_those_that_are_made) {
   Rows rows = {{uint64_t{1}, std::string("a")}, {uint64_t{2}, std::string("b")}};
-  rows.take_columns({1});
-  rows.arrange({1, 0});
+  rows.select_columns({1});
+  rows.reorder({1, 0});
   EXPECT_EQ(rows.cell(0, 0), Cell("b"));
   EXPECT_EQ(rows.cell(1, 0), Cell("a"));
 }
@@ -90,7 +90,7 @@ TEST(MetricMatrix, holds_values_of_64_bits_where_one_needs_them) {
   EXPECT_EQ(matrix.at(0, 0), 0u);
   EXPECT_EQ(matrix.at(1, 0), kNarrow + 1);
   EXPECT_EQ(matrix.at(2, 0), 7u);
-  matrix.raise(2, 0, 5);
+  matrix.raise_to(2, 0, 5);
   EXPECT_EQ(matrix.at(2, 0), 7u);
   matrix.add(1, 0, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(matrix.at(1, 0), std::numeric_limits<uint64_t>::max());
@@ -329,7 +329,7 @@ TEST_F(Tables, empty_captures_say_what_was_asked_for) {
     scene.finish();
   }
   Analyzer analyzer = open();
-  EXPECT_THAT(why_nothing_is_selected(analyzer.model()), HasSubstr("100-"));
+  EXPECT_THAT(why_selection_is_empty(analyzer.model()), HasSubstr("100-"));
   EXPECT_TRUE(require(analyzer.table(By::Draw, {})).rows.empty());
 }
 

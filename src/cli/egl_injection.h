@@ -27,20 +27,20 @@ EglFiles find_egl_files(const std::filesystem::path& executable,
 
 // What libEGL.so.1 is for a program that we start.
 enum class EglLibrary { None, Glvnd, Other };
-EglLibrary look_at_egl_library();
+EglLibrary detect_egl_library();
 
-enum class EglWay { Vendor, Preload, Off };
+enum class EglMode { Vendor, Preload, Off };
 
 // The way for this library: a vendor library where libglvnd is, the preload library elsewhere.
-EglWay usual_way(EglLibrary library);
+EglMode default_egl_mode(EglLibrary library);
 
 // "auto" is the usual way; "vendor", "preload" and "off" are themselves.
-EglWay egl_way_from(const std::string& word);
+EglMode parse_egl_mode(const std::string& word);
 
 // This process's environment with Tally's EGL in front, by the usual way.
 Environment with_tally_egl(Environment environment, const EglFiles& files);
 
 // Vendors that the user has named stay those that serve. What is there already stays as it is.
-void add_egl(Environment& environment, const EglFiles& files, EglWay way);
+void add_egl(Environment& environment, const EglFiles& files, EglMode mode);
 
 }  // namespace tally::cli

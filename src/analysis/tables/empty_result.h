@@ -9,7 +9,7 @@
 namespace tally::analysis {
 
 // Why the selected part of a capture has no draws, dispatches or frames of GL; empty where it has.
-std::string why_nothing_is_selected(const Model& model);
+std::string why_selection_is_empty(const Model& model);
 
 // Why no pass, or none of this number in its frame, was counted by region.
 std::string why_no_regions(const Model& model, std::optional<uint32_t> pass);
