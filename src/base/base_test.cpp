@@ -63,7 +63,7 @@ TEST(Settings, values_that_do_not_parse_give_the_default) {
   EXPECT_EQ(settings.number("big", 5, 0, 70), 70u);
 }
 
-// A folder of the test's own, whose settings file is the one that is read.
+// A temporary folder of the test; the settings file in it is the one that is read.
 class FileFromStrangers : public testing::Test {
  protected:
   FileFromStrangers() {
@@ -98,7 +98,7 @@ TEST_F(FileFromStrangers, small_files_are_read_whole_and_others_say_why_not) {
   std::ofstream(file("a")) << "12345";
   EXPECT_EQ(*read_small_file(file("a"), 5), "12345");
   EXPECT_EQ(read_small_file(file("a"), 4).error().message, file("a") + ": has more than 4 bytes");
-  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": is no regular file");
+  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": is not a regular file");
   EXPECT_FALSE(read_small_file(file("missing")));
 }
 
@@ -113,7 +113,7 @@ TEST_F(FileFromStrangers, a_log_file_that_is_a_fifo_is_not_waited_for) {
   configure_log("unit", LogLevel::Warning, "");
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("fifo: No such device or address\nunit: warning: here\n"), text.npos) << text;
-  EXPECT_NE(text.find("fifo: it is no regular file\n"), text.npos) << text;
+  EXPECT_NE(text.find("fifo: it is not a regular file\n"), text.npos) << text;
 }
 
 TEST(Log, control_characters_of_settings_do_not_reach_the_terminal) {

@@ -10,14 +10,14 @@ namespace {
 constexpr uint64_t kPrimeA = 0x9e3779b97f4a7c15ull;
 constexpr uint64_t kPrimeB = 0xc2b2ae3d27d4eb4full;
 
-// Folds the 128-bit product: every input bit reaches every output bit.
+// Folds the 128-bit product so that every input bit affects every output bit.
 uint64_t fold_multiply(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Little-endian whatever the machine.
+// Reads little-endian bytes on any machine.
 uint64_t load_partial(const std::byte* bytes, size_t count) {
   uint64_t value = 0;
   for (size_t i = 0; i < count; ++i) value |= static_cast<uint64_t>(bytes[i]) << (8 * i);

@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kSecond = 1'000'000'000;
 
-// A name of this test's own, so that a profiler at work elsewhere on the machine does not matter.
+// A name unique to this test, so that a profiler running elsewhere on the machine does not
+// interfere.
 std::string lock_name() {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   return std::string("tally-test-") + test->name() + "-" + std::to_string(getpid());
@@ -65,7 +66,7 @@ class HoldingChild {
   pid_t pid_ = -1;
 };
 
-// What `body` returns in a child process, as its exit status.
+// Runs `body` in a child process and returns its exit status.
 int in_child(const std::function<int()>& body) {
   const pid_t pid = fork();
   if (pid == 0) _exit(body());
@@ -118,7 +119,7 @@ TEST(SystemLock, a_finite_timeout_ends) {
   EXPECT_LT(waited, 5s);
 }
 
-// Anybody may hold the name, and do with its connections what they like.
+// Any process may hold the name and treat its connections as it likes.
 TEST(SystemLock, a_holder_that_accepts_and_closes_does_not_make_waiters_spin) {
   const std::string name = lock_name();
   sockaddr_un address{};
@@ -179,7 +180,7 @@ TEST(SystemLock, threads_take_turns) {
 }
 
 TEST(SystemLock, processes_that_fight_never_hold_it_together) {
-  // Each winner creates a file that must not be there yet and removes it before it lets go.
+  // Each winner creates a file that must not exist yet, and removes it before releasing the lock.
   char folder[] = "/tmp/tally-lock-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string witness = std::string(folder) + "/witness", name = lock_name();
@@ -218,7 +219,7 @@ TEST(SystemLock, a_forked_child_does_not_hold_what_its_parent_held) {
   }
   lock.release();
   SystemLock next(lock_name());
-  EXPECT_EQ(next.acquire(10 * kSecond), Outcome::Acquired);  // the child may just be starting
+  EXPECT_EQ(next.acquire(10 * kSecond), Outcome::Acquired);  // the child may still be starting
   kill(sleeper, SIGKILL);
   waitpid(sleeper, nullptr, 0);
 }
@@ -235,7 +236,7 @@ TEST(SystemLock, a_descriptor_that_the_application_reused_is_left_alone) {
   close(next_number);
   SystemLock lock(lock_name());
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
-  close(next_number);  // as a program does that closes everything before it becomes a daemon
+  close(next_number);  // like a program that closes all descriptors before it becomes a daemon
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   ASSERT_EQ(pipe_ends[0], next_number);
@@ -257,7 +258,7 @@ TEST(SystemLock, it_can_be_taken_again_after_the_application_closed_it) {
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
   close(next_number);
   EXPECT_FALSE(lock.held());
-  EXPECT_EQ(lock.acquire(0), Outcome::Acquired);  // under the same number
+  EXPECT_EQ(lock.acquire(0), Outcome::Acquired);  // may reuse the same descriptor number
   EXPECT_TRUE(lock.held());
 }
 

@@ -1,4 +1,4 @@
-// PNG files: what is written is read, everything else is refused.
+// PNG files: an encoded picture decodes to the same pixels, and everything else is rejected.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,5 +1,4 @@
-// The functions that a layer stands in front of: a short table sorted by name, searched by
-// vkGet*ProcAddr.
+// The table of functions that a layer intercepts, sorted by name. vkGet*ProcAddr searches it.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,10 +13,10 @@ namespace tally::vk {
 struct Hook {
   std::string_view name;
   PFN_vkVoidFunction function;
-  uint32_t condition;  // the layer's own bits: when the function is handed out
+  uint32_t condition;  // the layer's own bits: when the function is offered
 };
 
-// A row: `function` under the Vulkan name `name`. The cast is what vkGet*ProcAddr's type asks for.
+// A row that maps a Vulkan name to `function`, cast to the type that vkGet*ProcAddr returns.
 template <typename Function>
 Hook hook(std::string_view name, Function* function, uint32_t condition = 0) {
   return {name, reinterpret_cast<PFN_vkVoidFunction>(function), condition};
@@ -30,7 +29,7 @@ inline const Hook* find_hook(std::span<const Hook> sorted, std::string_view name
   return found != sorted.end() && found->name == name ? &*found : nullptr;
 }
 
-// For a test: names strictly ascending.
+// Whether the names are strictly ascending; for tests.
 inline bool hooks_are_sorted(std::span<const Hook> hooks) {
   return std::adjacent_find(hooks.begin(), hooks.end(), [](const Hook& a, const Hook& b) {
            return !(a.name < b.name);
