@@ -1,6 +1,6 @@
 // The interface through which the EGL library reads the Vulkan counters of its process while the
 // process runs. The capture layer implements it. It is plain C, because the two libraries share no
-// code. The EGL library looks kLiveCountersSymbol up in the layer's library, if that is loaded.
+// code. The EGL library looks up kLiveCountersSymbol in the layer's library, if that is loaded.
 //
 // Values are totals over all devices since the process started, including destroyed devices. The
 // list of counters is empty until the process creates a device whose shaders can be counted;

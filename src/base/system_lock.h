@@ -5,14 +5,13 @@
 // directory that all users can write to (/tmp, /run/lock), another user can plant a file or a link
 // first; a directory that nobody else can write to ($XDG_RUNTIME_DIR) excludes only processes of
 // the same user. An abstract address
-//  - is acquired atomically, by one process of the network namespace at a time, whatever its user,
-//  - is not a file: it cannot be planted, replaced, followed or left behind, and has no
-//  permissions,
+//  - is acquired atomically, by one process of the network namespace at a time, for any user,
+//  - is not a file: it has no permissions and cannot be planted, replaced, followed or left behind,
 //  - is released by the kernel when its holder ends, even by SIGKILL,
 //  - carries no data: the holder never reads or writes a byte. The listening socket only lets
-//  others
-//    see the holder (the kernel verifies pid and uid) and wakes them when it closes, so that
-//    waiting needs no polling.
+//    others see the holder (the kernel verifies pid and uid) and wakes them when it closes, so
+//    that waiting needs no polling.
+//
 // It cannot keep another user from holding the lock for long; no lock without a privileged daemon
 // can. holder() identifies that user. Processes in different network namespaces (containers) do not
 // exclude each other.

@@ -39,7 +39,7 @@ TEST(Record, address_shards_and_the_mark_of_numbered_draws_have_bits_of_their_ow
   EXPECT_EQ(kShardAlignment % kRecordAlignment, 0u);
 }
 
-// Every counter of every stage and shard.
+// Checks every counter of every stage and shard.
 TEST(Record, counters_are_apart_for_every_number_of_shards) {
   constexpr uint32_t kCounters[] = {1, 33, 2};
   uint32_t room = 0;
