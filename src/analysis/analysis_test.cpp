@@ -162,7 +162,8 @@ TEST(CallText, sizes_come_first_and_zeros_are_left_out) {
   EXPECT_EQ(text("vkCmdDrawIndirect", {}, {}), "DrawIndirect");
 }
 
-// The store's capture of two draws in one batch and one dispatch, whose shader is no valid SPIR-V.
+// The store's test capture: two draws in one batch and one dispatch whose shader is not valid
+// SPIR-V.
 class SmallCapture : public testing::Test {
  protected:
   Analyzer analyzer(const Selection& selection = {}) {
@@ -190,8 +191,9 @@ TEST_F(SmallCapture, block_has_static_costs_and_values_of_its_own) {
   ASSERT_EQ(table->rows.size(), 2u);
   EXPECT_EQ(cell(*table, 0, "block"), Cell(uint64_t{0}));
   EXPECT_EQ(cell(*table, 0, "executions"), Cell(uint64_t{107}));
-  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{3 * 107}));  // executions of a block that costs 3
-  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{2 * 5}));    // no executions x cost
+  // The block of the first row has a cost of 3; the second row is not executions x cost.
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{3 * 107}));
+  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{2 * 5}));
 }
 
 TEST_F(SmallCapture, draw_has_the_sums_of_its_stages) {
@@ -223,7 +225,7 @@ TEST_F(SmallCapture, shader_whose_code_cannot_be_read_is_counted_all_the_same) {
 }
 
 TEST_F(SmallCapture, metric_of_a_driver_keeps_its_name) {
-  // The capture's "executions" describes itself otherwise than the catalogue's does.
+  // The description of the capture's "executions" differs from the catalogue's.
   const auto metrics = describe_metrics(analyzer().model());
   ASSERT_EQ(metrics.size(), 2u);
   EXPECT_EQ(metrics[1].id, "fma");
@@ -239,7 +241,7 @@ TEST_F(SmallCapture, pattern_means_shaders_by_name_stage_or_hash) {
   EXPECT_TRUE(selected("blur"));
   EXPECT_TRUE(selected("frag"));
   EXPECT_TRUE(selected("*.spv"));
-  EXPECT_FALSE(selected("ab"));  // starts the hash, but is too short to mean one
+  EXPECT_FALSE(selected("ab"));  // a prefix of the hash, but too short
   EXPECT_FALSE(selected("vertex"));
 }
 

@@ -31,7 +31,7 @@ TEST(catalogue, ids_are_fit_for_options_and_files) {
   }
 }
 
-// VK_MAX_DESCRIPTION_SIZE is the room that Vulkan's descriptions have, the terminator included.
+// VK_MAX_DESCRIPTION_SIZE is the capacity of Vulkan's descriptions, including the terminator.
 TEST(catalogue, texts_fit_vulkans_descriptions) {
   for (const Counter& one : counters()) {
     EXPECT_LT(one.name.size(), static_cast<size_t>(VK_MAX_DESCRIPTION_SIZE)) << one.id;
@@ -75,7 +75,7 @@ TEST(catalogue, region_counters_begin_with_the_warps_and_are_32_bits_wide) {
   for (const Counter* one : region) EXPECT_EQ(one->storage, Storage::Uint32) << one->id;
 }
 
-// docs/counters.md is what applications' authors go by: whoever changes a number sees it here.
+// Authors of applications rely on docs/counters.md: this test shows every changed number.
 TEST(catalogue, the_page_is_up_to_date) {
   std::ifstream file(TALLY_COUNTERS_PAGE);
   const std::string page(std::istreambuf_iterator<char>(file), {});

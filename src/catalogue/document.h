@@ -1,4 +1,4 @@
-// The catalogue as a page for people: docs/counters.md is what this gives.
+// Renders the catalogue as Markdown: the content of docs/counters.md.
 #pragma once
 
 #include <string>

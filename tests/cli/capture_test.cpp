@@ -97,7 +97,7 @@ TEST_F(Capture, frames_that_never_come_are_said_to_be_why_nothing_is_captured) {
   const auto result = run("--frames 100-", "5 0");
   ASSERT_EQ(result.end.shell_status(), 0);
   EXPECT_THAT(result.standard_error,
-              HasSubstr("tally: nothing was captured: the application did not come to the frames "
+              HasSubstr("tally: nothing was captured: the application did not reach the frames "
                         "100- that tally run --frames asked for"));
 }
 

@@ -111,7 +111,7 @@ TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {
                  "there is no column 'colour'");
   expect_refused({"report", "a.tally", "--by", "draw", "--columns", "call,colour"},
                  "there is no column 'colour'");
-  expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is no range of frames");
+  expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is not a range of frames");
 }
 
 TEST_F(Commands, options_that_would_change_nothing_are_refused) {

@@ -8,8 +8,7 @@
 namespace tally::analysis {
 namespace {
 
-// A file that names blocks that the shader does not have is damaged; its rows must not cost us
-// memory.
+// A damaged file may name blocks that the shader does not have; its rows must not consume memory.
 constexpr size_t kMaxBlocksWithoutCode = 65'536;
 
 }  // namespace
@@ -57,7 +56,7 @@ Result<BlockTotals> BlockTotals::count(const Model& model, ShaderCodes& codes,
   return totals;
 }
 
-// Executions x cost, but for the executions whose value the capture holds by itself.
+// Computes executions x cost, except for executions whose values the capture stores.
 Status BlockTotals::compute_values(const StoredValues& stored_values) {
   std::vector<std::vector<uint32_t>> variants_of(model_.shaders.size());
   for (uint32_t v = 0; v < totals_.size(); ++v) {
@@ -87,7 +86,7 @@ Status BlockTotals::compute_values(const StoredValues& stored_values) {
   return status;
 }
 
-// Where the capture holds no cost of 1 for the metric that is the executions themselves.
+// Sets the metric that counts executions, in case the capture stores no cost of 1 for it.
 void BlockTotals::add_executions_metric() {
   const uint32_t metric = executions_metric(describe_metrics(model_));
   if (metric == kNone) return;

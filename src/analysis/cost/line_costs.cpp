@@ -64,7 +64,8 @@ class CostAttribution {
     if (rest != 0) add_without_line(index, metric, rest);
   }
 
-  // What no line has was executed as often as the most of its blocks.
+  // Adds a value to the instructions without a line. Their executions are the maximum over their
+  // blocks.
   void add_without_line(size_t index, size_t metric, uint64_t value) {
     add(kNoLine, metric, value);
     for (size_t m = 0; m < metrics_.size(); ++m) {

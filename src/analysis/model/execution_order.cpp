@@ -14,7 +14,7 @@ using store::RowId;
 struct Node {
   const ExecutionRow* row = nullptr;
   std::vector<CommandPosition> commands;
-  std::vector<Node*> children;  // in the order in which they ran
+  std::vector<Node*> children;  // in execution order
   size_t next_command = 0, next_child = 0;
   bool begun = false;
 };
@@ -28,7 +28,7 @@ bool earlier(const Node* a, const Node* b) {
   return a->row->position < b->row->position;
 }
 
-// The child that runs before the node's next command, or null.
+// Returns the child that runs before the node's next command, or null.
 Node* next_due_child(Node& node) {
   if (node.next_child == node.children.size()) return nullptr;
   Node* child = node.children[node.next_child];
@@ -39,7 +39,7 @@ Node* next_due_child(Node& node) {
   return child;
 }
 
-// With a stack of its own: a damaged file may nest executions as deep as it likes.
+// Uses an explicit stack: a damaged file may nest executions to any depth.
 void emit(Node& root, std::vector<CommandPosition>& out) {
   std::vector<Node*> open;
   const auto begin = [&](Node* node) {

@@ -17,7 +17,7 @@ IdIndex index_rows(const std::vector<Row>& rows) {
   return index;
 }
 
-// Takes over what a reading gave, or keeps the first error.
+// Moves the result into `target`, or keeps the first error in `status`.
 template <typename T>
 void take(Result<T> result, T& target, Status& status) {
   if (!status.ok()) return;
@@ -55,7 +55,7 @@ Status load_small_tables(Model& model) {
   return status;
 }
 
-// What is needed of a submission until its commands stand in their frame.
+// The data of a submission until its commands are assigned to their frame.
 struct Submission {
   uint32_t frame;
   int64_t number;
@@ -84,7 +84,7 @@ class Timeline {
   }
 
  private:
-  // Where the commands of an execution belong.
+  // The submission and the number of runs of an execution's commands.
   struct Place {
     Submission* submission;
     uint32_t runs;
@@ -129,7 +129,7 @@ class Timeline {
     });
   }
 
-  // Its commands, in the order of the file; `order_commands` gives them their places.
+  // Loads the commands of a batch in file order; `order_commands` puts them in execution order.
   void load_batch(const store::CommandBatchRow& row, const store::FunctionRow& function,
                   const Place& place) {
     Batch& batch = model_.batches.emplace_back(

@@ -23,15 +23,15 @@ std::string id_of(const std::string& name) {
   return id.empty() ? "metric" : id;
 }
 
-// "Executions" -> "executions", as the other columns are written.
+// "Executions" -> "executions", in the style of the other columns.
 std::string in_lower_case(std::string title) {
   if (!title.empty())
     title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
   return title;
 }
 
-// A counter that has this name or id and says the same of itself: a driver's metric may have the
-// same name by chance.
+// Finds the counter with this name or id and the same description. The description matters: a
+// driver's metric may have the same name by chance.
 const catalogue::Counter* counter_for(const store::MetricRow& row) {
   for (const catalogue::Counter& counter : catalogue::counters()) {
     if ((row.name == counter.name || row.name == counter.id) &&
@@ -76,7 +76,8 @@ Metric describe(const store::MetricRow& row) {
   return metric;
 }
 
-// Regions' counters have no description by which they could be told from a driver's own.
+// Region counters have no description, so a driver's own counter of the same name cannot be
+// recognized.
 Metric describe(const store::RegionCounterRow& row) {
   Metric metric{.id = id_of(row.name), .title = row.name, .description = row.name};
   for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Region)) {

@@ -24,8 +24,8 @@ bool can_be_specialized(ShaderCodes& codes, uint32_t shader) {
   return false;
 }
 
-// Pipelines that were used, together where they have the same shaders: if their hashes differ,
-// specialization is what differs.
+// Groups the used pipelines that have the same shaders but different hashes; they differ in their
+// specialization.
 std::vector<std::vector<uint32_t>> pipelines_with_same_shaders(const Model& model) {
   std::vector<bool> used(model.pipelines.size());
   for (const Command& command : model.commands) {

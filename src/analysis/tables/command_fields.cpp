@@ -13,7 +13,7 @@
 namespace tally::analysis {
 namespace {
 
-// Looks things up for one row.
+// Looks up the model's objects for one row.
 class RowLookup {
  public:
   RowLookup(const Model& model, const CommandGroups& groups)
@@ -106,10 +106,10 @@ Field pipeline_field(const RowLookup& rows) {
                    [rows](size_t r) -> Cell { return rows.pipeline_name_of(r); });
 }
 
-// `of` gives the label of a row.
+// `of` returns the label of a row.
 template <typename Of>
 Field label_field(const RowLookup& rows, Of of) {
-  return key_field("label", "label", "debug label, with those around it",
+  return key_field("label", "label", "debug label, with its enclosing labels",
                    [rows, of](size_t r) -> Cell { return rows.label_path(of(r)); });
 }
 
@@ -188,8 +188,8 @@ std::vector<Field> fields_of_frames(const RowLookup& rows) {
 
 std::vector<Field> fields_of_labels(const RowLookup& rows) {
   std::vector<Field> fields;
-  fields.push_back(
-      key_field("label", "label", "debug label, with those around it", [rows](size_t r) -> Cell {
+  fields.push_back(key_field(
+      "label", "label", "debug label, with its enclosing labels", [rows](size_t r) -> Cell {
         const uint32_t label = rows.group(r).label;
         return label == kNone ? std::string("(no label)") : rows.label_path(label);
       }));

@@ -37,7 +37,7 @@ class CommandTable {
     return status;
   }
 
-  // The rows make their cells from `self`.
+  // The rows compute their cells from `self` and keep it alive.
   Result<Table> table(const std::shared_ptr<const CommandTable>& self,
                       const TableOptions& options) const {
     Table table = make_table(self);
@@ -91,11 +91,11 @@ class CommandTable {
     const auto column = table.column_index("first_use_time");
     if (!column || !table.columns[*column].shown) return;
     table.notes.push_back(
-        "First use: GPU time of what used a pipeline for the first time, which on some drivers "
-        "holds its compilation; GPU time is without it.");
+        "First use: GPU time of the first use of pipelines, which includes their compilation on "
+        "some drivers. GPU time excludes it.");
   }
 
-  // By row: labels inside others are part of those.
+  // By row: false for nested labels, whose values their enclosing labels include.
   std::vector<bool> is_whole() const {
     std::vector<bool> whole;
     for (size_t g = 0; g < groups_.groups.size(); ++g) {
@@ -105,7 +105,7 @@ class CommandTable {
   }
 
   void name_table(Table& table) const {
-    const char* merged = merged_ ? ", those alike together" : "";
+    const char* merged = merged_ ? ", identical ones merged" : "";
     switch (by_) {
       case GroupBy::Command:
         table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged);
@@ -120,12 +120,12 @@ class CommandTable {
         table.id = "frame", table.title = "Frames";
         break;
       case GroupBy::Label:
-        table.id = "label", table.title = "Labels, each with what is inside it";
+        table.id = "label", table.title = "Labels, including nested labels";
         break;
     }
   }
 
-  // A pattern for shaders leaves only the rows that these shaders took part in.
+  // A shader pattern keeps only the rows in which these shaders took part.
   bool wanted(size_t group) const {
     if (model_.selection.shader.empty()) return true;
     for (size_t metric = 0; metric < metrics_.size(); ++metric) {
@@ -138,12 +138,12 @@ class CommandTable {
     const auto group = [this](size_t g) -> const CommandGroup& { return groups_.groups[g]; };
     fields.push_back(value_field(
         "gpu_time", "GPU time",
-        "between timestamps around it, with the work of counting; without first uses of pipelines",
+        "time between timestamps, including the work of counting, without first uses of pipelines",
         [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
         Unit::Nanoseconds));
     fields.push_back(value_field(
         "first_use_time", "first use",
-        "GPU time of what used a pipeline for the first time in the capture; not in GPU time",
+        "GPU time of the first uses of pipelines in the capture; not part of GPU time",
         [group](size_t g) { return group(g).first_use_ns ? Cell(*group(g).first_use_ns) : Cell(); },
         Unit::Nanoseconds));
     const bool single = by_ == GroupBy::Command && !merged_;
@@ -158,7 +158,7 @@ class CommandTable {
         by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !merged_);
     if (!of_one_frame) {
       fields.push_back(
-          value_field("frames", "frames", "frames that it occurs in", [group](size_t g) {
+          value_field("frames", "frames", "number of frames that contain it", [group](size_t g) {
             return group(g).frames;
           }).hidden());
     }
@@ -176,9 +176,9 @@ class CommandTable {
       const std::string name = stage_name(1u << stage);
       std::string id = "invocations_" + name;
       std::replace(id.begin(), id.end(), ' ', '_');
-      fields.push_back(value_field(id, name + " inv",
-                                   "invocations of the " + name + " shader, helpers not counted",
-                                   [this, stage](size_t g) { return invocations_.at(g, stage); }));
+      fields.push_back(value_field(
+          id, name + " inv", "invocations of the " + name + " shader, without helper invocations",
+          [this, stage](size_t g) { return invocations_.at(g, stage); }));
     }
   }
 

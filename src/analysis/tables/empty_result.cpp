@@ -25,17 +25,18 @@ FrameRange frames_of(const Model& model) {
 std::string why_capture_is_empty(const Model& model) {
   for (const store::DeviceRow& device : model.devices) {
     if (!device.not_captured.empty())
-      return fmt::format("nothing was captured of {}: {}", device.name, device.not_captured);
+      return fmt::format("nothing was captured on {}: {}", device.name, device.not_captured);
   }
   if (!model.capture.frame_range.empty()) {
     return fmt::format(
-        "nothing was captured: the application did not come to the frames {} that tally run "
+        "nothing was captured: the application did not reach the frames {} that tally run "
         "--frames asked for, or did nothing in them",
         model.capture.frame_range);
   }
   if (model.devices.empty())
-    return "nothing was captured: the application made no Vulkan device and no GL context of EGL";
-  return "nothing was captured: the application submitted no draw and no dispatch";
+    return "nothing was captured: the application created no Vulkan device and no EGL context for "
+           "GL";
+  return "nothing was captured: the application submitted no draws and no dispatches";
 }
 
 }  // namespace
@@ -54,25 +55,26 @@ std::string why_selection_is_empty(const Model& model) {
 
 std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
   if (model.region_counters.empty())
-    return "nothing of the capture was counted by region: capture with tally run --regions";
-  if (pass) return fmt::format("no pass of number {} was counted by region (see --by pass)", *pass);
-  return "no pass of these frames was counted by region (see --by pass)";
+    return "the capture has no counts by region: capture with tally run --regions";
+  if (pass)
+    return fmt::format("no pass with number {} was counted by region (see --by pass)", *pass);
+  return "no pass in these frames was counted by region (see --by pass)";
 }
 
 std::string why_no_rows(const Model& model, By by, const TableOptions& options) {
   if (by == By::Region) return why_no_regions(model, options.pass);
   if (const std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
   if (by == By::Counter)
-    return "the capture has no counters by frame: those are of programs that draw by EGL";
+    return "the capture has no counters by frame: only programs that render through EGL have them";
   if (model.commands.empty())
-    return "the capture has no Vulkan commands here: of GL there are --by frame and --by counter";
+    return "the selection has no Vulkan commands: for GL use --by frame or --by counter";
   if (!model.selection.shader.empty()) {
-    return fmt::format("no counted command here ran a shader that matches '{}'",
+    return fmt::format("no counted command in the selection ran a shader that matches '{}'",
                        model.selection.shader);
   }
   if (by == By::Line || by == By::Block)
-    return "no command here has counts of its shaders' blocks; the overview says what is missing";
-  return "the capture has nothing of this kind";
+    return "no command in the selection has counts by block; the overview says what is missing";
+  return "the capture has no such data";
 }
 
 }  // namespace tally::analysis

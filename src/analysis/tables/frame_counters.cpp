@@ -15,7 +15,8 @@
 namespace tally::analysis {
 namespace {
 
-// Shown in text where they are not 0 everywhere; --columns and JSON have all.
+// Text output shows these columns if they are not 0 everywhere; --columns and JSON offer all
+// columns.
 constexpr std::array kShown = {"gpu.gpu_time",
                                "api.draw_calls",
                                "api.vertices_submitted",
@@ -36,7 +37,8 @@ std::string id_of(const std::string& text) {
   return id;
 }
 
-// How a counter's values are shown: times and memory in the units of every table, others divided.
+// How a counter's values are displayed: times and memory sizes in the common units, other values
+// divided by their denominator.
 struct Scale {
   Unit unit = Unit::Count;
   uint64_t divisor = 1;
@@ -53,7 +55,7 @@ struct Scale {
   }
 };
 
-// A counter that is the same on every device that has it.
+// A counter, shared by all devices that have an identical one.
 struct CounterKind {
   const store::FrameCounterRow* row;
   std::string id;
@@ -136,12 +138,12 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
         return static_cast<uint64_t>(std::max<int64_t>(row(r).number, 0));
       },
       Unit::Count));
-  fields.push_back(key_field("device", "device", "the GL that drew it", [&](size_t r) -> Cell {
-    return device_name(model, measured.frames[r]);
-  }));
+  fields.push_back(
+      key_field("device", "device", "GL implementation that rendered the frame",
+                [&](size_t r) -> Cell { return device_name(model, measured.frames[r]); }));
   if (model.devices.size() < 2) fields.back().column.shown = false;
   fields.push_back(value_field(
-      "time", "time", "from the swap before to this one, with the work of counting",
+      "time", "time", "time from the previous swap to this one, including the work of counting",
       [row](size_t r) { return duration_of(row(r)); }, Unit::Nanoseconds));
   for (size_t k = 0; k < measured.kinds.size(); ++k) {
     const CounterKind& kind = measured.kinds[k];
@@ -186,25 +188,25 @@ std::vector<Field> counter_fields(const Measured& measured, const std::vector<si
     return static_cast<double>(value) / static_cast<double>(denominator);
   };
   std::vector<Field> fields;
-  fields.push_back(key_field("group", "group", "the counter's group",
+  fields.push_back(key_field("group", "group", "group of the counter",
                              [kind](size_t r) -> Cell { return kind(r).row->group; }));
-  fields.push_back(key_field("counter", "counter", "the counter",
+  fields.push_back(key_field("counter", "counter", "name of the counter",
                              [kind](size_t r) -> Cell { return kind(r).row->name; }));
-  fields.push_back(key_field("unit", "unit", "of the values",
+  fields.push_back(key_field("unit", "unit", "unit of the values",
                              [kind](size_t r) -> Cell { return kind(r).row->unit; }));
-  fields.push_back(value_field("total", "total", "sum over the frames; none for a level",
+  fields.push_back(value_field("total", "total", "sum over the frames; empty for a level",
                                [&sums, kind, scaled](size_t r) -> Cell {
                                  if (kind(r).row->is_level) return {};
                                  return scaled(r, sums[r].total);
                                }));
-  fields.push_back(value_field(
-      "mean", "mean a frame", "the mean of the frames", [&sums, kind](size_t r) -> Cell {
+  fields.push_back(
+      value_field("mean", "mean per frame", "mean of the frames", [&sums, kind](size_t r) -> Cell {
         return static_cast<double>(sums[r].total) / static_cast<double>(sums[r].frames) /
                static_cast<double>(kind(r).row->denominator);
       }));
-  fields.push_back(value_field("least", "least", "of a frame",
+  fields.push_back(value_field("least", "least", "smallest value of a frame",
                                [&sums, scaled](size_t r) { return scaled(r, sums[r].min); }));
-  fields.push_back(value_field("most", "most", "of a frame",
+  fields.push_back(value_field("most", "most", "largest value of a frame",
                                [&sums, scaled](size_t r) { return scaled(r, sums[r].max); }));
   return fields;
 }
@@ -217,7 +219,7 @@ Result<Table> make_frame_counter_table(const Model& model, const TableOptions& o
   const auto measured = Loader(model).load();
   if (!measured) return measured.error();
   Table table;
-  table.id = "frame", table.title = "Frames of GL";
+  table.id = "frame", table.title = "GL frames";
   const std::vector<Field> fields = frame_fields(model, *measured);
   add_columns(table, fields);
   for (size_t r = 0; r < measured->frames.size(); ++r) table.rows.push_back(make_row(fields, r));
@@ -242,7 +244,7 @@ Result<Table> make_counter_table(const Model& model, const TableOptions& options
     sums.push_back(of_kind);
   }
   Table table;
-  table.id = "counter", table.title = "Counters of GL, by frame";
+  table.id = "counter", table.title = "GL counters, by frame";
   const std::vector<Field> fields = counter_fields(*measured, kinds, sums);
   add_columns(table, fields);
   for (size_t r = 0; r < kinds.size(); ++r) table.rows.push_back(make_row(fields, r));

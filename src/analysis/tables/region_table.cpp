@@ -13,12 +13,13 @@
 namespace tally::analysis {
 namespace {
 
-// Shown in text where they are not 0 everywhere; --columns and JSON have all.
+// Text output shows these columns if they are not 0 everywhere; --columns and JSON offer all
+// columns.
 constexpr std::array kShown = {"fragment_invocations", "fragment_instructions",
                                "fragment_fma",         "fragment_special_functions",
                                "fragment_texture",     "discarded_invocations"};
 
-// Where a row's region is.
+// The position of a row's region.
 struct Place {
   uint32_t in;  // RegionPass
   uint32_t column, row;
@@ -95,10 +96,10 @@ class RegionTable {
   Result<Table> finish(Table table) {
     table.total_rows = table.rows.size();
     if (empty_ != 0) {
-      table.notes.push_back(fmt::format("{} more regions have nothing that was counted.", empty_));
+      table.notes.push_back(fmt::format("{} more regions have no counts.", empty_));
     }
     if (!model_.selection.shader.empty()) {
-      table.notes.push_back("Regions are those of all shaders: --shader does not divide them.");
+      table.notes.push_back("Counts by region cover all shaders: --shader does not filter them.");
     }
     TableOptions options = options_;
     if (options.sort.empty() && !counters_.empty()) {
@@ -154,11 +155,11 @@ class RegionTable {
         "y", "y", "upper edge of the region",
         [area, signed_cell](size_t r) { return signed_cell(area(r).y); }, Unit::Count));
     fields.push_back(key_field(
-        "width", "width", "pixels of the region inside of the render area",
+        "width", "width", "pixels of the region inside the render area",
         [area](size_t r) -> Cell { return uint64_t{area(r).width}; }, Unit::Count));
     fields.back().column.shown = false;
     fields.push_back(key_field(
-        "height", "height", "pixels of the region inside of the render area",
+        "height", "height", "pixels of the region inside the render area",
         [area](size_t r) -> Cell { return uint64_t{area(r).height}; }, Unit::Count));
     fields.back().column.shown = false;
   }

@@ -6,7 +6,7 @@
 namespace tally::analysis {
 namespace {
 
-// Exact where both are counts: doubles cannot tell neighbouring counts above 2^53 apart.
+// Compares two counts exactly: doubles cannot distinguish neighbouring counts above 2^53.
 bool larger(const Cell& a, const Cell& b) {
   const auto* x = std::get_if<uint64_t>(&a);
   const auto* y = std::get_if<uint64_t>(&b);

@@ -13,8 +13,8 @@
 namespace tally::analysis {
 namespace {
 
-// Metrics that are shown where they are not all zero, the most telling first; JSON and --columns
-// have all.
+// Metrics that are shown by default if they are not all zero, the most informative first. JSON and
+// --columns offer all metrics.
 constexpr std::array kPreferredMetrics = {
     "instructions", "fma",          "special_function",    "texture_samples",
     "image_loads",  "image_stores", "buffer_bytes_loaded", "buffer_bytes_stored",
@@ -26,7 +26,7 @@ Result<size_t> find_column(const Table& table, const std::string& id) {
   std::vector<std::string> ids;
   for (const Column& column : table.columns) ids.push_back(column.id);
   return Error{
-      fmt::format("there is no column '{}' here; the columns are {}", id, fmt::join(ids, ", "))};
+      fmt::format("there is no column '{}'; the columns are {}", id, fmt::join(ids, ", "))};
 }
 
 template <typename Test>
@@ -48,7 +48,7 @@ bool all_empty(const Table& table, size_t column) {
   });
 }
 
-// Values that are 0 everywhere and keys that nothing has.
+// Hides values that are 0 everywhere and keys that are empty everywhere.
 void hide_empty_columns(Table& table) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
     Column& column = table.columns[i];
@@ -67,7 +67,7 @@ void show_preferred_metrics(Table& table) {
   }
 }
 
-// Leaves the columns of these places, in this order.
+// Keeps the columns at these indices, in this order.
 void select_columns(Table& table, const std::vector<size_t>& indices) {
   std::vector<Column> columns;
   for (const size_t index : indices) columns.push_back(std::move(table.columns[index]));
@@ -83,7 +83,6 @@ double total_of(const Table& table, size_t column, const std::vector<bool>& is_w
   return total;
 }
 
-// Appends the share of the sorted column.
 void append_share(Table& table, size_t sorted, double total) {
   table.rows.append_column(sorted, [total](const Cell& cell) -> Cell {
     return total > 0 ? 100 * number_of(cell) / total : 0.0;
@@ -93,7 +92,8 @@ void append_share(Table& table, size_t sorted, double total) {
   table.columns.push_back(std::move(column));
 }
 
-// Keys first, then the share and what it is a share of, then the other values and texts.
+// Orders the columns: keys, then the share and the column that it refers to, then other values and
+// texts.
 void place_share(Table& table, size_t sorted) {
   const size_t share = table.columns.size() - 1;
   std::vector<size_t> indices;

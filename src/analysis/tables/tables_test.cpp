@@ -1,4 +1,4 @@
-// Tables of captures that the tests write.
+// Tests of tables, on captures that the tests write.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,8 +115,8 @@ TEST_F(Tables, labels_nested_100000_deep_are_added_up_in_linear_time) {
   Analyzer analyzer = open();
   const Table table = require(analyzer.table(By::Label, {}));
   ASSERT_EQ(table.rows.size(), kDepth);
-  // The outermost has all of it, the innermost one dispatch; the first pipeline use has its own
-  // column.
+  // The outermost label includes everything, the innermost one dispatch. The first use of the
+  // pipeline has a column of its own.
   EXPECT_EQ(cell(table, 0, "label"), Cell("L"));
   EXPECT_EQ(cell(table, 0, "dispatches"), Cell(kDepth));
   EXPECT_EQ(cell(table, 0, "frames"), Cell(uint64_t{2}));
@@ -128,7 +128,7 @@ TEST_F(Tables, labels_nested_100000_deep_are_added_up_in_linear_time) {
             Cell("L / L / L / L / (99984 more) / L / L / L / L / L / L / L / L / L / L / L / L"));
   EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), kDepth);
   EXPECT_EQ(require(analyzer.table(By::Draw, {})).rows.size(), kDepth);
-  // Quadratic would be minutes.
+  // A quadratic algorithm would take minutes.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
@@ -172,7 +172,7 @@ TEST_F(Tables, gpu_time_of_first_uses_stands_apart_and_their_frames_are_not_warm
   ASSERT_EQ(warm.size(), 2u);
   EXPECT_EQ(std::pair(warm[0].first, warm[0].last), std::pair(int64_t{1}, int64_t{1}));
   EXPECT_EQ(std::pair(warm[1].first, warm[1].last), std::pair(int64_t{3}, int64_t{4}));
-  // What an earlier frame used is no first use of a later one.
+  // A pipeline that an earlier frame used has no first use in a later frame.
   Analyzer later = open({.frames = FrameRange{2, 3}, .shader = {}});
   const Table of_later = require(later.table(By::Pipeline, {.sort = "gpu_time"}));
   EXPECT_THAT(numbers(of_later, "gpu_time"), ElementsAre(1000, 40));
@@ -200,7 +200,7 @@ TEST_F(Tables, draws_that_are_alike_are_one_row_unless_each_is_asked_for) {
   EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), 6u);
 }
 
-// Two modules of one name, one of them with two specializations.
+// Two modules with the same name, one of which has two specializations.
 class Permutations : public Tables {
  protected:
   void SetUp() override {
@@ -231,7 +231,7 @@ TEST_F(Permutations, of_a_shader_are_rows_of_their_own_by_hash_and_specializatio
 TEST_F(Permutations, have_lines_and_blocks_of_their_own) {
   Analyzer analyzer = open();
   const Table lines = require(analyzer.table(By::Line, {}));
-  std::vector<std::string> last;  // who has line 6, from the hottest down
+  std::vector<std::string> last;  // the shaders with line 6, hottest first
   for (size_t r = 0; r < lines.rows.size(); ++r) {
     if (cell(lines, r, "location") != Cell("branch.comp:6")) continue;
     last.push_back(std::get<std::string>(cell(lines, r, "shader")) + " " +
