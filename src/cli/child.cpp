@@ -13,8 +13,9 @@
 namespace tally::cli {
 namespace {
 
-// SIGCHLD wakes us; the others are sent on. A terminal sends SIGINT, SIGQUIT, SIGTSTP and SIGWINCH
-// to the whole foreground process group, so the program has those already; see sent_by_process.
+// SIGCHLD wakes us; the others are forwarded. A terminal sends SIGINT, SIGQUIT, SIGTSTP and
+// SIGWINCH to the whole foreground process group, so the program already received those; see
+// sent_by_process.
 constexpr int kForwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
                               SIGCONT, SIGTSTP, SIGWINCH, SIGTTIN, SIGTTOU, SIGCHLD};
 
@@ -61,7 +62,8 @@ int spawn(pid_t* pid, const std::vector<std::string>& arguments,
   return error;
 }
 
-// The program has stopped: so do we, and whoever continues us continues it.
+// Stops this process because the program has stopped. When we are continued, the program is
+// continued, too.
 void follow_stop(pid_t pid) {
   raise(SIGSTOP);
   kill(pid, SIGCONT);
@@ -71,9 +73,10 @@ void follow_stop(pid_t pid) {
 
 void block_forwarded_signals() {
   original_mask();
-  // Whoever started us may have SIGCHLD ignored; then no child's end would be told to us.
+  // Our parent may have set SIGCHLD to be ignored; then we would never learn that the program
+  // ended.
   signal(SIGCHLD, SIG_DFL);
-  // A capture beyond the limit of file sizes is a failed write, not our end.
+  // Exceeding the file size limit must fail the write of the capture, not end this process.
   if (signal(SIGXFSZ, SIG_IGN) == SIG_DFL) we_ignore_file_size_signal = true;
   const sigset_t set = forwarded_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -84,7 +87,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
   block_forwarded_signals();
   pid_t pid = -1;
   int error = spawn(&pid, arguments, environment);
-  if (error == ENOEXEC) {  // a script without "#!" is the shell's, as in any shell
+  if (error == ENOEXEC) {  // run a script without "#!" in the shell, as shells do
     std::vector<std::string> with_shell = arguments;
     with_shell.insert(with_shell.begin(), "/bin/sh");
     error = spawn(&pid, with_shell, environment);

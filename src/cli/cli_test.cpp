@@ -53,7 +53,7 @@ TEST(EnvironmentLayers, stay_where_the_user_has_put_them) {
   EXPECT_EQ(environment["VK_INSTANCE_LAYERS"], "a:b:validation");
 }
 
-// A home without folders of the loader, and a system with one.
+// A home folder without the loader's folders, and a system folder with one.
 Environment with_system_layers(const fs::path& system) {
   fs::create_directories(system / "vulkan/explicit_layer.d");
   return {{"XDG_CONFIG_DIRS", "/nowhere"}, {"XDG_DATA_DIRS", system.string()}};
@@ -61,7 +61,7 @@ Environment with_system_layers(const fs::path& system) {
 
 class EnvironmentFolders : public Folder {};
 
-// Of the folders of this machine, /etc's may be there.
+// Of this machine's folders, only the one in /etc may exist.
 TEST_F(EnvironmentFolders, come_behind_those_that_the_loader_searches) {
   const std::string system = (path_ / "vulkan/explicit_layer.d").string();
   Environment plain = with_system_layers(path_);
@@ -163,7 +163,7 @@ TEST_F(Folder, driver_is_found_by_a_word_of_its_manifests_name) {
 
 TEST_F(Folder, driver_manifest_that_is_none_is_told_from_one_whose_library_is_gone) {
   EXPECT_EQ(read_driver_manifest(path_ / "missing.json").problem, "cannot be read");
-  EXPECT_EQ(read_driver_manifest(write("a.json", "[]")).problem, "is no driver manifest");
+  EXPECT_EQ(read_driver_manifest(write("a.json", "[]")).problem, "is not a driver manifest");
   EXPECT_THAT(
       read_driver_manifest(write("b.json", R"({"ICD":{"library_path":"./gone.so"}})")).problem,
       HasSubstr("gone.so"));
@@ -216,7 +216,7 @@ TEST(VulkanProbe, foreign_text_is_an_error) {
   EXPECT_FALSE(probe_from_json(R"({"devices":3})").ok());
 }
 
-// A machine where everything is as it should be.
+// A machine without problems.
 DoctorFacts healthy() {
   DoctorFacts facts;
   facts.layers =
@@ -269,11 +269,11 @@ TEST(Doctor, says_what_egl_lacks) {
   DoctorFacts facts = healthy();
   facts.egl = {};
   facts.egl.display_error = "error 0x3001";
-  EXPECT_THAT(notes(facts), HasSubstr("no EGL display without a window: error 0x3001"));
+  EXPECT_THAT(notes(facts), HasSubstr("EGL has no display without a window: error 0x3001"));
   EXPECT_EQ(problems(facts), "");
   facts.egl.display_error.clear();
   EXPECT_THAT(problems(facts), HasSubstr("does not list EGL_BRCM_performance_counters"));
-  facts.egl.died = "ended by SIGSEGV";
+  facts.egl.died = "was terminated by SIGSEGV";
   EXPECT_THAT(problems(facts), HasSubstr("tally run --egl off"));
   facts.egl_library = EglLibrary::None;
   EXPECT_THAT(notes(facts), HasSubstr("there is no libEGL.so.1"));
@@ -388,8 +388,8 @@ TEST(Doctor, names_the_package_where_there_is_no_driver) {
 
 TEST(Doctor, says_how_a_driver_died) {
   DoctorFacts facts = healthy();
-  facts.native.died = "ended by SIGSEGV";
-  EXPECT_THAT(problems(facts), HasSubstr("ended by SIGSEGV"));
+  facts.native.died = "was terminated by SIGSEGV";
+  EXPECT_THAT(problems(facts), HasSubstr("was terminated by SIGSEGV"));
 }
 
 TEST(Doctor, notices_layers_that_cannot_be_loaded_or_found) {
@@ -418,7 +418,7 @@ TEST(Doctor, notices_variables_that_switch_the_layers_off) {
        {"~all~", "~explicit~", "*TALLY*", "VK_LAYER_TALLY_capture", "a,VK_LAYER_TALLY_capture"}) {
     DoctorFacts facts = healthy();
     facts.environment["VK_LOADER_LAYERS_DISABLE"] = value;
-    EXPECT_THAT(problems(facts), HasSubstr("switches VK_LAYER_TALLY_capture off")) << value;
+    EXPECT_THAT(problems(facts), HasSubstr("disables VK_LAYER_TALLY_capture")) << value;
   }
   DoctorFacts facts = healthy();
   facts.environment["VK_LOADER_LAYERS_DISABLE"] = "~implicit~";

@@ -32,7 +32,7 @@ bool has(const ProbedDevice* device, const KnownInterface& known) {
   return known.is_feature ? feature(*device, known.name) : device->extensions.contains(known.name);
 }
 
-// The same conditions under which the counters layer offers the extension; a test compares the two.
+// The conditions under which the counters layer offers the extension; a test compares the two.
 std::vector<std::string> missing_for_instrumentation(const ProbedDevice& device) {
   std::vector<std::string> missing;
   if (device.api_version.starts_with("1.0.")) missing.emplace_back("Vulkan 1.1");

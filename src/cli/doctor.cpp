@@ -1,4 +1,4 @@
-// `tally doctor`: is everything there that a capture needs, and if not, what to do.
+// `tally doctor`: checks that everything that a capture needs is present, and suggests remedies.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -76,7 +76,7 @@ bool has_tally_keys(const fs::path& file) {
   return false;
 }
 
-// Where the layers look for settings: see base/settings.h.
+// The paths at which the layers look for settings (see base/settings.h).
 std::vector<std::string> settings_files(const Environment& environment) {
   constexpr const char* kName = "vk_layer_settings.txt";
   std::vector<fs::path> candidates;

@@ -26,7 +26,7 @@ std::vector<fs::path> manifests_in(const std::vector<fs::path>& folders) {
   return found;
 }
 
-// Names that people use for drivers whose manifests are called otherwise.
+// Common names of drivers whose manifests have different names.
 std::string manifest_word(const std::string& asked) {
   if (asked == "lavapipe" || asked == "llvmpipe") return "lvp";
   if (asked == "radv") return "radeon";
@@ -46,7 +46,7 @@ DriverManifest read_driver_manifest(const fs::path& path) {
   const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
   const auto icd = json.is_object() && json.contains("ICD") ? json["ICD"] : nlohmann::json();
   if (!icd.is_object() || !icd.contains("library_path") || !icd["library_path"].is_string()) {
-    manifest.problem = "is no driver manifest";
+    manifest.problem = "is not a driver manifest";
     return manifest;
   }
   manifest.library = icd["library_path"];

@@ -29,7 +29,7 @@ std::vector<fs::path> manifests_in(const fs::path& folder) {
   return found;
 }
 
-// What a manifest's file names; empty where it is none.
+// The library that a manifest names; empty if the file is not a manifest.
 fs::path library_of_manifest(const fs::path& file) {
   const auto text = read_small_file(file.string());
   if (!text) return {};
@@ -48,7 +48,8 @@ fs::path write_manifest(const fs::path& file, const fs::path& library) {
   return out.flush() ? file : fs::path();
 }
 
-// Empty where it can be loaded. It stays loaded: it would stay anyway.
+// Loads the library and returns the error, or an empty text. The library stays loaded, because it
+// would not be unloaded anyway.
 std::string load_error(const fs::path& library) {
   if (dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return {};
   const char* const error = dlerror();
@@ -67,7 +68,7 @@ class EglSearch {
     }
     if (found.empty()) files_.problem = "there are no EGL vendor manifests in " + prefix_.string();
     for (const fs::path& manifest : found) {
-      if (!take(manifest)) break;  // further places need the first
+      if (!take(manifest)) break;  // further places require the first
     }
     const fs::path preload = beside_executable("libEGL_tally_preload.so");
     if (preload.empty()) {
@@ -123,7 +124,7 @@ EglFiles find_egl_files(const fs::path& executable, const fs::path& folder) {
 
 EglLibrary detect_egl_library() {
   if (dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) return EglLibrary::None;
-  // libglvnd's stands on this one.
+  // libglvnd's libEGL depends on this library.
   const bool glvnd = dlopen("libGLdispatch.so.0", RTLD_LAZY | RTLD_NOLOAD) != nullptr;
   return glvnd ? EglLibrary::Glvnd : EglLibrary::Other;
 }

@@ -19,9 +19,9 @@ size_t EglProbe::counter_count() const {
 }
 
 std::string EglProbe::why_unavailable() const {
-  if (!died.empty()) return "asking EGL " + died;
-  if (!library_error.empty()) return "there is no EGL: " + library_error;
-  if (!display_error.empty()) return "no EGL display without a window: " + display_error;
+  if (!died.empty()) return "the EGL probe " + died;
+  if (!library_error.empty()) return "EGL is missing: " + library_error;
+  if (!display_error.empty()) return "EGL has no display without a window: " + display_error;
   return has_extension ? "" : "EGL does not list EGL_BRCM_performance_counters";
 }
 
@@ -32,17 +32,17 @@ EglProbe probe_egl(const Environment& environment) {
     probe.died = answer.error().message;
     return probe;
   }
-  // The library reports a wrong shape by an exception, which ends here.
+  // The JSON library reports an unexpected structure by an exception, which ends here.
   try {
     return nlohmann::json::parse(*answer).get<EglProbe>();
   } catch (const nlohmann::json::exception& error) {
-    probe.died = std::string("gave an answer that cannot be read: ") + error.what();
+    probe.died = std::string("returned an answer that cannot be parsed: ") + error.what();
     return probe;
   }
 }
 
 void add_egl_probe(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("probe-egl", "Internal: what list and doctor ask EGL");
+  CLI::App* command = app.add_subcommand("probe-egl", "Internal: the EGL probe of list and doctor");
   command->group("");  // not shown in --help
   command->callback([&chosen] {
     chosen = [] {

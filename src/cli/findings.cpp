@@ -13,7 +13,7 @@ namespace tally::cli {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
-// The first loader that knows VK_ADD_LAYER_PATH.
+// The first loader version that supports VK_ADD_LAYER_PATH.
 constexpr std::array<uint32_t, 3> kMinLoader = {1, 3, 234};
 
 std::array<uint32_t, 3> version_of(const std::string& text) {
@@ -64,7 +64,7 @@ class Examination {
   void layers() {
     if (!facts_.layers) {
       problem("layers", facts_.layers_error,
-              "build or install Tally again; the layers stand beside the program");
+              "build or install Tally again; the layers belong beside the program");
       return;
     }
     for (const std::string& error : facts_.layer_load_errors) {
@@ -77,7 +77,7 @@ class Examination {
 
   void loader() {
     if (!facts_.native.died.empty()) {
-      problem("Vulkan", "asking Vulkan " + facts_.native.died,
+      problem("Vulkan", "the Vulkan probe " + facts_.native.died,
               "find the driver at fault: tally run --driver, or VK_DRIVER_FILES");
       return;
     }
@@ -89,7 +89,7 @@ class Examination {
         fmt::format("Vulkan {} ({})", facts_.native.loader_version, facts_.native.loader_path);
     if (version_of(facts_.native.loader_version) < kMinLoader &&
         variable("VK_LAYER_PATH").empty()) {
-      problem("loader", text + " is older than 1.3.234 and does not know VK_ADD_LAYER_PATH",
+      problem("loader", text + " is older than 1.3.234 and does not support VK_ADD_LAYER_PATH",
               "set VK_LAYER_PATH=/usr/share/vulkan/explicit_layer.d; tally run adds its own folder "
               "to it");
       return;
@@ -118,7 +118,7 @@ class Examination {
   void devices() {
     if (!facts_.native.died.empty() || !facts_.native.loader_error.empty()) return;
     if (!facts_.native.instance_error.empty()) {
-      problem("device", "no Vulkan instance can be made: " + facts_.native.instance_error,
+      problem("device", "cannot create a Vulkan instance: " + facts_.native.instance_error,
               "apt-get install mesa-vulkan-drivers; VK_LOADER_DEBUG=all vulkaninfo shows what the "
               "loader tries");
       return;
@@ -137,7 +137,7 @@ class Examination {
     const std::string subject = "device " + d.name;
     if (support.with_tally == nullptr && support.missing.empty()) {
       note(subject,
-           fmt::format("{}, Vulkan {}: not asked with Tally's layer", d.driver, d.api_version));
+           fmt::format("{}, Vulkan {}: not probed with Tally's layer", d.driver, d.api_version));
       return;
     }
     if (!support.can_capture()) {
@@ -156,17 +156,17 @@ class Examination {
     for (const CountingInterface& interface : support.interfaces) {
       if (!interface.with_tally) without.push_back(interface.name);
     }
-    if (!without.empty()) note(subject, fmt::format("not to be had: {}", fmt::join(without, ", ")));
+    if (!without.empty()) note(subject, fmt::format("not available: {}", fmt::join(without, ", ")));
   }
 
   void cannot_capture(const std::string& subject, const DeviceSupport& support) {
     for (const std::string& missing : support.missing) {
-      problem(subject, "lacks " + missing + ", which counting in shaders needs",
+      problem(subject, "lacks " + missing + ", which shader counting needs",
               "a newer driver may have it (Mesa: bookworm-backports), or use another device: tally "
               "run --driver lavapipe");
     }
     if (support.missing.empty() && facts_.layers && facts_.with_tally.died.empty()) {
-      problem(subject, "Tally's layer was loaded and offers no counters on it",
+      problem(subject, "Tally's layer was loaded but offers no counters on this device",
               "TALLY_LOG_LEVEL=debug tally list says why");
     }
   }
@@ -183,7 +183,7 @@ class Examination {
   void layers_in_vulkan() {
     if (!facts_.layers || !facts_.native.loader_error.empty()) return;
     if (!facts_.with_tally.died.empty()) {
-      problem("layers", "with Tally's layer, asking Vulkan " + facts_.with_tally.died,
+      problem("layers", "with Tally's layer, the Vulkan probe " + facts_.with_tally.died,
               "without it Vulkan works: please report this with the output of vulkaninfo");
       return;
     }
@@ -195,16 +195,16 @@ class Examination {
     }
   }
 
-  // Vulkan programs do without: what is missing for EGL is a note, what is broken a problem.
+  // Vulkan programs do not need EGL: a missing part is a note, a broken part a problem.
   void egl() {
     if (!facts_.egl_files.complete()) {
       const bool any = !facts_.egl_files.manifests.empty() || !facts_.egl_files.preload.empty();
       note("EGL",
            fmt::format("{}: {}",
-                       any ? "a part of Tally's EGL libraries cannot be used"
+                       any ? "some of Tally's EGL libraries cannot be used"
                            : "EGL programs are not profiled",
                        facts_.egl_files.problem),
-           "build or install Tally again; the libraries stand beside the program");
+           "build or install Tally again; the libraries belong beside the program");
       return;
     }
     if (facts_.egl_library == EglLibrary::None) {
@@ -214,7 +214,7 @@ class Examination {
     const EglProbe& probe = facts_.egl;
     if (!probe.died.empty()) {
       problem(
-          "EGL", "with Tally in front, asking EGL " + probe.died,
+          "EGL", "with Tally in front, the EGL probe " + probe.died,
           "tally run --egl off leaves EGL alone; please report this with the output of eglinfo");
     } else if (!probe.display_error.empty() || !probe.library_error.empty()) {
       note("EGL", probe.why_unavailable(), "for EGL programs: apt-get install libegl-mesa0");
@@ -230,7 +230,8 @@ class Examination {
     }
   }
 
-  // Patterns of VK_LOADER_LAYERS_DISABLE as the loader reads them: globs, and words such as ~all~.
+  // Matches the patterns of VK_LOADER_LAYERS_DISABLE as the loader does: globs, and words such as
+  // ~all~.
   bool disabled(const char* layer) const {
     for (const std::string& pattern :
          split_list(commas_to_colons(variable("VK_LOADER_LAYERS_DISABLE")))) {
@@ -249,7 +250,7 @@ class Examination {
   void variables() {
     for (const char* layer : {kCountersLayer, kCaptureLayer}) {
       if (disabled(layer)) {
-        problem("environment", fmt::format("VK_LOADER_LAYERS_DISABLE switches {} off", layer),
+        problem("environment", fmt::format("VK_LOADER_LAYERS_DISABLE disables {}", layer),
                 "unset VK_LOADER_LAYERS_DISABLE");
       }
     }
@@ -264,7 +265,7 @@ class Examination {
           "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT", "VK_DRIVER_FILES",
           "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES", "__EGL_VENDOR_LIBRARY_DIRS"}) {
       if (!variable(name).empty())
-        note("environment", fmt::format("{}={} is set and is kept", name, variable(name)));
+        note("environment", fmt::format("{}={} is set; Tally keeps it", name, variable(name)));
     }
     for (const auto& [name, value] : facts_.environment) {
       if (name.starts_with("TALLY_"))
@@ -277,8 +278,8 @@ class Examination {
     if (!facts_.temporary_folder.usable) {
       problem(
           "permissions",
-          facts_.temporary_folder.path + " cannot be written; the capture's socket stands there",
-          "set TMPDIR to a folder that can");
+          facts_.temporary_folder.path + " is not writable; the capture's socket is created there",
+          "set TMPDIR to a writable folder");
     }
     if (facts_.runtime_folder && !facts_.runtime_folder->usable) {
       note("permissions", "XDG_RUNTIME_DIR=" + facts_.runtime_folder->path + " cannot be used",
@@ -286,8 +287,8 @@ class Examination {
            "0700");
     }
     for (const std::string& file : facts_.override_layers) {
-      note("layers", file + " (Vulkan Configurator) replaces the search for layers",
-           "let Vulkan Configurator no longer override layers if Tally's are not found");
+      note("layers", file + " (Vulkan Configurator) overrides the layers",
+           "disable the override in Vulkan Configurator if Tally's layers are not found");
     }
     for (const std::string& file : facts_.settings_files)
       note("settings", file + " has settings for Tally's layers");

@@ -34,7 +34,8 @@ bool runs_with_elevated_rights(const std::string& file) {
          getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-// Of another word size or processor than this program: our layers cannot be loaded into it.
+// Whether the file is for another word size or processor than this program, so that our layers
+// cannot be loaded into it.
 bool has_other_architecture(const std::string& file) {
   const auto header_of = [](const std::string& path) {
     std::array<char, sizeof(Elf64_Ehdr)> header{};
@@ -47,7 +48,7 @@ bool has_other_architecture(const std::string& file) {
   return is_elf && (theirs[EI_CLASS] != ours[EI_CLASS] || theirs[kMachine] != ours[kMachine]);
 }
 
-// Programs that do nothing but run another.
+// Programs that only run another program.
 bool is_launcher(const std::string& program) {
   constexpr std::string_view kLaunchers[] = {
       "catchsegv", "chrt",    "dbus-run-session", "env",    "ionice", "mangohud",
@@ -64,7 +65,8 @@ bool is_executable(const std::string& word, const std::string& search_path) {
          std::filesystem::is_regular_file(file, ignored);
 }
 
-// A program that names GLX's functions; those that open libGL by a library of others are not found.
+// Whether the program refers to GLX functions. Programs that use libGL through other libraries are
+// not found.
 bool names_glx(const std::string& file) {
   constexpr std::streamsize kMaxBytes = 64 << 20;
   constexpr std::string_view kFunction = "glXMakeC";  // glXMakeCurrent, glXMakeContextCurrent
@@ -101,7 +103,8 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) && names_glx(file)) {
     return file +
-           " uses GLX, which Tally does not see; with Mesa it runs on Vulkan, which is captured: "
+           " uses GLX, which Tally does not support; with Mesa it can run on Vulkan, which is "
+           "captured: "
            "MESA_LOADER_DRIVER_OVERRIDE=zink GALLIUM_DRIVER=zink tally run ...";
   }
   return std::nullopt;

@@ -19,8 +19,8 @@ std::string last_line(std::string text) {
 }
 
 std::string describe_failure(const CapturedRun& run) {
-  if (run.timed_out) return fmt::format("gave no answer within {} s", kLimit.count());
-  const std::string end = run.end.by_signal ? "ended by " + signal_name(run.end.number)
+  if (run.timed_out) return fmt::format("did not answer within {} s", kLimit.count());
+  const std::string end = run.end.by_signal ? "was terminated by " + signal_name(run.end.number)
                                             : fmt::format("ended with status {}", run.end.number);
   const std::string words = last_line(run.standard_error);
   return words.empty() ? end : end + ", saying: " + words;
@@ -32,7 +32,7 @@ Result<std::string> run_probe_process(const std::string& command, const Environm
   const auto run =
       run_captured({own_executable().string(), command}, environment_strings(environment), kLimit);
   if (!run) return run.error();
-  // A driver may write to standard output: the answer is the last line.
+  // The driver may write to standard output as well; the answer is the last line.
   std::string answer = last_line(run->standard_output);
   if (run->timed_out || run->end.by_signal || !answer.starts_with('{')) {
     return Error{describe_failure(*run)};

@@ -1,4 +1,4 @@
-// `tally report`: a capture as tables.
+// `tally report`: shows a capture as tables.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -98,7 +98,7 @@ Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& option
   return analyzer.tables(*analysis::by_from_name(options.by), table_options);
 }
 
-// Writes to standard output; kFailed where that cannot take it.
+// Writes to standard output. Returns kFailed if the write fails.
 int write_out(const std::function<void(const report::Output&)>& write) {
   bool written = true;
   write([&](std::string_view piece) {
@@ -118,7 +118,7 @@ void write_text(const analysis::Summary& summary, const std::vector<Table>& tabl
   }
 }
 
-// An empty answer is a sentence on standard error and a status of its own.
+// Explains an empty result on standard error; it has an exit status of its own.
 int report_empty_result(const Options& options, const std::string& nothing) {
   say(options.file + ": " + nothing);
   return kNo;
@@ -137,7 +137,7 @@ int draw_heatmap(const Analyzer& analyzer, const Options& options) {
   });
 }
 
-// A name that is mistyped would show as a capture in which nothing was done.
+// Reports a pattern without a match, because an empty table would suggest that nothing ran.
 std::string why_no_shader(const analysis::Model& model) {
   const std::string& pattern = model.selection.shader;
   if (pattern.empty() ||
@@ -186,21 +186,21 @@ int run(const Options& options) {
   return show(analyzer, std::move(*tables), options);
 }
 
-// A number from 0; CLI11 by itself takes "-1" for the largest.
+// Accepts a number from 0. CLI11 itself converts "-1" to the largest number.
 CLI::Validator whole_number() {
   const auto problem = [](const std::string& text) {
     const bool is_number =
         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-    return is_number ? std::string() : text + " is no whole number";
+    return is_number ? std::string() : text + " is not a whole number";
   };
   return CLI::Validator(problem, "");
 }
 
-// Options that would silently be for nothing.
+// Rejects options that would have no effect.
 void reject_unused_options(const Options& options) {
   if (options.table.merge && options.by != "pass" && options.by != "line") {
-    throw CLI::ParseError(options.by == "draw" ? "--by draw puts those that are alike together "
-                                                 "anyway; --each shows each alone"
+    throw CLI::ParseError(options.by == "draw" ? "--by draw always merges identical draws; "
+                                                 "--each shows every draw"
                                                : "--merge needs --by pass or --by line",
                           kFailed);
   }
@@ -239,9 +239,10 @@ void add_report(CLI::App& app, Action& chosen) {
       ->type_name("A,B,...");
   CLI::Option* heatmap =
       command
-          ->add_option("--heatmap", options->heatmap,
-                       "Write a picture of a pass by region (of tally run --regions): the hottest, "
-                       "or as --frame and --pass say")
+          ->add_option(
+              "--heatmap", options->heatmap,
+              "Write a picture of a pass by region (needs tally run --regions): the hottest "
+              "pass, or the hottest that --frame and --pass select")
           ->type_name("FILE.png")
           ->excludes(by_option);
   command
@@ -251,31 +252,31 @@ void add_report(CLI::App& app, Action& chosen) {
       ->needs(heatmap);
   command
       ->add_option("--pass", options->table.pass,
-                   "Regions only of passes of this number in their frames (see --by pass)")
+                   "Only regions of passes with this number in their frame (see --by pass)")
       ->check(whole_number())
       ->type_name("N");
   command->add_option("--frame", options->frames, "Only frame 7, or frames 3-9, 3- or -9")
       ->type_name("A-B");
   command
-      ->add_option(
-          "--shader", options->shader,
-          "Only shaders whose name or stage matches (* and ? allowed) or whose hash starts so")
+      ->add_option("--shader", options->shader,
+                   "Only shaders whose name or stage matches (* and ? allowed) or whose hash "
+                   "starts like this")
       ->type_name("PATTERN");
   command->add_flag("--merge", options->table.merge,
-                    "With --by pass: put those that are alike together; with --by line: a line of "
+                    "With --by pass: merge identical passes; with --by line: merge a line of "
                     "several shaders");
   command->add_flag("--each", options->table.each,
-                    "With --by draw: show each alone, not those that are alike together");
+                    "With --by draw: show every draw instead of merging identical ones");
   CLI::Option* annotate = command
                               ->add_option("--annotate", options->annotate,
-                                           "Show a shader's source with counts at the margin, "
-                                           "its disassembly where it has no source")
+                                           "Show a shader's source with counts in the margin, "
+                                           "or its disassembly if it has no source")
                               ->type_name("SHADER")
                               ->excludes(by_option)
                               ->excludes(heatmap);
   command
       ->add_option("--disassemble", options->disassemble,
-                   "Show a shader's SPIR-V with counts at the margin")
+                   "Show a shader's SPIR-V with counts in the margin")
       ->type_name("SHADER")
       ->excludes(by_option)
       ->excludes(heatmap)
@@ -284,7 +285,8 @@ void add_report(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");
   command
-      ->add_option("--width", options->width, "Cells of a line (default: the terminal's, else 120)")
+      ->add_option("--width", options->width,
+                   "Width of a line in cells (default: the terminal's, else 120)")
       ->check(whole_number())
       ->type_name("N");
   command->footer(

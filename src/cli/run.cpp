@@ -1,4 +1,5 @@
-// `tally run`: an application with the capture layer, from the outside the application itself.
+// `tally run`: runs an application with the capture layer. From the outside it behaves like the
+// application.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,8 +37,8 @@ namespace tally::cli {
 namespace {
 
 constexpr size_t kMaxReasons = 5;
-// Processes that outlive the application have been waited for already; this is for what is under
-// way.
+// The time limit for data in transit. Processes that outlive the application were already waited
+// for.
 constexpr std::chrono::seconds kGrace{5};
 
 struct Options {
@@ -46,7 +47,7 @@ struct Options {
   std::string shader;
   std::string driver;
   std::string egl = "auto";
-  std::string regions;  // "" = not wanted, "true" = of the size that the layer chooses, "16x16"
+  std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
   bool force = false;
   bool strict = false;
   bool quiet = false;
@@ -54,7 +55,7 @@ struct Options {
   std::vector<std::string> application;
 };
 
-// A pattern without wildcards may stand anywhere in a name, as in `tally report`; the layer matches
+// A pattern without wildcards matches anywhere in a name, as in `tally report`; the layer matches
 // whole names.
 std::string layer_pattern(const std::string& pattern) {
   return pattern.find_first_of("*?[") == std::string::npos ? "*" + pattern + "*" : pattern;
@@ -99,7 +100,7 @@ store::CaptureRow capture_row(const Options& options) {
   return row;
 }
 
-// One line as a user types it.
+// The command as a user would type it.
 std::string report_command(const std::string& file) {
   return fmt::format("tally report {}",
                      file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
@@ -119,12 +120,12 @@ void print_environment_changes(const Environment& environment) {
 
 void print_exit_signal(const ChildEnd& end) {
   if (!end.by_signal) return;
-  say(fmt::format("the application was ended by {}{}; exit status {}", signal_name(end.number),
+  say(fmt::format("the application was terminated by {}{}; exit status {}", signal_name(end.number),
                   end.core_dumped ? " (core dumped)" : "", end.shell_status()));
 }
 
 void print_nothing_captured(const std::string& program, const std::string& egl_problem) {
-  say(fmt::format("{} made no Vulkan device and no GL context of EGL, so nothing was captured",
+  say(fmt::format("{} created no Vulkan device and no EGL context for GL, so nothing was captured",
                   program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
     say(*reason);
@@ -161,8 +162,8 @@ void print_summary(const analysis::Model& model, const analysis::Summary& summar
   say("next: " + report_command(file));
 }
 
-// The application may have left others behind that are being captured. What has been sent and is
-// not in the file yet says nothing of that: it comes first.
+// The application may have left other processes running that are being captured. Data that was sent
+// but is not in the file yet does not show whether they still run, so it is received first.
 void wait_for_others(const store::Collector& collector, bool quiet) {
   using Clock = std::chrono::steady_clock;
   const auto done = [&] { return collector.progress().connected == 0; };
@@ -173,12 +174,12 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
     if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
     if (collector.progress().bytes == received) break;
     if (!quiet && !std::exchange(told, true))
-      say("the application has ended; what was sent is being received, until its end or Ctrl-C");
+      say("the application has ended; receiving the remaining data until its end or Ctrl-C");
   }
   const uint64_t left = collector.progress().connected;
   if (!quiet && left != 0) {
     say(fmt::format(
-        "the application has ended; capturing {} that it started, until they end or Ctrl-C",
+        "the application has ended; capturing {} that it started until their end or Ctrl-C",
         left == 1 ? "a process" : fmt::format("{} processes", left)));
   }
   Child::wait_until(done);
@@ -222,7 +223,7 @@ class Run {
         fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two from 4 to 4096", text)};
   }
 
-  // The collector's thread must not take the signals that are to be forwarded.
+  // The collector's thread must not receive the signals that are forwarded.
   Status prepare() {
     if (!options_.frames.empty()) {
       if (const auto range = analysis::parse_frame_range(options_.frames); !range)
@@ -261,7 +262,7 @@ class Run {
     return status;
   }
 
-  // Whether the capture holds everything that was to be captured.
+  // Finishes the capture. Returns whether it holds everything that was to be captured.
   bool finish(const ChildEnd& end) {
     const Status written = collector_->finish(end.shell_status(), kGrace);
     const bool anything = collector_->progress().processes != 0;
@@ -292,7 +293,7 @@ class Run {
   std::unique_ptr<store::Collector> collector_;
 };
 
-// `tally run app x -- y`: the dashes are the application's where it stands in front of them.
+// `tally run app x -- y`: the dashes belong to the application if they follow its name.
 std::vector<std::string> application_of(std::vector<std::string> before,
                                         const std::vector<std::string>& after_dashes) {
   if (before.empty()) return after_dashes;
@@ -301,7 +302,7 @@ std::vector<std::string> application_of(std::vector<std::string> before,
   return before;
 }
 
-// "--regions 16x16" would run a program of that name.
+// Detects "--regions 16x16", which would run a program of that name.
 bool is_size(const std::string& text) {
   unsigned width = 0, height = 0;
   int end = -1;
@@ -334,23 +335,22 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->type_name("PATTERN");
   command
       ->add_flag("--regions", options->regions,
-                 "Count every render pass by region of the framebuffer, too; --regions=WxH: "
-                 "regions of this size")
+                 "Also count every render pass by region of the framebuffer; --regions=WxH sets "
+                 "the size of a region")
       ->type_name("[=WxH]");
   command
       ->add_option("--driver", options->driver,
-                   "Use this driver: its manifest, or a word of the manifest's name")
+                   "Use this driver: its manifest, or a part of the manifest's name")
       ->type_name("DRIVER");
   command
       ->add_option("--egl", options->egl,
                    "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
       ->check(CLI::IsMember({"auto", "vendor", "preload", "off"}).description(""))
       ->type_name("MODE");
-  command->add_flag("--strict", options->strict,
-                    "Exit with status 4 if anything that was to be captured is missing");
-  command->add_flag("-q,--quiet", options->quiet, "No summary");
+  command->add_flag("--strict", options->strict, "Exit with status 4 if the capture is incomplete");
+  command->add_flag("-q,--quiet", options->quiet, "Print no summary");
   command->add_flag("-v,--verbose", options->verbose,
-                    "Say what is done to the environment; twice: the layers' log too");
+                    "Print the changes to the environment; twice: also the layers' log");
   command->footer(
       "Its exit status, input and output are the application's own. Example: tally run -- vkcube "
       "--c 100");

@@ -25,7 +25,8 @@ std::string parent_folder() {
   return chosen && *chosen ? chosen : "/tmp";
 }
 
-// Not where it is another user's, others may enter it, or somebody holds it.
+// Locks the folder. Fails if it belongs to another user, if others have access to it, or if it is
+// already locked.
 store::UniqueFd lock_folder(const fs::path& folder) {
   store::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
@@ -57,12 +58,12 @@ Result<TemporaryFolder> TemporaryFolder::make() {
     std::string path = (parent / kTemplate).string();
     if (mkdtemp(path.data()) == nullptr)
       return Error{fmt::format("{}: {}", path, std::strerror(errno))};
-    // Another process may take it for left behind before it is locked.
+    // Before we lock it, another process may consider the folder abandoned and remove it.
     store::UniqueFd lock = lock_folder(path);
     std::error_code ignored;
     if (lock && fs::exists(path, ignored)) return TemporaryFolder(path, std::move(lock));
   }
-  return Error{fmt::format("{}: no folder of our own can be made there", parent.string())};
+  return Error{fmt::format("{}: cannot create a private folder there", parent.string())};
 }
 
 TemporaryFolder::TemporaryFolder(fs::path path, store::UniqueFd lock)

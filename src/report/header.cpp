@@ -54,7 +54,7 @@ std::string limits_text(const Summary& s) {
   return text;
 }
 
-// Which frames' GPU time holds no first use of a pipeline.
+// The frames whose GPU time includes no first use of a pipeline.
 std::string warm_text(const Summary& s) {
   if (s.draws + s.dispatches == 0) return {};
   if (s.warm_frames.empty()) return "no frame: each uses a pipeline for the first time";

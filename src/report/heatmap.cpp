@@ -27,7 +27,7 @@ constexpr uint32_t kBarWidth = 24;
 constexpr uint32_t kTick = 6;
 constexpr uint32_t kMinSide = 256;  // smaller passes are enlarged
 
-// "35.2 k", "0.5": three digits are enough beside a scale.
+// Formats a number of the scale with three digits: "35.2 k", "0.5".
 std::string short_number(double value) {
   constexpr std::array kUnits = {"", " k", " M", " G", " T"};
   size_t unit = 0;
@@ -35,7 +35,7 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}{}", value, kUnits[unit]);
 }
 
-// A step for a scale up to `most` with at most six marks: 1, 2 or 5 times a power of ten.
+// The step of a scale up to `maximum` with at most six marks: 1, 2 or 5 times a power of ten.
 double scale_step(double maximum) {
   const double min_step = maximum / 5;
   const double power = std::pow(10, std::floor(std::log10(min_step)));
@@ -77,7 +77,8 @@ class Heatmap {
 
   Picture draw() {
     const uint32_t titles = static_cast<uint32_t>(header().size()) * kLine;
-    top_ = kMargin + titles + kTextHeight / 2;  // half of the scale's uppermost number stands above
+    // The scale's top label extends half its height above the scale.
+    top_ = kMargin + titles + kTextHeight / 2;
     bar_left_ = kMargin + width_ + kMargin;
     bar_height_ = std::max(height_, 6 * kLine);
     uint32_t right = bar_left_ + kBarWidth + kTick + kMargin / 2 + text_width("99.9 k");
@@ -145,7 +146,8 @@ class Heatmap {
     return background_ ? greyed(Colour::of(background_->at(x, y))) : kEmptyRegion;
   }
 
-  // Of the image its contrasts, but not so much that a colour would be taken for another.
+  // Keeps some contrast of the image, but not so much that one colour could be mistaken for
+  // another.
   Colour coloured(Colour below, double density) const {
     if (density == 0) return below;
     return blended(blended(kEmptyRegion, below, kContrast), heat_colour(density / max_density_),
@@ -166,7 +168,7 @@ class Heatmap {
     }
   }
 
-  // In black and white, so that it is seen on every colour.
+  // Outlines the region in black and white, which is visible on every colour.
   void draw_hottest() {
     if (max_density_ == 0) return;
     const auto area = hottest_area();
@@ -178,7 +180,7 @@ class Heatmap {
     outline(picture_, left - 2, top - 2, width + 4, height + 4, {0, 0, 0});
   }
 
-  // From 0 at its foot to the most at its head, over the same grey that the regions may have.
+  // Draws the scale from 0 at the bottom to the maximum at the top, over the grey of empty regions.
   void draw_scale() {
     for (uint32_t y = 0; y < bar_height_; ++y) {
       const double amount = 1 - (y + 0.5) / bar_height_;

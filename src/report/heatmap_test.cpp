@@ -1,4 +1,5 @@
-// Heatmaps: the colours say the amounts, for everybody, and the picture says what it shows.
+// Heatmaps: the colours show the amounts, also to people with colour blindness, and the picture is
+// labelled.
 #include "report/heatmap.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ Rgb linear(Colour colour) {
 
 double luminance(const Rgb& c) { return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]; }
 
-// What somebody without one kind of cones sees (Vienot, Brettel and Mollon 1999).
+// How people who lack one kind of cones see the colour (Vienot, Brettel and Mollon 1999).
 Rgb without_red_cones(const Rgb& c) {
   const double yellow = 0.11238 * c[0] + 0.88762 * c[1];
   return {yellow, yellow, 0.00401 * c[0] - 0.00401 * c[1] + c[2]};
@@ -96,7 +97,7 @@ analysis::RegionMap four_regions() {
   return map;
 }
 
-// Where the regions begin.
+// The position of the regions in the picture.
 constexpr uint32_t kLeft = 16, kTop = 16 + 2 * (kTextHeight + 8) + kTextHeight / 2;
 
 TEST(Heatmap, regions_have_the_colours_of_what_a_pixel_of_theirs_has) {

@@ -1,6 +1,5 @@
-// Reports as JSON for scripts. docs/report-json.md documents what is made here; kJsonVersion rises
-// when something that a script may rely on changes. Numbers are exact and in the base unit of their
-// column.
+// Writes reports as JSON for scripts, as documented in docs/report-json.md. kJsonVersion increases
+// with every incompatible change. Numbers are exact and in the base unit of their column.
 #pragma once
 
 #include <string>
@@ -15,10 +14,10 @@ namespace tally::report {
 
 inline constexpr int kJsonVersion = 2;
 
-// Row by row: however many there are, only one is in memory.
+// Writes row by row; only one row is in memory at a time.
 void write_json(const analysis::Summary& summary, const std::vector<analysis::Table>& tables,
                 const Output& out);
-// A heatmap that was written to `file`.
+// Describes a heatmap that was written to `file`.
 void write_json(const analysis::Summary& summary, const analysis::RegionMap& map,
                 const std::string& file, const Output& out);
 

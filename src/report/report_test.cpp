@@ -170,7 +170,7 @@ TEST(TextTables, zero_is_written_as_the_column_says) {
 TEST(TextTables, without_rows_says_so) {
   analysis::Table table;
   table.title = "Empty";
-  EXPECT_EQ(text_table(table, {}), "Empty\n\n  (nothing)\n");
+  EXPECT_EQ(text_table(table, {}), "Empty\n\n  (no rows)\n");
 }
 
 std::string json_of(const analysis::Summary& summary, const std::vector<analysis::Table>& tables) {

@@ -19,7 +19,7 @@ constexpr size_t kGap = 2;
 constexpr size_t kMinTextWidth = 24;
 constexpr size_t kMinKeyWidth = 20;
 
-// One column that is shown: its title, how its cells are written, and how wide they may be.
+// The layout of a shown column: its title, the format of its cells, and its width.
 struct ColumnLayout {
   const Column* column;
   size_t index;
@@ -53,7 +53,8 @@ size_t line_width(const std::vector<ColumnLayout>& layouts) {
   return width;
 }
 
-// Text first, then keys, the widest of them each time.
+// Shrinks text columns first, then key columns, until the line fits or all have their minimum
+// width.
 void shrink(std::vector<ColumnLayout>& layouts, size_t width) {
   for (const ColumnRole role : {ColumnRole::Text, ColumnRole::Key}) {
     for (ColumnLayout& layout : layouts) {
@@ -67,7 +68,8 @@ void shrink(std::vector<ColumnLayout>& layouts, size_t width) {
   }
 }
 
-// Leaves out the last values until the line fits with every text at its least; says how many.
+// Omits the last value columns until the line fits with all texts at their minimum width. Returns
+// the number of omitted columns.
 size_t drop_values(std::vector<ColumnLayout>& layouts, size_t width) {
   const auto min_line_width = [&] {
     size_t sum = 0;
@@ -136,7 +138,7 @@ void write_text_table(const Table& table, const TextOptions& options, const Outp
 
   out(heading(table) + "\n");
   if (table.rows.empty()) {
-    out("  (nothing)\n");
+    out("  (no rows)\n");
   } else {
     out(line_of(layouts, [](const ColumnLayout& s) { return s.title; }));
     out(line_of(layouts, [](const ColumnLayout& s) { return std::string(s.width, '-'); }));
@@ -145,7 +147,7 @@ void write_text_table(const Table& table, const TextOptions& options, const Outp
   }
   for (const std::string& note : table.notes) out(wrapped(printable(note), options.width));
   if (dropped != 0)
-    out(fmt::format("  ({} more: --width, --columns)\n", counted(dropped, "column")));
+    out(fmt::format("  ({} not shown: see --width, --columns)\n", counted(dropped, "column")));
 }
 
 std::string text_table(const Table& table, const TextOptions& options) {

@@ -16,7 +16,7 @@ constexpr std::array kTimes = {"ns", "\xC2\xB5s", "ms", "s"};
 constexpr std::array kSizes = {"B", "KiB", "MiB", "GiB", "TiB"};
 constexpr double kTimeStep = 1000, kSizeStep = 1024;
 
-// The largest step that leaves a value at 1 or more.
+// The index of the largest unit in which the value is at least 1.
 template <size_t N>
 size_t step_of(double value, double step, const std::array<const char*, N>&) {
   size_t i = 0;

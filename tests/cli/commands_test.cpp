@@ -132,9 +132,10 @@ TEST_F(Commands, options_that_would_change_nothing_are_refused) {
 
 TEST_F(Commands, numbers_below_zero_are_refused) {
   store::write_test_capture(folder_.file("a.tally"));
-  expect_refused({"report", "a.tally", "--top", "-1"}, "-1 is no whole number");
-  expect_refused({"report", "a.tally", "--width", "-1"}, "-1 is no whole number");
-  expect_refused({"report", "a.tally", "--by", "region", "--pass", "-1"}, "-1 is no whole number");
+  expect_refused({"report", "a.tally", "--top", "-1"}, "-1 is not a whole number");
+  expect_refused({"report", "a.tally", "--width", "-1"}, "-1 is not a whole number");
+  expect_refused({"report", "a.tally", "--by", "region", "--pass", "-1"},
+                 "-1 is not a whole number");
 }
 
 TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {

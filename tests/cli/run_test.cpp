@@ -37,7 +37,7 @@ TEST_F(Run, end_by_signal_is_128_and_the_signal_and_is_said) {
   const auto run = tally({"--", "sh", "-c", "kill -SEGV $$"});
   EXPECT_FALSE(run.end.by_signal);
   EXPECT_EQ(run.end.number, 128 + 11);
-  EXPECT_THAT(run.standard_error, HasSubstr("ended by SIGSEGV"));
+  EXPECT_THAT(run.standard_error, HasSubstr("terminated by SIGSEGV"));
 }
 
 TEST_F(Run, standard_output_holds_nothing_but_the_applications) {
@@ -157,7 +157,8 @@ TEST_F(Run, folders_of_a_killed_run_are_removed_by_the_next) {
 TEST_F(Run, application_without_vulkan_leaves_no_capture_and_it_is_said) {
   const auto run = tally({"--", "true"});
   EXPECT_EQ(run.end.shell_status(), 0);
-  EXPECT_THAT(run.standard_error, HasSubstr("true made no Vulkan device and no GL context of EGL"));
+  EXPECT_THAT(run.standard_error,
+              HasSubstr("true created no Vulkan device and no EGL context for GL"));
   EXPECT_FALSE(exists("true.tally"));
 }
 

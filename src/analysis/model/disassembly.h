@@ -8,8 +8,9 @@
 
 namespace tally::analysis {
 
-// The i-th text is the module's i-th instruction, on one line. If the SPIRV-Tools cannot parse the
-// module (they may be older than the module), the texts show opcodes and operands as numbers.
+// The i-th text is the module's i-th instruction, on one line. If SPIRV-Tools cannot parse the
+// module, for instance because it is older than the module's compiler, the texts show opcodes and
+// operands as numbers.
 std::vector<std::string> disassemble(const spirv::Module& module);
 
 }  // namespace tally::analysis

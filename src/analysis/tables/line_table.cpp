@@ -47,7 +47,7 @@ class LineTable {
       if (totals_.block_count(variant) != 0) add_variant(variant);
     }
     for (const auto& [key, line] : lines_) add_line_row(key, line);
-    if (has_namesakes_) table_.columns[*table_.column_index("shader")].shown = true;
+    if (has_duplicate_lines_) table_.columns[*table_.column_index("shader")].shown = true;
     if (Status finished = finish_table(table_, metrics_, options_); !finished.ok())
       return finished.error();
     if (!options_.header_above) add_notes(model_, table_);
@@ -127,7 +127,7 @@ class LineTable {
     std::string title = slash == std::string::npos ? file : file.substr(slash + 1);
     if (title.empty()) title = shader_name(*line.variants.begin());
     // Rows of the same line are adjacent.
-    has_namesakes_ |= last_ == std::pair(file, number) && number != 0;
+    has_duplicate_lines_ |= last_ == std::pair(file, number) && number != 0;
     last_ = {file, number};
     add_row(number == 0 ? title : fmt::format("{}:{}", title, number), file, line.variants,
             line.metrics, text);
@@ -172,7 +172,7 @@ class LineTable {
   std::vector<Metric> metrics_;
   std::map<LineKey, Line> lines_;
   std::pair<std::string, uint32_t> last_;  // file and number of the previous row
-  bool has_namesakes_ = false;             // a line has several rows
+  bool has_duplicate_lines_ = false;       // a line has several rows
   size_t without_lines_ = 0;
   Table table_;
 };
