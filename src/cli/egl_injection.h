@@ -1,4 +1,4 @@
-// Loads Tally's EGL implementation into a program, for `tally run`, `list` and `doctor`.
+// Puts Tally's EGL libraries in front of a program's EGL, for `tally run`, `list` and `doctor`.
 #pragma once
 
 #include <filesystem>

@@ -167,13 +167,13 @@ void print_summary(const analysis::Model& model, const analysis::Summary& summar
 void wait_for_others(const store::Collector& collector, bool quiet) {
   using Clock = std::chrono::steady_clock;
   const auto done = [&] { return collector.progress().connected == 0; };
-  bool told = false;
+  bool reported = false;
   while (true) {
     const uint64_t received = collector.progress().bytes;
     const auto soon = Clock::now() + std::chrono::milliseconds(500);
     if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
     if (collector.progress().bytes == received) break;
-    if (!quiet && !std::exchange(told, true))
+    if (!quiet && !std::exchange(reported, true))
       say("the application has ended; receiving the remaining data until its end or Ctrl-C");
   }
   const uint64_t left = collector.progress().connected;
