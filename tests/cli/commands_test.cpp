@@ -125,7 +125,7 @@ TEST_F(Commands, options_that_would_change_nothing_are_refused) {
   refused({"--heatmap", "x.png", "--by", "region"}, "excludes --heatmap");
   refused({"--merge", "--by", "shader"}, "--merge needs --by pass or --by line");
   refused({"--merge"}, "--merge needs --by pass or --by line");
-  refused({"--merge", "--by", "draw"}, "--each shows each alone");
+  refused({"--merge", "--by", "draw"}, "--each shows every draw");
   refused({"--each", "--by", "pass"}, "--each needs --by draw");
   refused({"--pass", "1", "--by", "pass"}, "--pass needs --by region or --heatmap");
 }
@@ -148,8 +148,9 @@ TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {
   }
   expect_nothing({"report", "a.tally", "--annotate", "nothing"},
                  "no shader of the capture matches 'nothing'");
-  expect_nothing({"report", "a.tally", "--by", "region", "--pass", "9"}, "no pass of number 9");
-  expect_nothing({"report", "a.tally", "--heatmap", "x.png", "--pass", "9"}, "no pass of number 9");
+  expect_nothing({"report", "a.tally", "--by", "region", "--pass", "9"}, "no pass with number 9");
+  expect_nothing({"report", "a.tally", "--heatmap", "x.png", "--pass", "9"},
+                 "no pass with number 9");
   EXPECT_EQ(tally({"report", "a.tally", "--shader", "blur"}).end.shell_status(), 0);
 }
 

@@ -170,7 +170,7 @@ TEST_F(EglRun, list_and_doctor_know_the_counters) {
   EXPECT_THAT(doctor.standard_output, HasSubstr("by a vendor library of libglvnd"));
 #else
   EXPECT_THAT(doctor.standard_output,
-              HasSubstr("EGL: a part of Tally's EGL libraries cannot be used"));
+              HasSubstr("EGL: some of Tally's EGL libraries cannot be used"));
 #endif
 }
 

@@ -156,10 +156,9 @@ TEST_F(RegionRun, what_cannot_be_is_said_in_one_line) {
   ASSERT_EQ(run("", "--frames 1 --size 32x32").end.shell_status(), 0);
   const auto none = report("--by region");
   EXPECT_EQ(none.end.shell_status(), 1);
-  EXPECT_EQ(
-      none.standard_error,
-      "tally: lanterns.tally: the capture has no counts by region: capture with tally run "
-      "--regions\n");
+  EXPECT_EQ(none.standard_error,
+            "tally: lanterns.tally: the capture has no counts by region: capture with tally run "
+            "--regions\n");
 }
 
 }  // namespace
