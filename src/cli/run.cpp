@@ -321,7 +321,7 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
   command->prefix_command();
   command
       ->add_option("-o,--output", options->output,
-                   "Capture to write (default: APPLICATION.tally, numbered where that exists)")
+                   "Capture to write (default: APPLICATION.tally, numbered if that exists)")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace the capture if it exists");
   command
