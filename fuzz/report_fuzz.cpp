@@ -13,7 +13,7 @@
 #include "analysis/cost/region_map.h"
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 #include "expect.h"
 #include "report/header.h"
 #include "report/heatmap.h"

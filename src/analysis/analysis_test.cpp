@@ -39,7 +39,7 @@ TEST(FrameRange, refuses_everything_else) {
   }
 }
 
-TEST(Pattern, without_wildcards_stands_anywhere_and_folds_case) {
+TEST(Pattern, without_wildcards_matches_anywhere_and_ignores_case) {
   EXPECT_TRUE(matches_pattern("BLUR", "my_blur.frag"));
   EXPECT_FALSE(matches_pattern("blur", "bl_ur"));
 }
@@ -53,12 +53,12 @@ TEST(Pattern, with_wildcards_matches_the_whole_text) {
   EXPECT_TRUE(matches_pattern("*", ""));
 }
 
-CommandPlace command(uint32_t number, store::RowId execution, int64_t position) {
+CommandPosition command(uint32_t number, store::RowId execution, int64_t position) {
   return {.execution = execution, .position = position, .command = number};
 }
 
 std::vector<uint32_t> order(const std::vector<store::ExecutionRow>& executions,
-                            const std::vector<CommandPlace>& commands) {
+                            const std::vector<CommandPosition>& commands) {
   std::vector<uint32_t> numbers;
   for (const auto& place : in_execution_order(executions, commands)) {
     numbers.push_back(place.command);
@@ -72,7 +72,7 @@ TEST(ExecutionOrder, primaries_run_by_position) {
               ElementsAre(21, 20, 10));
 }
 
-TEST(ExecutionOrder, secondary_runs_before_the_command_that_it_names) {
+TEST(ExecutionOrder, secondary_runs_before_its_parent_command) {
   EXPECT_THAT(
       order({{.id = 1, .position = 0}, {.id = 2, .position = 1, .parent = 1, .parent_command = 1}},
             {command(10, 1, 0), command(11, 1, 1), command(20, 2, 0)}),
@@ -86,7 +86,7 @@ TEST(ExecutionOrder, secondary_after_the_last_command_runs_last) {
       ElementsAre(10, 20));
 }
 
-TEST(ExecutionOrder, unknown_parents_and_rings_lose_no_command) {
+TEST(ExecutionOrder, unknown_parents_and_cycles_lose_no_command) {
   EXPECT_THAT(order({{.id = 1, .position = 0, .parent = 2},
                      {.id = 2, .position = 1, .parent = 1},
                      {.id = 3, .position = 2, .parent = 99}},
@@ -94,7 +94,7 @@ TEST(ExecutionOrder, unknown_parents_and_rings_lose_no_command) {
               testing::UnorderedElementsAre(10, 20, 30, 40));
 }
 
-TEST(ExecutionOrder, secondaries_nested_a_million_deep_are_no_matter) {
+TEST(ExecutionOrder, secondaries_may_be_nested_a_million_deep) {
   constexpr store::RowId kDepth = 1'000'000;
   std::vector<store::ExecutionRow> executions;
   for (store::RowId id = 1; id <= kDepth; ++id) {
@@ -118,7 +118,7 @@ TEST(Table, counts_above_2_to_the_53_are_sorted_exactly) {
   EXPECT_EQ(std::get<uint64_t>(table.rows.cell(0, 0)), kBig + 1);
 }
 
-TEST(Table, values_are_sorted_downwards_and_keys_upwards) {
+TEST(Table, values_are_sorted_descending_and_keys_ascending) {
   Table values =
       one_column({Cell(uint64_t{1}), Cell(), Cell(uint64_t{3})}, Unit::Count, ColumnRole::Value);
   sort_rows(values, 0);
@@ -128,7 +128,7 @@ TEST(Table, values_are_sorted_downwards_and_keys_upwards) {
   EXPECT_EQ(std::get<uint64_t>(keys.rows.cell(0, 0)), 1u);
 }
 
-TEST(Counts, sums_and_products_stop_at_the_largest_number) {
+TEST(Counts, sums_and_products_saturate) {
   constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
   EXPECT_EQ(saturating_sum(kMax, 1), kMax);
   EXPECT_EQ(saturating_sum(1, 2), 3u);
@@ -136,7 +136,7 @@ TEST(Counts, sums_and_products_stop_at_the_largest_number) {
   EXPECT_EQ(saturating_product(2, 3), 6u);
 }
 
-TEST(Calls, equal_calls_have_one_number) {
+TEST(Calls, equal_calls_share_a_number) {
   const store::FunctionRow draw{.id = 1, .kind = store::CallKind::Draw, .name = "vkCmdDraw"};
   const std::vector<std::string> names = {"vertexCount", "firstVertex"};
   const auto of = [](int64_t a, int64_t b) { return std::vector<int64_t>{a, b}; };
@@ -148,7 +148,7 @@ TEST(Calls, equal_calls_have_one_number) {
   EXPECT_EQ(calls[1].parameters[1], 1);
 }
 
-TEST(CallText, sizes_come_first_and_zeros_are_left_out) {
+TEST(CallText, sizes_come_first_and_zeros_are_omitted) {
   const auto text = [](const char* name, std::vector<std::string> names,
                        std::vector<int64_t> values) {
     return call_text({store::CallKind::Draw, name, names, values});
@@ -162,7 +162,8 @@ TEST(CallText, sizes_come_first_and_zeros_are_left_out) {
   EXPECT_EQ(text("vkCmdDrawIndirect", {}, {}), "DrawIndirect");
 }
 
-// The store's capture of two draws in one batch and one dispatch, whose shader is no valid SPIR-V.
+// The store's test capture: two draws in one batch and one dispatch whose shader is not valid
+// SPIR-V.
 class SmallCapture : public testing::Test {
  protected:
   Analyzer analyzer(const Selection& selection = {}) {
@@ -184,14 +185,15 @@ class SmallCapture : public testing::Test {
   const std::string file_ = directory_.file("one.tally");
 };
 
-TEST_F(SmallCapture, block_has_static_costs_and_values_of_its_own) {
+TEST_F(SmallCapture, block_has_static_costs_and_stored_values) {
   const auto table = analyzer().table(By::Block, {.sort = "fma"});
   ASSERT_TRUE(table.ok()) << table.error().message;
   ASSERT_EQ(table->rows.size(), 2u);
   EXPECT_EQ(cell(*table, 0, "block"), Cell(uint64_t{0}));
   EXPECT_EQ(cell(*table, 0, "executions"), Cell(uint64_t{107}));
-  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{3 * 107}));  // executions of a block that costs 3
-  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{2 * 5}));    // no executions x cost
+  // The block of the first row has a cost of 3; the second row is not executions x cost.
+  EXPECT_EQ(cell(*table, 0, "fma"), Cell(uint64_t{3 * 107}));
+  EXPECT_EQ(cell(*table, 1, "fma"), Cell(uint64_t{2 * 5}));
 }
 
 TEST_F(SmallCapture, draw_has_the_sums_of_its_stages) {
@@ -207,7 +209,7 @@ TEST_F(SmallCapture, draw_has_the_sums_of_its_stages) {
   EXPECT_EQ(cell(*table, 2, "gpu_time"), Cell(uint64_t{5}));
 }
 
-TEST_F(SmallCapture, frames_that_are_not_selected_are_left_out) {
+TEST_F(SmallCapture, frames_that_are_not_selected_are_omitted) {
   const Selection later{.frames = FrameRange{1, 5}, .shader = {}};
   const auto table = analyzer(later).table(By::Draw, {});
   ASSERT_TRUE(table.ok()) << table.error().message;
@@ -243,15 +245,15 @@ TEST_F(SmallCapture, shader_whose_code_cannot_be_read_is_counted_all_the_same) {
 }
 
 TEST_F(SmallCapture, metric_of_a_driver_keeps_its_name) {
-  // The capture's "executions" describes itself otherwise than the catalogue's does.
+  // The description of the capture's "executions" differs from the catalogue's.
   const auto metrics = describe_metrics(analyzer().model());
   ASSERT_EQ(metrics.size(), 2u);
   EXPECT_EQ(metrics[1].id, "fma");
   EXPECT_EQ(metrics[1].description, "fused multiply-adds");
-  EXPECT_EQ(metrics[1].division, Division::Unknown);
+  EXPECT_EQ(metrics[1].attribution, Attribution::FirstLine);
 }
 
-TEST_F(SmallCapture, pattern_means_shaders_by_name_stage_or_hash) {
+TEST_F(SmallCapture, pattern_matches_shaders_by_name_stage_or_hash) {
   const auto selected = [this](const char* pattern) {
     const Analyzer a = analyzer({.frames = {}, .shader = pattern});
     return bool(a.model().shader_selected.at(0));
@@ -259,11 +261,11 @@ TEST_F(SmallCapture, pattern_means_shaders_by_name_stage_or_hash) {
   EXPECT_TRUE(selected("blur"));
   EXPECT_TRUE(selected("frag"));
   EXPECT_TRUE(selected("*.spv"));
-  EXPECT_FALSE(selected("ab"));  // starts the hash, but is too short to mean one
+  EXPECT_FALSE(selected("ab"));  // a prefix of the hash, but too short
   EXPECT_FALSE(selected("vertex"));
 }
 
-TEST_F(SmallCapture, unknown_column_is_refused_with_the_names_of_those_there_are) {
+TEST_F(SmallCapture, unknown_column_is_rejected_with_a_list_of_the_columns) {
   const auto table = analyzer().table(By::Frame, {.sort = "colour"});
   ASSERT_FALSE(table.ok());
   EXPECT_THAT(table.error().message, HasSubstr("gpu_time"));

@@ -63,15 +63,15 @@ TEST(Settings, values_that_do_not_parse_give_the_default) {
   EXPECT_EQ(settings.number("big", 5, 0, 70), 70u);
 }
 
-// A folder of the test's own, whose settings file is the one that is read.
-class FileFromStrangers : public testing::Test {
+// A temporary folder of the test; the settings file in it is the one that is read.
+class UntrustedFile : public testing::Test {
  protected:
-  FileFromStrangers() {
+  UntrustedFile() {
     char folder[] = "/tmp/tally-files-XXXXXX";
     folder_ = mkdtemp(folder);
     setenv("VK_LAYER_SETTINGS_PATH", folder_.c_str(), 1);
   }
-  ~FileFromStrangers() override {
+  ~UntrustedFile() override {
     unsetenv("VK_LAYER_SETTINGS_PATH");
     std::filesystem::remove_all(folder_);
   }
@@ -81,28 +81,28 @@ class FileFromStrangers : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(FileFromStrangers, a_settings_file_of_40_gigabytes_is_not_read) {
+TEST_F(UntrustedFile, a_settings_file_of_40_gigabytes_is_not_read) {
   std::ofstream(file(settings_file_)) << "tally_x.a = file\n";
   EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "file");
   std::filesystem::resize_file(file(settings_file_), uintmax_t{40} << 30);
   EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "default");
 }
 
-TEST_F(FileFromStrangers, a_settings_file_that_is_a_fifo_is_not_waited_for) {
+TEST_F(UntrustedFile, opening_a_fifo_as_settings_file_does_not_block) {
   ASSERT_EQ(mkfifo(file(settings_file_).c_str(), 0600), 0);
   setenv("VK_LAYER_SETTINGS_PATH", file(settings_file_).c_str(), 1);
   EXPECT_EQ(Settings::load("tally_x", {}).text("a", "default"), "default");
 }
 
-TEST_F(FileFromStrangers, small_files_are_read_whole_and_others_say_why_not) {
+TEST_F(UntrustedFile, small_files_are_read_completely_and_others_give_an_error) {
   std::ofstream(file("a")) << "12345";
   EXPECT_EQ(*read_small_file(file("a"), 5), "12345");
   EXPECT_EQ(read_small_file(file("a"), 4).error().message, file("a") + ": has more than 4 bytes");
-  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": is no regular file");
+  EXPECT_EQ(read_small_file(folder_).error().message, folder_ + ": is not a regular file");
   EXPECT_FALSE(read_small_file(file("missing")));
 }
 
-TEST_F(FileFromStrangers, a_log_file_that_is_a_fifo_is_not_waited_for) {
+TEST_F(UntrustedFile, opening_a_fifo_as_log_file_does_not_block) {
   ASSERT_EQ(mkfifo(file("fifo").c_str(), 0600), 0);
   testing::internal::CaptureStderr();
   configure_log("unit", LogLevel::Warning, file("fifo"));
@@ -113,7 +113,7 @@ TEST_F(FileFromStrangers, a_log_file_that_is_a_fifo_is_not_waited_for) {
   configure_log("unit", LogLevel::Warning, "");
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("fifo: No such device or address\nunit: warning: here\n"), text.npos) << text;
-  EXPECT_NE(text.find("fifo: it is no regular file\n"), text.npos) << text;
+  EXPECT_NE(text.find("fifo: it is not a regular file\n"), text.npos) << text;
 }
 
 TEST(Log, control_characters_of_settings_do_not_reach_the_terminal) {
@@ -125,7 +125,7 @@ TEST(Log, control_characters_of_settings_do_not_reach_the_terminal) {
   EXPECT_NE(text.find("1\\x1b[2J\\x0aerror: \xc2\\x9b\\x7f\xc3\xa9"), text.npos) << text;
 }
 
-TEST(Log, goes_to_the_named_file_and_keeps_its_level) {
+TEST(Log, is_written_to_the_named_file_at_its_level) {
   char path[] = "/tmp/tally-log-XXXXXX";
   const int descriptor = mkstemp(path);
   ASSERT_GE(descriptor, 0);
@@ -142,7 +142,7 @@ TEST(Log, goes_to_the_named_file_and_keeps_its_level) {
   std::filesystem::remove(path);
 }
 
-TEST(Hash, is_the_same_on_every_machine_and_differs_for_near_inputs) {
+TEST(Hash, is_stable_across_machines_and_differs_for_similar_inputs) {
   const std::array<uint32_t, 3> words{1, 2, 3};
   EXPECT_EQ(hash_words(words), hash_bytes(std::as_bytes(std::span(words))));
   EXPECT_EQ(to_string(Hash128{0x1234, 0xabcdef}), "00000000000012340000000000abcdef");

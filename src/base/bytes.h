@@ -1,5 +1,5 @@
-// Little-endian bytes in and out. The reader trusts nothing: a read past the end returns zero and
-// sticks in failed().
+// Writes and reads little-endian bytes. The reader never reads past the end: such a read returns
+// zero, and failed() stays true from then on.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace tally {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-              "captures and records are written as the machine holds them");
+              "captures and records are stored in the machine's byte order");
 
 class ByteWriter {
  public:
@@ -26,7 +26,7 @@ class ByteWriter {
     const auto* first = static_cast<const std::byte*>(data);
     bytes_.insert(bytes_.end(), first, first + size);
   }
-  // Length as u32, then the characters.
+  // Writes the length as a u32, then the characters.
   void put_text(std::string_view text) {
     put(static_cast<uint32_t>(text.size()));
     put_bytes(text.data(), text.size());
@@ -35,7 +35,8 @@ class ByteWriter {
   size_t size() const { return bytes_.size(); }
   void clear() { bytes_.clear(); }
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Overwrites four bytes that were put earlier; for lengths known only at the end.
+  // Overwrites four bytes that were written earlier, such as a length that is known only at the
+  // end.
   void patch(size_t offset, uint32_t value) {
     std::memcpy(bytes_.data() + offset, &value, sizeof value);
   }
@@ -55,7 +56,7 @@ class ByteReader {
     if (source.size() == sizeof value) std::memcpy(&value, source.data(), sizeof value);
     return value;
   }
-  // A view of the next `size` bytes, empty when there are not as many.
+  // A view of the next `size` bytes; empty if fewer remain.
   std::span<const std::byte> get_bytes(size_t size) {
     if (failed_ || size > bytes_.size() - offset_) {
       failed_ = true;

@@ -1,5 +1,5 @@
-// The code of fmt, compiled once. A layer cannot link the package's shared library, whose symbols
-// may meet the application's; header-only use compiles it anew into every file.
+// Compiles the code of fmt once. A layer cannot link the package's shared library, whose symbols
+// might clash with the application's; header-only use would compile it again in every file.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

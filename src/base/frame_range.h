@@ -1,4 +1,4 @@
-// Which frames a user wants: from first to last, both included, counted from 0.
+// A range of frames that a user selects. Both ends are inclusive; frames count from 0.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct FrameRange {
 
   bool contains(int64_t frame) const { return frame >= first && frame <= last; }
 
-  // "7", "3-9", "3-", "-9"; none for anything else.
+  // Parses "7", "3-9", "3-" and "-9"; returns nullopt for anything else.
   static std::optional<FrameRange> parse(std::string_view text);
 };
 

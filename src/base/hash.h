@@ -25,7 +25,7 @@ Hash128 hash_words(std::span<const uint32_t> words);
 // 32 lower-case hexadecimal digits.
 std::string to_string(const Hash128& hash);
 
-// Mixes one more value into a running 64-bit hash; for keys of hash tables, not for storing.
+// Mixes one more value into a running 64-bit hash. For the keys of hash tables only; never stored.
 constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) {
   uint64_t x = seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

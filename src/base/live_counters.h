@@ -1,10 +1,10 @@
-// What the capture layer counts of a process's Vulkan, while the process runs, for the EGL library
-// in the same process: plain C, so that two libraries that share no code can speak it. The EGL
-// library finds kLiveCountersSymbol in the layer's file where that is loaded.
+// The interface through which the EGL library reads the Vulkan counters of its process while the
+// process runs. The capture layer implements it. It is plain C, because the two libraries share no
+// code. The EGL library looks up kLiveCountersSymbol in the layer's library, if that is loaded.
 //
-// Counters are totals of all devices since the process began, those of devices that are gone
-// included. Their list is empty until a device is there whose shaders can be counted; it only ever
-// grows at its end. Every function may be called from any thread, and fails at nothing.
+// Values are totals over all devices since the process started, including destroyed devices. The
+// list of counters is empty until the process creates a device whose shaders can be counted;
+// afterwards counters are only appended. Every function is thread-safe and cannot fail.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ extern "C" {
 struct TallyLiveCounter {
   char name[128];
   char unit[32];
-  uint64_t denominator;  // value / denominator is in the unit
+  uint64_t denominator;  // value / denominator is in `unit`
 };
 
 struct TallyLiveCounters {
   uint32_t (*count)();
-  // 0: no such counter.
+  // Returns 0 if there is no such counter.
   int (*describe)(uint32_t counter, TallyLiveCounter* description);
-  // Commands are counted that are recorded and submitted while somebody wants them: each call with
-  // 1 is taken back by one with 0.
+  // Commands are counted if they are recorded and submitted while at least one client wants counts.
+  // Each call with 1 must be balanced by a call with 0.
   void (*want)(int wanted);
-  // Waits until what has been submitted so far is in the totals; not for work that takes longer.
+  // Waits up to `milliseconds` until the totals include all work submitted so far.
   void (*settle)(uint32_t milliseconds);
-  // The first `count` totals.
+  // Copies the first `count` totals.
   void (*read)(uint64_t* values, uint32_t count);
 };
 
-// Null where the layer does not know the version.
+// Returns null if the layer does not implement this version.
 using TallyGetLiveCounters = const TallyLiveCounters*(uint32_t version);
 }
 

@@ -24,7 +24,7 @@ struct LogState {
 
 std::atomic<LogLevel> g_level{LogLevel::Warning};
 
-// Leaked on purpose: a thread may still log while the process runs its static destructors.
+// Never destroyed: a thread may still log while the process runs its static destructors.
 LogState& state() {
   static LogState* instance = new LogState;
   return *instance;
@@ -44,7 +44,7 @@ const char* level_name(LogLevel level) {
   return "message";
 }
 
-// One write call a line, so that lines of several processes in one file do not mix.
+// Writes each line with one call, so that lines of several processes do not mix in one file.
 void write_line(int descriptor, const std::string& line) {
   size_t done = 0;
   while (done < line.size()) {
@@ -55,8 +55,8 @@ void write_line(int descriptor, const std::string& line) {
   }
 }
 
-// Values of settings and names of an application's objects stand in messages: what would move a
-// terminal's cursor or begin another line is written as \xNN.
+// Messages contain settings and names from the application. Characters that would move the
+// terminal's cursor or start a new line are written as \xNN.
 std::string escaped(std::string_view message) {
   std::string text;
   for (size_t i = 0; i < message.size(); ++i) {
@@ -72,7 +72,7 @@ std::string escaped(std::string_view message) {
   return text;
 }
 
-// Waits for nobody: a FIFO has perhaps no reader. -1 with the reason in `why`.
+// Never blocks: a FIFO may have no reader. Returns -1 on failure and stores the reason in `why`.
 int open_log_file(const std::string& file, std::string* why) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const int descriptor = ::open(file.c_str(), flags, 0644);
@@ -82,7 +82,7 @@ int open_log_file(const std::string& file, std::string* why) {
   }
   struct stat info {};
   if (::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) return descriptor;
-  *why = "it is no regular file";
+  *why = "it is not a regular file";
   ::close(descriptor);
   return -1;
 }

@@ -1,6 +1,6 @@
-// Messages to the person at the keyboard: standard error, or the file that a setting names; never
-// standard output, which belongs to the application. Thread-safe. Each library that links this has
-// a log of its own.
+// Diagnostic messages for the user. They go to standard error or to the file that a setting names,
+// never to standard output, which belongs to the application. Thread-safe. Each library that links
+// this code has its own log.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,19 +12,21 @@ namespace tally {
 
 enum class LogLevel { Error, Warning, Info, Debug };
 
-// Lines read "<name>: <level>: <message>", without control characters. Messages above `level` are
-// dropped (default: Warning). An empty `file` means standard error; a regular file is appended to,
-// and one that is not or cannot be opened is reported on standard error, which is then used.
+// Each line has the form "<name>: <level>: <message>", with control characters escaped. Messages
+// above `level` are dropped (default: Warning). An empty `file` selects standard error. A regular
+// file is appended to. If `file` cannot be opened or is not a regular file, the error is reported
+// on standard error, and the log uses standard error.
 void configure_log(std::string_view name, LogLevel level, const std::string& file);
 
-// "error", "warning", "info" or "debug"; anything else gives `fallback`.
+// Parses "error", "warning", "info" or "debug"; returns `fallback` for anything else.
 LogLevel parse_log_level(std::string_view text, LogLevel fallback);
 
 bool log_enabled(LogLevel level);
 void write_log(LogLevel level, std::string_view message);
 
-// True the first time it is called with this key in the process: for messages that would repeat
-// every frame. Remembers a bounded number of keys; after that everything counts as seen.
+// Returns true on the first call with this key in the process. Use it for messages that would
+// repeat every frame. The number of remembered keys is bounded; after that every key counts as
+// seen.
 bool first_time(std::string_view key);
 
 template <typename... Args>
@@ -32,7 +34,7 @@ void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
   if (log_enabled(level)) write_log(level, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Writes a message only once, however often the same text comes.
+// Writes each distinct message once.
 template <typename... Args>
 void log_once(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
   if (!log_enabled(level)) return;

@@ -33,7 +33,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Where the Vulkan tools look for the file, first match first. Nothing for a privileged program.
+// The paths at which the Vulkan tools look for the file; the first match wins. A privileged program
+// does not read paths from its environment.
 std::vector<std::string> candidate_paths() {
   std::vector<std::string> paths;
   if (const char* path = secure_getenv("VK_LAYER_SETTINGS_PATH")) {
@@ -62,7 +63,7 @@ std::string read_settings_file() {
   return {};
 }
 
-// TALLY_LOG_FILE=x becomes log_file -> x.
+// Adds TALLY_LOG_FILE=x as log_file -> x.
 void add_environment(Settings::Values& values) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view line(*entry);

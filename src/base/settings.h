@@ -1,7 +1,7 @@
-// The settings of one library: key -> text, gathered from four places. The environment
-// (TALLY_<KEY>, upper case) wins over the program's own values (for a layer:
-// VK_EXT_layer_settings), those win over vk_layer_settings.txt, that over the default. Immutable
-// once loaded. A value that does not parse is reported in the log and the default is used.
+// The settings of one library: text values by key. They come from four sources, in descending
+// precedence: the environment (TALLY_<KEY>, upper case), the program's own values (for a layer:
+// VK_EXT_layer_settings), vk_layer_settings.txt, and the default. A Settings object is immutable
+// once loaded. A value that does not parse is logged and replaced by the default.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class Settings {
 
   Settings() = default;
 
-  // `prefix` is what stands before the key in the file, without the dot ("tally_counters").
-  // `program` holds the values that the program gave through an API, by bare key.
+  // `prefix` precedes the key in the file, without the dot ("tally_counters"). `program` holds the
+  // values that the program passed through an API, by bare key.
   static Settings load(std::string_view prefix, Values program);
 
   std::string text(std::string_view key, std::string_view fallback) const;
@@ -34,7 +34,7 @@ class Settings {
 };
 
 // The "key = value" lines of a vk_layer_settings.txt whose key starts with "<prefix>.", by bare
-// key. A value may stand in double quotes; # begins a comment at the start of a line.
+// key. A value may be enclosed in double quotes; a # at the start of a line begins a comment.
 Settings::Values parse_settings_file(std::string_view text, std::string_view prefix);
 
 }  // namespace tally

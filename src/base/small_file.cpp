@@ -15,11 +15,11 @@ Error failed(const std::string& path) {
   return {fmt::format("{}: {}", path, std::strerror(errno))};
 }
 
-// Up to `limit` + 1 bytes: the file may grow while it is read.
+// Reads up to `limit` + 1 bytes, because the file may grow while it is read.
 Result<std::string> read_opened(int descriptor, const std::string& path, size_t limit) {
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) return failed(path);
-  if (!S_ISREG(info.st_mode)) return Error{path + ": is no regular file"};
+  if (!S_ISREG(info.st_mode)) return Error{path + ": is not a regular file"};
   std::string text;
   char buffer[4096];
   while (text.size() <= limit && static_cast<uintmax_t>(info.st_size) <= limit) {

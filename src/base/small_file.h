@@ -1,5 +1,5 @@
-// Reads a file that somebody else has named: only a regular one of a bounded size, and opening it
-// never waits, as it would for a FIFO without a writer.
+// Reads a file whose name comes from outside. Accepts only a regular file of bounded size. Opening
+// never blocks, as it would on a FIFO without a writer.
 #pragma once
 
 #include <cstddef>

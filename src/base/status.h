@@ -1,5 +1,5 @@
-// Errors as values: nothing in Tally throws across a library boundary of its own, and nothing at
-// all across the C ABI.
+// Errors as values. Tally throws no exception across its own library boundaries, and none across
+// the C ABI.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace tally {
 
-// Why something failed, in one line fit for a user: what, where, and what to do about it where that
-// is known.
+// The reason of a failure, in one line for the user: what failed, where, and the remedy if one is
+// known.
 struct Error {
   std::string message;
 };
 
-// A value or the reason there is none.
+// A value, or the reason why there is none.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -39,7 +39,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Success, or the reason of a failure.
+// Success, or the reason for a failure.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -54,7 +54,7 @@ class [[nodiscard]] Status {
   bool failed_ = false;
 };
 
-// The error with `context` and a colon in front of its message.
+// Prefixes the error's message with `context` and a colon.
 Error with_context(Error error, const std::string& context);
 
 }  // namespace tally

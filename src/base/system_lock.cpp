@@ -21,12 +21,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a waiter sleeps where it cannot be woken: the holder has bound its socket but does not
-// listen yet, or holds so many waiters already that it takes no more; and where it was woken in
-// vain: another waiter was faster, or a holder that is no SystemLock accepts connections and closes
-// them.
+// The interval between retries when a waiter cannot be woken: the holder has bound its socket but
+// does not listen yet, or its queue of waiters is full. It also applies after a wakeup that did not
+// give us the lock: another waiter was faster, or a holder that is not a SystemLock accepts
+// connections and closes them.
 constexpr int kRetryMilliseconds = 5;
-constexpr int kMaxWaitersWoken = 128;
+constexpr int kMaxQueuedWaiters = 128;
 
 struct Address {
   sockaddr_un name{};
@@ -37,7 +37,8 @@ Address abstract_address(const std::string& text) {
   Address address;
   address.name.sun_family = AF_UNIX;
   const size_t length = std::min(text.size(), sizeof address.name.sun_path - 1);
-  std::memcpy(address.name.sun_path + 1, text.data(), length);  // a leading zero byte: abstract
+  std::memcpy(address.name.sun_path + 1, text.data(),
+              length);  // a leading zero byte marks an abstract address
   address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   return address;
 }
@@ -46,8 +47,8 @@ const sockaddr* generic(const Address& address) {
   return reinterpret_cast<const sockaddr*>(&address.name);
 }
 
-// A socket that we opened, told from a descriptor of the application that has got the same number
-// since: programs that turn into daemons close descriptors that are not theirs.
+// A socket that we opened. The inode distinguishes it from a descriptor of the application that has
+// since received the same number: programs that become daemons close descriptors they do not own.
 struct OwnedSocket {
   int fd;
   ino_t inode;
@@ -62,13 +63,13 @@ void close_if_ours(const OwnedSocket& owned) {
   if (still_ours(owned)) close(owned.fd);
 }
 
-// The sockets held by this process. A forked child would share them and so keep the lock alive; it
-// closes its copies.
+// The sockets held by this process. A forked child closes its copies; sharing them would keep the
+// lock alive.
 class HeldSockets {
  public:
   static HeldSockets& instance() {
-    static auto* const held =
-        new HeldSockets;  // lives until the process ends: locks may be static objects
+    // Never destroyed: locks may be static objects.
+    static auto* const held = new HeldSockets;
     return *held;
   }
 
@@ -79,7 +80,7 @@ class HeldSockets {
     held_.push_back({fd, now.st_ino});
   }
 
-  // Closes the socket; false where this process does not hold it any more.
+  // Closes the socket. Returns false if this process no longer holds it.
   bool remove(int fd) {
     const std::lock_guard lock(mutex_);
     const auto found = find(fd);
@@ -98,7 +99,7 @@ class HeldSockets {
  private:
   HeldSockets() {
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                   [] { instance().forget_in_child(); });
+                   [] { instance().release_in_child(); });
   }
 
   std::vector<OwnedSocket>::iterator find(int fd) {
@@ -106,7 +107,7 @@ class HeldSockets {
                         [fd](const OwnedSocket& s) { return s.fd == fd; });
   }
 
-  void forget_in_child() {
+  void release_in_child() {
     for (const OwnedSocket& owned : held_) close_if_ours(owned);
     held_.clear();
     mutex_.unlock();
@@ -118,26 +119,26 @@ class HeldSockets {
 
 int open_socket(int flags) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0); }
 
-// Milliseconds until the deadline, rounded up; -1 without one.
+// Milliseconds until the deadline, rounded up; -1 if there is none.
 int milliseconds_left(bool forever, Clock::time_point deadline) {
   if (forever) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30));
 }
 
-void pause_before_retry(int most_ms) {
-  poll(nullptr, 0, most_ms < 0 ? kRetryMilliseconds : std::min(most_ms, kRetryMilliseconds));
+void pause_before_retry(int max_ms) {
+  poll(nullptr, 0, max_ms < 0 ? kRetryMilliseconds : std::min(max_ms, kRetryMilliseconds));
 }
 
-// Returns when the holder may have gone, or after `most_ms`.
-void wait_for_holder(const Address& address, int most_ms) {
+// Returns when the holder may have gone, or after `max_ms`.
+void wait_for_holder(const Address& address, int max_ms) {
   const int fd = open_socket(SOCK_NONBLOCK);
   const bool watching = fd >= 0 && connect(fd, generic(address), address.size) == 0;
   if (watching) {
-    pollfd entry{fd, POLLRDHUP, 0};  // POLLHUP comes unasked
-    poll(&entry, 1, most_ms);
+    pollfd entry{fd, POLLRDHUP, 0};  // poll() always reports POLLHUP
+    poll(&entry, 1, max_ms);
   } else {
-    pause_before_retry(most_ms);
+    pause_before_retry(max_ms);
   }
   if (fd >= 0) close(fd);
 }
@@ -157,7 +158,7 @@ SystemLock::Outcome SystemLock::try_once() {
   const Address address = abstract_address(name_);
   const int fd = open_socket(0);
   if (fd < 0) return Outcome::Unavailable;
-  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMaxWaitersWoken) == 0) {
+  if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMaxQueuedWaiters) == 0) {
     HeldSockets::instance().add(fd);
     fd_ = fd;
     return Outcome::Acquired;
@@ -169,8 +170,8 @@ SystemLock::Outcome SystemLock::try_once() {
 
 SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
   if (held()) return Outcome::Acquired;
-  release();                                        // what the program closed under our hands
-  constexpr uint64_t kLongest = UINT64_C(1) << 62;  // so that the deadline cannot overflow
+  release();                                        // forgets a socket that the program closed
+  constexpr uint64_t kLongest = UINT64_C(1) << 62;  // keeps the deadline from overflowing
   const bool forever = timeout_ns >= kLongest;
   const auto deadline = Clock::now() + std::chrono::nanoseconds(forever ? 0 : timeout_ns);
   for (bool woken = false;; woken = true) {

@@ -1,25 +1,24 @@
-// The lock that makes profiling exclusive on the whole system: the Vulkan profiling lock, the
-// exclusive mode of counters by region and EGL_ACQUIRE_COUNTERS_BRCM are all this one lock.
+// The lock that makes profiling exclusive on the whole system. The Vulkan profiling lock, the
+// exclusive mode of counters by region and EGL_ACQUIRE_COUNTERS_BRCM all use this one lock.
 //
-// It is a listening unix socket bound to an abstract address. Why not a lock file: every place that
-// all users can write to (/tmp, /run/lock) lets another user plant a file or a link there first,
-// and every place where nobody can plant anything ($XDG_RUNTIME_DIR) excludes only processes of the
-// same user. An abstract address
-//  - is taken atomically, by one process of the network namespace at a time, whoever its user is,
-//  - is no file: nothing to plant, to replace, to follow, to leave behind, and no permission to get
-//  wrong,
-//  - is freed by the kernel when its holder ends, also by SIGKILL,
-//  - carries nothing: the holder never reads or writes a byte; its listening socket only lets
-//  others see who it is
-//    (kernel-checked pid and uid) and wakes them when it goes away, so that waiting needs no
-//    polling.
-// What it cannot do, because no lock without a privileged daemon can: keep another user from
-// holding it long. holder() says who that is. Processes in different network namespaces
-// (containers) do not exclude each other.
+// It is a listening Unix socket bound to an abstract address. A lock file would not do: in a
+// directory that all users can write to (/tmp, /run/lock), another user can plant a file or a link
+// first; a directory that nobody else can write to ($XDG_RUNTIME_DIR) excludes only processes of
+// the same user. An abstract address
+//  - is acquired atomically, by one process of the network namespace at a time, for any user,
+//  - is not a file: it has no permissions and cannot be planted, replaced, followed or left behind,
+//  - is released by the kernel when its holder ends, even by SIGKILL,
+//  - carries no data: the holder never reads or writes a byte. The listening socket only lets
+//    others see the holder (the kernel verifies pid and uid) and wakes them when it closes, so
+//    that waiting needs no polling.
 //
-// Invariants: at most one SystemLock of a name is held at a time, in all processes and within a
-// process. A child of fork() holds nothing, whatever its parent held, and cannot keep alive what
-// its parent held. One object may be used by one thread at a time; different objects by different
+// It cannot keep another user from holding the lock for long; no lock without a privileged daemon
+// can. holder() identifies that user. Processes in different network namespaces (containers) do not
+// exclude each other.
+//
+// Invariants: at most one SystemLock of a name is held at a time, across all processes and within
+// one process. A child of fork() never holds the lock and cannot keep alive what its parent held.
+// One object may be used by one thread at a time; different objects may be used by different
 // threads.
 #pragma once
 
@@ -36,9 +35,9 @@ class SystemLock {
   static constexpr uint64_t kForever = UINT64_MAX;
 
   enum class Outcome {
-    Acquired,     // held now (also when this object held it already)
-    Busy,         // another one held it until the timeout
-    Unavailable,  // this process may not use such sockets (sandbox, no file descriptors left)
+    Acquired,     // held now, including when this object already held it
+    Busy,         // another SystemLock held it until the timeout
+    Unavailable,  // this process cannot open such sockets (sandbox, no file descriptors left)
   };
 
   struct Holder {
@@ -46,20 +45,20 @@ class SystemLock {
     uid_t uid;
   };
 
-  // The lock that all of Tally shares. TALLY_PROFILING_LOCK names another one: for tests that run
-  // side by side.
+  // The lock that all of Tally shares. TALLY_PROFILING_LOCK selects another name, for tests that
+  // run in parallel.
   SystemLock();
   explicit SystemLock(std::string name);
   ~SystemLock();
   SystemLock(const SystemLock&) = delete;
   SystemLock& operator=(const SystemLock&) = delete;
 
-  // Waits up to timeout_ns for the lock: 0 only tries, kForever waits without end.
+  // Waits up to timeout_ns nanoseconds for the lock. 0 does not wait; kForever waits without limit.
   Outcome acquire(uint64_t timeout_ns);
   void release();
   bool held() const;
 
-  // Who holds the lock of this name now, as far as it can be seen; this process counts too.
+  // The current holder of the lock of this name, if it is visible. It may be this process.
   std::optional<Holder> holder() const;
 
  private:

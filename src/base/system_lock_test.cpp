@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kSecond = 1'000'000'000;
 
-// A name of this test's own, so that a profiler at work elsewhere on the machine does not matter.
+// A name unique to this test, so that a profiler running elsewhere on the machine does not
+// interfere.
 std::string lock_name() {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   return std::string("tally-test-") + test->name() + "-" + std::to_string(getpid());
@@ -65,7 +66,7 @@ class HoldingChild {
   pid_t pid_ = -1;
 };
 
-// What `body` returns in a child process, as its exit status.
+// Runs `body` in a child process and returns its exit status.
 int in_child(const std::function<int()>& body) {
   const pid_t pid = fork();
   if (pid == 0) _exit(body());
@@ -74,7 +75,7 @@ int in_child(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(SystemLock, only_one_holds_it_within_a_process) {
+TEST(SystemLock, is_exclusive_within_a_process) {
   SystemLock first(lock_name()), second(lock_name());
   EXPECT_EQ(first.acquire(0), Outcome::Acquired);
   EXPECT_EQ(first.acquire(0), Outcome::Acquired);
@@ -84,13 +85,13 @@ TEST(SystemLock, only_one_holds_it_within_a_process) {
   EXPECT_EQ(second.acquire(0), Outcome::Acquired);
 }
 
-TEST(SystemLock, names_do_not_meet) {
+TEST(SystemLock, locks_of_different_names_are_independent) {
   SystemLock first(lock_name() + "a"), second(lock_name() + "b");
   EXPECT_EQ(first.acquire(0), Outcome::Acquired);
   EXPECT_EQ(second.acquire(0), Outcome::Acquired);
 }
 
-TEST(SystemLock, another_process_is_kept_out_and_named) {
+TEST(SystemLock, another_process_is_excluded_and_identified) {
   HoldingChild child(lock_name());
   SystemLock lock(lock_name());
   EXPECT_EQ(lock.acquire(0), Outcome::Busy);
@@ -100,7 +101,7 @@ TEST(SystemLock, another_process_is_kept_out_and_named) {
   EXPECT_EQ(holder->uid, getuid());
 }
 
-TEST(SystemLock, kill_9_frees_it_at_once) {
+TEST(SystemLock, sigkill_releases_it_at_once) {
   HoldingChild child(lock_name());
   SystemLock lock(lock_name());
   EXPECT_EQ(lock.acquire(0), Outcome::Busy);
@@ -108,7 +109,7 @@ TEST(SystemLock, kill_9_frees_it_at_once) {
   EXPECT_EQ(lock.acquire(0), Outcome::Acquired);
 }
 
-TEST(SystemLock, a_finite_timeout_ends) {
+TEST(SystemLock, a_finite_timeout_expires) {
   HoldingChild child(lock_name());
   SystemLock lock(lock_name());
   const auto begin = std::chrono::steady_clock::now();
@@ -118,7 +119,7 @@ TEST(SystemLock, a_finite_timeout_ends) {
   EXPECT_LT(waited, 5s);
 }
 
-// Anybody may hold the name, and do with its connections what they like.
+// Any process may hold the name and treat its connections as it likes.
 TEST(SystemLock, a_holder_that_accepts_and_closes_does_not_make_waiters_spin) {
   const std::string name = lock_name();
   sockaddr_un address{};
@@ -178,8 +179,8 @@ TEST(SystemLock, threads_take_turns) {
   EXPECT_EQ(turns, 300);
 }
 
-TEST(SystemLock, processes_that_fight_never_hold_it_together) {
-  // Each winner creates a file that must not be there yet and removes it before it lets go.
+TEST(SystemLock, competing_processes_never_hold_it_at_the_same_time) {
+  // Each winner creates a file that must not exist yet, and removes it before releasing the lock.
   char folder[] = "/tmp/tally-lock-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string witness = std::string(folder) + "/witness", name = lock_name();
@@ -218,24 +219,24 @@ TEST(SystemLock, a_forked_child_does_not_hold_what_its_parent_held) {
   }
   lock.release();
   SystemLock next(lock_name());
-  EXPECT_EQ(next.acquire(10 * kSecond), Outcome::Acquired);  // the child may just be starting
+  EXPECT_EQ(next.acquire(10 * kSecond), Outcome::Acquired);  // the child may still be starting
   kill(sleeper, SIGKILL);
   waitpid(sleeper, nullptr, 0);
 }
 
-TEST(SystemLock, a_child_can_take_it_for_itself) {
+TEST(SystemLock, a_child_can_acquire_it) {
   SystemLock lock(lock_name());
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
   lock.release();
   EXPECT_EQ(in_child([&] { return lock.acquire(0) == Outcome::Acquired ? 0 : 1; }), 0);
 }
 
-TEST(SystemLock, a_descriptor_that_the_application_reused_is_left_alone) {
+TEST(SystemLock, a_descriptor_that_the_application_reused_stays_open) {
   const int next_number = dup(0);
   close(next_number);
   SystemLock lock(lock_name());
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
-  close(next_number);  // as a program does that closes everything before it becomes a daemon
+  close(next_number);  // like a program that closes all descriptors before it becomes a daemon
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   ASSERT_EQ(pipe_ends[0], next_number);
@@ -250,18 +251,18 @@ TEST(SystemLock, a_descriptor_that_the_application_reused_is_left_alone) {
   close(pipe_ends[1]);
 }
 
-TEST(SystemLock, it_can_be_taken_again_after_the_application_closed_it) {
+TEST(SystemLock, it_can_be_acquired_again_after_the_application_closed_it) {
   const int next_number = dup(0);
   close(next_number);
   SystemLock lock(lock_name());
   ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
   close(next_number);
   EXPECT_FALSE(lock.held());
-  EXPECT_EQ(lock.acquire(0), Outcome::Acquired);  // under the same number
+  EXPECT_EQ(lock.acquire(0), Outcome::Acquired);  // may reuse the same descriptor number
   EXPECT_TRUE(lock.held());
 }
 
-TEST(SystemLock, no_descriptors_left_is_not_taken_for_busy) {
+TEST(SystemLock, running_out_of_descriptors_is_not_reported_as_busy) {
   EXPECT_EQ(in_child([&] {
               rlimit none{0, 0};
               setrlimit(RLIMIT_NOFILE, &none);
@@ -271,7 +272,7 @@ TEST(SystemLock, no_descriptors_left_is_not_taken_for_busy) {
             0);
 }
 
-TEST(SystemLock, another_user_is_kept_out_and_seen) {
+TEST(SystemLock, another_user_is_excluded_and_identified) {
   if (getuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   SystemLock lock(lock_name());
   const std::string name = lock_name();

@@ -30,21 +30,21 @@ constexpr Counter block(Number number, std::string_view id, std::string_view nam
   return {number, id, name, group, unit, Storage::Uint64, scopes, description};
 }
 
-// What the instructions of a class cost, in a block of a shader or in all that a query sees.
+// The cost of a class of instructions, in a block of a shader or in everything that a query covers.
 constexpr Counter cost(Number number, std::string_view id, std::string_view name,
                        std::string_view group, std::string_view description,
                        Unit unit = Unit::Generic) {
   return block(number, id, name, group, description, unit, Scope::Block | Scope::Command);
 }
 
-// What a performance query counts. A query has the counter at its scope or any wider one.
+// A counter of performance queries. A query offers the counter at `scope` and at every wider scope.
 constexpr Counter query(Number number, std::string_view id, std::string_view name,
                         std::string_view group, Unit unit, Storage storage,
                         std::string_view description, Scope scope = Scope::Command) {
   return {number, id, name, group, unit, storage, scope, description};
 }
 
-// A number of commands, each one whatever it does.
+// Counts commands, each as one regardless of its work.
 constexpr Counter commands(Number number, std::string_view id, std::string_view name,
                            std::string_view description) {
   return query(number, id, name, kCommands, Unit::Generic, Storage::Uint32, description);
@@ -55,7 +55,7 @@ constexpr Counter invocations(Number number, std::string_view id, std::string_vi
   return query(number, id, name, kInvocations, Unit::Generic, Storage::Uint64, description);
 }
 
-// Sums over the fragment shaders of a region, modulo 2^32.
+// Sums over the fragment shader invocations of a region, modulo 2^32.
 constexpr Counter region(Number number, std::string_view id, std::string_view name,
                          std::string_view description, Unit unit = Unit::Generic) {
   return {number, id, name, kRegion, unit, Storage::Uint32, Scope::Region, description};

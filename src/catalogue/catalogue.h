@@ -1,9 +1,9 @@
-// Every counter of Tally once: what it is called, what it counts, in which unit, and where it can
-// be had. Whatever lists counters to a user or an API (metrics of shader instrumentation, counters
-// by region, performance queries, EGL) takes them from here, in the order in which they stand here.
+// Defines every counter of Tally once: its name, meaning, unit and scopes. Every list of counters
+// for a user or an API (metrics of shader instrumentation, counters by region, performance queries)
+// is taken from this table, in the order of the table.
 //
-// A counter's number and id never change and are never used again for something else: captures,
-// scripts and applications keep them. New counters get new numbers; the order of the table is free.
+// A counter's number and id never change and are never reused, because captures, scripts and
+// applications store them. New counters get new numbers; the order of the table is free.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tally::catalogue {
 
-// The units of VkPerformanceCounterUnitKHR, with its values.
+// The units of VkPerformanceCounterUnitKHR, with the same values.
 enum class Unit : uint8_t {
   Generic = 0,
   Percentage = 1,
@@ -28,7 +28,7 @@ enum class Unit : uint8_t {
   Cycles = 10,
 };
 
-// The storage types of VkPerformanceCounterStorageKHR, with its values.
+// The storage types of VkPerformanceCounterStorageKHR, with the same values.
 enum class Storage : uint8_t {
   Int32 = 0,
   Int64 = 1,
@@ -38,7 +38,7 @@ enum class Storage : uint8_t {
   Float64 = 5
 };
 
-// What one value of a counter is about. A counter can be had at several scopes.
+// What one value of a counter describes. A counter may be available at several scopes.
 enum class Scope : uint16_t {
   Block = 1 << 0,          // a basic block of a shader, in a command: VK_ARM_shader_instrumentation
   Region = 1 << 1,         // a region of a framebuffer: VK_ARM_performance_counters_by_region
@@ -65,8 +65,8 @@ class Scopes {
 };
 constexpr Scopes operator|(Scope a, Scope b) { return Scopes(a) | Scopes(b); }
 
-// Numbers of the counters, fit for VkPerformanceCounterARM::counterID. Ranges of 256 by kind;
-// within one, new ones are only ever appended.
+// The numbers of the counters, usable as VkPerformanceCounterARM::counterID. Each kind has a range
+// of 256; within a range, new counters are appended.
 enum class Number : uint32_t {
   Executions = 1,
   Subgroups = 2,
@@ -278,7 +278,7 @@ enum class Number : uint32_t {
 struct Counter {
   Number number;
   std::string_view id;     // lower case with underscores; for options, files and scripts
-  std::string_view name;   // for people
+  std::string_view name;   // for display
   std::string_view group;  // counters of one group belong together in a list
   Unit unit;
   Storage storage;
@@ -288,16 +288,16 @@ struct Counter {
   std::string_view counted = {};
 };
 
-// All of them, in the order in which they are shown.
+// All counters, in display order.
 std::span<const Counter> counters();
-// Those of a scope, in that order. For Scope::Block `executions` comes first, for Scope::Region
-// `fragment_warps`.
+// The counters of a scope, in display order. Scope::Block starts with `executions`, Scope::Region
+// with `fragment_warps`.
 std::vector<const Counter*> counters_of(Scope scope);
 
 const Counter& counter(Number number);
-// By id; nullptr if there is none.
+// Finds a counter by id; returns nullptr if there is none.
 const Counter* find(std::string_view id);
-// By number, which may come from anywhere; nullptr if there is none.
+// Finds a counter by number, which may be untrusted; returns nullptr if there is none.
 const Counter* find(uint32_t number);
 
 std::string_view name_of(Unit unit);

@@ -26,13 +26,13 @@ TEST(catalogue, ids_numbers_and_names_in_a_group_are_unique) {
   }
 }
 
-TEST(catalogue, ids_are_fit_for_options_and_files) {
+TEST(catalogue, ids_are_valid_for_options_and_files) {
   for (const Counter& one : counters()) {
     EXPECT_THAT(std::string(one.id), ::testing::MatchesRegex("[a-z][a-z0-9_]*"));
   }
 }
 
-// VK_MAX_DESCRIPTION_SIZE is the room that Vulkan's descriptions have, the terminator included.
+// VK_MAX_DESCRIPTION_SIZE is the capacity of Vulkan's descriptions, including the terminator.
 TEST(catalogue, texts_fit_vulkans_descriptions) {
   for (const Counter& one : counters()) {
     EXPECT_LT(one.name.size(), static_cast<size_t>(VK_MAX_DESCRIPTION_SIZE)) << one.id;
@@ -43,7 +43,7 @@ TEST(catalogue, texts_fit_vulkans_descriptions) {
   }
 }
 
-TEST(catalogue, units_and_storage_are_vulkans) {
+TEST(catalogue, units_and_storage_match_vulkan) {
   EXPECT_EQ(static_cast<int>(Unit::Generic), VK_PERFORMANCE_COUNTER_UNIT_GENERIC_KHR);
   EXPECT_EQ(static_cast<int>(Unit::Bytes), VK_PERFORMANCE_COUNTER_UNIT_BYTES_KHR);
   EXPECT_EQ(static_cast<int>(Unit::Nanoseconds), VK_PERFORMANCE_COUNTER_UNIT_NANOSECONDS_KHR);
@@ -63,13 +63,13 @@ TEST(catalogue, counters_are_found_by_id_and_number) {
   EXPECT_EQ(find(0u), nullptr);
 }
 
-TEST(catalogue, block_counters_begin_with_the_executions) {
+TEST(catalogue, block_counters_begin_with_executions) {
   const std::vector<const Counter*> block = counters_of(Scope::Block);
   ASSERT_FALSE(block.empty());
   EXPECT_EQ(block[0]->number, Number::Executions);
 }
 
-TEST(catalogue, region_counters_begin_with_the_warps_and_are_32_bits_wide) {
+TEST(catalogue, region_counters_begin_with_warps_and_have_32_bits) {
   const std::vector<const Counter*> region = counters_of(Scope::Region);
   ASSERT_FALSE(region.empty());
   EXPECT_EQ(region[0]->number, Number::FragmentWarps);

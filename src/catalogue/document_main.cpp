@@ -1,4 +1,4 @@
-// Prints the page of all counters.
+// Prints the Markdown page of all counters.
 #include <cstdio>
 
 #include "catalogue/document.h"

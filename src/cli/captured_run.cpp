@@ -57,7 +57,7 @@ int spawn(pid_t* pid, const std::vector<std::string>& arguments,
   return error;
 }
 
-// False at the end of the stream.
+// Returns false at the end of the stream.
 bool read_some(int file, std::string& text) {
   std::array<char, 4096> buffer;
   const ssize_t got = read(file, buffer.data(), buffer.size());
@@ -66,7 +66,7 @@ bool read_some(int file, std::string& text) {
   return true;
 }
 
-// Reads both streams until both end; false when the time is over first.
+// Reads both streams until both end. Returns false if the time limit expires first.
 bool read_both(Pipe& out, Pipe& err, CapturedRun& run, Clock::time_point end) {
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     std::array<pollfd, 2> files = {pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};

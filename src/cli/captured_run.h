@@ -1,4 +1,4 @@
-// Runs a program to its end and keeps what it wrote.
+// Runs a program to its end and captures its output.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ struct CapturedRun {
   std::string standard_output;
   std::string standard_error;
   ChildEnd end;
-  bool timed_out = false;  // it was killed
+  bool timed_out = false;  // the time limit expired and the program was killed
 };
 
 // Standard input is empty. Keeps at most 16 MiB of each stream.

@@ -14,8 +14,9 @@
 namespace tally::cli {
 namespace {
 
-// SIGCHLD wakes us; the others are sent on. A terminal sends SIGINT, SIGQUIT, SIGTSTP and SIGWINCH
-// to the whole foreground process group, so the program has those already; see came_from_a_process.
+// SIGCHLD wakes us; the others are forwarded. A terminal sends SIGINT, SIGQUIT, SIGTSTP and
+// SIGWINCH to the whole foreground process group, so the program already received those; see
+// sent_by_process.
 constexpr int kForwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
                               SIGCONT, SIGTSTP, SIGWINCH, SIGTTIN, SIGTTOU, SIGCHLD};
 
@@ -37,7 +38,7 @@ sigset_t& original_mask() {
 
 bool we_ignore_file_size_signal = false;
 
-bool came_from_a_process(const siginfo_t& info) { return info.si_code <= 0; }
+bool sent_by_process(const siginfo_t& info) { return info.si_code <= 0; }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -62,7 +63,8 @@ int spawn(pid_t* pid, const std::vector<std::string>& arguments,
   return error;
 }
 
-// The program has stopped: so do we, and whoever continues us continues it.
+// Stops this process because the program has stopped. When we are continued, the program is
+// continued, too.
 void follow_stop(pid_t pid) {
   raise(SIGSTOP);
   kill(pid, SIGCONT);
@@ -72,9 +74,10 @@ void follow_stop(pid_t pid) {
 
 void block_forwarded_signals() {
   original_mask();
-  // Whoever started us may have SIGCHLD ignored; then no child's end would be told to us.
+  // Our parent may have set SIGCHLD to be ignored; then we would never learn that the program
+  // ended.
   signal(SIGCHLD, SIG_DFL);
-  // A capture beyond the limit of file sizes is a failed write, not our end.
+  // Exceeding the file size limit must fail the write of the capture, not end this process.
   if (signal(SIGXFSZ, SIG_IGN) == SIG_DFL) we_ignore_file_size_signal = true;
   const sigset_t set = forwarded_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -85,7 +88,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments,
   block_forwarded_signals();
   pid_t pid = -1;
   int error = spawn(&pid, arguments, environment);
-  if (error == ENOEXEC) {  // a script without "#!" is the shell's, as in any shell
+  if (error == ENOEXEC) {  // run a script without "#!" in the shell, as shells do
     std::vector<std::string> with_shell = arguments;
     with_shell.insert(with_shell.begin(), "/bin/sh");
     error = spawn(&pid, with_shell, environment);
@@ -117,7 +120,7 @@ ChildEnd Child::wait() {
   while (!reap(&end)) {
     siginfo_t info;
     const int signal = sigwaitinfo(&set, &info);
-    if (signal > 0 && signal != SIGCHLD && came_from_a_process(info)) kill(pid_, signal);
+    if (signal > 0 && signal != SIGCHLD && sent_by_process(info)) kill(pid_, signal);
   }
   return end;
 }

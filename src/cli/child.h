@@ -1,6 +1,6 @@
-// Runs a program as though this process were it: it stays in our process group and keeps our
-// terminal and standard streams; signals sent to us reach it; when it stops, we stop; when it ends,
-// its status is ours.
+// Runs a program transparently: it stays in our process group and keeps our terminal and standard
+// streams. Signals sent to us are forwarded to it; when it stops, we stop; when it ends, we return
+// its status.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ namespace tally::cli {
 // How a program ended.
 struct ChildEnd {
   bool by_signal = false;
-  int number = 0;  // exit status, or the signal
+  int number = 0;  // the exit status, or the signal's number
   bool core_dumped = false;
 
   // What a shell would report: the exit status, or 128 + the signal.
@@ -25,10 +25,10 @@ struct ChildEnd {
 
 class Child {
  public:
-  // Starts `arguments[0]` (searched in PATH) with `environment`. From here on the forwarded signals
-  // are blocked in the calling thread; threads that are started before must block them too (see
-  // block_forwarded_signals). An Error carries `exec_status`: 127 where there is no such program,
-  // 126 where it cannot be executed.
+  // Starts `arguments[0]` (searched in PATH) with `environment`. From then on the forwarded signals
+  // are blocked in the calling thread. Threads that were started earlier must block them too (see
+  // block_forwarded_signals). On an error, `exec_status` is 127 if the program does not exist and
+  // 126 if it cannot be executed.
   static Result<Child> start(const std::vector<std::string>& arguments,
                              const std::vector<std::string>& environment, int* exec_status);
 

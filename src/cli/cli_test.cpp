@@ -47,13 +47,13 @@ TEST(EnvironmentLayers, are_added_below_those_of_the_user) {
   EXPECT_EQ(environment["VK_INSTANCE_LAYERS"], "mine:other:a:b");
 }
 
-TEST(EnvironmentLayers, stay_where_the_user_has_put_them) {
+TEST(EnvironmentLayers, keep_the_position_that_the_user_chose) {
   Environment environment = {{"VK_INSTANCE_LAYERS", "a:b:validation"}};
   add_instance_layers(environment, {"a", "b"});
   EXPECT_EQ(environment["VK_INSTANCE_LAYERS"], "a:b:validation");
 }
 
-// A home without folders of the loader, and a system with one.
+// A home folder without the loader's folders, and a system folder with one.
 Environment with_system_layers(const fs::path& system) {
   fs::create_directories(system / "vulkan/explicit_layer.d");
   return {{"XDG_CONFIG_DIRS", "/nowhere"}, {"XDG_DATA_DIRS", system.string()}};
@@ -61,8 +61,8 @@ Environment with_system_layers(const fs::path& system) {
 
 class EnvironmentFolders : public Folder {};
 
-// Of the folders of this machine, /etc's may be there.
-TEST_F(EnvironmentFolders, come_behind_those_that_the_loader_searches) {
+// Of this machine's folders, only the one in /etc may exist.
+TEST_F(EnvironmentFolders, come_after_those_that_the_loader_searches) {
   const std::string system = (path_ / "vulkan/explicit_layer.d").string();
   Environment plain = with_system_layers(path_);
   plain["VK_ADD_LAYER_PATH"] = "/theirs";
@@ -106,12 +106,12 @@ TEST_F(OutputFile, default_is_named_after_the_application_and_numbered) {
   EXPECT_EQ(*choose_output("", "/usr/bin/app", true), "app.tally");
 }
 
-TEST_F(OutputFile, no_name_is_given_to_two) {
+TEST_F(OutputFile, no_name_is_used_twice) {
   EXPECT_EQ(*choose_output("mine", "app", false), "mine");
   EXPECT_FALSE(choose_output("mine", "app", false).ok());
 }
 
-TEST_F(OutputFile, name_that_exists_is_refused_without_force) {
+TEST_F(OutputFile, existing_name_is_rejected_without_force) {
   write("x", "");
   EXPECT_FALSE(choose_output("x", "app", false).ok());
   EXPECT_EQ(*choose_output("x", "app", true), "x");
@@ -150,7 +150,7 @@ TEST_F(Folder, layers_are_found_in_an_installation_that_was_moved) {
   EXPECT_EQ(layers->layers.at(1).library, path_ / "lib/libtwo.so");
 }
 
-TEST_F(Folder, driver_is_found_by_a_word_of_its_manifests_name) {
+TEST_F(Folder, driver_is_found_by_a_part_of_its_manifests_name) {
   const auto one = write("vulkan/icd.d/lvp_icd.json",
                          R"({"ICD":{"library_path":"lib.so","api_version":"1.3.0"}})");
   write("vulkan/icd.d/other_icd.json", "{}");
@@ -161,7 +161,7 @@ TEST_F(Folder, driver_is_found_by_a_word_of_its_manifests_name) {
   EXPECT_FALSE(find_drivers(environment, "nothing-like-it").ok());
 }
 
-TEST_F(Folder, driver_manifest_that_is_none_is_told_from_one_whose_library_is_gone) {
+TEST_F(Folder, invalid_driver_manifest_differs_from_one_whose_library_is_missing) {
   EXPECT_EQ(read_driver_manifest(path_ / "missing.json").problem, "cannot be read");
   EXPECT_EQ(read_driver_manifest(write("a.json", "[]")).problem, "is not a driver manifest");
   EXPECT_THAT(
@@ -172,7 +172,7 @@ TEST_F(Folder, driver_manifest_that_is_none_is_told_from_one_whose_library_is_go
       "");
 }
 
-TEST_F(Folder, program_with_other_rights_is_known_to_load_no_layers) {
+TEST_F(Folder, program_with_elevated_rights_is_known_to_load_no_layers) {
   const auto program = write("program", "#!/bin/sh\n");
   EXPECT_FALSE(why_no_layer_was_loaded(program.string(), "").has_value());
   std::string elf(64, '\0');
@@ -193,13 +193,13 @@ TEST(CapturedRun, keeps_both_streams_and_the_status) {
   EXPECT_EQ(run->end.shell_status(), 3);
 }
 
-TEST(CapturedRun, ends_what_takes_too_long) {
+TEST(CapturedRun, kills_a_program_that_exceeds_the_limit) {
   const auto run = run_captured({"sleep", "100"}, {"PATH=/bin:/usr/bin"}, std::chrono::seconds(1));
   ASSERT_TRUE(run.ok());
   EXPECT_TRUE(run->timed_out);
 }
 
-TEST(VulkanProbe, survives_the_way_through_json) {
+TEST(VulkanProbe, survives_a_json_round_trip) {
   VulkanProbe probe;
   probe.loader_version = "1.3.239";
   probe.devices.push_back({.name = "GPU \xFF", .features = {{"a", true}}, .metrics = {{"m", "d"}}});
@@ -216,7 +216,7 @@ TEST(VulkanProbe, foreign_text_is_an_error) {
   EXPECT_FALSE(probe_from_json(R"({"devices":3})").ok());
 }
 
-// A machine where everything is as it should be.
+// A machine without problems.
 DoctorFacts healthy() {
   DoctorFacts facts;
   facts.layers =
@@ -263,17 +263,17 @@ std::string notes(const DoctorFacts& facts) {
   return text;
 }
 
-TEST(Doctor, finds_nothing_wrong_with_a_healthy_machine) { EXPECT_EQ(problems(healthy()), ""); }
+TEST(Doctor, finds_no_problem_on_a_healthy_machine) { EXPECT_EQ(problems(healthy()), ""); }
 
 TEST(Doctor, says_what_egl_lacks) {
   DoctorFacts facts = healthy();
   facts.egl = {};
   facts.egl.display_error = "error 0x3001";
-  EXPECT_THAT(notes(facts), HasSubstr("no EGL display without a window: error 0x3001"));
+  EXPECT_THAT(notes(facts), HasSubstr("EGL has no display without a window: error 0x3001"));
   EXPECT_EQ(problems(facts), "");
   facts.egl.display_error.clear();
   EXPECT_THAT(problems(facts), HasSubstr("does not list EGL_BRCM_performance_counters"));
-  facts.egl.died = "ended by SIGSEGV";
+  facts.egl.died = "was terminated by SIGSEGV";
   EXPECT_THAT(problems(facts), HasSubstr("tally run --egl off"));
   facts.egl_library = EglLibrary::None;
   EXPECT_THAT(notes(facts), HasSubstr("there is no libEGL.so.1"));
@@ -281,7 +281,7 @@ TEST(Doctor, says_what_egl_lacks) {
   EXPECT_THAT(notes(facts), HasSubstr("EGL programs are not profiled"));
 }
 
-TEST_F(Folder, a_vendor_library_that_cannot_be_loaded_is_not_named) {
+TEST_F(Folder, a_vendor_library_that_cannot_be_loaded_is_not_used) {
   const auto search = [this] { return find_egl_files(path_ / "bin/tally", path_); };
   EXPECT_THAT(search().problem, HasSubstr("no EGL vendor manifests"));
   write("lib/egl_vendor.d/10_tally.json",
@@ -299,7 +299,7 @@ class TemporaryFolders : public Folder {
   ~TemporaryFolders() override { unsetenv("TMPDIR"); }
 };
 
-TEST_F(TemporaryFolders, go_with_their_process_or_with_the_next) {
+TEST_F(TemporaryFolders, are_removed_by_their_process_or_by_the_next) {
   auto alive = TemporaryFolder::make();
   ASSERT_TRUE(alive.ok()) << alive.error().message;
   std::ofstream(alive->path() / "file") << "here";
@@ -324,7 +324,7 @@ TEST_F(TemporaryFolders, go_with_their_process_or_with_the_next) {
   EXPECT_FALSE(fs::exists(was));
 }
 
-TEST_F(Folder, the_program_is_named_and_not_what_launches_it) {
+TEST_F(Folder, the_program_is_named_instead_of_its_launcher) {
   const fs::path app = write("app", "#!/bin/sh\n");
   fs::permissions(app, fs::perms::owner_all);
   const std::string search = path_.string() + ":/usr/bin:/bin";
@@ -339,28 +339,28 @@ TEST_F(Folder, the_program_is_named_and_not_what_launches_it) {
   EXPECT_EQ(program_of(Words{"sh", "-c", "app"}, search), "sh");
 }
 
-TEST_F(Folder, a_program_that_uses_glx_gets_the_way_to_be_captured) {
+TEST_F(Folder, a_program_that_uses_glx_gets_a_hint_how_to_capture_it) {
   const fs::path script = write("script", "#!/bin/sh glXMakeCurrent\n");
   EXPECT_THAT(why_no_layer_was_loaded(script.string(), "").value_or(""),
               HasSubstr("MESA_LOADER_DRIVER_OVERRIDE=zink"));
   EXPECT_FALSE(why_no_layer_was_loaded(write("other", "#!/bin/sh\n").string(), ""));
 }
 
-TEST(EglFront, vendors_that_the_user_named_stay_behind_tally) {
+TEST(EglInjection, vendors_that_the_user_selected_stay_behind_tally) {
   const EglFiles files{{"/t/10.json", "/t/11.json"}, "/t/preload.so", ""};
   Environment environment = {{"__EGL_VENDOR_LIBRARY_FILENAMES", "/user.json"}};
-  add_egl(environment, files, EglWay::Vendor);
+  add_egl(environment, files, EglMode::Vendor);
   EXPECT_EQ(environment["__EGL_VENDOR_LIBRARY_FILENAMES"], "/t/10.json:/t/11.json");
   EXPECT_EQ(environment["TALLY_EGL_VENDORS"], "/user.json");
   const Environment once = environment;
-  add_egl(environment, files, EglWay::Vendor);
+  add_egl(environment, files, EglMode::Vendor);
   EXPECT_EQ(environment, once);
   environment = {{"LD_PRELOAD", "other.so"}};
-  add_egl(environment, files, EglWay::Preload);
-  add_egl(environment, files, EglWay::Preload);
+  add_egl(environment, files, EglMode::Preload);
+  add_egl(environment, files, EglMode::Preload);
   EXPECT_EQ(environment["LD_PRELOAD"], "/t/preload.so:other.so");
   environment.clear();
-  add_egl(environment, files, EglWay::Off);
+  add_egl(environment, files, EglMode::Off);
   EXPECT_TRUE(environment.empty());
 }
 
@@ -371,14 +371,14 @@ TEST(Doctor, names_the_missing_feature) {
   EXPECT_THAT(problems(facts), HasSubstr("lacks fragmentStoresAndAtomics"));
 }
 
-TEST(Doctor, names_the_package_where_there_is_no_loader) {
+TEST(Doctor, names_the_package_of_a_missing_loader) {
   DoctorFacts facts = healthy();
   facts.native = {};
   facts.native.loader_error = "libvulkan.so.1: cannot open shared object file";
   EXPECT_THAT(problems(facts), HasSubstr("apt-get install libvulkan1"));
 }
 
-TEST(Doctor, names_the_package_where_there_is_no_driver) {
+TEST(Doctor, names_the_package_of_a_missing_driver) {
   DoctorFacts facts = healthy();
   facts.drivers.clear();
   facts.native.devices.clear();
@@ -386,13 +386,13 @@ TEST(Doctor, names_the_package_where_there_is_no_driver) {
   EXPECT_THAT(problems(facts), HasSubstr("apt-get install mesa-vulkan-drivers"));
 }
 
-TEST(Doctor, says_how_a_driver_died) {
+TEST(Doctor, reports_how_a_driver_crashed) {
   DoctorFacts facts = healthy();
-  facts.native.died = "ended by SIGSEGV";
-  EXPECT_THAT(problems(facts), HasSubstr("ended by SIGSEGV"));
+  facts.native.died = "was terminated by SIGSEGV";
+  EXPECT_THAT(problems(facts), HasSubstr("was terminated by SIGSEGV"));
 }
 
-TEST(Doctor, notices_layers_that_cannot_be_loaded_or_found) {
+TEST(Doctor, reports_layers_that_cannot_be_loaded_or_found) {
   DoctorFacts facts = healthy();
   facts.layer_load_errors = {"undefined symbol: x"};
   EXPECT_THAT(problems(facts), HasSubstr("undefined symbol"));
@@ -405,7 +405,7 @@ TEST(Doctor, notices_layers_that_cannot_be_loaded_or_found) {
   EXPECT_THAT(problems(facts), HasSubstr("not found"));
 }
 
-TEST(Doctor, notices_a_loader_that_is_too_old_unless_the_user_has_set_the_path) {
+TEST(Doctor, reports_a_loader_that_is_too_old_unless_the_user_has_set_the_path) {
   DoctorFacts facts = healthy();
   facts.native.loader_version = "1.3.204";
   EXPECT_THAT(problems(facts), HasSubstr("VK_ADD_LAYER_PATH"));
@@ -413,7 +413,7 @@ TEST(Doctor, notices_a_loader_that_is_too_old_unless_the_user_has_set_the_path) 
   EXPECT_EQ(problems(facts), "");
 }
 
-TEST(Doctor, notices_variables_that_switch_the_layers_off) {
+TEST(Doctor, reports_variables_that_disable_the_layers) {
   for (const char* value :
        {"~all~", "~explicit~", "*TALLY*", "VK_LAYER_TALLY_capture", "a,VK_LAYER_TALLY_capture"}) {
     DoctorFacts facts = healthy();
@@ -425,7 +425,7 @@ TEST(Doctor, notices_variables_that_switch_the_layers_off) {
   EXPECT_EQ(problems(facts), "");
 }
 
-TEST(Doctor, notices_what_this_user_may_not_open) {
+TEST(Doctor, reports_devices_that_this_user_cannot_open) {
   DoctorFacts facts = healthy();
   facts.device_nodes = {{"/dev/dri/renderD128", true, false}};
   facts.temporary_folder.usable = false;
@@ -433,7 +433,7 @@ TEST(Doctor, notices_what_this_user_may_not_open) {
   EXPECT_THAT(problems(facts), HasSubstr("TMPDIR"));
 }
 
-TEST(Doctor, says_what_is_second_best_without_calling_it_a_problem) {
+TEST(Doctor, reports_limitations_without_calling_them_problems) {
   DoctorFacts facts = healthy();
   facts.native.devices[0].features["shaderInt64"] = false;
   facts.native.devices[0].limits["subgroupSupportedStages"] = 0x30;
@@ -448,7 +448,7 @@ TEST(Doctor, says_what_is_second_best_without_calling_it_a_problem) {
   EXPECT_THAT(notes(facts), HasSubstr("validation layer is not installed"));
 }
 
-TEST(DeviceSupport, tells_what_is_native_from_what_is_added) {
+TEST(DeviceSupport, distinguishes_native_and_added_interfaces) {
   DoctorFacts facts = healthy();
   const auto devices = compare_devices(facts.native, facts.with_tally);
   ASSERT_EQ(devices.size(), 1u);

@@ -1,4 +1,4 @@
-// What the commands of `tally` have in common: how they are declared, how they speak, how they end.
+// What all commands of `tally` share: their declaration, messages and exit statuses.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,15 +13,15 @@
 
 namespace tally::cli {
 
-// 0: done. 1: done, and the answer is no (`doctor` found a problem, there is no device, a report
-// has nothing to show). 2: could not be done.
+// 0: success. 1: success, and the answer is no (`doctor` found a problem, there is no device, a
+// report has nothing to show). 2: failure.
 inline constexpr int kDone = 0;
 inline constexpr int kNo = 1;
 inline constexpr int kFailed = 2;
-// What `--strict` gives for a capture that does not hold everything.
+// The exit status of `--strict` for an incomplete capture.
 inline constexpr int kIncomplete = 4;
 
-// Help with a usage line of its own.
+// Formats help with a custom usage line.
 class UsageFormatter : public CLI::Formatter {
  public:
   explicit UsageFormatter(std::string usage) : usage_(std::move(usage)) {}
@@ -33,10 +33,10 @@ class UsageFormatter : public CLI::Formatter {
   std::string usage_;
 };
 
-// What the chosen command does; the result is the exit status.
+// Runs the chosen command; returns the exit status.
 using Action = std::function<int()>;
 
-// `after_dashes`: the arguments behind "--".
+// `after_dashes` holds the arguments after "--".
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_report(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
@@ -44,13 +44,13 @@ void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h
 void add_egl_probe(CLI::App& app, Action& chosen);     // internal, see egl_probe.h
 
-// One line on standard error, "tally: ...". Control characters in it are made visible.
+// Prints one line, "tally: ...", to standard error. Control characters are replaced.
 void say(const std::string& text);
 
-// Says why and gives kFailed.
+// Prints the error and returns kFailed.
 int fail(const Error& error);
 
-// Writes a result to standard output. kFailed where that cannot take it (a full disk).
+// Writes a result to standard output. Returns kFailed if the write fails (a full disk).
 int print(const std::string& text);
 
 }  // namespace tally::cli

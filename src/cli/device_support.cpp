@@ -32,7 +32,7 @@ bool has(const ProbedDevice* device, const KnownInterface& known) {
   return known.is_feature ? feature(*device, known.name) : device->extensions.contains(known.name);
 }
 
-// The same conditions under which the counters layer offers the extension; a test compares the two.
+// The conditions under which the counters layer offers the extension; a test compares the two.
 std::vector<std::string> missing_for_instrumentation(const ProbedDevice& device) {
   std::vector<std::string> missing;
   if (device.api_version.starts_with("1.0.")) missing.emplace_back("Vulkan 1.1");
@@ -43,7 +43,7 @@ std::vector<std::string> missing_for_instrumentation(const ProbedDevice& device)
   return missing;
 }
 
-std::vector<std::string> second_best_of(const ProbedDevice& device) {
+std::vector<std::string> limitations_of(const ProbedDevice& device) {
   std::vector<std::string> notes;
   if (!feature(device, "shaderInt64") || !feature(device, "shaderBufferInt64Atomics")) {
     notes.emplace_back(
@@ -105,7 +105,7 @@ std::vector<DeviceSupport> compare_devices(const VulkanProbe& native,
     }
     support.missing = missing_for_instrumentation(device);
     if (!device.extensions.contains(kShaderInstrumentation))
-      support.second_best = second_best_of(device);
+      support.limitations = limitations_of(device);
     result.push_back(std::move(support));
   }
   return result;

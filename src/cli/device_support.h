@@ -1,4 +1,4 @@
-// What a device offers by itself and with Tally's layer, told from two probes: one without the
+// What a device offers natively and with Tally's layer, derived from two probes: one without the
 // layer, one with it.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace tally::cli {
 
-// One way to count.
+// An interface that offers counters.
 struct CountingInterface {
   std::string name;     // the extension, or the feature
   std::string purpose;  // a few words
@@ -20,20 +20,20 @@ struct CountingInterface {
 
 struct DeviceSupport {
   const ProbedDevice* native = nullptr;
-  const ProbedDevice* with_tally =
-      nullptr;  // null: the layer was not there, or the device vanished
+  // Null if the layer was not found or the device disappeared.
+  const ProbedDevice* with_tally = nullptr;
   std::vector<CountingInterface> interfaces;
-  std::vector<std::string>
-      missing;  // what instrumentation needs and the device lacks, in Vulkan's words
-  std::vector<std::string> second_best;  // what it can do without, and what that costs
-  bool can_capture() const;              // shader counts can be had, from whomever
+  // The features that instrumentation needs and the device lacks, by their Vulkan names.
+  std::vector<std::string> missing;
+  std::vector<std::string> limitations;  // missing optional features, and their effect
+  bool can_capture() const;              // shader counts are available, native or emulated
 };
 
-// One for each device of `native`, matched by UUID and name.
+// One element for each device of `native`, matched by UUID and name.
 std::vector<DeviceSupport> compare_devices(const VulkanProbe& native,
                                            const VulkanProbe& with_tally);
 
-// The environment without and with Tally's counters layer.
+// The environment without Tally's layers, and the same with its counters layer.
 Environment without_tally_layers(Environment environment);
 Environment with_counters_layer(const Environment& environment,
                                 const std::vector<std::filesystem::path>& folders);

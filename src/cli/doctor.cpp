@@ -1,4 +1,4 @@
-// `tally doctor`: is everything there that a capture needs, and if not, what to do.
+// `tally doctor`: checks that everything that a capture needs is present, and suggests remedies.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-PathFact look_at(const std::string& path) {
+PathFact inspect_path(const std::string& path) {
   return {path, access(path.c_str(), F_OK) == 0, access(path.c_str(), R_OK | W_OK) == 0};
 }
 
@@ -31,13 +31,13 @@ std::vector<PathFact> device_nodes() {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/dev/dri", error)) {
     if (entry.path().filename().string().starts_with("renderD"))
-      nodes.push_back(look_at(entry.path().string()));
+      nodes.push_back(inspect_path(entry.path().string()));
   }
   for (const auto& entry : fs::directory_iterator("/dev", error)) {
     const std::string name = entry.path().filename().string();
     const bool card = name.starts_with("nvidia") && name.size() > 6 &&
                       name.find_first_not_of("0123456789", 6) == name.npos;
-    if (card || name == "nvidiactl") nodes.push_back(look_at(entry.path().string()));
+    if (card || name == "nvidiactl") nodes.push_back(inspect_path(entry.path().string()));
   }
   return nodes;
 }
@@ -65,7 +65,7 @@ std::vector<std::string> override_layers(const Environment& environment) {
   return found;
 }
 
-bool has_keys_of_ours(const fs::path& file) {
+bool has_tally_keys(const fs::path& file) {
   const auto text = read_small_file(file.string());
   if (!text) return false;
   std::istringstream in(*text);
@@ -76,7 +76,7 @@ bool has_keys_of_ours(const fs::path& file) {
   return false;
 }
 
-// Where the layers look for settings: see base/settings.h.
+// The paths at which the layers look for settings (see base/settings.h).
 std::vector<std::string> settings_files(const Environment& environment) {
   constexpr const char* kName = "vk_layer_settings.txt";
   std::vector<fs::path> candidates;
@@ -93,7 +93,7 @@ std::vector<std::string> settings_files(const Environment& environment) {
   std::vector<std::string> found;
   for (const fs::path& file : candidates) {
     std::error_code error;
-    if (fs::is_regular_file(file, error) && has_keys_of_ours(file)) found.push_back(file.string());
+    if (fs::is_regular_file(file, error) && has_tally_keys(file)) found.push_back(file.string());
   }
   return found;
 }
@@ -113,13 +113,13 @@ DoctorFacts gather_facts() {
     facts.with_tally = probe_vulkan(with_counters_layer(facts.environment, facts.layers->folders));
   const auto folder = TemporaryFolder::make();
   facts.egl_files = find_egl_files(own_executable(), folder ? folder->path() : fs::path());
-  facts.egl_library = look_at_egl_library();
+  facts.egl_library = detect_egl_library();
   facts.egl = probe_egl(with_tally_egl(facts.environment, facts.egl_files));
   const std::string temporary = value_of(facts.environment, "TMPDIR");
-  facts.temporary_folder = look_at(temporary.empty() ? "/tmp" : temporary);
+  facts.temporary_folder = inspect_path(temporary.empty() ? "/tmp" : temporary);
   if (const std::string runtime = value_of(facts.environment, "XDG_RUNTIME_DIR");
       !runtime.empty()) {
-    facts.runtime_folder = look_at(runtime);
+    facts.runtime_folder = inspect_path(runtime);
   }
   facts.device_nodes = device_nodes();
   facts.override_layers = override_layers(facts.environment);

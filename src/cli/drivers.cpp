@@ -26,7 +26,7 @@ std::vector<fs::path> manifests_in(const std::vector<fs::path>& folders) {
   return found;
 }
 
-// Names that people use for drivers whose manifests are called otherwise.
+// Common names of drivers whose manifests have different names.
 std::string manifest_word(const std::string& asked) {
   if (asked == "lavapipe" || asked == "llvmpipe") return "lvp";
   if (asked == "radv") return "radeon";

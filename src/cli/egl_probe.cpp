@@ -27,22 +27,22 @@ std::string EglProbe::why_nothing() const {
 
 EglProbe probe_egl(const Environment& environment) {
   EglProbe probe;
-  const auto answer = ask_own_process("probe-egl", environment);
+  const auto answer = run_probe_process("probe-egl", environment);
   if (!answer) {
     probe.died = answer.error().message;
     return probe;
   }
-  // The library reports a wrong shape by an exception, which ends here.
+  // The JSON library reports an unexpected structure by an exception, which ends here.
   try {
     return nlohmann::json::parse(*answer).get<EglProbe>();
   } catch (const nlohmann::json::exception& error) {
-    probe.died = std::string("gave an answer that cannot be read: ") + error.what();
+    probe.died = std::string("returned an answer that cannot be parsed: ") + error.what();
     return probe;
   }
 }
 
 void add_egl_probe(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("probe-egl", "Internal: what list and doctor ask EGL");
+  CLI::App* command = app.add_subcommand("probe-egl", "Internal: the EGL probe of list and doctor");
   command->group("");  // not shown in --help
   command->callback([&chosen] {
     chosen = [] {

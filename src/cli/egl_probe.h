@@ -1,5 +1,5 @@
-// What EGL_BRCM_performance_counters offers in an environment, found out by a process of its own
-// (`tally probe-egl`, internal).
+// What EGL_BRCM_performance_counters offers in an environment. A separate process (`tally
+// probe-egl`, internal) queries it.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ struct ProbedGroup {
 };
 
 struct EglProbe {
-  std::string library_error;  // why there is no EGL, "" = there is one
-  std::string display_error;  // why there is no display, "" = there is one
+  std::string library_error;  // why EGL is missing; "" if it is available
+  std::string display_error;  // why there is no display; "" if there is one
   std::string version;        // EGL_VERSION and EGL_VENDOR of the display
   std::string vendor;
   bool has_extension = false;
   std::vector<ProbedGroup> groups;
-  std::string died;  // how the asking process ended before it could answer, "" = it answered
+  std::string died;  // how the probe process failed; "" if it answered
 
   size_t counter_count() const;
-  // Why there is nothing to count, "" = there is.
-  std::string why_nothing() const;
+  // Why there is nothing to count; "" if there is.
+  std::string why_unavailable() const;
 };
 
 EglProbe probe_egl(const Environment& environment);
 
-// Asks in this process.
+// Queries EGL in this process.
 EglProbe probe_egl_here();
 
 }  // namespace tally::cli

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kExtension = "EGL_BRCM_performance_counters";
 
-// libEGL, opened for as long as the process lives.
+// libEGL, which stays open until the process ends.
 class Egl {
  public:
   bool open() {
@@ -36,7 +36,7 @@ class Egl {
 };
 #define SYMBOL(egl, name) (egl).symbol<decltype(&::name)>(#name)
 
-// The first that can be had without a window.
+// Opens the first display that works without a window.
 EGLDisplay open_display(const Egl& egl, std::string& error) {
   const auto initialize = SYMBOL(egl, eglInitialize);
   const auto platform_display =
@@ -59,9 +59,9 @@ EGLDisplay open_display(const Egl& egl, std::string& error) {
   return EGL_NO_DISPLAY;
 }
 
-class Walk {
+class CounterEnumerator {
  public:
-  explicit Walk(const Egl& egl)
+  explicit CounterEnumerator(const Egl& egl)
       : constant_(
             egl.function<PFNEGLGETPERFCOUNTERCONSTANTBRCMPROC>("eglGetPerfCounterConstantBRCM")),
         group_info_(
@@ -118,7 +118,7 @@ EglProbe probe_egl_here() {
   probe.has_extension =
       (" " + text(EGL_EXTENSIONS) + " ").find(" " + std::string(kExtension) + " ") !=
       std::string::npos;
-  if (probe.has_extension) probe.groups = Walk(egl).groups();
+  if (probe.has_extension) probe.groups = CounterEnumerator(egl).groups();
   SYMBOL(egl, eglTerminate)(display);
   return probe;
 }

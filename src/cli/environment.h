@@ -1,5 +1,5 @@
-// A program's environment as a value: what `tally run` changes in it is computed here, without
-// touching our own.
+// A program's environment as a value. `tally run` computes its changes here, without touching our
+// own environment.
 #pragma once
 
 #include <filesystem>
@@ -14,33 +14,33 @@ using Environment = std::map<std::string, std::string>;
 // The environment of this process.
 Environment current_environment();
 
-// The value of a variable, or nothing.
+// The value of a variable, or "".
 std::string value_of(const Environment& environment, const std::string& name);
 
-// "NAME=value" strings, for exec.
+// The variables as "NAME=value" strings, for exec.
 std::vector<std::string> environment_strings(const Environment& environment);
 
 // The folders of <kind> ("icd.d", "explicit_layer.d" ...) that the loader searches in an
-// environment, in its order.
+// environment, in its search order.
 std::vector<std::filesystem::path> loader_folders(const Environment& environment,
                                                   const std::string& kind);
 
-// Adds folders to the end of the search path for layers: the loader ignores VK_ADD_LAYER_PATH where
-// VK_LAYER_PATH is set, so whichever the user has set is extended. VK_ADD_LAYER_PATH comes before
-// the loader's own folders, so those go into it too: older loaders (1.3.239 is one) put the layers
-// of the environment in the order of the search path, and the user's are to be nearer to the
-// application.
+// Appends folders to the search path for layers. The loader ignores VK_ADD_LAYER_PATH if
+// VK_LAYER_PATH is set, so this extends VK_LAYER_PATH if the user has set it, else
+// VK_ADD_LAYER_PATH. VK_ADD_LAYER_PATH precedes the loader's own folders, so those are added to it
+// as well: older loaders (such as 1.3.239) order the layers of the environment by the search path,
+// and the user's layers must be closer to the application.
 void add_layer_folders(Environment& environment, const std::vector<std::filesystem::path>& folders);
 
-// Switches `layers` on (nearest to the application first). The user's own layers keep their order
-// and stand above them; a layer of ours that the user has placed already stays where it is.
+// Enables `layers` (closest to the application first). The user's own layers keep their order and
+// stay above them. A layer of ours that the user has already listed keeps its position.
 void add_instance_layers(Environment& environment, const std::vector<std::string>& layers);
 
-// Makes the loader see these driver manifests only, under the name of today and the name that
-// loaders before 1.3.207 know.
+// Restricts the loader to these driver manifests, under the current variable name and the name that
+// loaders before 1.3.207 use.
 void set_drivers(Environment& environment, const std::vector<std::filesystem::path>& manifests);
 
-// A list separated by colons, without its empty entries.
+// Splits and joins a list separated by colons. Empty entries are dropped.
 std::vector<std::string> split_list(const std::string& list);
 std::string join_list(const std::vector<std::string>& entries);
 

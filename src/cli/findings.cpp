@@ -13,7 +13,7 @@ namespace tally::cli {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
-// The first loader that knows VK_ADD_LAYER_PATH.
+// The first loader version that supports VK_ADD_LAYER_PATH.
 constexpr std::array<uint32_t, 3> kMinLoader = {1, 3, 234};
 
 std::array<uint32_t, 3> version_of(const std::string& text) {
@@ -89,7 +89,7 @@ class Examination {
         fmt::format("Vulkan {} ({})", facts_.native.loader_version, facts_.native.loader_path);
     if (version_of(facts_.native.loader_version) < kMinLoader &&
         variable("VK_LAYER_PATH").empty()) {
-      problem("loader", text + " is older than 1.3.234 and does not know VK_ADD_LAYER_PATH",
+      problem("loader", text + " is older than 1.3.234 and does not support VK_ADD_LAYER_PATH",
               "set VK_LAYER_PATH=/usr/share/vulkan/explicit_layer.d; tally run adds its own folder "
               "to it");
       return;
@@ -118,7 +118,7 @@ class Examination {
   void devices() {
     if (!facts_.native.died.empty() || !facts_.native.loader_error.empty()) return;
     if (!facts_.native.instance_error.empty()) {
-      problem("device", "no Vulkan instance can be made: " + facts_.native.instance_error,
+      problem("device", "cannot create a Vulkan instance: " + facts_.native.instance_error,
               "apt-get install mesa-vulkan-drivers; VK_LOADER_DEBUG=all vulkaninfo shows what the "
               "loader tries");
       return;
@@ -151,7 +151,7 @@ class Examination {
     good(subject, fmt::format("{}, Vulkan {}: {}", d.driver, d.api_version,
                               native ? "shader counts by the driver itself"
                                      : "shader counts emulated by instrumenting SPIR-V, exact"));
-    for (const std::string& text : support.second_best) note(subject, text);
+    for (const std::string& text : support.limitations) note(subject, text);
     std::vector<std::string> without;
     for (const CountingInterface& interface : support.interfaces) {
       if (!interface.with_tally) without.push_back(interface.name);
@@ -161,7 +161,7 @@ class Examination {
 
   void cannot_capture(const std::string& subject, const DeviceSupport& support) {
     for (const std::string& missing : support.missing) {
-      problem(subject, "lacks " + missing + ", which counting in shaders needs",
+      problem(subject, "lacks " + missing + ", which shader counting needs",
               "a newer driver may have it (Mesa: bookworm-backports), or use another device: tally "
               "run --driver lavapipe");
     }
@@ -195,13 +195,13 @@ class Examination {
     }
   }
 
-  // Vulkan programs do without: what is missing for EGL is a note, what is broken a problem.
+  // Vulkan programs do not need EGL: a missing part is a note, a broken part a problem.
   void egl() {
     if (!facts_.egl_files.complete()) {
       const bool any = !facts_.egl_files.manifests.empty() || !facts_.egl_files.preload.empty();
       note("EGL",
            fmt::format("{}: {}",
-                       any ? "a part of Tally's EGL libraries cannot be used"
+                       any ? "some of Tally's EGL libraries cannot be used"
                            : "EGL programs are not profiled",
                        facts_.egl_files.problem),
            "build or install Tally again; the libraries belong beside the program");
@@ -217,9 +217,9 @@ class Examination {
           "EGL", "with Tally in front, the EGL probe " + probe.died,
           "tally run --egl off leaves EGL alone; please report this with the output of eglinfo");
     } else if (!probe.display_error.empty() || !probe.library_error.empty()) {
-      note("EGL", probe.why_nothing(), "for EGL programs: apt-get install libegl-mesa0");
+      note("EGL", probe.why_unavailable(), "for EGL programs: apt-get install libegl-mesa0");
     } else if (!probe.has_extension) {
-      problem("EGL", probe.why_nothing() + " with Tally in front",
+      problem("EGL", probe.why_unavailable() + " with Tally in front",
               "is __EGL_VENDOR_LIBRARY_FILENAMES or LD_PRELOAD set? try tally run --egl preload");
     } else {
       good("EGL",
@@ -230,7 +230,8 @@ class Examination {
     }
   }
 
-  // Patterns of VK_LOADER_LAYERS_DISABLE as the loader reads them: globs, and words such as ~all~.
+  // Matches the patterns of VK_LOADER_LAYERS_DISABLE as the loader does: globs, and words such as
+  // ~all~.
   bool disabled(const char* layer) const {
     for (const std::string& pattern :
          split_list(commas_to_colons(variable("VK_LOADER_LAYERS_DISABLE")))) {
@@ -264,7 +265,7 @@ class Examination {
           "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT", "VK_DRIVER_FILES",
           "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES", "__EGL_VENDOR_LIBRARY_DIRS"}) {
       if (!variable(name).empty())
-        note("environment", fmt::format("{}={} is set and is kept", name, variable(name)));
+        note("environment", fmt::format("{}={} is set; Tally keeps it", name, variable(name)));
     }
     for (const auto& [name, value] : facts_.environment) {
       if (name.starts_with("TALLY_"))

@@ -23,7 +23,7 @@ struct Closer {
 };
 using File = std::unique_ptr<std::FILE, Closer>;
 
-// A file that is no picture is somebody's work.
+// Refuses to overwrite a file that is not a PNG picture.
 Status may_write(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0)) return {};
@@ -35,7 +35,7 @@ Status may_write(const std::string& path) {
   return Error{path + ": exists and is not a PNG file; it is left as it is"};
 }
 
-// Half a picture is none.
+// Removes the file if it cannot be written completely.
 Status write_file(const std::string& path, const std::vector<std::byte>& bytes) {
   File file(std::fopen(path.c_str(), "wb"));
   if (!file) return Error{path + ": " + std::strerror(errno)};
@@ -47,7 +47,7 @@ Status write_file(const std::string& path, const std::vector<std::byte>& bytes) 
   return error;
 }
 
-// The final image; none where the capture has none that fits.
+// The final image; nullopt if the capture has no image of the right size.
 std::optional<Picture> background_of(const analysis::RegionMap& map) {
   if (!map.picture) return std::nullopt;
   auto picture = decode_png(map.picture->png, store::stream::kMaxPicturePixels);

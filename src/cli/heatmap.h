@@ -1,4 +1,4 @@
-// `tally report --heatmap`: a pass by region as a PNG file.
+// `tally report --heatmap`: writes a pass by region as a PNG file.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tally::cli {
 
-// Writes the picture of a pass. An existing PNG file is replaced, any other file is an error. Gives
-// a line that says what the picture shows.
+// Writes the picture of a pass. An existing PNG file is replaced; any other existing file is an
+// error. Returns a line that describes the picture.
 Result<std::string> write_heatmap(const analysis::RegionMap& map, const std::string& file);
 
 }  // namespace tally::cli

@@ -25,7 +25,7 @@ std::string find_program(const std::string& program, const std::string& search_p
   return {};
 }
 
-bool runs_with_other_rights(const std::string& file) {
+bool runs_with_elevated_rights(const std::string& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0) return false;
   const bool other_owner = (info.st_mode & S_ISUID) != 0 && info.st_uid != geteuid();
@@ -34,8 +34,9 @@ bool runs_with_other_rights(const std::string& file) {
          getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-// Of another word size or processor than this program: our layers cannot be loaded into it.
-bool is_of_another_kind(const std::string& file) {
+// Whether the file is for another word size or processor than this program, so that our layers
+// cannot be loaded into it.
+bool has_other_architecture(const std::string& file) {
   const auto header_of = [](const std::string& path) {
     std::array<char, sizeof(Elf64_Ehdr)> header{};
     std::ifstream(path, std::ios::binary).read(header.data(), header.size());
@@ -47,7 +48,7 @@ bool is_of_another_kind(const std::string& file) {
   return is_elf && (theirs[EI_CLASS] != ours[EI_CLASS] || theirs[kMachine] != ours[kMachine]);
 }
 
-// Programs that do nothing but run another.
+// Programs that only run another program.
 bool is_launcher(const std::string& program) {
   constexpr std::string_view kLaunchers[] = {
       "catchsegv", "chrt",    "dbus-run-session", "env",    "ionice", "mangohud",
@@ -57,14 +58,15 @@ bool is_launcher(const std::string& program) {
   return std::ranges::find(kLaunchers, name) != std::end(kLaunchers);
 }
 
-bool can_be_run(const std::string& word, const std::string& search_path) {
+bool is_executable(const std::string& word, const std::string& search_path) {
   const std::string file = find_program(word, search_path);
   std::error_code ignored;
   return !file.empty() && access(file.c_str(), X_OK) == 0 &&
          std::filesystem::is_regular_file(file, ignored);
 }
 
-// A program that names GLX's functions; those that open libGL by a library of others are not found.
+// Whether the program refers to GLX functions. Programs that use libGL through other libraries are
+// not found.
 bool names_glx(const std::string& file) {
   constexpr std::streamsize kMaxBytes = 64 << 20;
   constexpr std::string_view kFunction = "glXMakeC";  // glXMakeCurrent, glXMakeContextCurrent
@@ -82,7 +84,7 @@ std::string program_of(const std::vector<std::string>& command_line,
   for (size_t i = 1; i < command_line.size() && is_launcher(command_line[program]); ++i) {
     const std::string& word = command_line[i];
     const bool option = word.starts_with('-') || word.find('=') != word.npos;
-    if (!option && can_be_run(word, search_path)) program = i;
+    if (!option && is_executable(word, search_path)) program = i;
   }
   return command_line[program];
 }
@@ -91,7 +93,7 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
                                                    const std::string& search_path) {
   const std::string file = find_program(program, search_path);
   if (file.empty()) return std::nullopt;
-  if (runs_with_other_rights(file)) {
+  if (runs_with_elevated_rights(file)) {
     return file +
            " runs with more rights than its user (set-user-ID or file capabilities): Vulkan then "
            "ignores layers";
@@ -101,7 +103,8 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) && names_glx(file)) {
     return file +
-           " uses GLX, which Tally does not see; with Mesa it runs on Vulkan, which is captured: "
+           " uses GLX, which Tally does not support; with Mesa it can run on Vulkan, which is "
+           "captured: "
            "MESA_LOADER_DRIVER_OVERRIDE=zink GALLIUM_DRIVER=zink tally run ...";
   }
   return std::nullopt;

@@ -12,9 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The library of a manifest: a relative path with a folder in it counts from the manifest, a bare
-// name is looked up by the loader's own search, for which the folders of an installation stand in
-// here.
+// The library of a manifest. A relative path with a folder is relative to the manifest. The loader
+// searches a bare name in the system's library path; here the folders of an installation stand for
+// that path.
 fs::path library_of(const fs::path& manifest, const std::string& library_path,
                     const fs::path& prefix) {
   const fs::path given(library_path);
@@ -40,7 +40,7 @@ std::optional<LayerFiles> read_manifest(const fs::path& manifest, const fs::path
                     library_of(manifest, layer["library_path"].get<std::string>(), prefix)};
 }
 
-// The manifest in `folder` that names `layer`, whatever the file is called.
+// The manifest in `folder` that names `layer`, under any file name.
 std::optional<LayerFiles> find_in(const fs::path& folder, const std::string& layer,
                                   const fs::path& prefix) {
   std::error_code error;

@@ -1,5 +1,5 @@
-// Where Tally's layers are: beside this program in a build tree or an installation, wherever that
-// was moved to.
+// Finds Tally's layers beside this program, in a build tree or an installation, even if that was
+// moved.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace tally::cli {
 
 inline constexpr const char* kCountersLayer = "VK_LAYER_TALLY_counters";
 inline constexpr const char* kCaptureLayer = "VK_LAYER_TALLY_capture";
-// Both, capture above counters. A loader switches the parts of such a layer on in this order; the
-// order of VK_INSTANCE_LAYERS is heeded by newer ones only (since 1.3.250 or so).
+// Both layers, capture above counters. Every loader enables the parts of such a layer in this
+// order; only newer loaders (since about 1.3.250) respect the order of VK_INSTANCE_LAYERS.
 inline constexpr const char* kRunLayer = "VK_LAYER_TALLY_run";
 inline constexpr const char* kCountersLibrary = "libVkLayer_tally_counters.so";
 inline constexpr const char* kCaptureLibrary = "libVkLayer_tally_capture.so";
@@ -25,8 +25,8 @@ struct LayerFiles {
   std::filesystem::path library;
 };
 
-// The folders that hold Tally's manifests, in the order of the search path, and what was found in
-// them.
+// The folders that hold Tally's manifests, in the order of the search path, and the layers found
+// there.
 struct LayerSet {
   std::vector<std::filesystem::path> folders;
   std::vector<LayerFiles> layers;    // counters, capture
@@ -36,7 +36,7 @@ struct LayerSet {
 // This program's own executable.
 std::filesystem::path own_executable();
 
-// Where libraries may be in an installation or a build tree.
+// The folders of libraries in an installation or a build tree.
 std::vector<std::filesystem::path> library_folders(const std::filesystem::path& prefix);
 
 // Finds the layers for a program at `executable`: in <prefix>/lib beside <prefix>/bin (build tree),

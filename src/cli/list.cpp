@@ -1,5 +1,5 @@
-// `tally list`: the devices, and what can be counted on each, by the driver itself and with Tally;
-// the counters of EGL.
+// `tally list`: lists the devices and what can be counted on each, natively and with Tally, and the
+// counters of EGL.
 #include <fmt/format.h>
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/device_support.h"
-#include "cli/egl_front.h"
+#include "cli/egl_injection.h"
 #include "cli/egl_probe.h"
 #include "cli/layers.h"
 #include "cli/query_support.h"
@@ -32,7 +32,7 @@ analysis::Column text_column(const char* id, const char* title, analysis::Column
 }
 
 std::string with_tally_text(const DeviceSupport& support, const CountingInterface& interface) {
-  if (interface.native) return "the driver's own";
+  if (interface.native) return "native";
   if (!interface.with_tally) return "no";
   const bool metrics =
       interface.name == "VK_ARM_shader_instrumentation" && support.with_tally != nullptr;
@@ -55,10 +55,10 @@ analysis::Table interface_table(const DeviceSupport& support, size_t number) {
   table.total_rows = table.rows.size();
   for (const std::string& missing : support.missing) {
     if (!support.can_capture())
-      table.notes.push_back("Tally can count nothing here, because the device lacks " + missing);
+      table.notes.push_back("Tally cannot count on this device, because it lacks " + missing);
   }
   if (support.can_capture()) {
-    for (const std::string& note : support.second_best) table.notes.push_back(note);
+    for (const std::string& note : support.limitations) table.notes.push_back(note);
   }
   return table;
 }
@@ -78,7 +78,7 @@ analysis::Table query_table(const DeviceSupport& support) {
   table.title = fmt::format("Queries of {}", support.native->name);
   table.columns = {text_column("query", "query type", analysis::ColumnRole::Key),
                    text_column("support", "with Tally", analysis::ColumnRole::Key),
-                   text_column("detail", "by what, or why not", analysis::ColumnRole::Text)};
+                   text_column("detail", "how, or why not", analysis::ColumnRole::Text)};
   for (const QuerySupport& query : query_support(support))
     table.rows.push_back({query.type, std::string(name_of(query.how)), query.detail});
   table.total_rows = table.rows.size();
@@ -100,7 +100,7 @@ analysis::Table egl_table(const EglProbe& probe) {
 
 analysis::Table egl_counter_table(const EglProbe& probe) {
   analysis::Table table;
-  table.title = "Counters of EGL";
+  table.title = "EGL counters";
   table.columns = {text_column("group", "group", analysis::ColumnRole::Key),
                    text_column("counter", "counter", analysis::ColumnRole::Key),
                    text_column("unit", "unit", analysis::ColumnRole::Key)};
@@ -113,7 +113,7 @@ analysis::Table egl_counter_table(const EglProbe& probe) {
 }
 
 std::string egl_text(const EglProbe& probe, bool metrics) {
-  if (const std::string nothing = probe.why_nothing(); !nothing.empty()) return nothing + "\n";
+  if (const std::string nothing = probe.why_unavailable(); !nothing.empty()) return nothing + "\n";
   std::string out = report::text_table(egl_table(probe), {});
   if (metrics) out += "\n" + report::text_table(egl_counter_table(probe), {});
   return out;
@@ -132,7 +132,7 @@ Json egl_json(const EglProbe& probe) {
   }
   return {{"vendor", probe.vendor},
           {"version", probe.version},
-          {"missing", probe.why_nothing()},
+          {"missing", probe.why_unavailable()},
           {"groups", groups}};
 }
 
@@ -166,7 +166,7 @@ Json device_json(const DeviceSupport& support) {
           {"interfaces", interfaces},
           {"can_capture", support.can_capture()},
           {"missing", support.missing},
-          {"notes", support.second_best},
+          {"notes", support.limitations},
           {"metrics", metrics},
           {"queries", queries}};
 }
@@ -176,7 +176,7 @@ std::string why_nothing(const VulkanProbe& probe) {
   if (!probe.died.empty()) return "the Vulkan probe " + probe.died;
   if (!probe.loader_error.empty()) return "there is no Vulkan loader: " + probe.loader_error;
   if (!probe.instance_error.empty())
-    return "no Vulkan instance can be made: " + probe.instance_error;
+    return "cannot create a Vulkan instance: " + probe.instance_error;
   return probe.devices.empty() ? "Vulkan has no device" : "";
 }
 
@@ -215,7 +215,7 @@ int run(const Options& options) {
   }
   if (!with_tally.died.empty()) say("with Tally's layer, the Vulkan probe " + with_tally.died);
   const auto devices = compare_devices(native, with_tally);
-  const std::string nothing = why_nothing(native);
+  const std::string nothing = why_unavailable(native);
   if (!nothing.empty()) say(nothing + "; tally doctor says more");
   const auto folder = TemporaryFolder::make();
   const EglFiles egl_files =
@@ -234,7 +234,7 @@ void add_list(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "List devices and what can be counted on each");
   command->add_flag("--metrics", options->metrics,
-                    "List the metrics of shader instrumentation and the counters of EGL too");
+                    "Also list the metrics of shader instrumentation and the counters of EGL");
   command->add_flag("--queries", options->queries,
                     "List the query types of Vulkan: native, emulated, or not possible");
   command->add_option("--format", options->format, "text or json")

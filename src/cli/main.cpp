@@ -1,4 +1,4 @@
-// The command `tally`: declares the subcommands, parses, runs the chosen one.
+// The command `tally`: declares and parses the subcommands, and runs the chosen one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// CLI11's messages may have several lines; a user gets the first, and where to read on.
+// The first line of CLI11's message, and a pointer to the help.
 std::string one_line(const CLI::ParseError& error, const CLI::App& app) {
   const std::vector<std::string> left_over = app.remaining();
   if (app.get_subcommands().empty() && !left_over.empty()) {
@@ -24,8 +24,7 @@ std::string one_line(const CLI::ParseError& error, const CLI::App& app) {
   return text + " (see " + help + " --help)";
 }
 
-// What stands behind the first "--" is the application's, whatever it looks like: the parser does
-// not see it.
+// The arguments after the first "--" belong to the application; the parser does not see them.
 struct Arguments {
   std::vector<std::string> own;  // in reverse, as CLI11 takes them
   std::vector<std::string> after_dashes;

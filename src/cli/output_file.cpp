@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxNumbers = 10'000;
 
-// Makes the file, empty, unless there is one: then false. So no two programs take one name.
+// Creates the file unless it exists, so that no two processes take the same name. Returns whether
+// it was created.
 Result<bool> take(const std::string& path) {
   const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
   if (file < 0 && errno != EEXIST) return Error{path + ": " + std::strerror(errno)};

@@ -1,5 +1,5 @@
-// Where a capture goes. Nothing that exists is ever overwritten unless the user says --force, and
-// then only a capture that nobody has open.
+// Chooses the file of a capture. Existing files are overwritten only with --force, and then only
+// captures that no process has open.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace tally::cli {
 
-// With a name from the user: that name; an error where it exists and `force` is not given. Without
-// one: <application>.tally in the current folder, or <application>-2.tally, -3 ... where that
-// exists. Without `force` the file is there afterwards, empty, so that nobody else gets the name.
+// Returns the name that the user asked for; it is an error if the file exists and `force` is not
+// set. Without a name, returns <application>.tally in the current folder, or <application>-2.tally,
+// -3 ... if that exists. Without `force` the file is created empty, which reserves its name.
 Result<std::string> choose_output(const std::string& asked, const std::string& application,
                                   bool force);
 

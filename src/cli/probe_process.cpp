@@ -18,9 +18,9 @@ std::string last_line(std::string text) {
   return line == std::string::npos ? text : text.substr(line + 1);
 }
 
-std::string how_it_died(const CapturedRun& run) {
-  if (run.timed_out) return fmt::format("gave no answer within {} s", kLimit.count());
-  const std::string end = run.end.by_signal ? "ended by " + signal_name(run.end.number)
+std::string describe_failure(const CapturedRun& run) {
+  if (run.timed_out) return fmt::format("did not answer within {} s", kLimit.count());
+  const std::string end = run.end.by_signal ? "was terminated by " + signal_name(run.end.number)
                                             : fmt::format("ended with status {}", run.end.number);
   const std::string words = last_line(run.standard_error);
   return words.empty() ? end : end + ", saying: " + words;
@@ -28,14 +28,14 @@ std::string how_it_died(const CapturedRun& run) {
 
 }  // namespace
 
-Result<std::string> ask_own_process(const std::string& command, const Environment& environment) {
+Result<std::string> run_probe_process(const std::string& command, const Environment& environment) {
   const auto run =
       run_captured({own_executable().string(), command}, environment_strings(environment), kLimit);
   if (!run) return run.error();
-  // A driver may write to standard output: the answer is the last line.
+  // The driver may write to standard output as well; the answer is the last line.
   std::string answer = last_line(run->standard_output);
   if (run->timed_out || run->end.by_signal || !answer.starts_with('{')) {
-    return Error{how_it_died(*run)};
+    return Error{describe_failure(*run)};
   }
   return answer;
 }

@@ -1,4 +1,4 @@
-// Asks a driver in a process of our own, so that a broken one takes only that process with it.
+// Queries a driver in a separate process, so that a driver that crashes ends only that process.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tally::cli {
 
-// The last line that `tally COMMAND` writes in this environment. The error says how it died: it is
-// to be read after "asking X".
-Result<std::string> ask_own_process(const std::string& command, const Environment& environment);
+// Returns the last line that `tally COMMAND` writes in this environment. The error describes how
+// the process failed; it follows the words "the X probe".
+Result<std::string> run_probe_process(const std::string& command, const Environment& environment);
 
 }  // namespace tally::cli

@@ -1,6 +1,5 @@
-// A line on the terminal that says how far long work has come. Only where standard error is a
-// terminal, and only when the work has taken so long that somebody may wonder; it is wiped out at
-// the end.
+// A progress line on the terminal. It appears only if standard error is a terminal and the work
+// takes a while; it is erased at the end.
 #pragma once
 
 #include <chrono>

@@ -8,16 +8,16 @@ namespace {
 
 using How = QuerySupport::How;
 
-// One type of query. `has` is asked of the device without the layer and with it.
+// A query type. `has` is evaluated for the device without and with the layer.
 struct QueryType {
   const char* id;
   const char* type;
   bool (*has)(const ProbedDevice&);
-  std::string (*by)(const ProbedDevice& with_tally);  // of one that is emulated
-  const char* needs;  // of the driver, where Tally cannot have it without; "": nothing special
-  bool (*could)(const ProbedDevice& native);  // whether the driver has what is needed
-  const char* setting = "";                   // without which Tally does not emulate it
-  // What Tally adds to the driver's own; "": nothing.
+  std::string (*by)(const ProbedDevice& with_tally);  // how it is emulated
+  const char* needs;  // what Tally needs from the driver to emulate it; "": nothing
+  bool (*can_emulate)(const ProbedDevice& native);  // whether the driver has `needs`
+  const char* setting = "";  // the setting that enables the emulation; "": none
+  // The counters that Tally adds to those of the driver; "": none.
   std::string (*adds)(const ProbedDevice& native, const ProbedDevice& with_tally) = nullptr;
 };
 
@@ -101,7 +101,7 @@ constexpr QueryType kTypes[] = {
 };
 
 std::string why_not(const QueryType& type, const DeviceSupport& device) {
-  if (!type.could(*device.native) && *type.needs != '\0')
+  if (!type.can_emulate(*device.native) && *type.needs != '\0')
     return fmt::format("the driver lacks {}", type.needs);
   if (device.with_tally != nullptr && *type.setting != '\0' && device.missing.empty())
     return fmt::format("only with the setting {}", type.setting);

@@ -1,5 +1,5 @@
-// The query types of Vulkan's chapter on queries, and how a device has each: told from what it says
-// of itself without Tally's layer and with it.
+// The query types of Vulkan's chapter on queries and their support on a device, derived from what
+// the device reports without and with Tally's layer.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace tally::cli {
 struct QuerySupport {
   enum class How { Native, Emulated, No };
   std::string id;    // for scripts
-  std::string type;  // for people
+  std::string type;  // for display
   How how = How::No;
-  std::string detail;  // by what it is emulated, or why it cannot be had
+  std::string detail;  // how it is emulated, or why it is not available
 };
 
 // In the order of the chapter.

@@ -29,7 +29,7 @@ class QueryTypes : public testing::Test {
   DeviceSupport support_;
 };
 
-TEST_F(QueryTypes, what_the_driver_says_itself_is_native) {
+TEST_F(QueryTypes, types_that_the_driver_reports_are_native) {
   EXPECT_EQ(of("pipeline_statistics").how, How::No);
   native_.features["pipelineStatisticsQuery"] = with_tally_.features["pipelineStatisticsQuery"] =
       true;
@@ -38,7 +38,7 @@ TEST_F(QueryTypes, what_the_driver_says_itself_is_native) {
   EXPECT_EQ(of("occlusion").how, How::Native) << "every Vulkan has it";
 }
 
-TEST_F(QueryTypes, what_only_the_layer_says_is_emulated) {
+TEST_F(QueryTypes, types_that_only_the_layer_reports_are_emulated) {
   with_tally_.features["performanceCounterQueryPools"] = true;
   with_tally_.limits["performanceCounters"] = 93;
   with_tally_.extensions.insert("VK_INTEL_performance_query");
@@ -51,7 +51,7 @@ TEST_F(QueryTypes, what_only_the_layer_says_is_emulated) {
   EXPECT_EQ(of("timestamp").detail, "the device's clock, read by a shader");
 }
 
-TEST_F(QueryTypes, what_the_layer_adds_to_the_drivers_own_is_told) {
+TEST_F(QueryTypes, counters_that_the_layer_adds_are_reported) {
   native_.features["performanceCounterQueryPools"] = true;
   with_tally_.features["performanceCounterQueryPools"] = true;
   native_.limits["performanceCounters"] = 6;
@@ -64,7 +64,7 @@ TEST_F(QueryTypes, what_the_layer_adds_to_the_drivers_own_is_told) {
   EXPECT_EQ(of("performance_khr").detail, "");
 }
 
-TEST_F(QueryTypes, what_cannot_be_had_says_what_the_driver_lacks) {
+TEST_F(QueryTypes, unavailable_types_name_what_the_driver_lacks) {
   EXPECT_EQ(of("mesh_statistics").detail, "the driver lacks VK_EXT_mesh_shader");
   EXPECT_EQ(of("timestamp").detail,
             "the driver lacks timestampValidBits of a queue family, or shaderDeviceClock");

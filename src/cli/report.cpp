@@ -1,4 +1,4 @@
-// `tally report`: a capture as tables.
+// `tally report`: shows a capture as tables.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/heatmap.h"
@@ -98,7 +98,7 @@ Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& option
   return analyzer.tables(*analysis::by_from_name(options.by), table_options);
 }
 
-// Writes to standard output; kFailed where that cannot take it.
+// Writes to standard output. Returns kFailed if the write fails.
 int write_out(const std::function<void(const report::Output&)>& write) {
   bool written = true;
   write([&](std::string_view piece) {
@@ -118,8 +118,8 @@ void write_text(const analysis::Summary& summary, const std::vector<Table>& tabl
   }
 }
 
-// An empty answer is a sentence on standard error and a status of its own.
-int say_why(const Options& options, const std::string& nothing) {
+// Explains an empty result on standard error; it has an exit status of its own.
+int report_empty_result(const Options& options, const std::string& nothing) {
   say(options.file + ": " + nothing);
   return kNo;
 }
@@ -128,7 +128,7 @@ int draw_heatmap(const Analyzer& analyzer, const Options& options) {
   const analysis::Model& model = analyzer.model();
   const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
   if (!map) return fail(with_context(map.error(), options.file));
-  if (!*map) return say_why(options, why_no_regions(model, options.table.pass));
+  if (!*map) return report_empty_result(options, why_no_regions(model, options.table.pass));
   const auto shown = write_heatmap(**map, options.heatmap);
   if (!shown) return fail(shown.error());
   if (!options.json()) return print(report::printable(*shown) + "\n");
@@ -137,7 +137,7 @@ int draw_heatmap(const Analyzer& analyzer, const Options& options) {
   });
 }
 
-// A name that is mistyped would show as a capture in which nothing was done.
+// Reports a pattern without a match, because an empty table would suggest that nothing ran.
 std::string why_no_shader(const analysis::Model& model) {
   const std::string& pattern = model.selection.shader;
   if (pattern.empty() ||
@@ -167,7 +167,7 @@ int show(const Analyzer& analyzer, std::vector<Table> tables, const Options& opt
       write_text(summary, tables, options, out);
     });
   }
-  return status == kDone && !nothing.empty() ? say_why(options, nothing) : status;
+  return status == kDone && !nothing.empty() ? report_empty_result(options, nothing) : status;
 }
 
 int run(const Options& options) {
@@ -186,7 +186,7 @@ int run(const Options& options) {
   return show(analyzer, std::move(*tables), options);
 }
 
-// A number from 0; CLI11 by itself takes "-1" for the largest.
+// Accepts a number from 0. CLI11 itself converts "-1" to the largest number.
 CLI::Validator whole_number() {
   const auto problem = [](const std::string& text) {
     const bool is_number =
@@ -196,8 +196,8 @@ CLI::Validator whole_number() {
   return CLI::Validator(problem, "");
 }
 
-// Options that would silently be for nothing.
-void refuse_what_changes_nothing(const Options& options) {
+// Rejects options that would have no effect.
+void reject_unused_options(const Options& options) {
   if (options.table.merge && options.by != "pass" && options.by != "line") {
     throw CLI::ParseError(options.by == "draw" ? "--by draw already merges similar draws; "
                                                  "--each shows each alone"
@@ -295,7 +295,7 @@ void add_report(CLI::App& app, Action& chosen) {
       "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
       "          tally report --by draw --each --frame 10 --format json vkcube.tally");
   command->callback([options, &chosen] {
-    refuse_what_changes_nothing(*options);
+    reject_unused_options(*options);
     chosen = [options] { return run(*options); };
   });
 }

@@ -1,4 +1,5 @@
-// `tally run`: an application with the capture layer, from the outside the application itself.
+// `tally run`: runs an application with the capture layer. From the outside it behaves like the
+// application.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,12 +15,12 @@
 
 #include "analysis/model/load_model.h"
 #include "analysis/model/selection.h"
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/drivers.h"
-#include "cli/egl_front.h"
+#include "cli/egl_injection.h"
 #include "cli/environment.h"
 #include "cli/hints.h"
 #include "cli/layers.h"
@@ -36,8 +37,8 @@ namespace tally::cli {
 namespace {
 
 constexpr size_t kMaxReasons = 5;
-// Processes that outlive the application have been waited for already; this is for what is under
-// way.
+// The time limit for data in transit. Processes that outlive the application were already waited
+// for.
 constexpr std::chrono::seconds kGrace{5};
 
 struct Options {
@@ -46,7 +47,7 @@ struct Options {
   std::string shader;
   std::string driver;
   std::string egl = "auto";
-  std::string regions;  // "" = not wanted, "true" = of the size that the layer chooses, "16x16"
+  std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
   bool force = false;
   bool strict = false;
   bool quiet = false;
@@ -54,7 +55,7 @@ struct Options {
   std::vector<std::string> application;
 };
 
-// A pattern without wildcards may stand anywhere in a name, as in `tally report`; the layer matches
+// A pattern without wildcards matches anywhere in a name, as in `tally report`; the layer matches
 // whole names.
 std::string layer_pattern(const std::string& pattern) {
   return pattern.find_first_of("*?[") == std::string::npos ? "*" + pattern + "*" : pattern;
@@ -75,7 +76,7 @@ Result<Environment> application_environment(const Options& options, const LayerS
   }
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
-  add_egl(environment, egl, egl_way_from(options.egl));
+  add_egl(environment, egl, parse_egl_mode(options.egl));
   if (!options.driver.empty()) {
     const auto drivers = find_drivers(environment, options.driver);
     if (!drivers) return drivers.error();
@@ -99,7 +100,7 @@ store::CaptureRow capture_row(const Options& options) {
   return row;
 }
 
-// One line as a user types it.
+// The command as a user would type it.
 std::string report_command(const std::string& file) {
   return fmt::format("tally report {}",
                      file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
@@ -107,7 +108,7 @@ std::string report_command(const std::string& file) {
                          : fmt::format("'{}'", file));
 }
 
-void tell_changes(const Environment& environment) {
+void print_environment_changes(const Environment& environment) {
   for (const char* name :
        {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
         "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
@@ -117,9 +118,9 @@ void tell_changes(const Environment& environment) {
   }
 }
 
-void tell_end(const ChildEnd& end) {
+void print_exit_signal(const ChildEnd& end) {
   if (!end.by_signal) return;
-  say(fmt::format("the application was ended by {}{}; exit status {}", signal_name(end.number),
+  say(fmt::format("the application was terminated by {}{}; exit status {}", signal_name(end.number),
                   end.core_dumped ? " (core dumped)" : "", end.shell_status()));
 }
 
@@ -138,13 +139,13 @@ Result<analysis::Model> model_of(const std::string& file) {
   return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
 }
 
-void tell_missing(const analysis::Summary& summary) {
+void print_missing(const analysis::Summary& summary) {
   for (const std::string& line : report::missing_lines(summary)) say("missing: " + line);
 }
 
-void tell_summary(const analysis::Model& model, const analysis::Summary& summary,
-                  const std::string& file) {
-  const std::string nothing = analysis::why_nothing_is_selected(model);
+void print_summary(const analysis::Model& model, const analysis::Summary& summary,
+                   const std::string& file) {
+  const std::string nothing = analysis::why_selection_is_empty(model);
   if (!nothing.empty()) say(nothing);
   std::string device = summary.devices.empty() ? "no device" : summary.devices.front().name;
   if (summary.devices.size() > 1) device += fmt::format(" and {} more", summary.devices.size() - 1);
@@ -161,12 +162,12 @@ void tell_summary(const analysis::Model& model, const analysis::Summary& summary
   say("next: " + report_command(file));
 }
 
-// The application may have left others behind that are being captured. What has been sent and is
-// not in the file yet says nothing of that: it comes first.
+// The application may have left other processes running that are being captured. Data that was sent
+// but is not in the file yet does not show whether they still run, so it is received first.
 void wait_for_others(const store::Collector& collector, bool quiet) {
   using Clock = std::chrono::steady_clock;
   const auto done = [&] { return collector.progress().connected == 0; };
-  bool told = false;
+  bool reported = false;
   while (true) {
     const uint64_t received = collector.progress().bytes;
     const auto soon = Clock::now() + std::chrono::milliseconds(500);
@@ -179,7 +180,7 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
   const uint64_t left = collector.progress().connected;
   if (!quiet && left != 0) {
     say(fmt::format(
-        "the application has ended; capturing {} that it started, until they end or Ctrl-C",
+        "the application has ended; capturing {} that it started until their end or Ctrl-C",
         left == 1 ? "a process" : fmt::format("{} processes", left)));
   }
   Child::wait_until(done);
@@ -195,7 +196,7 @@ class Run {
     const auto environment =
         application_environment(options_, *layers_, egl_, collector_->socket_path());
     if (!environment) return give_up(environment.error(), kFailed);
-    if (options_.verbose > 0) tell_changes(*environment);
+    if (options_.verbose > 0) print_environment_changes(*environment);
     int exec_status = kFailed;
     auto child =
         Child::start(options_.application, environment_strings(*environment), &exec_status);
@@ -223,7 +224,7 @@ class Run {
         fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two from 4 to 4096", text)};
   }
 
-  // The collector's thread must not take the signals that are to be forwarded.
+  // The collector's thread must not receive the signals that are forwarded.
   Status prepare() {
     if (!options_.frames.empty()) {
       if (const auto range = analysis::parse_frame_range(options_.frames); !range)
@@ -262,15 +263,15 @@ class Run {
     return status;
   }
 
-  // Whether the capture holds everything that was to be captured.
+  // Finishes the capture. Returns whether it holds everything that was to be captured.
   bool finish(const ChildEnd& end) {
     const Status written = collector_->finish(end.shell_status(), kGrace);
     const bool anything = collector_->progress().processes != 0;
-    if (!options_.quiet) tell_end(end);
+    if (!options_.quiet) print_exit_signal(end);
     if (!written) say("the capture is incomplete: " + written.error().message);
     if (!anything) {
       ::unlink(file_.c_str());
-      if (!options_.quiet) tell_nothing_came(program_, egl_.problem);
+      if (!options_.quiet) print_nothing_captured(program_, egl_.problem);
       return false;
     }
     const auto model = model_of(file_);
@@ -279,8 +280,8 @@ class Run {
       return false;
     }
     const analysis::Summary summary = analysis::summarize(*model);
-    if (!options_.quiet) tell_summary(*model, summary, file_);
-    tell_missing(summary);
+    if (!options_.quiet) print_summary(*model, summary, file_);
+    print_missing(summary);
     return written.ok() && summary.complete();
   }
 
@@ -293,7 +294,7 @@ class Run {
   std::unique_ptr<store::Collector> collector_;
 };
 
-// `tally run app x -- y`: the dashes are the application's where it stands in front of them.
+// `tally run app x -- y`: the dashes belong to the application if they follow its name.
 std::vector<std::string> application_of(std::vector<std::string> before,
                                         const std::vector<std::string>& after_dashes) {
   if (before.empty()) return after_dashes;
@@ -302,7 +303,7 @@ std::vector<std::string> application_of(std::vector<std::string> before,
   return before;
 }
 
-// "--regions 16x16" would run a program of that name.
+// Detects "--regions 16x16", which would run a program of that name.
 bool is_size(const std::string& text) {
   unsigned width = 0, height = 0;
   int end = -1;
@@ -340,7 +341,7 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->type_name("[=WxH]");
   command
       ->add_option("--driver", options->driver,
-                   "Use this driver: its manifest, or a word of the manifest's name")
+                   "Use this driver: its manifest, or a part of the manifest's name")
       ->type_name("DRIVER");
   command
       ->add_option("--egl", options->egl,

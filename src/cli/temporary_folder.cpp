@@ -25,7 +25,8 @@ std::string parent_folder() {
   return chosen && *chosen ? chosen : "/tmp";
 }
 
-// Not where it is another user's, others may enter it, or somebody holds it.
+// Locks the folder. Fails if it belongs to another user, if others have access to it, or if it is
+// already locked.
 store::UniqueFd lock_folder(const fs::path& folder) {
   store::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
@@ -35,7 +36,7 @@ store::UniqueFd lock_folder(const fs::path& folder) {
                                                              : store::UniqueFd();
 }
 
-void remove_left_behind(const fs::path& parent) {
+void remove_abandoned_folders(const fs::path& parent) {
   std::error_code error;
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -51,13 +52,13 @@ void remove_left_behind(const fs::path& parent) {
 
 Result<TemporaryFolder> TemporaryFolder::make() {
   const fs::path parent = parent_folder();
-  remove_left_behind(parent);
+  remove_abandoned_folders(parent);
   constexpr int kMaxTries = 10;
   for (int i = 0; i < kMaxTries; ++i) {
     std::string path = (parent / kTemplate).string();
     if (mkdtemp(path.data()) == nullptr)
       return Error{fmt::format("{}: {}", path, std::strerror(errno))};
-    // Another process may take it for left behind before it is locked.
+    // Before we lock it, another process may consider the folder abandoned and remove it.
     store::UniqueFd lock = lock_folder(path);
     std::error_code ignored;
     if (lock && fs::exists(path, ignored)) return TemporaryFolder(path, std::move(lock));

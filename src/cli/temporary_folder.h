@@ -1,6 +1,6 @@
-// A folder of this process's own below TMPDIR, which goes with the object. Its owner holds a lock
-// on it that the kernel frees however the process ends: the next process of this user that makes
-// such a folder removes those whose owners are gone.
+// A private folder of this process below TMPDIR, which the destructor removes. The owner holds a
+// lock on it that the kernel releases however the process ends. The next process of this user that
+// creates such a folder removes the folders whose owners are gone.
 #pragma once
 
 #include <filesystem>

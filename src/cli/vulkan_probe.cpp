@@ -37,7 +37,7 @@ std::string to_json(const VulkanProbe& probe) {
 }
 
 Result<VulkanProbe> probe_from_json(const std::string& text) {
-  // The library reports a wrong shape by an exception, which ends here.
+  // The JSON library reports an unexpected structure by an exception, which ends here.
   try {
     return nlohmann::json::parse(text).get<VulkanProbe>();
   } catch (const nlohmann::json::exception& error) {
@@ -47,7 +47,7 @@ Result<VulkanProbe> probe_from_json(const std::string& text) {
 
 VulkanProbe probe_vulkan(const Environment& environment) {
   VulkanProbe failed;
-  const auto answer = ask_own_process("probe-vulkan", environment);
+  const auto answer = run_probe_process("probe-vulkan", environment);
   if (answer) {
     auto probe = probe_from_json(*answer);
     if (probe) return std::move(*probe);

@@ -1,4 +1,4 @@
-// The asking side of the probe. Vulkan is opened at run time: `tally report` needs none.
+// The probe process's side. Vulkan is loaded at run time, because `tally report` works without it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <vulkan/vulkan_core.h>
@@ -33,7 +33,7 @@ std::string type_name(VkPhysicalDeviceType type) {
   }
 }
 
-// One process loads each library at most once and ends soon after, so nothing is closed.
+// The process loads each library at most once and ends soon after, so it never unloads them.
 struct Loader {
   PFN_vkGetInstanceProcAddr get = nullptr;
 
@@ -121,8 +121,8 @@ VkInstance create_instance(const Loader& loader, VulkanProbe& probe) {
   return VK_NULL_HANDLE;
 }
 
-// Asks one device; `next` links a struct only where the device knows it, so that no driver sees a
-// stranger.
+// Queries one device. `next` links a struct only if the device supports it, so that no driver sees
+// an unknown struct.
 class Device {
  public:
   Device(const Loader& loader, VkInstance instance, VkPhysicalDevice handle)
@@ -214,16 +214,16 @@ class Device {
         statuses, [](const auto& status) { return status.queryResultStatusSupport == VK_TRUE; }));
   }
 
-  // Of the family that has the most.
+  // Takes the queue family with the most counters.
   void count_performance_counters() {
     const auto ask =
         instance_function<PFN_vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR>(
             "vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR");
-    uint64_t& most = result_.limits["performanceCounters"];
+    uint64_t& max_count = result_.limits["performanceCounters"];
     for (uint32_t family = 0; ask && family < result_.limits["queueFamilies"]; ++family) {
       uint32_t count = 0;
       if (ask(handle_, family, &count, nullptr, nullptr) == VK_SUCCESS)
-        most = std::max<uint64_t>(most, count);
+        max_count = std::max<uint64_t>(max_count, count);
     }
   }
 

@@ -1,5 +1,5 @@
-// A picture in memory: rows of pixels from the top, each the bytes R, G, B, A as a PNG has them
-// (sRGB, alpha not multiplied in).
+// A picture in memory: rows of pixels, top row first. Each pixel holds the bytes R, G, B, A as in a
+// PNG (sRGB, straight alpha).
 #pragma once
 
 #include <cstdint>

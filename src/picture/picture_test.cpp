@@ -1,4 +1,4 @@
-// PNG files: what is written is read, everything else is refused.
+// PNG files: an encoded picture decodes to the same pixels, and everything else is rejected.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -19,7 +19,7 @@ Picture noise(uint32_t width, uint32_t height, uint32_t alpha) {
   return picture;
 }
 
-TEST(Png, pictures_come_back_as_they_were_written) {
+TEST(Png, pictures_survive_a_round_trip) {
   for (const uint32_t alpha : {0xff000000u, 0x80000000u}) {
     const Picture picture = noise(37, 11, alpha);
     const auto bytes = encode_png(picture);

@@ -1,4 +1,4 @@
-// Pictures as PNG files.
+// Encodes and decodes PNG files.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace tally {
 
-// 8 bits a channel. Opaque pictures are written without alpha.
+// Encodes 8 bits per channel. Opaque pictures are written without an alpha channel.
 Result<std::vector<std::byte>> encode_png(const Picture& picture);
 
-// Any PNG of at most `max_pixels`; comes from a file, so everything about it may be wrong.
+// Decodes a PNG of at most `max_pixels`. The bytes come from a file and are untrusted.
 Result<Picture> decode_png(std::span<const std::byte> bytes, uint64_t max_pixels);
 
 }  // namespace tally

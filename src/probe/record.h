@@ -1,20 +1,20 @@
-// The layout of a counter record in GPU memory: the one place that both the instrumented code and
-// the code that reads the counts back take it from.
+// The layout of a counter record in GPU memory. The instrumented code and the code that reads the
+// counts back both take the layout from this header.
 //
-// A record is what one action command (draw, dispatch, trace) writes. Its shaders find it through
-// one 64-bit word, the address word, in a push constant or at the start of a uniform buffer:
+// An action command (draw, dispatch, trace) writes one record. Its shaders find the record through
+// a 64-bit tagged record pointer in a push constant or at the start of a uniform buffer:
 //
 //   63                                                    5   4   3       0
 //   +------------------------------------------------------+---+-----------+
 //   |  bits 5..63 of the record's device address           | N |  log2 S   |
 //   +------------------------------------------------------+---+-----------+
 //
-// The address is a multiple of 32. S is the number of shards, 1 to 256; the code spreads its
-// additions over them. N: kNumberedDraws. An address word of 0 means: write nothing.
+// The address is a multiple of 32 bytes. S is the number of shards, 1 to 256; the code spreads its
+// additions over them. N is kNumberedDraws. A pointer of 0 disables counting.
 //
-// The record is an array of 64-bit little-endian counters (a 32-bit device writes low word, then
-// high word: the same bytes). Shard follows shard; each holds the counters of all stages, in the
-// order of the pipeline's stages, each with those of its CounterPlan:
+// The record is an array of 64-bit little-endian counters. (A 32-bit device writes the low word,
+// then the high word: the same bytes.) The shards follow each other. Each shard holds the counters
+// of all stages, in pipeline order; each stage has the counters of its CounterPlan:
 //
 //   shard 0                              shard 1
 //   +---------+------------+-----------+---------+------------+-----------+-- -
@@ -23,11 +23,11 @@
 //   |<---------- stride -------------->|
 //             ^ first_counter(1)
 //
-// A stage begins at an even counter, so that one access may reach two of its counters at a time.
-// Where there are several shards, the stride and the record's address are multiples of 128 bytes
-// (16 counters), so two shards share no cache line. With one shard the record ends where its
-// counters do, and takes 32 bytes for a tiny draw. Neither the stride nor first_counter(s), the
-// room of the stages before s, depends on S; both reach the shader as specialization constants.
+// A stage begins at an even counter, so that one access can cover two of its counters. With several
+// shards, the stride and the record's address are multiples of 128 bytes (16 counters), so that no
+// two shards share a cache line. With one shard, the record ends after its last counter; a tiny
+// draw takes 32 bytes. Neither the stride nor first_counter(s), the capacity of the stages before
+// s, depends on S. Both reach the shader as specialization constants.
 #pragma once
 
 #include <cstddef>
@@ -37,42 +37,43 @@
 namespace tally::probe {
 
 inline constexpr uint64_t kRecordAlignment = 32;
-inline constexpr uint32_t kShardsLog2Mask = 0x0f;  // in the address word
-// In the address word: the draw's record stands as many times kRecordAlignment further as the high
-// half of its instance index says.
+inline constexpr uint32_t kShardsLog2Mask = 0x0f;  // of a tagged record pointer
+// A bit of a tagged record pointer. If it is set, the high half of the instance index is the packed
+// draw index: the draw's record is that many times kRecordAlignment bytes after the pointer's
+// address.
 inline constexpr uint32_t kNumberedDraws = 0x10;
 inline constexpr uint32_t kPackedDrawIndexShift = 16;
-// All instance indices that have it, and the one behind them, are below 2^27, which every device
-// allows with multiview.
+// Every instance index with a packed draw index, and the index after it, is below 2^27. Every
+// device supports such indices with multiview.
 inline constexpr uint32_t kMaxPackedDrawIndex = 0x7fe;
 inline constexpr uint32_t kMaxShardsLog2 = 8;
 inline constexpr uint32_t kCounterBytes = 8;
-inline constexpr uint64_t kShardAlignment = 128;  // bytes; also of records with several shards
+inline constexpr uint64_t kShardAlignment = 128;  // bytes; also aligns records with several shards
 
 constexpr uint64_t align_up(uint64_t number, uint64_t granularity) {
   return (number + granularity - 1) / granularity * granularity;
 }
 
-// The room, in counters, that a stage with `counters` takes in each shard.
+// The capacity, in counters, of a stage with `counters` counters in each shard.
 constexpr uint32_t stage_room(uint32_t counters) {
   return static_cast<uint32_t>(align_up(counters, 2));
 }
 
-// The stride, in counters, of shards whose stages take `room` together.
-constexpr uint32_t shard_stride(uint32_t room) {
-  return static_cast<uint32_t>(align_up(room, kShardAlignment / kCounterBytes));
+// The stride, in counters, of shards whose stages have the total capacity `capacity`.
+constexpr uint32_t shard_stride(uint32_t capacity) {
+  return static_cast<uint32_t>(align_up(capacity, kShardAlignment / kCounterBytes));
 }
 
-// What the push constant or uniform buffer holds. `device_address` is a multiple of
-// kRecordAlignment (0: write nothing), `shards_log2` at most kMaxShardsLog2.
+// The tagged record pointer for a push constant or uniform buffer. `device_address` is a multiple
+// of kRecordAlignment, or 0 to disable counting; `shards_log2` is at most kMaxShardsLog2.
 constexpr uint64_t record_pointer(uint64_t device_address, uint32_t shards_log2) {
   return device_address == 0 ? 0 : device_address | shards_log2;
 }
 
-// Where a stage's counters stand in every record of a pipeline.
+// The position of a stage's counters in every record of a pipeline, in counters.
 struct StageCounters {
-  uint32_t first_counter = 0;  // room of the earlier stages
-  uint32_t stride = 0;         // of shards; any where there is only one
+  uint32_t first_counter = 0;  // capacity of the earlier stages
+  uint32_t stride = 0;         // between shards; unused with one shard
 };
 
 // The index of counter `counter` of shard `shard`, in 64-bit words from the start of the record.
@@ -80,15 +81,17 @@ constexpr uint64_t counter_index(const StageCounters& stage, uint32_t shard, uin
   return uint64_t{shard} * stage.stride + stage.first_counter + counter;
 }
 
-// The size of a record whose stages take `room` in each shard: such that another one with as many
-// shards may follow.
-constexpr uint64_t record_bytes(uint32_t room, uint32_t shards_log2) {
-  if (shards_log2 == 0) return align_up(uint64_t{room} * kCounterBytes, kRecordAlignment);
-  return (uint64_t{shard_stride(room)} << shards_log2) * kCounterBytes;
+// The size, in bytes, of a record whose stages have the total capacity `capacity`, in counters, in
+// each shard. It includes the padding that aligns a following record with the same number of
+// shards.
+constexpr uint64_t record_bytes(uint32_t capacity, uint32_t shards_log2) {
+  if (shards_log2 == 0) return align_up(uint64_t{capacity} * kCounterBytes, kRecordAlignment);
+  return (uint64_t{shard_stride(capacity)} << shards_log2) * kCounterBytes;
 }
 
-// The stage's counters, each summed over its shards: sums[c] for all c < sums.size(). `record` is
-// the whole record; false, and sums untouched, if it is too short for them.
+// Sums each counter of the stage over its shards into sums[c], for all c < sums.size(). `record` is
+// the whole record. Returns false, and leaves `sums` untouched, if `record` is too short or
+// `shards_log2` exceeds kMaxShardsLog2.
 bool sum_shards(std::span<const uint64_t> record, const StageCounters& stage, uint32_t shards_log2,
                 std::span<uint64_t> sums);
 

@@ -17,7 +17,7 @@ TEST(Record, stages_begin_at_even_counters_and_shards_at_cache_lines) {
   EXPECT_EQ(shard_stride(18), 32u);
 }
 
-TEST(Record, one_shard_takes_what_its_counters_take) {
+TEST(Record, one_shard_has_no_padding_beyond_its_counters) {
   EXPECT_EQ(record_bytes(0, 0), 0u);
   EXPECT_EQ(record_bytes(2, 0), 32u);
   EXPECT_EQ(record_bytes(4, 0), 32u);
@@ -26,12 +26,12 @@ TEST(Record, one_shard_takes_what_its_counters_take) {
   EXPECT_EQ(record_bytes(18, 8), 256u * 256);
 }
 
-TEST(Record, record_pointer_carries_the_shards_and_null_stays_null) {
+TEST(Record, record_pointer_encodes_the_shards_and_null_stays_null) {
   EXPECT_EQ(record_pointer(0x1234567820, 8), 0x1234567828u);
   EXPECT_EQ(record_pointer(0, 6), 0u);
 }
 
-TEST(Record, address_shards_and_the_mark_of_numbered_draws_have_bits_of_their_own) {
+TEST(Record, address_shards_and_packed_draw_flag_do_not_overlap) {
   constexpr uint64_t kAddressBits = ~(kRecordAlignment - 1);
   EXPECT_EQ(kAddressBits & (kShardsLog2Mask | kNumberedDraws), 0u);
   EXPECT_EQ(kShardsLog2Mask & kNumberedDraws, 0u);
@@ -39,8 +39,8 @@ TEST(Record, address_shards_and_the_mark_of_numbered_draws_have_bits_of_their_ow
   EXPECT_EQ(kShardAlignment % kRecordAlignment, 0u);
 }
 
-// Every counter of every stage and shard.
-TEST(Record, counters_are_apart_for_every_number_of_shards) {
+// Checks every counter of every stage and shard.
+TEST(Record, counters_do_not_overlap_for_any_number_of_shards) {
   constexpr uint32_t kCounters[] = {1, 33, 2};
   uint32_t room = 0;
   std::vector<StageCounters> stages;

@@ -11,13 +11,13 @@ uint8_t channel(double value) {
   return static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0)));
 }
 
-// Linear light to the sRGB curve.
+// Encodes linear light with the sRGB transfer function.
 double encoded(double linear) {
   if (linear <= 0.0031308) return 12.92 * linear;
   return 1.055 * std::pow(linear, 1 / 2.4) - 0.055;
 }
 
-// OKLab (Ottosson 2020): `lightness` is what people see as even steps; a is green to red, b is blue
+// OKLab (Ottosson 2020): `lightness` is perceptually uniform; a runs from green to red, b from blue
 // to yellow.
 Colour from_oklab(double lightness, double a, double b) {
   const double long_root = lightness + 0.3963377774 * a + 0.2158037573 * b;
@@ -35,7 +35,7 @@ Colour from_oklab(double lightness, double a, double b) {
 
 Colour heat_colour(double amount) {
   const double t = std::clamp(amount, 0.0, 1.0);
-  // Every colour of this way is one that sRGB has.
+  // All colours on this path are within the sRGB gamut.
   const double lightness = 0.25 + 0.68 * t;
   const double green_red = 0.04 - 0.10 * t - 0.08 * std::sin(std::numbers::pi * t);
   const double blue_yellow = -0.13 + 0.31 * t;

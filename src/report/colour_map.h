@@ -1,6 +1,6 @@
-// Colours for amounts: from dark blue over green to yellow. Lightness rises evenly with the amount,
-// so that the order is seen in print without colour and by people who do not tell red from green;
-// the way in between goes by colours that they see as different, too.
+// Colours for amounts, from dark blue over green to yellow. Lightness rises evenly with the amount,
+// so that the order is visible in greyscale print and to people who cannot distinguish red from
+// green. The colours in between are also distinguishable to them.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Colour {
   bool operator==(const Colour&) const = default;
 };
 
-// `amount` from 0 to 1.
+// The colour of an amount from 0 to 1.
 Colour heat_colour(double amount);
 
-// `share` of `top` over `bottom`.
+// Blends `top` over `bottom`; `share` is the opacity of `top`, from 0 to 1.
 Colour blended(Colour bottom, Colour top, double share);
 
-// As bright, without colour.
+// The grey of the same brightness.
 Colour greyed(Colour colour);
 
 }  // namespace tally::report

@@ -15,8 +15,7 @@ struct Range {
   char32_t first, last;
 };
 
-// Characters that take two cells: the blocks of East Asian Width W and F that names and comments
-// are written in.
+// Characters of two cells: the blocks of East Asian Width W and F that occur in names and comments.
 constexpr std::array kWide = {
     Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF},
     Range{0x3400, 0x4DBF},   Range{0x4E00, 0x9FFF},   Range{0xA000, 0xA4CF},
@@ -26,7 +25,7 @@ constexpr std::array kWide = {
     Range{0x20000, 0x3FFFD},
 };
 
-// Characters that take none: combining marks, joiners, variation selectors.
+// Characters of zero cells: combining marks, joiners, variation selectors.
 constexpr std::array kZeroWidth = {
     Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD}, Range{0x064B, 0x065F},
     Range{0x1AB0, 0x1AFF}, Range{0x1DC0, 0x1DFF}, Range{0x200B, 0x200F}, Range{0x202A, 0x202E},
@@ -44,7 +43,7 @@ struct Decoded {
   size_t bytes;
 };
 
-// The first character of a non-empty text; malformed input gives U+FFFD for one byte.
+// Decodes the first character of a non-empty text. Malformed input yields U+FFFD for one byte.
 Decoded decode(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -62,7 +61,7 @@ Decoded decode(std::string_view text) {
   return {c, length};
 }
 
-// Bidirectional overrides could make a line read as something else than it is.
+// Includes bidirectional overrides, which could make a line read differently from its content.
 bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) ||
          (c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
@@ -76,7 +75,7 @@ size_t width_of(char32_t c) {
 constexpr std::string_view kReplacementUtf8 = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
-// Bytes of the longest start of `text` that takes at most `width` cells.
+// The length, in bytes, of the longest prefix of `text` that takes at most `width` cells.
 size_t bytes_within(std::string_view text, size_t width) {
   size_t used = 0;
   size_t at = 0;

@@ -54,7 +54,7 @@ std::string limits_text(const Summary& s) {
   return text;
 }
 
-// Which frames' GPU time holds no first use of a pipeline.
+// The frames whose GPU time includes no first use of a pipeline.
 std::string warm_text(const Summary& s) {
   if (s.draws + s.dispatches == 0) return {};
   if (s.warm_frames.empty()) return "none: every frame uses a pipeline for the first time";
@@ -102,14 +102,14 @@ std::string shaders_line(const Summary& s) {
   return text;
 }
 
-std::vector<std::string> uncounted_lines(const Summary& s, size_t most) {
+std::vector<std::string> uncounted_lines(const Summary& s, size_t max_lines) {
   std::vector<std::string> lines;
   for (const analysis::Uncounted& entry : s.uncounted) {
-    if (lines.size() == most) break;
+    if (lines.size() == max_lines) break;
     lines.push_back(fmt::format("{}: {}", entry.what, entry.reason));
   }
-  if (s.uncounted.size() > most)
-    lines.push_back(fmt::format("and {} more", s.uncounted.size() - most));
+  if (s.uncounted.size() > max_lines)
+    lines.push_back(fmt::format("and {} more", s.uncounted.size() - max_lines));
   return lines;
 }
 

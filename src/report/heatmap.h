@@ -1,5 +1,6 @@
-// The regions of a pass as a picture: how much of a counter each pixel of a region has on average,
-// in colours over the pass's final image, with a scale, and where it is hottest.
+// Draws the regions of a pass as a picture. A region's colour shows the counter's average per
+// pixel, drawn over the pass's final image. A scale explains the colours, and an outline marks the
+// hottest region.
 #pragma once
 
 #include "analysis/cost/region_map.h"
@@ -7,7 +8,7 @@
 
 namespace tally::report {
 
-// `background`: the final image, of the render area's size; null where there is none.
+// `background` is the final image, with the size of the render area, or null.
 Picture draw_heatmap(const analysis::RegionMap& map, const Picture* background);
 
 }  // namespace tally::report

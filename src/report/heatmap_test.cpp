@@ -1,4 +1,5 @@
-// Heatmaps: the colours say the amounts, for everybody, and the picture says what it shows.
+// Heatmaps: the colours show the amounts, also to people with colour blindness, and the picture is
+// labelled.
 #include "report/heatmap.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ Rgb linear(Colour colour) {
 
 double luminance(const Rgb& c) { return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]; }
 
-// What somebody without one kind of cones sees (Vienot, Brettel and Mollon 1999).
+// How people who lack one kind of cones see the colour (Vienot, Brettel and Mollon 1999).
 Rgb without_red_cones(const Rgb& c) {
   const double yellow = 0.11238 * c[0] + 0.88762 * c[1];
   return {yellow, yellow, 0.00401 * c[0] - 0.00401 * c[1] + c[2]};
@@ -55,7 +56,7 @@ TEST(HeatColours, grow_lighter_in_even_steps) {
   EXPECT_LT(most, 1.5 * least) << "no step is much larger than another";
 }
 
-TEST(HeatColours, differ_for_people_who_do_not_tell_red_from_green) {
+TEST(HeatColours, differ_for_people_with_red_green_blindness) {
   constexpr int kSteps = 10;
   for (const auto& seen : {without_red_cones, without_green_cones}) {
     for (int i = 0; i < kSteps; ++i) {
@@ -69,7 +70,7 @@ TEST(HeatColours, differ_for_people_who_do_not_tell_red_from_green) {
   }
 }
 
-TEST(PixelFont, every_character_is_another_and_most_have_ink) {
+TEST(PixelFont, all_glyphs_differ_and_most_are_not_blank) {
   std::set<std::vector<uint32_t>> seen;
   for (char c = ' '; c <= '~'; ++c) {
     Picture picture{12, 18, std::vector<uint32_t>(12 * 18, 0)};
@@ -79,7 +80,7 @@ TEST(PixelFont, every_character_is_another_and_most_have_ink) {
   }
 }
 
-TEST(PixelFont, what_does_not_fit_is_cut_off) {
+TEST(PixelFont, text_that_does_not_fit_is_clipped) {
   Picture picture{5, 3, std::vector<uint32_t>(15, 0)};
   draw_text(picture, 2, 1, "W\xc3\xa9W", {1, 2, 3});
   EXPECT_EQ(text_width("W\xc3\xa9W"), 3 * text_width("W"));
@@ -96,10 +97,10 @@ analysis::RegionMap four_regions() {
   return map;
 }
 
-// Where the regions begin.
+// The position of the regions in the picture.
 constexpr uint32_t kLeft = 16, kTop = 16 + 2 * (kTextHeight + 8) + kTextHeight / 2;
 
-TEST(Heatmap, regions_have_the_colours_of_what_a_pixel_of_theirs_has) {
+TEST(Heatmap, regions_are_coloured_by_their_average_per_pixel) {
   const Picture picture = draw_heatmap(four_regions(), nullptr);
   const auto at = [&](uint32_t x, uint32_t y) { return picture.at(kLeft + x, kTop + y); };
   EXPECT_EQ(at(100, 100), heat_colour(0.5).pixel()) << "1 of 2, the most";
@@ -109,7 +110,7 @@ TEST(Heatmap, regions_have_the_colours_of_what_a_pixel_of_theirs_has) {
   EXPECT_EQ(picture.at(0, 0), (Colour{255, 255, 255}.pixel()));
 }
 
-TEST(Heatmap, the_image_shows_through_and_alone_where_there_is_nothing) {
+TEST(Heatmap, the_image_shows_through_and_empty_regions_are_uncoloured) {
   Picture image{384, 512, std::vector<uint32_t>(384 * 512, Colour{255, 255, 255}.pixel())};
   image.at(10, 500) = Colour{0, 255, 0}.pixel();
   image.at(11, 100) = Colour{0, 0, 0}.pixel();

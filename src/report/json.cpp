@@ -42,7 +42,7 @@ Json columns_json(const Table& table) {
   return columns;
 }
 
-// `json` as a member or element that stands this deep, without its name.
+// Formats `json` as a member or element at this nesting depth, without its name.
 std::string nested(const Json& json, size_t depth) {
   std::string text = json_text(json, 2);
   const std::string indent = "\n" + std::string(2 * depth, ' ');
@@ -64,7 +64,7 @@ void write_rows(const Table& table, const Output& out) {
   if (!table.rows.empty()) out("\n      ");
 }
 
-// A table of a million rows is never a whole text: `members` are those without the rows.
+// Writes a table in pieces, because it may have a million rows. `members` excludes the rows.
 void write_table(const Table& table, const Output& out) {
   const Json members = {{"by", table.id},
                         {"title", table.title},

@@ -15,10 +15,10 @@ namespace tally::report {
 
 inline constexpr int kJsonVersion = 2;
 
-// Row by row: however many there are, only one is in memory.
+// Writes row by row; only one row is in memory at a time.
 void write_json(const analysis::Summary& summary, const std::vector<analysis::Table>& tables,
                 const Output& out);
-// A heatmap that was written to `file`.
+// Describes a heatmap that was written to `file`.
 void write_json(const analysis::Summary& summary, const analysis::RegionMap& map,
                 const std::string& file, const Output& out);
 

@@ -1,4 +1,4 @@
-// Where a report is written to, piece by piece.
+// Receives a report piece by piece.
 #pragma once
 
 #include <functional>

@@ -12,10 +12,10 @@ constexpr uint8_t kGlyphs[][kRows] = {
 #include "report/pixel_font.inc"
 };
 
-// These reach below the line, by a row.
+// Characters that extend one row below the baseline.
 bool descends(char c) { return std::string_view("gjpqy,;").find(c) != std::string_view::npos; }
 
-// One for each character, also where that takes several bytes of UTF-8.
+// True for the first byte of each UTF-8 character.
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
 const uint8_t* glyph_of(char c) {

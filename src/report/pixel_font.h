@@ -1,4 +1,4 @@
-// Text in pictures: letters of five by seven pixels, enlarged.
+// Draws text into pictures with an enlarged font of five by seven pixels.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ inline constexpr uint32_t kTextHeight = 7 * kTextScale;
 
 uint32_t text_width(std::string_view text);
 
-// What does not fit is cut off. Characters that are not ASCII show as '?'.
+// Clips text that does not fit. Non-ASCII characters are drawn as '?'.
 void draw_text(Picture& picture, uint32_t x, uint32_t y, std::string_view text, Colour colour);
 
 }  // namespace tally::report

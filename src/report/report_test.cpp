@@ -45,7 +45,7 @@ TEST(DisplayWidth, is_in_terminal_cells) {
   EXPECT_EQ(display_width("\xF0\x9F\x98\x80"), 2u);          // a smiling face
 }
 
-TEST(Shortened, never_exceeds_the_width_nor_splits_a_character) {
+TEST(Shortened, never_exceeds_the_width_or_splits_a_character) {
   EXPECT_EQ(shortened("abcdef", 6), "abcdef");
   EXPECT_EQ(shortened("abcdef", 4), "abc\xE2\x80\xA6");
   EXPECT_EQ(shortened("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2", 4), "\xE6\xBC\xA2\xE2\x80\xA6");
@@ -111,7 +111,7 @@ TEST_P(TextTable, fits_the_width) {
 
 INSTANTIATE_TEST_SUITE_P(Widths, TextTable, testing::Values(60, 80, 100, 120, 200));
 
-TEST(TextTables, columns_are_aligned_whatever_the_characters) {
+TEST(TextTables, columns_are_aligned_for_all_characters) {
   analysis::Table table;
   table.title = "T";
   table.columns = {{.id = "a", .title = "a", .role = ColumnRole::Key},
@@ -126,7 +126,7 @@ TEST(TextTables, columns_are_aligned_whatever_the_characters) {
             "  abc  1,000\n");
 }
 
-TEST(TextTables, heading_says_how_many_rows_there_are) {
+TEST(TextTables, heading_shows_the_number_of_rows) {
   analysis::Table table = wide_table();
   table.total_rows = 1234;
   EXPECT_THAT(text_table(table, {}), HasSubstr("Test (first 2 of 1,234)\n"));
@@ -149,7 +149,7 @@ std::string column_of(Unit unit, std::vector<Cell> cells) {
   return text_table(table, {});
 }
 
-TEST(TextTables, numbers_of_a_column_have_one_unit_and_as_many_decimals) {
+TEST(TextTables, numbers_of_a_column_share_unit_and_decimals) {
   EXPECT_THAT(column_of(Unit::Nanoseconds, {uint64_t{999}, uint64_t{12'345'678}, Cell()}),
               testing::EndsWith("   0.001 ms\n  12.346 ms\n\n"));
   EXPECT_THAT(column_of(Unit::Bytes, {uint64_t{1536}, uint64_t{100}}),
@@ -160,7 +160,7 @@ TEST(TextTables, numbers_of_a_column_have_one_unit_and_as_many_decimals) {
               testing::EndsWith("  12,345\n       5\n"));
 }
 
-TEST(TextTables, zero_is_written_as_the_column_says) {
+TEST(TextTables, zero_is_shown_as_the_column_specifies) {
   analysis::Table table;
   table.columns = {{.id = "a", .title = "a", .unit = Unit::Count, .zero = "#####"}};
   table.rows = {{uint64_t{0}}, {Cell()}, {uint64_t{3}}};
@@ -170,7 +170,7 @@ TEST(TextTables, zero_is_written_as_the_column_says) {
 TEST(TextTables, without_rows_says_so) {
   analysis::Table table;
   table.title = "Empty";
-  EXPECT_EQ(text_table(table, {}), "Empty\n\n  (nothing)\n");
+  EXPECT_EQ(text_table(table, {}), "Empty\n\n  (no rows)\n");
 }
 
 std::string json_of(const analysis::Summary& summary, const std::vector<analysis::Table>& tables) {
@@ -190,7 +190,7 @@ TEST(Header, names_the_frames_that_are_warm) {
   EXPECT_EQ(json["capture"]["warm_frames"], nlohmann::json::parse("[[1, 1], [3, 40]]"));
 }
 
-TEST(Json, of_a_million_rows_never_holds_more_than_one) {
+TEST(Json, of_a_million_rows_holds_only_one_at_a_time) {
   size_t made = 0, largest = 0, rows = 0;
   analysis::Table table;
   table.columns = {{.id = "n", .title = "n", .unit = Unit::Count}};

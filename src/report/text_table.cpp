@@ -19,8 +19,8 @@ constexpr size_t kGap = 2;
 constexpr size_t kMinTextWidth = 24;
 constexpr size_t kMinKeyWidth = 20;
 
-// One column that is shown: its title, how its cells are written, and how wide they may be.
-struct Strip {
+// The layout of a shown column: its title, the format of its cells, and its width.
+struct ColumnLayout {
   const Column* column;
   size_t index;
   ColumnFormat format;
@@ -28,68 +28,70 @@ struct Strip {
   size_t width;
 
   bool can_shrink() const { return !column->is_number(); }
-  size_t least() const {
+  size_t min_width() const {
     const size_t floor = column->role == ColumnRole::Text ? kMinTextWidth : kMinKeyWidth;
     return std::min(width, std::max(floor, display_width(title)));
   }
 };
 
-std::string text_of(const Table& table, const Strip& strip, size_t row) {
-  return printable(strip.format.text(table.rows.cell(row, strip.index)));
+std::string text_of(const Table& table, const ColumnLayout& layout, size_t row) {
+  return printable(layout.format.text(table.rows.cell(row, layout.index)));
 }
 
-Strip make_strip(const Table& table, size_t index) {
+ColumnLayout make_layout(const Table& table, size_t index) {
   const Column& column = table.columns[index];
-  Strip strip{&column, index, ColumnFormat(table, index), printable(column.title), 0};
-  strip.width = display_width(strip.title);
+  ColumnLayout layout{&column, index, ColumnFormat(table, index), printable(column.title), 0};
+  layout.width = display_width(layout.title);
   for (size_t r = 0; r < table.rows.size(); ++r)
-    strip.width = std::max(strip.width, display_width(text_of(table, strip, r)));
-  return strip;
+    layout.width = std::max(layout.width, display_width(text_of(table, layout, r)));
+  return layout;
 }
 
-size_t line_width(const std::vector<Strip>& strips) {
+size_t line_width(const std::vector<ColumnLayout>& layouts) {
   size_t width = 0;
-  for (const Strip& strip : strips) width += strip.width + kGap;
+  for (const ColumnLayout& layout : layouts) width += layout.width + kGap;
   return width;
 }
 
-// Text first, then keys, the widest of them each time.
-void shrink(std::vector<Strip>& strips, size_t width) {
+// Shrinks text columns first, then key columns, until the line fits or all have their minimum
+// width.
+void shrink(std::vector<ColumnLayout>& layouts, size_t width) {
   for (const ColumnRole role : {ColumnRole::Text, ColumnRole::Key}) {
-    for (Strip& strip : strips) {
-      const size_t have = line_width(strips);
+    for (ColumnLayout& layout : layouts) {
+      const size_t have = line_width(layouts);
       if (have <= width) return;
-      if (strip.column->role != role || !strip.can_shrink()) continue;
+      if (layout.column->role != role || !layout.can_shrink()) continue;
       const size_t excess = have - width;
-      const size_t least = strip.least();
-      strip.width = strip.width > least + excess ? strip.width - excess : least;
+      const size_t min_width = layout.min_width();
+      layout.width = layout.width > min_width + excess ? layout.width - excess : min_width;
     }
   }
 }
 
-// Leaves out the last values until the line fits with every text at its least; says how many.
-size_t drop_values(std::vector<Strip>& strips, size_t width) {
-  const auto least_line = [&] {
+// Omits the last value columns until the line fits with all texts at their minimum width. Returns
+// the number of omitted columns.
+size_t drop_values(std::vector<ColumnLayout>& layouts, size_t width) {
+  const auto min_line_width = [&] {
     size_t sum = 0;
-    for (const Strip& s : strips) sum += (s.can_shrink() ? s.least() : s.width) + kGap;
+    for (const ColumnLayout& s : layouts) sum += (s.can_shrink() ? s.min_width() : s.width) + kGap;
     return sum;
   };
   size_t dropped = 0;
-  while (least_line() > width) {
-    const auto last = std::find_if(strips.rbegin(), strips.rend(), [](const Strip& s) {
+  while (min_line_width() > width) {
+    const auto last = std::find_if(layouts.rbegin(), layouts.rend(), [](const ColumnLayout& s) {
       return s.column->role == ColumnRole::Value;
     });
-    if (last == strips.rend() || strips.size() == 1) break;
-    strips.erase(std::next(last).base());
+    if (last == layouts.rend() || layouts.size() == 1) break;
+    layouts.erase(std::next(last).base());
     ++dropped;
   }
   return dropped;
 }
 
-std::string placed(const Strip& strip, const std::string& text, bool last) {
-  if (strip.column->is_number()) return right_aligned(text, strip.width);
-  const std::string cut = shortened(text, strip.width);
-  return last ? cut : left_aligned(cut, strip.width);
+std::string aligned(const ColumnLayout& layout, const std::string& text, bool last) {
+  if (layout.column->is_number()) return right_aligned(text, layout.width);
+  const std::string cut = shortened(text, layout.width);
+  return last ? cut : left_aligned(cut, layout.width);
 }
 
 std::string without_trailing_spaces(std::string line) {
@@ -98,11 +100,11 @@ std::string without_trailing_spaces(std::string line) {
 }
 
 template <typename CellText>
-std::string line_of(const std::vector<Strip>& strips, CellText cell_text) {
+std::string line_of(const std::vector<ColumnLayout>& layouts, CellText cell_text) {
   std::string line;
-  for (size_t i = 0; i < strips.size(); ++i) {
-    line +=
-        std::string(kGap, ' ') + placed(strips[i], cell_text(strips[i]), i + 1 == strips.size());
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    line += std::string(kGap, ' ') +
+            aligned(layouts[i], cell_text(layouts[i]), i + 1 == layouts.size());
   }
   return without_trailing_spaces(std::move(line)) + "\n";
 }
@@ -119,33 +121,33 @@ std::string heading(const Table& table) {
   return printable(text) + "\n";
 }
 
-std::vector<Strip> shown_strips(const Table& table) {
-  std::vector<Strip> strips;
+std::vector<ColumnLayout> shown_columns(const Table& table) {
+  std::vector<ColumnLayout> layouts;
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].shown) strips.push_back(make_strip(table, i));
+    if (table.columns[i].shown) layouts.push_back(make_layout(table, i));
   }
-  return strips;
+  return layouts;
 }
 
 }  // namespace
 
 void write_text_table(const Table& table, const TextOptions& options, const Output& out) {
-  std::vector<Strip> strips = shown_strips(table);
-  const size_t dropped = drop_values(strips, options.width);
-  shrink(strips, options.width);
+  std::vector<ColumnLayout> layouts = shown_columns(table);
+  const size_t dropped = drop_values(layouts, options.width);
+  shrink(layouts, options.width);
 
   out(heading(table) + "\n");
   if (table.rows.empty()) {
-    out("  (nothing)\n");
+    out("  (no rows)\n");
   } else {
-    out(line_of(strips, [](const Strip& s) { return s.title; }));
-    out(line_of(strips, [](const Strip& s) { return std::string(s.width, '-'); }));
+    out(line_of(layouts, [](const ColumnLayout& s) { return s.title; }));
+    out(line_of(layouts, [](const ColumnLayout& s) { return std::string(s.width, '-'); }));
     for (size_t r = 0; r < table.rows.size(); ++r)
-      out(line_of(strips, [&](const Strip& s) { return text_of(table, s, r); }));
+      out(line_of(layouts, [&](const ColumnLayout& s) { return text_of(table, s, r); }));
   }
   for (const std::string& note : table.notes) out(wrapped(printable(note), options.width));
   if (dropped != 0)
-    out(fmt::format("  ({} more: --width, --columns)\n", counted(dropped, "column")));
+    out(fmt::format("  ({} not shown: see --width, --columns)\n", counted(dropped, "column")));
 }
 
 std::string text_table(const Table& table, const TextOptions& options) {

@@ -1,4 +1,4 @@
-// A table as text: a heading, column titles over a rule, rows, and the table's notes.
+// Formats a table as text: a heading, column titles over a rule, rows, and notes.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace tally::report {
 
 struct TextOptions {
-  size_t width =
-      120;  // cells of a line; wide columns give way first, then the last values are left out
+  // Cells per line. Wide columns shrink first; then the last value columns are omitted.
+  size_t width = 120;
 };
 
-// Line by line: however many rows there are, only one is in memory.
+// Writes line by line; only one row is in memory at a time.
 void write_text_table(const analysis::Table& table, const TextOptions& options, const Output& out);
 std::string text_table(const analysis::Table& table, const TextOptions& options);
 

@@ -16,7 +16,7 @@ constexpr std::array kTimes = {"ns", "\xC2\xB5s", "ms", "s"};
 constexpr std::array kSizes = {"B", "KiB", "MiB", "GiB", "TiB"};
 constexpr double kTimeStep = 1000, kSizeStep = 1024;
 
-// The largest step that leaves a value at 1 or more.
+// The index of the largest unit in which the value is at least 1.
 template <size_t N>
 size_t step_of(double value, double step, const std::array<const char*, N>&) {
   size_t i = 0;
@@ -55,14 +55,14 @@ std::string bytes_text(double bytes) { return scaled(bytes, kSizeStep, kSizes); 
 ColumnFormat::ColumnFormat(const analysis::Table& table, size_t column)
     : unit_(table.columns[column].unit), zero_(table.columns[column].zero) {
   if (unit_ == Unit::None) return;
-  double most = 0;
+  double max_value = 0;
   for (size_t r = 0; r < table.rows.size(); ++r) {
     const Cell cell = table.rows.cell(r, column);
     fractional_ |= std::holds_alternative<double>(cell);
-    most = std::max(most, analysis::number_of(cell));
+    max_value = std::max(max_value, analysis::number_of(cell));
   }
   const auto scale = [&](double step, const auto& names) {
-    const size_t i = step_of(most, step, names);
+    const size_t i = step_of(max_value, step, names);
     divisor_ = std::pow(step, static_cast<double>(i));
     suffix_ = std::string(" ") + names[i];
     decimals_ = i == 0 ? 0 : 3;
@@ -101,9 +101,12 @@ std::string unit_name(Unit unit) {
 }
 
 std::string counted(uint64_t count, const std::string& singular) {
-  const bool hisses =
+  const bool ends_with_sibilant =
       singular.ends_with("s") || singular.ends_with("ch") || singular.ends_with("sh");
-  return with_separators(count) + " " + singular + (count == 1 ? "" : hisses ? "es" : "s");
+  return with_separators(count) + " " + singular +
+         (count == 1           ? ""
+          : ends_with_sibilant ? "es"
+                               : "s");
 }
 
 }  // namespace tally::report

@@ -1,4 +1,4 @@
-// The bind points of pipelines, as indices into what a layer keeps for each.
+// Pipeline bind points, as indices into a layer's per-bind-point state.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -12,7 +12,7 @@ inline constexpr std::array kBindPoints = {VK_PIPELINE_BIND_POINT_GRAPHICS,
                                            VK_PIPELINE_BIND_POINT_COMPUTE,
                                            VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR};
 
-// kBindPoints.size() for one that is none of them.
+// Returns kBindPoints.size() for any other bind point.
 constexpr size_t bind_point_index(VkPipelineBindPoint point) {
   switch (point) {
     case VK_PIPELINE_BIND_POINT_GRAPHICS:

@@ -1,4 +1,4 @@
-// The edge between C++ and the C ABI: nothing thrown inside a layer leaves it.
+// The boundary between C++ and the C ABI: no exception leaves a layer.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -10,7 +10,7 @@
 
 namespace tally::vk {
 
-// Runs the body of an entry point that returns VkResult.
+// Runs the body of an entry point that returns VkResult. Exceptions become error codes.
 template <typename Body>
 VkResult guarded(Body&& body) noexcept {
   try {
@@ -23,8 +23,8 @@ VkResult guarded(Body&& body) noexcept {
   }
 }
 
-// Runs the body of an entry point that returns nothing; what it throws is logged, and
-// `failed(VkResult)` may note it.
+// Runs the body of an entry point that returns void. An exception is caught and passed to `failed`
+// as a VkResult.
 template <typename Body, typename Failed>
 void guarded_void(Body&& body, Failed&& failed) noexcept {
   const VkResult result = guarded([&] {

@@ -11,7 +11,7 @@
 namespace tally::vk {
 namespace {
 
-// More than any struct that extends a create info has today.
+// Larger than every struct that extends a create info today.
 constexpr size_t kUnknownStructSize = 512;
 
 std::unique_ptr<std::max_align_t[]> allocate(size_t size) {
@@ -20,8 +20,8 @@ std::unique_ptr<std::max_align_t[]> allocate(size_t size) {
 }
 
 // Copies a struct of unknown size: as many of the next `size` bytes as this process may read. The
-// kernel copies, because the bytes after the struct may belong to nobody. Where the kernel refuses
-// (a sandbox), the rest of the page is readable for certain, since the struct begins on it.
+// kernel copies, because the memory after the struct may be unmapped. If the kernel refuses
+// (sandbox), only the rest of the page is copied; it is readable, since the struct begins on it.
 #if defined(__clang__)
 __attribute__((no_sanitize("address", "thread")))
 #else

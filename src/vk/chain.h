@@ -1,5 +1,5 @@
-// Tools for pNext chains: look into one, take structs out of one the driver fills, edit a private
-// copy of a const one.
+// Functions for pNext chains: search a chain, unlink structs from an output chain, edit a private
+// copy of a const chain.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -11,7 +11,7 @@
 
 namespace tally::vk {
 
-// The first struct of `chain` with this type, or null.
+// The first struct of `chain` that has this type, or null.
 template <typename T>
 const T* find_in_chain(const void* chain, VkStructureType type) {
   for (auto* node = static_cast<const VkBaseInStructure*>(chain); node; node = node->pNext) {
@@ -20,7 +20,7 @@ const T* find_in_chain(const void* chain, VkStructureType type) {
   return nullptr;
 }
 
-// The same for a chain whose structs are written to, such as VkPhysicalDeviceFeatures2's.
+// The same for a chain of output structs, such as that of VkPhysicalDeviceFeatures2.
 template <typename T>
 T* find_in_out_chain(void* chain, VkStructureType type) {
   for (auto* node = static_cast<VkBaseOutStructure*>(chain); node; node = node->pNext) {
@@ -29,11 +29,11 @@ T* find_in_out_chain(void* chain, VkStructureType type) {
   return nullptr;
 }
 
-// Takes the structs of some types out of an output chain for as long as it lives, so that the next
-// layer does not see them, and puts them back where they were.
+// Unlinks structs of the given types from an output chain, so that the next layer does not see
+// them. The destructor links them back in their original positions.
 class UnlinkedStructs {
  public:
-  // `head` is the struct whose pNext begins the chain; it stays.
+  // `head` is the struct whose pNext starts the chain; it stays linked.
   UnlinkedStructs(void* head, std::initializer_list<VkStructureType> types);
   ~UnlinkedStructs();
   UnlinkedStructs(const UnlinkedStructs&) = delete;
@@ -47,9 +47,9 @@ class UnlinkedStructs {
   std::vector<Cut> cuts_;
 };
 
-// A private copy of a const chain. Each struct is copied flat: what it points to is still the
-// application's. Structs of types that Tally does not know are copied with a margin, because their
-// size is unknown (chain.cpp says how).
+// A private copy of a const chain. The copy is shallow: pointers inside the structs still refer to
+// the application's memory. Structs of types that Tally does not know are copied with a margin,
+// because their size is unknown (see chain.cpp).
 class ChainCopy {
  public:
   ChainCopy() = default;
@@ -66,10 +66,10 @@ class ChainCopy {
     return find_in_out_chain<T>(head_, type);
   }
 
-  // Takes every struct of this type out; whether there was one.
+  // Removes every struct of this type. Returns whether there was one.
   bool remove(VkStructureType type);
 
-  // Puts a copy of `value` at the front (its pNext is set).
+  // Inserts a copy of `value` at the front and sets its pNext.
   template <typename T>
   T* add(const T& value) {
     return static_cast<T*>(add_bytes(&value, sizeof value));
@@ -82,7 +82,7 @@ class ChainCopy {
   std::vector<std::unique_ptr<std::max_align_t[]>> storage_;
 };
 
-// sizeof the struct with this type, 0 for one that Tally does not know.
+// The size of the struct with this type; 0 if Tally does not know the type.
 size_t struct_size(VkStructureType type);
 
 }  // namespace tally::vk

@@ -1,6 +1,6 @@
-// Device functions that Vulkan 1.1 and 1.2 made part of the core. A layer that raises an
-// application's apiVersion to 1.2 must not hand out those of a version that the application did not
-// ask for; the same functions under the names of enabled extensions stay.
+// Device functions that became core in Vulkan 1.1 and 1.2. A layer that raises an application's
+// apiVersion to 1.2 must not return core functions above the version that the application
+// requested. The same functions remain available under the names of enabled extensions.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace tally::vk {
 
-// Whether the function is of a core version above the application's, which may be 0.
+// Whether the function belongs to a core version above the application's. `application_version` may
+// be 0.
 bool is_newer_than(std::string_view name, uint32_t application_version);
 
 }  // namespace tally::vk

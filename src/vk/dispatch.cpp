@@ -3,7 +3,7 @@
 namespace tally::vk {
 namespace {
 
-// The loader's struct is meant to be written, although it hangs in a const chain.
+// The loader expects layers to write its struct, although the chain is const.
 template <typename Info>
 Info* loader_info(const void* chain, VkStructureType type, VkLayerFunction function) {
   for (auto* node = static_cast<const VkBaseInStructure*>(chain); node; node = node->pNext) {

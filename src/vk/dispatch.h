@@ -1,10 +1,10 @@
-// Tables of the next layer's functions. A layer lists the functions it calls, as rows of a macro,
-// and gets a struct with one member each, so a table holds only what is used:
+// Tables of the next layer's functions. A layer lists the functions it calls as rows of a macro and
+// gets a struct with one member for each, so a table holds only functions that are used:
 //
 //   #define MY_DEVICE_FUNCTIONS(X) X(DestroyDevice, "") X(CmdDrawIndirectCount, "KHR")
 //   TALLY_VK_TABLE(DeviceTable, MY_DEVICE_FUNCTIONS)
 //
-// The second column is the suffix under which older devices have the function ("" for none).
+// The second column is the suffix of the function's name on older devices ("" for none).
 #pragma once
 
 #include <vulkan/vk_layer.h>
@@ -13,19 +13,19 @@
 
 namespace tally::vk {
 
-// What the loader stores first in every dispatchable handle: the same for an instance and its
-// physical devices, and for a device, its queues and its command buffers.
+// The dispatch key that the loader stores at the start of every dispatchable handle. An instance
+// and its physical devices share one key; so do a device, its queues and its command buffers.
 inline void* dispatch_key(const void* dispatchable_handle) {
   return *static_cast<void* const*>(dispatchable_handle);
 }
 
-// Makes `object`, which the layer itself got from below, dispatchable by the loader like its
+// Gives `object`, which the layer itself obtained from the next layer, the dispatch key of its
 // `parent`.
 inline void copy_dispatch_key(const void* parent, void* object) {
   *static_cast<void**>(object) = dispatch_key(parent);
 }
 
-// `get(name)` is tried with the plain name, then with the suffix.
+// Calls `get` with the plain name, then with the suffixed name.
 template <typename Function, typename Get>
 Function load_function(const Get& get, const char* name, const char* suffix) {
   PFN_vkVoidFunction found = get(name);
@@ -45,8 +45,8 @@ Function load_function(const Get& get, const char* name, const char* suffix) {
     }                               \
   };
 
-// The way down, taken from the loader's struct in a create info's chain. Taking it moves the struct
-// on for the next layer.
+// The next layer's entry points, taken from the loader's struct in the chain of a create info.
+// Taking them advances the loader's struct to the layer after that.
 struct NextInstance {
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
   PFN_GetPhysicalDeviceProcAddr get_physical_device_proc_addr = nullptr;  // may be null
@@ -54,11 +54,11 @@ struct NextInstance {
 struct NextDevice {
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
   PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
-  PFN_vkSetDeviceLoaderData set_device_loader_data =
-      nullptr;  // for dispatchable objects that the layer creates
+  // Initializes dispatchable objects that the layer creates.
+  PFN_vkSetDeviceLoaderData set_device_loader_data = nullptr;
 };
 
-// Members are null when the loader's struct is missing.
+// Members are null if the loader's struct is missing.
 NextInstance take_next_instance(const VkInstanceCreateInfo& create_info);
 NextDevice take_next_device(const VkDeviceCreateInfo& create_info);
 

@@ -1,9 +1,9 @@
-// State beside native handles: handle -> Value, where Value is cheap to copy (a pointer, a
-// shared_ptr). Any thread may call. Sharded, so that threads that create objects seldom meet. A
-// lookup never creates.
+// Maps native handles to a layer's state. Value must be cheap to copy (a pointer, a shared_ptr).
+// Thread-safe. The map is sharded, so that threads that create objects rarely contend. A lookup
+// never inserts.
 //
-// Order against the driver: erase before the driver frees a handle (another thread may get the same
-// one at once), insert after the driver has created it.
+// Order relative to the driver: erase before the driver frees a handle, because another thread may
+// receive the same handle at once; insert after the driver has created it.
 #pragma once
 
 #include <array>
@@ -30,14 +30,14 @@ uint64_t handle_bits(Handle handle) {
 template <typename Handle, typename Value>
 class HandleMap {
  public:
-  // Replaces what was there: the driver gave the handle out anew, so the old one is gone.
+  // Replaces an existing value: the driver has reused the handle, so the old object is gone.
   void insert(Handle handle, Value value) {
     Shard& shard = shard_of(handle);
     const std::unique_lock lock(shard.mutex);
     shard.values.insert_or_assign(handle_bits(handle), std::move(value));
   }
 
-  // Value{} when absent.
+  // Returns Value{} if the handle is absent.
   Value find(Handle handle) const {
     const Shard& shard = shard_of(handle);
     const std::shared_lock lock(shard.mutex);
@@ -45,7 +45,7 @@ class HandleMap {
     return found == shard.values.end() ? Value{} : found->second;
   }
 
-  // Removes and returns; Value{} when absent.
+  // Removes and returns the value; returns Value{} if the handle is absent.
   Value take(Handle handle) {
     Shard& shard = shard_of(handle);
     const std::unique_lock lock(shard.mutex);
@@ -56,7 +56,7 @@ class HandleMap {
     return value;
   }
 
-  // A copy of all values, in no order.
+  // A copy of all values, in unspecified order.
   std::vector<Value> values() const {
     std::vector<Value> result;
     for (const Shard& shard : shards_) {

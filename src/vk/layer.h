@@ -1,4 +1,4 @@
-// What every layer answers to the loader.
+// Functions that every layer needs to answer the loader.
 #pragma once
 
 #include <vulkan/vk_layer.h>
@@ -10,18 +10,18 @@
 
 namespace tally::vk {
 
-// Body of vkNegotiateLoaderLayerInterfaceVersion for interface version 2.
+// Implements vkNegotiateLoaderLayerInterfaceVersion for interface version 2.
 VkResult negotiate(VkNegotiateLayerInterface* interface,
                    PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                    PFN_vkGetDeviceProcAddr get_device_proc_addr,
                    PFN_GetPhysicalDeviceProcAddr get_physical_device_proc_addr);
 
-// The values that the application gives this layer through VK_EXT_layer_settings, as texts by key.
-// Of an array the elements are joined with commas.
+// The values that the application sets for this layer through VK_EXT_layer_settings, as text by
+// key. The elements of an array are joined with commas.
 Settings::Values api_settings(const VkInstanceCreateInfo& create_info, std::string_view layer_name);
 
-// Fills a count/array pair in Vulkan's way: the count alone when `target` is null, VK_INCOMPLETE
-// when it is too small.
+// Implements Vulkan's two-call idiom: stores only the count if `target` is null, and returns
+// VK_INCOMPLETE if it is too small.
 template <typename T>
 VkResult write_array(std::span<const T> source, uint32_t* count, T* target) {
   if (!target) {

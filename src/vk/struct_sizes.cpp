@@ -7,8 +7,8 @@
 
 namespace tally::vk {
 
-// Rows by struct_sizes.py from the registry of Vulkan 1.3.239; younger structs that Tally itself
-// declares by hand.
+// struct_sizes.py generates the rows from the registry of Vulkan 1.3.239. Newer structs that Tally
+// itself declares are listed by hand.
 size_t struct_size(VkStructureType type) {
   switch (static_cast<uint32_t>(type)) {
 #define TALLY_STRUCT(value, name) \

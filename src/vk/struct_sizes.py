@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the rows of struct_sizes.inc: the structs that may stand in the chains that Tally copies.
+"""Prints the rows of struct_sizes.inc: the structs that may occur in the pNext chains that Tally copies.
 
 usage: struct_sizes.py vk.xml vulkan_core.h > struct_sizes.inc
 Only structs that vulkan_core.h declares are printed, so that the table compiles against that header and newer ones.

@@ -28,7 +28,7 @@ struct UnknownStruct {
   uint32_t payload[6];
 };
 
-TEST(ChainCopy, edits_leave_the_original_alone) {
+TEST(ChainCopy, edits_do_not_change_the_original) {
   VkPhysicalDeviceShaderInstrumentationFeaturesARM ours{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
   const UnknownStruct unknown{kUnknownType, &ours, {1, 2, 3, 4, 5, 6}};
@@ -66,7 +66,7 @@ TEST(ChainCopy, unknown_struct_at_the_very_end_of_mapped_memory_is_copied) {
   munmap(memory, 2 * page);
 }
 
-TEST(ChainCopy, added_struct_stands_in_front) {
+TEST(ChainCopy, added_struct_is_first) {
   const VkPhysicalDeviceVulkan12Features core{
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   ChainCopy copy(&core);
@@ -78,7 +78,7 @@ TEST(ChainCopy, added_struct_stands_in_front) {
             nullptr);
 }
 
-TEST(UnlinkedStructs, are_away_while_it_lives_and_back_in_place_after) {
+TEST(UnlinkedStructs, are_unlinked_during_its_lifetime_and_relinked_in_place) {
   VkPhysicalDeviceVulkan13Features last{.sType =
                                             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
   VkPhysicalDeviceShaderInstrumentationFeaturesARM second{
@@ -125,7 +125,7 @@ TEST(HandleMap, lookup_of_an_unknown_handle_creates_nothing) {
   EXPECT_EQ(map.take(handle), 0);
 }
 
-TEST(ApiSettings, only_this_layers_values_are_taken) {
+TEST(ApiSettings, only_values_for_this_layer_are_read) {
   const VkBool32 on = VK_TRUE;
   const char* texts[] = {"a", "b"};
   const std::array settings{
@@ -164,7 +164,7 @@ TEST(Boundary, exceptions_become_results) {
   EXPECT_EQ(noted, VK_ERROR_OUT_OF_HOST_MEMORY);
 }
 
-TEST(CoreVersions, functions_are_newer_than_the_versions_before_they_were_part_of_the_core) {
+TEST(CoreVersions, functions_are_newer_than_versions_in_which_they_were_not_core) {
   for (const uint32_t version : {0u, VK_API_VERSION_1_0}) {
     EXPECT_TRUE(is_newer_than("vkTrimCommandPool", version));
     EXPECT_TRUE(is_newer_than("vkResetQueryPool", version));

@@ -110,7 +110,7 @@ TEST_F(Capture, frames_limit_what_is_captured) {
 TEST_F(Capture, what_was_done_before_an_abort_is_in_the_capture) {
   const auto result = run("", "3 abort");
   EXPECT_EQ(result.end.shell_status(), 128 + 6);
-  EXPECT_THAT(result.standard_error, HasSubstr("ended by SIGABRT"));
+  EXPECT_THAT(result.standard_error, HasSubstr("terminated by SIGABRT"));
   EXPECT_EQ(report("--by draw --each")["tables"][0]["rows"].size(), 3u);
   EXPECT_EQ(report("")["capture"]["exit_status"], 128 + 6);
 }

@@ -115,11 +115,11 @@ TEST_F(RegionRun, the_final_image_of_a_pass_is_the_one_that_the_application_read
 TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
   ASSERT_EQ(run("--regions=16x16", "--frames 1 --size 32x32").end.shell_status(), 0);
   EXPECT_THAT(report("--heatmap map.png --counter nonsense").standard_error,
-              HasSubstr("there is no counter 'nonsense' here; the counters are fragment_warps, "));
+              HasSubstr("there is no counter 'nonsense'; the counters are fragment_warps, "));
   EXPECT_THAT(report("--heatmap map.png --pass 9").standard_error,
               HasSubstr("no pass with number 9 was counted by region"));
   EXPECT_THAT(report("--heatmap map.png --frame 9").standard_error,
-              HasSubstr("lanterns.tally: no pass of these frames was counted by region"));
+              HasSubstr("lanterns.tally: no pass in these frames was counted by region"));
   const auto half =
       run_script(folder_.path(),
                  "trap '' XFSZ; ulimit -f 1; \"$TALLY\" report --heatmap half.png lanterns.tally");

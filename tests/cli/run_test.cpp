@@ -37,7 +37,7 @@ TEST_F(Run, end_by_signal_is_128_and_the_signal_and_is_said) {
   const auto run = tally({"--", "sh", "-c", "kill -SEGV $$"});
   EXPECT_FALSE(run.end.by_signal);
   EXPECT_EQ(run.end.number, 128 + 11);
-  EXPECT_THAT(run.standard_error, HasSubstr("ended by SIGSEGV"));
+  EXPECT_THAT(run.standard_error, HasSubstr("terminated by SIGSEGV"));
 }
 
 TEST_F(Run, standard_output_holds_nothing_but_the_applications) {

@@ -1,4 +1,4 @@
-// What every block of every variant of a shader cost over the selected commands.
+// The total cost of each block of each shader variant over the selected commands.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class BlockTotals {
   static Result<BlockTotals> count(const Model& model, ShaderCodes& codes, const Variants& variants,
                                    const Progress& progress);
 
-  // Blocks that have totals: all of the code's where any was executed, else 0.
+  // The number of blocks that have totals: all blocks of the code if any of them ran, else 0.
   size_t block_count(uint32_t variant) const { return totals_[variant].executions.size(); }
   uint64_t executions(uint32_t variant, size_t block) const {
     return totals_[variant].executions[block];
@@ -29,22 +29,22 @@ class BlockTotals {
  private:
   struct Totals {
     std::vector<uint64_t> executions;  // by block
-    std::vector<uint64_t> with_costs;  // those of them whose values are static costs
+    std::vector<uint64_t> with_costs;  // the executions whose values are static costs
     std::unique_ptr<MetricMatrix> values;
   };
 
-  // Values that are not executions x cost, and the executions that they stand for; by variant,
-  // block and metric.
-  struct Other {
+  // Values that are not executions x cost, and the executions that they cover, by variant, block
+  // and metric.
+  struct StoredValue {
     uint64_t value = 0;
     uint64_t executions = 0;
   };
-  using Others = std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Other>;
+  using StoredValues = std::map<std::tuple<uint32_t, uint32_t, uint32_t>, StoredValue>;
 
   BlockTotals(const Model& model, ShaderCodes& codes, const Variants& variants);
-  bool has_room(uint32_t variant, uint32_t block);
-  Status make_values(const Others& others);
-  void count_executions_themselves();
+  bool reserve_block(uint32_t variant, uint32_t block);
+  Status compute_values(const StoredValues& stored_values);
+  void add_executions_metric();
 
   const Model& model_;
   ShaderCodes& codes_;

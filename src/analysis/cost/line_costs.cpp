@@ -11,10 +11,10 @@ namespace {
 using Place = std::pair<uint32_t, uint32_t>;  // file, line
 constexpr Place kNoLine{0, 0};
 
-class Divider {
+class CostAttribution {
  public:
-  Divider(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
-          const std::vector<Metric>& metrics)
+  CostAttribution(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+                  const std::vector<Metric>& metrics)
       : code_(code), variant_(variant), totals_(totals), metrics_(metrics) {}
 
   std::vector<LineValues> run() {
@@ -25,7 +25,7 @@ class Divider {
       const bool executed =
           block < totals_.block_count(variant_) && totals_.executions(variant_, block) != 0;
       if (!executed) continue;
-      for (size_t metric = 0; metric < metrics_.size(); ++metric) divide(block, metric);
+      for (size_t metric = 0; metric < metrics_.size(); ++metric) attribute(block, metric);
     }
     std::vector<LineValues> result;
     for (auto& [place, values] : lines_) {
@@ -35,25 +35,25 @@ class Divider {
   }
 
  private:
-  void divide(size_t index, size_t metric) {
+  void attribute(size_t index, size_t metric) {
     const spirv::Block& block = code_.map.blocks()[index];
-    const uint64_t whole = totals_.value(variant_, index, metric);
-    switch (metrics_[metric].division) {
-      case Division::ByClass:
-        divide_by_class(index, block, metric, whole);
+    const uint64_t total = totals_.value(variant_, index, metric);
+    switch (metrics_[metric].attribution) {
+      case Attribution::ByClass:
+        attribute_by_class(index, block, metric, total);
         break;
-      case Division::Everywhere:
-        give_to_all(block, metric, whole);
+      case Attribution::EveryLine:
+        raise_every_line(block, metric, total);
         break;
-      case Division::Unknown:
-        if (block.location) add(place_of(block.location), metric, whole);
-        if (!block.location && whole != 0) add_without_line(index, metric, whole);
+      case Attribution::FirstLine:
+        if (block.location) add(place_of(block.location), metric, total);
+        if (!block.location && total != 0) add_without_line(index, metric, total);
         break;
     }
   }
 
-  void divide_by_class(size_t index, const spirv::Block& block, size_t metric, uint64_t whole) {
-    uint64_t rest = whole;
+  void attribute_by_class(size_t index, const spirv::Block& block, size_t metric, uint64_t total) {
+    uint64_t rest = total;
     for (const spirv::LineCost& line : code_.map.lines_of(block)) {
       const uint64_t cost = line.mix[metrics_[metric].cost_class];
       const uint64_t part =
@@ -64,20 +64,21 @@ class Divider {
     if (rest != 0) add_without_line(index, metric, rest);
   }
 
-  // What no line has was executed as often as the most of its blocks.
+  // Adds a value to the instructions without a line. Their executions are the maximum over their
+  // blocks.
   void add_without_line(size_t index, size_t metric, uint64_t value) {
     add(kNoLine, metric, value);
     for (size_t m = 0; m < metrics_.size(); ++m) {
-      if (metrics_[m].division != Division::Everywhere) continue;
-      uint64_t& most = values_at(kNoLine)[m];
-      most = std::max(most, totals_.value(variant_, index, m));
+      if (metrics_[m].attribution != Attribution::EveryLine) continue;
+      uint64_t& max_value = values_at(kNoLine)[m];
+      max_value = std::max(max_value, totals_.value(variant_, index, m));
     }
   }
 
-  void give_to_all(const spirv::Block& block, size_t metric, uint64_t value) {
+  void raise_every_line(const spirv::Block& block, size_t metric, uint64_t value) {
     for (const spirv::LineCost& line : code_.map.lines_of(block)) {
-      uint64_t& most = values_at(place_of(line.location))[metric];
-      most = std::max(most, value);
+      uint64_t& max_value = values_at(place_of(line.location))[metric];
+      max_value = std::max(max_value, value);
     }
   }
 
@@ -108,7 +109,7 @@ class Divider {
 
 std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics) {
-  return Divider(code, variant, totals, metrics).run();
+  return CostAttribution(code, variant, totals, metrics).run();
 }
 
 std::vector<uint64_t> instruction_values(const spirv::Module& module,
@@ -117,14 +118,14 @@ std::vector<uint64_t> instruction_values(const spirv::Module& module,
   const spirv::InstructionMix mix = spirv::cost_of(module, instruction);
   std::vector<uint64_t> values;
   for (const Metric& metric : metrics) {
-    switch (metric.division) {
-      case Division::ByClass:
+    switch (metric.attribution) {
+      case Attribution::ByClass:
         values.push_back(saturating_product(executions, mix[metric.cost_class]));
         break;
-      case Division::Everywhere:
+      case Attribution::EveryLine:
         values.push_back(metric.id == "executions" ? executions : 0);
         break;
-      case Division::Unknown:
+      case Attribution::FirstLine:
         values.push_back(0);
         break;
     }

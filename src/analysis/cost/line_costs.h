@@ -1,5 +1,4 @@
-// What every source line cost: the counts of blocks divided among the lines that their instructions
-// came from.
+// The cost of each source line: block counts attributed to the lines of the block's instructions.
 #pragma once
 
 #include <functional>
@@ -10,19 +9,19 @@
 
 namespace tally::analysis {
 
-// One line's part of a shader's values. `metrics` is by metric.
+// The part of a shader's values that belongs to one line. `metrics` is indexed by metric.
 struct LineValues {
-  spirv::SourceLocation location;  // line 0: instructions that no line is known of
+  spirv::SourceLocation location;  // line 0: instructions without a known line
   std::vector<uint64_t> metrics;
 };
 
-// The lines of one variant of a shader that have code, by file and line; those that were never
-// executed have values of 0. A metric of a class goes to the line of each instruction; one that
-// says how often a block ran is, for a line, the most of its blocks.
+// The lines of one shader variant that have code, by file and line; lines that never ran have
+// values of 0. A metric of a cost class goes to the line of each instruction. For a metric that
+// counts a block's executions, a line gets the maximum over its blocks.
 std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics);
 
-// The values of one instruction of a block that was executed so often.
+// The values of one instruction in a block with this number of executions.
 std::vector<uint64_t> instruction_values(const spirv::Module& module,
                                          const spirv::Instruction& instruction, uint64_t executions,
                                          const std::vector<Metric>& metrics);

@@ -33,7 +33,7 @@ void MetricMatrix::add(size_t row, size_t metric, uint64_t value) {
   if (value != 0) set(row, metric, saturating_sum(at(row, metric), value));
 }
 
-void MetricMatrix::raise(size_t row, size_t metric, uint64_t value) {
+void MetricMatrix::raise_to(size_t row, size_t metric, uint64_t value) {
   if (value > at(row, metric)) set(row, metric, value);
 }
 

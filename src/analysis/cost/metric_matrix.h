@@ -1,4 +1,4 @@
-// Values of metrics by row.
+// A compact matrix of metric values.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ class MetricMatrix {
   MetricMatrix(size_t rows, size_t metrics) : rows_(rows), columns_(metrics) {}
   uint64_t at(size_t row, size_t metric) const;
   void add(size_t row, size_t metric, uint64_t value);
-  // Not less than it was: for values that lines of one block share.
-  void raise(size_t row, size_t metric, uint64_t value);
+  // Raises the value to at least `value`, for values that the lines of a block share.
+  void raise_to(size_t row, size_t metric, uint64_t value);
   size_t metric_count() const { return columns_.size(); }
   bool is_zero(size_t metric) const {
     return columns_[metric].narrow.empty() && columns_[metric].wide.empty();
   }
 
  private:
-  // Empty both: all 0. Never both in use.
+  // At most one of the two is in use. Both are empty if all values are 0.
   struct Values {
     std::vector<uint32_t> narrow;
     std::vector<uint64_t> wide;

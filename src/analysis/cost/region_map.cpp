@@ -18,11 +18,11 @@ Result<uint32_t> find_counter(const Model& model, const std::vector<Metric>& cou
     if (counters[i].id == wanted || model.region_counters[i].name == wanted) return i;
     ids.push_back(counters[i].id);
   }
-  return Error{fmt::format("there is no counter '{}' here; the counters are {}", wanted,
-                           fmt::join(ids, ", "))};
+  return Error{
+      fmt::format("there is no counter '{}'; the counters are {}", wanted, fmt::join(ids, ", "))};
 }
 
-// All 0 where the counter has no row.
+// Returns zeros if the counter has no row.
 Result<std::vector<uint32_t>> read_values(const Model& model, const store::PassRegionsRow& regions,
                                           store::RowId counter) {
   std::vector<uint32_t> values(size_t{regions.columns()} * regions.rows());

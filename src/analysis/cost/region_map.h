@@ -1,4 +1,4 @@
-// One counter in all regions of one pass: what a heatmap shows.
+// One counter in all regions of one pass; the data of a heatmap.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ struct RegionMap {
 };
 
 struct RegionMapOptions {
-  std::string counter;           // its id or name, empty: the default one
-  std::optional<uint32_t> pass;  // only passes of this number in their frames
+  std::string counter;           // its id or name; empty: the default counter
+  std::optional<uint32_t> pass;  // only passes with this number in their frame
 };
 
-// Of the selected frames' passes the one (subpass, layer) that has most of the counter; none where
-// no pass was counted by region.
+// Selects, among the selected frames' passes, the (subpass, layer) with the highest total of the
+// counter. Returns nullopt if no pass was counted by region.
 Result<std::optional<RegionMap>> make_region_map(const Model& model,
                                                  const RegionMapOptions& options);
 

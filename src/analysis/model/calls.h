@@ -1,4 +1,4 @@
-// The calls of a capture: Vulkan commands with their parameters, each once.
+// The calls of a capture: Vulkan commands with their parameters, stored once each.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Call {
 
 class Calls {
  public:
-  // The number of a call, which is new where there was none like it.
+  // Returns the number of an equal call, or adds the call and returns a new number.
   uint32_t intern(const store::FunctionRow& function, std::span<const std::string> parameter_names,
                   std::span<const int64_t> parameters);
 
@@ -34,7 +34,7 @@ class Calls {
   };
   struct Entry {
     uint32_t function;
-    uint32_t count;  // of its parameters
+    uint32_t count;  // of parameters
     size_t first;    // in parameters_
   };
 

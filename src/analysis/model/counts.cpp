@@ -21,7 +21,7 @@ bool same_block(const A& a, const B& b) {
   return a.sub == b.sub && a.stage == b.stage && a.block == b.block;
 }
 
-// The counts of the block that `row` is about, or null. Rows are sorted as the reader sorts them.
+// The counts of the block of `row`, or null. The reader sorts the rows.
 const BlockCountRow* counts_of(const store::BatchValues& values, const BlockOtherRow& row) {
   const auto key = [](const auto& r) { return std::tuple(r.sub, r.stage, r.block); };
   const auto found = std::ranges::lower_bound(
@@ -29,7 +29,7 @@ const BlockCountRow* counts_of(const store::BatchValues& values, const BlockOthe
   return found != values.counts.end() && same_block(*found, row) ? &*found : nullptr;
 }
 
-// Visits the values of all counted batches, and reports progress.
+// Visits the values of all counted batches and reports progress.
 Status visit_batches(
     const Model& model, const Progress& progress,
     const std::function<void(const Batch& batch, const store::BatchValues& values)>& visit) {
@@ -49,12 +49,12 @@ Status visit_batches(
   return {};
 }
 
-// The shader of a batch's stage; looks up each stage once in a row.
+// Finds the shader of a batch's stage. Consecutive lookups of the same stage are cached.
 class StageLookup {
  public:
   StageLookup(const Model& model, const Batch& batch) : model_(model), batch_(batch) {}
 
-  // False: the shader is not selected.
+  // Returns false if the shader is not selected.
   bool find(uint32_t stage) {
     if (stage != stage_) {
       stage_ = stage;
@@ -72,7 +72,7 @@ class StageLookup {
   uint32_t shader_ = kNone;
 };
 
-// What one execution of each block costs, by shader.
+// The cost of one execution of each block, by shader.
 class BlockCosts {
  public:
   struct Cost {
@@ -103,7 +103,7 @@ class BlockCosts {
   std::map<std::pair<uint32_t, uint32_t>, std::vector<Cost>> costs_;
 };
 
-// The sums over the blocks of one stage, for each command of a batch.
+// Sums over the blocks of one stage, for each command of a batch.
 class StageSums {
  public:
   StageSums(size_t metrics, size_t commands) : sums_(metrics), commands_(commands) {}
@@ -137,7 +137,7 @@ class StageVisit {
     auto count = values.counts.begin();
     auto other = values.others.begin();
     while (count != values.counts.end() || other != values.others.end()) {
-      // The next stage of either.
+      // The next stage of either list.
       auto stage = std::pair(~0u, ~0u);
       if (count != values.counts.end()) stage = std::pair(count->sub, count->stage);
       if (other != values.others.end())
@@ -163,8 +163,8 @@ class StageVisit {
   }
 
  private:
-  // Executions x costs, but for the metrics whose values stand by themselves. `others` begins with
-  // those of the block, if there are any.
+  // Adds executions x costs, except for metrics whose values are stored. `others` starts with the
+  // stored values of the block, if there are any.
   void add_counts(uint32_t shader, const BlockCountRow& count,
                   std::span<const BlockOtherRow> others, StageSums& sums) const {
     if (shader == kNone) return;

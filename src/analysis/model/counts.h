@@ -1,5 +1,5 @@
-// The counts of a capture, visited row by row where they lie in the file: only those of selected
-// commands and selected shaders, with everything they refer to already looked up.
+// Visits the counts of a capture row by row, directly in the file. Only selected commands and
+// shaders are visited; their references are already resolved.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@ namespace tally::analysis {
 // A metric's sum over the blocks of one stage of one command.
 struct StageValue {
   uint32_t command;
-  uint32_t shader;  // kNone where the capture does not say which
+  uint32_t shader;  // kNone if the capture does not name it
   uint32_t stage;
   uint32_t metric;
   uint64_t value;
 };
 
-// How often one stage of one command executed a block.
+// The number of times one stage of one command executed a block.
 struct BlockExecutions {
   uint32_t command;
   uint32_t shader;  // never kNone
   uint32_t block;
   uint64_t executions;
-  bool have_costs;  // static costs times these executions are values of the block
+  bool have_costs;  // the block's values are static costs times these executions
 };
 
-// A block's value of a metric that is not executions x static cost; `executions` of the same block
-// stand beside it.
+// A block's value of a metric that is not executions x static cost. `executions` are those of the
+// same block.
 struct BlockValue {
   uint32_t command;
   uint32_t shader;  // never kNone
@@ -40,14 +40,14 @@ struct BlockValue {
 
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit);
-// First those that have static costs, then those that stand among the values of blocks: a driver
-// may count in ways of its own.
+// Visits blocks with static costs first, then blocks whose executions are stored as values, as
+// drivers with their own counters may do.
 Status visit_block_executions(const Model& model, const Progress& progress,
                               const std::function<void(const BlockExecutions&)>& visit);
 Status visit_block_values(const Model& model, const Progress& progress,
                           const std::function<void(const BlockValue&)>& visit);
 
-// a + b, or the largest number there is: a sum never wraps round to a small one.
+// a + b, saturated at UINT64_MAX.
 uint64_t saturating_sum(uint64_t a, uint64_t b);
 uint64_t saturating_product(uint64_t a, uint64_t b);
 

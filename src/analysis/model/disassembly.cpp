@@ -26,8 +26,7 @@ std::string text_of_module(const spirv::Module& module) {
   return out;
 }
 
-// One line for each instruction: a string literal may hold line breaks, which are no end of an
-// instruction.
+// Splits the text by instruction. A line break inside a string literal does not end an instruction.
 std::vector<std::string> split_instructions(std::string_view text) {
   std::vector<std::string> lines;
   std::string line;

@@ -1,4 +1,4 @@
-// SPIR-V as text, one line an instruction.
+// Disassembles SPIR-V, one line per instruction.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tally::analysis {
 
-// The i-th text is that of the module's i-th instruction, on one line. Where SPIRV-Tools cannot
-// parse the module (it may be older than what the compiler wrote) the texts show opcodes and
+// The i-th text is the module's i-th instruction, on one line. If SPIRV-Tools cannot parse the
+// module, for instance because it is older than the module's compiler, the texts show opcodes and
 // operands as numbers.
 std::vector<std::string> disassemble(const spirv::Module& module);
 

@@ -25,7 +25,7 @@ spirv::Module parse(const std::vector<uint32_t>& words) {
   return std::move(*module);
 }
 
-TEST(Disassembly, is_one_line_for_each_instruction_even_with_line_breaks_in_strings) {
+TEST(Disassembly, has_one_line_per_instruction_even_with_line_breaks_in_strings) {
   const auto module =
       parse(assemble("OpCapability Shader\n"
                      "OpMemoryModel Logical GLSL450\n"
@@ -37,7 +37,7 @@ TEST(Disassembly, is_one_line_for_each_instruction_even_with_line_breaks_in_stri
   EXPECT_NE(lines[3].find("OpTypeVoid"), std::string::npos);
 }
 
-TEST(Disassembly, of_instructions_that_the_tools_do_not_know_shows_numbers) {
+TEST(Disassembly, of_instructions_unknown_to_the_tools_shows_numbers) {
   auto words = assemble("OpCapability Shader\nOpMemoryModel Logical GLSL450\n%1 = OpTypeVoid\n");
   constexpr uint32_t kUnknownOpcode = 0xFFF0;
   words.push_back(2u << 16 | kUnknownOpcode);

@@ -13,8 +13,8 @@ using store::RowId;
 
 struct Node {
   const ExecutionRow* row = nullptr;
-  std::vector<CommandPlace> commands;
-  std::vector<Node*> children;  // in the order in which they ran
+  std::vector<CommandPosition> commands;
+  std::vector<Node*> children;  // in execution order
   size_t next_command = 0, next_child = 0;
   bool begun = false;
 };
@@ -28,8 +28,8 @@ bool earlier(const Node* a, const Node* b) {
   return a->row->position < b->row->position;
 }
 
-// The child that runs before the node's next command, or null.
-Node* child_that_is_due(Node& node) {
+// Returns the child that runs before the node's next command, or null.
+Node* next_due_child(Node& node) {
   if (node.next_child == node.children.size()) return nullptr;
   Node* child = node.children[node.next_child];
   const bool is_due = node.next_command == node.commands.size() ||
@@ -39,8 +39,8 @@ Node* child_that_is_due(Node& node) {
   return child;
 }
 
-// With a stack of its own: a damaged file may nest executions as deep as it likes.
-void emit(Node& root, std::vector<CommandPlace>& out) {
+// Uses an explicit stack: a damaged file may nest executions to any depth.
+void emit(Node& root, std::vector<CommandPosition>& out) {
   std::vector<Node*> open;
   const auto begin = [&](Node* node) {
     if (!std::exchange(node->begun, true)) open.push_back(node);
@@ -48,7 +48,7 @@ void emit(Node& root, std::vector<CommandPlace>& out) {
   begin(&root);
   while (!open.empty()) {
     Node& node = *open.back();
-    if (Node* child = child_that_is_due(node)) {
+    if (Node* child = next_due_child(node)) {
       begin(child);
     } else if (node.next_command < node.commands.size()) {
       out.push_back(std::move(node.commands[node.next_command++]));
@@ -60,18 +60,19 @@ void emit(Node& root, std::vector<CommandPlace>& out) {
 
 }  // namespace
 
-std::vector<CommandPlace> in_execution_order(std::vector<ExecutionRow> executions,
-                                             std::vector<CommandPlace> commands) {
+std::vector<CommandPosition> in_execution_order(std::vector<ExecutionRow> executions,
+                                                std::vector<CommandPosition> commands) {
   std::sort(executions.begin(), executions.end(),
             [](const ExecutionRow& a, const ExecutionRow& b) { return a.position < b.position; });
-  std::sort(commands.begin(), commands.end(),
-            [](const CommandPlace& a, const CommandPlace& b) { return a.position < b.position; });
+  std::sort(
+      commands.begin(), commands.end(),
+      [](const CommandPosition& a, const CommandPosition& b) { return a.position < b.position; });
   std::unordered_map<RowId, Node> nodes;
   for (const ExecutionRow& row : executions) nodes[row.id].row = &row;
-  std::vector<CommandPlace> out, stray;
-  for (CommandPlace& command : commands) {
+  std::vector<CommandPosition> out, orphans;
+  for (CommandPosition& command : commands) {
     const auto node = nodes.find(command.execution);
-    (node == nodes.end() ? stray : node->second.commands).push_back(std::move(command));
+    (node == nodes.end() ? orphans : node->second.commands).push_back(std::move(command));
   }
   std::vector<Node*> roots;
   for (const ExecutionRow& row : executions) {
@@ -82,7 +83,7 @@ std::vector<CommandPlace> in_execution_order(std::vector<ExecutionRow> execution
   for (auto& [id, node] : nodes) std::sort(node.children.begin(), node.children.end(), earlier);
   for (Node* root : roots) emit(*root, out);
   for (const ExecutionRow& row : executions) emit(nodes[row.id], out);
-  for (CommandPlace& command : stray) out.push_back(std::move(command));
+  for (CommandPosition& command : orphans) out.push_back(std::move(command));
   return out;
 }
 

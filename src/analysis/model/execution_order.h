@@ -1,6 +1,6 @@
-// The order in which command buffers' executions and their commands ran: submissions by number, in
-// each the primaries by position, a secondary's commands before the primary's command that they ran
-// before.
+// Restores the execution order of command buffers and their commands. Submissions run in the order
+// of their numbers and primary command buffers in the order of their positions. The commands of a
+// secondary command buffer precede the primary's command before which they ran.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace tally::analysis {
 
-// A command as far as its order is concerned.
-struct CommandPlace {
+// The position of a command within an execution.
+struct CommandPosition {
   store::RowId execution = 0;
   int64_t position = 0;
-  uint32_t command = 0;  // whatever the caller knows it by
+  uint32_t command = 0;  // the caller's identifier
 };
 
-// One submission's executions with the commands of each. `commands` are those of these executions
-// in any order; the result holds each of them exactly once. Executions whose parent is unknown or
-// that form a ring run at the end.
-std::vector<CommandPlace> in_execution_order(std::vector<store::ExecutionRow> executions,
-                                             std::vector<CommandPlace> commands);
+// Orders the commands of one submission. `commands` holds the commands of these executions in any
+// order; the result holds each of them exactly once. Executions whose parent is unknown or that
+// form a cycle run last.
+std::vector<CommandPosition> in_execution_order(std::vector<store::ExecutionRow> executions,
+                                                std::vector<CommandPosition> commands);
 
 }  // namespace tally::analysis

@@ -1,5 +1,6 @@
-// What used a pipeline for the first time in the capture. Some drivers compile a pipeline when it
-// is first used, and GPU time that was measured around that holds the compilation.
+// Finds the commands, passes and frames that used a pipeline for the first time in the capture.
+// Some drivers compile a pipeline on first use, so the GPU time measured around that use includes
+// the compilation.
 #pragma once
 
 #include <vector>
@@ -10,14 +11,14 @@ namespace tally::analysis {
 
 struct FirstUses {
   std::vector<bool> commands;  // by command
-  std::vector<bool> passes;    // by pass: those that have such a command
-  std::vector<bool> frames;    // by frame: those that have such a command
+  std::vector<bool> passes;    // by pass: it contains such a command
+  std::vector<bool> frames;    // by frame: it contains such a command
 };
 
-// By pipeline: whether a frame before those that are selected used it.
+// By pipeline: whether a frame before the selected frames used it.
 Result<std::vector<bool>> pipelines_used_before(const Model& model);
 
-// Pipelines that were used in frames before those that are selected are known.
+// Takes into account the pipelines that were used before the selected frames (Model::used_before).
 FirstUses find_first_uses(const Model& model);
 
 }  // namespace tally::analysis

@@ -10,7 +10,7 @@ constexpr const char* kSeparator = " / ";
 
 }  // namespace
 
-// A parent is the older row, so its answers are there already.
+// A parent is an older row, so its entries already exist.
 LabelPaths::LabelPaths(const Model& model) : model_(model) {
   for (uint32_t label = 0; label < model.labels.size(); ++label) {
     const uint32_t parent = model.parent_of_label(label);

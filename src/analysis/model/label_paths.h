@@ -1,7 +1,8 @@
-// Labels with those around them, "Frame / Shadow". However deep labels are nested, a path has few
-// names: the outermost, how many are left out, and the innermost.
+// Labels with their enclosing labels: "Frame / Shadow". The length of a path is bounded however
+// deep labels are nested: it shows the outermost labels, the number of omitted ones, and the
+// innermost.
 //
-// As long as the model is.
+// Must not outlive the model.
 #pragma once
 
 #include <string>
@@ -14,13 +15,13 @@ namespace tally::analysis {
 class LabelPaths {
  public:
   explicit LabelPaths(const Model& model);
-  // Empty where there is no label.
+  // Empty if `label` is kNone.
   std::string path(uint32_t label) const;
 
  private:
   const Model& model_;
-  std::vector<uint32_t> depth_;  // by label: how many are around it
-  std::vector<uint32_t> outer_;  // by label: the innermost of those that are shown as the outermost
+  std::vector<uint32_t> depth_;  // by label: the number of enclosing labels
+  std::vector<uint32_t> outer_;  // by label: the last of the outermost labels that are shown
 };
 
 }  // namespace tally::analysis

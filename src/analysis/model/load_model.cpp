@@ -17,7 +17,7 @@ IdIndex index_rows(const std::vector<Row>& rows) {
   return index;
 }
 
-// Takes over what a reading gave, or keeps the first error.
+// Moves the result into `target`, or keeps the first error in `status`.
 template <typename T>
 void take(Result<T> result, T& target, Status& status) {
   if (!status.ok()) return;
@@ -55,13 +55,13 @@ Status load_small_tables(Model& model) {
   return status;
 }
 
-// What is needed of a submission until its commands stand in their frame.
+// The data of a submission until its commands are assigned to their frame.
 struct Submission {
   uint32_t frame;
   int64_t number;
   uint32_t label;
   std::vector<store::ExecutionRow> executions;
-  std::vector<CommandPlace> commands;
+  std::vector<CommandPosition> commands;
 };
 
 class Timeline {
@@ -84,7 +84,7 @@ class Timeline {
   }
 
  private:
-  // Where the commands of an execution belong.
+  // The submission and the number of runs of an execution's commands.
   struct Place {
     Submission* submission;
     uint32_t runs;
@@ -187,7 +187,7 @@ class Timeline {
     for (Submission* submission : in_order) {
       const auto places =
           in_execution_order(std::move(submission->executions), std::move(submission->commands));
-      for (const CommandPlace& place : places) {
+      for (const CommandPosition& place : places) {
         index_of[place.command] = static_cast<uint32_t>(model_.commands.size());
         add_command(loaded_[place.command]);
       }
@@ -231,12 +231,12 @@ Result<Model> load_model(store::Reader reader, const Selection& selection, Model
   if (status.ok()) take(pipelines_used_before(model), model.used_before, status);
   if (!status.ok()) return status.error();
   model.shader_names = name_shaders(model);
-  std::vector<std::string> told_apart = tell_shaders_apart(model);
+  std::vector<std::string> disambiguated = disambiguated_shader_names(model);
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
     model.shader_selected.push_back(shader_matches(model, shader, selection.shader) ||
-                                    told_apart[shader] == selection.shader);
+                                    disambiguated[shader] == selection.shader);
   }
-  model.shader_names = std::move(told_apart);
+  model.shader_names = std::move(disambiguated);
   model.pipeline_names = name_pipelines(model);
   return model;
 }

@@ -1,4 +1,4 @@
-// Reads the selected part of a capture into a Model.
+// Loads the selected part of a capture into a Model.
 #pragma once
 
 #include "analysis/model/model.h"

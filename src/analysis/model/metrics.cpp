@@ -23,15 +23,15 @@ std::string id_of(const std::string& name) {
   return id.empty() ? "metric" : id;
 }
 
-// "Executions" -> "executions", as the other columns are written.
+// "Executions" -> "executions", in the style of the other columns.
 std::string in_lower_case(std::string title) {
   if (!title.empty())
     title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
   return title;
 }
 
-// A counter that has this name or id and says the same of itself: a driver's metric may have the
-// same name by chance.
+// Finds the counter with this name or id and the same description. The description matters: a
+// driver's metric may have the same name by chance.
 const catalogue::Counter* counter_for(const store::MetricRow& row) {
   for (const catalogue::Counter& counter : catalogue::counters()) {
     if ((row.name == counter.name || row.name == counter.id) &&
@@ -54,13 +54,13 @@ Unit unit_of(catalogue::Unit unit) {
   }
 }
 
-void set_division(Metric& metric, catalogue::Number number) {
+void set_attribution(Metric& metric, catalogue::Number number) {
   if (number == catalogue::Number::Executions || number == catalogue::Number::Subgroups) {
-    metric.division = Division::Everywhere;
+    metric.attribution = Attribution::EveryLine;
     return;
   }
   if (const auto cost_class = spirv::cost_class_of(number)) {
-    metric.division = Division::ByClass;
+    metric.attribution = Attribution::ByClass;
     metric.cost_class = *cost_class;
   }
 }
@@ -71,12 +71,13 @@ Metric describe(const store::MetricRow& row) {
     metric.id = counter->id;
     metric.title = in_lower_case(std::string(counter->name));
     metric.unit = unit_of(counter->unit);
-    set_division(metric, counter->number);
+    set_attribution(metric, counter->number);
   }
   return metric;
 }
 
-// Regions' counters have no description by which they could be told from a driver's own.
+// Region counters have no description, so a driver's own counter of the same name cannot be
+// recognized.
 Metric describe(const store::RegionCounterRow& row) {
   Metric metric{.id = id_of(row.name), .title = row.name, .description = row.name};
   for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Region)) {

@@ -1,8 +1,8 @@
-// A capture in memory: its small tables whole and one compact record for each selected command,
-// everything linked by index. Counts stay in the file and are visited (see counts.h).
+// A capture in memory: its small tables in full and one compact record for each selected command,
+// all linked by index. Counts stay in the file and are visited (see counts.h).
 //
-// Invariants: an index is kNone or valid; commands are in the order of execution, frame by frame,
-// and number_in_frame counts them from 0; each of them is in one batch.
+// Invariants: an index is kNone or valid. Commands are in execution order, frame by frame;
+// number_in_frame counts them from 0. Each command is in exactly one batch.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace tally::analysis {
 
 inline constexpr uint32_t kNone = ~0u;
 
-// Told from time to time how far long work has come, from 0 to 1.
+// Called repeatedly during long work with the completed fraction, from 0 to 1.
 using Progress = std::function<void(double)>;
 
-// A command that was executed, as an element of the frame that it ran in.
+// An executed command, as an element of its frame.
 struct Command {
   uint32_t frame;
   uint32_t number_in_frame;
@@ -32,11 +32,11 @@ struct Command {
   uint32_t pipeline;
   uint32_t pass;
   uint32_t label;
-  uint32_t runs;  // executions whose values are summed in this one
+  uint32_t runs;  // number of executions that this one sums up
   std::optional<int64_t> gpu_time_ns;
 };
 
-// A batch of the capture; its values are those of `commands`, in this order.
+// A batch of the capture. Its values belong to `commands`, in this order.
 struct Batch {
   store::RowId id;
   uint32_t pipeline;
@@ -51,7 +51,7 @@ struct Pass {
   uint32_t number_in_frame;
 };
 
-// Row ids to indices.
+// Maps row ids to indices.
 class IdIndex {
  public:
   void add(store::RowId id, uint32_t index) { index_.emplace(id, index); }
@@ -86,13 +86,13 @@ struct Model {
   IdIndex device_index, metric_index, module_index, shader_index, pipeline_index, label_index,
       frame_index, region_counter_index;
 
-  std::vector<Pass> passes;                 // those of selected frames
-  std::vector<Command> commands;            // those of selected frames
-  std::vector<Batch> batches;               // those of selected frames
-  std::vector<std::string> shader_names;    // by shader: see shader_name.h
-  std::vector<std::string> pipeline_names;  // by pipeline, as well
+  std::vector<Pass> passes;                 // of selected frames
+  std::vector<Command> commands;            // of selected frames
+  std::vector<Batch> batches;               // of selected frames
+  std::vector<std::string> shader_names;    // by shader: see names.h
+  std::vector<std::string> pipeline_names;  // by pipeline: see names.h
   std::vector<bool> shader_selected;        // by shader
-  std::vector<bool> used_before;  // by pipeline: in a frame before those that are selected
+  std::vector<bool> used_before;            // by pipeline: used before the selected frames
 
   // What `commands` has an element for.
   enum class Detail {
@@ -103,8 +103,8 @@ struct Model {
 
   // The shader that a pipeline runs in a stage; kNone where it has none or several.
   uint32_t shader_of(uint32_t pipeline, uint32_t stage) const;
-  // The label around a label, or kNone. A parent is always the older row, so following parents
-  // comes to an end.
+  // The enclosing label, or kNone. A parent is always an older row, so following parents
+  // terminates.
   uint32_t parent_of_label(uint32_t label) const;
   bool frame_selected(uint32_t frame) const;
 };

@@ -47,7 +47,7 @@ std::string source_name(const Model& model, store::RowId module_id) {
   return map ? map->source_name() : std::string();
 }
 
-// The VkFormats that most attachments have; by number, because captures are read without Vulkan.
+// The most common VkFormats of attachments, by number because captures are read without Vulkan.
 std::string format_text(int64_t format) {
   constexpr std::pair<int64_t, const char*> kNames[] = {
       {9, "R8"},      {16, "RG8"},      {37, "RGBA8"},     {43, "sRGBA8"}, {44, "BGRA8"},
@@ -61,10 +61,10 @@ std::string format_text(int64_t format) {
   return fmt::format("format {}", format);
 }
 
-// What nests deeper is not written by Tally, and would be followed by recursion.
+// Tally never nests deeper. The limit bounds the recursion on untrusted text.
 constexpr int kMaxJsonDepth = 8;
 
-// Not an array or object where it is no JSON.
+// Returns neither an array nor an object if `text` is not JSON.
 nlohmann::ordered_json parse_json(const std::string& text) {
   const auto is_shallow = [](int depth, auto, auto&) { return depth <= kMaxJsonDepth; };
   return nlohmann::ordered_json::parse(text, is_shallow, /*allow_exceptions=*/false);
@@ -84,7 +84,7 @@ std::string attachments_text(const std::string& json) {
   return text;
 }
 
-// Parameters that say how much a call does; their order in the call says which is which.
+// Parameters that state the amount of work of a call; their order identifies them.
 bool is_size(const std::string& parameter) {
   constexpr std::string_view kSizes[] = {
       "vertexCount", "indexCount", "instanceCount", "groupCountX", "groupCountY",
@@ -122,10 +122,10 @@ std::vector<std::string> name_shaders(const Model& model) {
   return result;
 }
 
-std::vector<std::string> tell_shaders_apart(const Model& model) {
+std::vector<std::string> disambiguated_shader_names(const Model& model) {
   struct Namesakes {
     std::set<std::string> hashes;
-    std::set<std::pair<std::string, std::string>> entry_points;  // with the hash
+    std::set<std::pair<std::string, std::string>> entry_points;  // hash, entry point
   };
   std::map<std::pair<std::string, uint32_t>, Namesakes> namesakes;  // by name and stage
   const auto namesakes_of = [&](uint32_t shader) -> Namesakes& {

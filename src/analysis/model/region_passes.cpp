@@ -20,7 +20,7 @@ Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<
 
 PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uint32_t row) {
   const uint32_t left = column * regions.region_width, top = row * regions.region_height;
-  // Of a damaged file the sums may be beyond what there is.
+  // In a damaged file the sums may overflow.
   const auto sum = [](int64_t a, uint32_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + b);
   };

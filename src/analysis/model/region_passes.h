@@ -1,4 +1,4 @@
-// The passes of a capture that were counted by region.
+// The passes of a capture that have counts by region.
 #pragma once
 
 #include <optional>
@@ -8,20 +8,20 @@
 
 namespace tally::analysis {
 
-// A subpass and layer of a pass of a selected frame.
+// One subpass and layer of a pass in a selected frame.
 struct RegionPass {
   uint32_t pass;  // index in Model::passes
   store::PassRegionsRow regions;
 };
 
-// In the order of the capture; `number`: only passes of this number in their frames.
+// The passes, in capture order. `number` restricts them to passes with this number in their frame.
 Result<std::vector<RegionPass>> region_passes(const Model& model, std::optional<uint32_t> number);
 
 struct PixelArea {
   int64_t x, y;
   uint32_t width, height;
 };
-// Pixels of a region that are in the render area.
+// The part of a region that lies in the render area, in pixels.
 PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uint32_t row);
 
 }  // namespace tally::analysis

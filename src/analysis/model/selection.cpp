@@ -21,8 +21,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// The usual two-pointer glob: on a mismatch go back to the last * and let it take one character
-// more.
+// The usual two-pointer glob: on a mismatch, return to the last * and let it match one more
+// character.
 bool glob(std::string_view pattern, std::string_view text) {
   size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
   while (t < text.size()) {

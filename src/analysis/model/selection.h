@@ -1,4 +1,4 @@
-// Which part of a capture a table is about.
+// The part of a capture that a table covers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tally::analysis {
 
-// Frames from first to last, both included.
+// A range of frames; both ends are inclusive.
 struct FrameRange {
   int64_t first = 0;
   int64_t last = std::numeric_limits<int64_t>::max();
@@ -19,16 +19,16 @@ struct FrameRange {
   bool contains(int64_t frame) const { return frame >= first && frame <= last; }
 };
 
-// "7", "3-9", "3-" or "-9".
+// Parses "7", "3-9", "3-" or "-9".
 Result<FrameRange> parse_frame_range(std::string_view text);
 
 struct Selection {
-  std::optional<FrameRange> frames;  // none: all
-  std::string shader;                // a pattern, empty: all; see matches_pattern
+  std::optional<FrameRange> frames;  // nullopt: all frames
+  std::string shader;                // a pattern (see matches_pattern); empty: all shaders
 };
 
-// A pattern with * or ? must match the whole text, one without may stand anywhere in it. Case does
-// not matter.
+// A pattern with * or ? must match the whole text; a pattern without them may match anywhere in it.
+// Matching ignores case.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 }  // namespace tally::analysis

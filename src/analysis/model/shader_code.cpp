@@ -35,7 +35,7 @@ std::optional<spv::ExecutionModel> execution_model(uint32_t stage) {
   return std::nullopt;
 }
 
-// Shaders written for the NV extensions have the same stages under other names.
+// Shaders written for the NV extensions use other names for the same stages.
 spv::ExecutionModel as_written(const spirv::Module& module, spv::ExecutionModel wanted,
                                const std::string& entry_point) {
   if (module.find_entry_point(wanted, entry_point) != nullptr) return wanted;
@@ -56,9 +56,9 @@ uint32_t first_block_of_entry(const ShaderCode& code, spv::ExecutionModel execut
 
 Result<ShaderCode> load(const Model& model, uint32_t shader) {
   const store::ShaderRow& row = model.shaders[shader];
-  if (!row.module) return Error{"the capture has no SPIR-V of this shader"};
+  if (!row.module) return Error{"the capture has no SPIR-V for this shader"};
   const auto wanted = execution_model(row.stage);
-  if (!wanted) return Error{fmt::format("its stage 0x{:x} is not known", row.stage)};
+  if (!wanted) return Error{fmt::format("its stage 0x{:x} is unknown", row.stage)};
   auto words = model.reader.spirv(*row.module);
   if (!words) return words.error();
   auto module = spirv::Module::parse(*words);

@@ -1,4 +1,4 @@
-// The code of captured shaders: parsed, with its block map, made when first asked for and kept.
+// The code of captured shaders, parsed and mapped to blocks on first use and then cached.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace tally::analysis {
 struct ShaderCode {
   spirv::Module module;
   spirv::BlockMap map;
-  uint32_t entry_block =
-      kNone;  // first block of the entry point: its executions are the shader's invocations
+  // The first block of the entry point; its executions are the shader's invocations.
+  uint32_t entry_block = kNone;
 
-  // Whether the function that the block belongs to can be counted (spirv::MappedFunction).
+  // Whether the block's function can be counted (spirv::MappedFunction).
   bool is_countable(size_t block) const;
 };
 
@@ -25,10 +25,10 @@ class ShaderCodes {
  public:
   explicit ShaderCodes(const Model& model);
 
-  // The reason why there is none is for the user.
+  // The code of a shader, or an error for the user.
   const Result<ShaderCode>& of(uint32_t shader);
 
-  // The block whose executions are the shader's invocations; kNone where it is not known.
+  // The block whose executions are the shader's invocations; kNone if unknown.
   uint32_t entry_block(uint32_t shader);
 
  private:

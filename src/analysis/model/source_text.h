@@ -1,4 +1,4 @@
-// Source files as the debug information of a shader carries them.
+// Source files, as embedded in the debug information of a shader.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,18 @@
 
 namespace tally::analysis {
 
-// The file's name without its folders; "source" where it has none.
+// The file's name without its folders; "source" if it has no name.
 std::string file_title(const spirv::BlockMap& map, uint32_t file);
 
-// All lines of a text, without line ends.
+// The lines of a text, without line terminators.
 std::vector<std::string> lines_of_text(const std::string& text);
 
-// Lines of a shader's files, each file divided once, however many lines are asked for. As long as
-// the map is.
+// The lines of a shader's files. Each file is split once, on first use. Must not outlive the map.
 class SourceLines {
  public:
   explicit SourceLines(const spirv::BlockMap& map) : map_(map), files_(map.files().size()) {}
 
-  // Without its line end; "" where the module does not carry it.
+  // The line without its terminator; "" if the module does not contain it.
   std::string text(const spirv::SourceLocation& location);
 
  private:

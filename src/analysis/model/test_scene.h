@@ -1,4 +1,4 @@
-// Writes captures for tests of tables: a device, pipelines, and dispatches frame by frame.
+// Writes captures for tests: a device, pipelines, and dispatches frame by frame.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace tally::analysis {
 
-// A compute shader of 4 blocks with source lines: line 2 branches, line 3 runs where that holds,
-// line 4 else, line 6 after both; line 1, 5 and 7 have no code. It has a specialization constant.
-// The instructions of the last block's return have no line.
+// A compute shader of 4 blocks with source lines. Line 2 branches; line 3 runs if the condition
+// holds, line 4 otherwise, line 6 after both. Lines 1, 5 and 7 have no code. The shader has a
+// specialization constant. The instructions of the last block's return have no line.
 std::vector<uint32_t> branching_shader();
 
 class TestScene {
@@ -25,7 +25,7 @@ class TestScene {
   RowId add_pipeline(const std::string& hash, const std::string& name, RowId shader);
   RowId add_label(std::optional<RowId> parent, const std::string& name);
   void begin_frame(int64_t number);
-  // `executions`: of the shader's blocks; zeros as if the block had not run.
+  // `executions` are those of the shader's blocks; 0 if a block did not run.
   void dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
                 const std::vector<uint64_t>& executions);
   void finish();

@@ -24,9 +24,9 @@ bool can_be_specialized(ShaderCodes& codes, uint32_t shader) {
   return false;
 }
 
-// Pipelines that were used, together where they have the same shaders: if their hashes differ,
-// specialization is what differs.
-std::vector<std::vector<uint32_t>> pipelines_alike(const Model& model) {
+// Groups the used pipelines that have the same shaders but different hashes; they differ in their
+// specialization.
+std::vector<std::vector<uint32_t>> pipelines_with_same_shaders(const Model& model) {
   std::vector<bool> used(model.pipelines.size());
   for (const Command& command : model.commands) {
     if (command.pipeline != kNone) used[command.pipeline] = true;
@@ -49,7 +49,7 @@ std::vector<std::vector<uint32_t>> pipelines_alike(const Model& model) {
 Variants::Variants(const Model& model, ShaderCodes& codes) : is_split_(model.shaders.size()) {
   for (uint32_t shader = 0; shader < model.shaders.size(); ++shader)
     variants_.push_back({shader, kNone});
-  for (const std::vector<uint32_t>& alike : pipelines_alike(model)) {
+  for (const std::vector<uint32_t>& alike : pipelines_with_same_shaders(model)) {
     for (const store::RowId id : model.pipelines[alike.front()].shaders) {
       const uint32_t shader = model.shader_index.find(id);
       if (shader != kNone && can_be_specialized(codes, shader)) split(model, alike, shader);

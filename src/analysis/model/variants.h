@@ -1,8 +1,8 @@
-// Shaders as tables tell them apart: a shader of which several pipelines have their own
-// specialization is one variant for each of those, every other shader is one variant.
+// Shader variants, as tables distinguish them. A shader has one variant, unless several pipelines
+// specialize it differently; then it has one variant for each specialization.
 //
-// Invariant: the first variants are the shaders in the order of the model: all that pipelines
-// without such a sibling run. The others follow.
+// Invariant: the first variants are the shaders in model order; they stand for all pipelines whose
+// specialization is not distinguished. The others follow.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace tally::analysis {
 
 struct Variant {
   uint32_t shader;
-  uint32_t pipeline;  // one of those that have this specialization; kNone: whichever pipelines
+  uint32_t pipeline;  // one pipeline with this specialization; kNone: any pipeline
 };
 
 class Variants {
@@ -26,7 +26,7 @@ class Variants {
 
   size_t size() const { return variants_.size(); }
   const Variant& operator[](size_t variant) const { return variants_[variant]; }
-  // The variant of a shader that the model says this pipeline has.
+  // The variant of a shader that this pipeline uses.
   uint32_t of(uint32_t pipeline, uint32_t shader) const;
   bool is_split(uint32_t shader) const { return is_split_[shader]; }
 
@@ -35,10 +35,11 @@ class Variants {
 
   std::vector<Variant> variants_;
   std::vector<bool> is_split_;                            // by shader
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_;  // by pipeline and shader: those split
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_;  // split shaders, by pipeline and shader
 };
 
-// The name of the pipeline whose specialization it is; empty where there is only one.
+// The name of the pipeline with the variant's specialization; empty if the shader has only one
+// variant.
 std::string variant_text(const Model& model, const Variant& variant);
 
 }  // namespace tally::analysis

@@ -85,7 +85,7 @@ Result<std::vector<Table>> Analyzer::tables(By by, const TableOptions& options) 
   };
   if (gl_frames) take(make_frame_counter_table(*model_, options));
   if (!gl_frames || !model_->commands.empty()) take(table(by, options));
-  // Of two tables --sort and --columns may fit one.
+  // --sort and --columns may be valid for only one of the two tables.
   if (tables.empty()) return first_error.error();
   return tables;
 }
@@ -140,7 +140,7 @@ Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptio
   return tables;
 }
 
-// A shader with several specializations is listed once for each that ran.
+// A shader with several specializations is listed once for each specialization that ran.
 bool Analyzer::is_listed(uint32_t variant, const BlockTotals& blocks) const {
   const Variant& v = (*variants_)[variant];
   if (!model_->shader_selected[v.shader]) return false;

@@ -1,5 +1,4 @@
-// Tables of one capture, by what a row shall be. Keeps what several tables need: code and block
-// totals.
+// Makes the tables of one capture. Caches what several tables need: code and block totals.
 #pragma once
 
 #include <memory>
@@ -18,7 +17,7 @@ namespace tally::analysis {
 
 enum class By { Draw, Pass, Shader, Line, Block, Pipeline, Frame, Label, Counter, Region };
 
-// The names that By has for users, in its order.
+// The names of By's values for users, in the same order.
 inline constexpr std::string_view kByNames[] = {"draw",     "pass",  "shader", "line",    "block",
                                                 "pipeline", "frame", "label",  "counter", "region"};
 
@@ -30,17 +29,17 @@ class Analyzer {
 
   const Model& model() const { return *model_; }
 
-  // Of frames: those of Vulkan.
+  // Makes one table. By::Frame gives the Vulkan frames.
   Result<Table> table(By by, const TableOptions& options);
 
-  // One table, or of frames two where both Vulkan and GL have some.
+  // Makes one table. By::Frame gives two tables if both Vulkan and GL have frames.
   Result<std::vector<Table>> tables(By by, const TableOptions& options);
 
-  // The first look at a capture: its passes (or its dispatches where it has no passes), shaders and
-  // lines; of GL its counters and slowest frames.
+  // The overview of a capture: its passes (or its dispatches if it has no passes), shaders and
+  // lines; for GL its counters and slowest frames.
   Result<std::vector<Table>> overview(const TableOptions& options);
 
-  // The selected shaders from their first line to their last.
+  // The full listings of the selected shaders.
   Result<std::vector<Table>> listings(ListingKind kind, const TableOptions& options);
 
  private:
@@ -49,7 +48,7 @@ class Analyzer {
   Result<const BlockTotals*> totals();
   bool is_listed(uint32_t variant, const BlockTotals& blocks) const;
 
-  // On the heap, because the rest and the rows of tables refer to it.
+  // On the heap, because the other members and the rows of tables refer to it.
   std::shared_ptr<Model> model_;
   Progress progress_;
   std::unique_ptr<ShaderCodes> codes_;

@@ -68,18 +68,19 @@ std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, const Va
   fields.push_back(text("stage", "stage", "stage of the pipeline", [&model](const BlockRef& ref) {
     return stage_name(model.shaders[ref.shader].stage);
   }));
-  fields.push_back(text(
-      "pipeline", "pipeline", "pipeline whose specialization the shader has, if it has several",
-      [&](const BlockRef& ref) { return variant_text(model, variants[ref.variant]); }));
+  fields.push_back(
+      text("pipeline", "pipeline",
+           "pipeline that specializes the shader, if there are several specializations",
+           [&](const BlockRef& ref) { return variant_text(model, variants[ref.variant]); }));
   fields.push_back(text("hash", "hash", "hash of the SPIR-V module", [&model](const BlockRef& ref) {
                      return shader_hash(model, ref.shader);
                    }).hidden());
   fields.push_back(key_field(
       "block", "block", "public number of the block in its entry point, from 0",
       [&refs](size_t r) -> Cell { return uint64_t{refs[r].block}; }, Unit::Count));
-  fields.push_back(text("function", "function", "function that the block is in",
+  fields.push_back(text("function", "function", "function that contains the block",
                         [&codes](const BlockRef& ref) { return function_text(codes, ref); }));
-  fields.push_back(text("location", "location", "source line at which the block begins",
+  fields.push_back(text("location", "location", "first source line of the block",
                         [&codes](const BlockRef& ref) { return location_text(codes, ref); }));
   return fields;
 }
@@ -107,7 +108,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Var
   table.columns.push_back({.id = "text",
                            .title = "source",
                            .role = ColumnRole::Text,
-                           .description = "text of the source line at which the block begins"});
+                           .description = "text of the first source line of the block"});
   std::map<uint32_t, SourceLines> texts;  // by shader
   for (size_t r = 0; r < refs.size(); ++r) {
     Row row = make_row(keys, r);

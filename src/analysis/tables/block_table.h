@@ -1,4 +1,3 @@
-// The table of basic blocks.
 #pragma once
 
 #include "analysis/cost/block_totals.h"

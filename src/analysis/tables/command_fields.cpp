@@ -13,7 +13,7 @@
 namespace tally::analysis {
 namespace {
 
-// Looks things up for one row.
+// Looks up the model's objects for one row.
 class RowLookup {
  public:
   RowLookup(const Model& model, const CommandGroups& groups)
@@ -106,7 +106,7 @@ Field pipeline_field(const RowLookup& rows) {
                    [rows](size_t r) -> Cell { return rows.pipeline_name_of(r); });
 }
 
-// `of` gives the label of a row.
+// `of` returns the label of a row.
 template <typename Of>
 Field label_field(const RowLookup& rows, Of of) {
   return key_field("label", "label", "debug label, with the labels around it",

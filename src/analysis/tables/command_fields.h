@@ -1,5 +1,4 @@
-// What a row of commands says of itself: the key columns of the tables of draws, passes, pipelines,
-// frames and labels.
+// The key columns of the tables of draws, passes, pipelines, frames and labels.
 #pragma once
 
 #include "analysis/tables/command_groups.h"
@@ -7,7 +6,7 @@
 
 namespace tally::analysis {
 
-// The fields are valid as long as `model` and `groups` are. A row's index is that of its group.
+// The fields must not outlive `model` and `groups`. A row's index is the index of its group.
 std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
                                       bool merge);
 

@@ -24,8 +24,8 @@ struct KeyHash {
   }
 };
 
-// Numbers passes so that those that are alike have the same number.
-std::vector<uint32_t> kinds_of_passes(const Model& model) {
+// Assigns the same number to identical passes.
+std::vector<uint32_t> classify_passes(const Model& model) {
   std::unordered_map<std::string, uint32_t> kinds;
   std::vector<uint32_t> result;
   for (const Pass& pass : model.passes) {
@@ -60,7 +60,7 @@ class Grouper {
  public:
   Grouper(const Model& model, GroupBy by, bool merge)
       : model_(model), by_(by), merge_(merge), first_uses_(find_first_uses(model)) {
-    if (merge) pass_kinds_ = kinds_of_passes(model);
+    if (merge) pass_kinds_ = classify_passes(model);
   }
 
   CommandGroups run() {
@@ -85,7 +85,7 @@ class Grouper {
     if (group.first_command == kNone) group.first_command = index;
     (draw ? group.draws : group.dispatches) += command.runs;
     note_frame(number, command.frame);
-    // The time of a command in a pass is part of the pass's.
+    // The time of a command in a pass is already part of the pass's time.
     const bool counted_with_pass =
         command.pass != kNone && by_ != GroupBy::Command && by_ != GroupBy::Pipeline;
     if (counted_with_pass) return;
@@ -144,17 +144,18 @@ class Grouper {
     return model_.device_index.find(model_.frames[frame].device);
   }
 
-  // Of a label also the groups of those around it, as far as there are none yet.
+  // Returns the group of a key. For a new label it also adds the missing groups of the enclosing
+  // labels.
   uint32_t group_of(const Key& key) {
     const auto [place, added] = by_key_.emplace(key, next_number());
     const uint32_t number = place->second;
     if (!added) return number;
     result_.groups.emplace_back();
-    if (by_ == GroupBy::Label) add_labels_around(number, key[0]);
+    if (by_ == GroupBy::Label) add_enclosing_labels(number, key[0]);
     return number;
   }
 
-  void add_labels_around(uint32_t inner, uint32_t label) {
+  void add_enclosing_labels(uint32_t inner, uint32_t label) {
     result_.groups[inner].label = label;
     while (label != kNone) {
       label = model_.parent_of_label(label);
@@ -185,12 +186,12 @@ class Grouper {
     std::vector<std::unordered_set<uint32_t>> frames(result_.groups.size());
     for (auto pair = frames_of_groups_.begin(); pair != end; ++pair)
       frames[*pair >> 32].insert(static_cast<uint32_t>(*pair));
-    add_to_labels_around(frames);
+    add_to_enclosing_labels(frames);
   }
 
-  // The smaller set of frames goes into the larger one, so that none is copied more than log n
-  // times.
-  void add_to_labels_around(std::vector<std::unordered_set<uint32_t>>& frames) {
+  // Merges the smaller set of frames into the larger one, so that each frame is copied at most log
+  // n times.
+  void add_to_enclosing_labels(std::vector<std::unordered_set<uint32_t>>& frames) {
     for (const uint32_t inner : result_.innermost_first()) {
       const CommandGroup& part = result_.groups[inner];
       CommandGroup& whole = result_.groups[part.parent];
@@ -215,7 +216,7 @@ class Grouper {
 
 }  // namespace
 
-// A label inside another is the younger row.
+// A nested label is a newer row than its parent.
 std::vector<uint32_t> CommandGroups::innermost_first() const {
   std::vector<uint32_t> order;
   for (uint32_t g = 0; g < groups.size(); ++g) {

@@ -1,4 +1,4 @@
-// Which commands make one row of a table.
+// Groups commands into the rows of a table.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,17 @@ namespace tally::analysis {
 enum class GroupBy { Command, Pass, Pipeline, Frame, Label };
 
 struct CommandGroup {
-  uint32_t first_command = kNone;  // kNone: the group has no commands (a pass that only clears)
-  uint32_t pass = kNone;   // of GroupBy::Pass: one of its passes; kNone: commands outside of passes
-  uint32_t label = kNone;  // of GroupBy::Label: the label
-  uint32_t parent = kNone;  // of GroupBy::Label: the group of the label around it
+  // kNone: the group has no commands, like a pass that only clears.
+  uint32_t first_command = kNone;
+  // With GroupBy::Pass: one of the group's passes; kNone: commands outside of passes.
+  uint32_t pass = kNone;
+  uint32_t label = kNone;   // with GroupBy::Label: the label
+  uint32_t parent = kNone;  // with GroupBy::Label: the group of the enclosing label
   uint64_t passes = 0;
   uint64_t draws = 0;                   // executions of draw commands
   uint64_t dispatches = 0;              // executions of all other action commands
-  uint64_t frames = 0;                  // different frames that it occurs in
-  std::optional<uint64_t> gpu_time_ns;  // without what used a pipeline for the first time
+  uint64_t frames = 0;                  // number of distinct frames that contain it
+  std::optional<uint64_t> gpu_time_ns;  // without first uses of a pipeline
   std::optional<uint64_t> first_use_ns;
 };
 
@@ -28,13 +30,13 @@ struct CommandGroups {
   std::vector<CommandGroup> groups;        // in the order of execution
   std::vector<uint32_t> group_of_command;  // by command
 
-  // Those that are inside another, each in front of the one it is inside of.
+  // The nested groups; each precedes its enclosing group.
   std::vector<uint32_t> innermost_first() const;
 };
 
-// With `merge`, commands or passes that are alike (same call, pipeline, pass and label; same name,
-// size and attachments) are one group, whichever frame they are in. A label's group counts what is
-// in the labels inside it too; group_of_command names the innermost.
+// With `merge`, identical commands (same call, pipeline, pass and label) or passes (same name, size
+// and attachments) form one group, even across frames. A label's group includes the counts of
+// nested labels; group_of_command holds the innermost label's group.
 CommandGroups group_commands(const Model& model, GroupBy by, bool merge);
 
 }  // namespace tally::analysis

@@ -33,11 +33,11 @@ class CommandTable {
       values_.add(groups_.group_of_command[v.command], v.metric, v.value);
     });
     if (status.ok()) status = count_invocations(progress);
-    if (status.ok() && by_ == GroupBy::Label) add_to_labels_around();
+    if (status.ok() && by_ == GroupBy::Label) add_to_enclosing_labels();
     return status;
   }
 
-  // The rows make their cells from `self`.
+  // The rows compute their cells from `self` and keep it alive.
   Result<Table> table(const std::shared_ptr<const CommandTable>& self,
                       const TableOptions& options) const {
     Table table = make_table(self);
@@ -58,7 +58,7 @@ class CommandTable {
     });
   }
 
-  void add_to_labels_around() {
+  void add_to_enclosing_labels() {
     for (const uint32_t g : groups_.innermost_first()) {
       const uint32_t parent = groups_.groups[g].parent;
       for (size_t m = 0; m < metrics_.size(); ++m) values_.add(parent, m, values_.at(g, m));
@@ -95,7 +95,7 @@ class CommandTable {
         "drivers includes its compilation. It is not part of GPU time.");
   }
 
-  // By row: labels inside others are part of those.
+  // By row: false for nested labels, whose values their enclosing labels include.
   std::vector<bool> is_whole() const {
     std::vector<bool> whole;
     for (size_t g = 0; g < groups_.groups.size(); ++g) {
@@ -125,7 +125,7 @@ class CommandTable {
     }
   }
 
-  // A pattern for shaders leaves only the rows that these shaders took part in.
+  // A shader pattern keeps only the rows in which these shaders took part.
   bool wanted(size_t group) const {
     if (model_.selection.shader.empty()) return true;
     for (size_t metric = 0; metric < metrics_.size(); ++metric) {

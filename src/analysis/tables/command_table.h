@@ -1,4 +1,4 @@
-// Tables whose rows are commands or groups of them: draws, passes, pipelines, frames, labels.
+// Tables of commands or groups of commands: draws, passes, pipelines, frames, labels.
 #pragma once
 
 #include "analysis/model/shader_code.h"
@@ -7,7 +7,7 @@
 
 namespace tally::analysis {
 
-// The table's rows refer to `model`.
+// The table's rows refer to `model`, which must outlive them.
 Result<Table> make_command_table(const Model& model, ShaderCodes& codes, GroupBy by,
                                  const TableOptions& options, const Progress& progress);
 

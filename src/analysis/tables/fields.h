@@ -1,4 +1,4 @@
-// A column of a table together with how its cells are made, so that both stand in one place.
+// A column of a table together with the function that makes its cells.
 #pragma once
 
 #include <functional>

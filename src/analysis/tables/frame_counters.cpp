@@ -15,7 +15,8 @@
 namespace tally::analysis {
 namespace {
 
-// Shown in text where they are not 0 everywhere; --columns and JSON have all.
+// Text output shows these columns if they are not 0 everywhere; --columns and JSON offer all
+// columns.
 constexpr std::array kShown = {"gpu.gpu_time",
                                "api.draw_calls",
                                "api.vertices_submitted",
@@ -36,7 +37,8 @@ std::string id_of(const std::string& text) {
   return id;
 }
 
-// How a counter's values are shown: times and memory in the units of every table, others divided.
+// How a counter's values are displayed: times and memory sizes in the common units, other values
+// divided by their denominator.
 struct Scale {
   Unit unit = Unit::Count;
   uint64_t divisor = 1;
@@ -53,8 +55,8 @@ struct Scale {
   }
 };
 
-// A counter that is the same on every device that has it.
-struct Kind {
+// A counter, shared by all devices that have an identical one.
+struct CounterKind {
   const store::FrameCounterRow* row;
   std::string id;
   Scale scale;
@@ -62,7 +64,7 @@ struct Kind {
 
 struct Measured {
   std::vector<uint32_t> frames;  // by row, in the order of the capture
-  std::vector<Kind> kinds;
+  std::vector<CounterKind> kinds;
   std::vector<std::vector<std::optional<uint64_t>>> values;  // [row][kind]
 };
 
@@ -136,15 +138,15 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
         return static_cast<uint64_t>(std::max<int64_t>(row(r).number, 0));
       },
       Unit::Count));
-  fields.push_back(key_field("device", "device", "the GL that drew it", [&](size_t r) -> Cell {
-    return device_name(model, measured.frames[r]);
-  }));
+  fields.push_back(
+      key_field("device", "device", "GL implementation that rendered the frame",
+                [&](size_t r) -> Cell { return device_name(model, measured.frames[r]); }));
   if (model.devices.size() < 2) fields.back().column.shown = false;
   fields.push_back(value_field(
       "time", "time", "from the previous swap to this one, including the work of counting",
       [row](size_t r) { return duration_of(row(r)); }, Unit::Nanoseconds));
   for (size_t k = 0; k < measured.kinds.size(); ++k) {
-    const Kind& kind = measured.kinds[k];
+    const CounterKind& kind = measured.kinds[k];
     const auto cell = [&measured, &kind, k](size_t r) -> Cell {
       const auto& value = measured.values[r][k];
       return value ? kind.scale.cell(*value) : Cell();
@@ -160,18 +162,18 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
 struct Sums {
   uint64_t frames = 0;
   uint64_t total = 0;
-  uint64_t least = UINT64_MAX;
-  uint64_t most = 0;
+  uint64_t min = UINT64_MAX;
+  uint64_t max = 0;
 };
 
-Sums sum_up(const Measured& measured, size_t kind) {
+Sums sum_counter(const Measured& measured, size_t kind) {
   Sums sums;
   for (const auto& row : measured.values) {
     if (!row[kind]) continue;
     const uint64_t value = *row[kind];
     sums.total = saturating_sum(sums.total, value);
-    sums.least = std::min(sums.least, value);
-    sums.most = std::max(sums.most, value);
+    sums.min = std::min(sums.min, value);
+    sums.max = std::max(sums.max, value);
     ++sums.frames;
   }
   return sums;
@@ -179,33 +181,33 @@ Sums sum_up(const Measured& measured, size_t kind) {
 
 std::vector<Field> counter_fields(const Measured& measured, const std::vector<size_t>& kinds,
                                   const std::vector<Sums>& sums) {
-  const auto kind = [&](size_t r) -> const Kind& { return measured.kinds[kinds[r]]; };
+  const auto kind = [&](size_t r) -> const CounterKind& { return measured.kinds[kinds[r]]; };
   const auto scaled = [kind](size_t r, uint64_t value) -> Cell {
     const uint64_t denominator = kind(r).row->denominator;
     if (denominator == 1) return value;
     return static_cast<double>(value) / static_cast<double>(denominator);
   };
   std::vector<Field> fields;
-  fields.push_back(key_field("group", "group", "the counter's group",
+  fields.push_back(key_field("group", "group", "group of the counter",
                              [kind](size_t r) -> Cell { return kind(r).row->group; }));
-  fields.push_back(key_field("counter", "counter", "the counter",
+  fields.push_back(key_field("counter", "counter", "name of the counter",
                              [kind](size_t r) -> Cell { return kind(r).row->name; }));
-  fields.push_back(key_field("unit", "unit", "of the values",
+  fields.push_back(key_field("unit", "unit", "unit of the values",
                              [kind](size_t r) -> Cell { return kind(r).row->unit; }));
-  fields.push_back(value_field("total", "total", "sum over the frames; none for a level",
+  fields.push_back(value_field("total", "total", "sum over the frames; empty for a level",
                                [&sums, kind, scaled](size_t r) -> Cell {
                                  if (kind(r).row->is_level) return {};
                                  return scaled(r, sums[r].total);
                                }));
-  fields.push_back(value_field(
-      "mean", "mean a frame", "the mean of the frames", [&sums, kind](size_t r) -> Cell {
+  fields.push_back(
+      value_field("mean", "mean per frame", "mean of the frames", [&sums, kind](size_t r) -> Cell {
         return static_cast<double>(sums[r].total) / static_cast<double>(sums[r].frames) /
                static_cast<double>(kind(r).row->denominator);
       }));
-  fields.push_back(value_field("least", "least", "of a frame",
-                               [&sums, scaled](size_t r) { return scaled(r, sums[r].least); }));
-  fields.push_back(value_field("most", "most", "of a frame",
-                               [&sums, scaled](size_t r) { return scaled(r, sums[r].most); }));
+  fields.push_back(value_field("least", "least", "smallest value of a frame",
+                               [&sums, scaled](size_t r) { return scaled(r, sums[r].min); }));
+  fields.push_back(value_field("most", "most", "largest value of a frame",
+                               [&sums, scaled](size_t r) { return scaled(r, sums[r].max); }));
   return fields;
 }
 
@@ -217,7 +219,7 @@ Result<Table> make_frame_counter_table(const Model& model, const TableOptions& o
   const auto measured = Loader(model).load();
   if (!measured) return measured.error();
   Table table;
-  table.id = "frame", table.title = "Frames of GL";
+  table.id = "frame", table.title = "GL frames";
   const std::vector<Field> fields = frame_fields(model, *measured);
   add_columns(table, fields);
   for (size_t r = 0; r < measured->frames.size(); ++r) table.rows.push_back(make_row(fields, r));
@@ -233,8 +235,8 @@ Result<Table> make_counter_table(const Model& model, const TableOptions& options
   std::vector<Sums> sums;
   size_t zero = 0;
   for (size_t k = 0; k < measured->kinds.size(); ++k) {
-    const Sums of_kind = sum_up(*measured, k);
-    if (of_kind.most == 0) {
+    const Sums of_kind = sum_counter(*measured, k);
+    if (of_kind.max == 0) {
       ++zero;
       continue;
     }
@@ -242,7 +244,7 @@ Result<Table> make_counter_table(const Model& model, const TableOptions& options
     sums.push_back(of_kind);
   }
   Table table;
-  table.id = "counter", table.title = "Counters of GL, by frame";
+  table.id = "counter", table.title = "GL counters, by frame";
   const std::vector<Field> fields = counter_fields(*measured, kinds, sums);
   add_columns(table, fields);
   for (size_t r = 0; r < kinds.size(); ++r) table.rows.push_back(make_row(fields, r));

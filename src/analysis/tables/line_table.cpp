@@ -16,9 +16,9 @@
 namespace tally::analysis {
 namespace {
 
-// A line is the same line in two shaders if file name, number and text are the same: a header that
-// both include, or the file that both are made from. The variant is kNone where those are put
-// together.
+// Two shaders share a line if file name, line number and text are equal: both include the same
+// header, or are compiled from the same file. The last element is the variant; it is kNone if
+// shaders are merged.
 using LineKey = std::tuple<std::string, uint32_t, std::string, uint32_t>;
 
 struct Line {
@@ -47,15 +47,15 @@ class LineTable {
       if (totals_.block_count(variant) != 0) add_variant(variant);
     }
     for (const auto& [key, line] : lines_) add_line_row(key, line);
-    if (has_namesakes_) table_.columns[*table_.column_index("shader")].shown = true;
+    if (has_duplicate_lines_) table_.columns[*table_.column_index("shader")].shown = true;
     if (Status finished = finish_table(table_, metrics_, options_); !finished.ok())
       return finished.error();
     if (!options_.header_above) add_notes(model_, table_);
     if (without_lines_ != 0) {
-      table_.notes.push_back(
-          fmt::format("{} shader(s) without source lines are shown as SPIR-V, at the line of "
-                      "--disassemble. {}",
-                      without_lines_, debug_information_hint()));
+      table_.notes.push_back(fmt::format(
+          "{} shader(s) have no source lines and are shown as SPIR-V, with the line numbers of "
+          "--disassemble. {}",
+          without_lines_, debug_information_hint()));
     }
     return std::move(table_);
   }
@@ -71,12 +71,12 @@ class LineTable {
     table_.title = "Source lines";
     text("location", "location", "file and line, or shader and line of its disassembly",
          ColumnRole::Key, true);
-    text("file", "file", "name of the file as the shader has it", ColumnRole::Key, false);
-    text("stage", "stage", "stage of the pipeline, where there is only one", ColumnRole::Key,
-         false);
-    text("shader", "shader", "shader that has the line, or how many have it", ColumnRole::Key,
-         false);
-    text("pipeline", "pipeline", "pipeline whose specialization the shader has, if it has several",
+    text("file", "file", "name of the file, as recorded in the shader", ColumnRole::Key, false);
+    text("stage", "stage", "stage of the pipeline, if there is only one", ColumnRole::Key, false);
+    text("shader", "shader", "shader that contains the line, or the number of such shaders",
+         ColumnRole::Key, false);
+    text("pipeline", "pipeline",
+         "pipeline that specializes the shader, if there are several specializations",
          ColumnRole::Key, true);
     add_metric_columns(table_, metrics_);
     for (Column& column : table_.columns) {
@@ -126,8 +126,8 @@ class LineTable {
     const size_t slash = file.find_last_of("/\\");
     std::string title = slash == std::string::npos ? file : file.substr(slash + 1);
     if (title.empty()) title = shader_name(*line.variants.begin());
-    // Rows of one line follow each other.
-    has_namesakes_ |= last_ == std::pair(file, number) && number != 0;
+    // Rows of the same line are adjacent.
+    has_duplicate_lines_ |= last_ == std::pair(file, number) && number != 0;
     last_ = {file, number};
     add_row(number == 0 ? title : fmt::format("{}:{}", title, number), file, line.variants,
             line.metrics, text);
@@ -171,8 +171,8 @@ class LineTable {
   const TableOptions& options_;
   std::vector<Metric> metrics_;
   std::map<LineKey, Line> lines_;
-  std::pair<std::string, uint32_t> last_;  // file and number of the row before
-  bool has_namesakes_ = false;             // a line has several rows
+  std::pair<std::string, uint32_t> last_;  // file and number of the previous row
+  bool has_duplicate_lines_ = false;       // a line has several rows
   size_t without_lines_ = 0;
   Table table_;
 };

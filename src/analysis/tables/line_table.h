@@ -1,5 +1,5 @@
-// The table of source lines, over all shaders; instructions stand in for lines where a shader has
-// no debug information.
+// The table of source lines over all shaders. Shaders without debug information are listed by
+// instruction.
 #pragma once
 
 #include "analysis/cost/block_totals.h"
@@ -7,7 +7,7 @@
 
 namespace tally::analysis {
 
-// With `merge`, a line that several shaders have is one row.
+// With `merge`, a line that several shaders share is one row.
 Result<Table> make_line_table(const Model& model, ShaderCodes& codes, const Variants& variants,
                               const BlockTotals& totals, const TableOptions& options);
 

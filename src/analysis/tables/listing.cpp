@@ -13,7 +13,7 @@
 namespace tally::analysis {
 namespace {
 
-// Why there are counts, or none.
+// Whether the shader has counts, and why not.
 enum class Use { Counted, NotCounted, NotUsed };
 
 Use use_of(const Model& model, const Variants& variants, const BlockTotals& totals,
@@ -106,8 +106,8 @@ class Listing {
     for (const spirv::MappedFunction& function : code_.map.functions()) {
       if (function.is_countable) continue;
       table_.notes.push_back(fmt::format(
-          "Not counted: {}. How often instructions on cooperative matrices call it is up to the "
-          "driver.",
+          "Not counted: {}. The driver decides how often instructions on cooperative matrices call "
+          "it.",
           function.name));
     }
     if (shows_metric()) add_metric_columns(table_, {metrics_[shown_metric_]});
@@ -133,7 +133,7 @@ class Listing {
       if (has && !pipeline.not_instrumented.empty())
         return "Not counted: " + pipeline.not_instrumented + ".";
     }
-    return "The capture has no counts of this shader's blocks.";
+    return "The capture has no counts for this shader's blocks.";
   }
 
   bool shows_metric() const {
@@ -164,7 +164,7 @@ class Listing {
     return {};
   }
 
-  // Public block numbers by instruction; kNone outside of the entry point's blocks.
+  // The public block number of each instruction; kNone outside the entry point's blocks.
   std::vector<size_t> blocks_of_instructions() const {
     std::vector<size_t> result(code_.module.instruction_count(), kNone);
     for (size_t b = 0; b < code_.map.blocks().size(); ++b) {

@@ -1,4 +1,4 @@
-// One shader from its first line to its last, with counts at the margin.
+// The full listing of one shader, with counts in the margin.
 #pragma once
 
 #include "analysis/cost/block_totals.h"
@@ -7,7 +7,7 @@
 namespace tally::analysis {
 
 enum class ListingKind {
-  Source,  // the source files that the debug information carries; disassembly where it carries none
+  Source,  // the embedded source files; the disassembly if there are none
   Disassembly,
 };
 

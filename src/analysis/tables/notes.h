@@ -1,4 +1,4 @@
-// What a reader must know of the numbers of every table: what was not counted, and what is missing.
+// The notes that every table needs: what was not counted, and what is missing.
 #pragma once
 
 #include "analysis/model/model.h"
@@ -8,7 +8,7 @@ namespace tally::analysis {
 
 void add_notes(const Model& model, Table& table);
 
-// The compilers' options that keep source lines in SPIR-V.
+// The compiler options that keep source lines in SPIR-V.
 std::string debug_information_hint();
 
 }  // namespace tally::analysis

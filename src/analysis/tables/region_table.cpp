@@ -13,12 +13,13 @@
 namespace tally::analysis {
 namespace {
 
-// Shown in text where they are not 0 everywhere; --columns and JSON have all.
+// Text output shows these columns if they are not 0 everywhere; --columns and JSON offer all
+// columns.
 constexpr std::array kShown = {"fragment_invocations", "fragment_instructions",
                                "fragment_fma",         "fragment_special_functions",
                                "fragment_texture",     "discarded_invocations"};
 
-// Where a row's region is.
+// The position of a row's region.
 struct Place {
   uint32_t in;  // RegionPass
   uint32_t column, row;

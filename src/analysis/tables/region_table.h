@@ -1,4 +1,4 @@
-// What render passes did by region: the regions as rows, the hottest first.
+// The table of regions of render passes, hottest first.
 #pragma once
 
 #include "analysis/model/model.h"
@@ -6,8 +6,8 @@
 
 namespace tally::analysis {
 
-// A row for each region of the selected frames' passes in which anything was counted, a column for
-// each counter. `options.pass`: only the passes of this number in their frames.
+// A row for each region with counts in the selected frames' passes, a column for each counter.
+// `options.pass` restricts the table to passes with this number in their frame.
 Result<Table> make_region_table(const Model& model, const TableOptions& options,
                                 const Progress& progress);
 

@@ -24,11 +24,11 @@ Cell Rows::cell(size_t row, size_t column) const {
   return columns_.empty() ? held_[number].at(column) : columns_.at(column)(number);
 }
 
-void Rows::arrange(const std::vector<uint32_t>& places) {
-  std::vector<uint32_t> arranged;
-  arranged.reserve(places.size());
-  for (const uint32_t place : places) arranged.push_back(numbers_[place]);
-  numbers_ = std::move(arranged);
+void Rows::reorder(const std::vector<uint32_t>& indices) {
+  std::vector<uint32_t> reordered;
+  reordered.reserve(indices.size());
+  for (const uint32_t index : indices) reordered.push_back(numbers_[index]);
+  numbers_ = std::move(reordered);
 }
 
 void Rows::truncate(size_t count) {
@@ -43,11 +43,11 @@ void Rows::make_columns(size_t count) {
   }
 }
 
-void Rows::take_columns(const std::vector<size_t>& places) {
+void Rows::select_columns(const std::vector<size_t>& indices) {
   if (empty()) return;
   if (!held_.empty()) make_columns(held_.front().size());
   std::vector<MakeCell> taken;
-  for (const size_t place : places) taken.push_back(columns_.at(place));
+  for (const size_t index : indices) taken.push_back(columns_.at(index));
   columns_ = std::move(taken);
 }
 

@@ -1,7 +1,7 @@
-// The rows of a table: either held, or made cell by cell when they are asked for, so that a table
-// of a million draws takes little more memory than what it is made from.
+// The rows of a table, either stored or computed cell by cell on demand. A table of a million draws
+// thus takes little more memory than its source.
 //
-// Invariant: every row has exactly as many cells as the others.
+// Invariant: all rows have the same number of cells.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tally::analysis {
 
-// Nothing | text | an exact count | a ratio.
+// Empty, text, an exact count, or a ratio.
 using Cell = std::variant<std::monostate, std::string, uint64_t, double>;
 using Row = std::vector<Cell>;
 using MakeCell = std::function<Cell(size_t number)>;
@@ -23,35 +23,35 @@ class Rows {
  public:
   Rows() = default;
   Rows(std::initializer_list<Row> rows);
-  // Rows of these numbers, by column what makes the cell of a number. `source` lives as long as the
-  // rows do.
+  // Rows that are computed on demand: one function per column makes the cell of a row number.
+  // `source` stays alive as long as the rows.
   Rows(std::vector<uint32_t> numbers, std::vector<MakeCell> columns,
        std::shared_ptr<const void> source);
 
-  // This, too, lives as long as the rows do.
+  // Keeps another object alive as long as the rows.
   void keep(std::shared_ptr<const void> source);
 
-  // Only of rows that are held.
+  // For stored rows only.
   void push_back(Row row);
 
   size_t size() const { return numbers_.size(); }
   bool empty() const { return numbers_.empty(); }
   Cell cell(size_t row, size_t column) const;
 
-  // The rows at these places take the places from 0 on; the others go.
-  void arrange(const std::vector<uint32_t>& places);
+  // Keeps the rows at these indices, in this order, and removes the others.
+  void reorder(const std::vector<uint32_t>& indices);
   void truncate(size_t count);
-  // The columns at these places take the places from 0 on; the others go.
-  void take_columns(const std::vector<size_t>& places);
-  // A column that is made from the cells of another.
+  // Keeps the columns at these indices, in this order, and removes the others.
+  void select_columns(const std::vector<size_t>& indices);
+  // Appends a column whose cells are computed from the cells of column `from`.
   void append_column(size_t from, std::function<Cell(const Cell&)> make);
 
  private:
   void make_columns(size_t count);
 
   std::vector<uint32_t> numbers_;
-  std::vector<Row> held_;          // by number, until the columns change
-  std::vector<MakeCell> columns_;  // empty: the rows are held
+  std::vector<Row> held_;          // stored rows, by number, until the columns change
+  std::vector<MakeCell> columns_;  // empty: the rows are stored
   std::vector<std::shared_ptr<const void>> sources_;
 };
 

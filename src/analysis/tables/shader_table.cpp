@@ -12,8 +12,8 @@ namespace {
 
 struct Usage {
   uint64_t pipelines = 0;
-  uint64_t commands = 0;    // executions of commands whose pipeline has the shader
-  std::string not_counted;  // why a pipeline of them does not count
+  uint64_t commands = 0;    // executions of commands whose pipeline contains the shader
+  std::string not_counted;  // why one of these pipelines is not counted
 };
 
 class ShaderTable {
@@ -76,7 +76,7 @@ class ShaderTable {
     return usage;
   }
 
-  // Shaders that ran without being counted have a row too, with nothing in it but why.
+  // Shaders that ran uncounted have a row, too, which holds only the reason.
   bool wanted(size_t row) const {
     if (row == unknown_) return measured_[row];
     return model_.shader_selected[variants_[row].shader] &&
@@ -104,11 +104,12 @@ class ShaderTable {
         key_field("hash", "hash", "hash of the SPIR-V module", [=, this](size_t r) -> Cell {
           return known(r) ? shader_hash(model_, variants_[r].shader) : std::string();
         }).hidden());
-    fields.push_back(key_field(
-        "pipeline", "pipeline", "pipeline whose specialization the shader has, if it has several",
-        [=, this](size_t r) -> Cell {
-          return known(r) ? variant_text(model_, variants_[r]) : std::string();
-        }));
+    fields.push_back(
+        key_field("pipeline", "pipeline",
+                  "pipeline that specializes the shader, if there are several specializations",
+                  [=, this](size_t r) -> Cell {
+                    return known(r) ? variant_text(model_, variants_[r]) : std::string();
+                  }));
     add_value_fields(fields);
     return fields;
   }
@@ -119,7 +120,7 @@ class ShaderTable {
                     [this](size_t r) { return measured_[r] ? Cell(invocations_[r]) : Cell(); }));
     fields.push_back(value_field("commands", "commands", "draws and dispatches that ran it",
                                  [this](size_t r) -> Cell { return usage_[r].commands; }));
-    fields.push_back(value_field("pipelines", "pipelines", "pipelines that were used and have it",
+    fields.push_back(value_field("pipelines", "pipelines", "used pipelines that contain the shader",
                                  [this](size_t r) -> Cell { return usage_[r].pipelines; })
                          .hidden());
   }
@@ -162,7 +163,7 @@ class ShaderTable {
   const Variants& variants_;
   const TableOptions& options_;
   std::vector<Metric> metrics_;
-  const size_t unknown_;  // the row for values whose shader the capture does not say
+  const size_t unknown_;  // the row for values whose shader the capture does not name
   MetricMatrix values_;
   std::vector<uint64_t> invocations_;
   std::vector<bool> measured_;

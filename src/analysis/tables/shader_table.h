@@ -1,4 +1,3 @@
-// The table of shaders.
 #pragma once
 
 #include "analysis/model/shader_code.h"

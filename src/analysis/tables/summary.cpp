@@ -55,7 +55,7 @@ class Counter {
       const store::ShaderRow& row = model_.shaders[shader];
       const std::string reason =
           row.not_instrumented.empty() ? pipeline.not_instrumented : row.not_instrumented;
-      // One pipeline that counts a shader is enough to call it counted.
+      // A shader is counted if at least one of its pipelines is counted.
       auto [place, added] = shaders_.emplace(shader, reason);
       if (!added && reason.empty()) place->second.clear();
       if (reason.empty()) continue;
@@ -70,11 +70,12 @@ class Counter {
 
   const Model& model_;
   Summary& summary_;
-  std::map<uint32_t, std::string> shaders_;  // why not counted
+  std::map<uint32_t, std::string> shaders_;  // by shader: why it is not counted
   std::map<std::pair<std::string, std::string>, uint64_t> uncounted_;
 };
 
-// By process id: GL and Vulkan of one process are captured through a connection each.
+// Compares process ids, because GL and Vulkan of one process are captured through separate
+// connections.
 int64_t pid_of(const Model& model, const store::DeviceRow& device) {
   for (const store::ProcessRow& process : model.processes) {
     if (process.id == device.process) return process.pid;
@@ -82,7 +83,7 @@ int64_t pid_of(const Model& model, const store::DeviceRow& device) {
   return 0;
 }
 
-// Where GL runs on Vulkan, GL's frames are the program's; those of its Vulkan device are the same.
+// If GL runs on Vulkan, both report the same frames; only those of GL count.
 void count_frames(const Model& model, Summary& summary) {
   const auto device_of = [&](uint32_t frame) -> const store::DeviceRow* {
     const uint32_t device = model.device_index.find(model.frames[frame].device);
@@ -105,7 +106,7 @@ void count_frames(const Model& model, Summary& summary) {
   summary.frames = frames.size();
 }
 
-// What a process did not send belongs to no frame: it counts whatever is selected.
+// Commands that a process did not send belong to no frame; they count for every selection.
 void count_missing(const Model& model, Summary& summary) {
   const auto count = [](int64_t value) {
     return static_cast<uint64_t>(std::max<int64_t>(value, 0));
@@ -120,7 +121,7 @@ void count_missing(const Model& model, Summary& summary) {
   }
 }
 
-// Of the frames that have commands.
+// Considers the frames that have commands.
 std::vector<FrameRange> find_warm_frames(const Model& model) {
   const FirstUses first = find_first_uses(model);
   std::map<int64_t, bool> warm;  // by number

@@ -1,4 +1,4 @@
-// What a capture is, before any table: who made it, of what, and what it does not hold.
+// The summary of a capture: its origin, its contents, and what is missing from it.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace tally::analysis {
 
-// Shaders or pipelines that ran uncounted, together where the reason is the same.
+// Shaders or pipelines that ran uncounted, grouped by reason.
 struct Uncounted {
   std::string what;  // "blur.frag fragment"
   std::string reason;
-  uint64_t commands = 0;  // executions of commands that used it
+  uint64_t commands = 0;  // executions of commands that used them
 };
 
 struct DeviceSummary {
   std::string name;
   std::string driver;       // "llvmpipe Mesa 22.3.6"
   std::string api;          // "Vulkan", "GL"
-  std::string api_version;  // "1.3.230"; of GL the driver's text says it
+  std::string api_version;  // "1.3.230"; empty for GL, whose driver text contains it
   std::string not_captured;
 };
 
@@ -32,15 +32,15 @@ struct Summary {
   int64_t start_unix_ns = 0;
   std::optional<int64_t> duration_ns;
   std::optional<int64_t> exit_status;
-  bool finished = false;  // the writer came to its end
+  bool finished = false;  // the writer finished the file
   std::string frame_range;
   std::string shader_pattern;
   uint64_t processes = 0;
   std::vector<DeviceSummary> devices;
-  // Of the selected part.
+  // The following members cover the selected part of the capture.
   uint64_t frames = 0;
   bool has_commands = false;  // Vulkan was captured, not only GL profiled
-  // Those in which no pipeline is used for the first time, on any device.
+  // The frames in which no pipeline is used for the first time, on any device.
   std::vector<FrameRange> warm_frames;
   uint64_t passes = 0;
   uint64_t draws = 0;
@@ -48,12 +48,12 @@ struct Summary {
   uint64_t pipelines = 0;
   uint64_t shaders_counted = 0;
   std::vector<Uncounted> uncounted;
-  // Submitted in what was to be captured, but not in the capture.
+  // Submitted within the frames to capture, but missing from the capture.
   uint64_t commands_missing = 0;
-  uint64_t processes_cut_off = 0;  // of which it is not known how many commands are missing
+  uint64_t processes_cut_off = 0;  // processes with an unknown number of missing commands
   std::vector<store::MessageRow> messages;
 
-  // Everything that was to be captured is there.
+  // Whether the capture contains everything that was to be captured.
   bool complete() const { return finished && commands_missing == 0 && processes_cut_off == 0; }
 };
 

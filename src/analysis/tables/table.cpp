@@ -6,7 +6,7 @@
 namespace tally::analysis {
 namespace {
 
-// Exact where both are counts: doubles cannot tell neighbouring counts above 2^53 apart.
+// Compares two counts exactly: doubles cannot distinguish neighbouring counts above 2^53.
 bool larger(const Cell& a, const Cell& b) {
   const auto* x = std::get_if<uint64_t>(&a);
   const auto* y = std::get_if<uint64_t>(&b);
@@ -47,7 +47,7 @@ void sort_rows(Table& table, size_t column) {
     if (!by.is_number()) return before_in_text(cells[a], cells[b]);
     return by.role == ColumnRole::Key ? larger(cells[b], cells[a]) : larger(cells[a], cells[b]);
   });
-  table.rows.arrange(order);
+  table.rows.reorder(order);
   table.sorted_by = table.columns[column].id;
 }
 

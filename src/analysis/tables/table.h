@@ -1,8 +1,8 @@
-// A table as analysis makes it and report shows it: named columns with units, rows of plain values.
-// It knows neither where the values came from nor how they will look.
+// A table, the interface between analysis and report: named columns with units, rows of plain
+// values. It knows neither the origin of the values nor their presentation.
 //
-// Invariants: every row has exactly one cell a column; a column's id is unique in its table and
-// stable between versions (it is the key in JSON and the name that --columns and --sort take).
+// Invariants: every row has exactly one cell per column. A column's id is unique in its table and
+// stable between versions: it is the key in JSON and the name that --columns and --sort accept.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace tally::analysis {
 
-// How a column stands on paper. Numbers are right-aligned by their unit.
+// The role of a column in the layout. Numbers are right-aligned by their unit.
 enum class ColumnRole {
-  Key,    // says what the row is about
+  Key,    // identifies the row
   Value,  // a measurement
   Text,   // free text that may be shortened to fit, e.g. a source line
 };
 
-// Text of the executions of code that was never executed; code that is not there has none.
+// Text shown for the executions of code that never ran. Lines without code show nothing.
 inline constexpr const char* kNeverExecuted = "#####";
 
 struct Column {
@@ -31,32 +31,32 @@ struct Column {
   Unit unit = Unit::None;
   ColumnRole role = ColumnRole::Value;
   std::string description;
-  bool shown = true;  // in text when --columns does not say otherwise; JSON carries every column
-  std::string zero;   // in text instead of 0, empty: "0"
+  bool shown = true;  // in text output without --columns; JSON contains every column
+  std::string zero;   // shown in text instead of 0; empty: "0"
 
   bool is_number() const { return unit != Unit::None; }
 };
 
 struct Table {
-  std::string id;     // "shader", "line" ...: what a row is
-  std::string title;  // a heading for people
+  std::string id;     // "shader", "line" ...: what a row represents
+  std::string title;  // the heading
   std::vector<Column> columns;
   Rows rows;
-  size_t total_rows = 0;  // before --top cut the rest away
-  std::string sorted_by;  // a column's id, or empty: in the order of the capture
+  size_t total_rows = 0;  // before --top removed rows
+  std::string sorted_by;  // a column's id; empty: capture order
   std::vector<std::string> notes;
 
   std::optional<size_t> column_index(const std::string& column_id) const;
 };
 
-// A cell's value for sorting: text and nothing count as 0.
+// A cell's value for sorting; text and empty cells count as 0.
 double number_of(const Cell& cell);
 
-// Orders the rows by a column: measurements from the largest down, keys and text upwards; equal
-// rows keep their order.
+// Sorts the rows by a column: measurements in descending order, keys and text in ascending order.
+// The sort is stable.
 void sort_rows(Table& table, size_t column);
 
-// Keeps the first `count` rows; 0 keeps all. total_rows remembers how many there were.
+// Keeps the first `count` rows; 0 keeps all. total_rows keeps the original number.
 void keep_top(Table& table, size_t count);
 
 }  // namespace tally::analysis

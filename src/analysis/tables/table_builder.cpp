@@ -13,9 +13,9 @@
 namespace tally::analysis {
 namespace {
 
-// Metrics that are shown where they are not all zero, the most telling first; JSON and --columns
-// have all.
-constexpr std::array kTelling = {
+// Metrics that are shown by default if they are not all zero, the most informative first. JSON and
+// --columns offer all metrics.
+constexpr std::array kPreferredMetrics = {
     "instructions", "fma",          "special_function",    "texture_samples",
     "image_loads",  "image_stores", "buffer_bytes_loaded", "buffer_bytes_stored",
     "atomics"};
@@ -26,7 +26,7 @@ Result<size_t> find_column(const Table& table, const std::string& id) {
   std::vector<std::string> ids;
   for (const Column& column : table.columns) ids.push_back(column.id);
   return Error{
-      fmt::format("there is no column '{}' here; the columns are {}", id, fmt::join(ids, ", "))};
+      fmt::format("there is no column '{}'; the columns are {}", id, fmt::join(ids, ", "))};
 }
 
 template <typename Test>
@@ -48,7 +48,7 @@ bool all_empty(const Table& table, size_t column) {
   });
 }
 
-// Values that are 0 everywhere and keys that nothing has.
+// Hides values that are 0 everywhere and keys that are empty everywhere.
 void hide_empty_columns(Table& table) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
     Column& column = table.columns[i];
@@ -57,9 +57,9 @@ void hide_empty_columns(Table& table) {
   }
 }
 
-void show_telling_metrics(Table& table) {
+void show_preferred_metrics(Table& table) {
   size_t shown = 0;
-  for (const char* id : kTelling) {
+  for (const char* id : kPreferredMetrics) {
     const auto column = table.column_index(id);
     if (!column || shown == kMaxShown || all_zero(table, *column)) continue;
     table.columns[*column].shown = true;
@@ -67,12 +67,12 @@ void show_telling_metrics(Table& table) {
   }
 }
 
-// Leaves the columns of these places, in this order.
-void take_columns(Table& table, const std::vector<size_t>& places) {
+// Keeps the columns at these indices, in this order.
+void select_columns(Table& table, const std::vector<size_t>& indices) {
   std::vector<Column> columns;
-  for (const size_t place : places) columns.push_back(std::move(table.columns[place]));
+  for (const size_t index : indices) columns.push_back(std::move(table.columns[index]));
   table.columns = std::move(columns);
-  table.rows.take_columns(places);
+  table.rows.select_columns(indices);
 }
 
 double total_of(const Table& table, size_t column, const std::vector<bool>& is_whole) {
@@ -83,7 +83,6 @@ double total_of(const Table& table, size_t column, const std::vector<bool>& is_w
   return total;
 }
 
-// Appends the share of the sorted column.
 void append_share(Table& table, size_t sorted, double total) {
   table.rows.append_column(sorted, [total](const Cell& cell) -> Cell {
     return total > 0 ? 100 * number_of(cell) / total : 0.0;
@@ -93,19 +92,20 @@ void append_share(Table& table, size_t sorted, double total) {
   table.columns.push_back(std::move(column));
 }
 
-// Keys first, then the share and what it is a share of, then the other values and texts.
+// Orders the columns: keys, then the share and the column that it refers to, then other values and
+// texts.
 void place_share(Table& table, size_t sorted) {
   const size_t share = table.columns.size() - 1;
-  std::vector<size_t> places;
+  std::vector<size_t> indices;
   for (size_t i = 0; i < share; ++i) {
-    if (table.columns[i].role == ColumnRole::Key) places.push_back(i);
+    if (table.columns[i].role == ColumnRole::Key) indices.push_back(i);
   }
-  places.push_back(share);
-  places.push_back(sorted);
+  indices.push_back(share);
+  indices.push_back(sorted);
   for (size_t i = 0; i < share; ++i) {
-    if (table.columns[i].role != ColumnRole::Key && i != sorted) places.push_back(i);
+    if (table.columns[i].role != ColumnRole::Key && i != sorted) indices.push_back(i);
   }
-  take_columns(table, places);
+  select_columns(table, indices);
 }
 
 Status pick_columns(Table& table, const std::vector<std::string>& ids) {
@@ -115,7 +115,7 @@ Status pick_columns(Table& table, const std::vector<std::string>& ids) {
     if (!index) return index.error();
     if (std::find(picked.begin(), picked.end(), *index) == picked.end()) picked.push_back(*index);
   }
-  take_columns(table, picked);
+  select_columns(table, picked);
   for (Column& column : table.columns) column.shown = true;
   return {};
 }
@@ -155,7 +155,7 @@ void append_metrics(Row& row, const MetricMatrix& matrix, size_t index) {
 
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
                     const std::vector<bool>& is_whole) {
-  show_telling_metrics(table);
+  show_preferred_metrics(table);
   hide_empty_columns(table);
   std::string sort = options.sort;
   if (sort.empty() && !metrics.empty()) sort = metrics[default_metric(metrics)].id;

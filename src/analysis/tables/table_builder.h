@@ -1,5 +1,5 @@
-// What every table of measurements does in the same way: metric columns, the share of the whole,
-// which columns are shown, order and number of rows.
+// What all tables of measurements have in common: metric columns, the share of the total, the
+// selection of columns, sorting and the number of rows.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 namespace tally::analysis {
 
 struct TableOptions {
-  std::string sort;                  // a column's id, empty: the default metric
-  std::vector<std::string> columns;  // ids, empty: the usual ones
-  size_t top = 0;                    // rows to keep, 0: all
-  bool merge = false;                // put passes, or lines of several shaders, together
-  bool each = false;                 // of draws: not those that are alike together
-  std::optional<uint32_t> pass;      // of regions: only passes of this number in their frames
-  bool header_above = false;         // a header says already what of the capture is missing
+  std::string sort;                  // a column's id; empty: the default metric
+  std::vector<std::string> columns;  // ids; empty: the default columns
+  size_t top = 0;                    // rows to keep; 0: all
+  bool merge = false;                // merge identical passes, or lines of several shaders
+  bool each = false;                 // of draws: do not merge identical draws
+  std::optional<uint32_t> pass;      // of regions: only passes with this number in their frame
+  bool header_above = false;         // a header already says what is missing from the capture
 };
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
 
-// Sorts, adds the column "share", keeps the top rows and the wanted columns. The error names the
-// columns there are. Where rows hold what other rows hold too, `is_whole` says (by row) which of
-// them together are the whole.
+// Sorts the rows, adds the column "share", and keeps the top rows and the selected columns. An
+// error lists the available columns. If rows include the values of other rows, `is_whole` marks (by
+// row) the rows that together form the total.
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
                     const std::vector<bool>& is_whole = {});
 

@@ -1,4 +1,4 @@
-// Tables of captures that the tests write.
+// Tests of tables, on captures that the tests write.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "analysis/model/load_model.h"
 #include "analysis/model/test_scene.h"
 #include "analysis/tables/analyzer.h"
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 
 namespace tally::analysis {
@@ -59,11 +59,11 @@ class Tables : public testing::Test {
   const std::string file_ = directory_.file("scene.tally");
 };
 
-TEST(RowsOfTables, are_made_when_they_are_asked_for) {
+TEST(RowsOfTables, are_computed_on_demand) {
   size_t made = 0;
   Rows rows({10, 20, 30}, {[&](size_t n) -> Cell { return ++made, uint64_t{n}; }}, nullptr);
   EXPECT_EQ(made, 0u);
-  rows.arrange({2, 0, 1});
+  rows.reorder({2, 0, 1});
   rows.append_column(0, [](const Cell& cell) -> Cell { return 2 * std::get<uint64_t>(cell); });
   rows.truncate(2);
   EXPECT_EQ(rows.size(), 2u);
@@ -72,15 +72,15 @@ TEST(RowsOfTables, are_made_when_they_are_asked_for) {
   EXPECT_EQ(made, 2u);
 }
 
-TEST(RowsOfTables, that_are_held_change_as_those_that_are_made) {
+TEST(RowsOfTables, are_edited_alike_whether_stored_or_computed) {
   Rows rows = {{uint64_t{1}, std::string("a")}, {uint64_t{2}, std::string("b")}};
-  rows.take_columns({1});
-  rows.arrange({1, 0});
+  rows.select_columns({1});
+  rows.reorder({1, 0});
   EXPECT_EQ(rows.cell(0, 0), Cell("b"));
   EXPECT_EQ(rows.cell(1, 0), Cell("a"));
 }
 
-TEST(MetricMatrix, holds_values_of_64_bits_where_one_needs_them) {
+TEST(MetricMatrix, widens_to_64_bits_if_a_value_needs_it) {
   constexpr uint64_t kNarrow = std::numeric_limits<uint32_t>::max();
   MetricMatrix matrix(3, 2);
   EXPECT_TRUE(matrix.is_zero(0));
@@ -90,14 +90,14 @@ TEST(MetricMatrix, holds_values_of_64_bits_where_one_needs_them) {
   EXPECT_EQ(matrix.at(0, 0), 0u);
   EXPECT_EQ(matrix.at(1, 0), kNarrow + 1);
   EXPECT_EQ(matrix.at(2, 0), 7u);
-  matrix.raise(2, 0, 5);
+  matrix.raise_to(2, 0, 5);
   EXPECT_EQ(matrix.at(2, 0), 7u);
   matrix.add(1, 0, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(matrix.at(1, 0), std::numeric_limits<uint64_t>::max());
   EXPECT_TRUE(matrix.is_zero(1));
 }
 
-TEST_F(Tables, labels_nested_100000_deep_are_added_up_in_linear_time) {
+TEST_F(Tables, labels_nested_100000_deep_are_summed_in_linear_time) {
   constexpr uint64_t kDepth = 100'000;
   {
     TestScene scene(file_);
@@ -115,8 +115,8 @@ TEST_F(Tables, labels_nested_100000_deep_are_added_up_in_linear_time) {
   Analyzer analyzer = open();
   const Table table = require(analyzer.table(By::Label, {}));
   ASSERT_EQ(table.rows.size(), kDepth);
-  // The outermost has all of it, the innermost one dispatch; the first pipeline use has its own
-  // column.
+  // The outermost label includes everything, the innermost one dispatch. The first use of the
+  // pipeline has a column of its own.
   EXPECT_EQ(cell(table, 0, "label"), Cell("L"));
   EXPECT_EQ(cell(table, 0, "dispatches"), Cell(kDepth));
   EXPECT_EQ(cell(table, 0, "frames"), Cell(uint64_t{2}));
@@ -128,11 +128,11 @@ TEST_F(Tables, labels_nested_100000_deep_are_added_up_in_linear_time) {
             Cell("L / L / L / L / (99984 more) / L / L / L / L / L / L / L / L / L / L / L / L"));
   EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), kDepth);
   EXPECT_EQ(require(analyzer.table(By::Draw, {})).rows.size(), kDepth);
-  // Quadratic would be minutes.
+  // A quadratic algorithm would take minutes.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
-TEST_F(Tables, label_paths_are_whole_up_to_16_names) {
+TEST_F(Tables, label_paths_are_complete_up_to_16_names) {
   {
     TestScene scene(file_);
     std::optional<RowId> label;
@@ -148,7 +148,7 @@ TEST_F(Tables, label_paths_are_whole_up_to_16_names) {
   EXPECT_EQ(paths.path(kNone), "");
 }
 
-TEST_F(Tables, gpu_time_of_first_uses_stands_apart_and_their_frames_are_not_warm) {
+TEST_F(Tables, gpu_time_of_first_uses_is_separate_and_their_frames_are_not_warm) {
   {
     TestScene scene(file_);
     const RowId shader = scene.add_shader("bb", "");
@@ -185,7 +185,7 @@ TEST_F(Tables, gpu_time_of_first_uses_stands_apart_and_their_frames_are_not_warm
   EXPECT_EQ(cell(of_later, 1, "first_use_time"), Cell());
 }
 
-TEST_F(Tables, draws_that_are_alike_are_one_row_unless_each_is_asked_for) {
+TEST_F(Tables, identical_draws_are_one_row_unless_each_is_requested) {
   {
     TestScene scene(file_);
     const RowId shader = scene.add_shader("bb", "");
@@ -205,7 +205,7 @@ TEST_F(Tables, draws_that_are_alike_are_one_row_unless_each_is_asked_for) {
   EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), 6u);
 }
 
-// Two modules of one name, one of them with two specializations.
+// Two modules with the same name, one of which has two specializations.
 class Permutations : public Tables {
  protected:
   void SetUp() override {
@@ -223,7 +223,7 @@ class Permutations : public Tables {
   }
 };
 
-TEST_F(Permutations, of_a_shader_are_rows_of_their_own_by_hash_and_specialization) {
+TEST_F(Permutations, of_a_shader_have_separate_rows_by_hash_and_specialization) {
   Analyzer analyzer = open();
   const Table table = require(analyzer.table(By::Shader, {}));
   EXPECT_THAT(texts(table, "shader"),
@@ -233,10 +233,10 @@ TEST_F(Permutations, of_a_shader_are_rows_of_their_own_by_hash_and_specializatio
   EXPECT_THAT(numbers(table, "commands"), ElementsAre(1, 1, 1));
 }
 
-TEST_F(Permutations, have_lines_and_blocks_of_their_own) {
+TEST_F(Permutations, have_separate_lines_and_blocks) {
   Analyzer analyzer = open();
   const Table lines = require(analyzer.table(By::Line, {}));
-  std::vector<std::string> last;  // who has line 6, from the hottest down
+  std::vector<std::string> last;  // the shaders with line 6, hottest first
   for (size_t r = 0; r < lines.rows.size(); ++r) {
     if (cell(lines, r, "location") != Cell("branch.comp:6")) continue;
     last.push_back(std::get<std::string>(cell(lines, r, "shader")) + " " +
@@ -251,14 +251,14 @@ TEST_F(Permutations, have_lines_and_blocks_of_their_own) {
   EXPECT_THAT(texts(blocks, "pipeline"), testing::Contains("blur (cccc0000)").Times(4));
 }
 
-TEST_F(Permutations, are_one_row_a_line_with_merge) {
+TEST_F(Permutations, share_one_row_per_line_with_merge) {
   Analyzer analyzer = open();
   const Table lines = require(analyzer.table(By::Line, {.merge = true}));
   EXPECT_THAT(texts(lines, "location"), testing::Contains("branch.comp:6").Times(1));
   EXPECT_EQ(require(analyzer.table(By::Line, {})).rows.size(), 3 * 5u);
 }
 
-TEST_F(Permutations, are_listed_once_for_each_that_ran) {
+TEST_F(Permutations, are_listed_once_for_each_one_that_ran) {
   Analyzer analyzer = open({.frames = {}, .shader = "blur.comp"});
   const auto listings = analyzer.listings(ListingKind::Source, {});
   ASSERT_TRUE(listings.ok());
@@ -307,12 +307,12 @@ class Branches : public Tables {
   }
 };
 
-TEST_F(Branches, lines_never_executed_are_0_and_lines_without_code_nothing) {
+TEST_F(Branches, lines_that_never_ran_are_0_and_lines_without_code_are_empty) {
   const Cell none, zero(uint64_t{0}), four(uint64_t{4});
   EXPECT_THAT(executions("1111"), ElementsAre(none, four, four, zero, none, four, none));
 }
 
-TEST_F(Branches, every_line_with_code_of_a_shader_that_nothing_used_is_0) {
+TEST_F(Branches, every_line_with_code_of_an_unused_shader_is_0) {
   const Cell none, zero(uint64_t{0});
   EXPECT_THAT(executions("2222"), ElementsAre(none, zero, zero, zero, none, zero, none));
 }
@@ -328,17 +328,17 @@ TEST_F(Branches, instructions_without_a_line_were_executed_as_often_as_their_blo
   EXPECT_THAT(without, ElementsAre(std::pair(Cell(uint64_t{4}), Cell(uint64_t{4}))));
 }
 
-TEST_F(Tables, empty_captures_say_what_was_asked_for) {
+TEST_F(Tables, empty_captures_name_what_was_requested) {
   {
     TestScene scene(file_, "100-");
     scene.finish();
   }
   Analyzer analyzer = open();
-  EXPECT_THAT(why_nothing_is_selected(analyzer.model()), HasSubstr("100-"));
+  EXPECT_THAT(why_selection_is_empty(analyzer.model()), HasSubstr("100-"));
   EXPECT_TRUE(require(analyzer.table(By::Draw, {})).rows.empty());
 }
 
-TEST_F(Permutations, that_are_not_selected_are_why_an_answer_is_empty) {
+TEST_F(Permutations, that_are_not_selected_explain_an_empty_result) {
   const auto why = [this](const Selection& selection, By by) {
     return why_no_rows(open(selection).model(), by, {});
   };

@@ -1,4 +1,4 @@
-#include "cli/egl_front.h"
+#include "cli/egl_injection.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::vector<fs::path> manifests_in(const fs::path& folder) {
   return found;
 }
 
-// What a manifest's file names; empty where it is none.
+// The library that a manifest names; empty if the file is not a manifest.
 fs::path library_of_manifest(const fs::path& file) {
   const auto text = read_small_file(file.string());
   if (!text) return {};
@@ -48,7 +48,8 @@ fs::path write_manifest(const fs::path& file, const fs::path& library) {
   return out.flush() ? file : fs::path();
 }
 
-// Empty where it can be loaded. It stays loaded: it would stay anyway.
+// Loads the library and returns the error, or an empty text. The library stays loaded, because it
+// would not be unloaded anyway.
 std::string load_error(const fs::path& library) {
   if (dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return {};
   const char* const error = dlerror();
@@ -67,9 +68,9 @@ class EglSearch {
     }
     if (found.empty()) files_.problem = "there are no EGL vendor manifests in " + prefix_.string();
     for (const fs::path& manifest : found) {
-      if (!take(manifest)) break;  // further places need the first
+      if (!take(manifest)) break;  // further places require the first
     }
-    const fs::path preload = beside_us("libEGL_tally_preload.so");
+    const fs::path preload = beside_executable("libEGL_tally_preload.so");
     if (preload.empty()) {
       note("there is no libEGL_tally_preload.so in " + prefix_.string());
     } else if (const std::string error = load_error(preload); !error.empty()) {
@@ -83,7 +84,7 @@ class EglSearch {
  private:
   bool take(const fs::path& manifest) {
     const fs::path named = library_of_manifest(manifest);
-    const fs::path ours = named.empty() ? fs::path() : beside_us(named.filename());
+    const fs::path ours = named.empty() ? fs::path() : beside_executable(named.filename());
     const fs::path library = ours.empty() ? named : ours;
     if (library.empty()) return note(manifest.string() + " names no library");
     if (const std::string error = load_error(library); !error.empty()) return note(error);
@@ -97,7 +98,7 @@ class EglSearch {
     return true;
   }
 
-  fs::path beside_us(const fs::path& library) const {
+  fs::path beside_executable(const fs::path& library) const {
     for (const fs::path& folder : library_folders(prefix_)) {
       std::error_code ignored;
       if (fs::exists(folder / library, ignored)) return folder / library;
@@ -121,29 +122,29 @@ EglFiles find_egl_files(const fs::path& executable, const fs::path& folder) {
   return EglSearch(executable, folder).run();
 }
 
-EglLibrary look_at_egl_library() {
+EglLibrary detect_egl_library() {
   if (dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) return EglLibrary::None;
-  // libglvnd's stands on this one.
+  // libglvnd's libEGL depends on this library.
   const bool glvnd = dlopen("libGLdispatch.so.0", RTLD_LAZY | RTLD_NOLOAD) != nullptr;
   return glvnd ? EglLibrary::Glvnd : EglLibrary::Other;
 }
 
-EglWay usual_way(EglLibrary library) {
-  return library == EglLibrary::Other ? EglWay::Preload : EglWay::Vendor;
+EglMode default_egl_mode(EglLibrary library) {
+  return library == EglLibrary::Other ? EglMode::Preload : EglMode::Vendor;
 }
 
-EglWay egl_way_from(const std::string& word) {
-  if (word == "auto") return usual_way(look_at_egl_library());
-  return word == "vendor" ? EglWay::Vendor : word == "preload" ? EglWay::Preload : EglWay::Off;
+EglMode parse_egl_mode(const std::string& word) {
+  if (word == "auto") return default_egl_mode(detect_egl_library());
+  return word == "vendor" ? EglMode::Vendor : word == "preload" ? EglMode::Preload : EglMode::Off;
 }
 
-void add_egl(Environment& environment, const EglFiles& files, EglWay way) {
-  if (way == EglWay::Preload && !files.preload.empty()) {
+void add_egl(Environment& environment, const EglFiles& files, EglMode mode) {
+  if (mode == EglMode::Preload && !files.preload.empty()) {
     std::string& preloaded = environment[kPreload];
     if (preloaded.find(files.preload.string()) != std::string::npos) return;
     preloaded = files.preload.string() + (preloaded.empty() ? "" : ":" + preloaded);
   }
-  if (way != EglWay::Vendor || files.manifests.empty()) return;
+  if (mode != EglMode::Vendor || files.manifests.empty()) return;
   const std::vector<std::string> before = split_list(value_of(environment, kVendorFiles));
   std::vector<std::string> ours;
   for (const fs::path& manifest : files.manifests) ours.push_back(manifest.string());
@@ -155,7 +156,7 @@ void add_egl(Environment& environment, const EglFiles& files, EglWay way) {
 }
 
 Environment with_tally_egl(Environment environment, const EglFiles& files) {
-  add_egl(environment, files, usual_way(look_at_egl_library()));
+  add_egl(environment, files, default_egl_mode(detect_egl_library()));
   return environment;
 }
 

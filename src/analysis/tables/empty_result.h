@@ -1,4 +1,4 @@
-// Why an answer is empty, in one sentence for the user.
+// Explains why a result is empty, in one sentence for the user.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace tally::analysis {
 
-// Why the selected part of a capture has no draws, dispatches or frames of GL; empty where it has.
-std::string why_nothing_is_selected(const Model& model);
+// Why the selected part of a capture has no draws, dispatches or GL frames; empty if it has some.
+std::string why_selection_is_empty(const Model& model);
 
-// Why no pass, or none of this number in its frame, was counted by region.
+// Why no pass, or no pass with this number in its frame, has counts by region.
 std::string why_no_regions(const Model& model, std::optional<uint32_t> pass);
 
 // Why the table has no rows.

@@ -1,4 +1,4 @@
-#include "analysis/tables/nothing.h"
+#include "analysis/tables/empty_result.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ FrameRange frames_of(const Model& model) {
   return range;
 }
 
-std::string why_nothing_was_captured(const Model& model) {
+std::string why_capture_is_empty(const Model& model) {
   for (const store::DeviceRow& device : model.devices) {
     if (!device.not_captured.empty())
       return fmt::format("nothing was captured on {}: {}", device.name, device.not_captured);
@@ -40,14 +40,14 @@ std::string why_nothing_was_captured(const Model& model) {
 
 }  // namespace
 
-std::string why_nothing_is_selected(const Model& model) {
+std::string why_selection_is_empty(const Model& model) {
   const bool has_gl_frames =
       !model.frame_counters.empty() &&
       std::any_of(model.frames.begin(), model.frames.end(), [&](const store::FrameRow& frame) {
         return !model.selection.frames || model.selection.frames->contains(frame.number);
       });
   if (!model.commands.empty() || !model.passes.empty() || has_gl_frames) return {};
-  if (!model.selection.frames || model.frames.empty()) return why_nothing_was_captured(model);
+  if (!model.selection.frames || model.frames.empty()) return why_capture_is_empty(model);
   return fmt::format("the capture has nothing in {}; its frames are {}",
                      range_text(*model.selection.frames), range_text(frames_of(model)));
 }
@@ -62,18 +62,18 @@ std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
 
 std::string why_no_rows(const Model& model, By by, const TableOptions& options) {
   if (by == By::Region) return why_no_regions(model, options.pass);
-  if (const std::string nothing = why_nothing_is_selected(model); !nothing.empty()) return nothing;
+  if (const std::string nothing = why_selection_is_empty(model); !nothing.empty()) return nothing;
   if (by == By::Counter)
     return "the capture has no counters by frame: only programs that draw through EGL have them";
   if (model.commands.empty())
     return "the capture has no Vulkan commands here: for GL use --by frame or --by counter";
   if (!model.selection.shader.empty()) {
-    return fmt::format("no counted command here ran a shader that matches '{}'",
+    return fmt::format("no counted command in the selection ran a shader that matches '{}'",
                        model.selection.shader);
   }
   if (by == By::Line || by == By::Block)
-    return "no command here has counts of its shaders' blocks; the overview says what is missing";
-  return "the capture has nothing of this kind";
+    return "no command in the selection has counts by block; the overview says what is missing";
+  return "the capture has no such data";
 }
 
 }  // namespace tally::analysis
