@@ -18,10 +18,10 @@ size_t EglProbe::counter_count() const {
   return count;
 }
 
-std::string EglProbe::why_nothing() const {
+std::string EglProbe::why_unavailable() const {
   if (!died.empty()) return "the EGL probe " + died;
-  if (!library_error.empty()) return "there is no EGL: " + library_error;
-  if (!display_error.empty()) return "no EGL display without a window: " + display_error;
+  if (!library_error.empty()) return "EGL is missing: " + library_error;
+  if (!display_error.empty()) return "EGL has no display without a window: " + display_error;
   return has_extension ? "" : "EGL does not list EGL_BRCM_performance_counters";
 }
 

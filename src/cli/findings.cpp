@@ -166,7 +166,7 @@ class Examination {
               "run --driver lavapipe");
     }
     if (support.missing.empty() && facts_.layers && facts_.with_tally.died.empty()) {
-      problem(subject, "Tally's layer was loaded but offers no counters on it",
+      problem(subject, "Tally's layer was loaded but offers no counters on this device",
               "TALLY_LOG_LEVEL=debug tally list says why");
     }
   }
@@ -278,7 +278,7 @@ class Examination {
     if (!facts_.temporary_folder.usable) {
       problem(
           "permissions",
-          facts_.temporary_folder.path + " cannot be written, but the capture's socket goes there",
+          facts_.temporary_folder.path + " is not writable; the capture's socket is created there",
           "set TMPDIR to a writable folder");
     }
     if (facts_.runtime_folder && !facts_.runtime_folder->usable) {
@@ -287,8 +287,8 @@ class Examination {
            "0700");
     }
     for (const std::string& file : facts_.override_layers) {
-      note("layers", file + " (Vulkan Configurator) replaces the search for layers",
-           "if Tally's layers are not found, stop Vulkan Configurator from overriding layers");
+      note("layers", file + " (Vulkan Configurator) overrides the layers",
+           "disable the override in Vulkan Configurator if Tally's layers are not found");
     }
     for (const std::string& file : facts_.settings_files)
       note("settings", file + " has settings for Tally's layers");

@@ -98,8 +98,8 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
            " runs with more rights than its user (set-user-ID or file capabilities): Vulkan then "
            "ignores layers";
   }
-  if (is_of_another_kind(file))
-    return file + " is built for another processor or word size than Tally's layers";
+  if (has_other_architecture(file))
+    return file + " is a program for another processor or word size than Tally's layers";
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) && names_glx(file)) {
     return file +

@@ -171,8 +171,8 @@ Json device_json(const DeviceSupport& support) {
           {"queries", queries}};
 }
 
-// Why there is nothing to list; empty where there is.
-std::string why_nothing(const VulkanProbe& probe) {
+// Why there is nothing to list; empty if there is.
+std::string why_unavailable(const VulkanProbe& probe) {
   if (!probe.died.empty()) return "the Vulkan probe " + probe.died;
   if (!probe.loader_error.empty()) return "there is no Vulkan loader: " + probe.loader_error;
   if (!probe.instance_error.empty())

@@ -199,8 +199,8 @@ CLI::Validator whole_number() {
 // Rejects options that would have no effect.
 void reject_unused_options(const Options& options) {
   if (options.table.merge && options.by != "pass" && options.by != "line") {
-    throw CLI::ParseError(options.by == "draw" ? "--by draw already merges similar draws; "
-                                                 "--each shows each alone"
+    throw CLI::ParseError(options.by == "draw" ? "--by draw always merges identical draws; "
+                                                 "--each shows every draw"
                                                : "--merge needs --by pass or --by line",
                           kFailed);
   }
@@ -242,7 +242,7 @@ void add_report(CLI::App& app, Action& chosen) {
           ->add_option(
               "--heatmap", options->heatmap,
               "Write a picture of a pass by region (needs tally run --regions): the hottest "
-              "pass, or the one that --frame and --pass select")
+              "pass, or the hottest that --frame and --pass select")
           ->type_name("FILE.png")
           ->excludes(by_option);
   command
@@ -252,22 +252,21 @@ void add_report(CLI::App& app, Action& chosen) {
       ->needs(heatmap);
   command
       ->add_option("--pass", options->table.pass,
-                   "Only passes with this number in their frames (see --by pass)")
+                   "Only regions of passes with this number in their frame (see --by pass)")
       ->check(whole_number())
       ->type_name("N");
   command->add_option("--frame", options->frames, "Only these frames: 7, 3-9, 3- or -9")
       ->type_name("A-B");
   command
-      ->add_option(
-          "--shader", options->shader,
-          "Only shaders whose name or stage matches (* and ? allowed) or whose hash begins with it")
+      ->add_option("--shader", options->shader,
+                   "Only shaders whose name or stage matches (* and ? allowed) or whose hash "
+                   "starts like this")
       ->type_name("PATTERN");
-  command->add_flag(
-      "--merge", options->table.merge,
-      "With --by pass: merge similar passes; with --by line: merge a line that several "
-      "shaders have");
+  command->add_flag("--merge", options->table.merge,
+                    "With --by pass: merge identical passes; with --by line: merge a line of "
+                    "several shaders");
   command->add_flag("--each", options->table.each,
-                    "With --by draw: show each alone instead of merging similar ones");
+                    "With --by draw: show every draw instead of merging identical ones");
   CLI::Option* annotate = command
                               ->add_option("--annotate", options->annotate,
                                            "Show a shader's source with counts in the margin, "
@@ -287,7 +286,7 @@ void add_report(CLI::App& app, Action& chosen) {
       ->type_name("FORMAT");
   command
       ->add_option("--width", options->width,
-                   "Characters of a line (default: the terminal's, else 120)")
+                   "Width of a line in cells (default: the terminal's, else 120)")
       ->check(whole_number())
       ->type_name("N");
   command->footer(

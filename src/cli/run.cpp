@@ -124,8 +124,8 @@ void print_exit_signal(const ChildEnd& end) {
                   end.core_dumped ? " (core dumped)" : "", end.shell_status()));
 }
 
-void tell_nothing_came(const std::string& program, const std::string& egl_problem) {
-  say(fmt::format("{} created no Vulkan device and no EGL context, so nothing was captured",
+void print_nothing_captured(const std::string& program, const std::string& egl_problem) {
+  say(fmt::format("{} created no Vulkan device and no EGL context for GL, so nothing was captured",
                   program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
     say(*reason);
@@ -173,9 +173,8 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
     const auto soon = Clock::now() + std::chrono::milliseconds(500);
     if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
     if (collector.progress().bytes == received) break;
-    if (!quiet && !std::exchange(told, true))
-      say("the application has ended; receiving what it has sent, until all of it is there or "
-          "Ctrl-C");
+    if (!quiet && !std::exchange(reported, true))
+      say("the application has ended; receiving the remaining data until its end or Ctrl-C");
   }
   const uint64_t left = collector.progress().connected;
   if (!quiet && left != 0) {
@@ -347,9 +346,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->add_option("--egl", options->egl,
                    "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
       ->check(CLI::IsMember({"auto", "vendor", "preload", "off"}).description(""))
-      ->type_name("WAY");
-  command->add_flag("--strict", options->strict,
-                    "Exit with status 4 if anything that was to be captured is missing");
+      ->type_name("MODE");
+  command->add_flag("--strict", options->strict, "Exit with status 4 if the capture is incomplete");
   command->add_flag("-q,--quiet", options->quiet, "Print no summary");
   command->add_flag("-v,--verbose", options->verbose,
                     "Print the changes to the environment; twice: also the layers' log");

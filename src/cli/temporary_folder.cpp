@@ -63,7 +63,7 @@ Result<TemporaryFolder> TemporaryFolder::make() {
     std::error_code ignored;
     if (lock && fs::exists(path, ignored)) return TemporaryFolder(path, std::move(lock));
   }
-  return Error{fmt::format("{}: no private folder can be created there", parent.string())};
+  return Error{fmt::format("{}: cannot create a private folder there", parent.string())};
 }
 
 TemporaryFolder::TemporaryFolder(fs::path path, store::UniqueFd lock)
