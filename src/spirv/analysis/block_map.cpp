@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "spirv/analysis/cfg.h"
 
 namespace tally::spirv {
 namespace {
@@ -128,9 +127,8 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
                              entry_point, static_cast<uint32_t>(stage))};
   }
   BlockMapBuilder builder(module);
-  const CallGraph calls = CallGraph::build(module);
-  for (const uint32_t index : calls.reachable_from(entry->function_id)) {
-    builder.add_function(module.functions()[index], !calls.is_called_by_matrices(index));
+  for (const uint32_t index : module.reachable_functions(entry->function_id)) {
+    builder.add_function(module.functions()[index], !module.calls().is_called_by_matrices(index));
   }
   return std::move(builder).finish();
 }

@@ -1,4 +1,4 @@
-// The control-flow graph of one function, and the call graph of a module.
+// The control-flow graph of one function.
 //
 // Blocks are numbered from 0 in module order within their function; block 0 is the entry. An edge
 // stands once even if a terminator names its target twice (a switch with several cases). Every
@@ -57,33 +57,6 @@ class Cfg {
   std::vector<uint32_t> by_label_;  // block indices sorted by label id
   Edges successors_;
   Edges predecessors_;
-};
-
-class CallGraph {
- public:
-  static CallGraph build(const Module& module);
-
-  // Indices into the module's functions(), each once, ascending. Callees that are not functions of
-  // the module are left out.
-  std::span<const uint32_t> callees(uint32_t function) const;
-  // Whether an instruction on cooperative matrices calls it, or something that such a function
-  // calls. It runs at least once for each element: how often, and in which invocation, is the
-  // implementation's choice (SPV_NV_cooperative_matrix2).
-  bool is_called_by_matrices(uint32_t function) const { return called_by_matrices_[function]; }
-  // The function itself and all that it may call, ascending: module order. Empty if `function_id`
-  // is none.
-  std::vector<uint32_t> reachable_from(uint32_t function_id) const;
-  // The same functions, each behind those that it calls; where functions call each other in a
-  // circle, behind some of them.
-  std::vector<uint32_t> callees_first(uint32_t function_id) const;
-
- private:
-  std::vector<bool> flood(std::vector<uint32_t> open) const;
-
-  const Module* module_ = nullptr;
-  std::vector<uint32_t> first_;
-  std::vector<uint32_t> callees_;
-  std::vector<bool> called_by_matrices_;
 };
 
 // The labels that a terminator names, in its order, repetitions included.

@@ -2,7 +2,7 @@
 // others go round a loop.
 #pragma once
 
-#include "spirv/ir/module.h"
+#include "spirv/analysis/analyzed_module.h"
 
 namespace tally::spirv {
 
@@ -10,6 +10,6 @@ bool is_discard(spv::Op opcode);
 
 // In a loop of a function that the entry point runs, or in what is called there. A module whose
 // functions cannot be followed: no; the pass refuses it elsewhere.
-bool discards_in_loop(const Module& module, const EntryPoint& entry);
+bool discards_in_loop(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
 }  // namespace tally::spirv

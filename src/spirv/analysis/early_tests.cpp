@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "spirv/analysis/cfg.h"
-#include "spirv/instrument/plan/cfg_segments.h"
-
 namespace tally::spirv {
 namespace {
 
@@ -119,7 +116,7 @@ bool has_side_effect(const Module& module, const Instruction& instruction) {
 bool may_test_early(const Module& module, const EntryPoint& entry) {
   if (entry.model != spv::ExecutionModel::Fragment) return false;
   if (modes_settle_tests(module, entry) || outputs_are_read_by_tests(module, entry)) return false;
-  for (const uint32_t f : CallGraph::build(module).reachable_from(entry.function_id)) {
+  for (const uint32_t f : module.reachable_functions(entry.function_id)) {
     const Function& function = module.functions()[f];
     for (uint32_t i = function.begin; i < function.end; ++i) {
       if (has_side_effect(module, module.instruction(i))) return false;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "spirv/analysis/cfg.h"
-
 namespace tally::spirv {
 namespace {
 
@@ -95,13 +93,13 @@ class Nesting {
 
 }  // namespace
 
-uint32_t nested_conditionals(const Module& module, const EntryPoint& entry) {
-  const CallGraph calls = CallGraph::build(module);
-  std::vector<uint32_t> order = calls.callees_first(entry.function_id);
+uint32_t nested_conditionals(const AnalyzedModule& analyzed, const EntryPoint& entry) {
+  const Module& module = analyzed.module();
+  const std::vector<uint32_t> order =
+      module.calls().callees_first(module.function_index(entry.function_id));
   std::vector<uint32_t> depths(module.functions().size());
   for (const uint32_t f : order) {
-    const Function& function = module.functions()[f];
-    const auto cfg = Cfg::build(module, function);
+    const Result<Cfg>& cfg = analyzed.cfg(f);
     if (!cfg) return 0;
     const std::vector<uint32_t> blocks = Nesting(*cfg).find();
     for (uint32_t b = 0; b < blocks.size(); ++b) {

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "spirv/ir/module.h"
+#include "spirv/analysis/analyzed_module.h"
 
 namespace tally::spirv {
 
 // Of the entry point with all that it calls; an estimate that is too high where control flow is not
 // structured. A module whose functions cannot be followed: 0; the pass refuses it elsewhere.
-uint32_t nested_conditionals(const Module& module, const EntryPoint& entry);
+uint32_t nested_conditionals(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
 }  // namespace tally::spirv

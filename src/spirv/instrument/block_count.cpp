@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <unordered_map>
 
-#include "probe/record.h"
 #include "spirv/analysis/discards.h"
 #include "spirv/analysis/early_tests.h"
 #include "spirv/analysis/nesting.h"
@@ -15,7 +12,6 @@
 #include "spirv/instrument/output_counting.h"
 #include "spirv/instrument/region_counting.h"
 #include "spirv/instrument/tessellation_counting.h"
-#include "spirv/ir/decoration_groups.h"
 
 namespace tally::spirv {
 namespace {
@@ -26,139 +22,6 @@ using spv::Op;
 
 constexpr uint32_t kVersion13 = make_version(1, 3);
 constexpr uint32_t kVersion15 = make_version(1, 5);
-
-// Which segments have counters, and how the host gets from these to blocks.
-class PlanMaker {
- public:
-  PlanMaker(const Module& module, const SegmentGraph& graph, const BlockCountOptions& options,
-            bool count_subgroups, std::vector<uint32_t> output_streams)
-      : graph_(graph),
-        options_(options),
-        counts_subgroups_(count_subgroups),
-        output_streams_(std::move(output_streams)),
-        flow_(graph.flow),
-        values_(graph.segments.size()) {
-    std::ranges::fill(values_, CounterPlan::kZero);
-    if (!options.trip_counts || options.counting != Counting::Private) return;
-    for (const TripCount& trip : find_trip_counts(module, graph)) {
-      uint64_t& weight = flow_.weights[trip.segment];
-      if (weight <= flow_.weights[trip.behind]) continue;
-      weight = flow_.weights[trip.behind];
-      trips_.emplace(trip.segment, trip);
-    }
-  }
-
-  void make() {
-    const bool minimal = options_.placement == Placement::Minimal;
-    FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
-    for (const uint32_t segment : placement.counted) add_counter(segment);
-    if (counts_subgroups_) count_subgroups();
-    count_outputs();
-    for (const FlowEquation& equation : placement.derived) derive(equation);
-    if (!minimal) add_balances();
-    map_blocks();
-    plan_.counter_count = static_cast<uint32_t>(counters_.size());
-  }
-
-  CounterPlacement take() { return {std::move(counters_), std::move(plan_)}; }
-
- private:
-  void add_counter(uint32_t segment, Counter::What what = Counter::What::Executions) {
-    values_[segment] = static_cast<uint32_t>(counters_.size());
-    Counter& counter = counters_.emplace_back(at(segment, what));
-    if (const auto trip = trips_.find(segment); trip != trips_.end()) {
-      counter.trip = trip->second;
-      counter.insert_at = trip->second.insert_at;
-    }
-  }
-
-  Counter at(uint32_t segment, Counter::What what) const {
-    return {segment, what, graph_.segments[segment].insert_at, {}};
-  }
-
-  void add_terms(const std::vector<uint32_t>& segments, bool negative) {
-    for (const uint32_t segment : segments) plan_.terms.push_back({values_[segment], negative});
-  }
-
-  template <typename AddTerms>
-  CounterPlan::Sum sum(AddTerms&& add) {
-    const auto begin = static_cast<uint32_t>(plan_.terms.size());
-    add();
-    return {begin, static_cast<uint32_t>(plan_.terms.size())};
-  }
-
-  void derive(const FlowEquation& equation) {
-    plan_.derived.push_back(sum([&] {
-      add_terms(equation.plus, false);
-      add_terms(equation.minus, true);
-    }));
-    values_[equation.vertex] = static_cast<uint32_t>(counters_.size() + plan_.derived.size() - 1);
-  }
-
-  std::vector<uint32_t> everything() const {
-    std::vector<uint32_t> all;
-    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (graph_.segments[s].runs) all.push_back(s);
-    }
-    return all;
-  }
-
-  void add_balances() {
-    for (const FlowBalance& balance : flow_balances(flow_)) add_balance(balance);
-    for (const FlowGraph::Known& known : flow_.known) {
-      if (!known.addends.empty()) add_balance({known.addends, {known.vertex}});
-    }
-  }
-
-  void add_balance(const FlowBalance& balance) {
-    CounterPlan::Balance result;
-    result.inflow = sum([&] { add_terms(balance.inflow, false); });
-    result.outflow = sum([&] { add_terms(balance.outflow, false); });
-    const auto& some = balance.outflow.empty() ? balance.inflow : balance.outflow;
-    result.block = graph_.segments[some.front()].block;
-    plan_.balances.push_back(result);
-  }
-
-  static bool counts_subgroups(const CfgSegment& segment) {
-    return segment.runs && segment.begins_block;
-  }
-
-  void count_subgroups() {
-    plan_.subgroup_counters.assign(graph_.block_count, CounterPlan::kZero);
-    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (!counts_subgroups(graph_.segments[s])) continue;
-      plan_.subgroup_counters[graph_.segments[s].block] = static_cast<uint32_t>(counters_.size());
-      counters_.push_back(at(s, Counter::What::Subgroups));
-    }
-  }
-
-  void count_outputs() {
-    for (const uint32_t stream : output_streams_) {
-      plan_.output_counters[stream] = static_cast<uint32_t>(counters_.size());
-      counters_.push_back(at(graph_.entry_segment, Counter::What::Outputs));
-      counters_.back().stream = stream;
-    }
-  }
-
-  void map_blocks() {
-    plan_.block_count = graph_.block_count;
-    plan_.block_values.assign(graph_.block_count, CounterPlan::kZero);
-    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (!graph_.segments[s].begins_block) continue;
-      plan_.block_values[graph_.segments[s].block] = values_[s];
-    }
-  }
-
-  const SegmentGraph& graph_;
-  const BlockCountOptions& options_;
-  bool counts_subgroups_;
-  std::vector<uint32_t> output_streams_;
-  FlowGraph flow_;
-  std::unordered_map<uint32_t, TripCount> trips_;  // by segment
-  std::vector<uint32_t> values_;                   // by segment
-  std::vector<Counter> counters_;
-  CounterPlan plan_;
-};
 
 bool uses_vulkan_memory_model(const Module& module) {
   return module.has_capability(Capability::VulkanMemoryModel);
@@ -373,10 +236,10 @@ BlockCountResult unchanged(const Module& module, CounterPlan plan, const Segment
 // Our own code adds up in a loop, in conditionals.
 constexpr uint32_t kOwnConditionals = 8;
 
-Status check_nesting(const Module& module, const EntryPoint& entry,
+Status check_nesting(const AnalyzedModule& analyzed, const EntryPoint& entry,
                      const DriverWorkarounds& driver) {
   if (driver.most_nested_conditionals == 0) return {};
-  const uint32_t nested = nested_conditionals(module, entry);
+  const uint32_t nested = nested_conditionals(analyzed, entry);
   if (nested + kOwnConditionals <= driver.most_nested_conditionals) return {};
   return Error{fmt::format(
       "its conditionals and early returns may stand {} deep in each other; with code that counts, "
@@ -385,12 +248,13 @@ Status check_nesting(const Module& module, const EntryPoint& entry,
 }
 
 // What is asked for, less what hangs.
-Result<BlockCountOptions> safe_options(const Module& module, const EntryPoint& entry,
+Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                        const BlockCountOptions& options) {
   BlockCountOptions safe = options;
-  if (Status status = check_nesting(module, entry, options.driver); !status) return status.error();
+  if (Status status = check_nesting(analyzed, entry, options.driver); !status)
+    return status.error();
   if (!options.driver.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
-  if (!discards_in_loop(module, entry)) return safe;
+  if (!discards_in_loop(analyzed, entry)) return safe;
   if (options.regions) {
     return Error{"it discards invocations in a loop, which this driver cannot count by region"};
   }
@@ -399,13 +263,14 @@ Result<BlockCountOptions> safe_options(const Module& module, const EntryPoint& e
   return safe;
 }
 
-Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entry,
+Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                     const StageTraits& stage, const BlockCountOptions& wanted) {
+  const Module& module = analyzed.module();
   const auto memory_model = check_memory_model(module);
   if (!memory_model) return memory_model.error();
-  const auto graph = SegmentGraph::build(module, entry);
+  const auto graph = SegmentGraph::build(analyzed, entry);
   if (!graph) return graph.error();
-  const auto safe = safe_options(module, entry, wanted);
+  const auto safe = safe_options(analyzed, entry, wanted);
   if (!safe) return safe.error();
   const BlockCountOptions& options = *safe;
   if (Status status = check_options(options); !status) return status.error();
@@ -416,14 +281,15 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   CounterPlacement placed;
   if (options.count_blocks) {
     placed =
-        place_counters(module, *graph, options, count_subgroups, output_streams(module, options));
+        place_counters(analyzed, *graph, options, count_subgroups, output_streams(module, options));
   }
   if (placed.counters.empty() && only_counts(options)) {
     return unchanged(module, std::move(placed.plan), *graph);
   }
 
   Editor editor(module);
-  PassContext context{editor,
+  PassContext context{analyzed,
+                      editor,
                       entry,
                       options,
                       stage,
@@ -473,14 +339,6 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
 
 }  // namespace
 
-CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
-                                const BlockCountOptions& options, bool count_subgroups,
-                                std::vector<uint32_t> output_streams) {
-  PlanMaker plan(module, graph, options, count_subgroups, std::move(output_streams));
-  plan.make();
-  return plan.take();
-}
-
 Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
                                           const BlockCountOptions& options) {
   if (options.identity) {
@@ -490,17 +348,22 @@ Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
     if (!copy) return copy.error();
     return BlockCountResult{std::move(*copy), {}, std::nullopt, {}};
   }
-  const auto module = parse_without_groups(words);
-  if (!module) return module.error();
+  const auto analyzed = AnalyzedModule::parse(words);
+  if (!analyzed) return analyzed.error();
+  return add_block_counts(*analyzed, options);
+}
+
+Result<BlockCountResult> add_block_counts(const AnalyzedModule& analyzed,
+                                          const BlockCountOptions& options) {
   const StageTraits* stage = find_stage(options.stage);
   if (stage == nullptr) {
     return Error{fmt::format("its stage (execution model {}) is not known", word(options.stage))};
   }
-  const EntryPoint* entry = module->find_entry_point(options.stage, options.entry_point);
+  const EntryPoint* entry = analyzed.module().find_entry_point(options.stage, options.entry_point);
   if (entry == nullptr) {
     return Error{fmt::format("it has no {} entry point \"{}\"", stage->name, options.entry_point)};
   }
-  return instrument(*module, *entry, *stage, options);
+  return instrument(analyzed, *entry, *stage, options);
 }
 
 }  // namespace tally::spirv

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "spirv/instrument/block_count.h"
+#include "spirv/instrument/options.h"
 #include "spirv/instrument/plan/cfg_segments.h"
 #include "spirv/instrument/stage_traits.h"
 #include "spirv/ir/editor.h"
@@ -16,6 +16,7 @@ constexpr uint32_t word(Enum value) {
 }
 
 struct PassContext {
+  const AnalyzedModule& analyzed;
   Editor& editor;
   const EntryPoint& entry;
   const BlockCountOptions& options;

@@ -3,35 +3,15 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "spirv/instrument/builtins.h"
 #include "spirv/instrument/context.h"
-#include "spirv/instrument/plan/trip_counts.h"
+#include "spirv/instrument/plan/counter_placement.h"
 #include "spirv/instrument/record_writer.h"
 
 namespace tally::spirv {
-
-struct Counter {
-  enum class What { Executions, Subgroups, Outputs };
-  uint32_t segment;  // index into the graph's segments
-  What what = What::Executions;
-  uint32_t insert_at = 0;         // the instruction before which the code that counts stands
-  std::optional<TripCount> trip;  // added up behind a loop, not in the segment
-  uint32_t stream = 0;            // of outputs
-};
-
-// Counters on segments, and how the host gets from these to blocks.
-struct CounterPlacement {
-  std::vector<Counter> counters;
-  CounterPlan plan;
-};
-// `output_streams`: those whose outputs are counted.
-CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
-                                const BlockCountOptions& options, bool count_subgroups,
-                                std::vector<uint32_t> output_streams);
 
 // The shared tools of one instrumented module.
 struct CountingTools {

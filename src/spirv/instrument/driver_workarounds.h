@@ -21,6 +21,8 @@ struct DriverWorkarounds {
   // 0: it has no such limit. It may make straight code of many early returns, but not of those that
   // count: a shader that would come near the limit runs as it is.
   uint32_t most_nested_conditionals = 0;
+
+  bool operator==(const DriverWorkarounds&) const = default;
 };
 
 }  // namespace tally::spirv

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "probe/record.h"
-#include "spirv/analysis/cfg.h"
 
 namespace tally::spirv {
 namespace {
@@ -69,8 +68,7 @@ class InstanceIndex {
     if (variables.empty()) return {};
     const Module& module = context_.module();
     const auto is_one = [&](uint32_t id) { return std::ranges::binary_search(variables, id); };
-    const CallGraph calls = CallGraph::build(module);
-    for (const uint32_t f : calls.reachable_from(context_.entry.function_id)) {
+    for (const uint32_t f : module.reachable_functions(context_.entry.function_id)) {
       const Function& function = module.functions()[f];
       for (uint32_t index = function.begin; index < function.end; ++index) {
         const Instruction instruction = module.instruction(index);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "spirv/analysis/block_extent.h"
-#include "spirv/analysis/cfg.h"
 #include "spirv/ir/newer_enums.h"
 
 namespace tally::spirv {
@@ -49,7 +48,7 @@ void for_each_pointer(const Instruction& instruction, Visit&& visit) {
 
 Result<uint32_t> used_variable(const Module& module, const EntryPoint& entry) {
   std::vector<uint32_t> used;
-  for (const uint32_t f : CallGraph::build(module).reachable_from(entry.function_id)) {
+  for (const uint32_t f : module.reachable_functions(entry.function_id)) {
     const Function& function = module.functions()[f];
     for (uint32_t i = function.begin; i < function.end; ++i) {
       for_each_pointer(module.instruction(i), [&](uint32_t id) {

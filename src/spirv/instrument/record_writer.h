@@ -9,6 +9,7 @@
 #include "spirv/instrument/context.h"
 #include "spirv/instrument/packed_draw_index.h"
 #include "spirv/instrument/physical_memory.h"
+#include "spirv/instrument/record_spec_ids.h"
 #include "spirv/instrument/tagged_record_pointers.h"
 
 namespace tally::spirv {

@@ -1,4 +1,4 @@
-#include "spirv/instrument/region_count.h"
+#include "spirv/instrument/region_counting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

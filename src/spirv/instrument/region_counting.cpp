@@ -35,12 +35,12 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperM
 }
 
 Status RegionCounting::plan() {
-  const auto map = BlockMap::build(context_.module(), context_.entry.model, context_.entry.name);
+  const Result<BlockMap>& map = context_.analyzed.block_map(context_.entry);
   if (!map) return map.error();
   BlockCountOptions options = context_.options;
   options.placement = Placement::Minimal;
   options.trip_counts = false;
-  CounterPlacement placed = place_counters(context_.module(), context_.graph, options, false, {});
+  CounterPlacement placed = place_counters(context_.analyzed, context_.graph, options, false, {});
   counters_ = std::move(placed.counters);
   for (const Counter& counter : counters_) {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;

@@ -1,4 +1,11 @@
-// The code of counting by region (region_count.h).
+// Counting by region of the framebuffer: what VK_ARM_performance_counters_by_region counts of a
+// fragment shader. A part of the block-count pass (block_count.h), beside the counts of blocks or
+// without them.
+//
+// An invocation counts in private variables, as it does for blocks, and adds when it ends what the
+// region's counters make of them to the accumulators of its region (probe/region.h): a counter of
+// instructions is a sum of block counts times what the blocks cost, so few variables serve all
+// counters. Only counters that the render pass wants cost an addition. All is modulo 2^32.
 #pragma once
 
 #include <vector>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "spirv/analysis/cfg.h"
 #include "spirv/ir/editor.h"
 
 namespace tally::spirv {
@@ -29,7 +28,7 @@ bool is_input_or_output(spv::StorageClass storage) {
 
 std::vector<uint32_t> referenced_variables(const Module& module, uint32_t function_id) {
   std::vector<uint32_t> variables;
-  for (const uint32_t function : CallGraph::build(module).reachable_from(function_id)) {
+  for (const uint32_t function : module.reachable_functions(function_id)) {
     const Function& range = module.functions()[function];
     const std::span<const uint32_t> words =
         module.words().subspan(module.word_offset(range.begin),

@@ -11,6 +11,8 @@
 
 namespace tally::spirv {
 
+inline constexpr uint32_t kNone = ~0u;  // no index, no id
+
 class Instruction {
  public:
   Instruction() = default;

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "base/status.h"
+#include "spirv/ir/call_graph.h"
 #include "spirv/ir/instruction.h"
 
 namespace tally::spirv {
 
-inline constexpr uint32_t kNone = ~0u;
 inline constexpr uint32_t kHeaderWords = 5;
 // The specification's universal limit of a module's bound. A module of more words than that may go
 // beyond, since ids need words.
@@ -119,6 +119,11 @@ class Module {
   }
   // Index into functions(), or kNone.
   uint32_t function_index(uint32_t function_id) const;
+  const CallGraph& calls() const { return calls_; }
+  // Indices of the function and all that it may call, ascending; none if the id is no function's.
+  std::vector<uint32_t> reachable_functions(uint32_t function_id) const {
+    return calls_.reachable_from(function_index(function_id));
+  }
 
   // OpName's text, empty if the id has none.
   std::string name_of(uint32_t id) const;
@@ -164,6 +169,7 @@ class Module {
   std::vector<EntryPoint> entry_points_;
   std::vector<Function> functions_;
   std::vector<BlockRange> blocks_;
+  CallGraph calls_;
   About names_, decorations_, execution_modes_;
   std::vector<uint32_t> capabilities_;
   std::vector<uint32_t> extensions_;  // instruction indices

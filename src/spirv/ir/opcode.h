@@ -74,6 +74,11 @@ std::string_view opcode_name(spv::Op opcode);
 // Ends a block: branches, returns, kills, and the calls that do not come back.
 bool is_terminator(spv::Op opcode);
 
+// May end the invocation, or make it a helper, in the middle of a block.
+bool ends_invocation_inside_block(spv::Op opcode);
+// Ends the invocation or may: those, and the terminators that do.
+bool ends_invocation(spv::Op opcode);
+
 // OpLine, OpNoLine and OpNop may stand anywhere and do nothing.
 inline bool is_line(spv::Op opcode) {
   return opcode == spv::Op::OpLine || opcode == spv::Op::OpNoLine || opcode == spv::Op::OpNop;

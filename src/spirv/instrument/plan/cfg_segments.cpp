@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "spirv/analysis/cfg.h"
 #include "spirv/analysis/loops.h"
 #include "spirv/ir/layout.h"
 
@@ -17,12 +16,6 @@ constexpr uint32_t kLog2LoopTrips = 3;  // assumed
 
 bool is_return(Op opcode) { return opcode == Op::OpReturn || opcode == Op::OpReturnValue; }
 
-// In the middle of a block.
-bool may_end_inside(Op opcode) {
-  return opcode == Op::OpDemoteToHelperInvocation || opcode == Op::OpReportIntersectionKHR ||
-         opcode == Op::OpIgnoreIntersectionNV || opcode == Op::OpTerminateRayNV;
-}
-
 Exit::Kind exit_kind(Op opcode) {
   if (opcode == Op::OpDemoteToHelperInvocation) return Exit::Kind::Demote;
   if (opcode == Op::OpReportIntersectionKHR) return Exit::Kind::MayEnd;
@@ -31,22 +24,25 @@ Exit::Kind exit_kind(Op opcode) {
 
 class Builder {
  public:
-  Builder(const Module& module, const EntryPoint& entry, SegmentGraph& graph)
-      : module_(module), entry_(entry), graph_(graph), parts_(module.functions().size()) {}
+  Builder(const AnalyzedModule& analyzed, const EntryPoint& entry, SegmentGraph& graph)
+      : analyzed_(analyzed),
+        module_(analyzed.module()),
+        entry_(entry),
+        graph_(graph),
+        parts_(module_.functions().size()) {}
 
   Status build() {
-    const CallGraph calls = CallGraph::build(module_);
-    reachable_ = calls.reachable_from(entry_.function_id);
+    reachable_ = module_.reachable_functions(entry_.function_id);
     if (reachable_.empty()) return Error{"the entry point's function is missing"};
     for (const uint32_t f : reachable_) {
       if (module_.functions()[f].block_count == 0) return Error{"one of its functions has no body"};
-      auto cfg = Cfg::build(module_, module_.functions()[f]);
+      const Result<Cfg>& cfg = analyzed_.cfg(f);
       if (!cfg) return cfg.error();
-      parts_[f].cfg = std::move(*cfg);
+      parts_[f].cfg = &*cfg;
       parts_[f].first_block = graph_.block_count;
       graph_.block_count += module_.functions()[f].block_count;
     }
-    if (Status status = leave_out(calls); !status) return status;
+    if (Status status = leave_out(); !status) return status;
     find_calls();
     if (Status status = sort_callers_first(); !status) return status;
     for (auto f = order_.rbegin(); f != order_.rend(); ++f) find_whether_it_returns(*f);
@@ -61,9 +57,9 @@ class Builder {
  private:
   // Functions that instructions on cooperative matrices call have blocks, but no segments. A call
   // of one is as any other instruction, so it must come back.
-  Status leave_out(const CallGraph& calls) {
+  Status leave_out() {
     for (const uint32_t f : reachable_) {
-      parts_[f].left_out = calls.is_called_by_matrices(f);
+      parts_[f].left_out = module_.calls().is_called_by_matrices(f);
       if (!parts_[f].left_out) continue;
       if (function(f).id == entry_.function_id) return Error{"its entry point is called"};
       graph_.left_out.push_back(f);
@@ -87,7 +83,7 @@ class Builder {
   };
   // What is known of one function.
   struct Part {
-    Cfg cfg;
+    const Cfg* cfg = nullptr;
     uint32_t first_block = 0;  // in the public numbering
     std::vector<Call> calls;   // in blocks that can be reached
     uint32_t sites = 0;        // calls of it
@@ -110,7 +106,7 @@ class Builder {
 
   template <typename Visit>  // visit(instruction index, opcode) for all code that can be reached
   void for_each_instruction(uint32_t f, Visit&& visit) const {
-    for (const CfgBlock& block : parts_[f].cfg.blocks()) {
+    for (const CfgBlock& block : parts_[f].cfg->blocks()) {
       if (!block.reachable) continue;
       for (uint32_t i = block.begin + 1; i < block.end; ++i) {
         visit(i, module_.instruction(i).opcode());
@@ -158,7 +154,7 @@ class Builder {
   }
 
   bool cuts(const Instruction& instruction) const {
-    if (may_end_inside(instruction.opcode())) return true;
+    if (ends_invocation_inside_block(instruction.opcode())) return true;
     if (instruction.opcode() != Op::OpFunctionCall) return false;
     const uint32_t callee = callee_of(instruction);
     return callee != kNone && parts_[callee].may_not_return;
@@ -179,7 +175,7 @@ class Builder {
     part.first_segment = static_cast<uint32_t>(graph_.segments.size());
     const auto ranges = module_.blocks_of(function(f));
     for (uint32_t b = 0; b < ranges.size(); ++b) {
-      const CfgBlock& block = part.cfg.blocks()[b];
+      const CfgBlock& block = part.cfg->blocks()[b];
       uint32_t segment = add_segment(f, b, first_insertion(module_, ranges[b]), true);
       part.block_segments.push_back(segment);
       if (!block.reachable) continue;
@@ -222,11 +218,11 @@ class Builder {
   void connect(uint32_t f) {
     const Part& part = parts_[f];
     for (const Cut& cut : part.cuts) connect_cut(f, cut);
-    for (uint32_t b = 0; b < part.cfg.blocks().size(); ++b) {
-      const CfgBlock& block = part.cfg.blocks()[b];
+    for (uint32_t b = 0; b < part.cfg->blocks().size(); ++b) {
+      const CfgBlock& block = part.cfg->blocks()[b];
       if (!block.reachable) continue;
       const uint32_t last = segment_at(f, block.end - 1);
-      for (const uint32_t next : part.cfg.successors(b)) {
+      for (const uint32_t next : part.cfg->successors(b)) {
         local_edge(last, part.block_segments[next]);
         if (!is_undefined(f, next)) edge(last, part.block_segments[next]);
       }
@@ -237,7 +233,7 @@ class Builder {
 
   // Whether a block ends in OpUnreachable without anything that could prevent getting there.
   bool is_undefined(uint32_t f, uint32_t block) const {
-    const CfgBlock& b = parts_[f].cfg.blocks()[block];
+    const CfgBlock& b = parts_[f].cfg->blocks()[block];
     return b.terminator == Op::OpUnreachable &&
            segment_at(f, b.end - 1) == parts_[f].block_segments[block];
   }
@@ -262,7 +258,7 @@ class Builder {
 
   bool leads_to_unreachable(uint32_t f, uint32_t segment) const {
     const uint32_t block = graph_.segments[segment].block - parts_[f].first_block;
-    const CfgBlock& b = parts_[f].cfg.blocks()[block];
+    const CfgBlock& b = parts_[f].cfg->blocks()[block];
     return b.terminator == Op::OpUnreachable && segment_at(f, b.end - 1) == segment;
   }
 
@@ -325,7 +321,7 @@ class Builder {
   // By segment of a function, the one at which its selection's branches join again, or kNone.
   std::vector<uint32_t> merges_of(const Part& part) const {
     std::vector<uint32_t> merges(part.end_segment - part.first_segment, kNone);
-    for (const CfgBlock& block : part.cfg.blocks()) {
+    for (const CfgBlock& block : part.cfg->blocks()) {
       if (block.merge_block == kNone) continue;
       const uint32_t last = segment_at(graph_.segments[part.first_segment].function, block.end - 1);
       merges[last - part.first_segment] =
@@ -392,6 +388,7 @@ class Builder {
               [](const Exit& a, const Exit& b) { return a.instruction < b.instruction; });
   }
 
+  const AnalyzedModule& analyzed_;
   const Module& module_;
   const EntryPoint& entry_;
   SegmentGraph& graph_;
@@ -404,22 +401,9 @@ class Builder {
 
 }  // namespace
 
-bool ends_invocation(Op opcode) {
-  switch (opcode) {
-    case Op::OpKill:
-    case Op::OpTerminateInvocation:
-    case Op::OpIgnoreIntersectionKHR:
-    case Op::OpTerminateRayKHR:
-    case Op::OpEmitMeshTasksEXT:
-      return true;
-    default:
-      return may_end_inside(opcode);
-  }
-}
-
-Result<SegmentGraph> SegmentGraph::build(const Module& module, const EntryPoint& entry) {
+Result<SegmentGraph> SegmentGraph::build(const AnalyzedModule& analyzed, const EntryPoint& entry) {
   SegmentGraph graph;
-  if (Status status = Builder(module, entry, graph).build(); !status) return status.error();
+  if (Status status = Builder(analyzed, entry, graph).build(); !status) return status.error();
   return graph;
 }
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "spirv/analysis/analyzed_module.h"
 #include "spirv/instrument/plan/placement.h"
-#include "spirv/ir/module.h"
 
 namespace tally::spirv {
 
@@ -51,10 +51,7 @@ struct SegmentGraph {
   // them, as often as the implementation chooses.
   std::vector<uint32_t> left_out;
 
-  static Result<SegmentGraph> build(const Module& module, const EntryPoint& entry);
+  static Result<SegmentGraph> build(const AnalyzedModule& analyzed, const EntryPoint& entry);
 };
-
-// Whether an instruction ends the invocation, or may: no terminator of the ordinary kind.
-bool ends_invocation(spv::Op opcode);
 
 }  // namespace tally::spirv

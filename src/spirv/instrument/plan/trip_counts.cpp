@@ -4,8 +4,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "spirv/analysis/cfg.h"
-
 namespace tally::spirv {
 namespace {
 
@@ -22,16 +20,14 @@ uint32_t inverse_of(uint32_t odd) {
 
 class FunctionTrips {
  public:
-  FunctionTrips(const Module& module, const SegmentGraph& graph, uint32_t function)
-      : module_(module), graph_(graph), function_(module.functions()[function]) {}
+  FunctionTrips(const Module& module, const SegmentGraph& graph, const Function& function,
+                const Cfg& cfg)
+      : module_(module), graph_(graph), function_(function), cfg_(cfg) {}
 
   // `segments` are those of the function.
   void find(std::span<const CfgSegment> segments, uint32_t first_segment,
             std::vector<TripCount>& trips) {
     if (!has_loops()) return;
-    auto cfg = Cfg::build(module_, function_);
-    if (!cfg) return;
-    cfg_ = std::move(*cfg);
     map_blocks(segments, first_segment);
     find_variables();
     for (uint32_t block = 0; block < cfg_.blocks().size(); ++block) {
@@ -283,7 +279,7 @@ class FunctionTrips {
   const Module& module_;
   const SegmentGraph& graph_;
   const Function& function_;
-  Cfg cfg_;
+  const Cfg& cfg_;
   uint32_t first_segment_ = 0;
   std::vector<bool> told_;  // by segment of the function
   std::vector<Block> blocks_;
@@ -293,14 +289,18 @@ class FunctionTrips {
 
 }  // namespace
 
-std::vector<TripCount> find_trip_counts(const Module& module, const SegmentGraph& graph) {
+std::vector<TripCount> find_trip_counts(const AnalyzedModule& analyzed, const SegmentGraph& graph) {
   std::vector<TripCount> trips;
   const std::span<const CfgSegment> all = graph.segments;
   for (uint32_t begin = 0; begin < all.size();) {
     uint32_t end = begin;
     while (end < all.size() && all[end].function == all[begin].function) ++end;
-    FunctionTrips(module, graph, all[begin].function)
-        .find(all.subspan(begin, end - begin), begin, trips);
+    const uint32_t function = all[begin].function;
+    if (const Result<Cfg>& cfg = analyzed.cfg(function)) {
+      const Module& module = analyzed.module();
+      FunctionTrips(module, graph, module.functions()[function], *cfg)
+          .find(all.subspan(begin, end - begin), begin, trips);
+    }
     begin = end;
   }
   return trips;

@@ -31,6 +31,6 @@ struct TripCount {
 };
 
 // At most one for each segment.
-std::vector<TripCount> find_trip_counts(const Module& module, const SegmentGraph& graph);
+std::vector<TripCount> find_trip_counts(const AnalyzedModule& analyzed, const SegmentGraph& graph);
 
 }  // namespace tally::spirv
