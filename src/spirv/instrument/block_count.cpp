@@ -361,7 +361,8 @@ Result<BlockCountResult> add_block_counts(const AnalyzedModule& analyzed,
   }
   const EntryPoint* entry = analyzed.module().find_entry_point(options.stage, options.entry_point);
   if (entry == nullptr) {
-    return Error{fmt::format("it has no {} entry point \"{}\"", stage->name, options.entry_point)};
+    return Error{fmt::format("it has no {} entry point \"{}\"", stage_name(options.stage),
+                             options.entry_point)};
   }
   return instrument(analyzed, *entry, *stage, options);
 }

@@ -1,11 +1,10 @@
-// What the pass must know of each shader stage. A stage is added by a row of the table; nothing
-// else asks which stage it is.
+// What the pass must know of each shader stage beyond the catalogue (catalogue/stages.h): a stage
+// has a row in both tables.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <spirv/unified1/spirv.hpp11>
-#include <string_view>
 
 namespace tally::spirv {
 
@@ -22,7 +21,6 @@ struct ShardTerm {
 
 struct StageTraits {
   spv::ExecutionModel model;
-  std::string_view name;
   bool has_helpers;
   // Whether the active lanes of a subgroup are invocations, helpers aside. Drivers fill the
   // subgroups of the geometry stages up with lanes whose writes are dropped but that vote:
@@ -30,6 +28,9 @@ struct StageTraits {
   bool lanes_are_invocations;
   std::span<const ShardTerm> shard_terms;
 };
+
+// The catalogue's name of a stage, "unknown" if it has none.
+const char* stage_name(spv::ExecutionModel model);
 
 // Null for a stage that we do not know.
 const StageTraits* find_stage(spv::ExecutionModel model);
