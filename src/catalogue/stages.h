@@ -1,4 +1,4 @@
-// The shader stages, each once. Everything else that asks about a stage begins here.
+// The table of shader stages: the numbers and names that all other code uses.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Stage {
 // Ascending by bit.
 std::span<const Stage> stages();
 
-// Null for what is no stage here.
+// Null for an unknown stage.
 const Stage* find_stage(uint32_t bit);
 const Stage* find_stage_of_model(uint32_t execution_model);
 

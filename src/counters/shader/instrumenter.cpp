@@ -9,7 +9,7 @@
 namespace tally::counters {
 namespace {
 
-// Games load the pipelines of one shader in a row; older ones are seldom asked for again.
+// Applications create the pipelines of one shader in sequence and rarely need older ones again.
 constexpr size_t kMaxRememberedWords = 8 << 20;
 
 struct Blocks {

@@ -1,4 +1,4 @@
-// The application's SPIR-V in, instrumented SPIR-V out, remembered for a while. Thread-safe.
+// Instruments the application's shaders and caches the results. Thread-safe.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -17,14 +17,13 @@ namespace tally::counters {
 
 // Properties of the device and settings of the user, fixed for a device.
 struct InstrumenterOptions {
-  // What the shaders of all pipelines have in common. Its regions say how those that count by
-  // region do so.
+  // The options that all shaders have in common. `regions` applies to those that count by region.
   spirv::BlockCountOptions pass;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
-  // Locations that packed draw indices may stand in; 0: draws have none.
+  // The number of Locations that packed draw indices may use; 0 disables them.
   uint32_t packed_draw_index_locations = 0;
-  bool validate = false;                         // run spirv-val over what the pass made
-  uint32_t vulkan_version = VK_API_VERSION_1_1;  // what spirv-val checks against
+  bool validate = false;                         // run spirv-val on the results
+  uint32_t vulkan_version = VK_API_VERSION_1_1;  // the environment of spirv-val
 };
 
 struct InstrumentedShader {
@@ -37,8 +36,7 @@ class Instrumenter {
  public:
   explicit Instrumenter(const InstrumenterOptions& options) : options_(options) {}
 
-  // The error is the reason why this shader runs as the application wrote it. The stage's code is
-  // known.
+  // An error tells the user why the shader runs uninstrumented. The stage's code must be known.
   Result<std::shared_ptr<const InstrumentedShader>> instrument(
       const Stage& stage, const spirv::BlockCountOptions& options);
 
@@ -46,14 +44,14 @@ class Instrumenter {
 
  private:
   using Shader = std::shared_ptr<const InstrumentedShader>;
-  // All that the words depend on.
+  // Everything that the words depend on.
   struct Key {
     Hash128 code;
     spirv::BlockCountOptions options;
 
     bool operator==(const Key&) const = default;
   };
-  // The few variants of a shader have the same.
+  // A shader has few variants, so they may share a bucket.
   struct KeyHash {
     size_t operator()(const Key& key) const { return std::hash<Hash128>{}(key.code); }
   };

@@ -12,10 +12,10 @@
 
 namespace tally::counters {
 
-// For one thread.
+// Not thread-safe.
 class Stage {
  public:
-  // `stage_code` is null where the code is not known (an identifier, a binary).
+  // `stage_code` is null if the code is not known (an identifier, a binary).
   Stage(const VkPipelineShaderStageCreateInfo* stage_info,
         std::shared_ptr<const ShaderCode> stage_code)
       : info(stage_info), code(std::move(stage_code)) {}
@@ -23,22 +23,22 @@ class Stage {
   const VkPipelineShaderStageCreateInfo* info;
   std::shared_ptr<const ShaderCode> code;
 
-  // Parsed when first asked for, and then kept for all who need it.
+  // Parsed on first use and then kept.
   const Result<spirv::AnalyzedModule>& module() const;
-  // Null where there is none of that name and execution model.
+  // Null if there is no entry point of the stage's name and this execution model.
   const spirv::EntryPoint* entry_point(spv::ExecutionModel model) const;
 
  private:
   mutable std::optional<Result<spirv::AnalyzedModule>> module_;
 };
 
-// Whether the shader has an output gl_PrimitiveID. Not of a block's members.
+// Whether the shader has an output gl_PrimitiveID. Ignores members of blocks.
 bool sets_primitive_id(const Stage& stage);
 
-// What the execution modes of both tessellation stages say; nothing where either is not one.
+// The execution modes of both tessellation stages; empty if an entry point is missing.
 std::optional<spirv::Tessellation> find_tessellation(const Stage& control, const Stage& evaluation);
 
-// The first Location behind all that the vertex shader puts out and the fragment shader reads.
+// The first Location after all outputs of the vertex shader and inputs of the fragment shader.
 std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment);
 
 }  // namespace tally::counters

@@ -58,7 +58,7 @@ class StageVariants {
  private:
   Status add_instrumented(Instrumenter& instrumenter, const Stage& stage, const Request& request,
                           Variant variant, VkPipelineShaderStageCreateInfo& target);
-  // Tells the stages where their counters stand, when all are known.
+  // Specializes the stages with the positions of their counters, once all are known.
   void place_counters();
   static Result<spirv::BlockCountOptions> make_options(
       const Instrumenter& instrumenter, const Stage& stage, const Request& request, Variant variant,

@@ -1,5 +1,5 @@
-// A module together with what is found out about it: parsed once, each analysis made when it is
-// first asked for and then kept. For one thread.
+// A module with its analyses: parsed once, each analysis made on first use and kept. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tally::spirv {
 
 class AnalyzedModule {
  public:
-  // Decoration groups are written out (decoration_groups.h).
+  // Expands decoration groups (decoration_groups.h).
   static Result<AnalyzedModule> parse(std::span<const uint32_t> words);
   explicit AnalyzedModule(Module module);
 
@@ -28,7 +28,7 @@ class AnalyzedModule {
  private:
   Module module_;
   mutable std::vector<std::optional<Result<Cfg>>> cfgs_;
-  mutable std::map<uint32_t, Result<BlockMap>> block_maps_;  // by OpEntryPoint
+  mutable std::map<uint32_t, Result<BlockMap>> block_maps_;  // by index of the OpEntryPoint
 };
 
 }  // namespace tally::spirv

@@ -15,8 +15,8 @@ uint32_t selector_words(const Module& module, uint32_t selector) {
 }
 
 Error label_error(const Instruction& instruction, uint32_t label) {
-  return Error{
-      fmt::format("SPIR-V word {}: {} is no block of this function", instruction.offset(), label)};
+  return Error{fmt::format("SPIR-V word {}: {} is not a block of this function",
+                           instruction.offset(), label)};
 }
 
 }  // namespace

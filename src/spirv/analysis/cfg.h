@@ -1,8 +1,8 @@
 // The control-flow graph of one function.
 //
-// Blocks are numbered from 0 in module order within their function; block 0 is the entry. An edge
-// stands once even if a terminator names its target twice (a switch with several cases). Every
-// target is a block of the same function: building fails otherwise.
+// Blocks are numbered from 0 in module order within their function; block 0 is the entry. There is
+// one edge for each target, even if a terminator names it twice (a switch with several cases).
+// Building fails if a target is not a block of the same function.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct CfgBlock {
   uint32_t label_id;
   uint32_t begin, end;                // instruction indices: OpLabel to terminator, both included
   spv::Op terminator;                 // the instruction at end - 1
-  MergeKind merge = MergeKind::None;  // what the block is the header of
+  MergeKind merge = MergeKind::None;  // the kind of construct whose header the block is
   uint32_t merge_instruction = kNone;
   uint32_t merge_block = kNone;      // block indices
   uint32_t continue_target = kNone;  // of a loop
@@ -38,9 +38,9 @@ class Cfg {
   uint32_t block_of(uint32_t label_id) const;
 
  private:
-  // Neighbours of all blocks one after another.
+  // The neighbours of all blocks, in block order.
   struct Edges {
-    std::vector<uint32_t> first;  // one more than blocks
+    std::vector<uint32_t> first;  // by block, and the end
     std::vector<uint32_t> targets;
     std::span<const uint32_t> of(uint32_t block) const {
       return std::span(targets).subspan(first[block], first[block + 1] - first[block]);
@@ -59,7 +59,7 @@ class Cfg {
   Edges predecessors_;
 };
 
-// The labels that a terminator names, in its order, repetitions included.
+// The target labels of a terminator, in order, including repetitions.
 std::vector<uint32_t> branch_targets(const Module& module, const Instruction& terminator);
 
 }  // namespace tally::spirv

@@ -34,7 +34,7 @@ class Discards {
     return false;
   }
 
-  // Marks functions and all that call them, directly or not.
+  // Marks functions and their direct and indirect callers.
   void mark_callers(std::vector<uint32_t> work) {
     std::vector<std::vector<uint32_t>> callers(discards_.size());
     for (const uint32_t f : functions_) {
@@ -64,8 +64,8 @@ class Discards {
     return false;
   }
 
-  // The loop: what its header leads to without its merge block. What was seen from another header
-  // needs no second look: a loop inside another is a part of it.
+  // The loop is what its header reaches without its merge block. Blocks seen from another header
+  // are skipped, because an inner loop is part of the outer one.
   bool in_loop_from(const Cfg& cfg, uint32_t header, std::vector<bool>& seen) const {
     if (seen[header]) return false;
     seen[header] = true;
@@ -97,7 +97,7 @@ class Discards {
   const AnalyzedModule& analyzed_;
   const Module& module_;
   std::vector<uint32_t> functions_;
-  std::vector<bool> discards_;  // by function: it does, or something that it calls
+  std::vector<bool> discards_;  // by function: it or one of its callees discards
 };
 
 }  // namespace

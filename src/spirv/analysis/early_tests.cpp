@@ -11,7 +11,7 @@ using spv::ExecutionMode;
 using spv::Op;
 using spv::StorageClass;
 
-// Modes that say themselves when tests are done, or order what fragments do.
+// Execution modes that determine when the tests are done, or that order fragments.
 bool settles_tests(ExecutionMode mode) {
   switch (mode) {
     case ExecutionMode::EarlyFragmentTests:
@@ -61,7 +61,7 @@ bool outputs_are_read_by_tests(const Module& module, const EntryPoint& entry) {
   return false;
 }
 
-// Memory that only the invocation sees.
+// Memory that is private to the invocation.
 bool is_own_memory(const Module& module, uint32_t pointer) {
   const auto type = module.definition(module.type_of(pointer));
   if (!type || type->opcode() != Op::OpTypePointer) return false;
@@ -84,7 +84,7 @@ bool is_atomic_write(Op opcode) {
          is_between(opcode, Op::OpAtomicFlagTestAndSet, Op::OpAtomicFlagClear);
 }
 
-// Of the instructions of extensions those that compute or read; all others may do anything.
+// Instructions of extensions that have no side effects. All others may have some.
 bool is_harmless_extension(Op opcode) {
   return is_between(opcode, Op::OpSDot, Op::OpSUDotAccSat) ||
          is_between(opcode, Op::OpRayQueryInitializeKHR, Op::OpRayQueryGetIntersectionTypeKHR) ||

@@ -10,7 +10,7 @@ using spv::Op;
 
 constexpr uint32_t kRoot = kNone;
 
-// The constructs of one function, each known by its header block.
+// The structured constructs of one function, each identified by its header block.
 class Nesting {
  public:
   explicit Nesting(const Cfg& cfg)
@@ -32,8 +32,8 @@ class Nesting {
  private:
   bool is_header(uint32_t block) const { return cfg_.blocks()[block].merge_block != kNone; }
 
-  // Blocks in the order in which they are reached, with the innermost construct that holds each.
-  // The merge block belongs to what is around the construct.
+  // Finds the innermost construct of each block, in breadth-first order. A merge block belongs to
+  // the enclosing construct.
   void find_constructs() {
     const auto reach = [&](uint32_t block, uint32_t construct) {
       if (known_[block]) return;
@@ -62,7 +62,7 @@ class Nesting {
     }
   }
 
-  // A return in a loop leaves the loop, so that only what is behind the loop is nested.
+  // A return in a loop breaks out of the loop, so only the code after the loop is nested.
   void find_depths() {
     std::vector<bool> in_loop(constructs_.size());
     std::vector<bool> has_depth(constructs_.size());
@@ -84,9 +84,9 @@ class Nesting {
   bool is_loop(uint32_t header) const { return cfg_.blocks()[header].merge == MergeKind::Loop; }
 
   const Cfg& cfg_;
-  std::vector<uint32_t> constructs_;  // by block: the innermost one that it is in
+  std::vector<uint32_t> constructs_;  // by block: the innermost construct
   std::vector<bool> known_;
-  std::vector<bool> returns_;  // by header: whether it holds a return
+  std::vector<bool> returns_;  // by header: whether the construct contains a return
   std::vector<uint32_t> depths_;
   std::vector<uint32_t> order_;
 };

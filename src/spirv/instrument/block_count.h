@@ -1,10 +1,10 @@
-// The block-count pass: makes a module count how often its blocks are executed, exactly.
+// The block-count pass: instruments a module to count exactly how often each block is executed.
 //
-// Executions are those of the module as it was given, by non-helper invocations. What the shader
+// The pass counts executions of the original module by non-helper invocations. What the shader
 // computes is unchanged. The counts go to a record (probe/record.h) whose address the code reads at
-// run time, so that the words depend on the module and the options alone, and drivers' caches hit.
+// run time. The words therefore depend only on the module and the options, and drivers' caches hit.
 //
-// One invocation's count of one block is exact up to 2^32-1 in Counting::Private.
+// With Counting::Private, one invocation's count of one block wraps after 2^32 - 1.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct BlockCountResult {
   std::vector<uint32_t> words;
   CounterPlan plan;
   std::optional<RecordSpecIds> record_spec_ids;  // where there are counters
-  // For the user: which functions are left as they are, and why; empty if there are none. Their
-  // blocks have no counts (MappedFunction::is_countable).
+  // For the user: which functions are not counted, and why; empty if there are none. Their blocks
+  // have no counts (MappedFunction::is_countable).
   std::string left_out;
 };
 
-// An error says, for the user, why the module cannot be instrumented; it then runs as it is.
+// An error tells the user why the module cannot be instrumented.
 Result<BlockCountResult> add_block_counts(const AnalyzedModule& analyzed,
                                           const BlockCountOptions& options);
 Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,

@@ -132,7 +132,7 @@ TEST(PackedDrawIndex, a_load_in_a_called_function_is_masked) {
 }
 
 TEST(PackedDrawIndex, other_uses_of_the_instance_index_are_refused) {
-  const std::string why = "it uses its instance index other than by loading it";
+  const std::string why = "it uses its instance index in other ways than loading it";
   const std::string reads =
       "%reads_type = OpTypeFunction %int %to_index\n"
       "%reads = OpFunction %int None %reads_type\n%p = OpFunctionParameter %to_index\n"
@@ -174,20 +174,20 @@ TEST(PackedDrawIndex, an_instance_index_in_a_block_is_refused) {
                         "%main = OpFunction %void None %fn\n%start = OpLabel\n"
                         "OpReturn\nOpFunctionEnd\n",
                     vertex_options(0)),
-            "its instance index is part of a block");
+            "its instance index is a member of a block");
 }
 
 TEST(PackedDrawIndex, other_stages_have_none) {
   BlockCountOptions options = test::compute_options();
   options.packed_draw_indices = PackedDrawIndices{0};
   EXPECT_EQ(refusal(header(test::kCompute) + kTypes + test::kEarlyReturn, options),
-            "only vertex and fragment shaders know the number of a draw");
+            "only vertex and fragment shaders can use packed draw indices");
 }
 
 TEST(PackedDrawIndex, a_fragment_shader_must_be_told) {
   BlockCountOptions options = numbered_fragment_options();
   options.packed_draw_indices->location.reset();
-  EXPECT_EQ(refusal(kFragment, options), "nobody tells it the number of the draw");
+  EXPECT_EQ(refusal(kFragment, options), "it has no input for the packed draw index");
 }
 
 TEST(PackedDrawIndex, the_vertex_stage_puts_it_out_before_all_else) {

@@ -13,10 +13,10 @@ using spv::ExecutionModel;
 constexpr ShardTerm kVertexTerms[] = {{BuiltIn::VertexIndex, 1, 0, 5, 1},
                                       {BuiltIn::InstanceIndex, 1, 0, 0, 1}};
 constexpr ShardTerm kPrimitiveTerms[] = {{BuiltIn::PrimitiveId, 1, 0, 2, 1}};
-// Reading gl_FragCoord does not make the shader run for every sample.
+// Unlike SampleId, FragCoord does not cause sample shading.
 constexpr ShardTerm kFragmentTerms[] = {{BuiltIn::FragCoord, 4, 0, 3, 1},
                                         {BuiltIn::FragCoord, 4, 1, 3, 5}};
-// The same for all invocations of a workgroup: a processor then finds the shard but once.
+// Uniform in a workgroup, so that a scalar unit can compute it.
 constexpr ShardTerm kWorkgroupTerms[] = {{BuiltIn::WorkgroupId, 3, 0, 0, 1},
                                          {BuiltIn::WorkgroupId, 3, 1, 0, 1},
                                          {BuiltIn::WorkgroupId, 3, 2, 0, 1}};

@@ -1,5 +1,5 @@
-// What the pass must know of each shader stage beyond the catalogue (catalogue/stages.h): a stage
-// has a row in both tables.
+// What the pass has to know about each shader stage. Names and numbers are in catalogue/stages.h; a
+// new stage needs a row in both tables.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tally::spirv {
 
-// A term of the number that picks an invocation's shard: component >> shift, times factor.
-// Different subgroups that end at the same time should differ in it, but for those of one
-// workgroup; one subgroup's lanes need not agree.
+// A term of the sum that selects an invocation's shard: (component >> shift) * factor. Subgroups of
+// different workgroups that end at the same time should differ in it. The lanes of one subgroup may
+// differ as well.
 struct ShardTerm {
   spv::BuiltIn builtin;
   uint8_t size;  // components of the built-in, 1 for a scalar
@@ -22,9 +22,9 @@ struct ShardTerm {
 struct StageTraits {
   spv::ExecutionModel model;
   bool has_helpers;
-  // Whether the active lanes of a subgroup are invocations, helpers aside. Drivers fill the
-  // subgroups of the geometry stages up with lanes whose writes are dropped but that vote:
-  // SwiftShader's ballot shows four for a triangle's three vertices.
+  // Whether all active lanes of a subgroup are invocations or helpers. In the geometry stages,
+  // drivers fill subgroups with further lanes whose writes have no effect but that take part in
+  // ballots: SwiftShader's ballot has four lanes for the three vertices of a triangle.
   bool lanes_are_invocations;
   std::span<const ShardTerm> shard_terms;
 };
@@ -32,7 +32,7 @@ struct StageTraits {
 // The catalogue's name of a stage, "unknown" if it has none.
 const char* stage_name(spv::ExecutionModel model);
 
-// Null for a stage that we do not know.
+// Null for an unknown stage.
 const StageTraits* find_stage(spv::ExecutionModel model);
 
 }  // namespace tally::spirv

@@ -1,4 +1,4 @@
-// Which function of a module calls which. Functions are indices into Module::functions().
+// The call graph of a module. Functions are indices into Module::functions().
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class CallGraph {
  public:
   struct Call {
     uint32_t caller, callee;
-    bool by_matrix = false;  // the instruction is one on cooperative matrices
+    bool by_matrix = false;  // by a cooperative matrix instruction
   };
 
   CallGraph() = default;
@@ -28,9 +28,9 @@ class CallGraph {
 
   // Each once, ascending.
   std::span<const uint32_t> callees(uint32_t function) const;
-  // Whether an instruction on cooperative matrices calls the function or one of its callers. Such a
-  // function runs at least once for each element; how often, and in which invocation, is the
-  // implementation's choice (SPV_NV_cooperative_matrix2).
+  // Whether a cooperative matrix instruction calls the function or one of its callers. Such a
+  // function runs at least once for each element; the implementation chooses how often and in which
+  // invocation (SPV_NV_cooperative_matrix2).
   bool is_called_by_matrices(uint32_t function) const { return called_by_matrices_[function]; }
   // The function and all that it may call, ascending, which is module order. Empty for kNone.
   std::vector<uint32_t> reachable_from(uint32_t function) const;

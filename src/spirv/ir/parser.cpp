@@ -13,7 +13,7 @@ constexpr uint32_t byte_swapped(uint32_t word) {
   return word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
 }
 
-// What may stand in a function outside of its blocks: nothing that is executed.
+// Instructions that may occur between the blocks of a function, because they are not executed.
 bool may_stand_between_blocks(spv::Op opcode) {
   return is_line(opcode) || opcode == spv::Op::OpExtInst || !opcode_layout(opcode).known;
 }
@@ -72,7 +72,7 @@ Status ModuleParser::split() {
   uint32_t offset = kHeaderWords;
   while (offset < input_.size()) {
     const uint32_t count = input_[offset] >> spv::WordCountShift;
-    if (count == 0) return error_at(offset, "an instruction of no words");
+    if (count == 0) return error_at(offset, "an instruction without words");
     if (count > input_.size() - offset) return error_at(offset, "the instruction is cut off");
     const Instruction instruction(input_.subspan(offset, count), offset);
     module_.offsets_.push_back(offset);
@@ -104,8 +104,8 @@ Status ModuleParser::define(const Instruction& instruction) {
   return {};
 }
 
-// Compilers number ids one after the other: a table holds them. A bound may be far higher than what
-// the module defines, so the table has an end.
+// Compilers allocate ids consecutively, so a table is compact. A bound may be much higher than the
+// ids in use, so the size of the table is limited.
 uint32_t& ModuleParser::definition_of(uint32_t id) {
   if (id >= input_.size()) {
     return module_.far_definitions_.try_emplace(id, kNone).first->second;

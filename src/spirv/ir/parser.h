@@ -1,6 +1,6 @@
-// Builds a Module from words that may be anything. One pass splits them into instructions and finds
-// definitions, functions, blocks and calls; the tables that are looked up by id are sorted at the
-// end. Private to parser.cpp.
+// Builds a Module from untrusted words. One pass splits them into instructions and finds
+// definitions, functions, blocks and calls; the tables by id are sorted at the end. Private to
+// parser.cpp.
 #pragma once
 
 #include "spirv/ir/module.h"

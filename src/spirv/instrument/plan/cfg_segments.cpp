@@ -11,8 +11,8 @@ namespace {
 
 using spv::Op;
 
-constexpr uint64_t kCertain = 1 << 12;  // weight of what is executed once for each call
-constexpr uint32_t kLog2LoopTrips = 3;  // assumed
+constexpr uint64_t kCertain = 1 << 12;  // the weight of code that runs once for each call
+constexpr uint32_t kLog2LoopTrips = 3;  // an estimate
 
 bool is_return(Op opcode) { return opcode == Op::OpReturn || opcode == Op::OpReturnValue; }
 
@@ -55,18 +55,20 @@ class Builder {
   }
 
  private:
-  // Functions that instructions on cooperative matrices call have blocks, but no segments. A call
-  // of one is as any other instruction, so it must come back.
+  // Functions called by cooperative matrix instructions have blocks but no segments. A call of such
+  // a function is treated as an ordinary instruction, so it must return.
   Status leave_out() {
     for (const uint32_t f : reachable_) {
       parts_[f].left_out = module_.calls().is_called_by_matrices(f);
       if (!parts_[f].left_out) continue;
-      if (function(f).id == entry_.function_id) return Error{"its entry point is called"};
+      if (function(f).id == entry_.function_id)
+        return Error{"a cooperative matrix instruction calls its entry point"};
       graph_.left_out.push_back(f);
       bool comes_back = true;
       for_each_instruction(f, [&](uint32_t, Op opcode) { comes_back &= !ends_invocation(opcode); });
       if (!comes_back)
-        return Error{"an instruction on cooperative matrices may end the invocation"};
+        return Error{
+            "a function called by a cooperative matrix instruction may end the invocation"};
     }
     std::erase_if(reachable_, [&](uint32_t f) { return parts_[f].left_out; });
     return {};
@@ -76,24 +78,24 @@ class Builder {
     uint32_t instruction;
     uint32_t callee;
   };
-  // A block is cut behind an instruction.
+  // A block is split after an instruction.
   struct Cut {
     uint32_t before, after;  // segments
     uint32_t instruction;
   };
-  // What is known of one function.
+  // One function.
   struct Part {
     const Cfg* cfg = nullptr;
     uint32_t first_block = 0;  // in the public numbering
     std::vector<Call> calls;   // in blocks that can be reached
-    uint32_t sites = 0;        // calls of it
+    uint32_t sites = 0;        // number of calls of this function
     bool may_not_return = false;
     bool left_out = false;
     uint32_t first_segment = 0, end_segment = 0;
     std::vector<uint32_t> block_segments;  // first segment of each block
-    uint32_t return_to = 0;                // segment that follows a return
-    uint32_t abort_to = 0;                 // segment that follows an end of the invocation
-    bool inlined = false;                  // flow runs through it from and to its one call site
+    uint32_t return_to = 0;                // the segment after a return
+    uint32_t abort_to = 0;                 // the segment after the end of the invocation
+    bool inlined = false;                  // flow enters from and returns to the only call site
     std::vector<Cut> cuts;
     std::vector<uint32_t> callers;  // running segments that call it
     uint64_t frequency = 0;
@@ -104,7 +106,7 @@ class Builder {
     return module_.function_index(call.operand(0));
   }
 
-  template <typename Visit>  // visit(instruction index, opcode) for all code that can be reached
+  template <typename Visit>  // visit(instruction index, opcode) for all reachable code
   void for_each_instruction(uint32_t f, Visit&& visit) const {
     for (const CfgBlock& block : parts_[f].cfg->blocks()) {
       if (!block.reachable) continue;
@@ -126,11 +128,11 @@ class Builder {
     }
   }
 
-  // Functions whose callers all stand before them, again and again.
+  // A topological order of the call graph (Kahn's algorithm).
   Status sort_callers_first() {
     std::vector<uint32_t> waiting(parts_.size());
     for (const uint32_t f : reachable_) waiting[f] = parts_[f].sites;
-    // Functions that only unreachable code calls come first as well; they never run.
+    // Functions called only from unreachable code also come first; they never run.
     for (const uint32_t f : reachable_) {
       if (waiting[f] == 0) order_.push_back(f);
     }
@@ -200,7 +202,7 @@ class Builder {
     part.return_to = part.abort_to = part.first_segment;
   }
 
-  // The segment that holds an instruction.
+  // The segment that contains an instruction.
   uint32_t segment_at(uint32_t f, uint32_t instruction) const {
     const auto first = graph_.segments.begin() + parts_[f].first_segment;
     const auto end = graph_.segments.begin() + parts_[f].end_segment;
@@ -231,7 +233,7 @@ class Builder {
     }
   }
 
-  // Whether a block ends in OpUnreachable without anything that could prevent getting there.
+  // Whether entering the block always leads to its OpUnreachable.
   bool is_undefined(uint32_t f, uint32_t block) const {
     const CfgBlock& b = parts_[f].cfg->blocks()[block];
     return b.terminator == Op::OpUnreachable &&
@@ -287,7 +289,7 @@ class Builder {
     });
   }
 
-  // Loops, and how often each segment may be executed, by rule of thumb.
+  // Estimates the loop depth and execution frequency of each segment.
   void weigh(uint32_t f) {
     Part& part = parts_[f];
     const bool is_main = function(f).id == entry_.function_id;
@@ -318,7 +320,7 @@ class Builder {
     }
   }
 
-  // By segment of a function, the one at which its selection's branches join again, or kNone.
+  // For each segment of a function the merge segment of its selection, or kNone.
   std::vector<uint32_t> merges_of(const Part& part) const {
     std::vector<uint32_t> merges(part.end_segment - part.first_segment, kNone);
     for (const CfgBlock& block : part.cfg->blocks()) {
@@ -330,8 +332,8 @@ class Builder {
     return merges;
   }
 
-  // kCertain times the chance that a vertex is reached, were loops run once and branches equally
-  // likely but for those that leave the function at once: an early return is rarely taken.
+  // For each vertex kCertain times the probability that it is reached. Assumes that loops run once
+  // and that branches are equally likely, except that early returns are rare.
   static std::vector<uint64_t> probabilities(const std::vector<std::vector<uint32_t>>& successors,
                                              const std::vector<uint32_t>& merges) {
     const std::vector<uint32_t> order = reverse_postorder(successors);
@@ -378,7 +380,7 @@ class Builder {
   void finish_flow() {
     FlowGraph& flow = graph_.flow;
     flow.vertex_count = static_cast<uint32_t>(graph_.segments.size());
-    flow.weights[graph_.entry_segment] = 0;  // invocations are cheaply counted
+    flow.weights[graph_.entry_segment] = 0;  // counting invocations is cheap
     for (const uint32_t f : order_) {
       const Part& part = parts_[f];
       if (part.inlined || part.callers.empty()) continue;
@@ -393,10 +395,10 @@ class Builder {
   const EntryPoint& entry_;
   SegmentGraph& graph_;
   std::vector<Part> parts_;                              // by index into the module's functions
-  std::vector<uint32_t> reachable_;                      // without those that are left out
+  std::vector<uint32_t> reachable_;                      // without left_out
   std::vector<uint32_t> order_;                          // callers before callees
   std::vector<std::vector<uint32_t>> calls_of_;          // by segment: callees
-  std::vector<std::vector<uint32_t>> local_successors_;  // within the function, ways out left away
+  std::vector<std::vector<uint32_t>> local_successors_;  // within the function, without exits
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 namespace tally::spirv {
 namespace {
 
-// Which segments have counters, and how the host gets from these to blocks.
 class PlanMaker {
  public:
   PlanMaker(const AnalyzedModule& analyzed, const SegmentGraph& graph,

@@ -1,4 +1,4 @@
-// Which segments of a module have counters, and where the code of each stands.
+// Chooses the segments that have counters, and the place of each counter's code.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace tally::spirv {
 
 struct Counter {
   enum class What { Executions, Subgroups, Outputs };
-  uint32_t segment;  // index into the graph's segments
+  uint32_t segment;  // index into SegmentGraph::segments
   What what = What::Executions;
-  uint32_t insert_at = 0;         // the instruction before which the code that counts stands
-  std::optional<TripCount> trip;  // added up behind a loop, not in the segment
+  uint32_t insert_at = 0;         // the instruction before which the code is inserted
+  std::optional<TripCount> trip;  // if set, counted after the loop instead of in the segment
   uint32_t stream = 0;            // of outputs
 };
 
-// Counters on segments, and how the host gets from these to blocks.
+// The counters, and the plan from which the host derives the counts of all blocks.
 struct CounterPlacement {
   std::vector<Counter> counters;
   CounterPlan plan;
 };
-// `output_streams`: those whose outputs are counted.
+// `output_streams` are the streams whose outputs are counted.
 CounterPlacement place_counters(const AnalyzedModule& analyzed, const SegmentGraph& graph,
                                 const BlockCountOptions& options, bool count_subgroups,
                                 std::vector<uint32_t> output_streams);
