@@ -78,8 +78,14 @@ void run(const std::vector<std::string>& folders, int rounds) {
                   const auto module = spirv::Module::parse(input.words);
                   return spirv::BlockMap::build(*module, input.model, input.entry).ok();
                 }),
-      candidate("reading and the pass", inputs, [](const Input& input) {
-        return add_block_counts(input.words, options_of(input)).ok();
+      candidate(
+          "reading and the pass", inputs,
+          [](const Input& input) { return add_block_counts(input.words, options_of(input)).ok(); }),
+      candidate("reading, blocks, costs and the pass", inputs, [](const Input& input) {
+        const auto analyzed = spirv::AnalyzedModule::parse(input.words);
+        const spirv::Module& module = analyzed->module();
+        return analyzed->block_map(*module.find_entry_point(input.model, input.entry)).ok() &&
+               add_block_counts(*analyzed, options_of(input)).ok();
       })};
   Table table(
       {fmt::format("{} modules, {:.2f} MB", inputs.size(), static_cast<double>(bytes) / 1e6),

@@ -7,7 +7,6 @@
 #include "spirv_input.h"
 
 using tally::spirv::BlockMap;
-using tally::spirv::CallGraph;
 using tally::spirv::Cfg;
 using tally::spirv::Module;
 
@@ -31,8 +30,7 @@ void check_edges(const Cfg& cfg) {
   }
 }
 
-void check_block_map(const Module& module, const CallGraph& calls,
-                     const tally::spirv::EntryPoint& entry) {
+void check_block_map(const Module& module, const tally::spirv::EntryPoint& entry) {
   const auto map = BlockMap::build(module, entry.model, entry.name);
   if (!map) {
     TALLY_FUZZ_EXPECT(!map.error().message.empty());
@@ -42,7 +40,7 @@ void check_block_map(const Module& module, const CallGraph& calls,
   // order.
   size_t expected = 0;
   const tally::spirv::EntryPoint* found = module.find_entry_point(entry.model, entry.name);
-  for (uint32_t index : calls.reachable_from(found->function_id)) {
+  for (uint32_t index : module.reachable_functions(found->function_id)) {
     for (const auto& block : module.blocks_of(module.functions()[index])) {
       TALLY_FUZZ_EXPECT(expected < map->blocks().size());
       TALLY_FUZZ_EXPECT(map->blocks()[expected++].label_id == block.label_id);
@@ -69,7 +67,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto cfg = Cfg::build(*module, function);
     if (cfg) check_edges(*cfg);
   }
-  const CallGraph calls = CallGraph::build(*module);
-  for (const auto& entry : module->entry_points()) check_block_map(*module, calls, entry);
+  for (const auto& entry : module->entry_points()) check_block_map(*module, entry);
   return 0;
 }

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "corpus/module_files.h"
+#include "corpus/pass_options.h"
 #include "spirv/instrument/block_count.h"
 #include "spirv/ir/module.h"
 #include "support/spirv.h"
 
 namespace {
 
-using tally::spirv::AddressSource;
 using tally::spirv::BlockCountOptions;
 using tally::spirv::Counting;
 using tally::spirv::Module;
@@ -32,30 +32,6 @@ struct Totals {
   size_t modules = 0, invalid = 0, entry_points = 0, results = 0, refused = 0, failures = 0;
   size_t blocks = 0, counters = 0;
 };
-
-std::vector<BlockCountOptions> all_options() {
-  std::vector<BlockCountOptions> all;
-  for (const auto counting : {Counting::Lane, Counting::Subgroup, Counting::Private}) {
-    for (const auto placement : {Placement::Every, Placement::Minimal}) {
-      for (const uint32_t variant : {0u, 1u, 2u, 3u}) {
-        BlockCountOptions options;
-        options.counting = counting;
-        options.placement = placement;
-        options.subgroup_operations = variant != 3;
-        options.int64 = options.int64_atomics = variant % 2 == 0;
-        options.max_shards_log2 = variant == 0 ? 6 : 0;
-        options.count_subgroups = variant == 2 && counting != Counting::Lane;
-        if (variant == 2) {
-          options.address = {AddressSource::Kind::UniformBuffer, 0, 7, 0};
-        } else {
-          options.address.push_constant_offset = 248;
-        }
-        all.push_back(options);
-      }
-    }
-  }
-  return all;
-}
 
 class Check {
  public:
@@ -78,7 +54,7 @@ class Check {
     check_identity(path, words);
     for (const auto& entry : module->entry_points()) {
       ++totals.entry_points;
-      for (BlockCountOptions options : all_options()) {
+      for (BlockCountOptions options : tally::test::counting_options()) {
         options.stage = entry.model;
         options.entry_point = entry.name;
         check(path, words, options, valid);

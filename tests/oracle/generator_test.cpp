@@ -136,9 +136,10 @@ class Finder {
 
   // Loops of which the pass is told how often they ran.
   void find_trips() {
-    const auto graph = spirv::SegmentGraph::build(code_.module, code_.module.entry_points()[0]);
+    const spirv::AnalyzedModule analyzed(code_.module);
+    const auto graph = spirv::SegmentGraph::build(analyzed, analyzed.module().entry_points()[0]);
     if (!graph) throw std::runtime_error(graph.error().message);
-    for (const spirv::TripCount& trip : spirv::find_trip_counts(code_.module, *graph)) {
+    for (const spirv::TripCount& trip : spirv::find_trip_counts(analyzed, *graph)) {
       see(trip.in_memory ? "variable that counts a loop" : "phi that counts a loop");
       if (trip.inverse + 1 > 2) see("step that is not 1");
       if (opcode_of(trip.first) == Op::OpSpecConstant) see("first value that is specialized");

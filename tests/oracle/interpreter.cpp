@@ -224,8 +224,7 @@ Interpreter::End Interpreter::run(const Invocation& invocation) {
 
 std::vector<uint64_t> Interpreter::executions() const {
   std::vector<uint64_t> executions;
-  const auto graph = spirv::CallGraph::build(module_);
-  for (const uint32_t f : graph.reachable_from(entry_->function_id)) {
+  for (const uint32_t f : module_.reachable_functions(entry_->function_id)) {
     for (const auto& block : module_.blocks_of(module_.functions()[f])) {
       const auto count = counts_.find(block.label_id);
       executions.push_back(count == counts_.end() ? 0 : count->second);

@@ -10,27 +10,11 @@
 #include <string_view>
 #include <utility>
 
+#include "catalogue/stages.h"
 #include "spirv/analysis/block_map.h"
 
 namespace tally::analysis {
 namespace {
-
-constexpr std::array<std::pair<uint32_t, const char*>, 14> kStages = {{
-    {0x0001, "vertex"},
-    {0x0002, "tess control"},
-    {0x0004, "tess evaluation"},
-    {0x0008, "geometry"},
-    {0x0010, "fragment"},
-    {0x0020, "compute"},
-    {0x0040, "task"},
-    {0x0080, "mesh"},
-    {0x0100, "ray generation"},
-    {0x0200, "any hit"},
-    {0x0400, "closest hit"},
-    {0x0800, "miss"},
-    {0x1000, "intersection"},
-    {0x2000, "callable"},
-}};
 
 const store::ModuleRow* module_of(const Model& model, uint32_t shader) {
   const uint32_t module = model.module_index.find(model.shaders[shader].module);
@@ -95,9 +79,7 @@ bool is_size(const std::string& parameter) {
 }  // namespace
 
 std::string stage_name(uint32_t stage) {
-  for (const auto& [bit, name] : kStages) {
-    if (bit == stage) return name;
-  }
+  if (const catalogue::Stage* known = catalogue::find_stage(stage)) return known->short_name;
   return fmt::format("stage 0x{:x}", stage);
 }
 

@@ -3,37 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <optional>
 #include <utility>
+
+#include "catalogue/stages.h"
 
 namespace tally::analysis {
 namespace {
-
-std::optional<spv::ExecutionModel> execution_model(uint32_t stage) {
-  using Model = spv::ExecutionModel;
-  constexpr std::array<std::pair<uint32_t, Model>, 14> kModels = {{
-      {0x0001, Model::Vertex},
-      {0x0002, Model::TessellationControl},
-      {0x0004, Model::TessellationEvaluation},
-      {0x0008, Model::Geometry},
-      {0x0010, Model::Fragment},
-      {0x0020, Model::GLCompute},
-      {0x0040, Model::TaskEXT},
-      {0x0080, Model::MeshEXT},
-      {0x0100, Model::RayGenerationKHR},
-      {0x0200, Model::AnyHitKHR},
-      {0x0400, Model::ClosestHitKHR},
-      {0x0800, Model::MissKHR},
-      {0x1000, Model::IntersectionKHR},
-      {0x2000, Model::CallableKHR},
-  }};
-  for (const auto& [bit, execution] : kModels) {
-    if (bit == stage) return execution;
-  }
-  return std::nullopt;
-}
 
 // Shaders written for the NV extensions use other names for the same stages.
 spv::ExecutionModel as_written(const spirv::Module& module, spv::ExecutionModel wanted,
@@ -57,13 +33,14 @@ uint32_t first_block_of_entry(const ShaderCode& code, spv::ExecutionModel execut
 Result<ShaderCode> load(const Model& model, uint32_t shader) {
   const store::ShaderRow& row = model.shaders[shader];
   if (!row.module) return Error{"the capture has no SPIR-V for this shader"};
-  const auto wanted = execution_model(row.stage);
-  if (!wanted) return Error{fmt::format("its stage 0x{:x} is unknown", row.stage)};
+  const catalogue::Stage* stage = catalogue::find_stage(row.stage);
+  if (!stage) return Error{fmt::format("its stage 0x{:x} is unknown", row.stage)};
   auto words = model.reader.spirv(*row.module);
   if (!words) return words.error();
   auto module = spirv::Module::parse(*words);
   if (!module) return module.error();
-  const spv::ExecutionModel execution = as_written(*module, *wanted, row.entry_point);
+  const spv::ExecutionModel execution = as_written(
+      *module, static_cast<spv::ExecutionModel>(stage->execution_model), row.entry_point);
   auto map = spirv::BlockMap::build(*module, execution, row.entry_point);
   if (!map) return map.error();
   ShaderCode code{std::move(*module), std::move(*map), kNone};

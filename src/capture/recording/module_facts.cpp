@@ -4,29 +4,16 @@
 #include <array>
 #include <utility>
 
+#include "catalogue/stages.h"
 #include "spirv/analysis/block_map.h"
 
 namespace tally::capture {
 namespace {
 
 std::optional<VkShaderStageFlagBits> stage_of(spv::ExecutionModel model) {
-  using Model = spv::ExecutionModel;
-  switch (model) {
-    case Model::Vertex:
-      return VK_SHADER_STAGE_VERTEX_BIT;
-    case Model::TessellationControl:
-      return VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
-    case Model::TessellationEvaluation:
-      return VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
-    case Model::Geometry:
-      return VK_SHADER_STAGE_GEOMETRY_BIT;
-    case Model::Fragment:
-      return VK_SHADER_STAGE_FRAGMENT_BIT;
-    case Model::GLCompute:
-      return VK_SHADER_STAGE_COMPUTE_BIT;
-    default:
-      return std::nullopt;
-  }
+  const auto* stage = catalogue::find_stage_of_model(static_cast<uint32_t>(model));
+  if (stage == nullptr) return std::nullopt;
+  return static_cast<VkShaderStageFlagBits>(stage->bit);
 }
 
 }  // namespace

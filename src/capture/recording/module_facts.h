@@ -19,7 +19,7 @@ struct EntryBlock {
 };
 
 struct ModuleFacts {
-  std::vector<EntryBlock> entry_blocks;  // of all entry points of the six classic stages
+  std::vector<EntryBlock> entry_blocks;  // of all entry points
   std::string source;                    // the file that debug information names first
 };
 

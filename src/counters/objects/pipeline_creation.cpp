@@ -158,9 +158,9 @@ class Twin {
 
  private:
   void build_stages() {
-    std::vector<StageVariants::Stage> sources;
+    std::vector<Stage> sources;
     for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info_)) {
-      sources.push_back({&stage, find_code(state_, stage)});
+      sources.emplace_back(&stage, find_code(state_, stage));
     }
     if (sources.empty()) return;
     const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
@@ -176,13 +176,13 @@ class Twin {
 
   // Fragment shaders may read gl_PrimitiveID where a geometry or mesh shader sets it, or there is
   // none. A fragment shader that is compiled alone for a library cannot know.
-  static bool has_primitive_ids(const std::vector<StageVariants::Stage>& stages) {
+  static bool has_primitive_ids(const std::vector<Stage>& stages) {
     bool known = false;
-    for (const StageVariants::Stage& stage : stages) {
+    for (const Stage& stage : stages) {
       const VkShaderStageFlagBits bit = stage.info->stage;
       known = known || bit == VK_SHADER_STAGE_VERTEX_BIT;
       if (bit == VK_SHADER_STAGE_MESH_BIT_EXT) return false;
-      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT && !(stage.code && sets_primitive_id(*stage.code))) {
+      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT && !sets_primitive_id(stage)) {
         return false;
       }
     }
@@ -190,19 +190,17 @@ class Twin {
   }
 
   // Nothing where there is none, or where a geometry shader makes others of its primitives.
-  static std::optional<spirv::Tessellation> tessellation(
-      const std::vector<StageVariants::Stage>& stages) {
-    const StageVariants::Stage* control = nullptr;
-    const StageVariants::Stage* evaluation = nullptr;
-    for (const StageVariants::Stage& stage : stages) {
+  static std::optional<spirv::Tessellation> tessellation(const std::vector<Stage>& stages) {
+    const Stage* control = nullptr;
+    const Stage* evaluation = nullptr;
+    for (const Stage& stage : stages) {
       const VkShaderStageFlagBits bit = stage.info->stage;
       if (bit == VK_SHADER_STAGE_GEOMETRY_BIT) return std::nullopt;
       if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) control = &stage;
       if (bit == VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) evaluation = &stage;
     }
-    if (!control || !evaluation || !control->code || !evaluation->code) return std::nullopt;
-    return find_tessellation(*control->code, control->info->pName, *evaluation->code,
-                             evaluation->info->pName);
+    if (!control || !evaluation) return std::nullopt;
+    return find_tessellation(*control, *evaluation);
   }
 
   // `stages`: all of the pipeline.

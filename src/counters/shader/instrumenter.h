@@ -1,4 +1,4 @@
-// The application's SPIR-V in, instrumented SPIR-V out, remembered for a while. Thread-safe.
+// Instruments the application's shaders and caches the results. Thread-safe.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -6,35 +6,24 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <unordered_map>
 
 #include "base/status.h"
 #include "counters/shader/program.h"
-#include "counters/shader/shader_code.h"
-#include "counters/shader/variant.h"
+#include "counters/shader/stage.h"
 #include "spirv/instrument/block_count.h"
 
 namespace tally::counters {
 
 // Properties of the device and settings of the user, fixed for a device.
 struct InstrumenterOptions {
-  spirv::Placement placement = spirv::Placement::Minimal;
-  spirv::Counting counting = spirv::Counting::Private;
-  bool int64 = false;
-  bool int64_atomics = false;
+  // The options that all shaders have in common. `regions` applies to those that count by region.
+  spirv::BlockCountOptions pass;
   VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
-  uint32_t max_shards_log2 = probe::kMaxShardsLog2;
-  bool count_subgroups = false;
-  bool count_outputs = false;
-  uint32_t packed_draw_index_locations =
-      0;  // those that draw numbers may stand in; 0: no draw numbers
-  uint32_t max_tessellation_level = 64;
-  spirv::DriverWorkarounds driver;
-  spirv::RegionOptions regions;  // how shaders that count by region do so
-  uint32_t spirv_version_limit = 0x00010300;
-  bool validate = false;                         // run spirv-val over what the pass made
-  uint32_t vulkan_version = VK_API_VERSION_1_1;  // what spirv-val checks against
+  // The number of Locations that packed draw indices may use; 0 disables them.
+  uint32_t packed_draw_index_locations = 0;
+  bool validate = false;                         // run spirv-val on the results
+  uint32_t vulkan_version = VK_API_VERSION_1_1;  // the environment of spirv-val
 };
 
 struct InstrumentedShader {
@@ -47,51 +36,36 @@ class Instrumenter {
  public:
   explicit Instrumenter(const InstrumenterOptions& options) : options_(options) {}
 
-  struct Request {
-    VkShaderStageFlagBits stage{};
-    std::string entry_point;
-    spirv::AddressSource address;
-    bool alpha_to_coverage = false;
-    Variant variant = Variant::Blocks;
-    bool multiview = false;
-    bool primitive_ids = false;  // of regions: the stages before set gl_PrimitiveID
-    // Of a tessellation control shader whose patches' primitives are to be counted.
-    std::optional<spirv::Tessellation> tessellation;
-    std::optional<spirv::PackedDrawIndices> packed_draw_indices;
-  };
-
-  // The error is the reason why this shader runs as the application wrote it.
-  Result<std::shared_ptr<const InstrumentedShader>> instrument(const ShaderCode& code,
-                                                               const Request& request);
+  // An error tells the user why the shader runs uninstrumented. The stage's code must be known.
+  Result<std::shared_ptr<const InstrumentedShader>> instrument(
+      const Stage& stage, const spirv::BlockCountOptions& options);
 
   const InstrumenterOptions& options() const { return options_; }
 
  private:
   using Shader = std::shared_ptr<const InstrumentedShader>;
+  // Everything that the words depend on.
+  struct Key {
+    Hash128 code;
+    spirv::BlockCountOptions options;
 
-  Result<Shader> make(const ShaderCode& code, const Request& request) const;
-  Shader find(const std::string& key);
-  void remember(const std::string& key, const Shader& shader);
+    bool operator==(const Key&) const = default;
+  };
+  // A shader has few variants, so they may share a bucket.
+  struct KeyHash {
+    size_t operator()(const Key& key) const { return std::hash<Hash128>{}(key.code); }
+  };
+
+  Result<Shader> make(const Stage& stage, const spirv::BlockCountOptions& options) const;
+  Shader find(const Key& key);
+  void remember(const Key& key, const Shader& shader);
 
   const InstrumenterOptions options_;
   std::mutex mutex_;  // guards what follows
-  std::unordered_map<std::string, Shader> shaders_;
-  std::deque<std::string> order_;  // oldest first
+  std::unordered_map<Key, Shader, KeyHash> shaders_;
+  std::deque<Key> order_;  // oldest first
   size_t words_ = 0;
 };
-
-// What the execution modes of both tessellation stages say; nothing where the evaluation shader is
-// not one.
-std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
-                                                     const std::string& control_entry,
-                                                     const ShaderCode& evaluation,
-                                                     const std::string& evaluation_entry);
-
-// The first Location behind all that the vertex shader puts out and the fragment shader reads.
-std::optional<uint32_t> find_free_location(const ShaderCode& vertex,
-                                           const std::string& vertex_entry,
-                                           const ShaderCode& fragment,
-                                           const std::string& fragment_entry);
 
 // "vertex", "fragment" ...: for messages.
 const char* stage_name(VkShaderStageFlagBits stage);

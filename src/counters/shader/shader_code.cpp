@@ -2,22 +2,7 @@
 
 #include <algorithm>
 
-#include "spirv/ir/module.h"
-
 namespace tally::counters {
-
-bool sets_primitive_id(const ShaderCode& code) {
-  const auto module = spirv::Module::parse(code.words);
-  if (!module) return false;
-  for (uint32_t i = 0; i < module->instruction_count(); ++i) {
-    const spirv::Instruction instruction = module->instruction(i);
-    if (instruction.opcode() != spv::Op::OpVariable) continue;
-    if (instruction.operand(0) != static_cast<uint32_t>(spv::StorageClass::Output)) continue;
-    const auto builtin = module->decoration(instruction.result_id(), spv::Decoration::BuiltIn);
-    if (builtin == static_cast<uint32_t>(spv::BuiltIn::PrimitiveId)) return true;
-  }
-  return false;
-}
 
 std::shared_ptr<const ShaderCode> ShaderCodeStore::add(std::span<const uint32_t> words) {
   const Hash128 hash = hash_words(words);

@@ -17,9 +17,6 @@ struct ShaderCode {
   std::vector<uint32_t> words;
 };
 
-// Whether the shader has an output gl_PrimitiveID. Not of a block's members.
-bool sets_primitive_id(const ShaderCode& code);
-
 class ShaderCodeStore {
  public:
   std::shared_ptr<const ShaderCode> add(std::span<const uint32_t> words);

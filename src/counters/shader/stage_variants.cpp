@@ -6,14 +6,14 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "catalogue/stages.h"
 
 namespace tally::counters {
 namespace {
 
 // The stages of pipelines whose draws have numbers are all of one pipeline, not of libraries: they
 // share a record.
-AddressSlot slot_of(const StageVariants::Stage& stage, const StageVariants::Request& request,
-                    bool numbers_draws) {
+AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request, bool numbers_draws) {
   const bool separate = request.addressing.separate_fragment && !numbers_draws;
   return separate && stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT ? AddressSlot::Fragment
                                                                        : AddressSlot::Main;
@@ -85,24 +85,34 @@ void StageVariants::refuse(const Stage& stage, const Error& error) {
       {stage.info->stage, stage.code ? stage.code->hash : Hash128{}, error.message});
 }
 
-Instrumenter::Request StageVariants::make_request(
-    const Stage& stage, const Request& request, Variant variant,
+Result<spirv::BlockCountOptions> StageVariants::make_options(
+    const Instrumenter& instrumenter, const Stage& stage, const Request& request, Variant variant,
     const std::optional<spirv::PackedDrawIndices>& numbers) {
+  const VkShaderStageFlagBits bit = stage.info->stage;
+  const catalogue::Stage* known = catalogue::find_stage(bit);
+  if (!known) return Error{"an unknown kind of shader stage"};
   const Addressing& addressing = request.addressing;
-  const bool fragment = stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-  const bool control = stage.info->stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
+  const bool fragment = bit == VK_SHADER_STAGE_FRAGMENT_BIT;
   const AddressSlot slot = slot_of(stage, request, numbers.has_value());
+  spirv::BlockCountOptions options = instrumenter.options().pass;
+  options.stage = static_cast<spv::ExecutionModel>(known->execution_model);
+  options.entry_point = stage.info->pName;
+  options.address = slot == AddressSlot::Main ? addressing.main : addressing.fragment;
+  options.subgroup_operations = (instrumenter.options().subgroup_stages & bit) != 0;
+  options.alpha_to_coverage = fragment && request.alpha_to_coverage;
+  if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) options.tessellation = request.tessellation;
   // Without a location the fragment shader is one that cannot be instrumented.
-  const bool is_told = !fragment || (numbers && numbers->location);
-  return {stage.info->stage,
-          stage.info->pName,
-          slot == AddressSlot::Main ? addressing.main : addressing.fragment,
-          fragment && request.alpha_to_coverage,
-          variant,
-          request.multiview,
-          fragment && request.primitive_ids,
-          control ? request.tessellation : std::nullopt,
-          is_told ? numbers : std::nullopt};
+  if (!fragment || (numbers && numbers->location)) options.packed_draw_indices = numbers;
+  options.count_blocks = counts_blocks(variant);
+  if (!tally::counters::counts_regions(variant)) {
+    options.regions.reset();
+  } else if (options.regions) {
+    // A pipeline has views or layers, and may not ask for the other.
+    options.regions->multiview &= request.multiview;
+    options.regions->primitive_ids = fragment && request.primitive_ids;
+    if (request.multiview) options.regions->layer_capability.reset();
+  }
+  return options;
 }
 
 // An error where a shader that counts without the numbers could not with them, or where transform
@@ -115,16 +125,17 @@ Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
     return found != stages.end() && found->code ? &*found : nullptr;
   };
   const auto instrument = [&](const Stage& stage,
-                              const std::optional<spirv::PackedDrawIndices>& numbers) {
-    return instrumenter.instrument(*stage.code,
-                                   make_request(stage, request, request.variant, numbers));
+                              const std::optional<spirv::PackedDrawIndices>& numbers)
+      -> Result<std::shared_ptr<const InstrumentedShader>> {
+    const auto options = make_options(instrumenter, stage, request, request.variant, numbers);
+    if (!options) return options.error();
+    return instrumenter.instrument(stage, *options);
   };
   const Stage* vertex = find(VK_SHADER_STAGE_VERTEX_BIT);
   if (!vertex) return Error{"the vertex shader's SPIR-V is not known"};
   spirv::PackedDrawIndices numbers;
   if (const Stage* fragment = find(VK_SHADER_STAGE_FRAGMENT_BIT)) {
-    numbers.location = find_free_location(*vertex->code, vertex->info->pName, *fragment->code,
-                                          fragment->info->pName);
+    numbers.location = find_free_location(*vertex, *fragment);
     const bool fits =
         numbers.location && *numbers.location < instrumenter.options().packed_draw_index_locations;
     const auto counted = fits ? instrument(*fragment, numbers) : Error{"it has no location left"};
@@ -145,9 +156,10 @@ Status StageVariants::add_instrumented(Instrumenter& instrumenter, const Stage& 
                                        const Request& request, Variant variant,
                                        VkPipelineShaderStageCreateInfo& target) {
   if (!stage.code) return Error{"its SPIR-V is not known"};
-  const Instrumenter::Request wanted = make_request(stage, request, variant, packed_draw_indices_);
+  const auto options = make_options(instrumenter, stage, request, variant, packed_draw_indices_);
+  if (!options) return options.error();
   const AddressSlot slot = slot_of(stage, request, packed_draw_indices_.has_value());
-  const auto shader = instrumenter.instrument(*stage.code, wanted);
+  const auto shader = instrumenter.instrument(stage, *options);
   if (!shader) return shader.error();
   const InstrumentedShader& instrumented = **shader;
   const Result<VkShaderModule> module = create_module(instrumented.words);

@@ -18,10 +18,6 @@ namespace tally::counters {
 
 class StageVariants {
  public:
-  struct Stage {
-    const VkPipelineShaderStageCreateInfo* info = nullptr;
-    std::shared_ptr<const ShaderCode> code;  // null: not known (an identifier, a binary)
-  };
   // How the stages of a pipeline find their records.
   struct Addressing {
     spirv::AddressSource main;
@@ -62,11 +58,11 @@ class StageVariants {
  private:
   Status add_instrumented(Instrumenter& instrumenter, const Stage& stage, const Request& request,
                           Variant variant, VkPipelineShaderStageCreateInfo& target);
-  // Tells the stages where their counters stand, when all are known.
+  // Specializes the stages with the positions of their counters, once all are known.
   void place_counters();
-  static Instrumenter::Request make_request(const Stage& stage, const Request& request,
-                                            Variant variant,
-                                            const std::optional<spirv::PackedDrawIndices>& numbers);
+  static Result<spirv::BlockCountOptions> make_options(
+      const Instrumenter& instrumenter, const Stage& stage, const Request& request, Variant variant,
+      const std::optional<spirv::PackedDrawIndices>& numbers);
   static Result<spirv::PackedDrawIndices> choose_packed_draw_indices(
       Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
   void refuse(const Stage& stage, const Error& error);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "spirv/analysis/cfg.h"
 
 namespace tally::spirv {
 namespace {
@@ -44,7 +43,7 @@ class BlockMapBuilder {
   LineCursor cursor_;
   BlockMap map_;
 
-  // Indices into the map's lines, of the block at hand; and where the instruction before went.
+  // Of the current block: indices into the map's lines, and the line of the last instruction.
   std::unordered_map<LineKey, uint32_t, LineKeyHash> block_lines_;
   LineKey last_key_{};
   uint32_t last_line_ = 0;
@@ -54,7 +53,7 @@ void BlockMapBuilder::add_function(const Function& function, bool is_countable) 
   map_.functions_.push_back({function.id, sources_.function_name(function.id),
                              static_cast<uint32_t>(map_.blocks_.size()), function.block_count,
                              is_countable});
-  // An OpLine before a block reaches into it, so every instruction passes the cursor.
+  // An OpLine before a block applies to it, so the cursor visits every instruction.
   cursor_ = LineCursor(sources_);
   uint32_t at = function.begin;
   while (at > 0 && is_line(module_.instruction(at - 1).opcode())) --at;
@@ -73,7 +72,7 @@ void BlockMapBuilder::add_block(const BlockRange& range) {
   block.word_begin = module_.word_offset(range.begin);
   block.word_end = module_.word_offset(range.end);
   block.first_line = static_cast<uint32_t>(map_.lines_.size());
-  // A table once grown takes long to clear, however little is in it.
+  // Clearing a hash table takes time in proportion to its buckets.
   if (block_lines_.bucket_count() > 64) block_lines_ = {};
   block_lines_.clear();
   for (uint32_t index = range.begin; index < range.end; ++index) {
@@ -128,9 +127,8 @@ Result<BlockMap> BlockMap::build(const Module& module, spv::ExecutionModel stage
                              entry_point, static_cast<uint32_t>(stage))};
   }
   BlockMapBuilder builder(module);
-  const CallGraph calls = CallGraph::build(module);
-  for (const uint32_t index : calls.reachable_from(entry->function_id)) {
-    builder.add_function(module.functions()[index], !calls.is_called_by_matrices(index));
+  for (const uint32_t index : module.reachable_functions(entry->function_id)) {
+    builder.add_function(module.functions()[index], !module.calls().is_called_by_matrices(index));
   }
   return std::move(builder).finish();
 }

@@ -1,6 +1,6 @@
 // The public, stable numbering of the basic blocks of one entry point: block i is the i-th OpLabel
-// in module order among the functions that the entry point reaches. With it anyone who has the
-// SPIR-V can tell which block a result means, what it costs and which source lines it came from.
+// in module order among the functions reachable from the entry point. Given the SPIR-V, it maps a
+// result to its block, the block's cost and its source lines.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tally::spirv {
 
-// The part of a block that came from one line, or range of lines, of one function of the source.
+// The cost of a block's instructions from one source line, or range of lines, of one function.
 struct LineCost {
   SourceLocation location;  // its column is that of the first instruction
   InstructionMix mix;
@@ -36,10 +36,9 @@ struct Block {
 
 struct MappedFunction {
   uint32_t id;
-  std::string name;  // as the source calls it where that is known; "%id" else
+  std::string name;  // the name in the source if known, otherwise "%id"
   uint32_t first_block, block_count;
-  // Not if instructions on cooperative matrices call it (CallGraph): its blocks then have no
-  // counts.
+  // False if cooperative matrix instructions call it (CallGraph); its blocks then have no counts.
   bool is_countable = true;
 };
 
@@ -51,12 +50,12 @@ class BlockMap {
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const MappedFunction> functions() const { return functions_; }
   std::span<const SourceFile> files() const { return files_; }
-  // The file that debug information names first, without its folders; empty where there is none.
+  // The base name of the first file in the debug information; empty if there is none.
   std::string source_name() const;
-  // Names of functions as the source has them, those that were inlined everywhere included.
+  // The functions' names in the source, including functions that were inlined everywhere.
   std::span<const std::string> source_functions() const { return source_functions_; }
-  // The lines of a block in the order in which they first occur; instructions without a line are in
-  // none.
+  // The lines of a block in the order of their first occurrence, without instructions that have no
+  // line.
   std::span<const LineCost> lines_of(const Block& block) const {
     return std::span(lines_).subspan(block.first_line, block.line_count);
   }

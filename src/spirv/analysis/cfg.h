@@ -1,8 +1,8 @@
-// The control-flow graph of one function, and the call graph of a module.
+// The control-flow graph of one function.
 //
-// Blocks are numbered from 0 in module order within their function; block 0 is the entry. An edge
-// stands once even if a terminator names its target twice (a switch with several cases). Every
-// target is a block of the same function: building fails otherwise.
+// Blocks are numbered from 0 in module order within their function; block 0 is the entry. There is
+// one edge for each target, even if a terminator names it twice (a switch with several cases).
+// Building fails if a target is not a block of the same function.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct CfgBlock {
   uint32_t label_id;
   uint32_t begin, end;                // instruction indices: OpLabel to terminator, both included
   spv::Op terminator;                 // the instruction at end - 1
-  MergeKind merge = MergeKind::None;  // what the block is the header of
+  MergeKind merge = MergeKind::None;  // the kind of construct whose header the block is
   uint32_t merge_instruction = kNone;
   uint32_t merge_block = kNone;      // block indices
   uint32_t continue_target = kNone;  // of a loop
@@ -38,9 +38,9 @@ class Cfg {
   uint32_t block_of(uint32_t label_id) const;
 
  private:
-  // Neighbours of all blocks one after another.
+  // The neighbours of all blocks, in block order.
   struct Edges {
-    std::vector<uint32_t> first;  // one more than blocks
+    std::vector<uint32_t> first;  // by block, and the end
     std::vector<uint32_t> targets;
     std::span<const uint32_t> of(uint32_t block) const {
       return std::span(targets).subspan(first[block], first[block + 1] - first[block]);
@@ -59,34 +59,7 @@ class Cfg {
   Edges predecessors_;
 };
 
-class CallGraph {
- public:
-  static CallGraph build(const Module& module);
-
-  // Indices into the module's functions(), each once, ascending. Callees that are not functions of
-  // the module are left out.
-  std::span<const uint32_t> callees(uint32_t function) const;
-  // Whether an instruction on cooperative matrices calls it, or something that such a function
-  // calls. It runs at least once for each element: how often, and in which invocation, is the
-  // implementation's choice (SPV_NV_cooperative_matrix2).
-  bool is_called_by_matrices(uint32_t function) const { return called_by_matrices_[function]; }
-  // The function itself and all that it may call, ascending: module order. Empty if `function_id`
-  // is none.
-  std::vector<uint32_t> reachable_from(uint32_t function_id) const;
-  // The same functions, each behind those that it calls; where functions call each other in a
-  // circle, behind some of them.
-  std::vector<uint32_t> callees_first(uint32_t function_id) const;
-
- private:
-  std::vector<bool> flood(std::vector<uint32_t> open) const;
-
-  const Module* module_ = nullptr;
-  std::vector<uint32_t> first_;
-  std::vector<uint32_t> callees_;
-  std::vector<bool> called_by_matrices_;
-};
-
-// The labels that a terminator names, in its order, repetitions included.
+// The target labels of a terminator, in order, including repetitions.
 std::vector<uint32_t> branch_targets(const Module& module, const Instruction& terminator);
 
 }  // namespace tally::spirv

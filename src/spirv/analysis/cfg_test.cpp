@@ -186,12 +186,12 @@ TEST(call_graph, reaches_callees_of_callees_in_module_order_and_each_once) {
     %n2 = OpFunctionCall %void %leaf
     OpReturn
     OpFunctionEnd)"));
-  const CallGraph graph = CallGraph::build(module);
+  const CallGraph& graph = module.calls();
   EXPECT_THAT(list(graph.callees(2)), ElementsAre(0, 3));
   EXPECT_THAT(list(graph.callees(3)), ElementsAre(0));
-  EXPECT_THAT(graph.reachable_from(module.functions()[2].id), ElementsAre(0, 2, 3));
-  EXPECT_THAT(graph.reachable_from(module.functions()[0].id), ElementsAre(0));
-  EXPECT_THAT(graph.reachable_from(1000), IsEmpty());
+  EXPECT_THAT(module.reachable_functions(module.functions()[2].id), ElementsAre(0, 2, 3));
+  EXPECT_THAT(graph.reachable_from(0), ElementsAre(0));
+  EXPECT_THAT(module.reachable_functions(1000), IsEmpty());
 }
 
 // Forbidden to shaders, and no reason to hang.
@@ -207,7 +207,7 @@ TEST(call_graph, circles_end) {
     %n1 = OpFunctionCall %void %main
     OpReturn
     OpFunctionEnd)"));
-  EXPECT_THAT(CallGraph::build(module).reachable_from(module.functions()[0].id), ElementsAre(0, 1));
+  EXPECT_THAT(module.calls().reachable_from(0), ElementsAre(0, 1));
 }
 
 // OpCooperativeMatrixPerElementOpNV calls the function that it names for each element.
@@ -230,7 +230,7 @@ TEST(call_graph, functions_that_instructions_take_as_operands_are_reached) {
   words.erase(words.begin() + offset, words.begin() + offset + 4);
   words.insert(words.begin() + offset, called.begin(), called.end());
   const Module module = parsed(words);
-  EXPECT_THAT(CallGraph::build(module).reachable_from(module.functions()[0].id), ElementsAre(0, 1));
+  EXPECT_THAT(module.calls().reachable_from(0), ElementsAre(0, 1));
 }
 
 }  // namespace

@@ -183,8 +183,8 @@ void CostModel::add(const Instruction& instruction, InstructionMix& mix) const {
   }
 }
 
-// The shape that says how much an operation does: its result's, or where that is a pair of results
-// (carry, borrow, extended product) its operand's.
+// The shape that determines the cost of an operation: that of its result, or of its operand if the
+// result is a pair (carry, borrow, extended product).
 const TypeShape& CostModel::value_shape(const Instruction& instruction) const {
   const TypeShape& result = types_.shape(instruction.type_id());
   if (result.kind != TypeShape::Kind::Composite) return result;
@@ -218,7 +218,7 @@ void CostModel::add_arithmetic(const TypeShape& shape, uint64_t count, Instructi
 void CostModel::add_by_component(const Instruction& instruction, CostClass cost,
                                  InstructionMix& mix) const {
   const TypeShape& shape = types_.shape(instruction.type_id());
-  // any(), all() of a vector look at each of its components.
+  // OpAny and OpAll read every component.
   const bool is_reduction =
       instruction.opcode() == spv::Op::OpAny || instruction.opcode() == spv::Op::OpAll;
   if (is_reduction) return mix.add(cost, types_.shape_of(instruction.operand(0)).components);
@@ -242,7 +242,7 @@ void CostModel::add_product(const Instruction& instruction, InstructionMix& mix)
   }
 }
 
-// Multiply-adds of integers: four for 32 bits that hold four of 8.
+// Multiply-adds of integers: a packed 32-bit operand has four components.
 void CostModel::add_integer_dot(const Instruction& instruction, InstructionMix& mix) const {
   const TypeShape& operand = types_.shape_of(instruction.operand(0));
   const bool is_packed = operand.components == 1 && operand.width == 32;

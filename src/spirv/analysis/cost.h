@@ -1,14 +1,14 @@
-// What an instruction costs, without running it: how many operations of which class, and how many
-// bytes it moves. A class is a counter of the catalogue; what it counts is written there.
+// The static cost of an instruction: the number of operations of each class, and the bytes it
+// moves. A class is a counter of the catalogue, which defines what it counts.
 //
-// - Arithmetic counts by component: an add of two vec3 is three. Comparisons count by the width of
-// what
-//   is compared.
-// - Products of vectors and matrices are their multiply-adds: mat4 * vec4 is 16.
+// - Arithmetic counts components: an addition of two vec3 is three operations. Comparisons have the
+//   class of their operands.
+// - Products of vectors and matrices count multiply-adds: mat4 * vec4 is 16.
 // - Functions of GLSL.std.450 that are short sequences of other operations count as those.
-// - Memory, textures and the like count by instruction, beside the bytes; inputs, outputs and local
-//   variables by component.
-// - Sizes that are specialization constants have their default values.
+// - Memory accesses, texture operations and the like count instructions and bytes; inputs, outputs
+// and
+//   local variables count components.
+// - Specialization constants have their default values.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 
 namespace tally::spirv {
 
-// The order is that of the block counters in the catalogue, after the executions.
+// In the order of the block counters in the catalogue, after Executions.
 enum class CostClass : uint8_t {
   Instruction,
   Fma,
@@ -76,10 +76,10 @@ enum class CostClass : uint8_t {
 inline constexpr size_t kCostClassCount = static_cast<size_t>(CostClass::Other) + 1;
 
 catalogue::Number counter_of(CostClass cost);
-// The class that a counter of the catalogue counts; none for executions and the like.
+// The class that a counter of the catalogue counts, if it counts one.
 std::optional<CostClass> cost_class_of(catalogue::Number number);
 
-// How much of each class some piece of code costs each time it runs. Sums saturate at 2^32 - 1.
+// The cost of one execution of some code, by class. Sums saturate at 2^32 - 1.
 class InstructionMix {
  public:
   uint64_t operator[](CostClass cost) const { return counts_[static_cast<size_t>(cost)]; }
@@ -95,16 +95,15 @@ class InstructionMix {
   std::array<uint32_t, kCostClassCount> counts_{};
 };
 
-// Whether an instruction does something when control reaches it. Declarations, labels, merges and
-// debug information do not.
+// Whether an instruction is executed. Declarations, labels, merges and debug information are not.
 bool is_executed(const Module& module, const Instruction& instruction);
 
-// Counts instructions of one module, which must outlive it.
+// The costs of the instructions of a module, which must outlive it.
 class CostModel {
  public:
   explicit CostModel(const Module& module);
 
-  // Adds what an instruction costs. Nothing for what is not executed.
+  // Adds the cost of an instruction; 0 if it is not executed.
   void add(const Instruction& instruction, InstructionMix& mix) const;
   InstructionMix cost_of(const Instruction& instruction) const {
     InstructionMix mix;
@@ -123,7 +122,7 @@ class CostModel {
   void add_ext_inst(const Instruction& instruction, InstructionMix& mix) const;
   void add_glsl(const Instruction& instruction, InstructionMix& mix) const;
 
-  // Memory behind a pointer, by what it is for.
+  // The kind of memory that a pointer points to.
   enum class Memory : uint8_t {
     None,
     Local,
@@ -142,11 +141,11 @@ class CostModel {
 
   const Module* module_;
   TypeTable types_;
-  // Structs that are storage buffers as SPIR-V before 1.3 declared them, ascending.
+  // Structs decorated BufferBlock: storage buffers before SPIR-V 1.3. Ascending.
   std::vector<uint32_t> buffer_blocks_;
 };
 
-// For a single instruction; for many of them make one CostModel.
+// For a single instruction. Use a CostModel for several.
 InstructionMix cost_of(const Module& module, const Instruction& instruction);
 
 }  // namespace tally::spirv

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "spirv/analysis/cfg.h"
-
 namespace tally::spirv {
 namespace {
 
@@ -12,11 +10,11 @@ using spv::Op;
 
 class Discards {
  public:
-  Discards(const Module& module, const EntryPoint& entry)
-      : module_(module),
-        calls_(CallGraph::build(module)),
-        functions_(calls_.reachable_from(entry.function_id)),
-        discards_(module.functions().size()) {}
+  Discards(const AnalyzedModule& analyzed, const EntryPoint& entry)
+      : analyzed_(analyzed),
+        module_(analyzed.module()),
+        functions_(module_.reachable_functions(entry.function_id)),
+        discards_(module_.functions().size()) {}
 
   bool in_loop() {
     std::vector<uint32_t> found;
@@ -36,11 +34,11 @@ class Discards {
     return false;
   }
 
-  // Marks functions and all that call them, directly or not.
+  // Marks functions and their direct and indirect callers.
   void mark_callers(std::vector<uint32_t> work) {
     std::vector<std::vector<uint32_t>> callers(discards_.size());
     for (const uint32_t f : functions_) {
-      for (const uint32_t callee : calls_.callees(f)) callers[callee].push_back(f);
+      for (const uint32_t callee : module_.calls().callees(f)) callers[callee].push_back(f);
     }
     for (const uint32_t f : work) discards_[f] = true;
     while (!work.empty()) {
@@ -55,7 +53,7 @@ class Discards {
 
   bool in_loop_of(uint32_t f) const {
     if (!discards_[f]) return false;
-    const auto cfg = Cfg::build(module_, module_.functions()[f]);
+    const Result<Cfg>& cfg = analyzed_.cfg(f);
     if (!cfg) return false;
     std::vector<bool> seen(cfg->blocks().size());
     for (uint32_t block = 0; block < cfg->blocks().size(); ++block) {
@@ -66,8 +64,8 @@ class Discards {
     return false;
   }
 
-  // The loop: what its header leads to without its merge block. What was seen from another header
-  // needs no second look: a loop inside another is a part of it.
+  // The loop is what its header reaches without its merge block. Blocks seen from another header
+  // are skipped, because an inner loop is part of the outer one.
   bool in_loop_from(const Cfg& cfg, uint32_t header, std::vector<bool>& seen) const {
     if (seen[header]) return false;
     seen[header] = true;
@@ -96,10 +94,10 @@ class Discards {
     return false;
   }
 
+  const AnalyzedModule& analyzed_;
   const Module& module_;
-  CallGraph calls_;
   std::vector<uint32_t> functions_;
-  std::vector<bool> discards_;  // by function: it does, or something that it calls
+  std::vector<bool> discards_;  // by function: it or one of its callees discards
 };
 
 }  // namespace
@@ -109,8 +107,8 @@ bool is_discard(Op opcode) {
          opcode == Op::OpDemoteToHelperInvocation;
 }
 
-bool discards_in_loop(const Module& module, const EntryPoint& entry) {
-  return Discards(module, entry).in_loop();
+bool discards_in_loop(const AnalyzedModule& analyzed, const EntryPoint& entry) {
+  return Discards(analyzed, entry).in_loop();
 }
 
 }  // namespace tally::spirv

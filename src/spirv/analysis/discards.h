@@ -1,15 +1,14 @@
-// Whether invocations of a fragment shader may be discarded (killed, terminated, demoted) while
-// others go round a loop.
+// Whether a fragment shader may discard (kill, terminate, demote) invocations inside a loop.
 #pragma once
 
-#include "spirv/ir/module.h"
+#include "spirv/analysis/analyzed_module.h"
 
 namespace tally::spirv {
 
 bool is_discard(spv::Op opcode);
 
-// In a loop of a function that the entry point runs, or in what is called there. A module whose
-// functions cannot be followed: no; the pass refuses it elsewhere.
-bool discards_in_loop(const Module& module, const EntryPoint& entry);
+// Looks at the loops of all functions that the entry point calls, and at the functions called in
+// these loops. False if a control-flow graph cannot be built; the pass refuses such modules.
+bool discards_in_loop(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
 }  // namespace tally::spirv

@@ -33,8 +33,8 @@ struct Text {
         start, body, after, callee);
   }
   bool in_loop() const {
-    const auto module = test::parsed(test::assemble_1_3(text()));
-    return discards_in_loop(module, module.entry_points()[0]);
+    const AnalyzedModule analyzed(test::parsed(test::assemble_1_3(text())));
+    return discards_in_loop(analyzed, analyzed.module().entry_points()[0]);
   }
 };
 

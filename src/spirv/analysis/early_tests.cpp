@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "spirv/analysis/cfg.h"
-#include "spirv/instrument/plan/cfg_segments.h"
-
 namespace tally::spirv {
 namespace {
 
@@ -14,7 +11,7 @@ using spv::ExecutionMode;
 using spv::Op;
 using spv::StorageClass;
 
-// Modes that say themselves when tests are done, or order what fragments do.
+// Execution modes that determine when the tests are done, or that order fragments.
 bool settles_tests(ExecutionMode mode) {
   switch (mode) {
     case ExecutionMode::EarlyFragmentTests:
@@ -64,7 +61,7 @@ bool outputs_are_read_by_tests(const Module& module, const EntryPoint& entry) {
   return false;
 }
 
-// Memory that only the invocation sees.
+// Memory that is private to the invocation.
 bool is_own_memory(const Module& module, uint32_t pointer) {
   const auto type = module.definition(module.type_of(pointer));
   if (!type || type->opcode() != Op::OpTypePointer) return false;
@@ -87,7 +84,7 @@ bool is_atomic_write(Op opcode) {
          is_between(opcode, Op::OpAtomicFlagTestAndSet, Op::OpAtomicFlagClear);
 }
 
-// Of the instructions of extensions those that compute or read; all others may do anything.
+// Instructions of extensions that have no side effects. All others may have some.
 bool is_harmless_extension(Op opcode) {
   return is_between(opcode, Op::OpSDot, Op::OpSUDotAccSat) ||
          is_between(opcode, Op::OpRayQueryInitializeKHR, Op::OpRayQueryGetIntersectionTypeKHR) ||
@@ -119,7 +116,7 @@ bool has_side_effect(const Module& module, const Instruction& instruction) {
 bool may_test_early(const Module& module, const EntryPoint& entry) {
   if (entry.model != spv::ExecutionModel::Fragment) return false;
   if (modes_settle_tests(module, entry) || outputs_are_read_by_tests(module, entry)) return false;
-  for (const uint32_t f : CallGraph::build(module).reachable_from(entry.function_id)) {
+  for (const uint32_t f : module.reachable_functions(entry.function_id)) {
     const Function& function = module.functions()[f];
     for (uint32_t i = function.begin; i < function.end; ++i) {
       if (has_side_effect(module, module.instruction(i))) return false;

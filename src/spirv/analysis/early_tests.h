@@ -1,10 +1,10 @@
-// Whether a fragment shader's depth and stencil tests may come first.
+// Whether a fragment shader may run after the depth and stencil tests.
 //
-// A driver tests early by itself where nobody can tell. Once the shader writes to memory, as
-// counters do, it must not, unless the shader says EarlyFragmentTests. So the pass says it for a
-// shader whose picture does not depend on it: one without side effects, without outputs that the
-// tests read, and that discards nothing. In doubt the answer is no: late tests never change a
-// picture.
+// Drivers test early if that has no visible effect. They cannot do so once the shader writes to
+// memory, as counters do, unless the shader declares EarlyFragmentTests. The pass therefore
+// declares it if the image does not depend on it: if the original shader has no side effects, does
+// not discard, and has no outputs that the tests read. The answer is conservative: late tests are
+// always correct.
 #pragma once
 
 #include "spirv/ir/module.h"

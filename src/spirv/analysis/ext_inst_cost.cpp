@@ -1,4 +1,4 @@
-// What the instructions of the extended sets cost.
+// The costs of extended instructions.
 
 #include <spirv/unified1/GLSL.std.450.h>
 
@@ -23,7 +23,7 @@ void CostModel::add_ext_inst(const Instruction& instruction, InstructionMix& mix
   }
 }
 
-// Operations that are short sequences of others count as what a straightforward compiler makes of
+// Functions that are short sequences of other operations cost what a simple compiler emits for
 // them.
 void CostModel::add_glsl(const Instruction& instruction, InstructionMix& mix) const {
   const TypeShape& result = types_.shape(instruction.type_id());

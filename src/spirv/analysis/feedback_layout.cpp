@@ -9,7 +9,7 @@ using spv::Decoration;
 using spv::ExecutionMode;
 using spv::Op;
 
-// What decorates a variable or a member of its block; a member has what its variable has.
+// The decorations of a variable or of a member of its block, which inherits those of the variable.
 struct Capture {
   std::optional<uint32_t> buffer, stride, stream;
   bool captured = false;  // it has an offset

@@ -1,5 +1,5 @@
-// What an entry point of the last stage before rasterization captures by transform feedback: the
-// buffers that its outputs name, with their strides and streams, and the form of its primitives.
+// The transform feedback layout of an entry point: its buffers with strides and streams, and the
+// number of vertices of its output primitives.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@ struct FeedbackLayout {
   static constexpr uint32_t kBuffers = 4;
 
   struct Buffer {
-    uint32_t stride = 0;  // bytes of a vertex; 0: nothing is captured into it
+    uint32_t stride = 0;  // bytes of a vertex; 0 if nothing is captured
     uint32_t stream = 0;
   };
   std::array<Buffer, kBuffers> buffers;
-  // Vertices of a primitive that the stage puts out; 0 where it keeps those that were assembled.
+  // Vertices of an output primitive; 0 if the stage does not change the topology.
   uint32_t primitive_vertices = 0;
 };
 

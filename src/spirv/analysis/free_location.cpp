@@ -11,7 +11,7 @@ namespace {
 using spv::Decoration;
 using spv::Op;
 
-// More locations than any interface has; what saturates here cannot be told.
+// More locations than any interface has, and the result of saturating arithmetic.
 constexpr uint64_t kTooMany = uint64_t{1} << 12;
 
 uint64_t sum(uint64_t a, uint64_t b) { return std::min(a + b, kTooMany); }
@@ -30,7 +30,7 @@ class Locations {
     }
   }
 
-  // Behind those of a variable; kTooMany where it cannot be told.
+  // The first Location after those of a variable; kTooMany if not known.
   uint64_t end_of(const Instruction& variable) const {
     const uint32_t id = variable.result_id();
     if (module_.decoration(id, Decoration::BuiltIn)) return 0;
@@ -47,8 +47,8 @@ class Locations {
  private:
   // Of a type.
   struct Extent {
-    uint64_t size = kTooMany;  // in locations, if they follow each other
-    uint32_t block = 0;        // the struct that it is, or is an array of
+    uint64_t size = kTooMany;  // in locations, without gaps
+    uint32_t block = 0;        // the struct, also of an array of structs
     uint64_t blocks = 1;       // how many of them
   };
   struct Member {
@@ -56,7 +56,7 @@ class Locations {
     std::optional<uint32_t> location;
   };
 
-  // A type that does not stand before the one that names it has no size.
+  // A type that is not declared before its use has no size.
   Extent of(uint32_t type) const {
     const uint32_t index = module_.definition_index(type);
     return index < extents_.size() ? extents_[index] : Extent{};
@@ -69,7 +69,7 @@ class Locations {
     return is_array ? type->operand(0) : 0;
   }
 
-  // A fragment shader's view of all vertices: an array around what the vertex stage put out.
+  // A per-vertex input of a fragment shader: an array of the vertex stage's output.
   bool is_per_vertex(uint32_t variable, uint32_t type) const {
     return module_.decoration(variable, Decoration::PerVertexKHR) ||
            module_.member_decoration(element(type), 0, Decoration::PerVertexKHR);
@@ -122,8 +122,8 @@ class Locations {
     return members;
   }
 
-  // Members stand where they say, or behind the member before. Several blocks are taken to stand
-  // behind each other with all gaps that one has.
+  // Members have their own Location or follow the member before. Blocks of an array are assumed to
+  // follow each other, each with the gaps of a single block.
   uint64_t end_of_block(const Extent& extent, std::optional<uint32_t> location) const {
     const auto definition = module_.definition(extent.block);
     const auto types = definition->operands();

@@ -1,4 +1,4 @@
-// Which Location of a shader's interface is free: where a pass can put a variable of its own.
+// Finds a free Location in a shader's interface, for a variable of the pass.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace tally::spirv {
 
-// The first Location behind all that the entry point's variables of `storage` (Input or Output)
-// use. Variables that have an element for each vertex of a primitive count with all elements, but
-// for PerVertexKHR: the result is then greater than need be. Nothing where it cannot be told, e.g.
-// because a length is a specialization constant.
+// The first Location after all those used by the entry point's variables of `storage` (Input or
+// Output). Variables with an element for each vertex count with all elements, except PerVertexKHR,
+// so the result may be larger than necessary. Empty if it is not known, for example because an
+// array length is a specialization constant.
 std::optional<uint32_t> first_free_location(const Module& module, const EntryPoint& entry,
                                             spv::StorageClass storage);
 

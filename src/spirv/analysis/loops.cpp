@@ -8,8 +8,8 @@ namespace {
 using Graph = std::vector<std::vector<uint32_t>>;
 using Vertices = std::vector<uint32_t>;
 
-// R. Tarjan: Depth-first search and linear graph algorithms. SIAM J. Comput. 1 (1972). With a stack
-// of its own instead of recursion, since a module may be made to be deep.
+// R. Tarjan: Depth-first search and linear graph algorithms. SIAM J. Comput. 1 (1972). Iterative
+// instead of recursive, because a hostile module may nest deeply.
 class ComponentFinder {
  public:
   ComponentFinder(const Graph& successors, const std::vector<uint32_t>& region_of)
@@ -92,8 +92,8 @@ bool is_loop(const Graph& successors, const Vertices& component) {
   return std::find(next.begin(), next.end(), component[0]) != next.end();
 }
 
-// The vertex through which a loop is entered; of several (no structured program has them) the
-// first.
+// The header of a loop: the vertex through which it is entered. An irreducible loop has several;
+// then the first.
 uint32_t header_of(const Graph& predecessors, const Vertices& loop, uint32_t entry) {
   for (const uint32_t v : loop) {
     if (v == entry) return v;
@@ -115,7 +115,7 @@ std::vector<uint32_t> loop_depths(const Graph& successors, uint32_t entry) {
     for (const uint32_t w : successors[v]) predecessors[w].push_back(v);
   }
 
-  constexpr uint32_t kHeader = ~0u;  // region of what belongs to no loop that is still looked at
+  constexpr uint32_t kHeader = ~0u;  // region of vertices in no remaining loop
   std::vector<uint32_t> depths(count);
   std::vector<uint32_t> regions(count);
   uint32_t region_count = 1;

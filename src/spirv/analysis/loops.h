@@ -1,9 +1,8 @@
-// How many loops each vertex of a graph lies in.
+// The loop nesting depth of each vertex of a graph.
 //
-// A loop is a strongly connected part: what cannot run twice for one entry lies in none, so a block
-// that leaves a loop for good (a break, a return) is outside it wherever it stands in the text.
-// Nested loops are what is still connected without the vertex through which the outer loop is
-// entered.
+// A loop is a strongly connected component, so a block that leaves the loop (a break, a return) is
+// not part of it. The nested loops are the strongly connected components that remain without the
+// loop's header, the vertex through which it is entered.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,9 @@
 
 namespace tally::spirv {
 
-inline constexpr uint32_t kMaxLoopDepth = 12;  // deeper ones are counted as this deep
+inline constexpr uint32_t kMaxLoopDepth = 12;  // greater depths are reported as this one
 
-// `successors[v]` lists the vertices after v; vertex `entry` is where the graph is entered.
+// `successors[v]` lists the successors of v; `entry` is the entry vertex.
 std::vector<uint32_t> loop_depths(const std::vector<std::vector<uint32_t>>& successors,
                                   uint32_t entry);
 

@@ -1,4 +1,4 @@
-// What loads and stores cost: by the memory behind the pointer, and by the bytes.
+// The costs of loads and stores, by the kind of memory and the number of bytes.
 
 #include <algorithm>
 
@@ -70,8 +70,8 @@ CostModel::Memory CostModel::memory_of(uint32_t pointer) const {
   }
 }
 
-// Follows a pointer of storage class Uniform to its variable. Bounded, because ids of a hostile
-// module may go in circles.
+// Follows a pointer of storage class Uniform to its variable. Bounded, because the ids of a hostile
+// module may be cyclic.
 bool CostModel::is_buffer_block(uint32_t pointer) const {
   if (buffer_blocks_.empty()) return false;
   for (int step = 0; step < 64; ++step) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "spirv/analysis/cfg.h"
-
 namespace tally::spirv {
 namespace {
 
@@ -12,7 +10,7 @@ using spv::Op;
 
 constexpr uint32_t kRoot = kNone;
 
-// The constructs of one function, each known by its header block.
+// The structured constructs of one function, each identified by its header block.
 class Nesting {
  public:
   explicit Nesting(const Cfg& cfg)
@@ -34,8 +32,8 @@ class Nesting {
  private:
   bool is_header(uint32_t block) const { return cfg_.blocks()[block].merge_block != kNone; }
 
-  // Blocks in the order in which they are reached, with the innermost construct that holds each.
-  // The merge block belongs to what is around the construct.
+  // Finds the innermost construct of each block, in breadth-first order. A merge block belongs to
+  // the enclosing construct.
   void find_constructs() {
     const auto reach = [&](uint32_t block, uint32_t construct) {
       if (known_[block]) return;
@@ -64,7 +62,7 @@ class Nesting {
     }
   }
 
-  // A return in a loop leaves the loop, so that only what is behind the loop is nested.
+  // A return in a loop breaks out of the loop, so only the code after the loop is nested.
   void find_depths() {
     std::vector<bool> in_loop(constructs_.size());
     std::vector<bool> has_depth(constructs_.size());
@@ -86,22 +84,22 @@ class Nesting {
   bool is_loop(uint32_t header) const { return cfg_.blocks()[header].merge == MergeKind::Loop; }
 
   const Cfg& cfg_;
-  std::vector<uint32_t> constructs_;  // by block: the innermost one that it is in
+  std::vector<uint32_t> constructs_;  // by block: the innermost construct
   std::vector<bool> known_;
-  std::vector<bool> returns_;  // by header: whether it holds a return
+  std::vector<bool> returns_;  // by header: whether the construct contains a return
   std::vector<uint32_t> depths_;
   std::vector<uint32_t> order_;
 };
 
 }  // namespace
 
-uint32_t nested_conditionals(const Module& module, const EntryPoint& entry) {
-  const CallGraph calls = CallGraph::build(module);
-  std::vector<uint32_t> order = calls.callees_first(entry.function_id);
+uint32_t nested_conditionals(const AnalyzedModule& analyzed, const EntryPoint& entry) {
+  const Module& module = analyzed.module();
+  const std::vector<uint32_t> order =
+      module.calls().callees_first(module.function_index(entry.function_id));
   std::vector<uint32_t> depths(module.functions().size());
   for (const uint32_t f : order) {
-    const Function& function = module.functions()[f];
-    const auto cfg = Cfg::build(module, function);
+    const Result<Cfg>& cfg = analyzed.cfg(f);
     if (!cfg) return 0;
     const std::vector<uint32_t> blocks = Nesting(*cfg).find();
     for (uint32_t b = 0; b < blocks.size(); ++b) {

@@ -1,15 +1,15 @@
-// How deep conditionals stand one in the other once a compiler has written a shader without early
-// returns, as Mesa does: what follows `if (c) return;` then stands in the other branch.
+// The nesting depth of conditionals after a compiler has lowered early returns, as Mesa does: the
+// code after `if (c) return;` moves into the else branch.
 #pragma once
 
 #include <cstdint>
 
-#include "spirv/ir/module.h"
+#include "spirv/analysis/analyzed_module.h"
 
 namespace tally::spirv {
 
-// Of the entry point with all that it calls; an estimate that is too high where control flow is not
-// structured. A module whose functions cannot be followed: 0; the pass refuses it elsewhere.
-uint32_t nested_conditionals(const Module& module, const EntryPoint& entry);
+// Of the entry point with its callees. An upper bound if control flow is not structured. 0 if a
+// control-flow graph cannot be built; the pass refuses such modules.
+uint32_t nested_conditionals(const AnalyzedModule& analyzed, const EntryPoint& entry);
 
 }  // namespace tally::spirv

@@ -9,8 +9,8 @@ namespace tally::spirv {
 namespace {
 
 uint32_t nested(std::span<const uint32_t> words) {
-  const Module module = test::parsed(words);
-  return nested_conditionals(module, module.entry_points()[0]);
+  const AnalyzedModule analyzed(test::parsed(words));
+  return nested_conditionals(analyzed, analyzed.module().entry_points()[0]);
 }
 
 uint32_t nested_in(std::string_view shape, uint32_t count) {

@@ -8,8 +8,8 @@
 namespace tally::spirv {
 namespace {
 
-// Names longer than this are cut: many things may share one name, and memory must stay in
-// proportion to the module.
+// Longer names are cut: many ids may share one string, and memory must stay proportional to the
+// module.
 constexpr size_t kNameLimit = 1024;
 
 // Operands of an OpExtInst: set, instruction, then the arguments.
@@ -19,7 +19,7 @@ bool has_debug_functions(ExtInstSet set) {
   return set == ExtInstSet::ShaderDebugInfo100 || set == ExtInstSet::OpenClDebugInfo100;
 }
 
-// glslang puts comments on its options and "#line 1" before the text.
+// glslang inserts comments about its options and "#line 1" before the text.
 std::string_view without_preamble(std::string_view text) {
   std::string_view rest = text;
   while (rest.starts_with("// OpModuleProcessed")) {
@@ -32,7 +32,7 @@ std::string_view without_preamble(std::string_view text) {
                                                                  : text;
 }
 
-// glslang writes a function's parameter types into its name: "shade(vf4;".
+// glslang appends the parameter types to a function's name: "shade(vf4;".
 std::string_view without_parameters(std::string_view name) {
   const size_t parameters = name.find('(');
   return parameters == 0 ? name : name.substr(0, parameters);
@@ -69,7 +69,7 @@ void SourceInfo::read(const Instruction& instruction) {
   }
 }
 
-// Language, version, and perhaps the file and the text.
+// Language, version, and optionally file and text.
 void SourceInfo::read_source(const Instruction& source) {
   continued_file_ = source.operand_count() > 2 ? add_file(source.operand(2)) : kNone;
   if (continued_file_ == kNone || source.operand_count() <= 3) return;
@@ -98,7 +98,7 @@ void SourceInfo::read_debug(const Instruction& instruction, ExtInstSet set) {
       const auto source_function = static_cast<uint32_t>(source_functions_.size());
       source_functions_.push_back(string_of(argument(0), kNameLimit));
       function_by_debug_id_[instruction.result_id()] = source_function;
-      // In the older set the function is an operand; in the newer one the function says so itself.
+      // The older set has the function as an operand; the newer one has DebugFunctionDefinition.
       if (set == ExtInstSet::OpenClDebugInfo100) function_by_id_[argument(9)] = source_function;
       return;
     }
@@ -107,7 +107,7 @@ void SourceInfo::read_debug(const Instruction& instruction, ExtInstSet set) {
   }
 }
 
-// DebugFunctionDefinition stands in the entry block of the function that it speaks of.
+// DebugFunctionDefinition is in the entry block of its function.
 void SourceInfo::read_definitions() {
   if (function_by_debug_id_.empty()) return;
   for (const Function& function : module_->functions()) {
@@ -163,7 +163,7 @@ std::string SourceInfo::function_name(uint32_t function_id) const {
 }
 
 uint32_t SourceInfo::function_of_scope(uint32_t scope) const {
-  // Bounded, since scopes of a hostile module may be their own parents.
+  // Bounded, because the scopes of a hostile module may be cyclic.
   for (int depth = 0; depth < 256; ++depth) {
     const auto found = function_by_debug_id_.find(scope);
     if (found != function_by_debug_id_.end()) return found->second;

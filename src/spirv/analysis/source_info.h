@@ -1,10 +1,8 @@
-// The debug information of a module: its source files with their texts, what its functions are
-// called in the source, and which line each instruction came from. Understands OpLine with
-// OpSource, NonSemantic.Shader.DebugInfo.100, and of OpenCL.DebugInfo.100 the files and function
-// names.
+// The debug information of a module: its source files with their texts, the names of its functions
+// in the source, and the line of each instruction. Supports OpLine with OpSource,
+// NonSemantic.Shader.DebugInfo.100, and the files and function names of OpenCL.DebugInfo.100.
 //
-// Debug information is taken as it comes: what is wrong or missing in it leaves things unknown and
-// is no error.
+// Invalid or missing debug information is not an error.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +19,7 @@ namespace tally::spirv {
 
 struct SourceFile {
   std::string name;
-  std::string text;  // line 1 first; empty where the module does not carry it
+  std::string text;  // from line 1; empty if the module does not contain it
 };
 
 struct SourceLocation {
@@ -32,8 +30,8 @@ struct SourceLocation {
   bool operator==(const SourceLocation&) const = default;
 };
 
-// Where an instruction came from, and out of which function of the source: that can be another than
-// the one it stands in, where calls were inlined.
+// The source location and source function of an instruction. After inlining, the source function
+// may differ from the function that contains the instruction.
 struct SourcePlace {
   std::optional<SourceLocation> location;
   uint32_t source_function = kNone;  // index into the list of source functions
@@ -44,16 +42,15 @@ class SourceInfo {
   explicit SourceInfo(const Module& module);
 
   const Module& module() const { return *module_; }
-  // One for each name, without "./" before it.
+  // One for each name, without a leading "./".
   std::vector<SourceFile>& files() { return files_; }
-  // The names of functions that debug information knows.
+  // The names of the functions in the debug information.
   std::vector<std::string>& source_functions() { return source_functions_; }
 
-  // What a function is called in the source, without parameters; "%id" if nothing is known.
+  // The name of a function in the source, without parameters; "%id" if not known.
   std::string function_name(uint32_t function_id) const;
 
-  // Index of the file that an OpString or a DebugSource names, or kNone. A name not seen before
-  // adds a file.
+  // Index of the file named by an OpString or a DebugSource, or kNone. A new name adds a file.
   uint32_t file_of(uint32_t id) { return add_file(id); }
   // Index of the source function that a debug scope belongs to, or kNone.
   uint32_t function_of_scope(uint32_t scope) const;
@@ -74,13 +71,12 @@ class SourceInfo {
   std::unordered_map<uint32_t, uint32_t> file_by_id_;
   std::unordered_map<uint32_t, uint32_t> function_by_debug_id_;  // DebugFunction -> source function
   std::unordered_map<uint32_t, uint32_t> function_by_id_;        // OpFunction -> source function
-  size_t text_left_;                                             // bytes of text still to be taken
-  uint32_t continued_file_ = kNone;  // what a continuing instruction adds to
+  size_t text_left_;                 // bytes of text that may still be stored
+  uint32_t continued_file_ = kNone;  // the file that OpSourceContinued and the like extend
 };
 
-// Follows the instructions of functions in their order and knows the place of the one that it has
-// come to. Line information holds until it is replaced or withdrawn, and no longer than to the end
-// of its block.
+// Visits the instructions of functions in order and knows the source place of the current one. Line
+// information applies until it is replaced or ended, at most to the end of its block.
 class LineCursor {
  public:
   explicit LineCursor(SourceInfo& info) : info_(&info) {}
@@ -99,7 +95,7 @@ class LineCursor {
   SourceInfo* info_;
   SourcePlace place_;
   Origin origin_ = Origin::None;
-  bool at_end_ = false;  // of a block: what follows begins with nothing known
+  bool at_end_ = false;  // of a block: line information ends here
 };
 
 }  // namespace tally::spirv

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <unordered_map>
 
-#include "probe/record.h"
 #include "spirv/analysis/discards.h"
 #include "spirv/analysis/early_tests.h"
 #include "spirv/analysis/nesting.h"
@@ -15,7 +12,6 @@
 #include "spirv/instrument/output_counting.h"
 #include "spirv/instrument/region_counting.h"
 #include "spirv/instrument/tessellation_counting.h"
-#include "spirv/ir/decoration_groups.h"
 
 namespace tally::spirv {
 namespace {
@@ -27,144 +23,11 @@ using spv::Op;
 constexpr uint32_t kVersion13 = make_version(1, 3);
 constexpr uint32_t kVersion15 = make_version(1, 5);
 
-// Which segments have counters, and how the host gets from these to blocks.
-class PlanMaker {
- public:
-  PlanMaker(const Module& module, const SegmentGraph& graph, const BlockCountOptions& options,
-            bool count_subgroups, std::vector<uint32_t> output_streams)
-      : graph_(graph),
-        options_(options),
-        counts_subgroups_(count_subgroups),
-        output_streams_(std::move(output_streams)),
-        flow_(graph.flow),
-        values_(graph.segments.size()) {
-    std::ranges::fill(values_, CounterPlan::kZero);
-    if (!options.trip_counts || options.counting != Counting::Private) return;
-    for (const TripCount& trip : find_trip_counts(module, graph)) {
-      uint64_t& weight = flow_.weights[trip.segment];
-      if (weight <= flow_.weights[trip.behind]) continue;
-      weight = flow_.weights[trip.behind];
-      trips_.emplace(trip.segment, trip);
-    }
-  }
-
-  void make() {
-    const bool minimal = options_.placement == Placement::Minimal;
-    FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
-    for (const uint32_t segment : placement.counted) add_counter(segment);
-    if (counts_subgroups_) count_subgroups();
-    count_outputs();
-    for (const FlowEquation& equation : placement.derived) derive(equation);
-    if (!minimal) add_balances();
-    map_blocks();
-    plan_.counter_count = static_cast<uint32_t>(counters_.size());
-  }
-
-  CounterPlacement take() { return {std::move(counters_), std::move(plan_)}; }
-
- private:
-  void add_counter(uint32_t segment, Counter::What what = Counter::What::Executions) {
-    values_[segment] = static_cast<uint32_t>(counters_.size());
-    Counter& counter = counters_.emplace_back(at(segment, what));
-    if (const auto trip = trips_.find(segment); trip != trips_.end()) {
-      counter.trip = trip->second;
-      counter.insert_at = trip->second.insert_at;
-    }
-  }
-
-  Counter at(uint32_t segment, Counter::What what) const {
-    return {segment, what, graph_.segments[segment].insert_at, {}};
-  }
-
-  void add_terms(const std::vector<uint32_t>& segments, bool negative) {
-    for (const uint32_t segment : segments) plan_.terms.push_back({values_[segment], negative});
-  }
-
-  template <typename AddTerms>
-  CounterPlan::Sum sum(AddTerms&& add) {
-    const auto begin = static_cast<uint32_t>(plan_.terms.size());
-    add();
-    return {begin, static_cast<uint32_t>(plan_.terms.size())};
-  }
-
-  void derive(const FlowEquation& equation) {
-    plan_.derived.push_back(sum([&] {
-      add_terms(equation.plus, false);
-      add_terms(equation.minus, true);
-    }));
-    values_[equation.vertex] = static_cast<uint32_t>(counters_.size() + plan_.derived.size() - 1);
-  }
-
-  std::vector<uint32_t> everything() const {
-    std::vector<uint32_t> all;
-    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (graph_.segments[s].runs) all.push_back(s);
-    }
-    return all;
-  }
-
-  void add_balances() {
-    for (const FlowBalance& balance : flow_balances(flow_)) add_balance(balance);
-    for (const FlowGraph::Known& known : flow_.known) {
-      if (!known.addends.empty()) add_balance({known.addends, {known.vertex}});
-    }
-  }
-
-  void add_balance(const FlowBalance& balance) {
-    CounterPlan::Balance result;
-    result.inflow = sum([&] { add_terms(balance.inflow, false); });
-    result.outflow = sum([&] { add_terms(balance.outflow, false); });
-    const auto& some = balance.outflow.empty() ? balance.inflow : balance.outflow;
-    result.block = graph_.segments[some.front()].block;
-    plan_.balances.push_back(result);
-  }
-
-  static bool counts_subgroups(const CfgSegment& segment) {
-    return segment.runs && segment.begins_block;
-  }
-
-  void count_subgroups() {
-    plan_.subgroup_counters.assign(graph_.block_count, CounterPlan::kZero);
-    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (!counts_subgroups(graph_.segments[s])) continue;
-      plan_.subgroup_counters[graph_.segments[s].block] = static_cast<uint32_t>(counters_.size());
-      counters_.push_back(at(s, Counter::What::Subgroups));
-    }
-  }
-
-  void count_outputs() {
-    for (const uint32_t stream : output_streams_) {
-      plan_.output_counters[stream] = static_cast<uint32_t>(counters_.size());
-      counters_.push_back(at(graph_.entry_segment, Counter::What::Outputs));
-      counters_.back().stream = stream;
-    }
-  }
-
-  void map_blocks() {
-    plan_.block_count = graph_.block_count;
-    plan_.block_values.assign(graph_.block_count, CounterPlan::kZero);
-    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (!graph_.segments[s].begins_block) continue;
-      plan_.block_values[graph_.segments[s].block] = values_[s];
-    }
-  }
-
-  const SegmentGraph& graph_;
-  const BlockCountOptions& options_;
-  bool counts_subgroups_;
-  std::vector<uint32_t> output_streams_;
-  FlowGraph flow_;
-  std::unordered_map<uint32_t, TripCount> trips_;  // by segment
-  std::vector<uint32_t> values_;                   // by segment
-  std::vector<Counter> counters_;
-  CounterPlan plan_;
-};
-
 bool uses_vulkan_memory_model(const Module& module) {
   return module.has_capability(Capability::VulkanMemoryModel);
 }
 
-// The addressing model must be one that we can extend. Gives the module's memory model.
+// Returns the memory model if the pass supports the addressing model.
 Result<spv::MemoryModel> check_memory_model(const Module& module) {
   for (uint32_t i = 0; i < module.instruction_count(); ++i) {
     const Instruction instruction = module.instruction(i);
@@ -172,7 +35,7 @@ Result<spv::MemoryModel> check_memory_model(const Module& module) {
     const auto addressing = static_cast<spv::AddressingModel>(instruction.operand(0));
     if (addressing != spv::AddressingModel::Logical &&
         addressing != spv::AddressingModel::PhysicalStorageBuffer64) {
-      return Error{"its addressing model is not one of Vulkan's"};
+      return Error{"Vulkan does not support its addressing model"};
     }
     return static_cast<spv::MemoryModel>(instruction.operand(1));
   }
@@ -213,8 +76,8 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
   return make_private_counting(tools, counters);
 }
 
-// void never() { if (the address word is one that no address is) discard; }
-uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& words) {
+// void never() { if (the record pointer has an impossible value) discard; }
+uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& pointers) {
   Editor& editor = context.editor;
   const uint32_t none = editor.type_void();
   const uint32_t function = editor.new_id();
@@ -223,7 +86,7 @@ uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& w
   code.emit_as(function, Op::OpFunction, none,
                std::vector<uint32_t>{0, editor.type_function(none)});
   code.label(code.new_id());
-  const uint32_t address = words.load(code, TaggedRecordPointers::Word::Record);
+  const uint32_t address = pointers.load(code, TaggedRecordPointers::Kind::Record);
   const uint32_t low = code.emit(Op::OpCompositeExtract, editor.type_int(32), {address, 0});
   const uint32_t impossible =
       code.emit(Op::OpIEqual, editor.type_bool(), {low, editor.constant_u32(~0u)});
@@ -240,14 +103,14 @@ uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& w
   return function;
 }
 
-// Where the entry point begins: what is said once in each invocation.
-void insert_begin(PassContext& context, const TaggedRecordPointers& words, PackedDrawIndex* number,
-                  CounterCode* blocks, RegionCounting* regions) {
+// Inserts the code at the start of the entry point.
+void insert_begin(PassContext& context, const TaggedRecordPointers& pointers,
+                  PackedDrawIndex* draw_index, CounterCode* blocks, RegionCounting* regions) {
   InstructionBuilder begin = context.editor.new_code();
-  if (number != nullptr) number->begin(begin);
+  if (draw_index != nullptr) draw_index->begin(begin);
   if (blocks) blocks->begin(begin);
   if (context.options.driver.drops_overdraw && context.stage.has_helpers) {
-    begin.call(context.editor.type_void(), make_never_function(context, words));
+    begin.call(context.editor.type_void(), make_never_function(context, pointers));
   }
   if (regions) regions->begin(begin);
   context.editor.insert_before(context.graph.segments[context.graph.entry_segment].insert_at,
@@ -263,19 +126,19 @@ void insert_counters(PassContext& context, std::span<const Counter> counters, Co
   }
 }
 
-bool is_return(const Module& module, const Exit& way) {
-  return module.instruction(way.instruction).opcode() == Op::OpReturn;
+bool is_return(const Module& module, const Exit& exit) {
+  return module.instruction(exit.instruction).opcode() == Op::OpReturn;
 }
 
-// A barrier of a tessellation control shader must stand in its entry point.
+// A tessellation control shader may use barriers only in its entry point, so it cannot be wrapped.
 bool wants_single_exit(const PassContext& context) {
   const BlockCountOptions& options = context.options;
   return options.single_exit && options.counting == Counting::Private &&
          options.stage != spv::ExecutionModel::TessellationControl;
 }
 
-// void main() { the application's main(); leave }: where that returns from several places, what is
-// to be done before stands in one.
+// Makes `void main() { application_main(); leave }` the entry point, so that several returns share
+// one copy of the exit code.
 template <typename Leave>
 void wrap_entry_point(PassContext& context, const Exit& some_return, Leave&& leave) {
   Editor& editor = context.editor;
@@ -294,26 +157,25 @@ void wrap_entry_point(PassContext& context, const Exit& some_return, Leave&& lea
   editor.move_entry_point(context.entry, function);
 }
 
-// Counting code first, then what stands before the ways out, so that where both meet they are in
-// the right order.
+// Inserts the counters before the exit code, because edits at the same place keep their order.
 void insert_code(PassContext& context, std::span<const Counter> counters, CounterCode* blocks,
                  RegionCounting* regions) {
   if (blocks) insert_counters(context, counters, *blocks);
   if (regions) insert_counters(context, regions->counters(), *regions);
-  const auto leave = [&](InstructionBuilder& code, const Exit& way) {
-    if (blocks) blocks->leave(code, way);
-    if (regions) regions->leave(code, way);
+  const auto leave = [&](InstructionBuilder& code, const Exit& exit) {
+    if (blocks) blocks->leave(code, exit);
+    if (regions) regions->leave(code, exit);
   };
-  std::vector<Exit> ways = context.graph.exits;
-  const auto returns = [&](const Exit& way) { return is_return(context.module(), way); };
-  if (wants_single_exit(context) && std::ranges::count_if(ways, returns) > 1) {
-    wrap_entry_point(context, *std::ranges::find_if(ways, returns), leave);
-    std::erase_if(ways, returns);
+  std::vector<Exit> exits = context.graph.exits;
+  const auto returns = [&](const Exit& exit) { return is_return(context.module(), exit); };
+  if (wants_single_exit(context) && std::ranges::count_if(exits, returns) > 1) {
+    wrap_entry_point(context, *std::ranges::find_if(exits, returns), leave);
+    std::erase_if(exits, returns);
   }
-  for (const Exit& way : ways) {
+  for (const Exit& exit : exits) {
     InstructionBuilder code = context.editor.new_code();
-    leave(code, way);
-    context.editor.insert_before(way.instruction, code);
+    leave(code, exit);
+    context.editor.insert_before(exit.instruction, code);
   }
   if (blocks) blocks->finish();
   if (regions) regions->finish();
@@ -321,44 +183,45 @@ void insert_code(PassContext& context, std::span<const Counter> counters, Counte
 
 bool has_demotion(const SegmentGraph& graph) {
   return std::ranges::any_of(graph.exits,
-                             [](const Exit& way) { return way.kind == Exit::Kind::Demote; });
+                             [](const Exit& exit) { return exit.kind == Exit::Kind::Demote; });
 }
 
 Status check_packed_draw_indices(const BlockCountOptions& options) {
   if (!options.packed_draw_indices || options.stage == ExecutionModel::Vertex) return {};
   if (options.stage != ExecutionModel::Fragment) {
-    return Error{"only vertex and fragment shaders know the number of a draw"};
+    return Error{"only vertex and fragment shaders can use packed draw indices"};
   }
   if (!options.packed_draw_indices->location)
-    return Error{"nobody tells it the number of the draw"};
+    return Error{"it has no input for the packed draw index"};
   return {};
 }
 
 Status check_options(const BlockCountOptions& options) {
   if (options.address.kind == AddressSource::Kind::PushConstant &&
       options.address.push_constant_offset % 8 != 0) {
-    return Error{"the push constant's offset is no multiple of 8"};
+    return Error{"the push constant offset is not a multiple of 8"};
   }
   if (options.regions && options.stage != spv::ExecutionModel::Fragment) {
-    return Error{"only fragment shaders are counted by region"};
+    return Error{"only fragment shaders can be counted by region"};
   }
   return check_packed_draw_indices(options);
 }
 
-// Whether nothing is to be done where no block is counted.
+// Whether a module without counters needs no other change.
 bool only_counts(const BlockCountOptions& options) {
   return !options.regions &&
          !(options.packed_draw_indices && options.stage == ExecutionModel::Vertex);
 }
 
-// What the user is told of the functions that are not counted.
+// Tells the user which functions are not counted.
 std::string left_out(const Module& module, const SegmentGraph& graph) {
   if (graph.left_out.empty()) return {};
   const uint32_t id = module.functions()[graph.left_out.front()].id;
   const std::string name = module.name_of(id);
   return fmt::format(
-      "{} of its functions ({}{}) are not counted: instructions on cooperative matrices call them, "
-      "as often as the driver chooses",
+      "{} of its functions ({}{}) are not counted: cooperative matrix instructions call them, and "
+      "the "
+      "driver chooses how often",
       graph.left_out.size(), name.empty() ? fmt::format("%{}", id) : name.substr(0, 64),
       graph.left_out.size() > 1 ? ", ..." : "");
 }
@@ -370,13 +233,13 @@ BlockCountResult unchanged(const Module& module, CounterPlan plan, const Segment
           left_out(module, graph)};
 }
 
-// Our own code adds up in a loop, in conditionals.
+// The nesting of the code that the pass adds.
 constexpr uint32_t kOwnConditionals = 8;
 
-Status check_nesting(const Module& module, const EntryPoint& entry,
+Status check_nesting(const AnalyzedModule& analyzed, const EntryPoint& entry,
                      const DriverWorkarounds& driver) {
   if (driver.most_nested_conditionals == 0) return {};
-  const uint32_t nested = nested_conditionals(module, entry);
+  const uint32_t nested = nested_conditionals(analyzed, entry);
   if (nested + kOwnConditionals <= driver.most_nested_conditionals) return {};
   return Error{fmt::format(
       "its conditionals and early returns may stand {} deep in each other; with code that counts, "
@@ -384,13 +247,14 @@ Status check_nesting(const Module& module, const EntryPoint& entry,
       nested, driver.most_nested_conditionals - kOwnConditionals)};
 }
 
-// What is asked for, less what hangs.
-Result<BlockCountOptions> safe_options(const Module& module, const EntryPoint& entry,
+// The options, changed to avoid what hangs the driver.
+Result<BlockCountOptions> safe_options(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                        const BlockCountOptions& options) {
   BlockCountOptions safe = options;
-  if (Status status = check_nesting(module, entry, options.driver); !status) return status.error();
+  if (Status status = check_nesting(analyzed, entry, options.driver); !status)
+    return status.error();
   if (!options.driver.hangs_on_discards || options.stage != ExecutionModel::Fragment) return safe;
-  if (!discards_in_loop(module, entry)) return safe;
+  if (!discards_in_loop(analyzed, entry)) return safe;
   if (options.regions) {
     return Error{"it discards invocations in a loop, which this driver cannot count by region"};
   }
@@ -399,13 +263,14 @@ Result<BlockCountOptions> safe_options(const Module& module, const EntryPoint& e
   return safe;
 }
 
-Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entry,
+Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryPoint& entry,
                                     const StageTraits& stage, const BlockCountOptions& wanted) {
+  const Module& module = analyzed.module();
   const auto memory_model = check_memory_model(module);
   if (!memory_model) return memory_model.error();
-  const auto graph = SegmentGraph::build(module, entry);
+  const auto graph = SegmentGraph::build(analyzed, entry);
   if (!graph) return graph.error();
-  const auto safe = safe_options(module, entry, wanted);
+  const auto safe = safe_options(analyzed, entry, wanted);
   if (!safe) return safe.error();
   const BlockCountOptions& options = *safe;
   if (Status status = check_options(options); !status) return status.error();
@@ -416,14 +281,15 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   CounterPlacement placed;
   if (options.count_blocks) {
     placed =
-        place_counters(module, *graph, options, count_subgroups, output_streams(module, options));
+        place_counters(analyzed, *graph, options, count_subgroups, output_streams(module, options));
   }
   if (placed.counters.empty() && only_counts(options)) {
     return unchanged(module, std::move(placed.plan), *graph);
   }
 
   Editor editor(module);
-  PassContext context{editor,
+  PassContext context{analyzed,
+                      editor,
                       entry,
                       options,
                       stage,
@@ -435,27 +301,26 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
   prepare_module(context, *memory_model);
   Builtins builtins(context);
   HelperMask helper_mask(context, builtins);
-  const auto words_source = TaggedRecordPointers::make(context);
-  if (!words_source) return words_source.error();
-  std::optional<PackedDrawIndex> number;
-  if (options.packed_draw_indices) number.emplace(context, builtins, *words_source);
+  const auto pointers = TaggedRecordPointers::make(context);
+  if (!pointers) return pointers.error();
+  std::optional<PackedDrawIndex> draw_index;
+  if (options.packed_draw_indices) draw_index.emplace(context, builtins, *pointers);
   if (options.packed_draw_indices && options.stage == ExecutionModel::Vertex) {
-    if (Status status = hide_packed_draw_index(context, *words_source); !status)
-      return status.error();
+    if (Status status = hide_packed_draw_index(context, *pointers); !status) return status.error();
   }
   std::optional<RecordWriter> record;
   std::unique_ptr<CounterCode> blocks;
   if (!placed.counters.empty()) {
-    record.emplace(context, builtins, *words_source, number ? &*number : nullptr,
+    record.emplace(context, builtins, *pointers, draw_index ? &*draw_index : nullptr,
                    placed.plan.counter_count);
     blocks = make_counter_code({context, builtins, helper_mask, *record}, placed.counters);
   }
   std::optional<RegionCounting> regions;
   if (options.regions) {
-    regions.emplace(context, builtins, helper_mask, *words_source);
+    regions.emplace(context, builtins, helper_mask, *pointers);
     if (Status status = regions->plan(); !status) return status.error();
   }
-  insert_begin(context, *words_source, number ? &*number : nullptr, blocks.get(),
+  insert_begin(context, *pointers, draw_index ? &*draw_index : nullptr, blocks.get(),
                regions ? &*regions : nullptr);
   insert_code(context, placed.counters, blocks.get(), regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];
@@ -473,14 +338,6 @@ Result<BlockCountResult> instrument(const Module& module, const EntryPoint& entr
 
 }  // namespace
 
-CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
-                                const BlockCountOptions& options, bool count_subgroups,
-                                std::vector<uint32_t> output_streams) {
-  PlanMaker plan(module, graph, options, count_subgroups, std::move(output_streams));
-  plan.make();
-  return plan.take();
-}
-
 Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
                                           const BlockCountOptions& options) {
   if (options.identity) {
@@ -490,17 +347,23 @@ Result<BlockCountResult> add_block_counts(std::span<const uint32_t> words,
     if (!copy) return copy.error();
     return BlockCountResult{std::move(*copy), {}, std::nullopt, {}};
   }
-  const auto module = parse_without_groups(words);
-  if (!module) return module.error();
+  const auto analyzed = AnalyzedModule::parse(words);
+  if (!analyzed) return analyzed.error();
+  return add_block_counts(*analyzed, options);
+}
+
+Result<BlockCountResult> add_block_counts(const AnalyzedModule& analyzed,
+                                          const BlockCountOptions& options) {
   const StageTraits* stage = find_stage(options.stage);
   if (stage == nullptr) {
     return Error{fmt::format("its stage (execution model {}) is not known", word(options.stage))};
   }
-  const EntryPoint* entry = module->find_entry_point(options.stage, options.entry_point);
+  const EntryPoint* entry = analyzed.module().find_entry_point(options.stage, options.entry_point);
   if (entry == nullptr) {
-    return Error{fmt::format("it has no {} entry point \"{}\"", stage->name, options.entry_point)};
+    return Error{fmt::format("it has no {} entry point \"{}\"", stage_name(options.stage),
+                             options.entry_point)};
   }
-  return instrument(*module, *entry, *stage, options);
+  return instrument(analyzed, *entry, *stage, options);
 }
 
 }  // namespace tally::spirv

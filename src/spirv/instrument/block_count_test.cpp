@@ -228,7 +228,7 @@ TEST(BlockCount, what_cannot_be_instrumented_is_refused_with_the_reason) {
                     "OpEntryPoint GLCompute %main \"main\"\n" +
                         kTypes + kEarlyReturn,
                     compute_options()),
-            "its addressing model is not one of Vulkan's");
+            "Vulkan does not support its addressing model");
   EXPECT_EQ(refusal(header(kCompute) + kTypes +
                         "%main = OpFunction %void None %fn\n%start = OpLabel\n"
                         "%call = OpFunctionCall %void %again\nOpReturn\nOpFunctionEnd\n"
@@ -322,8 +322,8 @@ TEST(BlockCount, functions_that_instructions_on_matrices_call_are_left_out_and_t
   EXPECT_TRUE(is_untouched(module.words, result->words, module.helper));
   EXPECT_EQ(
       result->left_out,
-      "2 of its functions (element, ...) are not counted: instructions on cooperative matrices "
-      "call them, as often as the driver chooses");
+      "2 of its functions (element, ...) are not counted: cooperative matrix instructions call "
+      "them, and the driver chooses how often");
   EXPECT_EQ(
       test::instrument(assemble_1_3(header(kCompute) + kTypes + kEarlyReturn), compute_options())
           .left_out,
@@ -384,7 +384,7 @@ TEST(BlockCount, a_function_that_matrices_call_and_that_may_end_the_invocation_i
       compute_options());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message,
-            "an instruction on cooperative matrices may end the invocation");
+            "a function called by a cooperative matrix instruction may end the invocation");
 }
 
 }  // namespace

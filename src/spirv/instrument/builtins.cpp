@@ -61,7 +61,7 @@ const Builtins::Input& Builtins::input(BuiltIn builtin, uint32_t size) {
   const auto found = find_builtin(context_.module(), context_.entry, StorageClass::Input, builtin);
   inputs_.push_back(found ? *found : create(builtin, size));
   if (found && builtin != BuiltIn::SampleMask && !fits(builtin, size, found->type)) {
-    status_ = Error{"it declares a built-in with a type that no such built-in has"};
+    status_ = Error{"it declares a built-in with an invalid type"};
   }
   return inputs_.back();
 }
@@ -120,7 +120,7 @@ uint32_t Builtins::sample_mask(InstructionBuilder& code) {
   const bool is_array = !definition || definition->opcode() == Op::OpTypeArray;
   const uint32_t type = !definition ? u32 : is_array ? definition->operand(0) : from.type;
   if (definition && !fits(BuiltIn::SampleMask, 1, type))
-    status_ = Error{"its SampleMask is not made of 32-bit integers"};
+    status_ = Error{"its SampleMask is not an array of 32-bit integers"};
   std::vector<uint32_t> operands = {from.variable};
   if (from.member) operands.push_back(editor.constant_u32(*from.member));
   if (is_array) operands.push_back(editor.constant_u32(0));

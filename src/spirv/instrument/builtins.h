@@ -1,5 +1,5 @@
-// Reads built-in inputs in instrumented code: through the variable that the entry point has
-// already, since a second one of the same built-in is not allowed, else through a new one.
+// Reads built-in inputs in instrumented code. Uses the entry point's variable if there is one,
+// since a second variable with the same built-in is not allowed; otherwise adds one.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace tally::spirv {
 
-// A variable of the entry point that is a built-in, or a block with it.
+// A variable of the entry point that is a built-in or a block with a built-in member.
 struct BuiltinVariable {
   spv::BuiltIn builtin;
   uint32_t variable;
@@ -23,16 +23,15 @@ class Builtins {
  public:
   explicit Builtins(PassContext& context) : context_(context) {}
 
-  // A component of an unsigned integer or float built-in of `size` components, as a 32-bit number.
+  // A component of an integer or float built-in of `size` components, as a 32-bit unsigned integer.
   uint32_t number(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t size,
                   uint32_t component);
   // HelperInvocation.
   uint32_t is_helper(InstructionBuilder& code);
-  // The first word of SampleMask, as a 32-bit number.
+  // The first word of SampleMask, as a 32-bit unsigned integer.
   uint32_t sample_mask(InstructionBuilder& code);
 
-  // Why the module cannot be instrumented, if it declares a built-in that was read with a type that
-  // built-ins do not have.
+  // An error if the module declares one of the built-ins read with an invalid type.
   const Status& status() const { return status_; }
 
  private:
@@ -41,7 +40,7 @@ class Builtins {
   const Input& input(spv::BuiltIn builtin, uint32_t size);
   Input create(spv::BuiltIn builtin, uint32_t size);
   uint32_t load(InstructionBuilder& code, const Input& input);
-  // Whether it is a type of a built-in of so many components.
+  // Whether `type` is valid for a built-in of `size` components.
   bool fits(spv::BuiltIn builtin, uint32_t size, uint32_t type) const;
 
   PassContext& context_;
@@ -49,17 +48,16 @@ class Builtins {
   Status status_;
 };
 
-// Which invocations count: all but helpers, those that were demoted included. In stages without
-// helpers there is nothing to ask.
+// Which invocations count: all but helpers, including invocations that were demoted to helpers.
 //
-// What the built-in says after a demotion is undefined, or asks for Volatile, which not all drivers
-// take; a copy made at the beginning is wrong in some shaders on NVIDIA's 580. A module that
-// demotes may use the instruction.
+// After a demotion, HelperInvocation is undefined unless it is read as Volatile, which not all
+// drivers accept. A copy made at the start is wrong in some shaders on NVIDIA 580. Modules that
+// demote therefore use OpIsHelperInvocationEXT.
 class HelperMask {
  public:
   HelperMask(PassContext& context, Builtins& builtins) : context_(context), builtins_(builtins) {}
 
-  // A boolean; 0 if all invocations count.
+  // A boolean; 0 if all invocations of the stage count.
   uint32_t is_live(InstructionBuilder& code) const;
 
  private:

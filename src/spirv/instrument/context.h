@@ -1,9 +1,9 @@
-// What the parts of one run of the block-count pass share.
+// The state that the parts of the block-count pass share while they instrument one entry point.
 #pragma once
 
 #include <cstdint>
 
-#include "spirv/instrument/block_count.h"
+#include "spirv/instrument/options.h"
 #include "spirv/instrument/plan/cfg_segments.h"
 #include "spirv/instrument/stage_traits.h"
 #include "spirv/ir/editor.h"
@@ -16,6 +16,7 @@ constexpr uint32_t word(Enum value) {
 }
 
 struct PassContext {
+  const AnalyzedModule& analyzed;
   Editor& editor;
   const EntryPoint& entry;
   const BlockCountOptions& options;
@@ -24,11 +25,11 @@ struct PassContext {
   bool use_subgroups;        // the module may use subgroup operations
   bool use_int64;            // ... and 64-bit atomics
   bool vulkan_memory_model;  // of the module
-  bool demotes;              // some invocation may become a helper on its way
+  bool demotes;              // an invocation may be demoted to a helper
 
   const Module& module() const { return editor.module(); }
-  // Our functions stand before the application's: behind them a line of its debug information might
-  // still be in force.
+  // Adds a function before those of the application. After them, an OpLine of the application could
+  // still be in effect.
   void add_function(const InstructionBuilder& code) {
     editor.insert_before(section_ends(module())[static_cast<size_t>(Section::Global)], code);
   }

@@ -1,39 +1,19 @@
-// How a counted segment counts: one class for each way, behind one interface. The pass asks it for
-// code at each counter, and before each way out; then it adds what functions it needs.
+// The code that counts: one class for each Counting, with a common interface. The pass asks for the
+// code at each counter and at each exit. Last, the class adds its functions to the module.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "spirv/instrument/builtins.h"
 #include "spirv/instrument/context.h"
-#include "spirv/instrument/plan/trip_counts.h"
+#include "spirv/instrument/plan/counter_placement.h"
 #include "spirv/instrument/record_writer.h"
 
 namespace tally::spirv {
 
-struct Counter {
-  enum class What { Executions, Subgroups, Outputs };
-  uint32_t segment;  // index into the graph's segments
-  What what = What::Executions;
-  uint32_t insert_at = 0;         // the instruction before which the code that counts stands
-  std::optional<TripCount> trip;  // added up behind a loop, not in the segment
-  uint32_t stream = 0;            // of outputs
-};
-
-// Counters on segments, and how the host gets from these to blocks.
-struct CounterPlacement {
-  std::vector<Counter> counters;
-  CounterPlan plan;
-};
-// `output_streams`: those whose outputs are counted.
-CounterPlacement place_counters(const Module& module, const SegmentGraph& graph,
-                                const BlockCountOptions& options, bool count_subgroups,
-                                std::vector<uint32_t> output_streams);
-
-// The shared tools of one instrumented module.
+// Shared by all code of one instrumented module.
 struct CountingTools {
   PassContext& context;
   Builtins& builtins;
@@ -44,13 +24,13 @@ struct CountingTools {
 class CounterCode {
  public:
   virtual ~CounterCode() = default;
-  // Where the entry point begins.
+  // At the start of the entry point.
   virtual void begin(InstructionBuilder&) {}
-  // Where the segment of counter number `counter` begins.
+  // At the start of the counter's segment.
   virtual void count(InstructionBuilder& code, uint32_t counter) = 0;
-  // Before a way out.
-  virtual void leave(InstructionBuilder& code, const Exit& way) = 0;
-  // Adds its functions; called once, at the end.
+  // Before an exit.
+  virtual void leave(InstructionBuilder& code, const Exit& exit) = 0;
+  // Adds the functions that the code calls. Called once, last.
   virtual void finish() = 0;
 };
 
@@ -61,12 +41,12 @@ std::unique_ptr<CounterCode> make_subgroup_counting(CountingTools tools,
 std::unique_ptr<CounterCode> make_private_counting(CountingTools tools,
                                                    std::span<const Counter> counters);
 
-// InstructionBuilder over the lanes of a subgroup that count.
+// Subgroup operations over the lanes that count.
 class SubgroupCode {
  public:
   explicit SubgroupCode(Editor& editor);
 
-  // `live`: a boolean, or 0 if all active lanes count. Gives the ballot of those that do.
+  // The ballot of the lanes that count. `live` is a boolean, or 0 if all active lanes count.
   uint32_t ballot(InstructionBuilder& code, uint32_t live);
   uint32_t bit_count(InstructionBuilder& code, uint32_t ballot);
   // How many bits of the ballot belong to lanes below this one.

@@ -1,4 +1,4 @@
-// What some drivers do with the invocations that they run. By default: nothing of it.
+// Driver behaviour that the pass has to work around. All workarounds are off by default.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,22 @@
 namespace tally::spirv {
 
 struct DriverWorkarounds {
-  // What was not yet run of the fragments behind an opaque triangle is dropped, although they write
-  // to memory, unless the shader may discard (llvmpipe). So it may, in a branch that is never
-  // taken.
+  // The driver drops pending fragments that an opaque triangle covers, although they write to
+  // memory, unless their shader contains a discard (llvmpipe). The pass adds a discard in a branch
+  // that is never taken.
   bool drops_overdraw = false;
-  // It hangs where invocations are discarded in a loop of a shader that adds up what it counted
-  // when it ends (NVIDIA's 580). Such a shader counts by lane, without subgroup operations, and not
-  // by region.
+  // The driver hangs if a shader with private counters discards invocations in a loop (NVIDIA 580).
+  // Such a shader uses Counting::Lane without subgroup operations, and is not counted by region.
   bool hangs_on_discards = false;
-  // No subgroup has lanes of different draws (llvmpipe runs each triangle's fragments on their
-  // own).
+  // All lanes of a subgroup belong to one draw (llvmpipe runs the fragments of each triangle
+  // separately).
   bool keeps_draws_apart = false;
-  // It computes wrong or crashes where more conditionals stand one in the other (llvmpipe: 80);
-  // 0: it has no such limit. It may make straight code of many early returns, but not of those that
-  // count: a shader that would come near the limit runs as it is.
+  // The driver miscompiles or crashes on deeper nesting of conditionals (llvmpipe: 80); 0 means no
+  // limit. Early returns count as nesting once they write counters. A shader near the limit is not
+  // instrumented.
   uint32_t most_nested_conditionals = 0;
+
+  bool operator==(const DriverWorkarounds&) const = default;
 };
 
 }  // namespace tally::spirv

@@ -11,12 +11,12 @@ using spv::Op;
 using Kind = PrivateSlot::Kind;
 
 constexpr uint32_t kSumLimitLog2 = 25;
-// Counters whose sums are held at once, and chosen from: more cost registers, fewer cost atomics.
+// Counters processed at a time: more need more registers, fewer need more atomics.
 constexpr size_t kShared = 16;
-constexpr uint32_t kPacked = 4;     // flags summed at once; 128 lanes fit into a byte
-constexpr uint32_t kSmallPack = 2;  // ... where there are more than so many
+constexpr uint32_t kPacked = 4;     // flags summed at a time; a byte holds the sum of 128 lanes
+constexpr uint32_t kSmallPack = 2;  // ... if there are at least this many
 constexpr uint32_t kPacksPerWord = 32 / kPacked;
-// So many counters stand in one sector of the memory: a zero more or less costs less than to ask.
+// Counters in one sector of memory. Adding a zero there costs less than a branch.
 constexpr size_t kTogether = 4;
 
 }  // namespace
@@ -112,14 +112,15 @@ void FlushCode::rank_lanes(InstructionBuilder& code, uint32_t record_pointer, ui
   takes_part_ = is_set;
   if (live != 0) takes_part_ = both(code, takes_part_, live);
   if (!tools_.context.stage.has_helpers) return;
-  // Some drivers run a discarded lane on, as nobody's: it votes in no ballot, though it was no
-  // helper.
+  // On some drivers a discarded lane keeps running: it is not a helper, but takes part in no
+  // ballot.
   const uint32_t somebody = code.emit(Op::OpINotEqual, boolean_, {all, constant(0)});
   takes_part_ = both(code, takes_part_, somebody);
 }
 
-// Whether each lane adds on its own; 0 if that is never so. One vote asks both: lanes with too
-// large a number say something that no other does, and no record's address word.
+// Whether each lane adds its own counts; 0 if that never happens. One vote covers both cases: a
+// lane with a large count votes with a value that differs from all others and from all record
+// pointers.
 uint32_t FlushCode::counts_alone(InstructionBuilder& code, uint32_t record_pointer) {
   const uint32_t too_large = is_too_large(code);
   if (!tools_.record.may_be_mixed()) return too_large == 0 ? 0 : subgroup_.any(code, too_large);
@@ -133,7 +134,7 @@ uint32_t FlushCode::counts_alone(InstructionBuilder& code, uint32_t record_point
   return code.emit(Op::OpLogicalNot, boolean_, {subgroup_.all_equal(code, says)});
 }
 
-// Whether some number of the lane is so large that sums might overflow; 0 if there are no numbers.
+// Whether a count of the lane is so large that a sum could overflow; 0 if there are only flags.
 uint32_t FlushCode::is_too_large(InstructionBuilder& code) {
   uint32_t all = 0;
   for (const PrivateSlot& slot : slots_) {
@@ -150,9 +151,8 @@ uint32_t FlushCode::is_too_large(InstructionBuilder& code) {
 //   do add(first + t, sums[t]); while ((t += lanes) < sums.size());
 // }
 //
-// Mostly there are more lanes than sums, and nothing is done twice. With its test at the end such a
-// loop runs once; where lanes that have left a loop only sit by, as on llvmpipe, a test at its
-// beginning makes them sit through it once more.
+// There usually are more lanes than sums, so the loop runs once. The test is at the end because
+// llvmpipe executes one more masked iteration of a loop that tests at the start.
 void FlushCode::add_shared_out(InstructionBuilder& code, uint32_t shard, uint32_t first,
                                std::span<const uint32_t> sums) {
   const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
@@ -212,7 +212,8 @@ uint32_t FlushCode::choose(InstructionBuilder& code, std::span<const uint32_t> v
 
 uint32_t FlushCode::sum(InstructionBuilder& code, const PrivateSlot& slot) {
   const uint32_t together = sum_of_lanes(code, slot);
-  if (alone_ == 0 || slot.kind == Kind::EveryInvocation) return together;  // lanes_ knows
+  if (alone_ == 0 || slot.kind == Kind::EveryInvocation)
+    return together;  // the number of lanes is the sum
   return select(code, alone_, own(code, slot), together);
 }
 
@@ -239,7 +240,7 @@ uint32_t FlushCode::sum_of_flags(InstructionBuilder& code, const PrivateSlot& sl
                    {sums, constant(slot.bit % kPacked * 8), constant(8)});
 }
 
-// Four bits, spread to four bytes, then summed.
+// Spreads four bits to four bytes and sums them over the subgroup.
 uint32_t FlushCode::packed_flags(InstructionBuilder& code, const PrivateSlot& slot) {
   Pack& pack = pack_of(slot);
   if (pack.sums != 0) return pack.sums;
@@ -258,7 +259,7 @@ uint32_t FlushCode::flag(InstructionBuilder& code, const PrivateSlot& slot) {
   return code.emit(Op::OpINotEqual, boolean_, {bit, constant(0)});
 }
 
-// What the lane itself has counted.
+// The count of this lane alone.
 uint32_t FlushCode::own(InstructionBuilder& code, const PrivateSlot& slot) {
   switch (slot.kind) {
     case Kind::EveryInvocation:

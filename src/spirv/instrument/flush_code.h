@@ -1,13 +1,14 @@
-// The code that adds an invocation's private counts to the record, when the invocation ends.
+// The code that adds an invocation's private counts to the record when the invocation ends.
 //
-// With subgroup operations the lanes that end together first sum each counter up, every lane
-// learning the sums. Then they share the writing: the lane of rank r adds counters r, r + n, r + 2n
-// ... for n lanes, so that a full subgroup does with one atomic instruction, on neighbouring
-// addresses, what one lane would do with many. All before that is straight-line code; more than 16
-// counters take several turns of both, between which the lanes are taken to meet again. Where some
-// lane has counted to 2^25 the sum of up to 128 lanes might not fit into 32 bits, and where lanes
-// belong to different draws they have no sum: then every lane adds what is its own: its rank is 0
-// among 1.
+// With subgroup operations, the lanes that end together first compute the subgroup sum of each
+// counter. Then they share the writes: of n lanes, the lane of rank r adds counters r, r + n, r +
+// 2n
+// ..., so that one atomic instruction of a full subgroup, on adjacent addresses, replaces many of a
+// single lane. The sums are straight-line code. Counters are processed 16 at a time; the lanes are
+// assumed to reconverge in between.
+//
+// Two cases rule out sums: a count of 2^25 or more, because the sum of up to 128 lanes may not fit
+// into 32 bits, and lanes of different draws. Then every lane adds its own counts, as rank 0 of 1.
 #pragma once
 
 #include <span>
@@ -17,11 +18,11 @@
 
 namespace tally::spirv {
 
-// Where a counter's private count is.
+// Where a counter's private count is stored.
 struct PrivateSlot {
   enum class Kind {
-    EveryInvocation,  // nowhere: it is 1
-    EverySubgroup,    // nowhere: it is 1 in the lowest lane of those that end together
+    EveryInvocation,  // not stored: always 1
+    EverySubgroup,    // not stored: 1 in the lowest of the lanes that end together
     Flag,             // a bit of a variable
     Number,           // a variable
   };
@@ -40,10 +41,10 @@ class FlushCode {
   void emit(InstructionBuilder& code);
 
  private:
-  // Four neighbouring flags of a variable.
+  // Four adjacent flags of a variable.
   struct Pack {
     uint32_t flags = 0;  // how many of them are counters
-    uint32_t sums = 0;   // id of their sums in four bytes, 0 until it is needed
+    uint32_t sums = 0;   // id of their sums, one in each byte; 0 until computed
   };
 
   Pack& pack_of(const PrivateSlot& slot);
@@ -78,12 +79,12 @@ class FlushCode {
   SubgroupCode subgroup_;
   uint32_t u32_, boolean_;
   std::vector<uint32_t> values_;  // of the variables, 0 in lanes that do not count
-  std::vector<Pack> packs_;       // of the variables, one variable's behind the other's
-  uint32_t lanes_ = 0;            // how many lanes share the work
-  uint32_t rank_ = 0;             // of this one among them
-  uint32_t takes_part_ = 0;       // whether this one adds at all
-  uint32_t below_ = 0;            // how many lanes that count are below this one
-  uint32_t alone_ = 0;            // whether each lane adds on its own; 0 if that is never so
+  std::vector<Pack> packs_;       // of all variables, in order
+  uint32_t lanes_ = 0;            // number of lanes that share the work
+  uint32_t rank_ = 0;             // of this lane among them
+  uint32_t takes_part_ = 0;       // whether this lane adds anything
+  uint32_t below_ = 0;            // number of counting lanes below this one
+  uint32_t alone_ = 0;            // whether each lane adds its own counts; 0 if that never happens
 };
 
 }  // namespace tally::spirv

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "probe/record.h"
-#include "spirv/analysis/cfg.h"
 
 namespace tally::spirv {
 namespace {
@@ -12,28 +11,28 @@ namespace {
 using spv::BuiltIn;
 using spv::Op;
 
-bool holds_number(uint32_t builtin) {
+bool holds_instance_index(uint32_t builtin) {
   return builtin == word(BuiltIn::InstanceIndex) || builtin == word(BuiltIn::BaseInstance);
 }
 
-// The variables that hold a number, ascending, or why they cannot be followed.
+// The variables that contain a packed draw index, ascending.
 Result<std::vector<uint32_t>> find_variables(const Module& module) {
-  if (module.decorates_in_groups()) return Error{"it decorates groups of variables"};
+  if (module.decorates_in_groups()) return Error{"it has decoration groups"};
   std::vector<uint32_t> variables;
   for (const uint32_t index : module.decorations()) {
     const Instruction decoration = module.instruction(index);
     const bool of_member = decoration.opcode() == Op::OpMemberDecorate;
     if (!of_member && decoration.opcode() != Op::OpDecorate) continue;
     if (decoration.operand(of_member ? 2 : 1) != word(spv::Decoration::BuiltIn)) continue;
-    if (!holds_number(decoration.operand(of_member ? 3 : 2))) continue;
-    if (of_member) return Error{"its instance index is part of a block"};
+    if (!holds_instance_index(decoration.operand(of_member ? 3 : 2))) continue;
+    if (of_member) return Error{"its instance index is a member of a block"};
     variables.push_back(decoration.operand(0));
   }
   return variables;
 }
 
-// The operands of a function's instruction that may be pointers. What is left in of literals, masks
-// and scopes, may look like one: then the shader is refused that could have been numbered.
+// The operands of an instruction that may be pointers. May include literals, masks and scopes that
+// look like one of the variables; the shader is then refused although it could be supported.
 std::span<const uint32_t> pointers(const Module& module, const Instruction& instruction) {
   const std::span<const uint32_t> operands = instruction.operands();
   switch (instruction.opcode()) {
@@ -62,15 +61,17 @@ std::span<const uint32_t> pointers(const Module& module, const Instruction& inst
 
 class InstanceIndex {
  public:
-  InstanceIndex(PassContext& context, const TaggedRecordPointers& words)
-      : context_(context), editor_(context.editor), words_(words), u32_(editor_.type_int(32)) {}
+  InstanceIndex(PassContext& context, const TaggedRecordPointers& pointers)
+      : context_(context),
+        editor_(context.editor),
+        pointers_(pointers),
+        u32_(editor_.type_int(32)) {}
 
   Status hide(std::span<const uint32_t> variables) {
     if (variables.empty()) return {};
     const Module& module = context_.module();
     const auto is_one = [&](uint32_t id) { return std::ranges::binary_search(variables, id); };
-    const CallGraph calls = CallGraph::build(module);
-    for (const uint32_t f : calls.reachable_from(context_.entry.function_id)) {
+    for (const uint32_t f : module.reachable_functions(context_.entry.function_id)) {
       const Function& function = module.functions()[f];
       for (uint32_t index = function.begin; index < function.end; ++index) {
         const Instruction instruction = module.instruction(index);
@@ -85,11 +86,11 @@ class InstanceIndex {
  private:
   Status hide_in(uint32_t index, const Instruction& use) {
     if (use.opcode() != Op::OpLoad) {
-      return Error{"it uses its instance index other than by loading it"};
+      return Error{"it uses its instance index in other ways than loading it"};
     }
     const auto type = context_.module().definition(use.type_id());
     if (!type || type->opcode() != Op::OpTypeInt || type->operand(0) != 32) {
-      return Error{"its instance index is no 32-bit integer"};
+      return Error{"its instance index is not a 32-bit integer"};
     }
     if (mask_ == 0) mask_ = editor_.new_id();
     InstructionBuilder code = editor_.new_code();
@@ -101,17 +102,17 @@ class InstanceIndex {
     return {};
   }
 
-  // uint mask() { return (the address word's draws have numbers) ? 0xffff : 0xffffffff; }
+  // uint mask() { return (draw indices are packed) ? 0xffff : 0xffffffff; }
   void make_mask_function() {
     editor_.name(mask_, "tally.instance_mask");
     InstructionBuilder code = editor_.new_code();
     code.emit_as(mask_, Op::OpFunction, u32_, std::vector{0u, editor_.type_function(u32_)});
     code.label(code.new_id());
-    const uint32_t numbered =
-        words_.has_numbered_draws(code, words_.load(code, TaggedRecordPointers::Word::Record));
+    const uint32_t packed = pointers_.has_packed_draw_indices(
+        code, pointers_.load(code, TaggedRecordPointers::Kind::Record));
     const uint32_t low_half = editor_.constant_u32((1u << probe::kPackedDrawIndexShift) - 1);
     const uint32_t mask =
-        code.emit(Op::OpSelect, u32_, {numbered, low_half, editor_.constant_u32(~0u)});
+        code.emit(Op::OpSelect, u32_, {packed, low_half, editor_.constant_u32(~0u)});
     code.emit(Op::OpReturnValue, {mask});
     code.emit(Op::OpFunctionEnd);
     context_.add_function(code);
@@ -119,17 +120,17 @@ class InstanceIndex {
 
   PassContext& context_;
   Editor& editor_;
-  const TaggedRecordPointers& words_;
+  const TaggedRecordPointers& pointers_;
   uint32_t u32_;
-  uint32_t mask_ = 0;  // the function, if it is needed
+  uint32_t mask_ = 0;  // the function, 0 if it is not needed
 };
 
 }  // namespace
 
-Status hide_packed_draw_index(PassContext& context, const TaggedRecordPointers& words) {
+Status hide_packed_draw_index(PassContext& context, const TaggedRecordPointers& pointers) {
   const auto variables = find_variables(context.module());
   if (!variables) return variables.error();
-  return InstanceIndex(context, words).hide(*variables);
+  return InstanceIndex(context, pointers).hide(*variables);
 }
 
 }  // namespace tally::spirv

@@ -1,5 +1,5 @@
-// What the application's vertex shader reads as its instance index and base instance where their
-// high halves hold the number of a draw (probe/record.h): the low halves.
+// Masks the packed draw index (probe/record.h) out of the instance index and base instance that the
+// application's vertex shader reads.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace tally::spirv {
 
-// Fails, saying why, if the shader uses one of them in a way that cannot be followed.
-Status hide_packed_draw_index(PassContext& context, const TaggedRecordPointers& words);
+// Fails if the shader uses one of them in an unsupported way.
+Status hide_packed_draw_index(PassContext& context, const TaggedRecordPointers& pointers);
 
 }  // namespace tally::spirv

@@ -1,4 +1,4 @@
-// Counting::Lane: every lane adds 1 to the counter in memory, wherever it executes the segment.
+// Counting::Lane: every lane adds 1 to the counter in memory each time it executes the segment.
 #include "spirv/instrument/counting.h"
 
 namespace tally::spirv {

@@ -11,7 +11,7 @@ namespace {
 using spv::ExecutionModel;
 using spv::Op;
 
-// Nothing where the module does not say it in a constant, as it must.
+// Empty if it is not a constant, which is invalid.
 std::optional<uint32_t> emitted_stream(const Module& module, const Instruction& instruction) {
   if (instruction.operand_count() == 0) return 0;
   const auto stream = module.definition(instruction.operand(0));
@@ -69,9 +69,9 @@ void OutputCounting::begin(InstructionBuilder& code) {
   code.store(streams_[0].variable, code.emit(Op::OpBitCount, u32_, {builtins_.sample_mask(code)}));
 }
 
-void OutputCounting::leave(InstructionBuilder& code, const Exit& way) {
+void OutputCounting::leave(InstructionBuilder& code, const Exit& exit) {
   if (!context_.stage.has_helpers || tests_early(context_.module(), context_.entry)) return;
-  const Op opcode = context_.module().instruction(way.instruction).opcode();
+  const Op opcode = context_.module().instruction(exit.instruction).opcode();
   if (is_discard(opcode)) {
     code.store(streams_[0].variable, constant(0));
   } else if (opcode == Op::OpReturn) {
@@ -141,17 +141,17 @@ void OutputCounting::before_emit(InstructionBuilder& code, Stream& stream) {
   code.store(stream.variable, code.emit(Op::OpIAdd, u32_, {before, one}));
 }
 
-// All invocations of the workgroup set the same numbers: one of them counts.
+// All invocations of the workgroup set the same numbers, so only one counts.
 void OutputCounting::before_set_mesh_outputs(InstructionBuilder& code,
                                              const Instruction& instruction) {
   const uint32_t index = builtins_.number(code, spv::BuiltIn::LocalInvocationIndex, 1, 0);
   const uint32_t first = code.emit(Op::OpIEqual, boolean_, {index, constant(0)});
-  // The sum is unsigned whatever the number is.
+  // The sum is unsigned even if the count is signed.
   const uint32_t primitives = code.emit(Op::OpIAdd, u32_, {instruction.operand(1), constant(0)});
   code.store(streams_[0].variable, code.emit(Op::OpSelect, u32_, {first, primitives, constant(0)}));
 }
 
-// Null where nothing is ever emitted to it.
+// Null if nothing is emitted to the stream.
 OutputCounting::Stream* OutputCounting::stream_of(const Instruction& instruction) {
   const auto index = emitted_stream(context_.module(), instruction);
   if (!index || streams_[*index].variable == 0) return nullptr;

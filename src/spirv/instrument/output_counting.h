@@ -1,30 +1,34 @@
-// Counts what a stage puts out (BlockCountOptions::count_outputs), in a private variable that is
-// added up as the counts of blocks are: samples that a fragment invocation covers when it begins,
-// but for those that its SampleMask output leaves out, and none if it is discarded (where it asks
-// for early tests these come too late to matter: all that it covers); complete primitives that a
-// geometry shader emits to each stream; primitives that a mesh shader's workgroup sets. (Of a
-// tessellation control shader it is tessellation_counting.h that counts, behind the stage's end.)
+// Counts the outputs of a stage (BlockCountOptions::count_outputs) in a private variable, which is
+// written like the block counts:
+//
+// - fragment: the samples that the invocation covers at its start, without those that its
+// SampleMask
+//   output excludes, and none if it is discarded. With EarlyFragmentTests neither has an effect.
+// - geometry: the complete primitives emitted to each stream.
+// - mesh: the primitives that the workgroup sets.
+//
+// For tessellation control shaders see tessellation_counting.h.
 #pragma once
 
 #include "spirv/instrument/counting.h"
 
 namespace tally::spirv {
 
-// Those that the stage may put something out to: stream 0 of every stage that puts something out,
-// none of others.
+// The streams that the stage may write to: stream 0 for stages without streams, none for stages
+// whose outputs are not counted.
 std::vector<uint32_t> output_streams(const Module& module, const BlockCountOptions& options);
 
 class OutputCounting {
  public:
   explicit OutputCounting(const CountingTools& tools);
-  // `variable`: private, 32 bits.
+  // `variable` is a private 32-bit variable.
   void add_stream(uint32_t stream, uint32_t variable);
 
-  // Where the entry point begins.
+  // At the start of the entry point.
   void begin(InstructionBuilder& code);
-  // Before a way out.
-  void leave(InstructionBuilder& code, const Exit& way);
-  // Adds code at the instructions that put something out; called once.
+  // Before an exit.
+  void leave(InstructionBuilder& code, const Exit& exit);
+  // Adds code at the instructions that emit or set outputs. Called once.
   void insert();
 
  private:

@@ -9,11 +9,11 @@ using spv::Op;
 using spv::StorageClass;
 
 PackedDrawIndex::PackedDrawIndex(PassContext& context, Builtins& builtins,
-                                 const TaggedRecordPointers& words)
+                                 const TaggedRecordPointers& pointers)
     : context_(context),
       editor_(context.editor),
       builtins_(builtins),
-      words_(words),
+      pointers_(pointers),
       memory_(context),
       u32_(editor_.type_int(32)) {
   const std::optional<uint32_t> location = context.options.packed_draw_indices->location;
@@ -29,23 +29,23 @@ PackedDrawIndex::PackedDrawIndex(PassContext& context, Builtins& builtins,
 
 void PackedDrawIndex::begin(InstructionBuilder& code) {
   if (context_.entry.model != spv::ExecutionModel::Vertex || variable_ == 0) return;
-  code.store(variable_, number(code, words_.load(code, TaggedRecordPointers::Word::Record)));
+  code.store(variable_, read_index(code, pointers_.load(code, TaggedRecordPointers::Kind::Record)));
 }
 
-uint32_t PackedDrawIndex::own_word(InstructionBuilder& code, uint32_t record_pointer) {
+uint32_t PackedDrawIndex::own_record_pointer(InstructionBuilder& code, uint32_t record_pointer) {
   static_assert(probe::kRecordAlignment > (probe::kNumberedDraws | probe::kShardsLog2Mask));
   const uint32_t stride = editor_.constant_u32(static_cast<uint32_t>(probe::kRecordAlignment));
-  const uint32_t bytes = code.emit(Op::OpIMul, u32_, {number(code, record_pointer), stride});
+  const uint32_t bytes = code.emit(Op::OpIMul, u32_, {read_index(code, record_pointer), stride});
   return memory_.advance(code, record_pointer, bytes);
 }
 
-uint32_t PackedDrawIndex::number(InstructionBuilder& code, uint32_t record_pointer) {
+uint32_t PackedDrawIndex::read_index(InstructionBuilder& code, uint32_t record_pointer) {
   if (context_.entry.model == spv::ExecutionModel::Fragment) return code.load(u32_, variable_);
-  const uint32_t numbered = words_.has_numbered_draws(code, record_pointer);
+  const uint32_t packed = pointers_.has_packed_draw_indices(code, record_pointer);
   const uint32_t index = builtins_.number(code, spv::BuiltIn::InstanceIndex, 1, 0);
   const uint32_t high = code.emit(Op::OpShiftRightLogical, u32_,
                                   {index, editor_.constant_u32(probe::kPackedDrawIndexShift)});
-  return code.emit(Op::OpSelect, u32_, {numbered, high, editor_.constant_u32(0)});
+  return code.emit(Op::OpSelect, u32_, {packed, high, editor_.constant_u32(0)});
 }
 
 }  // namespace tally::spirv

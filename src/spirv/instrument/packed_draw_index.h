@@ -1,8 +1,8 @@
-// The number of a draw among those whose records stand in a row (probe/record.h): what instrumented
-// code of the vertex and the fragment stage finds its own record by.
+// The index of a draw among those with contiguous records (probe/record.h), by which the vertex and
+// fragment stages find their record.
 //
-// The vertex stage has it in the high half of its instance index, where the address word says so;
-// else it is 0. The fragment stage gets it from the vertex stage.
+// The vertex stage reads it from the upper 16 bits of its instance index if a tag of the record
+// pointer says so; otherwise the index is 0. The fragment stage gets it from the vertex stage.
 #pragma once
 
 #include "spirv/instrument/builtins.h"
@@ -13,24 +13,24 @@ namespace tally::spirv {
 
 class PackedDrawIndex {
  public:
-  // The options say that draws have numbers.
-  PackedDrawIndex(PassContext& context, Builtins& builtins, const TaggedRecordPointers& words);
+  // BlockCountOptions::packed_draw_indices is set.
+  PackedDrawIndex(PassContext& context, Builtins& builtins, const TaggedRecordPointers& pointers);
 
-  // Where the entry point begins.
+  // At the start of the entry point.
   void begin(InstructionBuilder& code);
-  // The address word of the draw's own record, from that of the record of number 0.
-  uint32_t own_word(InstructionBuilder& code, uint32_t record_pointer);
+  // The pointer to the record of this draw, from the pointer to the record of draw index 0.
+  uint32_t own_record_pointer(InstructionBuilder& code, uint32_t record_pointer);
 
  private:
-  uint32_t number(InstructionBuilder& code, uint32_t record_pointer);
+  uint32_t read_index(InstructionBuilder& code, uint32_t record_pointer);
 
   PassContext& context_;
   Editor& editor_;
   Builtins& builtins_;
-  const TaggedRecordPointers& words_;
+  const TaggedRecordPointers& pointers_;
   PhysicalMemory memory_;
   uint32_t u32_;
-  uint32_t variable_ = 0;  // that goes from stage to stage, if one does
+  uint32_t variable_ = 0;  // the output or input that passes the index, or 0
 };
 
 }  // namespace tally::spirv

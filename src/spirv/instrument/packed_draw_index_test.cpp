@@ -132,7 +132,7 @@ TEST(PackedDrawIndex, a_load_in_a_called_function_is_masked) {
 }
 
 TEST(PackedDrawIndex, other_uses_of_the_instance_index_are_refused) {
-  const std::string why = "it uses its instance index other than by loading it";
+  const std::string why = "it uses its instance index in other ways than loading it";
   const std::string reads =
       "%reads_type = OpTypeFunction %int %to_index\n"
       "%reads = OpFunction %int None %reads_type\n%p = OpFunctionParameter %to_index\n"
@@ -174,20 +174,20 @@ TEST(PackedDrawIndex, an_instance_index_in_a_block_is_refused) {
                         "%main = OpFunction %void None %fn\n%start = OpLabel\n"
                         "OpReturn\nOpFunctionEnd\n",
                     vertex_options(0)),
-            "its instance index is part of a block");
+            "its instance index is a member of a block");
 }
 
 TEST(PackedDrawIndex, other_stages_have_none) {
   BlockCountOptions options = test::compute_options();
   options.packed_draw_indices = PackedDrawIndices{0};
   EXPECT_EQ(refusal(header(test::kCompute) + kTypes + test::kEarlyReturn, options),
-            "only vertex and fragment shaders know the number of a draw");
+            "only vertex and fragment shaders can use packed draw indices");
 }
 
 TEST(PackedDrawIndex, a_fragment_shader_must_be_told) {
   BlockCountOptions options = numbered_fragment_options();
   options.packed_draw_indices->location.reset();
-  EXPECT_EQ(refusal(kFragment, options), "nobody tells it the number of the draw");
+  EXPECT_EQ(refusal(kFragment, options), "it has no input for the packed draw index");
 }
 
 TEST(PackedDrawIndex, the_vertex_stage_puts_it_out_before_all_else) {
@@ -195,11 +195,12 @@ TEST(PackedDrawIndex, the_vertex_stage_puts_it_out_before_all_else) {
   base.single_exit = false;
   for (const BlockCountOptions& options : every_way(base)) {
     const std::string text = instrumented(kEarly, options);
-    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_draw_number Location 7\n"));
-    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_draw_number Flat\n"));
-    EXPECT_THAT(text, HasSubstr("%tally_draw_number = OpVariable %_ptr_Output_uint Output\n"));
-    EXPECT_EQ(count_of(text, "OpStore %tally_draw_number "), 1u);
-    const size_t store = text.find("OpStore %tally_draw_number");
+    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_packed_draw_index Location 7\n"));
+    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_packed_draw_index Flat\n"));
+    EXPECT_THAT(text,
+                HasSubstr("%tally_packed_draw_index = OpVariable %_ptr_Output_uint Output\n"));
+    EXPECT_EQ(count_of(text, "OpStore %tally_packed_draw_index "), 1u);
+    const size_t store = text.find("OpStore %tally_packed_draw_index");
     const size_t function = text.rfind("OpFunction %void", store);
     EXPECT_EQ(count_of(text.substr(function, store - function), "OpLabel"), 1u);
     EXPECT_EQ(count_of(text.substr(store), "OpReturn\n"), 2u);
@@ -209,7 +210,7 @@ TEST(PackedDrawIndex, the_vertex_stage_puts_it_out_before_all_else) {
 TEST(PackedDrawIndex, the_vertex_stage_of_no_fragment_stage_puts_nothing_out) {
   for (const BlockCountOptions& options : every_way(vertex_options({}))) {
     const std::string text = instrumented(kEarly, options);
-    EXPECT_EQ(count_of(text, "tally_draw_number"), 0u);
+    EXPECT_EQ(count_of(text, "tally_packed_draw_index"), 0u);
     EXPECT_THAT(text, HasSubstr("BuiltIn InstanceIndex"));
   }
 }
@@ -220,7 +221,7 @@ TEST(PackedDrawIndex, a_vertex_stage_without_counters_puts_it_out) {
   const auto result =
       instrument(assemble_1_3(use_of_index("%a = OpLoad %uint %index\n", "%uint")), options);
   const std::string text = readable(result.words);
-  EXPECT_EQ(count_of(text, "OpStore %tally_draw_number "), 1u);
+  EXPECT_EQ(count_of(text, "OpStore %tally_packed_draw_index "), 1u);
   EXPECT_EQ(count_of(text, "OpFunctionCall %uint %tally_instance_mask"), 1u);
   EXPECT_EQ(count_of(text, "OpAtomicIAdd"), 0u);
   EXPECT_FALSE(result.record_spec_ids);
@@ -229,14 +230,14 @@ TEST(PackedDrawIndex, a_vertex_stage_without_counters_puts_it_out) {
 TEST(PackedDrawIndex, the_fragment_stage_reads_it_for_every_record) {
   for (const BlockCountOptions& options : every_way(numbered_fragment_options())) {
     const std::string text = instrumented(kFragment, options);
-    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_draw_number Location 4\n"));
-    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_draw_number Flat\n"));
-    EXPECT_THAT(text, HasSubstr("%tally_draw_number = OpVariable %_ptr_Input_uint Input\n"));
+    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_packed_draw_index Location 4\n"));
+    EXPECT_THAT(text, HasSubstr("OpDecorate %tally_packed_draw_index Flat\n"));
+    EXPECT_THAT(text, HasSubstr("%tally_packed_draw_index = OpVariable %_ptr_Input_uint Input\n"));
     const std::string record_word = options.address.kind == AddressSource::Kind::PushConstant
                                         ? "OpAccessChain %_ptr_PushConstant_v2uint"
                                         : "OpAccessChain %_ptr_Uniform_v2uint";
     EXPECT_GE(count_of(text, record_word), 1u);
-    EXPECT_EQ(count_of(text, "OpLoad %uint %tally_draw_number"), count_of(text, record_word));
+    EXPECT_EQ(count_of(text, "OpLoad %uint %tally_packed_draw_index"), count_of(text, record_word));
     EXPECT_EQ(count_of(text, "InstanceIndex"), 0u);
   }
 }
@@ -258,7 +259,7 @@ TEST(PackedDrawIndex, a_driver_that_keeps_draws_apart_is_not_asked_whether_it_di
     options.counting = counting;
     options.driver.keeps_draws_apart = true;
     const std::string text = instrumented(kFragment, options);
-    EXPECT_THAT(text, HasSubstr("OpLoad %uint %tally_draw_number"));
+    EXPECT_THAT(text, HasSubstr("OpLoad %uint %tally_packed_draw_index"));
     EXPECT_EQ(count_of(text, "OpGroupNonUniformAllEqual"), 0u);
   }
 }

@@ -1,4 +1,4 @@
-// Memory behind 64-bit addresses, as all counting code writes to it.
+// Access to memory by 64-bit addresses, for all counting code.
 #pragma once
 
 #include "spirv/instrument/context.h"
@@ -9,11 +9,11 @@ class PhysicalMemory {
  public:
   explicit PhysicalMemory(PassContext& context);
 
-  // Operands of atomics: the scope is that of all who count, the order does not matter. (A device
-  // scope would need a feature of its own under the Vulkan memory model.)
+  // Operands of atomics. The scope contains all invocations that count. Device scope would need a
+  // further feature under the Vulkan memory model.
   uint32_t scope() const { return scope_; }
   uint32_t relaxed() const { return relaxed_; }
-  // *pointer += value, of integers of `type`; what was there before.
+  // *pointer += value, for integers of `type`. Returns the old value.
   uint32_t add(InstructionBuilder& code, uint32_t type, uint32_t pointer, uint32_t value) const;
   // uvec2 address + uint bytes
   uint32_t advance(InstructionBuilder& code, uint32_t address, uint32_t bytes) const;

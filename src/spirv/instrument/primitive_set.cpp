@@ -33,7 +33,7 @@ uint32_t PrimitiveSet::compare(InstructionBuilder& code, Op op, uint32_t a, uint
   return code.emit(op, boolean_, {a, b});
 }
 
-// 0 where the stages before set none.
+// 0 if the preceding stages do not write PrimitiveId.
 uint32_t PrimitiveSet::primitive(InstructionBuilder& code) {
   if (!context_.options.regions->primitive_ids) return constant(0);
   editor_.add_capability(spv::Capability::Geometry);
@@ -95,7 +95,7 @@ void PrimitiveSet::insert(InstructionBuilder& code, const Place& place) {
   code.label(after);
 }
 
-// What was in the slot; 0 if the key now is, or is one too many.
+// The old content of the slot; 0 if the key was inserted or exceeds the limit.
 uint32_t PrimitiveSet::try_slot(InstructionBuilder& code, const Place& place, uint32_t slot,
                                 uint32_t key) {
   const uint32_t seen = code.emit(Op::OpAtomicLoad, u64_, {slot, scope_, relaxed_});
@@ -118,9 +118,8 @@ uint32_t PrimitiveSet::try_slot(InstructionBuilder& code, const Place& place, ui
   return code.phi(u64_, {{claimed, end}, {seen, before}});
 }
 
-// Once the limit is reached the slot is only looked at, by an exchange of nothing for nothing: the
-// key may just have come, and then was not one too many. One too many makes the counter pass the
-// limit, once or a few times.
+// Once the limit is reached, the slot is only read, by exchanging 0 for 0: another invocation may
+// have inserted the same key. A key beyond the limit makes the counter exceed the limit.
 uint32_t PrimitiveSet::claim(InstructionBuilder& code, const Place& place, uint32_t slot,
                              uint32_t key) {
   const uint32_t none = editor_.constant_u64(0);

@@ -1,7 +1,7 @@
-// The distinct primitives of a region: a set in GPU memory (probe/region.h) that invocations insert
-// the draw and PrimitiveId of their primitive into. An open hash table of 64-bit keys, inserted by
-// compare and exchange, probed linearly (Knuth, The Art of Computer Programming 3, 6.4,
-// algorithm L). Exact up to the table's limit, whatever runs at the same time.
+// The distinct primitives of a region: a set in GPU memory (probe/region.h) into which invocations
+// insert the draw and PrimitiveId of their primitive. It is a hash table of 64-bit keys with linear
+// probing (Knuth, The Art of Computer Programming 3, 6.4, algorithm L) and insertion by compare and
+// exchange. Exact up to the table's limit under any concurrency.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ class PrimitiveSet {
  public:
   PrimitiveSet(PassContext& context, Builtins& builtins);
 
-  // Ids of 32-bit numbers, but for the address, of two.
+  // Ids of 32-bit integers; the address has two.
   struct Place {
     uint32_t tables = 0;      // device address
     uint32_t slots_log2 = 0;  // of a region's table
-    uint32_t limit = 0;       // primitives that count exactly, at most half of the slots
+    uint32_t limit = 0;       // maximum number of primitives, at most half of the slots
     uint32_t region = 0;
-    uint32_t draw = 0;     // its number, not 0
+    uint32_t draw = 0;     // index of the draw, from 1
     uint32_t counter = 0;  // pointer to the region's accumulator
   };
-  // For a lane that is no helper.
+  // For lanes that are not helpers.
   void insert(InstructionBuilder& code, const Place& place);
 
  private:

@@ -1,12 +1,12 @@
-// Counting::Private: an invocation counts in variables of its own, which drivers keep in registers,
+// Counting::Private: an invocation counts in private variables, which drivers keep in registers,
 // and adds them to memory once, before it ends (flush_code.h).
 //
-// - The entry point's first segment needs no variable: it runs once in each invocation, and where
-//   it is the only one, once in each subgroup that ends.
-// - A segment that runs at most once is one bit of a word of 32.
-// - All others are 32-bit variables. What is added to them stands in one more, which compilers
-//   cannot see through: an addition of 1 where a condition holds they would turn into three
-//   instructions on NVIDIA (add, choose, move), one of what they do not know into two.
+// - The first segment of the entry point needs no variable: each invocation executes it once.
+// - A segment that is executed at most once needs one bit of a 32-bit variable.
+// - Every other counter is a 32-bit variable. The increment is in a further variable whose value
+// the
+//   compiler cannot know: NVIDIA's compiler turns a conditional addition of the constant 1 into
+//   three instructions (add, select, move), and of an unknown value into two.
 #include <algorithm>
 #include <optional>
 
@@ -20,7 +20,7 @@ using spv::Op;
 using spv::StorageClass;
 
 constexpr uint32_t kFlagsPerWord = 32;
-// Stores that clear the variables, in all places together; where there would be more, a function
+// Total number of stores that clear the variables at all exits. If there would be more, a function
 // clears them.
 constexpr size_t kMaxStores = 4096;
 
@@ -64,12 +64,12 @@ class PrivateCounting : public CounterCode {
     code.store(variable, value);
   }
 
-  void leave(InstructionBuilder& code, const Exit& way) override {
-    if (outputs_) outputs_->leave(code, way);
+  void leave(InstructionBuilder& code, const Exit& exit) override {
+    if (outputs_) outputs_->leave(code, exit);
     if (slots_.empty()) return;
     code.call(editor().type_void(), flush_);
-    if (way.kind != Exit::Kind::MayEnd) return;
-    // The invocation may go on, and flush again.
+    if (exit.kind != Exit::Kind::MayEnd) return;
+    // The invocation may continue and flush again.
     if (variables_.size() * flushes_in_between_ <= kMaxStores) {
       clear_variables(code);
     } else {
@@ -129,7 +129,7 @@ class PrivateCounting : public CounterCode {
 
   bool may_flush_twice() const { return flushes_in_between_ != 0; }
 
-  // Whether the lanes that end together are those that began together.
+  // Whether the lanes that end together also began together.
   bool ends_as_it_begins() const {
     const SegmentGraph& graph = tools_.context.graph;
     return graph.segments.size() == 1 && graph.exits.size() == 1 && !may_flush_twice();
@@ -147,13 +147,13 @@ class PrivateCounting : public CounterCode {
     return variables_.size() - 1;
   }
 
-  // The bit, if it is to be set.
+  // The bit, or 0 if the lane must not set it.
   uint32_t flag(InstructionBuilder& code, const Counter& counter, uint32_t bit) {
     if (counter.what != Counter::What::Subgroups) return editor().constant_u32(1u << bit);
     return code.emit(Op::OpShiftLeftLogical, u32_, {is_first(code), editor().constant_u32(bit)});
   }
 
-  // What a variable is increased by.
+  // The increment of a variable.
   uint32_t executions(InstructionBuilder& code, const Counter& counter) {
     if (counter.trip) return trips(code, *counter.trip);
     if (counter.what == Counter::What::Subgroups) return is_first(code);
@@ -213,10 +213,10 @@ class PrivateCounting : public CounterCode {
   CountingTools tools_;
   uint32_t u32_, zero_;
   uint32_t flush_;
-  size_t flushes_in_between_;       // places where the invocation may go on
-  uint32_t clear_ = 0;              // the function, if it is needed
-  uint32_t first_lane_ = 0;         // the function, if it is needed
-  uint32_t one_ = 0;                // a variable, if it is needed
+  size_t flushes_in_between_;       // number of exits after which the invocation may continue
+  uint32_t clear_ = 0;              // the function, 0 if it is not needed
+  uint32_t first_lane_ = 0;         // the function, 0 if it is not needed
+  uint32_t one_ = 0;                // a variable, 0 if it is not needed
   std::vector<PrivateSlot> slots_;  // by counter
   std::vector<Counter> counters_;
   std::vector<uint32_t> variables_;  // of slots

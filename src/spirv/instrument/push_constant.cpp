@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "spirv/analysis/block_extent.h"
-#include "spirv/analysis/cfg.h"
 #include "spirv/ir/newer_enums.h"
 
 namespace tally::spirv {
@@ -22,8 +21,7 @@ bool is_push_constant(const Module& module, uint32_t id) {
           variable->opcode() == newer::OpUntypedVariableKHR);
 }
 
-// Calls visit(id) for every operand of a function's instruction that may be a whole push-constant
-// variable.
+// Calls visit(id) for every operand of an instruction that may be a push-constant variable.
 template <typename Visit>
 void for_each_pointer(const Instruction& instruction, Visit&& visit) {
   switch (instruction.opcode()) {
@@ -49,7 +47,7 @@ void for_each_pointer(const Instruction& instruction, Visit&& visit) {
 
 Result<uint32_t> used_variable(const Module& module, const EntryPoint& entry) {
   std::vector<uint32_t> used;
-  for (const uint32_t f : CallGraph::build(module).reachable_from(entry.function_id)) {
+  for (const uint32_t f : module.reachable_functions(entry.function_id)) {
     const Function& function = module.functions()[f];
     for (uint32_t i = function.begin; i < function.end; ++i) {
       for_each_pointer(module.instruction(i), [&](uint32_t id) {
@@ -63,8 +61,8 @@ Result<uint32_t> used_variable(const Module& module, const EntryPoint& entry) {
   return used.empty() ? 0 : used.front();
 }
 
-// A variable that the entry point does not use but that a driver counts as its own, 0 if there is
-// none: Mesa wants a single one among those that are listed, before SPIR-V 1.4 in the module.
+// A push-constant variable that the entry point does not use but that drivers still see, 0 if there
+// is none. Mesa supports one such variable in the interface, or before SPIR-V 1.4 in the module.
 uint32_t idle_variable(const Module& module, const EntryPoint& entry) {
   if (module.version() >= make_version(1, 4)) {
     const auto listed = std::ranges::find_if(
@@ -95,7 +93,7 @@ class BlockExtension {
     const auto block = module_.definition(block_);
     if (!block || block->opcode() != Op::OpTypeStruct ||
         !module_.decoration(block_, spv::Decoration::Block)) {
-      return Error{"its push constants are no block"};
+      return Error{"its push constants are not a block"};
     }
     members_.assign(block->operands().begin(), block->operands().end());
     if (Status status = check_extent(offset); !status) return status.error();
@@ -108,7 +106,7 @@ class BlockExtension {
  private:
   Status check_extent(uint32_t offset) const {
     if (block_extent(module_, block_) <= offset) return {};
-    return Error{fmt::format("its push-constant block reaches beyond byte {}", offset)};
+    return Error{fmt::format("its push-constant block extends beyond byte {}", offset)};
   }
 
   uint32_t make_block(uint32_t type, uint32_t offset) {
@@ -130,8 +128,7 @@ class BlockExtension {
     editor_.insert_after(index, code);
   }
 
-  // The variable, with its new type, moves behind all types; what names it among the types and
-  // variables (debug information) moves with it.
+  // Moves the variable after all types, with its new type, and all debug information about it.
   void retype(uint32_t block) {
     const uint32_t globals_end = section_ends(module_)[static_cast<size_t>(Section::Global)];
     const uint32_t definition = module_.definition_index(variable_);
@@ -153,7 +150,7 @@ class BlockExtension {
     editor_.insert_before(globals_end, moved);
   }
 
-  // Calls visit(index, instruction) for all that name the variable.
+  // Calls visit(index, instruction) for all instructions that refer to the variable.
   template <typename Visit>
   void for_each_use(Visit&& visit) const {
     for (const Function& function : module_.functions()) {
@@ -226,7 +223,7 @@ Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& e
   if (!used) return used.error();
   if (*used != 0) return BlockExtension(editor, *used).extend(type, offset);
   if (const uint32_t idle = idle_variable(editor.module(), entry)) {
-    // Where that fails nothing has been edited.
+    // On failure nothing has been edited.
     const auto extended = BlockExtension(editor, idle).extend(type, offset);
     if (extended) return extended;
   }

@@ -1,8 +1,8 @@
-// A further member in the push-constant block of an entry point.
+// Adds a member to the push-constant block of an entry point.
 //
-// An entry point may use one push-constant variable. If it has one, also one that it does not use,
-// the variable gets a new block type of the old members and the new one; access chains stay as they
-// are, loads of the whole block become loads of its members. Else a variable is made.
+// An entry point may use one push-constant variable. If it has one, even an unused one, the
+// variable gets a new block type with the old members and the new one. Access chains do not change;
+// loads of the whole block become loads of its members. Otherwise a variable is added.
 #pragma once
 
 #include "base/status.h"
@@ -15,8 +15,8 @@ struct PushConstantMember {
   uint32_t member;
 };
 
-// The new member is of `type`, at byte `offset`. Fails, saying why, if the block is used in a way
-// that cannot be followed or reaches beyond `offset`.
+// Adds a member of `type` at byte `offset`. Fails if the block is used in an unsupported way or
+// extends beyond `offset`.
 Result<PushConstantMember> add_push_constant(Editor& editor, const EntryPoint& entry, uint32_t type,
                                              uint32_t offset);
 

@@ -111,15 +111,15 @@ TEST(PushConstant, push_constants_in_the_way_are_refused) {
   BlockCountOptions options = compute_options();
   options.address.push_constant_offset = 0;
   EXPECT_EQ(refusal(use_of_push_constants("%all = OpLoad %Push %push\n"), options),
-            "its push-constant block reaches beyond byte 0");
+            "its push-constant block extends beyond byte 0");
   EXPECT_EQ(refusal(use_of_array_of_push_constants(5), compute_options()),
-            "its push-constant block reaches beyond byte 16");
+            "its push-constant block extends beyond byte 16");
   EXPECT_EQ(count_of(instrumented(use_of_array_of_push_constants(4), compute_options()),
                      "OpVariable %_ptr_PushConstant"),
             1u);
   options.address.push_constant_offset = 12;
   EXPECT_EQ(refusal(use_of_push_constants(""), options),
-            "the push constant's offset is no multiple of 8");
+            "the push constant offset is not a multiple of 8");
 }
 
 // The same block, its members decorated by groups, the second at byte `second`.
@@ -141,7 +141,7 @@ TEST(PushConstant, members_that_groups_decorate_keep_their_offsets) {
   EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 1 Offset 8"));
   EXPECT_THAT(text, testing::ContainsRegex("OpMemberDecorate %_struct_[0-9]+ 2 Offset 16"));
   EXPECT_EQ(refusal(use_of_grouped_push_constants(16), compute_options()),
-            "its push-constant block reaches beyond byte 16");
+            "its push-constant block extends beyond byte 16");
 }
 
 TEST(PushConstant, push_constants_whose_address_is_taken_are_refused) {

@@ -12,13 +12,13 @@ using spv::StorageClass;
 }  // namespace
 
 RecordWriter::RecordWriter(PassContext& context, Builtins& builtins,
-                           const TaggedRecordPointers& words, PackedDrawIndex* number,
+                           const TaggedRecordPointers& pointers, PackedDrawIndex* draw_index,
                            uint32_t counters)
     : context_(context),
       editor_(context.editor),
       builtins_(builtins),
-      words_(words),
-      number_(number),
+      pointers_(pointers),
+      draw_index_(draw_index),
       memory_(context),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
@@ -29,8 +29,7 @@ RecordWriter::RecordWriter(PassContext& context, Builtins& builtins,
   make_add_function();
 }
 
-// struct { counter c[counters]; }, behind a physical pointer; a counter is one 64-bit word or two
-// of 32.
+// struct { counter c[counters]; } in physical memory; a counter is one 64-bit or two 32-bit words.
 void RecordWriter::make_counters_type(uint32_t counters) {
   const uint32_t words = context_.use_int64 ? 1 : 2;
   counter_type_ = editor_.type_int(context_.use_int64 ? 64 : 32);
@@ -43,14 +42,14 @@ void RecordWriter::make_counters_type(uint32_t counters) {
 }
 
 uint32_t RecordWriter::load_record_pointer(InstructionBuilder& code) {
-  const uint32_t word = words_.load(code, TaggedRecordPointers::Word::Record);
-  return number_ != nullptr ? number_->own_word(code, word) : word;
+  const uint32_t word = pointers_.load(code, TaggedRecordPointers::Kind::Record);
+  return draw_index_ != nullptr ? draw_index_->own_record_pointer(code, word) : word;
 }
 
 // (log2 S + 23) / 16, since log2 S is at most 8.
 uint32_t RecordWriter::opaque_one(InstructionBuilder& code) {
   static_assert(probe::kMaxShardsLog2 + 23 < 32);
-  const uint32_t word = words_.load(code, TaggedRecordPointers::Word::Record);
+  const uint32_t word = pointers_.load(code, TaggedRecordPointers::Kind::Record);
   const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {word, 0});
   const uint32_t shards_log2 =
       code.emit(Op::OpBitwiseAnd, u32_, {low, editor_.constant_u32(probe::kShardsLog2Mask)});

@@ -1,4 +1,4 @@
-#include "spirv/instrument/region_count.h"
+#include "spirv/instrument/region_counting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST(RegionCount, a_sample_mask_of_no_words_is_refused) {
   const auto words = with_sample_mask("%type = OpTypeFloat 32\n");
   const auto result = add_block_counts(words, options());
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().message, "its SampleMask is not made of 32-bit integers");
+  EXPECT_EQ(result.error().message, "its SampleMask is not an array of 32-bit integers");
 }
 
 TEST(RegionCount, a_built_in_of_another_type_is_refused) {
@@ -137,7 +137,7 @@ TEST(RegionCount, a_built_in_of_another_type_is_refused) {
                "%pointer = OpTypePointer Input %type\n%coord = OpVariable %pointer Input\n");
   const auto result = add_block_counts(words, options());
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().message, "it declares a built-in with a type that no such built-in has");
+  EXPECT_EQ(result.error().message, "it declares a built-in with an invalid type");
 }
 
 TEST(RegionCount, only_fragment_shaders_have_regions) {

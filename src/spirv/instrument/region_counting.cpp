@@ -17,12 +17,12 @@ using spv::StorageClass;
 }  // namespace
 
 RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperMask& helper_mask,
-                               const TaggedRecordPointers& words)
+                               const TaggedRecordPointers& pointers)
     : context_(context),
       editor_(context.editor),
       builtins_(builtins),
       helper_mask_(helper_mask),
-      words_(words),
+      pointers_(pointers),
       subgroup_(editor_),
       place_(context, builtins),
       together_(context.use_subgroups && context.options.counting != Counting::Lane),
@@ -35,12 +35,12 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperM
 }
 
 Status RegionCounting::plan() {
-  const auto map = BlockMap::build(context_.module(), context_.entry.model, context_.entry.name);
+  const Result<BlockMap>& map = context_.analyzed.block_map(context_.entry);
   if (!map) return map.error();
   BlockCountOptions options = context_.options;
   options.placement = Placement::Minimal;
   options.trip_counts = false;
-  CounterPlacement placed = place_counters(context_.module(), context_.graph, options, false, {});
+  CounterPlacement placed = place_counters(context_.analyzed, context_.graph, options, false, {});
   counters_ = std::move(placed.counters);
   for (const Counter& counter : counters_) {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;
@@ -59,8 +59,8 @@ Status RegionCounting::plan() {
       add_variable_value(Number::ShaderClock, clock_);
     }
   }
-  const bool discards = std::ranges::any_of(context_.graph.exits, [&](const Exit& way) {
-    return is_discard(context_.module().instruction(way.instruction).opcode());
+  const bool discards = std::ranges::any_of(context_.graph.exits, [&](const Exit& exit) {
+    return is_discard(context_.module().instruction(exit.instruction).opcode());
   });
   if (discards) {
     discarded_ = new_variable();
@@ -87,7 +87,7 @@ void RegionCounting::begin(InstructionBuilder& code) {
   code.call(editor_.type_void(), begin_function_);
 }
 
-// What no counter of the pass is made of is not worked out.
+// Computes only the inputs of enabled counters.
 void RegionCounting::note_beginning(InstructionBuilder& code, uint32_t header, uint32_t block) {
   using enum Number;
   const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
@@ -126,7 +126,7 @@ void RegionCounting::note_primitive(InstructionBuilder& code, uint32_t header, u
   });
 }
 
-// Of the lane that stands for its subgroup; 0 for the others.
+// The clock difference in the lane that represents its subgroup; 0 in the others.
 void RegionCounting::stop_clock(InstructionBuilder& code) {
   const uint32_t ticks =
       binary(code, Op::OpISub, read_clock(code), code.load(u32_, variables_[clock_]));
@@ -152,7 +152,7 @@ void RegionCounting::note_lanes(InstructionBuilder& code) {
   code.store(variables_[helpers_], code.emit(Op::OpSelect, u32_, {lowest, helpers, constant(0)}));
 }
 
-// The low word: differences are modulo 2^32.
+// The low word suffices, because differences are modulo 2^32.
 uint32_t RegionCounting::read_clock(InstructionBuilder& code) {
   editor_.add_capability(spv::Capability::ShaderClockKHR);
   editor_.add_extension("SPV_KHR_shader_clock");
@@ -167,14 +167,14 @@ void RegionCounting::count(InstructionBuilder& code, uint32_t counter) {
   code.store(variable, binary(code, Op::OpIAdd, code.load(u32_, variable), constant(1)));
 }
 
-void RegionCounting::leave(InstructionBuilder& code, const Exit& way) {
-  if (is_discard(context_.module().instruction(way.instruction).opcode())) {
+void RegionCounting::leave(InstructionBuilder& code, const Exit& exit) {
+  if (is_discard(context_.module().instruction(exit.instruction).opcode())) {
     code.store(variables_[discarded_], constant(1));
   }
   code.call(editor_.type_void(), flush_function_);
 }
 
-// void name() { if (the pass is captured) body(the draw's header, the pass's block); }
+// void name() { if (the region pointer is set) body(header of the draw, block of the pass); }
 template <typename Body>
 void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& body) {
   const uint32_t none = editor_.type_void();
@@ -182,8 +182,8 @@ void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& bod
   InstructionBuilder code = editor_.new_code();
   code.emit_as(id, Op::OpFunction, none, std::vector<uint32_t>{0, editor_.type_function(none)});
   code.label(code.new_id());
-  const uint32_t address = words_.load(code, TaggedRecordPointers::Word::Region);
-  code.if_then(words_.is_set(code, address), [&] {
+  const uint32_t address = pointers_.load(code, TaggedRecordPointers::Kind::Region);
+  code.if_then(pointers_.is_set(code, address), [&] {
     const uint32_t header = code.emit(Op::OpBitcast, place_.block_type(), {address});
     if (!primitives_) {
       body(code, header, header);
@@ -270,12 +270,12 @@ void RegionCounting::add_alone(InstructionBuilder& code, const Place& place) {
   }
 }
 
-// The lanes of one region add up, and the lowest of them writes; then those of the next, until none
-// is left. Mostly there is one. All lanes of the subgroup take part until the end, since which
-// lanes a branch leaves is not the same thing everywhere where lanes are discarded.
+// Loops over the regions of the subgroup's lanes, usually one: the lanes of a region sum, and the
+// lowest of them writes. All lanes of the subgroup stay in the loop to the end, because drivers
+// differ in which lanes are active after a branch if some were discarded.
 //
-// do { ... } while: where a driver runs what no lane wants with an empty mask (llvmpipe), a loop
-// that asks first runs twice.
+// The test is at the end because llvmpipe executes one more masked iteration of a loop that tests
+// at the start.
 void RegionCounting::add_together(InstructionBuilder& code, const Place& place) {
   const uint32_t before = *code.last_label();
   const uint32_t header = code.new_id();
@@ -301,12 +301,12 @@ void RegionCounting::add_together(InstructionBuilder& code, const Place& place) 
   code.label(after);
 }
 
-// A counter that the pass does not want costs a branch that all lanes take.
+// A disabled counter costs a uniform branch.
 void RegionCounting::add_of_region(InstructionBuilder& code, const Place& place, uint32_t region,
                                    uint32_t mine) {
   const uint32_t ballot = subgroup_.ballot(code, mine);
   const uint32_t lanes = subgroup_.bit_count(code, ballot);
-  // Some drivers run a discarded lane on, as nobody's: it votes in no ballot.
+  // On some drivers a discarded lane keeps running but takes part in no ballot.
   const uint32_t writes = both(code, subgroup_.is_lowest(code, ballot, mine),
                                compare(code, Op::OpINotEqual, lanes, constant(0)));
   const uint32_t address = place_.advance(code, place.address, region);

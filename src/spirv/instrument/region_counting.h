@@ -1,4 +1,10 @@
-// The code of counting by region (region_count.h).
+// Counting by region of the framebuffer: what VK_ARM_performance_counters_by_region counts of a
+// fragment shader. Part of the block-count pass (block_count.h), with or without block counts.
+//
+// An invocation counts blocks in private variables. When it ends, it computes the region counters
+// and adds them to the accumulators of its region (probe/region.h). A counter of instructions is
+// the sum of block counts times block costs, so a few variables serve all counters. Only counters
+// that the render pass enables cost an addition. Arithmetic is modulo 2^32.
 #pragma once
 
 #include <vector>
@@ -16,28 +22,28 @@ namespace tally::spirv {
 class RegionCounting {
  public:
   RegionCounting(PassContext& context, Builtins& builtins, HelperMask& helper_mask,
-                 const TaggedRecordPointers& words);
+                 const TaggedRecordPointers& pointers);
   // Places the counters; call first.
   Status plan();
 
   std::span<const Counter> counters() const { return counters_; }
 
-  // Where the entry point begins, after HelperMask::begin.
+  // At the start of the entry point.
   void begin(InstructionBuilder& code);
-  // Where the segment of counter number `counter` begins.
+  // At the start of the counter's segment.
   void count(InstructionBuilder& code, uint32_t counter);
-  // Before a way out.
-  void leave(InstructionBuilder& code, const Exit& way);
-  // Adds the functions; called once, at the end.
+  // Before an exit.
+  void leave(InstructionBuilder& code, const Exit& exit);
+  // Adds the functions that the code calls. Called once, last.
   void finish();
 
  private:
-  // What a region's accumulators are found by.
+  // Locates the accumulators of a region.
   struct Place {
-    uint32_t live = 0;     // boolean: a live invocation within the regions
+    uint32_t live = 0;     // boolean: the invocation counts and lies in a region
     uint32_t region = 0;   // index of the region, layers included
     uint32_t address = 0;  // of the accumulators of region 0
-    uint32_t wanted = 0;   // bits
+    uint32_t wanted = 0;   // bit mask of the enabled counters
   };
 
   uint32_t new_variable();
@@ -71,10 +77,10 @@ class RegionCounting {
   Editor& editor_;
   Builtins& builtins_;
   HelperMask& helper_mask_;
-  const TaggedRecordPointers& words_;
+  const TaggedRecordPointers& pointers_;
   SubgroupCode subgroup_;
   RegionPlace place_;
-  bool together_;  // the lanes of a subgroup add up before they write
+  bool together_;  // the lanes of a subgroup sum before they write
   uint32_t boolean_, u32_, uvec2_;
   uint32_t begin_function_, flush_function_;
   std::optional<PrimitiveSet> primitives_;
@@ -83,7 +89,7 @@ class RegionCounting {
   std::vector<uint32_t> variables_;          // ids
   std::vector<RegionValue> values_;
   // Indices into variables_.
-  uint32_t region_ = kNone;  // where the invocation is, found when it begins
+  uint32_t region_ = kNone;  // index of the region, found at the start
   uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone, clock_ = kNone;
 };
 

@@ -13,7 +13,7 @@ RegionPlace::RegionPlace(PassContext& context, Builtins& builtins)
       memory_(context),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)) {
-  // struct { uint words[]; } of a fixed length: no pointer arithmetic, no length is asked for.
+  // struct { uint words[n]; } needs neither pointer arithmetic nor OpArrayLength.
   const uint32_t array = editor_.new_array(u32_, constant(probe::kRegionAccumulators));
   editor_.decorate(array, spv::Decoration::ArrayStride, {4});
   const uint32_t block = editor_.new_struct({array});

@@ -1,4 +1,4 @@
-// Where the accumulators of a fragment are: code that reads the pass's block and the fragment's
+// Finds the accumulators of a fragment from the block of the render pass and the fragment's
 // position (probe/region.h).
 #pragma once
 
@@ -15,17 +15,16 @@ class RegionPlace {
 
   RegionPlace(PassContext& context, Builtins& builtins);
 
-  // Pointer to an array of 32-bit words, which a block is.
+  // The pointer type of a block: to an array of 32-bit words.
   uint32_t block_type() const { return block_type_; }
   uint32_t load(InstructionBuilder& code, uint32_t block, probe::RegionWord index) const;
-  // Index of the fragment's region, layers included; kNowhere outside of the render area, where
-  // nothing may be drawn, and nothing of ours may be overwritten.
+  // Index of the fragment's region, layers included; kNowhere outside of the render area.
   uint32_t find(InstructionBuilder& code, uint32_t block);
-  // Address of region 0's accumulators.
+  // The address of the accumulators of region 0.
   uint32_t accumulators(InstructionBuilder& code, uint32_t block) const;
-  // ... of another region's.
+  // ... of another region.
   uint32_t advance(InstructionBuilder& code, uint32_t accumulators, uint32_t region) const;
-  // Pointer to one of the accumulators at `address`.
+  // A pointer to one of the accumulators at `address`.
   uint32_t accumulator(InstructionBuilder& code, uint32_t address, uint32_t index) const;
   void add(InstructionBuilder& code, uint32_t address, uint32_t index, uint32_t value) const;
 

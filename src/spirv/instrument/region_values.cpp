@@ -8,7 +8,7 @@ namespace {
 
 using catalogue::Number;
 
-// Of which instruction classes a counter is the sum.
+// The instruction classes that a counter sums.
 struct ClassCounter {
   Number number;
   std::vector<CostClass> classes;
@@ -36,7 +36,7 @@ const std::vector<ClassCounter>& class_counters() {
   return *all;
 }
 
-// How often each block counter counts for instructions of the classes.
+// For each block counter the number of instructions of the classes that one count stands for.
 std::vector<uint32_t> factors_of(const ClassCounter& counter, const CounterPlan& plan,
                                  const BlockMap& map) {
   std::vector<uint32_t> weights(plan.value_count());

@@ -1,4 +1,4 @@
-// What the region counters are made of: which private counts of an invocation, times what.
+// How the region counters are computed from the private counts of an invocation.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct RegionValue {
   uint32_t accumulator = 0;
   uint32_t constant = 0;
   std::vector<Term> terms;
-  bool of_samples = false;  // instead: the bits of SampleMask
+  bool of_samples = false;  // instead: the number of bits in SampleMask
 };
 
-// The counter's accumulator: its place among the region counters.
+// The index of the counter's accumulator: its position among the region counters.
 uint32_t accumulator_of(catalogue::Number number);
 
-// The counters of instruction classes. `variables`: of each block counter, kEveryInvocation for
-// that of the invocations themselves.
+// The counters of instruction classes. `variables` has the variable of each block counter, or
+// kEveryInvocation for the counter of invocations.
 inline constexpr uint32_t kEveryInvocation = ~0u;
 std::vector<RegionValue> class_values(const CounterPlan& plan, const BlockMap& map,
                                       std::span<const uint32_t> variables);

@@ -1,17 +1,16 @@
-// What the pass must know of each shader stage. A stage is added by a row of the table; nothing
-// else asks which stage it is.
+// What the pass has to know about each shader stage. Names and numbers are in catalogue/stages.h; a
+// new stage needs a row in both tables.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <spirv/unified1/spirv.hpp11>
-#include <string_view>
 
 namespace tally::spirv {
 
-// A term of the number that picks an invocation's shard: component >> shift, times factor.
-// Different subgroups that end at the same time should differ in it, but for those of one
-// workgroup; one subgroup's lanes need not agree.
+// A term of the sum that selects an invocation's shard: (component >> shift) * factor. Subgroups of
+// different workgroups that end at the same time should differ in it. The lanes of one subgroup may
+// differ as well.
 struct ShardTerm {
   spv::BuiltIn builtin;
   uint8_t size;  // components of the built-in, 1 for a scalar
@@ -22,16 +21,18 @@ struct ShardTerm {
 
 struct StageTraits {
   spv::ExecutionModel model;
-  std::string_view name;
   bool has_helpers;
-  // Whether the active lanes of a subgroup are invocations, helpers aside. Drivers fill the
-  // subgroups of the geometry stages up with lanes whose writes are dropped but that vote:
-  // SwiftShader's ballot shows four for a triangle's three vertices.
+  // Whether all active lanes of a subgroup are invocations or helpers. In the geometry stages,
+  // drivers fill subgroups with further lanes whose writes have no effect but that take part in
+  // ballots: SwiftShader's ballot has four lanes for the three vertices of a triangle.
   bool lanes_are_invocations;
   std::span<const ShardTerm> shard_terms;
 };
 
-// Null for a stage that we do not know.
+// The catalogue's name of a stage, "unknown" if it has none.
+const char* stage_name(spv::ExecutionModel model);
+
+// Null for an unknown stage.
 const StageTraits* find_stage(spv::ExecutionModel model);
 
 }  // namespace tally::spirv

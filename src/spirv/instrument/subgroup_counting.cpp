@@ -1,5 +1,5 @@
-// Counting::Subgroup: the lowest counting lane adds for all of its subgroup, wherever a subgroup
-// executes the segment.
+// Counting::Subgroup: each time a subgroup executes the segment, its lowest counting lane adds the
+// number of lanes that count.
 #include "spirv/instrument/counting.h"
 
 namespace tally::spirv {
@@ -28,7 +28,7 @@ class SubgroupCounting : public CounterCode {
  private:
   Editor& editor() const { return tools_.context.editor; }
 
-  // 0 where they never are.
+  // 0 if they never are.
   uint32_t is_mixed(InstructionBuilder& code, uint32_t record_pointer) {
     if (!tools_.record.may_be_mixed()) return 0;
     const uint32_t low =
@@ -36,7 +36,7 @@ class SubgroupCounting : public CounterCode {
     return code.emit(Op::OpLogicalNot, editor().type_bool(), {subgroup_.all_equal(code, low)});
   }
 
-  // Whether the lane adds: every live one where draws are mixed.
+  // Whether the lane adds. If the lanes belong to different draws, every live lane does.
   uint32_t own_or(InstructionBuilder& code, uint32_t mixed, uint32_t live, uint32_t is_lowest) {
     const uint32_t boolean = editor().type_bool();
     const uint32_t own = live == 0 ? mixed : code.emit(Op::OpLogicalAnd, boolean, {mixed, live});

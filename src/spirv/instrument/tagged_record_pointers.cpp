@@ -10,13 +10,13 @@ using spv::Op;
 using spv::StorageClass;
 
 Result<TaggedRecordPointers> TaggedRecordPointers::make(PassContext& context) {
-  TaggedRecordPointers words(context);
+  TaggedRecordPointers pointers(context);
   if (context.options.address.kind == AddressSource::Kind::UniformBuffer) {
-    words.make_uniform_buffer();
-  } else if (Status status = words.make_push_constant(); !status) {
+    pointers.make_uniform_buffer();
+  } else if (Status status = pointers.make_push_constant(); !status) {
     return status.error();
   }
-  return words;
+  return pointers;
 }
 
 TaggedRecordPointers::TaggedRecordPointers(PassContext& context)
@@ -26,7 +26,7 @@ TaggedRecordPointers::TaggedRecordPointers(PassContext& context)
       uvec2_(editor_.type_vector(u32_, 2)),
       two_(context.options.regions.has_value()) {}
 
-uint32_t TaggedRecordPointers::new_words_struct() const {
+uint32_t TaggedRecordPointers::new_pointers_struct() const {
   const uint32_t type = two_ ? editor_.new_struct({uvec2_, uvec2_}) : editor_.new_struct({uvec2_});
   editor_.decorate_member(type, 0, Decoration::Offset, {0});
   if (two_) editor_.decorate_member(type, 1, Decoration::Offset, {8});
@@ -34,8 +34,9 @@ uint32_t TaggedRecordPointers::new_words_struct() const {
 }
 
 Status TaggedRecordPointers::make_push_constant() {
-  const auto member = add_push_constant(editor_, context_.entry, two_ ? new_words_struct() : uvec2_,
-                                        context_.options.address.push_constant_offset);
+  const auto member =
+      add_push_constant(editor_, context_.entry, two_ ? new_pointers_struct() : uvec2_,
+                        context_.options.address.push_constant_offset);
   if (!member) return member.error();
   variable_ = member->variable;
   member_ = member->member;
@@ -43,7 +44,7 @@ Status TaggedRecordPointers::make_push_constant() {
 }
 
 void TaggedRecordPointers::make_uniform_buffer() {
-  const uint32_t block = new_words_struct();
+  const uint32_t block = new_pointers_struct();
   editor_.decorate(block, Decoration::Block);
   storage_ = StorageClass::Uniform;
   variable_ = editor_.new_global_variable(editor_.type_pointer(storage_, block), storage_);
@@ -52,9 +53,9 @@ void TaggedRecordPointers::make_uniform_buffer() {
   editor_.add_to_interface(context_.entry, variable_);
 }
 
-uint32_t TaggedRecordPointers::load(InstructionBuilder& code, Word which) const {
+uint32_t TaggedRecordPointers::load(InstructionBuilder& code, Kind kind) const {
   const uint32_t pointer_type = editor_.type_pointer(storage_, uvec2_);
-  const uint32_t index = editor_.constant_u32(word(which));
+  const uint32_t index = editor_.constant_u32(word(kind));
   uint32_t pointer = 0;
   if (storage_ == StorageClass::Uniform) {
     pointer = code.access_chain(pointer_type, variable_, {index});
@@ -73,8 +74,8 @@ uint32_t TaggedRecordPointers::is_set(InstructionBuilder& code, uint32_t record_
   return code.emit(Op::OpINotEqual, editor_.type_bool(), {any, editor_.constant_u32(0)});
 }
 
-uint32_t TaggedRecordPointers::has_numbered_draws(InstructionBuilder& code,
-                                                  uint32_t record_pointer) const {
+uint32_t TaggedRecordPointers::has_packed_draw_indices(InstructionBuilder& code,
+                                                       uint32_t record_pointer) const {
   const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
   const uint32_t bit =
       code.emit(Op::OpBitwiseAnd, u32_, {low, editor_.constant_u32(probe::kNumberedDraws)});

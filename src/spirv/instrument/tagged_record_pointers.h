@@ -1,5 +1,5 @@
-// Where instrumented code finds its address words: one, or two next to each other, in a push
-// constant or at the start of a uniform buffer.
+// The tagged pointers that instrumented code reads: to its record, and after it to the region
+// block, in a push constant or at the start of a uniform buffer.
 #pragma once
 
 #include "base/status.h"
@@ -9,23 +9,23 @@ namespace tally::spirv {
 
 class TaggedRecordPointers {
  public:
-  // The block counts' record, and the block of the counters by region (probe/region.h).
-  enum class Word : uint32_t { Record, Region };
+  // The record of the block counts, and the block of the region counters (probe/region.h).
+  enum class Kind : uint32_t { Record, Region };
 
-  // With two words where the pass counts by region.
+  // Has both pointers if the pass counts by region.
   static Result<TaggedRecordPointers> make(PassContext& context);
 
-  // Two 32-bit words, and whether they are set at all.
-  uint32_t load(InstructionBuilder& code, Word word) const;
+  // A pointer as two 32-bit words, and whether it is set.
+  uint32_t load(InstructionBuilder& code, Kind kind) const;
   uint32_t is_set(InstructionBuilder& code, uint32_t record_pointer) const;
-  // Whether the high half of the instance index is the number of the draw.
-  uint32_t has_numbered_draws(InstructionBuilder& code, uint32_t record_pointer) const;
+  // Whether the upper 16 bits of the instance index hold the packed draw index.
+  uint32_t has_packed_draw_indices(InstructionBuilder& code, uint32_t record_pointer) const;
 
  private:
   explicit TaggedRecordPointers(PassContext& context);
   Status make_push_constant();
   void make_uniform_buffer();
-  uint32_t new_words_struct() const;
+  uint32_t new_pointers_struct() const;
 
   Editor& editor_;
   const PassContext& context_;

@@ -61,16 +61,16 @@ TessellationCounting::TessellationCounting(const CountingTools& tools, uint32_t 
       boolean_(editor_.type_bool()),
       extended_(editor_.import_ext_inst("GLSL.std.450")) {}
 
-// A barrier stands before the one return, where all invocations come to it together. Of several
-// each may only be some's, and out of a loop invocations return one after the other: there it
-// stands behind a call of the application's entry point.
+// The barrier is before the return if there is only one, which all invocations reach together. With
+// several returns, or a return inside a loop, the barrier follows a call of the application's entry
+// point.
 void TessellationCounting::insert() {
   const uint32_t none = editor_.type_void();
   const uint32_t patch = make_patch_function();
   const Module& module = context_.module();
   std::vector<Exit> returns = context_.graph.exits;
-  std::erase_if(returns, [&](const Exit& way) {
-    return module.instruction(way.instruction).opcode() != Op::OpReturn;
+  std::erase_if(returns, [&](const Exit& exit) {
+    return module.instruction(exit.instruction).opcode() != Op::OpReturn;
   });
   InstructionBuilder code = editor_.new_code();
   if (returns.size() == 1 && !returns_from_loop()) {
@@ -90,8 +90,7 @@ void TessellationCounting::insert() {
   editor_.move_entry_point(context_.entry, function);
 }
 
-// Whether some loop of the entry point is left by nothing but a return: what stands behind it never
-// runs.
+// Whether some loop of the entry point is left only by returns, so that its merge block never runs.
 bool TessellationCounting::returns_from_loop() const {
   const Module& module = context_.module();
   const SegmentGraph& graph = context_.graph;
@@ -118,7 +117,7 @@ void TessellationCounting::begin_function(InstructionBuilder& code, uint32_t fun
   code.label(code.new_id());
 }
 
-// What the first invocation does in the end.
+// What the first invocation does at the end.
 uint32_t TessellationCounting::make_patch_function() {
   const uint32_t function = editor_.new_id();
   editor_.name(function, "tally.patch");
@@ -172,7 +171,7 @@ TessellationCounting::Levels TessellationCounting::load_levels(InstructionBuilde
     const uint32_t positive = code.emit(Op::OpFOrdGreaterThan, boolean_, {outer, f32(0)});
     levels.kept =
         i == 0 ? positive : code.emit(Op::OpLogicalAnd, boolean_, {levels.kept, positive});
-    // Lines of a patch are always spaced equally.
+    // The first outer level of isolines always has equal spacing.
     const bool counts_lines = modes_.domain == Domain::Isolines && i == 0;
     levels.outer.push_back(segments(code, outer, counts_lines ? Spacing::Equal : modes_.spacing));
   }
@@ -182,7 +181,7 @@ TessellationCounting::Levels TessellationCounting::load_levels(InstructionBuilde
   return levels;
 }
 
-// One that the shader does not have is undefined: anything will do.
+// A level that the shader does not write is undefined, so any value is allowed.
 uint32_t TessellationCounting::level(InstructionBuilder& code, BuiltIn builtin, uint32_t index) {
   constexpr auto kOutput = spv::StorageClass::Output;
   const auto found = find_builtin(context_.module(), context_.entry, kOutput, builtin);
@@ -252,10 +251,11 @@ uint32_t TessellationCounting::lines(InstructionBuilder& code, const Levels& lev
   return emit(code, Op::OpIMul, levels.outer[0], of_a_line);
 }
 
-// What is inside of the outermost ring: a triangle with `edge` segments on each side, 0: a point.
+// The triangles inside the outermost ring: a triangle with `edge` segments on each side, or a
+// point.
 uint32_t TessellationCounting::inner_triangle(InstructionBuilder& code, uint32_t edge) {
   if (!modes_.points) {
-    // Each ring has three edges; in all it is floor(3/2 edge^2).
+    // Each ring has three edges; the total is floor(3/2 edge^2).
     const uint32_t square = emit(code, Op::OpIMul, edge, edge);
     return emit(code, Op::OpShiftRightLogical, emit(code, Op::OpIMul, square, u32(3)), u32(1));
   }

@@ -1,10 +1,10 @@
-// Counts the primitives that the tessellator makes of a patch, in the tessellation control shader:
-// behind the application's entry point, and a barrier, one invocation reads the levels that the
-// patch has in the end and works the number out as the tessellation chapter of Vulkan says.
+// Counts the primitives that the tessellator generates for a patch, in the tessellation control
+// shader: after the application's entry point and a barrier, one invocation reads the final levels
+// of the patch and computes the number by the rules of Vulkan's tessellation chapter.
 //
-// The chapter says how many segments every edge has, so the number of triangles and lines is the
-// same on every driver. Drivers may hold levels in fixed point: one that lies less than 2^-16 above
-// a number of segments may be taken for that number.
+// The chapter defines the number of segments of every edge, so all drivers generate the same number
+// of triangles or lines. Drivers may use fixed point: a level less than 2^-16 above an integer may
+// be rounded to it.
 #pragma once
 
 #include "spirv/instrument/counting.h"
@@ -12,21 +12,21 @@
 
 namespace tally::spirv {
 
-// The execution modes of an entry point of either tessellation stage.
+// Adds the execution modes of an entry point of either tessellation stage.
 void add_tessellation_modes(const Module& module, const EntryPoint& entry, Tessellation& modes);
 
 class TessellationCounting {
  public:
-  // `counter`: what the primitives are added to.
+  // `counter` is the counter of the primitives.
   TessellationCounting(const CountingTools& tools, uint32_t counter);
 
-  // Adds the code; called once, after that before the ways out.
+  // Adds the code. Called once, after the code at the exits.
   void insert();
 
  private:
   struct Levels {
     std::vector<uint32_t> outer;  // segments
-    uint32_t kept = 0;            // whether the patch is not dropped
+    uint32_t kept = 0;            // whether the patch is not discarded
     uint32_t inner[2] = {};
   };
 
@@ -38,7 +38,7 @@ class TessellationCounting {
   Levels load_levels(InstructionBuilder& code);
   uint32_t level(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t index);
   uint32_t segments(InstructionBuilder& code, uint32_t level, Tessellation::Spacing spacing);
-  // The segments inside, where some edge has more than one.
+  // The number of inner segments if some edge has more than one.
   uint32_t inside(InstructionBuilder& code, uint32_t segments);
   uint32_t lines(InstructionBuilder& code, const Levels& levels);
   uint32_t triangles(InstructionBuilder& code, const Levels& levels);
@@ -47,7 +47,7 @@ class TessellationCounting {
   uint32_t sum(InstructionBuilder& code, const std::vector<uint32_t>& numbers);
   uint32_t inner_triangle(InstructionBuilder& code, uint32_t edge);
 
-  // Small arithmetic on 32-bit numbers.
+  // Arithmetic on 32-bit integers.
   uint32_t u32(uint32_t value) const { return editor_.constant_u32(value); }
   uint32_t f32(float value) const;
   uint32_t emit(InstructionBuilder& code, spv::Op opcode, uint32_t a, uint32_t b) {

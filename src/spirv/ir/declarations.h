@@ -1,5 +1,4 @@
-// The types and constants of a module by what they are, so that an equal one is found instead of
-// declared twice. Holds those of the original and those that an edit adds.
+// The types and constants of a module and of its edits, by content, so that none is declared twice.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,10 @@ namespace tally::spirv {
 
 class Declarations {
  public:
-  // Takes in what stands before the first function. Structs, arrays and whatever carries a
-  // decoration are left out: another of the same shape is a different thing.
+  // Without structs, arrays and anything decorated: equal content does not make these equal.
   explicit Declarations(const Module& module);
 
-  // The id declared so, or 0. `type` is 0 for types.
+  // The id of the declaration, or 0. `type` is 0 for types.
   uint32_t find(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands) const;
   void add(uint32_t id, spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
 

@@ -9,7 +9,7 @@ namespace {
 
 using spv::Op;
 
-// A group of many decorations for many ids is written out as often as both together say.
+// The expansion is the product of decorations and targets.
 constexpr size_t kMaxWords = size_t{1} << 24;
 constexpr size_t kMaxInstructionWords = 0xffff;
 
@@ -66,17 +66,18 @@ class Writer {
     return {};
   }
 
-  // The group's decorations, of an id or of a struct's member.
+  // Writes the group's decorations for an id or for a member of a struct.
   Status write_out(uint32_t group, std::span<const uint32_t> target) {
     for (const uint32_t index : module_.decorations_of(group)) {
       const Instruction decoration = module_.instruction(index);
       const auto opcode = opcode_for(decoration.opcode(), target.size() == 2);
-      if (!opcode) return Error{"SPIR-V: a decoration group holds what members cannot have"};
+      if (!opcode)
+        return Error{"SPIR-V: a decoration group has a decoration that members cannot have"};
       std::vector<uint32_t> operands(target.begin(), target.end());
       const auto what = decoration.operands().subspan(1);
       operands.insert(operands.end(), what.begin(), what.end());
       if (operands.size() >= kMaxInstructionWords || words_.size() + operands.size() >= kMaxWords) {
-        return Error{"SPIR-V: its decoration groups are too large"};
+        return Error{"SPIR-V: the decoration groups are too large"};
       }
       append_instruction(words_, *opcode, operands);
     }

@@ -85,7 +85,7 @@ TEST(decoration_groups, groups_that_would_take_too_many_words_are_refused) {
   add(targets);
   const auto module = parse_without_groups(words);
   ASSERT_FALSE(module);
-  EXPECT_EQ(module.error().message, "SPIR-V: its decoration groups are too large");
+  EXPECT_EQ(module.error().message, "SPIR-V: the decoration groups are too large");
 }
 
 }  // namespace

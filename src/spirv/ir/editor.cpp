@@ -5,8 +5,7 @@
 namespace tally::spirv {
 namespace {
 
-// A SpecId that applications hardly use: what the pipeline's creator specializes must not meet
-// ours.
+// A SpecId that applications are unlikely to specialize.
 constexpr uint32_t kFirstSpecId = 0x74616c79;
 
 std::vector<uint32_t> string_words(std::string_view text) {

@@ -1,12 +1,10 @@
-// A list of edits to a module, and the module that results. Nothing is changed in place: edits are
-// collected, each tied to a section of the logical layout or to an instruction of the original, and
-// write() merges them into new words. What is not edited is copied bit for bit; without any edit
-// the words are identical.
+// Collects edits to a module. Each edit belongs to a section of the logical layout or to an
+// instruction of the original; write() merges them into new words. Everything else is copied
+// unchanged, so without edits the words are identical.
 //
-// - Types, constants and imports that the module already has are found and used again, as the
-// specification demands.
-// - Edits at one place stand in the order in which they were made.
-// - Instruction indices are always those of the original module, which must outlive the editor.
+// - Existing types, constants and imports are reused, as the specification requires.
+// - Edits at the same place keep their order.
+// - Instruction indices are those of the original module, which must outlive the editor.
 #pragma once
 
 #include <array>
@@ -38,26 +36,26 @@ class Editor {
   InstructionBuilder new_code() { return InstructionBuilder(ids_); }
 
   // --- the module as a whole
-  // Raises the version where it is lower. From 1.4 on an entry point lists every variable that it
-  // uses; the lists of all entry points are completed when 1.4 is crossed.
+  // Raises the version if it is lower. From 1.4 on, an entry point lists every variable that it
+  // uses; write() completes the lists if the version passes 1.4.
   void raise_version(uint32_t version);
   uint32_t version() const { return version_; }
   void add_capability(spv::Capability capability);
-  // What a capability or opcode needs before it became part of the core: adds the extension to
-  // modules of a version below `core_since` (0: it never did).
+  // Adds an extension unless the version is at least `core_since`, which made it part of the core
+  // (0: never).
   void add_extension(std::string_view name, uint32_t core_since = 0);
   uint32_t import_ext_inst(std::string_view name);
   void set_memory_model(spv::AddressingModel addressing, spv::MemoryModel memory);
 
   // --- entry points
-  // Lists a global variable. Below version 1.4 only inputs and outputs are listed: give the others
-  // too, they are left out where they must be.
+  // Adds a global variable to the interface. Below version 1.4, variables other than inputs and
+  // outputs are ignored.
   void add_to_interface(const EntryPoint& entry, uint32_t variable);
   void add_execution_mode(uint32_t function, spv::ExecutionMode mode,
                           std::initializer_list<uint32_t> operands = {});
-  // Another function, a new one, becomes the entry point's. Its execution modes go with it.
+  // Replaces the function of an entry point by a new one, to which the execution modes move.
   void move_entry_point(const EntryPoint& entry, uint32_t function);
-  // Takes all other entry points and their execution modes out of the module. Their functions stay.
+  // Removes all other entry points and their execution modes, but not their functions.
   void keep_only(const EntryPoint& entry);
 
   // --- names and decorations
@@ -68,7 +66,7 @@ class Editor {
   void decorate_member(uint32_t id, uint32_t member, spv::Decoration decoration,
                        std::initializer_list<uint32_t> operands = {});
 
-  // --- types: one that exists is used again
+  // --- types: existing ones are reused
   uint32_t type_void();
   uint32_t type_bool();
   uint32_t type_int(uint32_t width, bool is_signed = false);
@@ -76,21 +74,20 @@ class Editor {
   uint32_t type_vector(uint32_t component, uint32_t count);
   uint32_t type_pointer(spv::StorageClass storage, uint32_t pointee);
   uint32_t type_function(uint32_t result, std::initializer_list<uint32_t> parameters = {});
-  // --- types that are always new, since decorations make them
+  // --- types that are always new, because they get decorations
   uint32_t new_struct(std::initializer_list<uint32_t> members);
   uint32_t new_struct(std::span<const uint32_t> members);
   uint32_t new_array(uint32_t element, uint32_t length);
   uint32_t new_runtime_array(uint32_t element);
 
-  // --- constants: one that exists is used again
+  // --- constants: existing ones are reused
   uint32_t constant(uint32_t type, std::span<const uint32_t> words);
   uint32_t constant_u32(uint32_t value);
   uint32_t constant_u64(uint64_t value);
   uint32_t constant_bool(bool value);
   uint32_t constant_null(uint32_t type);
   uint32_t constant_composite(uint32_t type, std::initializer_list<uint32_t> parts);
-  // A new specialization constant; its SpecId is one that the module does not use, or the one
-  // given.
+  // A new specialization constant with the given SpecId or one that the module does not use.
   struct SpecConstant {
     uint32_t id;
     uint32_t spec_id;
@@ -101,7 +98,7 @@ class Editor {
   // --- variables
   uint32_t new_global_variable(uint32_t pointer_type, spv::StorageClass storage,
                                uint32_t initializer = 0);
-  // The variable decorated with a built-in, if there is one (members of blocks are not looked at).
+  // The variable decorated with a built-in, if there is one. Ignores members of blocks.
   std::optional<uint32_t> builtin_variable(spv::BuiltIn builtin) const;
 
   // --- code
@@ -115,11 +112,11 @@ class Editor {
   void replace_word(uint32_t instruction, uint32_t word, uint32_t value);
   void append_function(const InstructionBuilder& code);
 
-  // The words of the edited module. Fails if an instruction would become longer than SPIR-V allows.
+  // The words of the edited module. Fails if an instruction would exceed the limits of SPIR-V.
   Result<std::vector<uint32_t>> write() const;
 
  private:
-  // Words of the arena that stand before an instruction of the original, or in its place.
+  // Words of the arena to insert before an instruction of the original, or to replace it.
   struct Change {
     uint32_t instruction;
     uint32_t first_word, word_count;
@@ -138,7 +135,7 @@ class Editor {
     std::vector<uint32_t> words;
   };
 
-  // Finds what is declared so, or declares it.
+  // Finds a declaration or adds it.
   uint32_t declare(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
   uint32_t declare_new(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
   std::vector<uint32_t>& section(Section which) { return sections_[static_cast<size_t>(which)]; }
@@ -169,7 +166,7 @@ class Editor {
   std::vector<WordEdit> word_edits_;
 };
 
-// The global variables that a function or what it calls names, ascending by id.
+// The global variables that a function or its callees refer to, ascending by id.
 std::vector<uint32_t> referenced_variables(const Module& module, uint32_t function_id);
 
 }  // namespace tally::spirv

@@ -256,7 +256,7 @@ TEST(editor, functions_are_appended) {
   editor.insert_before(last_insertion(module, module.blocks()[0]), call);
   const Module edited = parsed(written(editor));
   EXPECT_EQ(edited.functions().back().id, id);
-  EXPECT_THAT(CallGraph::build(edited).reachable_from(edited.functions()[0].id), ElementsAre(0, 2));
+  EXPECT_THAT(edited.calls().reachable_from(0), ElementsAre(0, 2));
 }
 
 TEST(editor, blocks_are_split_by_conditions) {

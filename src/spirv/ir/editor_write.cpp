@@ -1,10 +1,9 @@
-// Merging the edits into a new module.
+// Merges the edits into a new module.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "spirv/analysis/cfg.h"
 #include "spirv/ir/editor.h"
 
 namespace tally::spirv {
@@ -13,12 +12,12 @@ namespace {
 constexpr uint32_t kVersion14 = make_version(1, 4);
 constexpr size_t kMaxWords = 0xffff;
 
-// Drivers copy functions where they are called, with new ids, and some die of too high a bound: so
-// many ids are left to them for each word, though not more than that.
+// Drivers inline functions with new ids, and some crash if the bound becomes too high. This many
+// ids for each word, up to a limit, must remain available to them.
 constexpr size_t kSpareIdsPerWord = 4;
 constexpr size_t kMaxSpareIds = kBoundLimit / 4;
 
-// Words to look at, at most, for completing the lists of all entry points: some seconds.
+// Limits the time to complete the lists of all entry points to some seconds.
 constexpr size_t kMaxWork = size_t{1} << 32;
 
 bool is_input_or_output(spv::StorageClass storage) {
@@ -29,13 +28,12 @@ bool is_input_or_output(spv::StorageClass storage) {
 
 std::vector<uint32_t> referenced_variables(const Module& module, uint32_t function_id) {
   std::vector<uint32_t> variables;
-  for (const uint32_t function : CallGraph::build(module).reachable_from(function_id)) {
+  for (const uint32_t function : module.reachable_functions(function_id)) {
     const Function& range = module.functions()[function];
     const std::span<const uint32_t> words =
         module.words().subspan(module.word_offset(range.begin),
                                module.word_offset(range.end) - module.word_offset(range.begin));
-    // Which words are ids is not asked: a literal that looks like a variable lists one too many,
-    // which is allowed.
+    // A literal that looks like the id of a variable adds an unused variable, which is allowed.
     for (const uint32_t word : words) {
       if (module.is_global_variable(word)) variables.push_back(word);
     }
@@ -45,7 +43,7 @@ std::vector<uint32_t> referenced_variables(const Module& module, uint32_t functi
   return variables;
 }
 
-// The variables that an entry point has to list beyond what it lists.
+// The variables that have to be added to the interface of an entry point.
 std::vector<uint32_t> Editor::unlisted_variables(const EntryPoint& entry) const {
   std::vector<uint32_t> wanted;
   if (version_ >= kVersion14 && module_->version() < kVersion14) {
@@ -63,7 +61,7 @@ std::vector<uint32_t> Editor::unlisted_variables(const EntryPoint& entry) const 
   return wanted;
 }
 
-// New OpEntryPoint instructions for those that list more than before.
+// New OpEntryPoint instructions for the entry points with additional variables.
 Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points(
     std::span<const uint32_t> patched) const {
   const bool lists_everything = version_ >= kVersion14 && module_->version() < kVersion14;
@@ -90,7 +88,7 @@ Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points(
   return changed;
 }
 
-// All edits but those of single words, in the order of the new module. What they insert is put into
+// All edits except those of single words, in the order of the new module. Appends their words to
 // the arena.
 std::vector<Editor::Change> Editor::changes(std::span<const NewEntryPoint> entry_points,
                                             std::vector<uint32_t>& arena) const {
@@ -103,13 +101,13 @@ std::vector<Editor::Change> Editor::changes(std::span<const NewEntryPoint> entry
   for (size_t index = 0; index < kSectionCount; ++index) add(ends_[index], false, sections_[index]);
   all.insert(all.end(), changes_.begin(), changes_.end());
   for (const NewEntryPoint& point : entry_points) add(point.instruction, true, point.words);
-  // What stands before an instruction precedes what replaces it.
+  // Insertions before an instruction precede its replacement.
   std::ranges::stable_sort(
       all, {}, [](const Change& change) { return std::pair(change.instruction, change.replaces); });
   return all;
 }
 
-// The original with the edits of single words, and the new version and bound.
+// The original with edited words, new version and new bound.
 std::vector<uint32_t> Editor::patched_original() const {
   std::vector<uint32_t> words(module_->words().begin(), module_->words().end());
   words[1] = version_;
@@ -127,7 +125,7 @@ Result<std::vector<uint32_t>> Editor::write() const {
 
   std::vector<uint32_t> words;
   words.reserve(original.size() + arena.size());
-  uint32_t copied = 0;  // words of the original that are dealt with
+  uint32_t copied = 0;  // words of the original that are copied or replaced
   for (const Change& change : ordered) {
     const uint32_t begin = module_->word_offset(change.instruction);
     if (begin > copied) {
@@ -143,7 +141,7 @@ Result<std::vector<uint32_t>> Editor::write() const {
   return words;
 }
 
-// Of a new module of so many words.
+// Checks the bound of a new module of `words` words.
 Status Editor::check_bound(size_t words) const {
   const size_t spare = std::min(words * kSpareIdsPerWord, kMaxSpareIds);
   if (ids_.next == module_->bound() || ids_.next + spare <= kBoundLimit) return {};

@@ -1,6 +1,5 @@
-// A view of one instruction in the words of a module. It owns nothing and is cheap to copy; it
-// stays valid as long as the words it looks at. Words beyond its end read as 0, so that a short
-// instruction of a hostile module is harmless.
+// A view of one instruction in the words of a module, valid as long as the words. Words beyond its
+// end read as 0, so that short instructions of a hostile module are harmless.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,8 @@
 #include "spirv/ir/opcode.h"
 
 namespace tally::spirv {
+
+inline constexpr uint32_t kNone = ~0u;  // no index, no id
 
 class Instruction {
  public:
@@ -32,8 +33,8 @@ class Instruction {
   uint32_t operand(size_t index) const { return word(first_operand() + index); }
   size_t operand_count() const { return operands().size(); }
 
-  // The literal string whose first word is operand `index`, or what stands in the instruction if it
-  // has no end; cut after `limit` bytes.
+  // The literal string that begins at operand `index`, cut after `limit` bytes. A string without
+  // terminator ends with the instruction.
   std::string string(size_t index, size_t limit = ~size_t{0}) const;
   // The index of the operand after that string.
   size_t after_string(size_t index) const;

@@ -1,11 +1,10 @@
-// New code, written instruction by instruction: what an edit inserts into a function. Each call
-// appends one instruction and gives the id of its result, so that the caller reads like a listing
-// of what it inserts:
+// Builds code for an edit, instruction by instruction. Each call appends one instruction and
+// returns the id of its result, so that the caller reads like a listing:
 //
 //   const uint32_t address = code.load(u64, pointer);
 //   const uint32_t is_set = code.emit(spv::Op::OpINotEqual, boolean, {address, zero});
 //
-// Ids come from the editor. InstructionBuilder knows no types: the caller gives them.
+// Ids come from the editor. The caller provides all types.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace tally::spirv {
 
-// Hands out ids that the module does not use; the module's new bound is `next`.
+// Allocates unused ids; `next` is the new bound of the module.
 struct IdAllocator {
   uint32_t next;
   uint32_t take() { return next++; }
@@ -33,17 +32,17 @@ class InstructionBuilder {
 
   uint32_t new_id() { return ids_->take(); }
 
-  // With a result: its id is new, and returned.
+  // With a result, whose new id is returned.
   uint32_t emit(spv::Op opcode, uint32_t type, std::initializer_list<uint32_t> operands);
   uint32_t emit(spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
   // Without a result.
   void emit(spv::Op opcode, std::initializer_list<uint32_t> operands = {});
   void emit(spv::Op opcode, std::span<const uint32_t> operands);
-  // With an id that was taken before, for results that are used before they are made.
+  // With an id from new_id(), for results that are used before they are defined.
   void emit_as(uint32_t result, spv::Op opcode, uint32_t type, std::span<const uint32_t> operands);
 
   uint32_t load(uint32_t type, uint32_t pointer);
-  // With memory operands of its own: a mask and what it calls for.
+  // With memory operands: a mask and its arguments.
   uint32_t load(uint32_t type, uint32_t pointer, std::initializer_list<uint32_t> memory_operands);
   void store(uint32_t pointer, uint32_t value);
   void store(uint32_t pointer, uint32_t value, std::initializer_list<uint32_t> memory_operands);
@@ -61,8 +60,8 @@ class InstructionBuilder {
   void selection_merge(uint32_t merge);
   void loop_merge(uint32_t merge, uint32_t continue_target);
 
-  // `if (condition) { body }`: ends the current block and goes on in a new one. Returns the label
-  // of that one; the label of the body's first block is put into `body_label` if that is given.
+  // `if (condition) { body }`: ends the current block and begins a new one. Returns its label, and
+  // the label of the body's first block in `body_label`.
   template <typename Body>
   uint32_t if_then(uint32_t condition, Body&& body, uint32_t* body_label = nullptr) {
     const uint32_t inside = new_id();
@@ -78,7 +77,7 @@ class InstructionBuilder {
   }
 
   void append(const InstructionBuilder& other);
-  // Words of instructions as they are, e.g. of the module that is edited.
+  // Appends complete instructions, e.g. of the edited module.
   void append(std::span<const uint32_t> words) {
     words_.insert(words_.end(), words.begin(), words.end());
   }

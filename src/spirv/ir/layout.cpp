@@ -7,8 +7,8 @@
 namespace tally::spirv {
 namespace {
 
-// The section that an instruction outside of functions stands in. Those that edits never add to
-// count with the section before them.
+// The section of an instruction outside of functions. Sections to which edits never add belong to
+// the preceding one.
 Section section_of(spv::Op opcode) {
   switch (opcode) {
     case spv::Op::OpCapability:
@@ -45,8 +45,7 @@ Section section_of(spv::Op opcode) {
   }
 }
 
-// Where the types, constants and variables end: before the first function and the line that belongs
-// to it.
+// The end of the types, constants and variables: before the first function and its OpLine.
 uint32_t globals_end(const Module& module) {
   if (module.functions().empty()) return static_cast<uint32_t>(module.instruction_count());
   uint32_t end = module.functions().front().begin;

@@ -1,4 +1,4 @@
-// Where in a module's logical layout new instructions of each kind belong.
+// Insertion points for new instructions in the logical layout of a module.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ enum class Section : uint8_t {
 };
 inline constexpr size_t kSectionCount = static_cast<size_t>(Section::Function) + 1;
 
-// For each section the index of the instruction before which an addition at its end stands.
+// For each section the index of the instruction before which additions are inserted.
 using SectionEnds = std::array<uint32_t, kSectionCount>;
 SectionEnds section_ends(const Module& module);
 
-// Index of the first instruction of a block before which code may stand: after OpLabel, OpPhi and
-// OpVariable.
+// Index of the first instruction of a block before which code may be inserted: after OpLabel, OpPhi
+// and OpVariable.
 uint32_t first_insertion(const Module& module, const BlockRange& block);
 // Index of the instruction that begins the end of a block: its merge instruction, else its
 // terminator.

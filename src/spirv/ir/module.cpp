@@ -3,13 +3,8 @@
 #include <algorithm>
 
 #include "spirv/ir/newer_enums.h"
-#include "spirv/ir/parser.h"
 
 namespace tally::spirv {
-
-Result<Module> Module::parse(std::span<const uint32_t> words) {
-  return ModuleParser(words).parse();
-}
 
 Instruction Module::instruction(size_t index) const {
   const uint32_t begin = offsets_[index];

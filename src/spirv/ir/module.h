@@ -1,12 +1,11 @@
-// A SPIR-V module as it was read: its words, where each instruction stands, and what is defined
-// where. It never changes; what shall change goes through an editor that writes a new module. Its
-// words are those that were parsed, bit for bit, with unknown opcodes and enumerants in their
-// place.
+// A parsed SPIR-V module: its words, the position of each instruction, the definitions, and the
+// call graph. It is immutable; an Editor writes a new module. The words are exactly those that were
+// parsed, including unknown opcodes and enumerants.
 //
-// What parse() has checked holds for every Module: each instruction lies within the words and is no
-// shorter than its opcode allows; every result id is below bound() and defined once; functions are
-// closed, not nested, and made of blocks that begin with OpLabel and end with a terminator. Nothing
-// else is checked: it is no validator. Memory is at most a small multiple of the words.
+// parse() guarantees that each instruction lies within the words and has the minimum length of its
+// opcode, that every result id is below bound() and defined once, and that functions are closed,
+// not nested, and consist of blocks from OpLabel to a terminator. It does not validate anything
+// else. Memory is at most a small multiple of the words.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +17,18 @@
 #include <vector>
 
 #include "base/status.h"
+#include "spirv/ir/call_graph.h"
 #include "spirv/ir/instruction.h"
 
 namespace tally::spirv {
 
-inline constexpr uint32_t kNone = ~0u;
 inline constexpr uint32_t kHeaderWords = 5;
-// The specification's universal limit of a module's bound. A module of more words than that may go
-// beyond, since ids need words.
+// The universal limit of a module's bound. A module with more words than that may exceed it.
 inline constexpr uint32_t kBoundLimit = 0x3fffff;
 
 constexpr uint32_t make_version(uint32_t major, uint32_t minor) { return major << 16 | minor << 8; }
 
-// The extended instruction sets that something here has to tell apart.
+// The extended instruction sets that other code distinguishes.
 enum class ExtInstSet : uint8_t {
   None,  // no import
   Other,
@@ -43,7 +41,7 @@ enum class ExtInstSet : uint8_t {
   NonSemantic,         // any other of that prefix
 };
 
-// Whether its instructions say nothing of what is computed.
+// Whether its instructions have no effect on what is computed.
 constexpr bool is_debug_information(ExtInstSet set) {
   return set == ExtInstSet::OpenClDebugInfo100 || set == ExtInstSet::ShaderDebugInfo100 ||
          set == ExtInstSet::NonSemantic;
@@ -53,12 +51,12 @@ struct EntryPoint {
   spv::ExecutionModel model;
   uint32_t function_id;
   std::string name;
-  std::vector<uint32_t> interface;  // ids of the variables it names
+  std::vector<uint32_t> interface;  // ids of its variables
   uint32_t instruction;             // index of its OpEntryPoint
 };
 
-// Instructions [begin, end): OpFunction to OpFunctionEnd, both included. Blocks lie in the module's
-// list of blocks.
+// Instructions [begin, end): OpFunction to OpFunctionEnd, both included. Blocks are
+// in Module::blocks().
 struct Function {
   uint32_t id;
   uint32_t type_id;  // of its result
@@ -86,7 +84,7 @@ class Module {
   // First word of an instruction; of one past the last, the end of the module.
   uint32_t word_offset(size_t index) const { return offsets_[index]; }
 
-  // Index of the instruction that defines an id, or kNone. Any number may be asked for.
+  // Index of the instruction that defines an id, or kNone. Any number is allowed.
   uint32_t definition_index(uint32_t id) const {
     if (id < definitions_.size()) return definitions_[id];
     const auto found = far_definitions_.find(id);
@@ -105,7 +103,7 @@ class Module {
   std::span<const uint32_t> execution_modes(const EntryPoint& entry) const {
     return execution_modes_.of(entry.function_id);
   }
-  // All of these, ordered by function.
+  // Those of all functions, ordered by function.
   std::span<const uint32_t> execution_modes() const { return execution_modes_.instructions; }
 
   // Whether an id is a variable declared outside of functions.
@@ -119,17 +117,22 @@ class Module {
   }
   // Index into functions(), or kNone.
   uint32_t function_index(uint32_t function_id) const;
+  const CallGraph& calls() const { return calls_; }
+  // Indices of the function and of all that it may call, ascending. Empty for other ids.
+  std::vector<uint32_t> reachable_functions(uint32_t function_id) const {
+    return calls_.reachable_from(function_index(function_id));
+  }
 
   // OpName's text, empty if the id has none.
   std::string name_of(uint32_t id) const;
   // Indices of the OpDecorate, OpMemberDecorate, OpDecorateId and OpDecorateString instructions
   // whose target is `id`, in module order; not what a decoration group says (decoration_groups.h).
   std::span<const uint32_t> decorations_of(uint32_t id) const { return decorations_.of(id); }
-  // All of these, ordered by target.
+  // Those of all ids, ordered by target.
   std::span<const uint32_t> decorations() const { return decorations_.instructions; }
-  // Whether there are decoration groups nevertheless.
+  // Whether the module has decoration groups.
   bool decorates_in_groups() const;
-  // The first operand after the decoration of an OpDecorate of `id` (0 if it has none), or nothing.
+  // The first operand of a decoration of `id` (0 if it has none), if `id` has the decoration.
   std::optional<uint32_t> decoration(uint32_t id, spv::Decoration decoration) const;
   std::optional<uint32_t> member_decoration(uint32_t struct_id, uint32_t member,
                                             spv::Decoration decoration) const;
@@ -144,8 +147,8 @@ class Module {
   // Which set an id imports.
   ExtInstSet ext_inst_set(uint32_t import_id) const;
 
-  // The value of an integer constant of at most 64 bits, a specialization constant's default;
-  // nothing for anything else. Zero-extended.
+  // The value of an integer constant of at most 64 bits, zero-extended, or the default value of a
+  // specialization constant. Empty for other ids.
   std::optional<uint64_t> constant_value(uint32_t id) const;
 
  private:
@@ -164,6 +167,7 @@ class Module {
   std::vector<EntryPoint> entry_points_;
   std::vector<Function> functions_;
   std::vector<BlockRange> blocks_;
+  CallGraph calls_;
   About names_, decorations_, execution_modes_;
   std::vector<uint32_t> capabilities_;
   std::vector<uint32_t> extensions_;  // instruction indices

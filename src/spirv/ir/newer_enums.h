@@ -1,5 +1,4 @@
-// Numbers of the SPIR-V registry that the installed headers (1.3.239) lack and that we have to
-// name.
+// Enumerants of the SPIR-V registry that the installed headers (1.3.239) do not have.
 #pragma once
 
 #include <spirv/unified1/spirv.hpp11>

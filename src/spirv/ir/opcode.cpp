@@ -71,4 +71,23 @@ bool is_terminator(spv::Op opcode) {
   }
 }
 
+bool ends_invocation_inside_block(spv::Op opcode) {
+  return opcode == spv::Op::OpDemoteToHelperInvocation ||
+         opcode == spv::Op::OpReportIntersectionKHR || opcode == spv::Op::OpIgnoreIntersectionNV ||
+         opcode == spv::Op::OpTerminateRayNV;
+}
+
+bool ends_invocation(spv::Op opcode) {
+  switch (opcode) {
+    case spv::Op::OpKill:
+    case spv::Op::OpTerminateInvocation:
+    case spv::Op::OpIgnoreIntersectionKHR:
+    case spv::Op::OpTerminateRayKHR:
+    case spv::Op::OpEmitMeshTasksEXT:
+      return true;
+    default:
+      return ends_invocation_inside_block(opcode);
+  }
+}
+
 }  // namespace tally::spirv

@@ -1,5 +1,4 @@
-// What we know of every SPIR-V opcode without looking at a module: its name, its layout, and by
-// which rule it costs.
+// The properties of every SPIR-V opcode: its name, its layout, and its cost rule.
 #pragma once
 
 #include <array>
@@ -48,8 +47,8 @@ enum class CostRule : uint8_t {
   Other,
 };
 
-// Where an instruction's type and result ids stand, and how short it may be. An opcode that we do
-// not know has no ids, a minimum of one word and the rule Other.
+// Whether an instruction has type and result ids, and its minimum length. An unknown opcode has no
+// ids, a minimum of one word and the rule Other.
 struct OpcodeLayout {
   bool known = false;
   bool has_type = false;
@@ -68,13 +67,18 @@ inline OpcodeLayout opcode_layout(spv::Op opcode) {
   return number < detail::kLayoutCount ? detail::kLayouts[number] : OpcodeLayout{};
 }
 
-// "OpIAdd"; empty if we do not know it.
+// "OpIAdd"; empty if unknown.
 std::string_view opcode_name(spv::Op opcode);
 
-// Ends a block: branches, returns, kills, and the calls that do not come back.
+// Ends a block: branches, returns, kills, and calls that do not return.
 bool is_terminator(spv::Op opcode);
 
-// OpLine, OpNoLine and OpNop may stand anywhere and do nothing.
+// May end the invocation or demote it to a helper, without being a terminator.
+bool ends_invocation_inside_block(spv::Op opcode);
+// May end the invocation or demote it: those, and the terminators that end it.
+bool ends_invocation(spv::Op opcode);
+
+// OpLine, OpNoLine and OpNop may occur anywhere and do nothing.
 inline bool is_line(spv::Op opcode) {
   return opcode == spv::Op::OpLine || opcode == spv::Op::OpNoLine || opcode == spv::Op::OpNop;
 }

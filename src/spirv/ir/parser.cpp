@@ -13,7 +13,7 @@ constexpr uint32_t byte_swapped(uint32_t word) {
   return word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
 }
 
-// What may stand in a function outside of its blocks: nothing that is executed.
+// Instructions that may occur between the blocks of a function, because they are not executed.
 bool may_stand_between_blocks(spv::Op opcode) {
   return is_line(opcode) || opcode == spv::Op::OpExtInst || !opcode_layout(opcode).known;
 }
@@ -34,6 +34,10 @@ ExtInstSet ext_inst_set_of(std::string_view name) {
 
 }  // namespace
 
+Result<Module> Module::parse(std::span<const uint32_t> words) {
+  return ModuleParser(words).parse();
+}
+
 Result<Module> ModuleParser::parse() {
   if (Status status = header(); !status) return status.error();
   module_.words_.assign(input_.begin(), input_.end());
@@ -43,6 +47,7 @@ Result<Module> ModuleParser::parse() {
     return error_at(static_cast<uint32_t>(input_.size()), "the module ends inside a function");
   }
   sort_tables();
+  build_call_graph();
   return std::move(module_);
 }
 
@@ -67,7 +72,7 @@ Status ModuleParser::split() {
   uint32_t offset = kHeaderWords;
   while (offset < input_.size()) {
     const uint32_t count = input_[offset] >> spv::WordCountShift;
-    if (count == 0) return error_at(offset, "an instruction of no words");
+    if (count == 0) return error_at(offset, "an instruction without words");
     if (count > input_.size() - offset) return error_at(offset, "the instruction is cut off");
     const Instruction instruction(input_.subspan(offset, count), offset);
     module_.offsets_.push_back(offset);
@@ -99,8 +104,8 @@ Status ModuleParser::define(const Instruction& instruction) {
   return {};
 }
 
-// Compilers number ids one after the other: a table holds them. A bound may be far higher than what
-// the module defines, so the table has an end.
+// Compilers allocate ids consecutively, so a table is compact. A bound may be much higher than the
+// ids in use, so the size of the table is limited.
 uint32_t& ModuleParser::definition_of(uint32_t id) {
   if (id >= input_.size()) {
     return module_.far_definitions_.try_emplace(id, kNone).first->second;
@@ -139,6 +144,7 @@ Status ModuleParser::structure(const Instruction& instruction) {
 Status ModuleParser::inside_function(const Instruction& instruction) {
   const spv::Op opcode = instruction.opcode();
   Function& function = module_.functions_.back();
+  note_calls(instruction);
   if (opcode == spv::Op::OpFunction) return error_at(instruction.offset(), "nested function");
   if (in_block_) {
     if (opcode == spv::Op::OpLabel || opcode == spv::Op::OpFunctionEnd) {
@@ -224,6 +230,25 @@ Module::About ModuleParser::sorted(std::vector<Row> rows) {
     about.instructions.push_back(row.instruction);
   }
   return about;
+}
+
+void ModuleParser::note_calls(const Instruction& instruction) {
+  const auto caller = static_cast<uint32_t>(module_.functions_.size() - 1);
+  const bool by_matrix = instruction.opcode() != spv::Op::OpFunctionCall;
+  const auto [first, second] = called_functions(instruction);
+  if (first != 0) calls_.push_back({caller, first, by_matrix});
+  if (second != 0) calls_.push_back({caller, second, by_matrix});
+}
+
+// Callees that are not functions of the module are left out.
+void ModuleParser::build_call_graph() {
+  std::vector<CallGraph::Call> calls;
+  calls.reserve(calls_.size());
+  for (const CallById& call : calls_) {
+    const uint32_t callee = module_.function_index(call.callee_id);
+    if (callee != kNone) calls.push_back({call.caller, callee, call.by_matrix});
+  }
+  module_.calls_ = CallGraph(static_cast<uint32_t>(module_.functions_.size()), std::move(calls));
 }
 
 Error ModuleParser::error_at(uint32_t offset, std::string_view what) const {

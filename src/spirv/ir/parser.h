@@ -1,6 +1,6 @@
-// Builds a Module from words that may be anything. One pass splits them into instructions and finds
-// definitions, functions and blocks; the tables that are looked up by id are sorted at the end.
-// Private to module.cpp.
+// Builds a Module from untrusted words. One pass splits them into instructions and finds
+// definitions, functions, blocks and calls; the tables by id are sorted at the end. Private to
+// parser.cpp.
 #pragma once
 
 #include "spirv/ir/module.h"
@@ -17,6 +17,11 @@ class ModuleParser {
   struct Row {
     uint32_t id, instruction;
   };
+  struct CallById {
+    uint32_t caller;     // index of the function
+    uint32_t callee_id;  // may be defined later
+    bool by_matrix;
+  };
 
   Status header();
   Status split();
@@ -24,8 +29,10 @@ class ModuleParser {
   uint32_t& definition_of(uint32_t id);
   Status structure(const Instruction& instruction);
   Status inside_function(const Instruction& instruction);
+  void note_calls(const Instruction& instruction);
   void collect(const Instruction& instruction);
   void sort_tables();
+  void build_call_graph();
   static Module::About sorted(std::vector<Row> rows);
   Error error_at(uint32_t offset, std::string_view what) const;
   uint32_t index() const { return static_cast<uint32_t>(module_.offsets_.size() - 1); }
@@ -35,6 +42,7 @@ class ModuleParser {
   bool in_function_ = false;
   bool in_block_ = false;
   std::vector<Row> names_, decorations_, execution_modes_;
+  std::vector<CallById> calls_;
 };
 
 }  // namespace tally::spirv

@@ -39,8 +39,7 @@ const TypeShape& TypeTable::shape(uint32_t type_id) const {
   return index < shapes_.size() ? shapes_[index] : kNoType;
 }
 
-// Looks up only types that stand before: a type that names a later one (through a forward pointer
-// at most) sees it as none.
+// Finds only types declared before: a forward reference, which only a pointer may have, gives None.
 TypeShape TypeTable::make(const Instruction& type) const {
   using Kind = TypeShape::Kind;
   switch (type.opcode()) {

@@ -1,6 +1,6 @@
-// What the types of a module are made of: how many components of which width, and how many bytes.
-// One entry for each instruction before the first function, made in one pass, so that a type of
-// types costs no more than its own words, however deep it nests. Sizes saturate.
+// The shapes of a module's types: the number and width of components, and the bytes. One pass makes
+// an entry for each instruction before the first function, so the cost of a nested type is that of
+// its own words. Sizes saturate.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace tally::spirv {
 
 struct TypeShape {
   enum class Kind : uint8_t {
-    None,  // no type, void, or one that has no value to count: images, samplers, ...
+    None,  // not a type, or a type without values to count: void, images, samplers ...
     Bool,
     Int,
     Float,
     Pointer,
     Composite,          // a struct, or an array of those
-    CooperativeMatrix,  // counts as one component: it belongs to many invocations
+    CooperativeMatrix,  // one component, because many invocations share it
   };
 
   Kind kind = Kind::None;
@@ -33,7 +33,7 @@ class TypeTable {
  public:
   explicit TypeTable(const Module& module);
 
-  // The shape of a type, by its id; of kind None if it is none.
+  // The shape of a type, by its id; None for other ids.
   const TypeShape& shape(uint32_t type_id) const;
   // The shape of the type of a value, by its id.
   const TypeShape& shape_of(uint32_t id) const { return shape(module_->type_of(id)); }

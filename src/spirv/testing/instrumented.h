@@ -34,7 +34,7 @@ inline const std::string kEarlyReturn =
     "OpReturn\n"
     "OpFunctionEnd\n";
 
-// Of a device that can do all, with the record's address word at byte 16 of the push constants.
+// For a device with all features, with the record pointer at byte 16 of the push constants.
 BlockCountOptions compute_options();
 BlockCountOptions fragment_options();
 

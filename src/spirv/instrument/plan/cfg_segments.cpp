@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "spirv/analysis/cfg.h"
 #include "spirv/analysis/loops.h"
 #include "spirv/ir/layout.h"
 
@@ -12,16 +11,10 @@ namespace {
 
 using spv::Op;
 
-constexpr uint64_t kCertain = 1 << 12;  // weight of what is executed once for each call
-constexpr uint32_t kLog2LoopTrips = 3;  // assumed
+constexpr uint64_t kCertain = 1 << 12;  // the weight of code that runs once for each call
+constexpr uint32_t kLog2LoopTrips = 3;  // an estimate
 
 bool is_return(Op opcode) { return opcode == Op::OpReturn || opcode == Op::OpReturnValue; }
-
-// In the middle of a block.
-bool may_end_inside(Op opcode) {
-  return opcode == Op::OpDemoteToHelperInvocation || opcode == Op::OpReportIntersectionKHR ||
-         opcode == Op::OpIgnoreIntersectionNV || opcode == Op::OpTerminateRayNV;
-}
 
 Exit::Kind exit_kind(Op opcode) {
   if (opcode == Op::OpDemoteToHelperInvocation) return Exit::Kind::Demote;
@@ -31,22 +24,25 @@ Exit::Kind exit_kind(Op opcode) {
 
 class Builder {
  public:
-  Builder(const Module& module, const EntryPoint& entry, SegmentGraph& graph)
-      : module_(module), entry_(entry), graph_(graph), parts_(module.functions().size()) {}
+  Builder(const AnalyzedModule& analyzed, const EntryPoint& entry, SegmentGraph& graph)
+      : analyzed_(analyzed),
+        module_(analyzed.module()),
+        entry_(entry),
+        graph_(graph),
+        parts_(module_.functions().size()) {}
 
   Status build() {
-    const CallGraph calls = CallGraph::build(module_);
-    reachable_ = calls.reachable_from(entry_.function_id);
+    reachable_ = module_.reachable_functions(entry_.function_id);
     if (reachable_.empty()) return Error{"the entry point's function is missing"};
     for (const uint32_t f : reachable_) {
       if (module_.functions()[f].block_count == 0) return Error{"one of its functions has no body"};
-      auto cfg = Cfg::build(module_, module_.functions()[f]);
+      const Result<Cfg>& cfg = analyzed_.cfg(f);
       if (!cfg) return cfg.error();
-      parts_[f].cfg = std::move(*cfg);
+      parts_[f].cfg = &*cfg;
       parts_[f].first_block = graph_.block_count;
       graph_.block_count += module_.functions()[f].block_count;
     }
-    if (Status status = leave_out(calls); !status) return status;
+    if (Status status = leave_out(); !status) return status;
     find_calls();
     if (Status status = sort_callers_first(); !status) return status;
     for (auto f = order_.rbegin(); f != order_.rend(); ++f) find_whether_it_returns(*f);
@@ -59,18 +55,20 @@ class Builder {
   }
 
  private:
-  // Functions that instructions on cooperative matrices call have blocks, but no segments. A call
-  // of one is as any other instruction, so it must come back.
-  Status leave_out(const CallGraph& calls) {
+  // Functions called by cooperative matrix instructions have blocks but no segments. A call of such
+  // a function is treated as an ordinary instruction, so it must return.
+  Status leave_out() {
     for (const uint32_t f : reachable_) {
-      parts_[f].left_out = calls.is_called_by_matrices(f);
+      parts_[f].left_out = module_.calls().is_called_by_matrices(f);
       if (!parts_[f].left_out) continue;
-      if (function(f).id == entry_.function_id) return Error{"its entry point is called"};
+      if (function(f).id == entry_.function_id)
+        return Error{"a cooperative matrix instruction calls its entry point"};
       graph_.left_out.push_back(f);
       bool comes_back = true;
       for_each_instruction(f, [&](uint32_t, Op opcode) { comes_back &= !ends_invocation(opcode); });
       if (!comes_back)
-        return Error{"an instruction on cooperative matrices may end the invocation"};
+        return Error{
+            "a function called by a cooperative matrix instruction may end the invocation"};
     }
     std::erase_if(reachable_, [&](uint32_t f) { return parts_[f].left_out; });
     return {};
@@ -80,24 +78,24 @@ class Builder {
     uint32_t instruction;
     uint32_t callee;
   };
-  // A block is cut behind an instruction.
+  // A block is split after an instruction.
   struct Cut {
     uint32_t before, after;  // segments
     uint32_t instruction;
   };
-  // What is known of one function.
+  // One function.
   struct Part {
-    Cfg cfg;
+    const Cfg* cfg = nullptr;
     uint32_t first_block = 0;  // in the public numbering
     std::vector<Call> calls;   // in blocks that can be reached
-    uint32_t sites = 0;        // calls of it
+    uint32_t sites = 0;        // number of calls of this function
     bool may_not_return = false;
     bool left_out = false;
     uint32_t first_segment = 0, end_segment = 0;
     std::vector<uint32_t> block_segments;  // first segment of each block
-    uint32_t return_to = 0;                // segment that follows a return
-    uint32_t abort_to = 0;                 // segment that follows an end of the invocation
-    bool inlined = false;                  // flow runs through it from and to its one call site
+    uint32_t return_to = 0;                // the segment after a return
+    uint32_t abort_to = 0;                 // the segment after the end of the invocation
+    bool inlined = false;                  // flow enters from and returns to the only call site
     std::vector<Cut> cuts;
     std::vector<uint32_t> callers;  // running segments that call it
     uint64_t frequency = 0;
@@ -108,9 +106,9 @@ class Builder {
     return module_.function_index(call.operand(0));
   }
 
-  template <typename Visit>  // visit(instruction index, opcode) for all code that can be reached
+  template <typename Visit>  // visit(instruction index, opcode) for all reachable code
   void for_each_instruction(uint32_t f, Visit&& visit) const {
-    for (const CfgBlock& block : parts_[f].cfg.blocks()) {
+    for (const CfgBlock& block : parts_[f].cfg->blocks()) {
       if (!block.reachable) continue;
       for (uint32_t i = block.begin + 1; i < block.end; ++i) {
         visit(i, module_.instruction(i).opcode());
@@ -130,11 +128,11 @@ class Builder {
     }
   }
 
-  // Functions whose callers all stand before them, again and again.
+  // A topological order of the call graph (Kahn's algorithm).
   Status sort_callers_first() {
     std::vector<uint32_t> waiting(parts_.size());
     for (const uint32_t f : reachable_) waiting[f] = parts_[f].sites;
-    // Functions that only unreachable code calls come first as well; they never run.
+    // Functions called only from unreachable code also come first; they never run.
     for (const uint32_t f : reachable_) {
       if (waiting[f] == 0) order_.push_back(f);
     }
@@ -158,7 +156,7 @@ class Builder {
   }
 
   bool cuts(const Instruction& instruction) const {
-    if (may_end_inside(instruction.opcode())) return true;
+    if (ends_invocation_inside_block(instruction.opcode())) return true;
     if (instruction.opcode() != Op::OpFunctionCall) return false;
     const uint32_t callee = callee_of(instruction);
     return callee != kNone && parts_[callee].may_not_return;
@@ -179,7 +177,7 @@ class Builder {
     part.first_segment = static_cast<uint32_t>(graph_.segments.size());
     const auto ranges = module_.blocks_of(function(f));
     for (uint32_t b = 0; b < ranges.size(); ++b) {
-      const CfgBlock& block = part.cfg.blocks()[b];
+      const CfgBlock& block = part.cfg->blocks()[b];
       uint32_t segment = add_segment(f, b, first_insertion(module_, ranges[b]), true);
       part.block_segments.push_back(segment);
       if (!block.reachable) continue;
@@ -204,7 +202,7 @@ class Builder {
     part.return_to = part.abort_to = part.first_segment;
   }
 
-  // The segment that holds an instruction.
+  // The segment that contains an instruction.
   uint32_t segment_at(uint32_t f, uint32_t instruction) const {
     const auto first = graph_.segments.begin() + parts_[f].first_segment;
     const auto end = graph_.segments.begin() + parts_[f].end_segment;
@@ -222,11 +220,11 @@ class Builder {
   void connect(uint32_t f) {
     const Part& part = parts_[f];
     for (const Cut& cut : part.cuts) connect_cut(f, cut);
-    for (uint32_t b = 0; b < part.cfg.blocks().size(); ++b) {
-      const CfgBlock& block = part.cfg.blocks()[b];
+    for (uint32_t b = 0; b < part.cfg->blocks().size(); ++b) {
+      const CfgBlock& block = part.cfg->blocks()[b];
       if (!block.reachable) continue;
       const uint32_t last = segment_at(f, block.end - 1);
-      for (const uint32_t next : part.cfg.successors(b)) {
+      for (const uint32_t next : part.cfg->successors(b)) {
         local_edge(last, part.block_segments[next]);
         if (!is_undefined(f, next)) edge(last, part.block_segments[next]);
       }
@@ -235,9 +233,9 @@ class Builder {
     }
   }
 
-  // Whether a block ends in OpUnreachable without anything that could prevent getting there.
+  // Whether entering the block always leads to its OpUnreachable.
   bool is_undefined(uint32_t f, uint32_t block) const {
-    const CfgBlock& b = parts_[f].cfg.blocks()[block];
+    const CfgBlock& b = parts_[f].cfg->blocks()[block];
     return b.terminator == Op::OpUnreachable &&
            segment_at(f, b.end - 1) == parts_[f].block_segments[block];
   }
@@ -262,7 +260,7 @@ class Builder {
 
   bool leads_to_unreachable(uint32_t f, uint32_t segment) const {
     const uint32_t block = graph_.segments[segment].block - parts_[f].first_block;
-    const CfgBlock& b = parts_[f].cfg.blocks()[block];
+    const CfgBlock& b = parts_[f].cfg->blocks()[block];
     return b.terminator == Op::OpUnreachable && segment_at(f, b.end - 1) == segment;
   }
 
@@ -291,7 +289,7 @@ class Builder {
     });
   }
 
-  // Loops, and how often each segment may be executed, by rule of thumb.
+  // Estimates the loop depth and execution frequency of each segment.
   void weigh(uint32_t f) {
     Part& part = parts_[f];
     const bool is_main = function(f).id == entry_.function_id;
@@ -322,10 +320,10 @@ class Builder {
     }
   }
 
-  // By segment of a function, the one at which its selection's branches join again, or kNone.
+  // For each segment of a function the merge segment of its selection, or kNone.
   std::vector<uint32_t> merges_of(const Part& part) const {
     std::vector<uint32_t> merges(part.end_segment - part.first_segment, kNone);
-    for (const CfgBlock& block : part.cfg.blocks()) {
+    for (const CfgBlock& block : part.cfg->blocks()) {
       if (block.merge_block == kNone) continue;
       const uint32_t last = segment_at(graph_.segments[part.first_segment].function, block.end - 1);
       merges[last - part.first_segment] =
@@ -334,8 +332,8 @@ class Builder {
     return merges;
   }
 
-  // kCertain times the chance that a vertex is reached, were loops run once and branches equally
-  // likely but for those that leave the function at once: an early return is rarely taken.
+  // For each vertex kCertain times the probability that it is reached. Assumes that loops run once
+  // and that branches are equally likely, except that early returns are rare.
   static std::vector<uint64_t> probabilities(const std::vector<std::vector<uint32_t>>& successors,
                                              const std::vector<uint32_t>& merges) {
     const std::vector<uint32_t> order = reverse_postorder(successors);
@@ -382,7 +380,7 @@ class Builder {
   void finish_flow() {
     FlowGraph& flow = graph_.flow;
     flow.vertex_count = static_cast<uint32_t>(graph_.segments.size());
-    flow.weights[graph_.entry_segment] = 0;  // invocations are cheaply counted
+    flow.weights[graph_.entry_segment] = 0;  // counting invocations is cheap
     for (const uint32_t f : order_) {
       const Part& part = parts_[f];
       if (part.inlined || part.callers.empty()) continue;
@@ -392,34 +390,22 @@ class Builder {
               [](const Exit& a, const Exit& b) { return a.instruction < b.instruction; });
   }
 
+  const AnalyzedModule& analyzed_;
   const Module& module_;
   const EntryPoint& entry_;
   SegmentGraph& graph_;
   std::vector<Part> parts_;                              // by index into the module's functions
-  std::vector<uint32_t> reachable_;                      // without those that are left out
+  std::vector<uint32_t> reachable_;                      // without left_out
   std::vector<uint32_t> order_;                          // callers before callees
   std::vector<std::vector<uint32_t>> calls_of_;          // by segment: callees
-  std::vector<std::vector<uint32_t>> local_successors_;  // within the function, ways out left away
+  std::vector<std::vector<uint32_t>> local_successors_;  // within the function, without exits
 };
 
 }  // namespace
 
-bool ends_invocation(Op opcode) {
-  switch (opcode) {
-    case Op::OpKill:
-    case Op::OpTerminateInvocation:
-    case Op::OpIgnoreIntersectionKHR:
-    case Op::OpTerminateRayKHR:
-    case Op::OpEmitMeshTasksEXT:
-      return true;
-    default:
-      return may_end_inside(opcode);
-  }
-}
-
-Result<SegmentGraph> SegmentGraph::build(const Module& module, const EntryPoint& entry) {
+Result<SegmentGraph> SegmentGraph::build(const AnalyzedModule& analyzed, const EntryPoint& entry) {
   SegmentGraph graph;
-  if (Status status = Builder(module, entry, graph).build(); !status) return status.error();
+  if (Status status = Builder(analyzed, entry, graph).build(); !status) return status.error();
   return graph;
 }
 

@@ -51,14 +51,14 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
   for (const uint32_t value : subgroup_counters) counts.subgroups.push_back(values.of(value));
 }
 
-// The last value first: its weight goes on to the earlier values that it is derived from.
+// From the last value to the first: each passes its weight on to the values it is derived from.
 std::vector<uint32_t> CounterPlan::factors(std::vector<uint32_t> weights) const {
   for (size_t i = derived.size(); i-- > 0;) {
     const uint32_t weight = weights[counter_count + i];
     if (weight == 0) continue;
     for (uint32_t t = derived[i].begin; t < derived[i].end; ++t) {
       const Term& term = terms[t];
-      if (term.value >= weights.size()) continue;  // one that is always 0
+      if (term.value >= weights.size()) continue;  // kZero
       weights[term.value] += term.negative ? -weight : weight;
     }
   }

@@ -1,10 +1,9 @@
-// What the host needs to turn the counters of an instrumented module into executions of every
-// block. A plain value: the pass makes it, the layer keeps it beside the pipeline; it refers to
-// nothing.
+// How the host derives the executions of every block from the counters of an instrumented module. A
+// plain value: the pass makes it and the layer keeps it with the pipeline.
 //
-// A value is a 64-bit number: the counters first (values 0 .. counter_count-1), then what is
-// derived from earlier values, in order. All arithmetic is modulo 2^64, so a derived count is exact
-// whenever the count itself is below 2^64.
+// Values are 64-bit numbers. The first counter_count values are the counters; each further value is
+// derived from earlier ones. Arithmetic is modulo 2^64, so a derived count is exact if it is below
+// 2^64.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@
 
 namespace tally::spirv {
 
-// The public numbering of blocks indexes both.
+// Indexed by block number (BlockMap).
 struct BlockCounts {
   std::vector<uint64_t> executions;  // by non-helper invocations
   std::vector<uint64_t> subgroups;   // empty unless they are counted
@@ -34,20 +33,20 @@ struct CounterPlan {
     uint32_t value = kZero;
     bool negative = false;
   };
-  // Two sums that are equal in every execution; `block` is one of the blocks concerned.
+  // Two sums that are equal in every execution; `block` is one of their blocks.
   struct Balance {
     Sum inflow;
     Sum outflow;
     uint32_t block = 0;
   };
 
-  uint32_t counter_count = 0;  // those of subgroups included
+  uint32_t counter_count = 0;  // including the counters of subgroups
   uint32_t block_count = 0;
   std::vector<Sum> derived;                 // value counter_count + i
   std::vector<uint32_t> block_values;       // value of each block's executions
   std::vector<uint32_t> subgroup_counters;  // counter of each block's subgroups, or kZero; or empty
-  // Counters of what the stage puts out (BlockCountOptions::count_outputs), or kZero: by the vertex
-  // stream of a geometry shader, the first one of all others.
+  // Counters of the stage's outputs (BlockCountOptions::count_outputs), or kZero: one for each
+  // vertex stream of a geometry shader; other stages use the first.
   std::array<uint32_t, kStreams> output_counters{kZero, kZero, kZero, kZero};
   std::vector<Balance> balances;  // flow conservation, in the placement of every block only
   std::vector<Term> terms;
@@ -59,16 +58,15 @@ struct CounterPlan {
   void derive(std::span<const uint64_t> counters, std::vector<uint64_t>& buffer,
               BlockCounts& counts) const;
 
-  // Counters and what is derived from them.
+  // Counters and derived values.
   uint32_t value_count() const { return counter_count + static_cast<uint32_t>(derived.size()); }
 
-  // `weights` has one number for each value. What all values, each times its weight, add up to, as
-  // a factor for each counter, modulo 2^32 (so -1 is 2^32 - 1).
+  // Expresses the weighted sum of all values by the counters alone: returns a factor for each
+  // counter, modulo 2^32 (so -1 is 2^32 - 1). `weights` has one element for each value.
   std::vector<uint32_t> factors(std::vector<uint32_t> weights) const;
 
-  // The debug mode: one line for each place where what flows in does not flow out (placement
-  // Every), and for each block whose count came out above 2^63, as a negative difference does (any
-  // placement).
+  // For debugging: a message for each violation of flow conservation (Placement::Every only), and
+  // for each count above 2^63, which is a negative difference.
   std::vector<std::string> verify(std::span<const uint64_t> counters) const;
 };
 

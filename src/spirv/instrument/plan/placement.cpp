@@ -21,7 +21,7 @@ class DisjointSets {
     return element;
   }
 
-  // False if they were in one set already.
+  // False if they already were in the same set.
   bool unite(uint32_t a, uint32_t b) {
     a = find(a);
     b = find(b);
@@ -55,7 +55,7 @@ struct ReducedGraph {
   std::vector<uint32_t> in, out;
 };
 
-// Arcs of a spanning forest of greatest weight; those of `last` only where nothing else will do.
+// The arcs of a maximum spanning forest. Arcs in `last` are taken only if no others connect a node.
 std::vector<bool> spanning_forest(const ReducedGraph& reduced, const std::vector<uint64_t>& weights,
                                   const std::vector<bool>& last) {
   std::vector<uint32_t> order(reduced.in.size());
@@ -70,7 +70,7 @@ std::vector<bool> spanning_forest(const ReducedGraph& reduced, const std::vector
   return in_tree;
 }
 
-// Derives what is unknown: a node with one unknown arc left gives it, a known sum gives its vertex.
+// Derives the unknown counts: a node with one unknown arc determines it, a known sum its vertex.
 class Solver {
  public:
   Solver(const FlowGraph& graph, const ReducedGraph& reduced)

@@ -1,10 +1,10 @@
-// Where counters must stand so that the counts of all vertices of a flow graph follow from them.
+// Places counters so that the counts of all vertices of a flow graph can be derived.
 //
 // D. E. Knuth, F. R. Stevenson: Optimal measurement points for program frequency counts. BIT 13
 // (1973). Split every vertex v into an arc from in(v) to out(v), and identify out(u) with in(v) for
-// every edge u -> v. In every node of this reduced graph as much flows in as out. The arcs outside
-// a spanning tree determine those of the tree, so only the former are counted: no fewer can do. The
-// tree of greatest weight leaves the cheapest vertices to count.
+// every edge u -> v. Flow is conserved at every node of this reduced graph. The arcs outside a
+// spanning tree determine those of the tree, so counters on them suffice, and fewer do not. A
+// maximum spanning tree leaves the cheapest vertices to count.
 //
 // Tested by random walks over random graphs in placement_test.cpp.
 #pragma once
@@ -14,14 +14,14 @@
 
 namespace tally::spirv {
 
-// A flow graph that is closed: ways out lead back to where they came in, so that every vertex is
-// left as often as it is entered. Several functions are several parts without edges between them.
+// A closed flow graph: exits lead back to the entry, so that every vertex is left as often as it is
+// entered. Functions that are not inlined are separate components.
 struct FlowGraph {
   struct Edge {
     uint32_t from, to;
   };
-  // The count of `vertex` is the sum of those of `addends` (vertices of other parts; the parts are
-  // not circular), or is told from outside if there are none.
+  // The count of `vertex` is the sum of those of `addends`, which are vertices of other components
+  // (without cycles between components). Without addends the count is given from outside.
   struct Known {
     uint32_t vertex;
     std::vector<uint32_t> addends;
@@ -30,7 +30,7 @@ struct FlowGraph {
   uint32_t vertex_count = 0;
   std::vector<Edge> edges;
   std::vector<Known> known;
-  std::vector<uint64_t> weights;  // by vertex: how much a counter there would cost
+  std::vector<uint64_t> weights;  // by vertex: the cost of a counter there
 };
 
 // count(vertex) = sum of plus - sum of minus.
@@ -42,12 +42,12 @@ struct FlowEquation {
 struct FlowPlacement {
   std::vector<uint32_t> counted;  // ascending
   std::vector<FlowEquation>
-      derived;  // each from vertices that are counted, told, or derived before
+      derived;  // each from vertices that are counted, given, or derived before
 };
 
 FlowPlacement place_minimal(const FlowGraph& graph);
 
-// Groups of vertices whose counts add up to the same, in every closed flow.
+// Two groups of vertices whose counts have the same sum in every closed flow.
 struct FlowBalance {
   std::vector<uint32_t> inflow, outflow;
 };

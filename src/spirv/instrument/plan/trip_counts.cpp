@@ -4,16 +4,14 @@
 #include <optional>
 #include <unordered_map>
 
-#include "spirv/analysis/cfg.h"
-
 namespace tally::spirv {
 namespace {
 
 using spv::Op;
 
-constexpr size_t kMaxBlocks = 256;  // of a loop that is looked at
+constexpr size_t kMaxBlocks = 256;  // larger loops are skipped
 
-// x such that odd * x is 1 modulo 2^32: each step of Newton's doubles the bits that are right.
+// x such that odd * x is 1 modulo 2^32, by Newton's iteration: each step doubles the correct bits.
 uint32_t inverse_of(uint32_t odd) {
   uint32_t x = odd;
   for (int i = 0; i < 4; ++i) x *= 2 - odd * x;
@@ -22,16 +20,14 @@ uint32_t inverse_of(uint32_t odd) {
 
 class FunctionTrips {
  public:
-  FunctionTrips(const Module& module, const SegmentGraph& graph, uint32_t function)
-      : module_(module), graph_(graph), function_(module.functions()[function]) {}
+  FunctionTrips(const Module& module, const SegmentGraph& graph, const Function& function,
+                const Cfg& cfg)
+      : module_(module), graph_(graph), function_(function), cfg_(cfg) {}
 
   // `segments` are those of the function.
   void find(std::span<const CfgSegment> segments, uint32_t first_segment,
             std::vector<TripCount>& trips) {
     if (!has_loops()) return;
-    auto cfg = Cfg::build(module_, function_);
-    if (!cfg) return;
-    cfg_ = std::move(*cfg);
     map_blocks(segments, first_segment);
     find_variables();
     for (uint32_t block = 0; block < cfg_.blocks().size(); ++block) {
@@ -49,12 +45,12 @@ class FunctionTrips {
     uint32_t instruction, variable, value;
   };
   struct Block {
-    uint32_t segment = kNone;  // its first
-    bool cut = false;          // it has others
+    uint32_t segment = kNone;  // the first of the block
+    bool cut = false;          // the block has several segments
     std::vector<Store> stores;
   };
   struct Step {
-    uint32_t from;  // id of what it is added to
+    uint32_t from;  // id of the other summand
     uint32_t inverse;
   };
 
@@ -85,7 +81,7 @@ class FunctionTrips {
     return graph_.segments[blocks_[block].segment].insert_at;
   }
 
-  // --- variables that only loads and stores use
+  // --- variables used only by loads and stores
 
   bool is_number(uint32_t type) const {
     const auto definition = module_.definition(type);
@@ -119,7 +115,7 @@ class FunctionTrips {
     }
   }
 
-  // A word that is no id may look like one: then a variable less is found.
+  // A literal may look like an id. Then one variable fewer is found.
   void look_for_other_uses(const Instruction& instruction) {
     const auto operands = instruction.operands();
     if (instruction.opcode() == Op::OpExtInst &&
@@ -136,7 +132,7 @@ class FunctionTrips {
 
   // --- loops
 
-  // A loop that is entered from one block and left to one, without an end of the invocation inside.
+  // A loop with a single preheader and a single block after it, in which no invocation ends.
   std::optional<Loop> find_loop(uint32_t header) {
     Loop loop{header, kNone, cfg_.blocks()[header].merge_block, {header}};
     found_in_[header] = header;
@@ -155,7 +151,7 @@ class FunctionTrips {
     return is_closed(loop) ? std::optional(loop) : std::nullopt;
   }
 
-  // Of the loop that is looked at.
+  // In the current loop.
   bool contains(const Loop& loop, uint32_t block) const { return found_in_[block] == loop.header; }
 
   bool is_closed(Loop& loop) const {
@@ -172,7 +168,7 @@ class FunctionTrips {
            });
   }
 
-  // --- what steps
+  // --- steps
 
   bool is_constant(uint32_t id) const {
     const Op opcode = module_.opcode_of(id);
@@ -185,7 +181,7 @@ class FunctionTrips {
     return value && (*value & 1) ? std::optional(static_cast<uint32_t>(*value)) : std::nullopt;
   }
 
-  // What is `id` the sum of, if one part is an odd constant?
+  // The summands of `id` if one is an odd constant.
   std::optional<Step> step_to(uint32_t id) const {
     const auto sum = module_.definition(id);
     if (!sum || !is_number(sum->type_id()) || is_relaxed(id)) return std::nullopt;
@@ -242,7 +238,7 @@ class FunctionTrips {
         trips);
   }
 
-  // Whether `id` is what the variable held in this execution of the block, before the store.
+  // Whether `id` is the variable's value in this execution of the block before the store.
   bool is_loaded_before(const CfgBlock& block, const Store& store, uint32_t id) const {
     const uint32_t index = module_.definition_index(id);
     if (index <= block.begin || index >= store.instruction || is_relaxed(id)) return false;
@@ -250,7 +246,7 @@ class FunctionTrips {
     return load.opcode() == Op::OpLoad && load.operand(0) == store.variable;
   }
 
-  // The constant that the variable holds when the loop is entered.
+  // The constant that the variable holds on entry to the loop.
   std::optional<uint32_t> value_before(const Loop& loop, uint32_t variable) const {
     std::optional<uint32_t> value;
     for (const Store& store : blocks_[loop.before].stores) {
@@ -283,7 +279,7 @@ class FunctionTrips {
   const Module& module_;
   const SegmentGraph& graph_;
   const Function& function_;
-  Cfg cfg_;
+  const Cfg& cfg_;
   uint32_t first_segment_ = 0;
   std::vector<bool> told_;  // by segment of the function
   std::vector<Block> blocks_;
@@ -293,14 +289,18 @@ class FunctionTrips {
 
 }  // namespace
 
-std::vector<TripCount> find_trip_counts(const Module& module, const SegmentGraph& graph) {
+std::vector<TripCount> find_trip_counts(const AnalyzedModule& analyzed, const SegmentGraph& graph) {
   std::vector<TripCount> trips;
   const std::span<const CfgSegment> all = graph.segments;
   for (uint32_t begin = 0; begin < all.size();) {
     uint32_t end = begin;
     while (end < all.size() && all[end].function == all[begin].function) ++end;
-    FunctionTrips(module, graph, all[begin].function)
-        .find(all.subspan(begin, end - begin), begin, trips);
+    const uint32_t function = all[begin].function;
+    if (const Result<Cfg>& cfg = analyzed.cfg(function)) {
+      const Module& module = analyzed.module();
+      FunctionTrips(module, graph, module.functions()[function], *cfg)
+          .find(all.subspan(begin, end - begin), begin, trips);
+    }
     begin = end;
   }
   return trips;

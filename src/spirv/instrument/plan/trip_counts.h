@@ -1,15 +1,16 @@
-// Counts that a shader keeps itself. Where a loop has a variable that begins at a constant and is
-// stepped in one block alone, the variable tells behind the loop how often that block was executed:
+// Trip counts from induction variables. For a loop whose induction variable has a constant start
+// and an odd constant step in a single block, the number of executions of that block is recovered
+// from the variable's final value:
 //
-//   executions = (value behind the loop - first value) / step
+//   executions = (final value - start) / step
 //
-// modulo 2^32, exactly, if the step is odd: division is then a multiplication. What leaves the loop
-// makes no difference as long as it gets behind it, and the step need not stand where the loop goes
-// on: `++hits` in a branch tells as much. Numbers that may be computed with less than 32 bits
-// (RelaxedPrecision) tell nothing.
+// This is exact modulo 2^32, because division by an odd number is multiplication by its inverse.
+// How the loop is left makes no difference as long as control reaches its merge block. The step
+// need not be in the continue construct: `++hits` in a branch works as well. Values that may be
+// computed with less than 32 bits (RelaxedPrecision) are not used.
 //
-// Two forms: a variable in memory that only loads and stores use, and an OpPhi, which tells how
-// often the loop's header was executed: once more than it was stepped.
+// There are two forms: a variable in memory that is only loaded and stored, and an OpPhi. The OpPhi
+// gives the executions of the loop header, one more than the number of steps.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +21,17 @@
 namespace tally::spirv {
 
 struct TripCount {
-  uint32_t segment;    // whose executions it tells
-  uint32_t insert_at;  // the instruction behind the loop before which they are added up
-  uint32_t behind;     // the segment that this begins
-  uint32_t value;      // id: of the variable, or of the phi
+  uint32_t segment;    // whose executions are recovered
+  uint32_t insert_at;  // the instruction after the loop before which the code is inserted
+  uint32_t behind;     // the segment after the loop
+  uint32_t value;      // id of the variable or of the OpPhi
   uint32_t type;       // of the value
   bool in_memory;
-  uint32_t first;    // id of the constant
-  uint32_t inverse;  // of the step, modulo 2^32
+  uint32_t first;    // id of the start constant
+  uint32_t inverse;  // the multiplicative inverse of the step, modulo 2^32
 };
 
 // At most one for each segment.
-std::vector<TripCount> find_trip_counts(const Module& module, const SegmentGraph& graph);
+std::vector<TripCount> find_trip_counts(const AnalyzedModule& analyzed, const SegmentGraph& graph);
 
 }  // namespace tally::spirv

@@ -33,9 +33,10 @@ std::vector<TripCount> trips_of(const LoopText& loop) {
       loop.condition + "OpLoopMerge %after %next None\nOpBranchConditional %more %body %after\n" +
       "%body = OpLabel\n" + loop.body + "%next = OpLabel\n" + loop.next +
       "OpBranch %header\n%after = OpLabel\nOpReturn\nOpFunctionEnd\n"));
-  const auto graph = SegmentGraph::build(module, module.entry_points()[0]);
+  const AnalyzedModule analyzed(module);
+  const auto graph = SegmentGraph::build(analyzed, analyzed.module().entry_points()[0]);
   if (!graph) throw std::runtime_error(graph.error().message);
-  return find_trip_counts(module, *graph);
+  return find_trip_counts(analyzed, *graph);
 }
 
 constexpr uint32_t kHeader = 1, kNext = 3, kAfter = 4;  // segments

@@ -1,0 +1,62 @@
+#include "counters/shader/stage.h"
+
+#include <algorithm>
+
+#include "spirv/analysis/free_location.h"
+#include "spirv/instrument/tessellation_counting.h"
+
+namespace tally::counters {
+
+const Result<spirv::AnalyzedModule>& Stage::module() const {
+  if (!module_ && !code) module_ = Error{"its SPIR-V is not known"};
+  if (!module_) module_ = spirv::AnalyzedModule::parse(code->words);
+  return *module_;
+}
+
+const spirv::EntryPoint* Stage::entry_point(spv::ExecutionModel model) const {
+  const auto& parsed = module();
+  return parsed ? parsed->module().find_entry_point(model, info->pName) : nullptr;
+}
+
+bool sets_primitive_id(const Stage& stage) {
+  if (!stage.module()) return false;
+  const spirv::Module& module = stage.module()->module();
+  for (uint32_t i = 0; i < module.instruction_count(); ++i) {
+    const spirv::Instruction instruction = module.instruction(i);
+    if (instruction.opcode() != spv::Op::OpVariable) continue;
+    if (instruction.operand(0) != static_cast<uint32_t>(spv::StorageClass::Output)) continue;
+    const auto builtin = module.decoration(instruction.result_id(), spv::Decoration::BuiltIn);
+    if (builtin == static_cast<uint32_t>(spv::BuiltIn::PrimitiveId)) return true;
+  }
+  return false;
+}
+
+std::optional<spirv::Tessellation> find_tessellation(const Stage& control,
+                                                     const Stage& evaluation) {
+  spirv::Tessellation modes;
+  const auto add = [&](const Stage& stage, spv::ExecutionModel model) {
+    const spirv::EntryPoint* entry = stage.entry_point(model);
+    if (entry) spirv::add_tessellation_modes(stage.module()->module(), *entry, modes);
+    return entry != nullptr;
+  };
+  if (!add(control, spv::ExecutionModel::TessellationControl) ||
+      !add(evaluation, spv::ExecutionModel::TessellationEvaluation)) {
+    return std::nullopt;
+  }
+  return modes;
+}
+
+std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment) {
+  const auto find = [](const Stage& stage, spv::ExecutionModel model,
+                       spv::StorageClass variables) -> std::optional<uint32_t> {
+    const spirv::EntryPoint* entry = stage.entry_point(model);
+    if (!entry) return std::nullopt;
+    return spirv::first_free_location(stage.module()->module(), *entry, variables);
+  };
+  const auto output = find(vertex, spv::ExecutionModel::Vertex, spv::StorageClass::Output);
+  const auto input = find(fragment, spv::ExecutionModel::Fragment, spv::StorageClass::Input);
+  if (!output || !input) return std::nullopt;
+  return std::max(*output, *input);
+}
+
+}  // namespace tally::counters

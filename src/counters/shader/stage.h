@@ -1,0 +1,44 @@
+// One shader stage of a pipeline in the making.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+#include <optional>
+
+#include "counters/shader/shader_code.h"
+#include "spirv/analysis/analyzed_module.h"
+#include "spirv/instrument/options.h"
+
+namespace tally::counters {
+
+// Not thread-safe.
+class Stage {
+ public:
+  // `stage_code` is null if the code is not known (an identifier, a binary).
+  Stage(const VkPipelineShaderStageCreateInfo* stage_info,
+        std::shared_ptr<const ShaderCode> stage_code)
+      : info(stage_info), code(std::move(stage_code)) {}
+
+  const VkPipelineShaderStageCreateInfo* info;
+  std::shared_ptr<const ShaderCode> code;
+
+  // Parsed on first use and then kept.
+  const Result<spirv::AnalyzedModule>& module() const;
+  // Null if there is no entry point of the stage's name and this execution model.
+  const spirv::EntryPoint* entry_point(spv::ExecutionModel model) const;
+
+ private:
+  mutable std::optional<Result<spirv::AnalyzedModule>> module_;
+};
+
+// Whether the shader has an output gl_PrimitiveID. Ignores members of blocks.
+bool sets_primitive_id(const Stage& stage);
+
+// The execution modes of both tessellation stages; empty if an entry point is missing.
+std::optional<spirv::Tessellation> find_tessellation(const Stage& control, const Stage& evaluation);
+
+// The first Location after all outputs of the vertex shader and inputs of the fragment shader.
+std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment);
+
+}  // namespace tally::counters

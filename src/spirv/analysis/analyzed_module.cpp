@@ -1,0 +1,31 @@
+#include "spirv/analysis/analyzed_module.h"
+
+#include <utility>
+
+#include "spirv/ir/decoration_groups.h"
+
+namespace tally::spirv {
+
+Result<AnalyzedModule> AnalyzedModule::parse(std::span<const uint32_t> words) {
+  Result<Module> module = parse_without_groups(words);
+  if (!module) return module.error();
+  return AnalyzedModule(*std::move(module));
+}
+
+AnalyzedModule::AnalyzedModule(Module module)
+    : module_(std::move(module)), cfgs_(module_.functions().size()) {}
+
+const Result<Cfg>& AnalyzedModule::cfg(uint32_t function) const {
+  std::optional<Result<Cfg>>& cfg = cfgs_[function];
+  if (!cfg) cfg = Cfg::build(module_, module_.functions()[function]);
+  return *cfg;
+}
+
+const Result<BlockMap>& AnalyzedModule::block_map(const EntryPoint& entry) const {
+  const auto known = block_maps_.find(entry.instruction);
+  if (known != block_maps_.end()) return known->second;
+  return block_maps_.emplace(entry.instruction, BlockMap::build(module_, entry.model, entry.name))
+      .first->second;
+}
+
+}  // namespace tally::spirv

@@ -1,0 +1,111 @@
+// The options of the block-count pass (block_count.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <spirv/unified1/spirv.hpp11>
+#include <string>
+
+#include "spirv/instrument/driver_workarounds.h"
+
+namespace tally::spirv {
+
+// Where the code finds the tagged pointer to its record.
+struct AddressSource {
+  enum class Kind { PushConstant, UniformBuffer };
+  Kind kind = Kind::PushConstant;
+  uint32_t push_constant_offset = 0;  // a multiple of 8, after the application's ranges
+  uint32_t set = 0, binding = 0;      // a uniform buffer that begins with the pointer
+
+  bool operator==(const AddressSource&) const = default;
+};
+
+// Which blocks have counters.
+enum class Placement {
+  Every,    // every block
+  Minimal,  // as few as flow conservation allows; the host derives the other counts
+};
+
+// How a counted block counts.
+enum class Counting {
+  Lane,      // one atomic for each lane
+  Subgroup,  // one atomic for each subgroup
+  Private,   // in private variables, added to memory once, when the invocation ends
+};
+
+// How the tessellator divides patches: the execution modes of both tessellation stages together.
+struct Tessellation {
+  enum class Domain : uint8_t { Triangles, Quads, Isolines };
+  enum class Spacing : uint8_t { Equal, FractionalEven, FractionalOdd };
+  Domain domain = Domain::Triangles;
+  Spacing spacing = Spacing::Equal;
+  bool points = false;
+
+  bool operator==(const Tessellation&) const = default;
+};
+
+// Consecutive draws need no record pointer each: their records are contiguous, and the upper 16
+// bits of the instance index hold the draw's offset from the record pointed to (probe/record.h), if
+// a tag of the pointer says so. The application reads the lower 16 bits.
+struct PackedDrawIndices {
+  // The Location that passes the index from the vertex to the fragment stage. Empty for the vertex
+  // stage of a pipeline in which no other stage counts.
+  std::optional<uint32_t> location;
+
+  bool operator==(const PackedDrawIndices&) const = default;
+};
+
+// Counting by region of the framebuffer (region_counting.h).
+struct RegionOptions {
+  // The capability that lets a fragment shader read Layer (Geometry, ShaderLayer ...). Without one,
+  // all fragments count for layer 0.
+  std::optional<spv::Capability> layer_capability;
+  bool multiview = false;       // the device has views
+  bool subgroup_clock = false;  // ... and shaderSubgroupClock
+  // The device has PrimitiveId in fragment shaders, and 64-bit atomics. The region pointer then
+  // points to a probe::RegionHeader.
+  bool primitives = false;
+  bool primitive_ids =
+      true;  // the preceding stage writes PrimitiveId, or there is no geometry or mesh stage
+
+  bool operator==(const RegionOptions&) const = default;
+};
+
+// Equal options turn equal modules into equal words, so the options are a cache key.
+struct BlockCountOptions {
+  spv::ExecutionModel stage = spv::ExecutionModel::GLCompute;
+  std::string entry_point = "main";
+  AddressSource address;
+  Placement placement = Placement::Minimal;
+  Counting counting = Counting::Private;
+  bool int64 = false;                // the device has shaderInt64
+  bool int64_atomics = false;        // ... and shaderBufferInt64Atomics
+  bool subgroup_operations = false;  // this stage of the device has basic, vote, ballot, arithmetic
+  uint32_t max_shards_log2 = 0;      // 0: code for records of one shard only
+  // Also count the subgroups that execute each block. Ignored with Counting::Lane, and in stages
+  // whose subgroups contain lanes without an invocation (StageTraits::lanes_are_invocations).
+  bool count_subgroups = false;
+  // Also count the stage's outputs: samples covered by fragment invocations that are not discarded;
+  // primitives of geometry shaders (for each stream) and of mesh shaders; in a tessellation control
+  // shader, if `tessellation` is given, the primitives that the tessellator generates.
+  bool count_outputs = false;
+  bool trip_counts = true;  // recover trip counts from induction variables (trip_counts.h)
+  bool single_exit = true;  // write the counts in one place if the entry point has several returns
+  std::optional<Tessellation> tessellation;
+  uint32_t max_tessellation_level = 64;  // maxTessellationGenerationLevel
+  // The pipeline uses alpha to coverage, which rules out early fragment tests.
+  bool alpha_to_coverage = false;
+  // Also, or without count_blocks only, count by region (region_counting.h). The region pointer
+  // then follows the record pointer.
+  std::optional<RegionOptions> regions;
+  bool count_blocks = true;
+  DriverWorkarounds driver;
+  std::optional<PackedDrawIndices> packed_draw_indices;  // vertex and fragment stages only
+  bool identity = false;                                 // parse and write the module unchanged
+  // The pass may raise the module's version up to this one if that makes its code better.
+  uint32_t spirv_version_limit = 0x00010300;
+
+  bool operator==(const BlockCountOptions&) const = default;
+};
+
+}  // namespace tally::spirv

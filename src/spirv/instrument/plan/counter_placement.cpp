@@ -1,0 +1,153 @@
+#include "spirv/instrument/plan/counter_placement.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace tally::spirv {
+namespace {
+
+class PlanMaker {
+ public:
+  PlanMaker(const AnalyzedModule& analyzed, const SegmentGraph& graph,
+            const BlockCountOptions& options, bool count_subgroups,
+            std::vector<uint32_t> output_streams)
+      : graph_(graph),
+        options_(options),
+        counts_subgroups_(count_subgroups),
+        output_streams_(std::move(output_streams)),
+        flow_(graph.flow),
+        values_(graph.segments.size()) {
+    std::ranges::fill(values_, CounterPlan::kZero);
+    if (!options.trip_counts || options.counting != Counting::Private) return;
+    for (const TripCount& trip : find_trip_counts(analyzed, graph)) {
+      uint64_t& weight = flow_.weights[trip.segment];
+      if (weight <= flow_.weights[trip.behind]) continue;
+      weight = flow_.weights[trip.behind];
+      trips_.emplace(trip.segment, trip);
+    }
+  }
+
+  void make() {
+    const bool minimal = options_.placement == Placement::Minimal;
+    FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
+    for (const uint32_t segment : placement.counted) add_counter(segment);
+    if (counts_subgroups_) count_subgroups();
+    count_outputs();
+    for (const FlowEquation& equation : placement.derived) derive(equation);
+    if (!minimal) add_balances();
+    map_blocks();
+    plan_.counter_count = static_cast<uint32_t>(counters_.size());
+  }
+
+  CounterPlacement take() { return {std::move(counters_), std::move(plan_)}; }
+
+ private:
+  void add_counter(uint32_t segment, Counter::What what = Counter::What::Executions) {
+    values_[segment] = static_cast<uint32_t>(counters_.size());
+    Counter& counter = counters_.emplace_back(at(segment, what));
+    if (const auto trip = trips_.find(segment); trip != trips_.end()) {
+      counter.trip = trip->second;
+      counter.insert_at = trip->second.insert_at;
+    }
+  }
+
+  Counter at(uint32_t segment, Counter::What what) const {
+    return {segment, what, graph_.segments[segment].insert_at, {}};
+  }
+
+  void add_terms(const std::vector<uint32_t>& segments, bool negative) {
+    for (const uint32_t segment : segments) plan_.terms.push_back({values_[segment], negative});
+  }
+
+  template <typename AddTerms>
+  CounterPlan::Sum sum(AddTerms&& add) {
+    const auto begin = static_cast<uint32_t>(plan_.terms.size());
+    add();
+    return {begin, static_cast<uint32_t>(plan_.terms.size())};
+  }
+
+  void derive(const FlowEquation& equation) {
+    plan_.derived.push_back(sum([&] {
+      add_terms(equation.plus, false);
+      add_terms(equation.minus, true);
+    }));
+    values_[equation.vertex] = static_cast<uint32_t>(counters_.size() + plan_.derived.size() - 1);
+  }
+
+  std::vector<uint32_t> everything() const {
+    std::vector<uint32_t> all;
+    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
+      if (graph_.segments[s].runs) all.push_back(s);
+    }
+    return all;
+  }
+
+  void add_balances() {
+    for (const FlowBalance& balance : flow_balances(flow_)) add_balance(balance);
+    for (const FlowGraph::Known& known : flow_.known) {
+      if (!known.addends.empty()) add_balance({known.addends, {known.vertex}});
+    }
+  }
+
+  void add_balance(const FlowBalance& balance) {
+    CounterPlan::Balance result;
+    result.inflow = sum([&] { add_terms(balance.inflow, false); });
+    result.outflow = sum([&] { add_terms(balance.outflow, false); });
+    const auto& some = balance.outflow.empty() ? balance.inflow : balance.outflow;
+    result.block = graph_.segments[some.front()].block;
+    plan_.balances.push_back(result);
+  }
+
+  static bool counts_subgroups(const CfgSegment& segment) {
+    return segment.runs && segment.begins_block;
+  }
+
+  void count_subgroups() {
+    plan_.subgroup_counters.assign(graph_.block_count, CounterPlan::kZero);
+    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
+      if (!counts_subgroups(graph_.segments[s])) continue;
+      plan_.subgroup_counters[graph_.segments[s].block] = static_cast<uint32_t>(counters_.size());
+      counters_.push_back(at(s, Counter::What::Subgroups));
+    }
+  }
+
+  void count_outputs() {
+    for (const uint32_t stream : output_streams_) {
+      plan_.output_counters[stream] = static_cast<uint32_t>(counters_.size());
+      counters_.push_back(at(graph_.entry_segment, Counter::What::Outputs));
+      counters_.back().stream = stream;
+    }
+  }
+
+  void map_blocks() {
+    plan_.block_count = graph_.block_count;
+    plan_.block_values.assign(graph_.block_count, CounterPlan::kZero);
+    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
+      if (!graph_.segments[s].begins_block) continue;
+      plan_.block_values[graph_.segments[s].block] = values_[s];
+    }
+  }
+
+  const SegmentGraph& graph_;
+  const BlockCountOptions& options_;
+  bool counts_subgroups_;
+  std::vector<uint32_t> output_streams_;
+  FlowGraph flow_;
+  std::unordered_map<uint32_t, TripCount> trips_;  // by segment
+  std::vector<uint32_t> values_;                   // by segment
+  std::vector<Counter> counters_;
+  CounterPlan plan_;
+};
+
+}  // namespace
+
+CounterPlacement place_counters(const AnalyzedModule& analyzed, const SegmentGraph& graph,
+                                const BlockCountOptions& options, bool count_subgroups,
+                                std::vector<uint32_t> output_streams) {
+  PlanMaker plan(analyzed, graph, options, count_subgroups, std::move(output_streams));
+  plan.make();
+  return plan.take();
+}
+
+}  // namespace tally::spirv

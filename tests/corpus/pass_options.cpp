@@ -1,0 +1,109 @@
+#include "corpus/pass_options.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace tally::test {
+namespace {
+
+using spirv::BlockCountOptions;
+using spv::ExecutionModel;
+
+// What the layer sets on a device that can do everything.
+BlockCountOptions layer_options() {
+  BlockCountOptions options;
+  options.int64 = options.int64_atomics = options.subgroup_operations = true;
+  options.max_shards_log2 = 6;
+  options.count_outputs = true;
+  options.address.push_constant_offset = 240;
+  return options;
+}
+
+void add_fragment_options(std::vector<NamedOptions>& all) {
+  const auto add = [&](std::string name, const std::function<void(BlockCountOptions&)>& change) {
+    all.push_back({std::move(name), layer_options()});
+    change(all.back().options);
+  };
+  const spirv::RegionOptions regions{.layer_capability = spv::Capability::Geometry,
+                                     .multiview = true,
+                                     .subgroup_clock = true,
+                                     .primitives = true};
+  add("regions", [&](auto& options) { options.regions = regions; });
+  add("regions-without-blocks", [&](auto& options) {
+    options.regions = regions;
+    options.count_blocks = false;
+  });
+  add("regions-by-lane", [](auto& options) {
+    options.regions.emplace();
+    options.subgroup_operations = false;
+  });
+  add("drops-overdraw", [](auto& options) { options.driver.drops_overdraw = true; });
+  add("hangs-on-discards", [](auto& options) { options.driver.hangs_on_discards = true; });
+  add("alpha-to-coverage", [](auto& options) { options.alpha_to_coverage = true; });
+}
+
+}  // namespace
+
+std::vector<spirv::BlockCountOptions> counting_options() {
+  std::vector<spirv::BlockCountOptions> all;
+  for (const auto counting :
+       {spirv::Counting::Lane, spirv::Counting::Subgroup, spirv::Counting::Private}) {
+    for (const auto placement : {spirv::Placement::Every, spirv::Placement::Minimal}) {
+      for (const uint32_t variant : {0u, 1u, 2u, 3u}) {
+        spirv::BlockCountOptions options;
+        options.counting = counting;
+        options.placement = placement;
+        options.subgroup_operations = variant != 3;
+        options.int64 = options.int64_atomics = variant % 2 == 0;
+        options.max_shards_log2 = variant == 0 ? 6 : 0;
+        options.count_subgroups = variant == 2 && counting != spirv::Counting::Lane;
+        if (variant == 2) {
+          options.address = {spirv::AddressSource::Kind::UniformBuffer, 0, 7, 0};
+        } else {
+          options.address.push_constant_offset = 248;
+        }
+        all.push_back(options);
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& entry_point) {
+  std::vector<NamedOptions> all;
+  for (const BlockCountOptions& options : counting_options()) {
+    all.push_back({fmt::format("counting-{}", all.size()), options});
+  }
+  const auto add = [&](std::string name, const std::function<void(BlockCountOptions&)>& change) {
+    all.push_back({std::move(name), layer_options()});
+    change(all.back().options);
+  };
+  add("layer", [](auto&) {});
+  add("spirv-1.0", [](auto& options) { options.spirv_version_limit = 0x00010000; });
+  add("own-trip-counts", [](auto& options) { options.trip_counts = false; });
+  add("every-exit", [](auto& options) { options.single_exit = false; });
+  add("nesting-limit", [](auto& options) { options.driver.most_nested_conditionals = 20; });
+  if (stage == ExecutionModel::Fragment) add_fragment_options(all);
+  if (stage == ExecutionModel::Vertex || stage == ExecutionModel::Fragment) {
+    add("packed-draw-indices",
+        [](auto& options) { options.packed_draw_indices = {.location = 30}; });
+    add("packed-draw-indices-apart", [](auto& options) {
+      options.packed_draw_indices = {.location = 30};
+      options.driver.keeps_draws_apart = true;
+    });
+  }
+  if (stage == ExecutionModel::Vertex) {
+    add("packed-draw-indices-alone", [](auto& options) { options.packed_draw_indices.emplace(); });
+  }
+  if (stage == ExecutionModel::TessellationControl) {
+    add("tessellation", [](auto& options) { options.tessellation.emplace(); });
+  }
+  for (NamedOptions& named : all) {
+    named.options.stage = stage;
+    named.options.entry_point = entry_point;
+  }
+  return all;
+}
+
+}  // namespace tally::test
