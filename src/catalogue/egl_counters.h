@@ -2,7 +2,7 @@
 // group in the order in which EGL lists it. For catalogue.cpp alone.
 #pragma once
 
-#include "catalogue/catalogue.h"
+#include "catalogue/counter.h"
 
 namespace tally::catalogue {
 
