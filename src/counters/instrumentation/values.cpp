@@ -10,7 +10,7 @@
 namespace tally::counters {
 namespace {
 
-// Appends blocks to the application's array, which need not be aligned, until it is full.
+// Appends blocks to the application's array until it is full. The array may be unaligned.
 class BlockWriter {
  public:
   explicit BlockWriter(const ValuesRequest& request)
@@ -57,7 +57,7 @@ class BlockWriter {
   uint32_t written_ = 0;
 };
 
-// The part of the page that holds the record of one slot.
+// The part of the page with the record of one slot.
 std::span<const uint64_t> slot_words(const InstrumentationRecord& record, AddressSlot slot,
                                      std::span<const uint64_t> page) {
   uint64_t begin = uint64_t{record.offset} * probe::kRecordAlignment;
@@ -68,7 +68,7 @@ std::span<const uint64_t> slot_words(const InstrumentationRecord& record, Addres
   return page.subspan(begin / sizeof(uint64_t), size / sizeof(uint64_t));
 }
 
-// False when the array is full before the stage is through.
+// False if the array is full before all blocks of the stage are written.
 bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
                  std::span<const uint64_t> page, std::vector<std::string>* findings,
                  BlockWriter& writer) {

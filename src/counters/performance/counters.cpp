@@ -25,7 +25,7 @@ constexpr VkShaderStageFlags kAll = VK_SHADER_STAGE_ALL;
 struct CommandCounter {
   Number number;
   CommandMetric metric;
-  VkShaderStageFlags stages;  // one of them must be possible
+  VkShaderStageFlags stages;  // the family must support one of them
 };
 
 constexpr VkShaderStageFlags kDrawing = VK_SHADER_STAGE_VERTEX_BIT;
@@ -92,7 +92,7 @@ const Row* find_row(std::span<const Row> rows, Number number) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-// How a value is made; no row where the family cannot have it.
+// How a value is computed. The row is empty if the family does not support the counter.
 struct Formula {
   QueryRow row;
   QueryRow divisor;
@@ -223,7 +223,7 @@ uint32_t index_of(std::vector<QueryRow>& rows, const QueryRow& wanted) {
   return static_cast<uint32_t>(rows.size() - 1);
 }
 
-// As RFC 9562 has it for UUIDs of one's own making (version 8).
+// A UUID of version 8 (RFC 9562).
 void write_uuid(std::string_view id, uint8_t (&uuid)[VK_UUID_SIZE]) {
   const std::string name = "tally performance counter " + std::string(id);
   const Hash128 hash = hash_bytes(std::as_bytes(std::span(name)));
@@ -247,7 +247,7 @@ std::vector<PerformanceCounter> performance_counters(const PhysicalDevice& gpu, 
                                                      const Options& options) {
   std::vector<PerformanceCounter> counters;
   if (family >= gpu.queue_families.size()) return counters;
-  // Results are worked out by compute shaders.
+  // Compute shaders resolve the results.
   if ((gpu.queue_families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) return counters;
   const Formulas formulas(gpu, gpu.queue_families[family], options);
   for (const ScopeName& scope : kScopes) {

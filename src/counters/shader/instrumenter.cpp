@@ -15,7 +15,7 @@
 namespace tally::counters {
 namespace {
 
-// Games load the pipelines of one shader in a row; older ones are seldom asked for again.
+// Games usually create all pipelines of a shader together: older results are rarely needed again.
 constexpr size_t kMaxRememberedWords = 8 << 20;
 
 struct StageRow {
@@ -57,7 +57,7 @@ std::string cache_key(const ShaderCode& code, const Instrumenter::Request& reque
                                          4 * static_cast<int>(patches->spacing) +
                                          16 * static_cast<int>(patches->points)
                                    : 0;
-  // 0: none; 1: nowhere put out.
+  // 0: not counted; 1: the shader has no outputs.
   const auto& numbers = request.packed_draw_indices;
   const uint32_t packed_draw_indices = !numbers            ? 0
                                        : numbers->location ? 2 + *numbers->location
@@ -167,7 +167,7 @@ Result<Instrumenter::Shader> Instrumenter::make(const ShaderCode& code,
   options.max_tessellation_level = options_.max_tessellation_level;
   options.packed_draw_indices = request.packed_draw_indices;
   options.count_blocks = counts_blocks(request.variant);
-  // A pipeline has views or layers, and may not ask for the other.
+  // A pipeline renders to views or to layers. Its shaders may not use the other built-in.
   if (counts_regions(request.variant)) {
     options.regions = options_.regions;
     options.regions->multiview &= request.multiview;

@@ -1,4 +1,4 @@
-// The application's SPIR-V in, instrumented SPIR-V out, remembered for a while. Thread-safe.
+// Instruments the application's SPIR-V and caches the most recent results. Thread-safe.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -17,7 +17,7 @@
 
 namespace tally::counters {
 
-// Properties of the device and settings of the user, fixed for a device.
+// Properties of a device and settings of the user.
 struct InstrumenterOptions {
   spirv::Placement placement = spirv::Placement::Minimal;
   spirv::Counting counting = spirv::Counting::Private;
@@ -28,13 +28,13 @@ struct InstrumenterOptions {
   bool count_subgroups = false;
   bool count_outputs = false;
   uint32_t packed_draw_index_locations =
-      0;  // those that draw numbers may stand in; 0: no draw numbers
+      0;  // locations that may hold the packed draw index; 0: none is used
   uint32_t max_tessellation_level = 64;
   spirv::DriverWorkarounds driver;
-  spirv::RegionOptions regions;  // how shaders that count by region do so
+  spirv::RegionOptions regions;
   uint32_t spirv_version_limit = 0x00010300;
-  bool validate = false;                         // run spirv-val over what the pass made
-  uint32_t vulkan_version = VK_API_VERSION_1_1;  // what spirv-val checks against
+  bool validate = false;                         // run spirv-val on the result
+  uint32_t vulkan_version = VK_API_VERSION_1_1;  // the target environment of spirv-val
 };
 
 struct InstrumentedShader {
@@ -54,13 +54,13 @@ class Instrumenter {
     bool alpha_to_coverage = false;
     Variant variant = Variant::Blocks;
     bool multiview = false;
-    bool primitive_ids = false;  // of regions: the stages before set gl_PrimitiveID
-    // Of a tessellation control shader whose patches' primitives are to be counted.
+    bool primitive_ids = false;  // by region: an earlier stage sets gl_PrimitiveID
+    // For a tessellation control shader: counts the primitives of its patches.
     std::optional<spirv::Tessellation> tessellation;
     std::optional<spirv::PackedDrawIndices> packed_draw_indices;
   };
 
-  // The error is the reason why this shader runs as the application wrote it.
+  // The error is the reason why this shader runs uninstrumented.
   Result<std::shared_ptr<const InstrumentedShader>> instrument(const ShaderCode& code,
                                                                const Request& request);
 
@@ -80,20 +80,19 @@ class Instrumenter {
   size_t words_ = 0;
 };
 
-// What the execution modes of both tessellation stages say; nothing where the evaluation shader is
-// not one.
+// The execution modes of both tessellation stages; nothing if a shader is not of its stage.
 std::optional<spirv::Tessellation> find_tessellation(const ShaderCode& control,
                                                      const std::string& control_entry,
                                                      const ShaderCode& evaluation,
                                                      const std::string& evaluation_entry);
 
-// The first Location behind all that the vertex shader puts out and the fragment shader reads.
+// The first Location after all outputs of the vertex shader and all inputs of the fragment shader.
 std::optional<uint32_t> find_free_location(const ShaderCode& vertex,
                                            const std::string& vertex_entry,
                                            const ShaderCode& fragment,
                                            const std::string& fragment_entry);
 
-// "vertex", "fragment" ...: for messages.
+// For messages: "vertex", "fragment" ...
 const char* stage_name(VkShaderStageFlagBits stage);
 
 }  // namespace tally::counters

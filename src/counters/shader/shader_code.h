@@ -1,5 +1,5 @@
-// The SPIR-V of the application's shader modules: kept once however often the same words come, for
-// as long as a module or a pipeline in the making needs them.
+// The SPIR-V of the application's shader modules. Equal code is stored once, while a module or the
+// creation of a pipeline uses it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct ShaderCode {
   std::vector<uint32_t> words;
 };
 
-// Whether the shader has an output gl_PrimitiveID. Not of a block's members.
+// Whether the shader has an output variable gl_PrimitiveID (members of blocks are not checked).
 bool sets_primitive_id(const ShaderCode& code);
 
 class ShaderCodeStore {

@@ -1,5 +1,5 @@
-// Follows transform feedback: for each span of commands, what its streams needed, and what of that
-// went into the buffers. One invocation, since a span begins where the one before has ended.
+// Computes for each span of transform feedback how many primitives its streams needed, and how many fit
+// into the buffers. One invocation, since a span begins where the previous one ended.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
@@ -50,7 +50,7 @@ uvec2 divided(uvec2 number, uint divisor) {
   return quotient;
 }
 
-// How many primitives fit.
+// The number of primitives that fit.
 uvec2 room_in(FeedbackBuffer captured, uint start, uint vertices) {
   if (less(captured.size, uvec2(start, 0))) return uvec2(0);
   return divided(subtract(captured.size, uvec2(start, 0)), captured.stride * vertices);
