@@ -59,7 +59,7 @@ void destroy(VkDevice handle, VkShaderInstrumentationARM instrumentation) {
     return;
   }
   const auto object = state->instrumentation.objects.take(instrumentation);
-  state->instrumentation.names.forget(vk::handle_bits(instrumentation));
+  state->instrumentation.names.remove(vk::handle_bits(instrumentation));
   const bool in_use = object->in_use();
   if (in_use) {
     device.messages().misuse(

@@ -25,7 +25,7 @@ class ObjectNames {
     const auto found = private_data_.find({object, vk::handle_bits(slot)});
     return found == private_data_.end() ? 0 : found->second;
   }
-  void forget(uint64_t object) {
+  void remove(uint64_t object) {
     const std::lock_guard lock(mutex_);
     private_data_.erase(private_data_.lower_bound({object, 0}),
                         private_data_.upper_bound({object, ~uint64_t{0}}));

@@ -16,9 +16,9 @@ class BlockWriter {
   explicit BlockWriter(const ValuesRequest& request)
       : request_(request),
         target_(static_cast<std::byte*>(request.blocks)),
-        room_(*request.count) {}
+        capacity_(*request.count) {}
 
-  bool full() const { return written_ == room_; }
+  bool full() const { return written_ == capacity_; }
   uint32_t written() const { return written_; }
 
   void write(const VkShaderInstrumentationMetricDataHeaderARM& header,
@@ -53,7 +53,7 @@ class BlockWriter {
 
   const ValuesRequest& request_;
   std::byte* target_;
-  uint32_t room_;
+  uint32_t capacity_;
   uint32_t written_ = 0;
 };
 

@@ -35,7 +35,7 @@ class InheritedQueries {
   void take_arguments(const QueryWork& secondary_work, const ActiveQueries& active,
                       QueryWork& work) const;
   // The work so far is resolved: later executions count anew.
-  void forget_executions() { executions_.clear(); }
+  void clear_executions() { executions_.clear(); }
 
   // Before `work` is resolved: moves to `kept` what counts for queries of the primary. Records that
   // queries of this command buffer need too are read now and summed beside the record.

@@ -217,7 +217,7 @@ VkResult QueryRecorder::resolve() {
     if (result == VK_SUCCESS) result = times_.record(timestamp);
   }
   work_ = std::move(kept);
-  inherited_.forget_executions();
+  inherited_.clear_executions();
   begin_interval();
   return result;
 }

@@ -90,7 +90,7 @@ class QueryRecorder {
   bool runs_twice() const;
   PassSelection& passes() { return passes_; }
 
-  // --- render passes. A suspended one goes on.
+  // --- render passes. A suspended render pass continues in another instance.
   void begin_pass(const RenderPassShape& shape, bool suspending);
   void continue_pass() { in_pass_ = true; }
   void next_subpass() { ++subpass_; }

@@ -38,7 +38,7 @@ class Stripped {
   vk::ChainCopy chain_;
 };
 
-// --- what begins
+// --- the begin of render passes
 
 void begin_capture(CommandBuffer& state, const BeginInfo& info,
                    const RenderPassInstance& instance) {
@@ -141,7 +141,7 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
   note_pass(commands, shape_of({info->viewMask}), (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0);
 }
 
-// --- what goes on and ends
+// --- subpasses, and the end of render passes
 
 void note_next_subpass(VkCommandBuffer commands) {
   CommandBuffer* state = find_command_buffer(commands);
