@@ -1,4 +1,4 @@
-// The capture stream's decoder on any bytes: the greeting is put in front, so that mutations reach
+// The capture stream's decoder on any bytes: the handshake is put in front, so that mutations reach
 // the messages.
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 using namespace tally::store::stream;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  Bytes greeting;
-  append_greeting(greeting);
+  Bytes handshake;
+  append_handshake(handshake);
   StreamDecoder decoder;
   const auto sink = [](AnyMessage& message) {
     // What was decoded can be encoded, and decodes to the same bytes again.
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TALLY_FUZZ_EXPECT(once == twice);
     return tally::Status{};
   };
-  (void)decoder.feed(greeting, sink);
+  (void)decoder.feed(handshake, sink);
   (void)decoder.feed(std::as_bytes(std::span(data, size)), sink);
   return 0;
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "analysis/cost/region_map.h"
+#include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/nothing.h"
 #include "expect.h"
@@ -85,7 +86,7 @@ void show_some(Analyzer& analyzer, Choice& choice) {
 void report_of(const std::string& path, const analysis::Selection& selection, Choice& choice) {
   auto reader = store::Reader::open(path);
   if (!reader) return;
-  auto model = analysis::Model::load(std::move(*reader), selection);
+  auto model = analysis::load_model(std::move(*reader), selection);
   if (!model) return;
   Analyzer analyzer(std::move(*model), nullptr);
   show_some(analyzer, choice);
@@ -97,7 +98,7 @@ void report_of(const std::string& path, const analysis::Selection& selection, Ch
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   auto reader = store::Reader::open(GOLDEN_CAPTURE);
   TALLY_FUZZ_EXPECT(reader.ok());
-  auto model = analysis::Model::load(std::move(*reader), {});
+  auto model = analysis::load_model(std::move(*reader), {});
   TALLY_FUZZ_EXPECT(model.ok());
   Analyzer analyzer(std::move(*model), nullptr);
   TALLY_FUZZ_EXPECT(analyzer.overview({}).ok());

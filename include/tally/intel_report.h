@@ -15,7 +15,7 @@
  *    36  uint32  commands that could not be counted
  *        then, behind the header, each value: uint32 number of the counter, uint32 0, uint64 value
  *
- * The numbers of counters are those of docs/counters.md and never change. A buffer of
+ * The numbers of counters are those of docs/reference/counters.md and never change. A buffer of
  * TALLY_INTEL_REPORT_BYTES bytes is always large enough; into a smaller one as many values are
  * written as fit.
  */

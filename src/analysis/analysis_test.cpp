@@ -5,6 +5,8 @@
 
 #include "analysis/model/counts.h"
 #include "analysis/model/execution_order.h"
+#include "analysis/model/load_model.h"
+#include "analysis/model/names.h"
 #include "analysis/model/selection.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/command_fields.h"
@@ -167,7 +169,7 @@ class SmallCapture : public testing::Test {
     store::write_test_capture(file_);
     auto reader = store::Reader::open(file_);
     EXPECT_TRUE(reader.ok());
-    auto model = Model::load(std::move(*reader), selection);
+    auto model = load_model(std::move(*reader), selection);
     EXPECT_TRUE(model.ok());
     return Analyzer(std::move(*model), nullptr);
   }
@@ -211,6 +213,26 @@ TEST_F(SmallCapture, frames_that_are_not_selected_are_left_out) {
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_TRUE(table->rows.empty());
   EXPECT_EQ(summarize(analyzer(later).model()).draws, 0u);
+}
+
+TEST_F(SmallCapture, counted_by_batches_has_the_same_summary) {
+  const Analyzer by_command = analyzer();
+  auto by_batch = load_model(std::move(*store::Reader::open(file_)), {}, Model::Detail::Batches);
+  ASSERT_TRUE(by_batch.ok()) << by_batch.error().message;
+  EXPECT_LT(by_batch->commands.size(), by_command.model().commands.size());
+  const Summary each = summarize(by_command.model()), batches = summarize(*by_batch);
+  EXPECT_EQ(each.draws, 2u);
+  EXPECT_EQ(batches.draws, each.draws);
+  EXPECT_EQ(batches.dispatches, each.dispatches);
+  EXPECT_EQ(batches.frames, each.frames);
+  EXPECT_EQ(batches.passes, each.passes);
+  EXPECT_EQ(batches.pipelines, each.pipelines);
+  EXPECT_EQ(batches.shaders_counted, each.shaders_counted);
+  ASSERT_EQ(batches.uncounted.size(), each.uncounted.size());
+  for (size_t i = 0; i < each.uncounted.size(); ++i) {
+    EXPECT_EQ(batches.uncounted[i].what, each.uncounted[i].what);
+    EXPECT_EQ(batches.uncounted[i].commands, each.uncounted[i].commands);
+  }
 }
 
 TEST_F(SmallCapture, shader_whose_code_cannot_be_read_is_counted_all_the_same) {

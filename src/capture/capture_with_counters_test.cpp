@@ -304,7 +304,7 @@ constexpr std::array kLiveScenarios = {"resubmit",  "simultaneous", "render_pass
 TEST(LiveCounters, agree_with_what_was_captured) {
   for (const char* scenario : kLiveScenarios) {
     const Session session =
-        run({.scenario = scenario, .environment = {{"TEST_LIVE_COUNTERS", "1"}}});
+        run({.scenario = scenario, .environment = {{"TEST_LIVE_COUNTERS", "wanted"}}});
     const auto live = live_counters(session);
     EXPECT_EQ(live.at("Vertex shader invocations"), entry_executions(session, 1)) << scenario;
     EXPECT_EQ(live.at("Fragment shader invocations"), entry_executions(session, 16)) << scenario;
@@ -322,8 +322,8 @@ TEST(LiveCounters, agree_with_what_was_captured) {
 
 TEST(LiveCounters, are_the_same_without_a_receiver) {
   for (const char* scenario : kLiveScenarios) {
-    auto with =
-        live_counters(run({.scenario = scenario, .environment = {{"TEST_LIVE_COUNTERS", "1"}}}));
+    auto with = live_counters(
+        run({.scenario = scenario, .environment = {{"TEST_LIVE_COUNTERS", "wanted"}}}));
     auto without = live_counters(run({.scenario = scenario,
                                       .environment = {{"TEST_LIVE_COUNTERS", "wanted"},
                                                       {"TALLY_LIVE_COUNTERS", "1"},

@@ -49,20 +49,13 @@ CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
 Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<Channel> channel,
                VkDevice handle, const vk::NextDevice& next, DeviceSetup setup)
     : instance_(std::move(instance)),
-      channel_(std::move(channel)),
-      handle_(handle),
       next_(next),
       families_(std::move(setup.families)),
-      shaders_(*channel_),
-      passes_(*channel_),
-      timestamps_(handle, table_),
-      host_memory_(handle, table_, setup.regions.memory),
-      regions_(std::move(setup.regions)),
-      fences_(handle, table_),
-      frames_(channel_->settings().frames, store::monotonic_ns()),
-      reporter_(*channel_, shaders_, regions_, std::move(setup.description)) {
-  table_.load([&](const char* name) { return next.get_device_proc_addr(handle, name); });
-  if (regions_.enabled()) images_.emplace(instance_->table(), setup.physical_device);
+      context_(std::move(channel), handle, next, std::move(setup.regions)),
+      fences_(handle, context_.table()),
+      reporter_(context_.channel(), context_.shaders(), context_.regions(),
+                std::move(setup.description)) {
+  context_.follow_images(instance_->table(), setup.physical_device);
   reporter_.announce_device();
 }
 
@@ -71,15 +64,14 @@ Device::~Device() {
   command_buffers_freed.fetch_add(1, std::memory_order_release);
   for (const auto& queue : queues_.values()) queues_.take(queue->handle);
   for (const auto& buffer : command_buffers_.values()) buffer->reset();
-  timestamps_.destroy_all();
-  host_memory_.destroy_all();
+  context_.destroy_all();
   fences_.destroy_all();
 }
 
 void Device::add_queue(VkQueue handle, uint32_t family, uint32_t position) {
   if (handle == VK_NULL_HANDLE || queues_.find(handle) || family >= families_.size()) return;
   const VkQueueFamilyProperties& properties = families_[family];
-  auto queue = std::make_shared<Queue>(channel_->new_id(), handle, properties.timestampValidBits,
+  auto queue = std::make_shared<Queue>(channel().new_id(), handle, properties.timestampValidBits,
                                        fences_, reporter_);
   reporter_.announce_queue({queue->id(), reporter_.device(), family, position,
                             properties.queueFlags, properties.timestampValidBits},
@@ -102,9 +94,9 @@ void Device::add_command_buffers(const VkCommandBufferAllocateInfo& info,
   const std::shared_ptr<CommandPool> pool = pools_.find(info.commandPool);
   if (!pool) return;
   for (uint32_t i = 0; i < info.commandBufferCount; ++i) {
-    command_buffers_.insert(
-        buffers[i], std::make_shared<CommandBuffer>(
-                        *this, buffers[i], info.level == VK_COMMAND_BUFFER_LEVEL_PRIMARY, *pool));
+    command_buffers_.insert(buffers[i], std::make_shared<CommandBuffer>(
+                                            context_, buffers[i],
+                                            info.level == VK_COMMAND_BUFFER_LEVEL_PRIMARY, *pool));
     pool->buffers.push_back(buffers[i]);
   }
 }
@@ -140,8 +132,8 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
       submission->add(buffer->recording());
     }
   }
-  submission->frame = frames_.current();
-  if (!measures() || !frames_.captured(submission->frame.number)) {
+  submission->frame = frames().current();
+  if (!measures() || !frames().captured(submission->frame.number)) {
     submission->for_each_recording(
         [](Recording& recording, uint32_t) { recording.executed_uncaptured(); });
     return nullptr;
@@ -187,11 +179,11 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
     return;
   }
   item.commands = submission->commands();
-  if (channel_->receiving()) channel_->count_submitted(item.commands);
+  if (channel().receiving()) channel().count_submitted(item.commands);
   item.fence = fences_.borrow();
   const VkResult signalled = item.fence == VK_NULL_HANDLE
                                  ? VK_ERROR_OUT_OF_DEVICE_MEMORY
-                                 : table_.QueueSubmit(queue.handle, 0, nullptr, item.fence);
+                                 : table().QueueSubmit(queue.handle, 0, nullptr, item.fence);
   if (signalled != VK_SUCCESS) {
     reporter_.lost(*submission, "the driver gave no fence: the values of a submission are lost");
     return;
@@ -202,24 +194,24 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
 
 void Device::end_frame(Queue& queue, bool by_present) {
   const int64_t now = store::monotonic_ns();
-  const Frames::Frame ended = frames_.end(now);
-  if (stopped() || !channel_->receiving() || !frames_.captured(ended.number)) return;
+  const Frames::Frame ended = frames().end(now);
+  if (stopped() || !channel().receiving() || !frames().captured(ended.number)) return;
   PendingSubmission item;
   item.frame_end = FrameEnd{ended, now, by_present};
   queue.submission_reader.add(std::move(item));
 }
 
 void Device::settle(const SubmissionReader::Matches& matches) {
-  if (stopped() || !channel_->receiving()) return;
+  if (stopped() || !channel().receiving()) return;
   for (const auto& queue : queues_.values())
     queue->submission_reader.wait_for(matches, kSettlePatience);
-  channel_->flush();
+  channel().flush();
 }
 
 void Device::settle_queue(Queue& queue) {
-  if (stopped() || !channel_->receiving()) return;
+  if (stopped() || !channel().receiving()) return;
   queue.submission_reader.wait_for([](const PendingSubmission&) { return true; }, kSettlePatience);
-  channel_->flush();
+  channel().flush();
 }
 
 void Device::settle_all(std::chrono::milliseconds patience) {
@@ -239,16 +231,16 @@ void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
   std::shared_ptr<Definable> thing;
   switch (type) {
     case VK_OBJECT_TYPE_PIPELINE:
-      thing = shaders_.pipeline((VkPipeline)handle);
+      thing = shaders().pipeline((VkPipeline)handle);
       break;
     case VK_OBJECT_TYPE_SHADER_MODULE:
-      thing = shaders_.module((VkShaderModule)handle);
+      thing = shaders().module((VkShaderModule)handle);
       break;
     case VK_OBJECT_TYPE_RENDER_PASS:
-      thing = passes_.find((VkRenderPass)handle);
+      thing = passes().find((VkRenderPass)handle);
       break;
     case VK_OBJECT_TYPE_FRAMEBUFFER:
-      thing = passes_.find((VkFramebuffer)handle);
+      thing = passes().find((VkFramebuffer)handle);
       break;
     case VK_OBJECT_TYPE_QUEUE:
       thing = queues_.find(reinterpret_cast<VkQueue>(handle));
@@ -261,11 +253,11 @@ void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
     default:
       break;
   }
-  if (thing) channel_->name_changed(std::move(thing), name ? name : "");
+  if (thing) channel().name_changed(std::move(thing), name ? name : "");
 }
 
 void Device::stop(std::chrono::milliseconds patience) {
-  if (stopped_.exchange(true)) return;
+  if (context_.stop()) return;
   for (const auto& queue : queues_.values()) queue->submission_reader.stop(patience);
   reporter_.report_rest();
 }

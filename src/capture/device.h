@@ -5,24 +5,14 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "capture/emit/channel.h"
-#include "capture/emit/frames.h"
-#include "capture/emit/live_totals.h"
 #include "capture/emit/reporter.h"
 #include "capture/instance.h"
-#include "capture/readback/host_memory.h"
 #include "capture/readback/submission_reader.h"
 #include "capture/recording/command_buffer.h"
-#include "capture/recording/images.h"
 #include "capture/recording/label_stack.h"
-#include "capture/recording/passes.h"
-#include "capture/recording/region_capture.h"
-#include "capture/recording/shaders.h"
-#include "capture/recording/timestamps.h"
-#include "capture/tables.h"
+#include "capture/recording/recording_context.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
@@ -61,26 +51,18 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  VkDevice handle() const { return handle_; }
-  const DeviceTable& table() const { return table_; }
+  VkDevice handle() const { return context_.handle(); }
+  const DeviceTable& table() const { return context_.table(); }
   PFN_vkGetDeviceProcAddr next_get_device_proc_addr() const { return next_.get_device_proc_addr; }
   uint32_t application_version() const { return instance_->application_version(); }
-  Channel& channel() { return *channel_; }
-  ShaderRegistry& shaders() { return shaders_; }
-  PassRegistry& passes() { return passes_; }
-  TimestampPools& timestamps() { return timestamps_; }
-  HostMemory& host_memory() { return host_memory_; }
-  const RegionCapture& regions() const { return regions_; }
-  // Null where passes are not captured by region.
-  Images* images() { return images_ ? &*images_ : nullptr; }
-  Frames& frames() { return frames_; }
-
-  // What is recorded and submitted now is to be measured: for the receiver, or the live counters.
-  bool measures() const {
-    return !stopped() && (channel_->receiving() || LiveTotals::instance().wanted());
-  }
-
-  int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
+  RecordingContext& context() { return context_; }
+  Channel& channel() { return context_.channel(); }
+  ShaderRegistry& shaders() { return context_.shaders(); }
+  PassRegistry& passes() { return context_.passes(); }
+  const RegionCapture& regions() const { return context_.regions(); }
+  Images* images() { return context_.images(); }
+  Frames& frames() { return context_.frames(); }
+  bool measures() const { return context_.measures(); }
 
   void add_queue(VkQueue handle, uint32_t family, uint32_t position);
   std::shared_ptr<Queue> queue(VkQueue handle) const { return queues_.find(handle); }
@@ -117,7 +99,7 @@ class Device {
 
   // The process ends: reports what is complete and stops watching; the application may go on.
   void stop(std::chrono::milliseconds patience);
-  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  bool stopped() const { return context_.stopped(); }
 
   // At the process's exit, for every device; none of them is destroyed meanwhile.
   static void stop_all(std::chrono::milliseconds patience);
@@ -131,23 +113,12 @@ class Device {
   void await_earlier(const Submission& submission);
 
   const std::shared_ptr<Instance> instance_;
-  const std::shared_ptr<Channel> channel_;
-  const VkDevice handle_;
   const vk::NextDevice next_;
   const std::vector<VkQueueFamilyProperties> families_;
-  DeviceTable table_;
-  ShaderRegistry shaders_;
-  PassRegistry passes_;
-  TimestampPools timestamps_;
-  HostMemory host_memory_;
-  const RegionCapture regions_;
-  std::optional<Images> images_;
+  RecordingContext context_;
   FencePool fences_;
-  Frames frames_;
   Reporter reporter_;
-  std::atomic<int64_t> next_recording_ = 1;
   std::atomic<int64_t> next_submission_ = 0;
-  std::atomic<bool> stopped_ = false;
   vk::HandleMap<VkQueue, std::shared_ptr<Queue>> queues_;
   vk::HandleMap<VkCommandPool, std::shared_ptr<CommandPool>> pools_;
   vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers_;

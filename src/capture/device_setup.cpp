@@ -75,7 +75,7 @@ void describe_metrics(const InstanceTable& table, VkPhysicalDevice device,
       count, {VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_METRIC_DESCRIPTION_ARM, nullptr, {}, {}});
   table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM(device, &count, metrics.data());
   for (const auto& metric : metrics) {
-    description.metrics.push_back({metric.name, metric.description});
+    description.metrics.push_back({.name = metric.name, .description = metric.description});
   }
 }
 

@@ -1,7 +1,10 @@
 #include "catalogue/catalogue.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+
+#include "catalogue/egl_counters.h"
 
 namespace tally::catalogue {
 namespace {
@@ -58,15 +61,15 @@ constexpr Counter region(Number number, std::string_view id, std::string_view na
   return {number, id, name, kRegion, unit, Storage::Uint32, Scope::Region, description};
 }
 
-constexpr Counter kCounters[] = {
+constexpr Counter kVulkanCounters[] = {
     block(Number::Executions, "executions", "Executions", kExecution,
           "Times the block was executed, counted by invocation. Helper invocations do not count."),
     block(Number::Subgroups, "subgroups", "Subgroups", kExecution,
-          "Times a subgroup executed the block with at least one invocation that is no helper."),
+          "Times a subgroup executed the block with at least one non-helper invocation."),
 
     cost(Number::Instructions, "instructions", "Instructions", kExecution,
          "SPIR-V instructions executed, each counted once whatever its width. Labels, merges, "
-         "declarations and debug information are none."),
+         "declarations and debug information do not count."),
 
     cost(Number::Fma, "fma", "Multiply-adds", kArithmetic,
          "Floating-point multiply-adds by component: fma and mix, and the products within dot "
@@ -108,7 +111,7 @@ constexpr Counter kCounters[] = {
          "Components put together, taken apart, shuffled, copied or merged by a phi. Most cost "
          "nothing once compiled."),
     cost(Number::Address, "address", "Addressing", kData,
-         "Access chains and other ways to name a place in memory or a resource."),
+         "Access chains and other ways to address memory or a resource."),
     cost(Number::LocalLoads, "local_loads", "Local loads", kData,
          "Components read from variables of a function or invocation. Most are registers once "
          "compiled."),
@@ -119,7 +122,7 @@ constexpr Counter kCounters[] = {
     cost(Number::BufferLoads, "buffer_loads", "Buffer loads", kMemory,
          "Loads from storage buffers, buffer device addresses and tensors, whatever their width."),
     cost(Number::BufferBytesLoaded, "buffer_bytes_loaded", "Buffer bytes loaded", kMemory,
-         "Bytes that those loads ask for, without padding.", Unit::Bytes),
+         "Bytes that those loads request, without padding.", Unit::Bytes),
     cost(Number::BufferStores, "buffer_stores", "Buffer stores", kMemory,
          "Stores to storage buffers, buffer device addresses and tensors, whatever their width."),
     cost(Number::BufferBytesStored, "buffer_bytes_stored", "Buffer bytes stored", kMemory,
@@ -127,12 +130,12 @@ constexpr Counter kCounters[] = {
     cost(Number::UniformLoads, "uniform_loads", "Uniform loads", kMemory,
          "Loads from uniform buffers and push constants, whatever their width."),
     cost(Number::UniformBytesLoaded, "uniform_bytes_loaded", "Uniform bytes loaded", kMemory,
-         "Bytes that those loads ask for, without padding.", Unit::Bytes),
+         "Bytes that those loads request, without padding.", Unit::Bytes),
     cost(
         Number::SharedLoads, "shared_loads", "Shared-memory loads", kMemory,
         "Loads from memory that a workgroup shares, task payloads included, whatever their width."),
     cost(Number::SharedBytesLoaded, "shared_bytes_loaded", "Shared-memory bytes loaded", kMemory,
-         "Bytes that those loads ask for, without padding.", Unit::Bytes),
+         "Bytes that those loads request, without padding.", Unit::Bytes),
     cost(Number::SharedStores, "shared_stores", "Shared-memory stores", kMemory,
          "Stores to memory that a workgroup shares, task payloads included, whatever their width."),
     cost(Number::SharedBytesStored, "shared_bytes_stored", "Shared-memory bytes stored", kMemory,
@@ -152,7 +155,7 @@ constexpr Counter kCounters[] = {
     cost(Number::ImageStores, "image_stores", "Image stores", kTexture,
          "Writes of storage images, one for each instruction."),
     cost(Number::ResourceQueries, "resource_queries", "Resource queries", kTexture,
-         "Questions for the size, levels, samples or level of detail of an image, or the length of "
+         "Queries of the size, levels, samples or level of detail of an image, or the length of "
          "a buffer's array."),
 
     cost(Number::VaryingLoads, "varying_loads", "Input loads", kInterface,
@@ -161,7 +164,7 @@ constexpr Counter kCounters[] = {
     cost(Number::VaryingStores, "varying_stores", "Output stores", kInterface,
          "Components written to the outputs of the stage, built-in ones included."),
     cost(Number::Interpolations, "interpolations", "Interpolations", kInterface,
-         "Components of inputs interpolated at a place that the shader names."),
+         "Components of inputs interpolated at a position that the shader specifies."),
     cost(Number::Emits, "emits", "Emitted geometry", kInterface,
          "Vertices emitted, primitives ended, mesh outputs set, mesh tasks launched."),
 
@@ -176,7 +179,7 @@ constexpr Counter kCounters[] = {
          "Rays traced, steps of a ray query, shaders called through a binding table, and "
          "reorderings of invocations."),
     cost(Number::RayAccesses, "ray_accesses", "Ray accesses", kRay,
-         "What else is done with ray queries, hit objects, payloads and hit attributes."),
+         "All other accesses to ray queries, hit objects, payloads and hit attributes."),
 
     cost(Number::MatrixMultiplyAdds, "matrix_multiply_adds", "Cooperative multiply-adds", kMatrix,
          "Multiply-adds of cooperative vectors and matrices. A matrix belongs to a whole subgroup "
@@ -193,14 +196,14 @@ constexpr Counter kCounters[] = {
            "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "
            "triangle gives 256 in every whole region of the default size."),
     region(Number::FragmentInvocations, "fragment_invocations", "Fragment invocations",
-           "Invocations of fragment shaders that are no helpers when they begin."),
+           "Invocations of fragment shaders that are not helpers when they begin."),
     region(Number::FragmentSubgroups, "fragment_subgroups", "Fragment subgroups",
-           "Subgroups that began a fragment shader with at least one invocation that is no helper; "
-           "one that lies in several regions counts where its lowest such invocation is. 0 where "
+           "Subgroups that began a fragment shader with at least one non-helper invocation; one "
+           "that lies in several regions counts in that of its lowest such invocation. 0 where "
            "fragment shaders have no subgroup operations."),
     region(Number::HelperInvocations, "helper_invocations", "Helper invocations",
            "Helper invocations in those subgroups when they begin, as far as the driver shows them "
-           "to subgroup operations, where the subgroup counts."),
+           "to subgroup operations; counted in the subgroup's region."),
     region(Number::CoveredSamples, "covered_samples", "Covered samples",
            "Samples that fragment invocations cover when they begin (gl_SampleMaskIn). Depth and "
            "stencil tests may drop some later."),
@@ -224,7 +227,7 @@ constexpr Counter kCounters[] = {
     region(Number::FragmentStores, "fragment_stores", "Fragment stores",
            "Stores to storage buffers and buffer addresses."),
     region(Number::FragmentBytesLoaded, "fragment_bytes_loaded", "Fragment bytes loaded",
-           "Bytes that those loads ask for, without padding.", Unit::Bytes),
+           "Bytes that those loads request, without padding.", Unit::Bytes),
     region(Number::FragmentBytesStored, "fragment_bytes_stored", "Fragment bytes stored",
            "Bytes that those stores write, without padding.", Unit::Bytes),
     region(Number::FragmentTexture, "fragment_texture", "Fragment texture reads",
@@ -238,33 +241,32 @@ constexpr Counter kCounters[] = {
     region(Number::FragmentControlFlow, "fragment_control_flow", "Fragment control flow",
            "Branches, switches, calls, returns, discards and other ends of an invocation."),
     region(Number::ShaderClock, "shader_clock", "Fragment shader clock",
-           "Ticks of the subgroup's clock from the beginning to the end of the lowest invocation "
-           "that is no helper, over all subgroups; what Tally itself counts takes part.",
+           "Ticks of the subgroup's clock from its beginning to the end of its lowest non-helper "
+           "invocation, over all subgroups, including the time of Tally's own counting.",
            Unit::Cycles),
     region(Number::FragmentPrimitives, "fragment_primitives", "Fragment primitives",
-           "Distinct primitives, told apart by their draw and gl_PrimitiveID, that the fragment "
-           "shader ran for. Instances with the same gl_PrimitiveID are one."),
+           "Distinct primitives for which the fragment shader ran, identified by draw and "
+           "gl_PrimitiveID. Instances with the same gl_PrimitiveID count as one."),
 
     query(Number::GpuTime, "gpu_time", "GPU time", kTime, Unit::Nanoseconds, Storage::Uint64,
-          "Time from the query's begin to its end by the device's timestamps. A query that has "
-          "shaders "
-          "count too takes it in a pass of its own."),
+          "Time from the query's begin to its end by the device's timestamps. A query that also "
+          "counts in shaders measures it in a separate pass."),
     query(Number::GpuTicks, "gpu_ticks", "GPU clock ticks", kTime, Unit::Cycles, Storage::Int64,
-          "The same time in ticks of the clock that makes the timestamps, which is not the clock "
-          "of the shader cores."),
+          "The same time in ticks of the timestamp clock, which is not the clock of the shader "
+          "cores."),
     query(Number::CommandBufferTime, "command_buffer_time", "Command buffer time", kTime,
           Unit::Nanoseconds, Storage::Uint64, "The same time of a whole command buffer.",
           Scope::CommandBuffer),
 
     commands(Number::Draws, "draws", "Draws",
-             "Commands that draw, one each whatever they draw; mesh draws included."),
+             "Draw commands, each counted once whatever it draws; mesh draws included."),
     commands(Number::IndirectDraws, "indirect_draws", "Indirect draws",
-             "Those of them that read their arguments from a buffer."),
+             "Draw commands that read their arguments from a buffer."),
     commands(Number::Dispatches, "dispatches", "Dispatches",
              "Commands that dispatch compute work, indirect ones included."),
     commands(Number::RayTraces, "ray_traces", "Ray trace commands", "Commands that trace rays."),
     query(Number::Vertices, "vertices", "Vertices", kCommands, Unit::Generic, Storage::Uint64,
-          "Vertices that draws assemble, times instances; those of indirect draws too."),
+          "Vertices that draws assemble, times instances; indirect draws included."),
     query(Number::Primitives, "primitives", "Primitives", kCommands, Unit::Generic, Storage::Uint64,
           "Primitives that draws assemble by their topology, times instances."),
     query(Number::Patches, "patches", "Patches", kCommands, Unit::Generic, Storage::Uint64,
@@ -290,9 +292,9 @@ constexpr Counter kCounters[] = {
     query(Number::RenderPasses, "render_passes", "Render passes", kCommands, Unit::Generic,
           Storage::Int32, "Render passes begun, dynamic ones included.", Scope::RenderPass),
     commands(Number::Transfers, "transfers", "Transfers",
-             "Commands that copy, blit, resolve, fill, update, or clear outside of a render pass."),
+             "Commands that copy, blit, resolve, fill, update, or clear outside a render pass."),
     commands(Number::AttachmentClears, "attachment_clears", "Attachment clears",
-             "Commands that clear attachments within a render pass; load operations are none."),
+             "Commands that clear attachments within a render pass; load operations do not count."),
 
     invocations(Number::ShaderInvocations, "shader_invocations", "Shader invocations",
                 "Invocations of the shaders of all stages. Helper invocations do not count."),
@@ -311,7 +313,7 @@ constexpr Counter kCounters[] = {
                 "Geometry shader invocations", "Invocations of geometry shaders."),
     invocations(Number::FragmentShaderInvocations, "fragment_shader_invocations",
                 "Fragment shader invocations",
-                "Invocations of fragment shaders that are no helpers when they begin."),
+                "Invocations of fragment shaders that are not helpers when they begin."),
     invocations(Number::ComputeShaderInvocations, "compute_shader_invocations",
                 "Compute shader invocations", "Invocations of compute shaders."),
     invocations(Number::TaskShaderInvocations, "task_shader_invocations", "Task shader invocations",
@@ -325,38 +327,40 @@ constexpr Counter kCounters[] = {
         "Samples that fragment invocations cover (gl_SampleMaskIn) and do not discard. Depth and "
         "stencil tests may drop some later."),
     invocations(Number::ShaderSubgroups, "shader_subgroups", "Shader subgroups",
-                "Subgroups that began a shader with at least one invocation that is no helper, in "
-                "the stages that have subgroup operations."),
+                "Subgroups that began a shader with at least one non-helper invocation, in the "
+                "stages that have subgroup operations."),
     query(Number::ActiveLanes, "active_lanes", "Active lanes", kInvocations, Unit::Percentage,
           Storage::Float32,
-          "Invocations as a part of the lanes that their subgroups have, in the stages that have "
-          "subgroup operations. Where subgroups may be wider than the device's subgroupSize it "
-          "may pass 100."),
+          "Invocations as a percentage of the lanes of their subgroups, in the stages that have "
+          "subgroup operations. Where subgroups may be wider than the device's subgroupSize, it "
+          "may exceed 100."),
     query(Number::FragmentActiveLanes, "fragment_active_lanes", "Fragment active lanes",
-          kInvocations, Unit::Percentage, Storage::Float32, "The same of fragment shaders."),
+          kInvocations, Unit::Percentage, Storage::Float32, "The same for fragment shaders."),
     query(Number::ComputeActiveLanes, "compute_active_lanes", "Compute active lanes", kInvocations,
-          Unit::Percentage, Storage::Float32, "The same of compute shaders."),
+          Unit::Percentage, Storage::Float32, "The same for compute shaders."),
 
     query(Number::InstructionsPerInvocation, "instructions_per_invocation",
           "Instructions per invocation", kRates, Unit::Generic, Storage::Float32,
           "SPIR-V instructions that a shader invocation executes, on average."),
     query(Number::ControlFlowShare, "control_flow_share", "Control flow share", kRates,
           Unit::Percentage, Storage::Float32,
-          "Branches, switches, calls, returns and discards as a part of all SPIR-V instructions "
-          "executed."),
+          "Branches, switches, calls, returns and discards as a percentage of all SPIR-V "
+          "instructions executed."),
     query(Number::BufferLoadRate, "buffer_load_rate", "Buffer load rate", kRates,
           Unit::BytesPerSecond, Storage::Float64,
-          "Bytes that shaders load from storage buffers and buffer addresses, by GPU time. What "
-          "caches hold is loaded too.",
+          "Bytes that shaders load from storage buffers and buffer addresses, divided by GPU time. "
+          "Loads from caches count.",
           Scope::RenderPass),
     query(Number::BufferStoreRate, "buffer_store_rate", "Buffer store rate", kRates,
           Unit::BytesPerSecond, Storage::Float64,
-          "Bytes that shaders store to storage buffers and buffer addresses, by GPU time.",
+          "Bytes that shaders store to storage buffers and buffer addresses, divided by GPU time.",
           Scope::RenderPass),
     query(Number::InstructionRate, "instruction_rate", "Instruction rate", kRates, Unit::Hertz,
-          Storage::Float64, "SPIR-V instructions executed, by GPU time.", Scope::RenderPass),
+          Storage::Float64, "SPIR-V instructions executed, divided by GPU time.",
+          Scope::RenderPass),
     query(Number::InvocationRate, "invocation_rate", "Invocation rate", kRates, Unit::Hertz,
-          Storage::Float64, "Shader invocations of all stages, by GPU time.", Scope::RenderPass),
+          Storage::Float64, "Shader invocations of all stages, divided by GPU time.",
+          Scope::RenderPass),
     query(Number::VerticesPerDraw, "vertices_per_draw", "Vertices per draw", kRates, Unit::Generic,
           Storage::Float32, "Vertices that a draw command of the command buffer has, on average.",
           Scope::CommandBuffer),
@@ -369,6 +373,12 @@ constexpr Counter kCounters[] = {
           "Pipelines that the command buffer binds for each of its draw commands.",
           Scope::CommandBuffer),
 };
+
+constexpr auto kCounters = [] {
+  std::array<Counter, std::size(kVulkanCounters) + std::size(kEglCounters)> all{};
+  std::ranges::copy(kEglCounters, std::ranges::copy(kVulkanCounters, all.begin()).out);
+  return all;
+}();
 
 template <typename Predicate>
 const Counter* find_if(Predicate predicate) {
@@ -426,6 +436,10 @@ std::string_view name_of(Unit unit) {
       return "cycles";
   }
   return "?";
+}
+
+std::string_view unit_of(const Counter& counter) {
+  return counter.counted.empty() ? name_of(counter.unit) : counter.counted;
 }
 
 std::string_view name_of(Storage storage) {

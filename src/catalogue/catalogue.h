@@ -52,6 +52,7 @@ enum class Scope : uint16_t {
 
 class Scopes {
  public:
+  constexpr Scopes() = default;
   constexpr Scopes(Scope scope) : bits_(static_cast<uint16_t>(scope)) {}
   constexpr bool has(Scope scope) const { return (bits_ & static_cast<uint16_t>(scope)) != 0; }
   friend constexpr Scopes operator|(Scopes a, Scopes b) {
@@ -60,7 +61,7 @@ class Scopes {
   }
 
  private:
-  uint16_t bits_;
+  uint16_t bits_ = 0;
 };
 constexpr Scopes operator|(Scope a, Scope b) { return Scopes(a) | Scopes(b); }
 
@@ -186,6 +187,92 @@ enum class Number : uint32_t {
   VerticesPerDraw,
   FragmentsPerDraw,
   PipelineBindsPerDraw,
+
+  GlDrawCalls = 1280,
+  GlDraws,
+  GlIndirectDraws,
+  GlVertices,
+  GlPrimitives,
+  GlInstances,
+  GlDispatches,
+  GlWorkgroups,
+  GlComputeInvocations,
+  GlIndirectDispatches,
+  GlClears,
+  GlCopies,
+  GlMipmaps,
+  GlStateChanges,
+  GlProgramSwitches,
+  GlTextureBinds,
+  GlBufferBinds,
+  GlVertexArrayBinds,
+  GlFramebufferBinds,
+  GlUniformUpdates,
+  GlUniformBytes,
+  GlTextureUploads,
+  GlTextureBytes,
+  GlBufferUploads,
+  GlBufferBytes,
+  GlBufferMaps,
+  GlBufferMapBytes,
+  GlCompiles,
+  GlCompileTime,
+  GlLinks,
+  GlLinkTime,
+  GlErrors,
+  GlSyncCalls,
+  GlSyncTime,
+  GlReadbacks,
+  GlReadbackBytes,
+  GlFlushes,
+
+  Swaps = 1536,
+  Frames,
+  FrameTime,
+  SwapTime,
+  LatestFrameTime,
+  ShortestFrameTime,
+  LongestFrameTime,
+
+  CpuTime = 1792,
+  CpuKernelTime,
+  PageFaults,
+  ContextSwitches,
+  ResidentMemory,
+  Threads,
+  GpuEngineTime,
+  GpuMemory,
+
+  GlGpuTime = 2048,
+  GlSamplesPassed,
+  GlPrimitivesGenerated,
+  GlPrimitivesWritten,
+  GlVerticesFetched,
+  GlPrimitivesAssembled,
+  GlVertexInvocations,
+  GlTessControlPatches,
+  GlTessEvaluationInvocations,
+  GlGeometryInvocations,
+  GlGeometryPrimitives,
+  GlFragmentInvocations,
+  GlComputeShaderInvocations,
+  GlClippingInput,
+  GlClippingOutput,
+
+  VkSubmissions = 2304,
+  VkRenderPasses,
+  VkDrawCommands,
+  VkDraws,
+  VkDispatches,
+  VkRayTraces,
+  VkCommandsNotCounted,
+  VkGpuTime,
+  VkVertexInvocations,
+  VkTessControlInvocations,
+  VkTessEvaluationInvocations,
+  VkGeometryInvocations,
+  VkFragmentInvocations,
+  VkComputeInvocations,
 };
 
 struct Counter {
@@ -197,6 +284,8 @@ struct Counter {
   Storage storage;
   Scopes scopes;
   std::string_view description;  // one or two sentences, below 256 bytes
+  // Of Unit::Generic: what is counted, as the unit ("calls"). Empty: name_of(unit).
+  std::string_view counted = {};
 };
 
 // All of them, in the order in which they are shown.
@@ -212,6 +301,8 @@ const Counter* find(std::string_view id);
 const Counter* find(uint32_t number);
 
 std::string_view name_of(Unit unit);
+// The unit of a counter in words.
+std::string_view unit_of(const Counter& counter);
 std::string_view name_of(Storage storage);
 std::string_view name_of(Scope scope);
 

@@ -8,19 +8,20 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "catalogue/document.h"
 
 namespace tally::catalogue {
 namespace {
 
-TEST(catalogue, ids_numbers_and_names_are_unique) {
+TEST(catalogue, ids_numbers_and_names_in_a_group_are_unique) {
   std::set<std::string_view> ids;
-  std::set<std::string_view> names;
+  std::set<std::pair<std::string_view, std::string_view>> names;
   std::set<Number> numbers;
   for (const Counter& one : counters()) {
     EXPECT_TRUE(ids.insert(one.id).second) << one.id;
-    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+    EXPECT_TRUE(names.emplace(one.group, one.name).second) << one.name;
     EXPECT_TRUE(numbers.insert(one.number).second) << one.id;
   }
 }
@@ -75,7 +76,25 @@ TEST(catalogue, region_counters_begin_with_the_warps_and_are_32_bits_wide) {
   for (const Counter* one : region) EXPECT_EQ(one->storage, Storage::Uint32) << one->id;
 }
 
-// docs/counters.md is what applications' authors go by: whoever changes a number sees it here.
+// EGL lists counters by group. Vulkan does not.
+TEST(catalogue, names_of_vulkans_counters_are_unique) {
+  std::set<std::string_view> names;
+  for (const Counter& one : counters()) {
+    if (one.scopes.has(Scope::Process)) continue;
+    EXPECT_TRUE(names.insert(one.name).second) << one.id;
+  }
+}
+
+TEST(catalogue, what_is_counted_is_the_unit_of_a_plain_count_alone) {
+  for (const Counter& one : counters()) {
+    EXPECT_TRUE(one.counted.empty() || one.unit == Unit::Generic) << one.id;
+  }
+  EXPECT_EQ(unit_of(counter(Number::GlDrawCalls)), "calls");
+  EXPECT_EQ(unit_of(counter(Number::GlUniformBytes)), "bytes");
+  EXPECT_EQ(unit_of(counter(Number::Draws)), "count");
+}
+
+// Authors of applications rely on docs/reference/counters.md: a change of a number shows here.
 TEST(catalogue, the_page_is_up_to_date) {
   std::ifstream file(TALLY_COUNTERS_PAGE);
   const std::string page(std::istreambuf_iterator<char>(file), {});

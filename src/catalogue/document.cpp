@@ -12,10 +12,9 @@ namespace {
 
 constexpr std::string_view kIntroduction =
     "# Counters\n\n"
-    "Every counter of Tally. Its number and id never change and are never used again for "
-    "something\n"
-    "else. This page is made from `src/catalogue` by `cmake --build <build> --target "
-    "counters_page`.\n";
+    "These are all counters of Tally. A counter's number and id never change and are never "
+    "reused.\n"
+    "`cmake --build <build> --target counters_page` generates this page from `src/catalogue`.\n";
 
 constexpr Scope kScopes[] = {Scope::Block,         Scope::Region, Scope::Command, Scope::RenderPass,
                              Scope::CommandBuffer, Scope::Frame,  Scope::Process, Scope::Device};
@@ -49,10 +48,9 @@ std::string markdown() {
         group);
     for (const Counter& counter : counters()) {
       if (counter.group != group) continue;
-      page +=
-          fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", counter.id, counter.name,
-                      name_of(counter.unit), name_of(counter.storage), scope_list(counter.scopes),
-                      static_cast<uint32_t>(counter.number), counter.description);
+      page += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", counter.id, counter.name,
+                          unit_of(counter), name_of(counter.storage), scope_list(counter.scopes),
+                          static_cast<uint32_t>(counter.number), counter.description);
     }
   }
   return page;

@@ -1,4 +1,4 @@
-// The catalogue as a page for people: docs/counters.md is what this gives.
+// The catalogue as a page: docs/reference/counters.md.
 #pragma once
 
 #include <string>

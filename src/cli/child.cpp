@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -125,9 +126,9 @@ bool Child::wait_until(const std::function<bool()>& done) {
   sigset_t ends;
   sigemptyset(&ends);
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP}) sigaddset(&ends, signal);
-  const timespec tenth{0, 100'000'000};
-  while (!done()) {
-    const int signal = sigtimedwait(&ends, nullptr, &tenth);
+  for (timespec pause{0, 1'000'000}; !done();
+       pause.tv_nsec = std::min(pause.tv_nsec * 5 / 4, 100'000'000L)) {
+    const int signal = sigtimedwait(&ends, nullptr, &pause);
     if (signal == SIGTSTP) raise(SIGSTOP);
     if (signal > 0 && signal != SIGTSTP) return false;
   }

@@ -35,8 +35,9 @@ class Child {
   // Waits for the end, forwarding signals and following stops.
   ChildEnd wait();
 
-  // After the end: waits until `done` returns true, looked at every tenth of a second, or until a
-  // signal asks us to stop; false in the latter case.
+  // After the end: waits until `done` returns true, or until a signal asks us to stop; false in the
+  // latter case. Looks at `done` after a millisecond, then ever more rarely, up to every tenth of a
+  // second.
   static bool wait_until(const std::function<bool()>& done);
 
   pid_t pid() const { return pid_; }

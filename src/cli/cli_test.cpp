@@ -163,7 +163,7 @@ TEST_F(Folder, driver_is_found_by_a_word_of_its_manifests_name) {
 
 TEST_F(Folder, driver_manifest_that_is_none_is_told_from_one_whose_library_is_gone) {
   EXPECT_EQ(read_driver_manifest(path_ / "missing.json").problem, "cannot be read");
-  EXPECT_EQ(read_driver_manifest(write("a.json", "[]")).problem, "is no driver manifest");
+  EXPECT_EQ(read_driver_manifest(write("a.json", "[]")).problem, "is not a driver manifest");
   EXPECT_THAT(
       read_driver_manifest(write("b.json", R"({"ICD":{"library_path":"./gone.so"}})")).problem,
       HasSubstr("gone.so"));
@@ -418,7 +418,7 @@ TEST(Doctor, notices_variables_that_switch_the_layers_off) {
        {"~all~", "~explicit~", "*TALLY*", "VK_LAYER_TALLY_capture", "a,VK_LAYER_TALLY_capture"}) {
     DoctorFacts facts = healthy();
     facts.environment["VK_LOADER_LAYERS_DISABLE"] = value;
-    EXPECT_THAT(problems(facts), HasSubstr("switches VK_LAYER_TALLY_capture off")) << value;
+    EXPECT_THAT(problems(facts), HasSubstr("disables VK_LAYER_TALLY_capture")) << value;
   }
   DoctorFacts facts = healthy();
   facts.environment["VK_LOADER_LAYERS_DISABLE"] = "~implicit~";

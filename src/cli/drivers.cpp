@@ -13,12 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string value_or(const Environment& environment, const std::string& name,
-                     const std::string& fallback) {
-  const std::string value = value_of(environment, name);
-  return value.empty() ? fallback : value;
-}
-
 std::vector<fs::path> manifests_in(const std::vector<fs::path>& folders) {
   std::vector<fs::path> found;
   for (const fs::path& folder : folders) {
@@ -42,26 +36,6 @@ std::string manifest_word(const std::string& asked) {
 
 }  // namespace
 
-std::vector<fs::path> loader_folders(const Environment& environment, const std::string& kind) {
-  const std::string home = value_of(environment, "HOME");
-  std::vector<std::string> roots;
-  const auto add = [&roots](const std::string& list) {
-    for (const std::string& root : split_list(list)) roots.push_back(root);
-  };
-  add(value_or(environment, "XDG_CONFIG_HOME", home.empty() ? "" : home + "/.config"));
-  add(value_or(environment, "XDG_CONFIG_DIRS", "/etc/xdg"));
-  add("/etc");
-  add(value_or(environment, "XDG_DATA_HOME", home.empty() ? "" : home + "/.local/share"));
-  add(value_or(environment, "XDG_DATA_DIRS", "/usr/local/share:/usr/share"));
-  std::vector<fs::path> folders;
-  for (const std::string& root : roots) {
-    const fs::path folder = fs::path(root) / "vulkan" / kind;
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
-      folders.push_back(folder);
-  }
-  return folders;
-}
-
 DriverManifest read_driver_manifest(const fs::path& path) {
   DriverManifest manifest{path, {}, {}, {}};
   std::ifstream in(path);
@@ -72,7 +46,7 @@ DriverManifest read_driver_manifest(const fs::path& path) {
   const auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
   const auto icd = json.is_object() && json.contains("ICD") ? json["ICD"] : nlohmann::json();
   if (!icd.is_object() || !icd.contains("library_path") || !icd["library_path"].is_string()) {
-    manifest.problem = "is no driver manifest";
+    manifest.problem = "is not a driver manifest";
     return manifest;
   }
   manifest.library = icd["library_path"];

@@ -17,11 +17,6 @@ struct DriverManifest {
   std::string problem;      // why it cannot be used, "" = it can be read
 };
 
-// The folders of <kind> ("icd.d", "explicit_layer.d" ...) that the loader searches in an
-// environment, in its order.
-std::vector<std::filesystem::path> loader_folders(const Environment& environment,
-                                                  const std::string& kind);
-
 DriverManifest read_driver_manifest(const std::filesystem::path& path);
 
 // Those that an environment makes the loader use: VK_DRIVER_FILES (or its older name), else all in

@@ -19,7 +19,7 @@ size_t EglProbe::counter_count() const {
 }
 
 std::string EglProbe::why_nothing() const {
-  if (!died.empty()) return "asking EGL " + died;
+  if (!died.empty()) return "the EGL probe " + died;
   if (!library_error.empty()) return "there is no EGL: " + library_error;
   if (!display_error.empty()) return "no EGL display without a window: " + display_error;
   return has_extension ? "" : "EGL does not list EGL_BRCM_performance_counters";

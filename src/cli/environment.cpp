@@ -4,9 +4,17 @@
 
 #include <algorithm>
 
-#include "cli/drivers.h"
-
 namespace tally::cli {
+
+namespace {
+
+std::string value_or(const Environment& environment, const std::string& name,
+                     const std::string& fallback) {
+  const std::string value = value_of(environment, name);
+  return value.empty() ? fallback : value;
+}
+
+}  // namespace
 
 Environment current_environment() {
   Environment result;
@@ -48,6 +56,27 @@ std::string join_list(const std::vector<std::string>& entries) {
     list += entry;
   }
   return list;
+}
+
+std::vector<std::filesystem::path> loader_folders(const Environment& environment,
+                                                  const std::string& kind) {
+  const std::string home = value_of(environment, "HOME");
+  std::vector<std::string> roots;
+  const auto add = [&roots](const std::string& list) {
+    for (const std::string& root : split_list(list)) roots.push_back(root);
+  };
+  add(value_or(environment, "XDG_CONFIG_HOME", home.empty() ? "" : home + "/.config"));
+  add(value_or(environment, "XDG_CONFIG_DIRS", "/etc/xdg"));
+  add("/etc");
+  add(value_or(environment, "XDG_DATA_HOME", home.empty() ? "" : home + "/.local/share"));
+  add(value_or(environment, "XDG_DATA_DIRS", "/usr/local/share:/usr/share"));
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& root : roots) {
+    const std::filesystem::path folder = std::filesystem::path(root) / "vulkan" / kind;
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
+  }
+  return folders;
 }
 
 void add_layer_folders(Environment& environment,

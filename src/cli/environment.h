@@ -20,6 +20,11 @@ std::string value_of(const Environment& environment, const std::string& name);
 // "NAME=value" strings, for exec.
 std::vector<std::string> environment_strings(const Environment& environment);
 
+// The folders of <kind> ("icd.d", "explicit_layer.d" ...) that the loader searches in an
+// environment, in its order.
+std::vector<std::filesystem::path> loader_folders(const Environment& environment,
+                                                  const std::string& kind);
+
 // Adds folders to the end of the search path for layers: the loader ignores VK_ADD_LAYER_PATH where
 // VK_LAYER_PATH is set, so whichever the user has set is extended. VK_ADD_LAYER_PATH comes before
 // the loader's own folders, so those go into it too: older loaders (1.3.239 is one) put the layers

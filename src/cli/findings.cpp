@@ -64,7 +64,7 @@ class Examination {
   void layers() {
     if (!facts_.layers) {
       problem("layers", facts_.layers_error,
-              "build or install Tally again; the layers stand beside the program");
+              "build or install Tally again; the layers belong beside the program");
       return;
     }
     for (const std::string& error : facts_.layer_load_errors) {
@@ -77,7 +77,7 @@ class Examination {
 
   void loader() {
     if (!facts_.native.died.empty()) {
-      problem("Vulkan", "asking Vulkan " + facts_.native.died,
+      problem("Vulkan", "the Vulkan probe " + facts_.native.died,
               "find the driver at fault: tally run --driver, or VK_DRIVER_FILES");
       return;
     }
@@ -137,7 +137,7 @@ class Examination {
     const std::string subject = "device " + d.name;
     if (support.with_tally == nullptr && support.missing.empty()) {
       note(subject,
-           fmt::format("{}, Vulkan {}: not asked with Tally's layer", d.driver, d.api_version));
+           fmt::format("{}, Vulkan {}: not probed with Tally's layer", d.driver, d.api_version));
       return;
     }
     if (!support.can_capture()) {
@@ -156,7 +156,7 @@ class Examination {
     for (const CountingInterface& interface : support.interfaces) {
       if (!interface.with_tally) without.push_back(interface.name);
     }
-    if (!without.empty()) note(subject, fmt::format("not to be had: {}", fmt::join(without, ", ")));
+    if (!without.empty()) note(subject, fmt::format("not available: {}", fmt::join(without, ", ")));
   }
 
   void cannot_capture(const std::string& subject, const DeviceSupport& support) {
@@ -166,7 +166,7 @@ class Examination {
               "run --driver lavapipe");
     }
     if (support.missing.empty() && facts_.layers && facts_.with_tally.died.empty()) {
-      problem(subject, "Tally's layer was loaded and offers no counters on it",
+      problem(subject, "Tally's layer was loaded but offers no counters on it",
               "TALLY_LOG_LEVEL=debug tally list says why");
     }
   }
@@ -183,7 +183,7 @@ class Examination {
   void layers_in_vulkan() {
     if (!facts_.layers || !facts_.native.loader_error.empty()) return;
     if (!facts_.with_tally.died.empty()) {
-      problem("layers", "with Tally's layer, asking Vulkan " + facts_.with_tally.died,
+      problem("layers", "with Tally's layer, the Vulkan probe " + facts_.with_tally.died,
               "without it Vulkan works: please report this with the output of vulkaninfo");
       return;
     }
@@ -204,7 +204,7 @@ class Examination {
                        any ? "a part of Tally's EGL libraries cannot be used"
                            : "EGL programs are not profiled",
                        facts_.egl_files.problem),
-           "build or install Tally again; the libraries stand beside the program");
+           "build or install Tally again; the libraries belong beside the program");
       return;
     }
     if (facts_.egl_library == EglLibrary::None) {
@@ -214,7 +214,7 @@ class Examination {
     const EglProbe& probe = facts_.egl;
     if (!probe.died.empty()) {
       problem(
-          "EGL", "with Tally in front, asking EGL " + probe.died,
+          "EGL", "with Tally in front, the EGL probe " + probe.died,
           "tally run --egl off leaves EGL alone; please report this with the output of eglinfo");
     } else if (!probe.display_error.empty() || !probe.library_error.empty()) {
       note("EGL", probe.why_nothing(), "for EGL programs: apt-get install libegl-mesa0");
@@ -249,7 +249,7 @@ class Examination {
   void variables() {
     for (const char* layer : {kCountersLayer, kCaptureLayer}) {
       if (disabled(layer)) {
-        problem("environment", fmt::format("VK_LOADER_LAYERS_DISABLE switches {} off", layer),
+        problem("environment", fmt::format("VK_LOADER_LAYERS_DISABLE disables {}", layer),
                 "unset VK_LOADER_LAYERS_DISABLE");
       }
     }
@@ -277,8 +277,8 @@ class Examination {
     if (!facts_.temporary_folder.usable) {
       problem(
           "permissions",
-          facts_.temporary_folder.path + " cannot be written; the capture's socket stands there",
-          "set TMPDIR to a folder that can");
+          facts_.temporary_folder.path + " cannot be written, but the capture's socket goes there",
+          "set TMPDIR to a writable folder");
     }
     if (facts_.runtime_folder && !facts_.runtime_folder->usable) {
       note("permissions", "XDG_RUNTIME_DIR=" + facts_.runtime_folder->path + " cannot be used",
@@ -287,7 +287,7 @@ class Examination {
     }
     for (const std::string& file : facts_.override_layers) {
       note("layers", file + " (Vulkan Configurator) replaces the search for layers",
-           "let Vulkan Configurator no longer override layers if Tally's are not found");
+           "if Tally's layers are not found, stop Vulkan Configurator from overriding layers");
     }
     for (const std::string& file : facts_.settings_files)
       note("settings", file + " has settings for Tally's layers");

@@ -97,7 +97,7 @@ std::optional<std::string> why_no_layer_was_loaded(const std::string& program,
            "ignores layers";
   }
   if (is_of_another_kind(file))
-    return file + " is a program for another processor or word size than Tally's layers";
+    return file + " is built for another processor or word size than Tally's layers";
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error) && names_glx(file)) {
     return file +

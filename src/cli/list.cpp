@@ -47,7 +47,7 @@ analysis::Table interface_table(const DeviceSupport& support, size_t number) {
   table.columns = {text_column("interface", "interface", analysis::ColumnRole::Key),
                    text_column("driver", "driver", analysis::ColumnRole::Key),
                    text_column("with_tally", "with Tally", analysis::ColumnRole::Key),
-                   text_column("purpose", "gives", analysis::ColumnRole::Text)};
+                   text_column("purpose", "provides", analysis::ColumnRole::Text)};
   for (const CountingInterface& interface : support.interfaces) {
     table.rows.push_back({interface.name, interface.native ? std::string("yes") : std::string("no"),
                           with_tally_text(support, interface), interface.purpose});
@@ -173,7 +173,7 @@ Json device_json(const DeviceSupport& support) {
 
 // Why there is nothing to list; empty where there is.
 std::string why_nothing(const VulkanProbe& probe) {
-  if (!probe.died.empty()) return "asking Vulkan " + probe.died;
+  if (!probe.died.empty()) return "the Vulkan probe " + probe.died;
   if (!probe.loader_error.empty()) return "there is no Vulkan loader: " + probe.loader_error;
   if (!probe.instance_error.empty())
     return "no Vulkan instance can be made: " + probe.instance_error;
@@ -213,7 +213,7 @@ int run(const Options& options) {
   } else {
     say(layers.error().message);
   }
-  if (!with_tally.died.empty()) say("with Tally's layer, asking Vulkan " + with_tally.died);
+  if (!with_tally.died.empty()) say("with Tally's layer, the Vulkan probe " + with_tally.died);
   const auto devices = compare_devices(native, with_tally);
   const std::string nothing = why_nothing(native);
   if (!nothing.empty()) say(nothing + "; tally doctor says more");

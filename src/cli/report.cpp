@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/nothing.h"
 #include "analysis/tables/summary.h"
@@ -174,7 +175,7 @@ int run(const Options& options) {
   if (!selection) return fail(selection.error());
   auto reader = store::Reader::open(options.file);
   if (!reader) return fail(reader.error());
-  auto model = analysis::Model::load(std::move(*reader), *selection);
+  auto model = analysis::load_model(std::move(*reader), *selection);
   if (!model) return fail(with_context(model.error(), options.file));
   std::optional<ProgressLine> progress("reading " + options.file);
   Analyzer analyzer(std::move(*model), [&](double fraction) { progress->update(fraction); });
@@ -190,7 +191,7 @@ CLI::Validator whole_number() {
   const auto problem = [](const std::string& text) {
     const bool is_number =
         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-    return is_number ? std::string() : text + " is no whole number";
+    return is_number ? std::string() : text + " is not a whole number";
   };
   return CLI::Validator(problem, "");
 }
@@ -198,8 +199,8 @@ CLI::Validator whole_number() {
 // Options that would silently be for nothing.
 void refuse_what_changes_nothing(const Options& options) {
   if (options.table.merge && options.by != "pass" && options.by != "line") {
-    throw CLI::ParseError(options.by == "draw" ? "--by draw puts those that are alike together "
-                                                 "anyway; --each shows each alone"
+    throw CLI::ParseError(options.by == "draw" ? "--by draw already merges similar draws; "
+                                                 "--each shows each alone"
                                                : "--merge needs --by pass or --by line",
                           kFailed);
   }
@@ -215,7 +216,7 @@ void refuse_what_changes_nothing(const Options& options) {
 
 void add_report(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("report", "Show where a capture's work was done");
+  CLI::App* command = app.add_subcommand("report", "Show a capture as tables, or as a heatmap");
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
   command->add_option("FILE", options->file, "Capture made by tally run")->required();
   CLI::Option* by_option = command
@@ -238,9 +239,10 @@ void add_report(CLI::App& app, Action& chosen) {
       ->type_name("A,B,...");
   CLI::Option* heatmap =
       command
-          ->add_option("--heatmap", options->heatmap,
-                       "Write a picture of a pass by region (of tally run --regions): the hottest, "
-                       "or as --frame and --pass say")
+          ->add_option(
+              "--heatmap", options->heatmap,
+              "Write a picture of a pass by region (needs tally run --regions): the hottest "
+              "pass, or the one that --frame and --pass select")
           ->type_name("FILE.png")
           ->excludes(by_option);
   command
@@ -250,40 +252,42 @@ void add_report(CLI::App& app, Action& chosen) {
       ->needs(heatmap);
   command
       ->add_option("--pass", options->table.pass,
-                   "Regions only of passes of this number in their frames (see --by pass)")
+                   "Only passes with this number in their frames (see --by pass)")
       ->check(whole_number())
       ->type_name("N");
-  command->add_option("--frame", options->frames, "Only frame 7, or frames 3-9, 3- or -9")
+  command->add_option("--frame", options->frames, "Only these frames: 7, 3-9, 3- or -9")
       ->type_name("A-B");
   command
       ->add_option(
           "--shader", options->shader,
-          "Only shaders whose name or stage matches (* and ? allowed) or whose hash starts so")
+          "Only shaders whose name or stage matches (* and ? allowed) or whose hash begins with it")
       ->type_name("PATTERN");
-  command->add_flag("--merge", options->table.merge,
-                    "With --by pass: put those that are alike together; with --by line: a line of "
-                    "several shaders");
+  command->add_flag(
+      "--merge", options->table.merge,
+      "With --by pass: merge similar passes; with --by line: merge a line that several "
+      "shaders have");
   command->add_flag("--each", options->table.each,
-                    "With --by draw: show each alone, not those that are alike together");
+                    "With --by draw: show each alone instead of merging similar ones");
   CLI::Option* annotate = command
                               ->add_option("--annotate", options->annotate,
-                                           "Show a shader's source with counts at the margin, "
-                                           "its disassembly where it has no source")
+                                           "Show a shader's source with counts in the margin, "
+                                           "or its disassembly if it has no source")
                               ->type_name("SHADER")
                               ->excludes(by_option)
                               ->excludes(heatmap);
   command
       ->add_option("--disassemble", options->disassemble,
-                   "Show a shader's SPIR-V with counts at the margin")
+                   "Show a shader's SPIR-V with counts in the margin")
       ->type_name("SHADER")
       ->excludes(by_option)
       ->excludes(heatmap)
       ->excludes(annotate);
-  command->add_option("--format", options->format, "text or json (docs/report-json.md)")
+  command->add_option("--format", options->format, "text or json (docs/reference/report-json.md)")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");
   command
-      ->add_option("--width", options->width, "Cells of a line (default: the terminal's, else 120)")
+      ->add_option("--width", options->width,
+                   "Characters of a line (default: the terminal's, else 120)")
       ->check(whole_number())
       ->type_name("N");
   command->footer(

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/model/load_model.h"
 #include "analysis/model/selection.h"
 #include "analysis/tables/nothing.h"
 #include "analysis/tables/summary.h"
@@ -123,7 +124,7 @@ void tell_end(const ChildEnd& end) {
 }
 
 void tell_nothing_came(const std::string& program, const std::string& egl_problem) {
-  say(fmt::format("{} made no Vulkan device and no GL context of EGL, so nothing was captured",
+  say(fmt::format("{} created no Vulkan device and no EGL context, so nothing was captured",
                   program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
     say(*reason);
@@ -134,7 +135,7 @@ void tell_nothing_came(const std::string& program, const std::string& egl_proble
 Result<analysis::Model> model_of(const std::string& file) {
   auto reader = store::Reader::open(file);
   if (!reader) return reader.error();
-  return analysis::Model::load(std::move(*reader), {});
+  return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
 }
 
 void tell_missing(const analysis::Summary& summary) {
@@ -172,7 +173,8 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
     if (!Child::wait_until([&] { return done() || Clock::now() > soon; }) || done()) return;
     if (collector.progress().bytes == received) break;
     if (!quiet && !std::exchange(told, true))
-      say("the application has ended; what was sent is being received, until its end or Ctrl-C");
+      say("the application has ended; receiving what it has sent, until all of it is there or "
+          "Ctrl-C");
   }
   const uint64_t left = collector.progress().connected;
   if (!quiet && left != 0) {
@@ -319,12 +321,12 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
   command->prefix_command();
   command
       ->add_option("-o,--output", options->output,
-                   "Capture to write (default: APPLICATION.tally, numbered where that exists)")
+                   "Capture to write (default: APPLICATION.tally, numbered if that exists)")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace the capture if it exists");
   command
       ->add_option("--frames", options->frames,
-                   "Capture only frame 7, or frames 3-9, 3- or -9 (from 0)")
+                   "Capture only these frames, counted from 0: 7, 3-9, 3- or -9")
       ->type_name("A-B");
   command
       ->add_option(
@@ -333,8 +335,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->type_name("PATTERN");
   command
       ->add_flag("--regions", options->regions,
-                 "Count every render pass by region of the framebuffer, too; --regions=WxH: "
-                 "regions of this size")
+                 "Also count every render pass by region of the framebuffer; --regions=WxH sets "
+                 "the size of a region")
       ->type_name("[=WxH]");
   command
       ->add_option("--driver", options->driver,
@@ -347,9 +349,9 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->type_name("WAY");
   command->add_flag("--strict", options->strict,
                     "Exit with status 4 if anything that was to be captured is missing");
-  command->add_flag("-q,--quiet", options->quiet, "No summary");
+  command->add_flag("-q,--quiet", options->quiet, "Print no summary");
   command->add_flag("-v,--verbose", options->verbose,
-                    "Say what is done to the environment; twice: the layers' log too");
+                    "Print the changes to the environment; twice: also the layers' log");
   command->footer(
       "Its exit status, input and output are the application's own. Example: tally run -- vkcube "
       "--c 100");

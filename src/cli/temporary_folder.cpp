@@ -62,7 +62,7 @@ Result<TemporaryFolder> TemporaryFolder::make() {
     std::error_code ignored;
     if (lock && fs::exists(path, ignored)) return TemporaryFolder(path, std::move(lock));
   }
-  return Error{fmt::format("{}: no folder of our own can be made there", parent.string())};
+  return Error{fmt::format("{}: no private folder can be created there", parent.string())};
 }
 
 TemporaryFolder::TemporaryFolder(fs::path path, store::UniqueFd lock)

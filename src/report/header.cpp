@@ -57,7 +57,7 @@ std::string limits_text(const Summary& s) {
 // Which frames' GPU time holds no first use of a pipeline.
 std::string warm_text(const Summary& s) {
   if (s.draws + s.dispatches == 0) return {};
-  if (s.warm_frames.empty()) return "no frame: each uses a pipeline for the first time";
+  if (s.warm_frames.empty()) return "none: every frame uses a pipeline for the first time";
   std::string text;
   size_t shown = 0;
   for (const analysis::FrameRange& range : s.warm_frames) {
@@ -116,10 +116,10 @@ std::vector<std::string> uncounted_lines(const Summary& s, size_t most) {
 std::vector<std::string> missing_lines(const Summary& s) {
   std::vector<std::string> lines;
   if (!s.finished)
-    lines.push_back("the capture was not finished: it holds what was written until then");
+    lines.push_back("the capture was not finished: it holds only what was written before");
   for (const analysis::DeviceSummary& device : s.devices) {
     if (!device.not_captured.empty())
-      lines.push_back(fmt::format("nothing of {}: {}", device.name, device.not_captured));
+      lines.push_back(fmt::format("{} was not captured: {}", device.name, device.not_captured));
   }
   if (s.commands_missing != 0) {
     lines.push_back(counted(s.commands_missing, "command") +
@@ -127,7 +127,7 @@ std::vector<std::string> missing_lines(const Summary& s) {
   }
   if (s.processes_cut_off != 0) {
     lines.push_back(counted(s.processes_cut_off, "process") +
-                    " stopped sending: how many commands are missing is not known");
+                    " stopped sending: the number of missing commands is unknown");
   }
   return lines;
 }

@@ -1,6 +1,6 @@
-// Reports as JSON for scripts. docs/report-json.md documents what is made here; kJsonVersion rises
-// when something that a script may rely on changes. Numbers are exact and in the base unit of their
-// column.
+// Reports as JSON for scripts. docs/reference/report-json.md documents what is made here;
+// kJsonVersion rises when something that a script may rely on changes. Numbers are exact and in the
+// base unit of their column.
 #pragma once
 
 #include <string>

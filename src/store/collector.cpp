@@ -49,10 +49,10 @@ bool same_user(int socket) {
          peer.uid == ::geteuid();
 }
 
-// Reads from the socket, and takes the ledger that comes with the first byte. Descriptors that come
-// otherwise are closed.
+// Reads from the socket, and keeps the ledger that arrives with the first byte. Closes any other
+// descriptor.
 ssize_t receive(Connection& connection, std::vector<std::byte>& buffer) {
-  constexpr size_t kMaxDescriptors = 253;  // that the kernel passes at once
+  constexpr size_t kMaxDescriptors = 253;  // SCM_MAX_FD of the kernel
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control;
   iovec part{buffer.data(), buffer.size()};
   msghdr message{};
@@ -69,7 +69,7 @@ ssize_t receive(Connection& connection, std::vector<std::byte>& buffer) {
       int file = -1;
       std::memcpy(&file, CMSG_DATA(header) + i * sizeof file, sizeof file);
       UniqueFd received(file);
-      if (!connection.ingest.greeted() && !connection.ledger) {
+      if (!connection.ingest.has_process() && !connection.ledger) {
         connection.ledger = std::move(received);
       }
     }
@@ -84,7 +84,7 @@ std::string temporary_directory() {
 
 }  // namespace
 
-// Owns everything; the thread alone touches writer and connections, until it is joined.
+// Only the thread uses the writer and the connections, until it is joined.
 class Collector::Loop {
  public:
   Loop(Writer writer, std::string directory, UniqueFd listener, UniqueFd wake)
@@ -186,8 +186,9 @@ void Collector::Loop::run() {
   }
 }
 
-// Once the application has ended: when nobody is connected and nobody waits at the door. After the
-// grace those who still are can send nothing more; what is already in their sockets is taken.
+// Once the application has ended: no process is connected, and none waits to be accepted. After the
+// grace, processes that are still connected can send nothing more; the loop reads what their
+// sockets hold.
 bool Collector::Loop::done() {
   if (deadline_ns_ == kNever) return false;
   if (!cut_off_ && monotonic_ns() >= deadline_ns_) {
@@ -196,8 +197,8 @@ bool Collector::Loop::done() {
       ::shutdown(connection.socket.get(), SHUT_RD);
     }
   }
-  pollfd door{listener_.get(), POLLIN, 0};
-  return connections_.empty() && (cut_off_ || ::poll(&door, 1, 0) == 0);
+  pollfd pending{listener_.get(), POLLIN, 0};
+  return connections_.empty() && (cut_off_ || ::poll(&pending, 1, 0) == 0);
 }
 
 void Collector::Loop::accept_one() {
@@ -208,7 +209,7 @@ void Collector::Loop::accept_one() {
   ++processes_;
 }
 
-// False when the connection has ended.
+// False: the connection has ended.
 bool Collector::Loop::read_some(Connection& connection) {
   const ssize_t size = receive(connection, buffer_);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;

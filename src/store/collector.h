@@ -1,6 +1,6 @@
 // The receiver of `tally run`: a local socket that any number of instrumented processes of the same
-// user connect to, and the thread that decodes what they send and writes the capture file. Bounded
-// memory: it reads only as fast as it writes, and the senders wait.
+// user connect to, and a thread that decodes their streams and writes the capture file. Its memory
+// is bounded: it reads only as fast as it writes, and the senders wait.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class Collector {
     uint64_t bytes = 0;
   };
 
-  // Listens in a new directory that only this user can enter, under `directory` (default: $TMPDIR
+  // Listens in a new directory, accessible to this user alone, under `directory` (default: $TMPDIR
   // or /tmp).
   static Result<std::unique_ptr<Collector>> start(Writer writer, std::string directory = {});
   ~Collector();
@@ -33,8 +33,8 @@ class Collector {
   const std::string& socket_path() const;
   Progress progress() const;  // any thread
 
-  // After the application: waits up to `grace` for processes that are still connected, takes
-  // everything that arrived, cuts off the rest, and finishes the capture file.
+  // Once the application has ended: waits up to `grace` for processes that are still connected,
+  // reads everything that arrived, disconnects the rest, and finishes the capture file.
   Status finish(std::optional<int64_t> exit_status, std::chrono::milliseconds grace);
 
  private:

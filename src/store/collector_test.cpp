@@ -36,17 +36,23 @@ const PassRegions kRegions{.width = 100, .height = 50, .region_width = 64, .regi
 // A whole little capture of one frame with `commands` dispatches.
 Bytes small_capture(int commands) {
   Bytes bytes;
-  append_message(bytes, Hello{::getpid(), 1, "app", {"app"}, "", "", 1});
-  append_message(bytes,
-                 stream::Device{.id = 1,
-                                .name = "gpu",
-                                .metrics = {{"executions", "d"}, {"fma", "d"}},
-                                .region_counters = {"Fragment warps", "Fragment invocations"}});
-  append_message(bytes, Queue{2, 1, 0, 0, 7, 64});
-  append_message(bytes, Module{3, "hash", {1, 2, 3}});
+  append_message(bytes, Process{.pid = ::getpid(),
+                                .parent_pid = 1,
+                                .executable = "app",
+                                .command_line = {"app"},
+                                .start_ns = 1});
+  append_message(bytes, Device{{.id = 1, .name = "gpu"},
+                               {{.name = "executions", .description = "d"},
+                                {.name = "fma", .description = "d"}},
+                               {"Fragment warps", "Fragment invocations"}});
+  append_message(bytes, Queue{.id = 2, .device = 1, .flags = 7, .timestamp_bits = 64});
+  append_message(bytes, Module{.id = 3, .hash = "hash", .spirv = {1, 2, 3}});
   append_message(bytes, Shader{4, 1, 3, 32, "main", ""});
-  append_message(bytes, Pipeline{5, 1, "pipeline", "compute", "", {4}});
-  append_message(bytes, Object{6, 1, "VkCommandBuffer", 77});
+  append_message(
+      bytes,
+      Pipeline{
+          {.id = 5, .device = 1, .hash = "pipeline", .bind_point = "compute", .shaders = {4}}});
+  append_message(bytes, Object{.id = 6, .device = 1, .type = "VkCommandBuffer", .handle = 77});
   append_message(bytes, Label{7, 0, "Outer"});
   append_message(bytes, Label{8, 7, "Inner"});
   append_message(bytes, Frame{1, 0, 10});
@@ -117,7 +123,7 @@ class CollectorTest : public ::testing::Test {
 TEST_F(CollectorTest, what_a_process_sends_is_in_the_file) {
   auto client = connect();
   Bytes bytes = small_capture(3);
-  append_message(bytes, Goodbye{30});
+  append_message(bytes, End{30});
   ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
   client.reset();
   finish();
@@ -184,7 +190,7 @@ TEST_F(CollectorTest, commands_that_a_frame_misses_are_not_missing_twice) {
   client->ledger().add_submitted(9);
   Bytes bytes = small_capture(5);
   append_message(bytes, Missing{1, 0, 4});
-  append_message(bytes, Goodbye{30});
+  append_message(bytes, End{30});
   ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
   client.reset();
   finish();
@@ -254,14 +260,14 @@ stream::CommandBatch dispatch_but(Breaks breaks) {
 // Messages that decode but make no sense: one by one after a good beginning.
 TEST_F(CollectorTest, every_wrong_reference_is_refused) {
   const std::vector<AnyMessage> wrong = {
-      Hello{},
+      Process{},
       Queue{9, 99},
       Queue{2, 1},
       Module{3, "again", {}},
       Module{0, "zero", {}},
       Shader{9, 1, 99},
       Shader{9, 99},
-      Pipeline{9, 1, "", "", "", {99}},
+      Pipeline{{.id = 9, .device = 1, .shaders = {99}}},
       Object{6, 1},
       Object{9, 99},
       Name{Named::Object, 99},
@@ -356,7 +362,7 @@ TEST_F(CollectorTest, every_wrong_part_of_regions_and_pictures_is_refused) {
             static_cast<int64_t>(wrong.size()));
 }
 
-TEST_F(CollectorTest, a_stream_without_a_greeting_leaves_no_process) {
+TEST_F(CollectorTest, a_stream_without_a_handshake_leaves_no_process) {
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -366,7 +372,7 @@ TEST_F(CollectorTest, a_stream_without_a_greeting_leaves_no_process) {
   ASSERT_EQ(::send(socket.get(), "hello, receiver", 15, MSG_NOSIGNAL), 15);
   finish(std::chrono::milliseconds(100));
   EXPECT_EQ(number("SELECT count(*) FROM process"), 0);
-  EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("does not speak"));
+  EXPECT_THAT(text("SELECT text FROM message"), HasSubstr("does not send"));
 }
 
 TEST_F(CollectorTest, the_socket_is_for_this_user_alone_and_goes_away) {
@@ -474,7 +480,7 @@ TEST(StreamClient, a_slow_receiver_gets_everything) {
     for (size_t sent = 0; sent < kBytes; sent += 1 << 20) (*client)->push(Bytes(1 << 20), 1 << 20);
     client->reset();
   });
-  EXPECT_EQ(slow.read_slowly(), kGreetingBytes + kBytes);
+  EXPECT_EQ(slow.read_slowly(), kHandshakeBytes + kBytes);
   sender.join();
 }
 

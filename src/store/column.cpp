@@ -19,7 +19,7 @@ void append_number(std::string& json, int64_t value) {
   }
 }
 
-// Takes a number or null from the front of `json`.
+// Reads a number or null and removes it from the front of `json`.
 bool take_number(std::string_view& json, int64_t& value) {
   if (json.starts_with(kNullText)) {
     json.remove_prefix(kNullText.size());
@@ -34,11 +34,9 @@ bool take_number(std::string_view& json, int64_t& value) {
 
 }  // namespace
 
-void Column::append(size_t command, int64_t value) {
+void Column::append_another(size_t command, int64_t value) {
   if (command == 0) {
     values.assign(1, value);
-  } else if (values.size() > 1) {
-    values.push_back(value);
   } else if (at(0) != value) {
     values.assign(command, at(0));
     values.push_back(value);

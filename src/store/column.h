@@ -1,5 +1,5 @@
-// The values of one field for all commands of a batch. A field whose value is the same for all
-// commands holds it once.
+// The values of one field for all commands of a batch. A value that all commands share is stored
+// once.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tally::store {
 
-// A batch has at most so many commands.
+// The most commands of a batch.
 inline constexpr size_t kMaxBatchCommands = 1024;
 
 struct Column {
@@ -28,21 +28,30 @@ struct Column {
   }
   bool fits(size_t commands) const { return values.size() <= 1 || values.size() == commands; }
 
-  // Sets the value of the next command; `command` have theirs already.
-  void append(size_t command, int64_t value);
+  // Appends the value of the command with the index `command`: those before it have theirs.
+  void append(size_t command, int64_t value) {
+    if (values.size() > 1) {
+      values.push_back(value);
+    } else if (command == 0 || values.empty() || values[0] != value) {
+      append_another(command, value);
+    }
+  }
 
   bool operator==(const Column&) const = default;
+
+ private:
+  void append_another(size_t command, int64_t value);
 };
 
-// A count as columns and files hold it: the largest number there is for what is larger.
+// A count as columns and files hold it: saturated at 2^63 - 1.
 inline int64_t stored(uint64_t value) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
   return static_cast<int64_t>(value < kMax ? value : kMax);
 }
 
-// As the file holds it: a JSON number, null, or an array of both.
+// The text in the file: a JSON number, null, or an array of both.
 std::string to_json(const Column& column);
-// None: it is not a column of so many commands.
+// None: the text is not a column of `commands` commands.
 std::optional<Column> column_from_json(std::string_view json, size_t commands);
 
 }  // namespace tally::store

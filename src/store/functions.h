@@ -1,13 +1,12 @@
-// The action commands of Vulkan that a capture knows: how they are called, what they are, and the
-// names of the parameters that are kept. The numbers travel in the stream: new functions go to the
-// end.
+// The Vulkan action commands that a capture can record: their names, kinds, and the names of the
+// recorded parameters. The stream holds the enumerators' numbers: append new functions.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-#include "store/rows.h"
+#include "store/enums.h"
 
 namespace tally::store {
 
@@ -44,7 +43,7 @@ struct FunctionInfo {
   CallKind kind;
   const char* name;  // "vkCmdDraw"
   std::array<const char*, kMaxParameters>
-      parameters;  // as the specification calls them; null after the last
+      parameters;  // names of the specification; null after the last
 };
 
 const FunctionInfo& function_info(Function function);

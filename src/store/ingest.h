@@ -1,5 +1,5 @@
-// One connection's messages into the capture: checks every reference and turns the sender's ids
-// into rows. The first error ends the connection; what came before it stays.
+// Writes one connection's messages into the capture: checks every reference and translates the
+// sender's ids to rows. The first error ends the connection; what came before it stays.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class Ingest {
   explicit Ingest(Writer& writer) : writer_(writer), regions_(writer) {}
 
   Status take(stream::AnyMessage& message);
-  // The connection is gone; `refused` when it was ended because of what it sent. `submitted`: how
-  // many commands its ledger says; none: it has no ledger.
+  // The connection is closed; `refused`: because the stream was malformed. `submitted`: how many
+  // commands the ledger counts; none: there is no ledger.
   void end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted);
 
-  bool greeted() const { return process_ != 0; }
+  bool has_process() const { return process_ != 0; }
   int64_t pid() const { return pid_; }
   uint64_t commands() const { return commands_; }
   uint64_t frames() const { return frames_.size(); }
@@ -61,8 +61,8 @@ class Ingest {
     std::vector<RowId> passes;
   };
 
-  Status on(stream::Hello& hello);
-  Status on(stream::Goodbye& goodbye);
+  Status on(stream::Process& process);
+  Status on(stream::End& end);
   Status on(stream::Device& device);
   Status on(stream::Queue& queue);
   Status on(stream::Module& module);
@@ -81,7 +81,7 @@ class Ingest {
   Status on(stream::BlockCosts& costs);
   Status on(stream::Missing& missing);
   Status on(stream::Message& message);
-  Status on(stream::NotInstrumented& news);
+  Status on(stream::NotInstrumented& update);
   Status on(stream::FrameCounter& counter);
   Status on(stream::FrameValues& values);
   Status on(stream::PassRegions& regions);
@@ -100,11 +100,11 @@ class Ingest {
   RegionIngest regions_;
   RowId process_ = 0;
   int64_t pid_ = 0;
-  bool closed_ = false;
-  int64_t closed_ns_ = 0;
+  bool ended_ = false;
+  int64_t end_ns_ = 0;
   uint64_t definitions_ = 0;
   uint64_t commands_ = 0;
-  uint64_t missing_ = 0;  // that the sender told of, by frame
+  uint64_t missing_ = 0;  // reported by the sender, by frame
   std::unordered_map<Id, Device> devices_;
   std::unordered_map<Id, Queue> queues_;
   std::unordered_map<Id, Shader> shaders_;

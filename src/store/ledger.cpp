@@ -27,7 +27,7 @@ Ledger::~Ledger() {
   if (page_) ::munmap(page_, kLedgerBytes);
 }
 
-// Read, not mapped: the other process may cut the file short at any time.
+// Reads instead of mapping: the other process may truncate the file at any time.
 std::optional<uint64_t> read_ledger(int descriptor) {
   struct stat info {};
   if (descriptor < 0 || ::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -1,6 +1,7 @@
-// A thread that is started when there is work and ends when there has been none for a while.
+// A thread that starts when there is work and ends after a time without work.
 //
-// The owner's mutex guards it: `start` and `end` are called with the mutex held, `join` without.
+// The owner's mutex guards it: the caller of start() and end() holds the mutex, the caller of
+// join() does not.
 #pragma once
 
 #include <chrono>
@@ -11,7 +12,7 @@
 
 namespace tally::store {
 
-// How long a thread without work waits for more.
+// How long an idle thread waits for work.
 inline constexpr auto kIdleTime = std::chrono::milliseconds(200);
 
 class OnDemandThread {
@@ -21,17 +22,17 @@ class OnDemandThread {
   OnDemandThread(const OnDemandThread&) = delete;
   OnDemandThread& operator=(const OnDemandThread&) = delete;
 
-  // Runs `body` on a thread, unless it is running already. `body` calls end() before it releases
-  // the mutex for the last time.
+  // Runs `body` on a thread, unless it already runs. `body` calls end() before it releases the
+  // mutex for the last time.
   template <typename Body>
   void start(Body&& body) {
     if (std::exchange(running_, true)) return;
-    join();  // the one before is returning
+    join();  // the previous thread is returning
     thread_ = quiet_thread(name_, std::forward<Body>(body));
   }
   void end() { running_ = false; }
 
-  // Also from the thread itself, which runs the exit handlers where it is the process's last.
+  // May be called on the thread itself: the last thread of a process runs the exit handlers.
   void join() {
     if (!thread_.joinable()) return;
     if (thread_.get_id() == std::this_thread::get_id()) {
@@ -40,7 +41,7 @@ class OnDemandThread {
       thread_.join();
     }
   }
-  // Forgets the thread: after a fork it does not exist in the child.
+  // After a fork, in the child, where the thread does not exist.
   void forget() {
     if (thread_.joinable()) thread_.detach();
   }

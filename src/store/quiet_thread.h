@@ -1,7 +1,7 @@
-// A thread inside somebody else's program. The signals that a process sends are blocked on it, so
-// the program's handlers for them never run there. Signals that the thread's own instructions raise
-// are not: a program may handle them to go on, as one does that protects pages to see who writes to
-// them, and where such a signal is blocked the kernel ends the process instead.
+// A thread inside the application's process. It blocks asynchronous signals, so the application's
+// handlers for them never run on it. It does not block synchronous signals, which its own
+// instructions raise: an application may handle and recover from them, for example to track writes
+// to protected pages, and the kernel kills the process if such a signal is blocked.
 #pragma once
 
 #include <pthread.h>

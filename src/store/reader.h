@@ -1,6 +1,6 @@
-// Reads a capture file, also one that is still being written or whose writer died. Only reads.
-// open() accepts captures of kOldestCaptureVersion to kCaptureVersion and says in one line what is
-// wrong with anything else.
+// Reads a capture file, also one that is still being written or whose writer died. open() accepts
+// versions kOldestCaptureVersion to kCaptureVersion; its error says in one line what is wrong with
+// any other file.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct BatchValues {
 
 class BatchValuesReader {
  public:
-  // Of a batch with so many commands. A column of another size is an error: the capture is damaged.
+  // Of a batch with `commands` commands. A column of another size is an error: the file is damaged.
   Status read(RowId batch, size_t commands, BatchValues& values);
 
  private:
@@ -42,8 +42,8 @@ class Reader {
 
   const std::string& path() const { return path_; }
 
-  // Small tables come whole, ordered by id (metrics and queues by position, frames by device and
-  // number).
+  // Small tables are read whole, ordered by id (metrics and queues by position, frames by device
+  // and number).
   Result<CaptureRow> capture() const;
   Result<std::vector<ProcessRow>> processes() const;
   Result<std::vector<DeviceRow>> devices() const;
@@ -63,26 +63,26 @@ class Reader {
   Result<std::vector<RegionCounterRow>> region_counters() const;
   Result<std::vector<MessageRow>> messages() const;
 
-  // Large tables are visited row by row in order of their keys; the visitor returns false to stop.
+  // Large tables are visited row by row in the order of their keys; the visitor returns false to
+  // stop.
   Status for_each_frame_value(const std::function<bool(const FrameValueRow&)>& visit) const;
   Status for_each_submission(const std::function<bool(const SubmissionRow&)>& visit) const;
   Status for_each_execution(const std::function<bool(const ExecutionRow&)>& visit) const;
   Status for_each_pass(const std::function<bool(const PassRow&)>& visit) const;
   Status for_each_batch(const std::function<bool(const CommandBatchRow&)>& visit) const;
   Status for_each_block_cost(const std::function<bool(const BlockCostRow&)>& visit) const;
-  // What a batch's commands did, for one batch after the other. Valid as long as the reader.
+  // Reads the values of one batch at a time. The reader must outlive it.
   Result<BatchValuesReader> batch_values() const;
 
-  // By pass, subpass and layer; without those of more than stream::kMaxRegions regions.
+  // Ordered by pass, subpass and layer; without rows of more than stream::kMaxRegions regions.
   Status for_each_pass_regions(const std::function<bool(const PassRegionsRow&)>& visit) const;
-  // Those of one PassRegionsRow. A row with another number of values than there are regions is
-  // left out.
+  // Of one PassRegionsRow; without rows whose number of values is not the number of regions.
   Status for_each_region_values(const PassRegionsRow& regions,
                                 const std::function<bool(const RegionValuesRow&)>& visit) const;
-  // None where there is no picture.
+  // None: there is no picture.
   Result<std::optional<PassPictureRow>> pass_picture(RowId pass, uint32_t layer) const;
 
-  // Any other question, in SQL over the documented schema.
+  // Any other query, in SQL over the documented schema.
   Result<Statement> query(std::string_view sql) const { return database_.prepare(sql); }
 
  private:

@@ -28,7 +28,7 @@ Status RegionIngest::begin(const stream::PassRegions& regions, RowId pass) {
   if (row.region_width == 0 || row.region_height == 0) return Error{"regions without a size"};
   region_count_ = uint64_t{row.columns()} * row.rows();
   if (region_count_ == 0 || region_count_ > stream::kMaxRegions) {
-    return Error{"a pass with no region, or too many"};
+    return Error{"a pass without regions, or with too many"};
   }
   regions_ = writer_.add(row);
   return {};
@@ -56,7 +56,7 @@ Status RegionIngest::begin(const stream::PassPicture& picture, RowId pass) {
   if (Status ended = end(); !ended) return ended;
   const uint64_t pixels = uint64_t{picture.width} * picture.height;
   if (pixels == 0 || pixels > stream::kMaxPicturePixels) {
-    return Error{"a picture with no pixel, or too many"};
+    return Error{"a picture without pixels, or with too many"};
   }
   picture_ = {picture.width, picture.height, {}};
   picture_row_ = {.pass = pass,

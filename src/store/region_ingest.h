@@ -1,5 +1,5 @@
-// Regions and pictures of passes, put together from the messages that bring them in parts. What is
-// not complete when something else begins is an error.
+// Assembles the regions and pictures of passes from messages. It is an error if another one begins
+// before the last one is complete.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class RegionIngest {
   explicit RegionIngest(Writer& writer) : writer_(writer) {}
 
   Status begin(const stream::PassRegions& regions, RowId pass);
-  // `counters`: rows of the device's.
+  // `counters`: the rows of the device's region counters.
   Status add(const stream::RegionValues& values, std::span<const RowId> counters);
   Status begin(const stream::PassPicture& picture, RowId pass);
   Status add(const stream::PictureRows& rows);
-  // A new submission: what belongs to the one before is complete.
+  // A new submission begins: everything of the last one must be complete.
   Status end();
 
  private:

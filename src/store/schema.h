@@ -1,30 +1,35 @@
-// The capture file's identity and its schema. docs/capture-format.md describes every table; a
-// change of the schema raises kCaptureVersion, adds a golden file to the tests and a line to the
-// document.
+// The capture file's identity and its schema. docs/reference/capture-format.md describes every
+// table; a change of the schema raises kCaptureVersion, adds a golden file to the tests and a line
+// to the document.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
+#include <vector>
+
+#include "store/sql_table.h"
 
 namespace tally::store {
 
 inline constexpr int32_t kCaptureApplicationId =
     0x54414C59;                                // "TALY", in SQLite's header at offset 68
 inline constexpr int32_t kCaptureVersion = 4;  // PRAGMA user_version
-// The oldest that is still read.
+// The oldest version that the reader accepts.
 inline constexpr int32_t kOldestCaptureVersion = 4;
 
-// The statements that make an empty database a capture of kCaptureVersion (without the two
-// pragmas).
-const std::string& schema_sql();
+// The tables that a capture must have, in the order in which they are created.
+const std::vector<TableText>& schema_tables();
 
-// The statements that make the views anew for one connection. A reader uses these: it never runs
-// what a file of somebody else calls a view, and SQLite lets only temporary views use JSON
-// functions where the file's schema is not trusted.
-const std::string& temporary_views_sql();
+// The statements that make an empty database a capture of kCaptureVersion, without the pragmas of
+// its identity.
+std::string schema_sql();
 
-// The tables that a capture must have.
-std::span<const char* const> schema_tables();
+// The statements that create the views for one connection. A reader uses these: it never runs the
+// views of an untrusted file, and SQLite lets only temporary views use JSON functions where the
+// file's schema is not trusted.
+std::string temporary_views_sql();
+
+// The views, each created by `create`.
+std::string views_sql(const char* create);
 
 }  // namespace tally::store

@@ -136,8 +136,8 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   if (code != SQLITE_OK) return error_of(handle, code);
   sqlite3_extended_result_codes(handle, 0);
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
-  // A capture comes from anywhere: its schema must not run anything, its cells are checked as they
-  // are read.
+  // A capture is untrusted: its schema must not run anything. Values are checked when they are
+  // read.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   return database;
@@ -168,10 +168,11 @@ Result<int64_t> Database::integer(std::string_view sql) const {
 int64_t Database::last_row_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 
 Status Database::close() {
-  const int code = sqlite3_close(handle_.get());
-  if (code != SQLITE_OK) return error_of(handle_.get(), code);
-  handle_.release();
-  return {};
+  sqlite3* const handle = handle_.release();
+  const int code = sqlite3_close(handle);
+  if (code == SQLITE_OK) return {};
+  handle_.reset(handle);
+  return error_of(handle, code);
 }
 
 }  // namespace tally::store

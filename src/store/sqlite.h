@@ -1,5 +1,4 @@
-// SQLite as values: a connection and a prepared statement that free themselves and report errors as
-// Status.
+// RAII types for an SQLite connection and a prepared statement, which report errors as Status.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +32,10 @@ class Statement {
   Statement& bind(std::optional<int64_t> value);
   Statement& bind_null();
 
-  // The next row is there. After the last row or an error the statement is reset and can be bound
-  // again.
+  // True: there is a next row. After the last row or an error the statement is reset and can be
+  // bound again.
   bool step();
-  // For statements without rows: runs it and makes it ready for the next values.
+  // Runs a statement without rows, and resets it.
   Status run();
   const Status& status() const { return status_; }
 
@@ -73,7 +72,7 @@ class Database {
   Status execute(const char* sql) const;
   Result<int64_t> integer(std::string_view sql) const;  // the first column of the first row
   int64_t last_row_id() const;
-  // Closes with an error where there is one; the destructor closes silently.
+  // Closes and reports the error, which the destructor ignores.
   Status close();
 
  private:

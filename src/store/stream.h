@@ -1,20 +1,24 @@
-// The capture stream: what an instrumented process says to the receiver (`tally run`) over a local
-// stream socket.
+// The capture stream: the messages that an instrumented process sends to the receiver (`tally run`)
+// over a local stream socket.
 //
-// The process sends kStreamGreeting, then messages: u32 size of the rest (little-endian), u8 type,
+// The process sends the handshake, then messages: u32 size of the rest (little-endian), u8 type,
 // fields. Fields: integers as LEB128 (signed ones zigzag), bool and enumerations one byte, double 8
-// bytes, text and arrays a count first. Every id is the sender's own, unique among its kind in the
-// connection, never 0, and is defined by a message before it is used. Metric values are in the
-// order in which the device enumerates its metrics.
+// bytes, text and arrays a count first. The sender chooses every id; it is unique among its kind in
+// the connection, is never 0, and is defined by a message before another message uses it. Metric
+// values are in the order in which the device enumerates its metrics.
+//
+// A message that defines a row is the row's struct with the sender's ids as keys. Its fields are
+// the columns that are sent (table.h).
 //
 // Submission, Execution, Pass, CommandBatch and BatchValues are nested by order: an Execution
-// belongs to the last Submission, passes and batches to the last Execution; they are referred to by
-// position, so nothing of them has to be remembered after the next Submission.
+// belongs to the last Submission, passes and batches to the last Execution. Messages refer to them
+// by position, so the receiver forgets them at the next Submission.
 //
-// With its first byte the sender passes the descriptor of its ledger (ledger.h): how many commands
-// it has submitted, so that the receiver knows how many are missing however the process ends.
+// With its first byte the sender passes the descriptor of its ledger (ledger.h), which says how
+// many commands it has submitted. So the receiver knows how many are missing however the process
+// ends.
 //
-// A change of any message raises kStreamVersion; sender and receiver must be of the same version.
+// A change of any message raises kStreamVersion; sender and receiver must have the same version.
 // The sender is untrusted: stream_codec.h decodes strictly and in bounded memory, ingest.h checks
 // every reference.
 #pragma once
@@ -27,138 +31,71 @@
 #include <vector>
 
 #include "store/column.h"
+#include "store/definition_rows.h"
 #include "store/functions.h"
-#include "store/rows.h"
+#include "store/keys.h"
+#include "store/shader_rows.h"
+#include "store/value_rows.h"
 
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 4;
-inline constexpr size_t kGreetingBytes = kStreamMagic.size() + sizeof(uint32_t);
+inline constexpr uint32_t kStreamVersion = 5;
+inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
 inline constexpr size_t kMaxModuleBytes = size_t{64} << 20;
 inline constexpr size_t kMaxMessageBytes = size_t{4} << 20;
 inline constexpr size_t kMaxTextBytes = size_t{64} << 10;
 
-// What is not sent because it is larger.
+// Larger ones are not sent.
 inline constexpr uint64_t kMaxRegions = uint64_t{1} << 22;        // of a subpass and layer
 inline constexpr uint64_t kMaxPicturePixels = uint64_t{1} << 25;  // of a layer
 
-using Id = uint64_t;
+// The kinds of objects that can have a debug name.
+enum class Named : uint8_t { Module, Pipeline, Object, Queue };
+inline constexpr size_t kNamedCount = 4;
 
-// Each message lists its fields once, in the order of the stream; the codec visits them.
+// The process that sends; always the first message.
+using Process = ProcessOf<Id>;
+using Queue = QueueOf<Id>;
+using Metric = MetricOf<Id>;
+using Module = ModuleOf<Id>;
+using Shader = ShaderOf<Id>;
+using Object = ObjectOf<Id>;
+using Label = LabelOf<Id>;
+using FrameCounter = FrameCounterOf<Id>;
+using Message = MessageOf<Id>;
+
+// Every other message lists its fields once, in the order of the stream; the codec visits them.
 #define TALLY_STREAM_FIELDS(...)  \
   template <typename Archive>     \
   void fields(Archive& archive) { \
     archive(__VA_ARGS__);         \
   }
 
-struct Hello {
-  int64_t pid = 0;
-  int64_t parent_pid = 0;
-  std::string executable;
-  std::vector<std::string> command_line;
-  std::string application;
-  std::string engine;
-  int64_t start_ns = 0;
-  TALLY_STREAM_FIELDS(pid, parent_pid, executable, command_line, application, engine, start_ns)
+struct Device : DeviceOf<Id> {
+  std::vector<Metric> metrics;
+  std::vector<std::string> region_counters;  // names; empty: passes are not counted by region
+  TALLY_STREAM_FIELDS(static_cast<DeviceOf<Id>&>(*this), metrics, region_counters)
 };
 
-// The process ends its capture in order; without it the capture says "cut off".
-struct Goodbye {
+struct Pipeline : PipelineOf<Id> {
+  TALLY_STREAM_FIELDS(static_cast<PipelineOf<Id>&>(*this), shaders)
+};
+
+// The process ends its capture in order; without this message the capture says "cut off".
+struct End {
   int64_t time_ns = 0;
   TALLY_STREAM_FIELDS(time_ns)
 };
 
-struct Metric {
-  std::string name;
-  std::string description;
-  TALLY_STREAM_FIELDS(name, description)
-};
-
-struct Device {
-  Id id = 0;
-  std::string name;
-  std::string type;
-  uint32_t vendor_id = 0;
-  uint32_t device_id = 0;
-  uint32_t api_version = 0;
-  std::string driver_name;
-  std::string driver_info;
-  uint32_t driver_version = 0;
-  std::string uuid;
-  double timestamp_period_ns = 0;
-  bool per_block = false;
-  std::string not_captured;
-  std::vector<Metric> metrics;
-  std::vector<std::string> region_counters;  // names; empty: passes are not counted by region
-  TALLY_STREAM_FIELDS(id, name, type, vendor_id, device_id, api_version, driver_name, driver_info,
-                      driver_version, uuid, timestamp_period_ns, per_block, not_captured, metrics,
-                      region_counters)
-};
-
-struct Queue {
-  Id id = 0;
-  Id device = 0;
-  uint32_t family = 0;
-  uint32_t position = 0;
-  uint32_t flags = 0;
-  uint32_t timestamp_bits = 0;
-  TALLY_STREAM_FIELDS(id, device, family, position, flags, timestamp_bits)
-};
-
-struct Module {
-  Id id = 0;
-  std::string hash;
-  std::vector<uint32_t> words;
-  TALLY_STREAM_FIELDS(id, hash, words)
-};
-
-struct Shader {
-  Id id = 0;
-  Id device = 0;
-  Id module = 0;  // 0: there is no SPIR-V
-  uint32_t stage = 0;
-  std::string entry_point;
-  std::string not_instrumented;
-  TALLY_STREAM_FIELDS(id, device, module, stage, entry_point, not_instrumented)
-};
-
-struct Pipeline {
-  Id id = 0;
-  Id device = 0;
-  std::string hash;
-  std::string bind_point;
-  std::string not_instrumented;
-  std::vector<Id> shaders;
-  TALLY_STREAM_FIELDS(id, device, hash, bind_point, not_instrumented, shaders)
-};
-
-struct Object {
-  Id id = 0;
-  Id device = 0;
-  std::string type;
-  uint64_t handle = 0;
-  TALLY_STREAM_FIELDS(id, device, type, handle)
-};
-
-enum class Named : uint8_t { Module, Pipeline, Object, Queue };
-inline constexpr size_t kNamedCount = 4;
-
-// The last name of a thing counts.
+// The last name of an object counts.
 struct Name {
   Named kind = Named::Object;
   Id id = 0;
   std::string name;
   TALLY_STREAM_FIELDS(kind, id, name)
-};
-
-struct Label {
-  Id id = 0;
-  Id parent = 0;
-  std::string name;
-  TALLY_STREAM_FIELDS(id, parent, name)
 };
 
 struct Frame {
@@ -286,32 +223,11 @@ struct Missing {
   TALLY_STREAM_FIELDS(device, frame, commands)
 };
 
-struct Message {
-  Severity severity = Severity::Info;
-  int64_t time_ns = 0;
-  std::string text;
-  int64_t count = 1;
-  TALLY_STREAM_FIELDS(severity, time_ns, text, count)
-};
-
-// Replaces what the Shader message said; "" takes it back.
+// Replaces Shader::not_instrumented.
 struct NotInstrumented {
   Id shader = 0;
   std::string reason;
   TALLY_STREAM_FIELDS(shader, reason)
-};
-
-// Something that is counted frame by frame (EGL_BRCM_performance_counters), sent before its first
-// value. value / denominator is in the unit.
-struct FrameCounter {
-  Id id = 0;
-  Id device = 0;
-  std::string group;
-  std::string name;
-  std::string unit;
-  uint64_t denominator = 1;
-  bool is_level = false;  // what it was at the frame's end, not what the frame added
-  TALLY_STREAM_FIELDS(id, device, group, name, unit, denominator, is_level)
 };
 
 struct FrameValue {
@@ -328,8 +244,8 @@ struct FrameValues {
 };
 
 // The regions of one subpass and layer of a pass, of an execution of the last Submission; sent
-// after the commands of all its executions. They begin at the render area's corner. Their values
-// follow.
+// after the commands of all its executions. The first one begins at the render area's corner. Their
+// values follow.
 struct PassRegions {
   int64_t execution = 0;  // position
   uint32_t pass = 0;
@@ -345,21 +261,21 @@ struct PassRegions {
                       region_height)
 };
 
-// Values of a counter in the regions of the last PassRegions, row by row. A message goes on where
-// the one before of the same counter ended. A counter that is not sent is 0 everywhere.
+// Values of a counter in the regions of the last PassRegions, row by row. Several messages where
+// one would be too large. A counter that is not sent is 0 everywhere.
 struct RegionValues {
   uint32_t counter = 0;  // of the device's region_counters
   std::vector<uint32_t> values;
   TALLY_STREAM_FIELDS(counter, values)
 };
 
-// A layer of a pass's final image, as far as its render area, of an execution of the last
-// Submission. Its rows follow from the top, each pixel as bytes R, G, B, A.
+// The render area of a layer of a pass's final image, of an execution of the last Submission. Its
+// rows follow from the top, each pixel as bytes R, G, B, A.
 struct PassPicture {
   int64_t execution = 0;
   uint32_t pass = 0;
   uint32_t layer = 0;
-  uint32_t attachment = 0;  // of the pass's attachments
+  uint32_t attachment = 0;  // index in the pass's attachments
   uint32_t width = 0;
   uint32_t height = 0;
   TALLY_STREAM_FIELDS(execution, pass, layer, attachment, width, height)
@@ -374,9 +290,9 @@ struct PictureRows {
 
 // The type byte is the index.
 using AnyMessage =
-    std::variant<Hello, Goodbye, Device, Queue, Module, Shader, Pipeline, Object, Name, Label,
-                 Frame, FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues,
-                 BlockCosts, Missing, Message, NotInstrumented, FrameCounter, FrameValues,
-                 PassRegions, RegionValues, PassPicture, PictureRows>;
+    std::variant<Process, End, Device, Queue, Module, Shader, Pipeline, Object, Name, Label, Frame,
+                 FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
+                 Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
+                 RegionValues, PassPicture, PictureRows>;
 
 }  // namespace tally::store::stream

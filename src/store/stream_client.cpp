@@ -34,18 +34,18 @@ Result<std::unique_ptr<StreamClient>> StreamClient::connect(const std::string& p
     return Error{fmt::format("{}: {}", path, std::strerror(errno))};
   }
   std::unique_ptr<StreamClient> client(new StreamClient(std::move(socket), patience));
-  if (Status greeted = client->greet(); !greeted) return with_context(greeted.error(), path);
+  if (Status sent = client->send_handshake(); !sent) return with_context(sent.error(), path);
   return client;
 }
 
 StreamClient::StreamClient(UniqueFd socket, std::chrono::milliseconds patience)
     : socket_(std::move(socket)), patience_(patience), owner_(::getpid()) {}
 
-// The greeting, and with it the ledger's descriptor.
-Status StreamClient::greet() {
-  Bytes greeting;
-  append_greeting(greeting);
-  iovec part{greeting.data(), greeting.size()};
+// The handshake, and with it the ledger's descriptor.
+Status StreamClient::send_handshake() {
+  Bytes handshake;
+  append_handshake(handshake);
+  iovec part{handshake.data(), handshake.size()};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -60,8 +60,8 @@ Status StreamClient::greet() {
     std::memcpy(CMSG_DATA(header), &file, sizeof file);
   }
   const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-  if (sent == static_cast<ssize_t>(greeting.size())) return {};
-  return Error{sent < 0 ? std::strerror(errno) : "the greeting was cut short"};
+  if (sent == static_cast<ssize_t>(handshake.size())) return {};
+  return Error{sent < 0 ? std::strerror(errno) : "the handshake was cut short"};
 }
 
 StreamClient::~StreamClient() {
@@ -138,8 +138,8 @@ bool StreamClient::write_all(const Bytes& bytes) {
       last_progress = now;
     } else if (errno == EAGAIN) {
       if (now - last_progress > patience_) return false;
-      pollfd room{socket_.get(), POLLOUT, 0};
-      ::poll(&room, 1, kPollMilliseconds);
+      pollfd writable{socket_.get(), POLLOUT, 0};
+      ::poll(&writable, 1, kPollMilliseconds);
     } else if (errno != EINTR) {
       return false;
     }

@@ -1,6 +1,6 @@
-// Messages to bytes and back. Encoding cannot fail; decoding trusts nothing: every count is checked
-// against the bytes that are left, texts become valid UTF-8 without zero bytes, and a message must
-// end where its size says.
+// Encodes and decodes messages. Encoding cannot fail. Decoding trusts nothing: it checks every
+// count against the bytes that are left, makes texts valid UTF-8 without zero bytes, and refuses a
+// message that does not end where its size says.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,28 @@ namespace tally::store::stream {
 
 using Bytes = std::vector<std::byte>;
 
-void append_greeting(Bytes& bytes);
+void append_handshake(Bytes& bytes);
 void append_message(Bytes& bytes, const AnyMessage& message);
 
 // One message without its size: the type byte and the fields.
 Result<AnyMessage> decode_message(std::span<const std::byte> bytes);
 
-// Puts a connection's bytes together again. Holds at most one unfinished message.
+// Decodes a connection's bytes. Holds at most one incomplete message.
 class StreamDecoder {
  public:
-  // Hands every message that is complete to `sink`; its error, or the first of the stream's own,
-  // ends the connection: afterwards feed() returns the same error.
+  // Hands every complete message to `sink`. The first error, of the sink or of the stream, ends the
+  // connection: afterwards feed() returns the same error.
   Status feed(std::span<const std::byte> bytes, const std::function<Status(AnyMessage&)>& sink);
 
-  // Between two messages (also before the greeting): the peer may leave here without having lost
-  // anything.
+  // No message is incomplete: the peer may disconnect here without a loss.
   bool at_boundary() const { return pending_.empty(); }
 
  private:
-  Status take_greeting();
+  Status take_handshake();
   Status take_messages(const std::function<Status(AnyMessage&)>& sink);
 
   Bytes pending_;
-  bool greeted_ = false;
+  bool handshake_done_ = false;
   Status failed_;
 };
 

@@ -60,11 +60,13 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
   EXPECT_EQ(batch.gpu_time_ns.at(1), Column::kNull);
 }
 
-// These bytes are version 4. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_4_has_these_bytes) {
+// These bytes are version 5. Whoever changes them changes kStreamVersion.
+TEST(StreamCodec, version_5_has_these_bytes) {
   Bytes bytes;
-  append_greeting(bytes);
-  append_message(bytes, Queue{2, 1, 0, 300, 7, 64});
+  append_handshake(bytes);
+  append_message(bytes,
+                 Queue{.id = 2, .device = 1, .position = 300, .flags = 7, .timestamp_bits = 64});
+  append_message(bytes, Message{.time_ns = 7, .severity = Severity::Error, .text = "x"});
   append_message(bytes, Label{1, 0, "Sky"});
   append_message(bytes, CommandBatch{.function = Function::Dispatch,
                                      .pipeline = 3,
@@ -78,12 +80,13 @@ TEST(StreamCodec, version_4_has_these_bytes) {
   append_message(bytes, RegionValues{5, {1, 0x10002}});
   append_message(bytes, PassPicture{1, 2, 0, 1, 2, 3});
   append_message(bytes, PictureRows{{0xff0102ff}});
-  EXPECT_EQ(kStreamVersion, 4u);
+  EXPECT_EQ(kStreamVersion, 5u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 4,    0,    0,   0,   //
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 5,    0,    0,   0,   //
            8,   0,   0,   0,   3,   2,   1,    0,   0xac, 0x02, 7,   64,  //
+           6,   0,   0,   0,   19,  14,  2,    1,   'x',  2,              //
            7,   0,   0,   0,   9,   1,   0,    3,   'S',  'k',  'y',      //
            22,  0,   0,   0,   15,  15,  3,    0,   0,    0,    1,   2,    2, 2,  0xd6, 4,
            0,   3,   1,   8,   1,   2,   1,    2,   0,    0,  //
@@ -154,7 +157,7 @@ TEST(CleanUtf8, overlong_forms_surrogates_and_cut_sequences_are_replaced) {
 // All messages as one stream.
 Bytes whole_stream() {
   Bytes bytes;
-  append_greeting(bytes);
+  append_handshake(bytes);
   for (const AnyMessage& message : one_message_of_each_kind()) append_message(bytes, message);
   return bytes;
 }
@@ -186,16 +189,16 @@ std::string why_refused(const Bytes& bytes) {
 
 TEST(StreamDecoder, foreign_peers_and_other_versions_are_refused) {
   EXPECT_THAT(why_refused(from({'G', 'E', 'T', ' ', '/', ' ', 'H', 'T', 'T', 'P', '/', '1'})),
-              HasSubstr("does not speak"));
+              HasSubstr("does not send"));
   Bytes bytes;
-  append_greeting(bytes);
+  append_handshake(bytes);
   bytes[8] = std::byte{9};
   EXPECT_THAT(why_refused(bytes), HasSubstr("version 9"));
 }
 
 TEST(StreamDecoder, oversized_messages_are_refused_before_they_arrive) {
   Bytes bytes;
-  append_greeting(bytes);
+  append_handshake(bytes);
   const auto more = from({0xff, 0xff, 0xff, 0x7f, 9});
   bytes.insert(bytes.end(), more.begin(), more.end());
   EXPECT_THAT(why_refused(bytes), HasSubstr("bytes in the capture stream"));
@@ -207,7 +210,7 @@ TEST(StreamDecoder, an_error_is_final) {
   EXPECT_FALSE(
       decoder.feed(from({'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x'}), sink).ok());
   Bytes good;
-  append_greeting(good);
+  append_handshake(good);
   EXPECT_FALSE(decoder.feed(good, sink).ok());
 }
 

@@ -37,8 +37,8 @@ void write_definitions(Writer& writer, TestCapture& ids) {
   ids.queue = writer.add(QueueRow{.device = ids.device, .flags = 7, .timestamp_bits = 64});
   ids.executions = writer.add(MetricRow{.name = "executions", .description = "times executed"});
   ids.fma = writer.add(MetricRow{.name = "fma", .description = "fused multiply-adds"});
-  writer.add_device_metric(ids.device, 0, ids.executions);
-  writer.add_device_metric(ids.device, 1, ids.fma);
+  writer.add(DeviceMetricRow{.device = ids.device, .position = 0, .metric = ids.executions});
+  writer.add(DeviceMetricRow{.device = ids.device, .position = 1, .metric = ids.fma});
   ids.module = writer.add(ModuleRow{.hash = "abc", .name = "blur.spv", .spirv = {0x07230203, 7}});
   ids.shader = writer.add(ShaderRow{
       .device = ids.device, .module = ids.module, .stage = kFragment, .entry_point = "main"});

@@ -16,28 +16,44 @@ std::vector<AnyMessage> one_message_of_each_kind() {
   batch.parameters = {{{36, 72}}, {{1}}, {{0}}, {{-5}}, {{2}}};
   batch.gpu_begin_ns = {{-1, 5}};
   batch.gpu_time_ns = {{1'000'000, Column::kNull}};
-  return {Hello{1, 2, "/bin/app", {"app", "-x"}, "App", "Engine", 99},
-          Goodbye{5},
-          Device{1,
-                 "gpu",
-                 "cpu",
-                 2,
-                 3,
-                 4,
-                 "driver",
-                 "info",
-                 5,
-                 "00ff",
-                 1.5,
-                 true,
-                 "why",
-                 {{"m", "d"}},
-                 {"Fragment warps"}},
-          Queue{2, 1, 0, 1, 7, 64},
-          Module{3, "hash", {0x07230203, 0x10000}},
+  const Process process{.pid = 1,
+                        .parent_pid = 2,
+                        .executable = "/bin/app",
+                        .command_line = {"app", "-x"},
+                        .application = "App",
+                        .engine = "Engine",
+                        .start_ns = 99};
+  Device device;
+  device.id = 1;
+  device.name = "gpu";
+  device.type = "cpu";
+  device.vendor_id = 2;
+  device.device_id = 3;
+  device.api_version = 4;
+  device.driver_name = "driver";
+  device.driver_info = "info";
+  device.driver_version = 5;
+  device.uuid = "00ff";
+  device.timestamp_period_ns = 1.5;
+  device.per_block = true;
+  device.not_captured = "why";
+  device.metrics = {{.name = "m", .description = "d"}};
+  device.region_counters = {"Fragment warps"};
+  Pipeline pipeline;
+  pipeline.id = 5;
+  pipeline.device = 1;
+  pipeline.hash = "hash";
+  pipeline.bind_point = "graphics";
+  pipeline.not_instrumented = "reason";
+  pipeline.shaders = {4, 4};
+  return {process,
+          End{5},
+          device,
+          Queue{.id = 2, .device = 1, .position = 1, .flags = 7, .timestamp_bits = 64},
+          Module{.id = 3, .hash = "hash", .spirv = {0x07230203, 0x10000}},
           Shader{4, 1, 3, 16, "main", "reason"},
-          Pipeline{5, 1, "hash", "graphics", "reason", {4, 4}},
-          Object{6, 1, "VkRenderPass", ~0ull},
+          pipeline,
+          Object{.id = 6, .device = 1, .type = "VkRenderPass", .handle = ~0ull},
           Name{Named::Pipeline, 5, "name"},
           Label{7, 8, "label"},
           Frame{1, -3, 12},
@@ -49,7 +65,7 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           BatchValues{{{0, 16, 3, {{7, 8}}}}, {{1, 16, 3, 2, {{INT64_MAX}}}}},
           BlockCosts{4, 8, 2, {1, 3, 1, 0}},
           Missing{1, 3, 20},
-          Message{Severity::Error, 7, "text", 2},
+          Message{.time_ns = 7, .severity = Severity::Error, .text = "text", .count = 2},
           NotInstrumented{4, "reason"},
           FrameCounter{1, 1, "API", "Draw calls", "calls", 1, true},
           FrameValues{1, 3, {{1, 7}, {2, ~0ull}}},

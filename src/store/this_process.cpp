@@ -33,7 +33,7 @@ std::vector<std::string> command_line() {
 
 }  // namespace
 
-Hello hello_of_this_process(std::string application, std::string engine) {
+Process describe_this_process(std::string application, std::string engine) {
   return {.pid = ::getpid(),
           .parent_pid = ::getppid(),
           .executable = executable_path(),

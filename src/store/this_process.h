@@ -1,4 +1,4 @@
-// How a process introduces itself to the receiver.
+// The first message of this process to the receiver.
 #pragma once
 
 #include <string>
@@ -7,6 +7,6 @@
 
 namespace tally::store::stream {
 
-Hello hello_of_this_process(std::string application = {}, std::string engine = {});
+Process describe_this_process(std::string application = {}, std::string engine = {});
 
 }  // namespace tally::store::stream

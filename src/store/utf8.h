@@ -1,4 +1,4 @@
-// Texts of applications are bytes; the capture holds UTF-8.
+// Valid UTF-8 from the bytes of an application.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace tally::store {
 
-// `text` with everything that is not well-formed UTF-8 (overlong forms and surrogates too), and
-// zero bytes, replaced by U+FFFD.
+// `text` with U+FFFD in place of zero bytes and of everything that is not well-formed UTF-8, such
+// as overlong forms and surrogates.
 std::string clean_utf8(std::string_view text);
 
 }  // namespace tally::store

@@ -99,12 +99,18 @@ TEST(UnlinkedStructs, are_away_while_it_lives_and_back_in_place_after) {
 
 TEST(Hooks, are_found_by_exact_name) {
   const auto function = reinterpret_cast<void (*)()>(0x10);
-  const std::array hooks{hook("vkA", function), hook("vkB", function, 3), hook("vkBC", function)};
-  EXPECT_TRUE(hooks_are_sorted(hooks));
-  ASSERT_NE(find_hook(hooks, "vkB"), nullptr);
-  EXPECT_EQ(find_hook(hooks, "vkB")->condition, 3u);
-  EXPECT_EQ(find_hook(hooks, "vkBCD"), nullptr);
-  EXPECT_EQ(find_hook(hooks, ""), nullptr);
+  const HookTable hooks({hook("vkBC", function), hook("vkB", function, 3), hook("vkA", function)});
+  EXPECT_TRUE(hooks.has_each_name_once());
+  ASSERT_NE(hooks.find("vkB"), nullptr);
+  EXPECT_EQ(hooks.find("vkB")->condition, 3u);
+  EXPECT_EQ(hooks.find("vkBCD"), nullptr);
+  EXPECT_EQ(hooks.find(""), nullptr);
+}
+
+TEST(Hooks, a_name_that_stands_twice_is_noticed) {
+  const auto function = reinterpret_cast<void (*)()>(0x10);
+  const HookTable hooks({hook("vkA", function), hook("vkB", function), hook("vkA", function)});
+  EXPECT_FALSE(hooks.has_each_name_once());
 }
 
 TEST(HandleMap, lookup_of_an_unknown_handle_creates_nothing) {

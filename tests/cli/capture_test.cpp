@@ -96,9 +96,10 @@ TEST_F(Capture, loop_body_runs_ten_times_as_often_as_its_shader) {
 TEST_F(Capture, frames_that_never_come_are_said_to_be_why_nothing_is_captured) {
   const auto result = run("--frames 100-", "5 0");
   ASSERT_EQ(result.end.shell_status(), 0);
-  EXPECT_THAT(result.standard_error,
-              HasSubstr("tally: nothing was captured: the application did not come to the frames "
-                        "100- that tally run --frames asked for"));
+  EXPECT_THAT(
+      result.standard_error,
+      HasSubstr("tally: nothing was captured: the application did not reach the frames 100- "
+                "of tally run --frames"));
 }
 
 TEST_F(Capture, frames_limit_what_is_captured) {

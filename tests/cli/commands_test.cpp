@@ -111,7 +111,7 @@ TEST_F(Commands, columns_and_ranges_that_do_not_exist_are_refused) {
                  "there is no column 'colour'");
   expect_refused({"report", "a.tally", "--by", "draw", "--columns", "call,colour"},
                  "there is no column 'colour'");
-  expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is no range of frames");
+  expect_refused({"report", "a.tally", "--frame", "5-2"}, "'5-2' is not a range of frames");
 }
 
 TEST_F(Commands, options_that_would_change_nothing_are_refused) {
@@ -132,9 +132,10 @@ TEST_F(Commands, options_that_would_change_nothing_are_refused) {
 
 TEST_F(Commands, numbers_below_zero_are_refused) {
   store::write_test_capture(folder_.file("a.tally"));
-  expect_refused({"report", "a.tally", "--top", "-1"}, "-1 is no whole number");
-  expect_refused({"report", "a.tally", "--width", "-1"}, "-1 is no whole number");
-  expect_refused({"report", "a.tally", "--by", "region", "--pass", "-1"}, "-1 is no whole number");
+  expect_refused({"report", "a.tally", "--top", "-1"}, "-1 is not a whole number");
+  expect_refused({"report", "a.tally", "--width", "-1"}, "-1 is not a whole number");
+  expect_refused({"report", "a.tally", "--by", "region", "--pass", "-1"},
+                 "-1 is not a whole number");
 }
 
 TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {
@@ -147,8 +148,9 @@ TEST_F(Commands, an_empty_answer_is_a_sentence_that_says_why) {
   }
   expect_nothing({"report", "a.tally", "--annotate", "nothing"},
                  "no shader of the capture matches 'nothing'");
-  expect_nothing({"report", "a.tally", "--by", "region", "--pass", "9"}, "no pass of number 9");
-  expect_nothing({"report", "a.tally", "--heatmap", "x.png", "--pass", "9"}, "no pass of number 9");
+  expect_nothing({"report", "a.tally", "--by", "region", "--pass", "9"}, "no pass with number 9");
+  expect_nothing({"report", "a.tally", "--heatmap", "x.png", "--pass", "9"},
+                 "no pass with number 9");
   EXPECT_EQ(tally({"report", "a.tally", "--shader", "blur"}).end.shell_status(), 0);
 }
 

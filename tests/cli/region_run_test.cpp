@@ -117,7 +117,7 @@ TEST_F(RegionRun, a_heatmap_that_cannot_be_is_refused_in_one_line) {
   EXPECT_THAT(report("--heatmap map.png --counter nonsense").standard_error,
               HasSubstr("there is no counter 'nonsense' here; the counters are fragment_warps, "));
   EXPECT_THAT(report("--heatmap map.png --pass 9").standard_error,
-              HasSubstr("no pass of number 9 was counted by region"));
+              HasSubstr("no pass with number 9 was counted by region"));
   EXPECT_THAT(report("--heatmap map.png --frame 9").standard_error,
               HasSubstr("lanterns.tally: no pass of these frames was counted by region"));
   const auto half =
@@ -156,10 +156,9 @@ TEST_F(RegionRun, what_cannot_be_is_said_in_one_line) {
   ASSERT_EQ(run("", "--frames 1 --size 32x32").end.shell_status(), 0);
   const auto none = report("--by region");
   EXPECT_EQ(none.end.shell_status(), 1);
-  EXPECT_EQ(
-      none.standard_error,
-      "tally: lanterns.tally: nothing of the capture was counted by region: capture with tally run "
-      "--regions\n");
+  EXPECT_EQ(none.standard_error,
+            "tally: lanterns.tally: the capture has no counters by region: capture with tally run "
+            "--regions\n");
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ TEST_F(Run, folders_of_a_killed_run_are_removed_by_the_next) {
 TEST_F(Run, application_without_vulkan_leaves_no_capture_and_it_is_said) {
   const auto run = tally({"--", "true"});
   EXPECT_EQ(run.end.shell_status(), 0);
-  EXPECT_THAT(run.standard_error, HasSubstr("true made no Vulkan device and no GL context of EGL"));
+  EXPECT_THAT(run.standard_error, HasSubstr("true created no Vulkan device and no EGL context"));
   EXPECT_FALSE(exists("true.tally"));
 }
 

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <latch>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fake/fake_egl.h"
@@ -103,6 +106,27 @@ TEST(OnePlaceDevices, of_all_vendors_are_listed) {
   const EGLDisplay last = eglGetPlatformDisplay(EGL_PLATFORM_DEVICE_EXT, devices[0], nullptr);
   ASSERT_TRUE(eglInitialize(last, nullptr, nullptr));
   EXPECT_EQ(vendor_of(last), "Fake");
+}
+
+// Half of the threads ask for a display that only Mesa has, half for one that only the fake has.
+TEST(OnePlaceThreads, agree_on_the_vendor_that_serves) {
+  constexpr size_t kThreads = 8;
+  std::array<EGLDisplay, kThreads> displays{};
+  std::latch start(kThreads);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; i++) {
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      EXPECT_NE(eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), nullptr);
+      const EGLenum platform = i % 2 == 0 ? EGL_PLATFORM_SURFACELESS_MESA : kFakePlatform;
+      displays[i] = eglGetPlatformDisplay(platform, nullptr, nullptr);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const bool mesa_serves = displays[0] != EGL_NO_DISPLAY;
+  for (size_t i = 0; i < kThreads; i++) {
+    EXPECT_EQ(displays[i] != EGL_NO_DISPLAY, mesa_serves == (i % 2 == 0)) << i;
+  }
 }
 
 TEST(OnePlaceErrors, no_vendor_knows_the_platform) {

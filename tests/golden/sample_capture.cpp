@@ -78,7 +78,8 @@ class Sample {
       const catalogue::Counter& counter = catalogue::counter(kMetrics[i]);
       metrics_.push_back(writer_.add(store::MetricRow{
           .name = std::string(counter.name), .description = std::string(counter.description)}));
-      writer_.add_device_metric(device_, i, metrics_.back());
+      writer_.add(
+          store::DeviceMetricRow{.device = device_, .position = i, .metric = metrics_.back()});
     }
     buffer_ =
         writer_.add(store::ObjectRow{.device = device_, .type = "VkCommandBuffer", .handle = 1});

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom in src/: the table of docs/architecture.md, checked on every #include "folder/...".
+"""Who may include whom in src/: the table of docs/developer/architecture.md, checked on every #include "folder/...".
 Also checks that no files include each other in a circle; a header and its .cpp file count as one.
 
 Usage: check.py SRC. Prints each violation and exits with status 1 if there is one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/model/counts.h"
+#include "analysis/model/metrics.h"
 
 namespace tally::analysis {
 namespace {

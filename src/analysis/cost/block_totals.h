@@ -6,9 +6,9 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/cost/metric_matrix.h"
 #include "analysis/model/shader_code.h"
 #include "analysis/model/variants.h"
-#include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
 

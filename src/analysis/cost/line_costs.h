@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "analysis/cost/block_totals.h"
+#include "analysis/model/metrics.h"
 #include "spirv/analysis/block_map.h"
 
 namespace tally::analysis {

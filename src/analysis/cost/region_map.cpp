@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "analysis/tables/command_fields.h"
+#include "analysis/model/names.h"
 
 namespace tally::analysis {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/model/metrics.h"
 #include "analysis/model/region_passes.h"
 
 namespace tally::analysis {

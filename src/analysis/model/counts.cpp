@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "analysis/cost/metrics.h"
+#include "analysis/model/metrics.h"
 
 namespace tally::analysis {
 namespace {

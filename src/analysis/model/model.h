@@ -94,7 +94,12 @@ struct Model {
   std::vector<bool> shader_selected;        // by shader
   std::vector<bool> used_before;  // by pipeline: in a frame before those that are selected
 
-  static Result<Model> load(store::Reader reader, const Selection& selection);
+  // What `commands` has an element for.
+  enum class Detail {
+    Commands,  // each command
+    Batches,   // each batch: `runs` counts its commands; their call, label, time and order are
+               // unknown
+  };
 
   // The shader that a pipeline runs in a stage; kNone where it has none or several.
   uint32_t shader_of(uint32_t pipeline, uint32_t stage) const;

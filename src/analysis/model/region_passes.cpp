@@ -29,13 +29,4 @@ PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uin
           std::min(regions.region_height, regions.height - top)};
 }
 
-uint32_t default_region_counter(const std::vector<Metric>& counters) {
-  for (const char* id : {"fragment_instructions", "fragment_invocations"}) {
-    for (uint32_t i = 0; i < counters.size(); ++i) {
-      if (counters[i].id == id) return i;
-    }
-  }
-  return 0;
-}
-
 }  // namespace tally::analysis

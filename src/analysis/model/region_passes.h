@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/cost/metrics.h"
 #include "analysis/model/model.h"
 
 namespace tally::analysis {
@@ -24,10 +23,5 @@ struct PixelArea {
 };
 // Pixels of a region that are in the render area.
 PixelArea region_area(const store::PassRegionsRow& regions, uint32_t column, uint32_t row);
-
-// In the order of Model::region_counters.
-std::vector<Metric> describe_region_counters(const Model& model);
-// The counter that regions are compared by where nobody says otherwise.
-uint32_t default_region_counter(const std::vector<Metric>& counters);
 
 }  // namespace tally::analysis

@@ -45,7 +45,7 @@ bool glob(std::string_view pattern, std::string_view text) {
 }  // namespace
 
 Result<FrameRange> parse_frame_range(std::string_view text) {
-  const Error bad{fmt::format("'{}' is no range of frames; write 7, 3-9, 3- or -9", text)};
+  const Error bad{fmt::format("'{}' is not a range of frames; write 7, 3-9, 3- or -9", text)};
   FrameRange range;
   const size_t dash = text.find('-');
   if (dash == std::string_view::npos) {

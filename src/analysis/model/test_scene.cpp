@@ -89,8 +89,8 @@ TestScene::TestScene(const std::string& path, const std::string& frame_range)
   };
   executions_ = add_metric(catalogue::Number::Executions);
   instructions_ = add_metric(catalogue::Number::Instructions);
-  writer_.add_device_metric(device_, 0, executions_);
-  writer_.add_device_metric(device_, 1, instructions_);
+  writer_.add(store::DeviceMetricRow{.device = device_, .position = 0, .metric = executions_});
+  writer_.add(store::DeviceMetricRow{.device = device_, .position = 1, .metric = instructions_});
 }
 
 TestScene::RowId TestScene::add_shader(const std::string& hash, const std::string& name) {

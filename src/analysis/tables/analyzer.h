@@ -12,6 +12,7 @@
 #include "analysis/model/variants.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/listing.h"
+#include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/model/source_text.h"
 #include "analysis/tables/fields.h"
 #include "analysis/tables/notes.h"
@@ -98,7 +98,7 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Var
   table.columns.push_back({.id = "executions",
                            .title = "executions",
                            .unit = Unit::Count,
-                           .description = "times the block was executed, helpers not counted",
+                           .description = "times the block was executed, without helpers",
                            .zero = kNeverExecuted});
   for (const Metric& metric : metrics) {
     if (metric.id == "executions") continue;

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "analysis/model/label_paths.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 
 namespace tally::analysis {
 namespace {
@@ -79,51 +78,6 @@ class RowLookup {
   std::shared_ptr<const LabelPaths> labels_;
 };
 
-// The VkFormats that most attachments have; by number, because captures are read without Vulkan.
-std::string format_text(int64_t format) {
-  constexpr std::pair<int64_t, const char*> kNames[] = {
-      {9, "R8"},      {16, "RG8"},      {37, "RGBA8"},     {43, "sRGBA8"}, {44, "BGRA8"},
-      {50, "sBGRA8"}, {64, "RGB10A2"},  {70, "R16"},       {76, "R16F"},   {77, "RG16"},
-      {83, "RG16F"},  {91, "RGBA16"},   {97, "RGBA16F"},   {98, "R32U"},   {100, "R32F"},
-      {103, "RG32F"}, {109, "RGBA32F"}, {122, "RG11B10F"}, {124, "D16"},   {125, "D24"},
-      {126, "D32F"},  {127, "S8"},      {129, "D24S8"},    {130, "D32FS8"}};
-  for (const auto& [number, name] : kNames) {
-    if (number == format) return name;
-  }
-  return fmt::format("format {}", format);
-}
-
-// What nests deeper is not written by Tally, and would be followed by recursion.
-constexpr int kMaxJsonDepth = 8;
-
-// Not an array or object where it is no JSON.
-nlohmann::ordered_json parse_json(const std::string& text) {
-  const auto is_shallow = [](int depth, auto, auto&) { return depth <= kMaxJsonDepth; };
-  return nlohmann::ordered_json::parse(text, is_shallow, /*allow_exceptions=*/false);
-}
-
-// "RGBA16F+D32F"
-std::string attachments_text(const std::string& json) {
-  const auto attachments = parse_json(json);
-  std::string text;
-  if (!attachments.is_array()) return text;
-  for (const auto& attachment : attachments) {
-    if (!attachment.is_object() || !attachment.contains("format")) continue;
-    const auto& format = attachment["format"];
-    if (!format.is_number_integer()) continue;
-    text += (text.empty() ? "" : "+") + format_text(format.get<int64_t>());
-  }
-  return text;
-}
-
-// Parameters that say how much a call does; their order in the call says which is which.
-bool is_size(const std::string& parameter) {
-  constexpr std::string_view kSizes[] = {
-      "vertexCount", "indexCount", "instanceCount", "groupCountX", "groupCountY",
-      "groupCountZ", "drawCount",  "width",         "height",      "depth"};
-  return std::find(std::begin(kSizes), std::end(kSizes), parameter) != std::end(kSizes);
-}
-
 std::string frame_end_text(store::FrameEnd end) {
   switch (end) {
     case store::FrameEnd::Present:
@@ -155,7 +109,7 @@ Field pipeline_field(const RowLookup& rows) {
 // `of` gives the label of a row.
 template <typename Of>
 Field label_field(const RowLookup& rows, Of of) {
-  return key_field("label", "label", "debug label, with those around it",
+  return key_field("label", "label", "debug label, with the labels around it",
                    [rows, of](size_t r) -> Cell { return rows.label_path(of(r)); });
 }
 
@@ -234,8 +188,8 @@ std::vector<Field> fields_of_frames(const RowLookup& rows) {
 
 std::vector<Field> fields_of_labels(const RowLookup& rows) {
   std::vector<Field> fields;
-  fields.push_back(
-      key_field("label", "label", "debug label, with those around it", [rows](size_t r) -> Cell {
+  fields.push_back(key_field(
+      "label", "label", "debug label, with the labels around it", [rows](size_t r) -> Cell {
         const uint32_t label = rows.group(r).label;
         return label == kNone ? std::string("(no label)") : rows.label_path(label);
       }));
@@ -260,15 +214,6 @@ std::vector<Field> own_fields(const Model& model, const RowLookup& rows, GroupBy
 
 }  // namespace
 
-std::string pass_text(const Pass* pass) {
-  if (pass == nullptr) return {};
-  const store::PassRow& row = pass->row;
-  const std::string size = fmt::format("{}x{}", row.width, row.height);
-  if (!row.name.empty()) return row.name + " " + size;
-  const std::string attachments = attachments_text(row.attachments);
-  return fmt::format("({}{}{})", size, attachments.empty() ? "" : " ", attachments);
-}
-
 std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
                                       bool merge) {
   const RowLookup rows(model, groups);
@@ -278,24 +223,6 @@ std::vector<Field> command_key_fields(const Model& model, const CommandGroups& g
   device.column.shown = model.devices.size() > 1;
   fields.push_back(std::move(device));
   return fields;
-}
-
-std::string call_text(const Call& call) {
-  constexpr std::string_view kPrefix = "vkCmd";
-  const std::string_view name =
-      call.name.starts_with(kPrefix) ? call.name.substr(kPrefix.size()) : call.name;
-  std::string sizes, others;
-  for (size_t i = 0; i < call.parameters.size(); ++i) {
-    const std::string& parameter = call.parameter_names[i];
-    const int64_t value = call.parameters[i];
-    if (is_size(parameter)) {
-      const bool one_instance = parameter == "instanceCount" && value == 1;
-      if (!one_instance) sizes += fmt::format("{}{}", sizes.empty() ? " " : " x ", value);
-    } else if (value != 0) {
-      others += fmt::format(" {}={}", parameter, value);
-    }
-  }
-  return fmt::format("{}{}{}", name, sizes, others);
 }
 
 }  // namespace tally::analysis

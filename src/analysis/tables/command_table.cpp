@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/tables/command_fields.h"
 #include "analysis/tables/notes.h"
 
@@ -91,8 +91,8 @@ class CommandTable {
     const auto column = table.column_index("first_use_time");
     if (!column || !table.columns[*column].shown) return;
     table.notes.push_back(
-        "First use: GPU time of what used a pipeline for the first time, which on some drivers "
-        "holds its compilation; GPU time is without it.");
+        "First use: GPU time of commands that use a pipeline for the first time, which on some "
+        "drivers includes its compilation. It is not part of GPU time.");
   }
 
   // By row: labels inside others are part of those.
@@ -105,7 +105,7 @@ class CommandTable {
   }
 
   void name_table(Table& table) const {
-    const char* merged = merged_ ? ", those alike together" : "";
+    const char* merged = merged_ ? ", similar ones merged" : "";
     switch (by_) {
       case GroupBy::Command:
         table.id = "draw", table.title = fmt::format("Draws and dispatches{}", merged);
@@ -120,7 +120,7 @@ class CommandTable {
         table.id = "frame", table.title = "Frames";
         break;
       case GroupBy::Label:
-        table.id = "label", table.title = "Labels, each with what is inside it";
+        table.id = "label", table.title = "Labels, including nested labels";
         break;
     }
   }
@@ -138,12 +138,14 @@ class CommandTable {
     const auto group = [this](size_t g) -> const CommandGroup& { return groups_.groups[g]; };
     fields.push_back(value_field(
         "gpu_time", "GPU time",
-        "between timestamps around it, with the work of counting; without first uses of pipelines",
+        "between timestamps around it, including the work of counting; without first uses of "
+        "pipelines",
         [group](size_t g) { return group(g).gpu_time_ns ? Cell(*group(g).gpu_time_ns) : Cell(); },
         Unit::Nanoseconds));
     fields.push_back(value_field(
         "first_use_time", "first use",
-        "GPU time of what used a pipeline for the first time in the capture; not in GPU time",
+        "GPU time of commands that use a pipeline for the first time in the capture; not part of "
+        "GPU time",
         [group](size_t g) { return group(g).first_use_ns ? Cell(*group(g).first_use_ns) : Cell(); },
         Unit::Nanoseconds));
     const bool single = by_ == GroupBy::Command && !merged_;
@@ -158,7 +160,7 @@ class CommandTable {
         by_ == GroupBy::Frame || ((by_ == GroupBy::Command || by_ == GroupBy::Pass) && !merged_);
     if (!of_one_frame) {
       fields.push_back(
-          value_field("frames", "frames", "frames that it occurs in", [group](size_t g) {
+          value_field("frames", "frames", "frames in which it occurs", [group](size_t g) {
             return group(g).frames;
           }).hidden());
     }
@@ -177,7 +179,7 @@ class CommandTable {
       std::string id = "invocations_" + name;
       std::replace(id.begin(), id.end(), ' ', '_');
       fields.push_back(value_field(id, name + " inv",
-                                   "invocations of the " + name + " shader, helpers not counted",
+                                   "invocations of the " + name + " shader, without helpers",
                                    [this, stage](size_t g) { return invocations_.at(g, stage); }));
     }
   }

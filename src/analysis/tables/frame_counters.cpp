@@ -141,7 +141,7 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
   }));
   if (model.devices.size() < 2) fields.back().column.shown = false;
   fields.push_back(value_field(
-      "time", "time", "from the swap before to this one, with the work of counting",
+      "time", "time", "from the previous swap to this one, including the work of counting",
       [row](size_t r) { return duration_of(row(r)); }, Unit::Nanoseconds));
   for (size_t k = 0; k < measured.kinds.size(); ++k) {
     const Kind& kind = measured.kinds[k];

@@ -9,7 +9,7 @@
 #include "analysis/cost/line_costs.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/disassembly.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/model/source_text.h"
 #include "analysis/tables/notes.h"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/cost/block_totals.h"
+#include "analysis/tables/table_builder.h"
 
 namespace tally::analysis {
 

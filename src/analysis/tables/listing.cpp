@@ -7,7 +7,7 @@
 
 #include "analysis/cost/line_costs.h"
 #include "analysis/model/disassembly.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/model/source_text.h"
 
 namespace tally::analysis {

@@ -25,16 +25,16 @@ FrameRange frames_of(const Model& model) {
 std::string why_nothing_was_captured(const Model& model) {
   for (const store::DeviceRow& device : model.devices) {
     if (!device.not_captured.empty())
-      return fmt::format("nothing was captured of {}: {}", device.name, device.not_captured);
+      return fmt::format("nothing was captured on {}: {}", device.name, device.not_captured);
   }
   if (!model.capture.frame_range.empty()) {
     return fmt::format(
-        "nothing was captured: the application did not come to the frames {} that tally run "
-        "--frames asked for, or did nothing in them",
+        "nothing was captured: the application did not reach the frames {} of tally run --frames, "
+        "or did nothing in them",
         model.capture.frame_range);
   }
   if (model.devices.empty())
-    return "nothing was captured: the application made no Vulkan device and no GL context of EGL";
+    return "nothing was captured: the application created no Vulkan device and no EGL context";
   return "nothing was captured: the application submitted no draw and no dispatch";
 }
 
@@ -54,8 +54,9 @@ std::string why_nothing_is_selected(const Model& model) {
 
 std::string why_no_regions(const Model& model, std::optional<uint32_t> pass) {
   if (model.region_counters.empty())
-    return "nothing of the capture was counted by region: capture with tally run --regions";
-  if (pass) return fmt::format("no pass of number {} was counted by region (see --by pass)", *pass);
+    return "the capture has no counters by region: capture with tally run --regions";
+  if (pass)
+    return fmt::format("no pass with number {} was counted by region (see --by pass)", *pass);
   return "no pass of these frames was counted by region (see --by pass)";
 }
 
@@ -63,9 +64,9 @@ std::string why_no_rows(const Model& model, By by, const TableOptions& options) 
   if (by == By::Region) return why_no_regions(model, options.pass);
   if (const std::string nothing = why_nothing_is_selected(model); !nothing.empty()) return nothing;
   if (by == By::Counter)
-    return "the capture has no counters by frame: those are of programs that draw by EGL";
+    return "the capture has no counters by frame: only programs that draw through EGL have them";
   if (model.commands.empty())
-    return "the capture has no Vulkan commands here: of GL there are --by frame and --by counter";
+    return "the capture has no Vulkan commands here: for GL use --by frame or --by counter";
   if (!model.selection.shader.empty()) {
     return fmt::format("no counted command here ran a shader that matches '{}'",
                        model.selection.shader);

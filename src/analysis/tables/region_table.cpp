@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/model/names.h"
 #include "analysis/model/region_passes.h"
 #include "analysis/tables/command_fields.h"
 #include "analysis/tables/fields.h"
@@ -94,10 +95,10 @@ class RegionTable {
   Result<Table> finish(Table table) {
     table.total_rows = table.rows.size();
     if (empty_ != 0) {
-      table.notes.push_back(fmt::format("{} more regions have nothing that was counted.", empty_));
+      table.notes.push_back(fmt::format("In {} more regions every counter is 0.", empty_));
     }
     if (!model_.selection.shader.empty()) {
-      table.notes.push_back("Regions are those of all shaders: --shader does not divide them.");
+      table.notes.push_back("Regions include all shaders: --shader does not restrict them.");
     }
     TableOptions options = options_;
     if (options.sort.empty() && !counters_.empty()) {
@@ -153,11 +154,11 @@ class RegionTable {
         "y", "y", "upper edge of the region",
         [area, signed_cell](size_t r) { return signed_cell(area(r).y); }, Unit::Count));
     fields.push_back(key_field(
-        "width", "width", "pixels of the region inside of the render area",
+        "width", "width", "pixels of the region inside the render area",
         [area](size_t r) -> Cell { return uint64_t{area(r).width}; }, Unit::Count));
     fields.back().column.shown = false;
     fields.push_back(key_field(
-        "height", "height", "pixels of the region inside of the render area",
+        "height", "height", "pixels of the region inside the render area",
         [area](size_t r) -> Cell { return uint64_t{area(r).height}; }, Unit::Count));
     fields.back().column.shown = false;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/model/counts.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 #include "analysis/tables/fields.h"
 #include "analysis/tables/notes.h"
 
@@ -115,7 +115,7 @@ class ShaderTable {
 
   void add_value_fields(std::vector<Field>& fields) const {
     fields.push_back(
-        value_field("invocations", "invocations", "invocations of the shader, helpers not counted",
+        value_field("invocations", "invocations", "invocations of the shader, without helpers",
                     [this](size_t r) { return measured_[r] ? Cell(invocations_[r]) : Cell(); }));
     fields.push_back(value_field("commands", "commands", "draws and dispatches that ran it",
                                  [this](size_t r) -> Cell { return usage_[r].commands; }));

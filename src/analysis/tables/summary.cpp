@@ -7,7 +7,7 @@
 #include <set>
 
 #include "analysis/model/first_uses.h"
-#include "analysis/model/shader_name.h"
+#include "analysis/model/names.h"
 
 namespace tally::analysis {
 namespace {

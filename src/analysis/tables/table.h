@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/model/metrics.h"
 #include "analysis/tables/rows.h"
 
 namespace tally::analysis {
-
-enum class Unit { None, Count, Nanoseconds, Bytes, Percent };
 
 // How a column stands on paper. Numbers are right-aligned by their unit.
 enum class ColumnRole {

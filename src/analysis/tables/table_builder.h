@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cost/metrics.h"
+#include "analysis/cost/metric_matrix.h"
+#include "analysis/model/metrics.h"
 #include "analysis/tables/table.h"
 #include "base/status.h"
 
@@ -21,32 +22,6 @@ struct TableOptions {
   bool each = false;                 // of draws: not those that are alike together
   std::optional<uint32_t> pass;      // of regions: only passes of this number in their frames
   bool header_above = false;         // a header says already what of the capture is missing
-};
-
-// Values of metrics by row: `at(row, metric)`. Sums saturate. A metric that is 0 everywhere takes
-// no memory, one whose values fit takes 4 bytes a row.
-class MetricMatrix {
- public:
-  MetricMatrix(size_t rows, size_t metrics) : rows_(rows), columns_(metrics) {}
-  uint64_t at(size_t row, size_t metric) const;
-  void add(size_t row, size_t metric, uint64_t value);
-  // Not less than it was: for values that lines of one block share.
-  void raise(size_t row, size_t metric, uint64_t value);
-  size_t metric_count() const { return columns_.size(); }
-  bool is_zero(size_t metric) const {
-    return columns_[metric].narrow.empty() && columns_[metric].wide.empty();
-  }
-
- private:
-  // Empty both: all 0. Never both in use.
-  struct Values {
-    std::vector<uint32_t> narrow;
-    std::vector<uint64_t> wide;
-  };
-  void set(size_t row, size_t metric, uint64_t value);
-
-  size_t rows_;
-  std::vector<Values> columns_;
 };
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);

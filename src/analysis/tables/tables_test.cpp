@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "analysis/model/label_paths.h"
+#include "analysis/model/load_model.h"
 #include "analysis/model/test_scene.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/nothing.h"
@@ -24,7 +25,7 @@ class Tables : public testing::Test {
   Analyzer open(const Selection& selection = {}) const {
     auto reader = store::Reader::open(file_);
     EXPECT_TRUE(reader.ok());
-    auto model = Model::load(std::move(*reader), selection);
+    auto model = load_model(std::move(*reader), selection);
     EXPECT_TRUE(model.ok());
     return Analyzer(std::move(*model), nullptr);
   }
@@ -171,6 +172,11 @@ TEST_F(Tables, gpu_time_of_first_uses_stands_apart_and_their_frames_are_not_warm
   ASSERT_EQ(warm.size(), 2u);
   EXPECT_EQ(std::pair(warm[0].first, warm[0].last), std::pair(int64_t{1}, int64_t{1}));
   EXPECT_EQ(std::pair(warm[1].first, warm[1].last), std::pair(int64_t{3}, int64_t{4}));
+  auto batches = load_model(std::move(*store::Reader::open(file_)), {}, Model::Detail::Batches);
+  ASSERT_TRUE(batches.ok()) << batches.error().message;
+  const auto warm_by_batches = summarize(*batches).warm_frames;
+  ASSERT_EQ(warm_by_batches.size(), 2u);
+  EXPECT_EQ(warm_by_batches[1].first, 3);
   // What an earlier frame used is no first use of a later one.
   Analyzer later = open({.frames = FrameRange{2, 3}, .shader = {}});
   const Table of_later = require(later.table(By::Pipeline, {.sort = "gpu_time"}));

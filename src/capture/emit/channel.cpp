@@ -56,7 +56,7 @@ Channel::~Channel() {
 
 void Channel::greet(const ApplicationInfo& info) {
   stream::Bytes bytes;
-  append_message(bytes, stream::hello_of_this_process(info.application, info.engine));
+  stream::append_message(bytes, stream::describe_this_process(info.application, info.engine));
   push(std::move(bytes));
 }
 
@@ -111,7 +111,7 @@ void Channel::message(store::Severity severity, const std::string& text) {
   if (!receiving()) return;
   const std::lock_guard lock(mutex_);
   if (said_.size() >= kMaxMessages || !said_.emplace(text, true).second) return;
-  messages_.push_back({severity, store::monotonic_ns(), text, 1});
+  messages_.push_back({.time_ns = store::monotonic_ns(), .severity = severity, .text = text});
 }
 
 void Channel::name_changed(std::shared_ptr<Definable> thing, std::string name) {
@@ -151,8 +151,9 @@ void Channel::say_goodbye() {
   const std::lock_guard lock(emission_mutex_);
   if (std::exchange(goodbye_said_, true) || !client_) return;
   stream::Bytes bytes;
-  for (stream::Message& message : take_messages()) append_message(bytes, std::move(message));
-  append_message(bytes, stream::Goodbye{store::monotonic_ns()});
+  for (stream::Message& message : take_messages())
+    stream::append_message(bytes, std::move(message));
+  stream::append_message(bytes, stream::End{store::monotonic_ns()});
   push(std::move(bytes));
   client_->finish();
 }

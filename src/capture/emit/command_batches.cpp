@@ -17,13 +17,24 @@ constexpr size_t kMaxOpenBatches = 16;
 // Numbers in one message: far less than stream::kMaxMessageBytes, at ten bytes each.
 constexpr size_t kMaxNumbers = size_t{128} << 10;
 
-bool same_head(const stream::CommandBatch& a, const stream::CommandBatch& b) {
-  return a.function == b.function && a.pipeline == b.pipeline && a.pass_of == b.pass_of &&
-         a.pass == b.pass && a.subpass == b.subpass && a.counted == b.counted;
-}
-
 bool is_zero(const store::Column& column) {
   return column.values.size() == 1 && column.values[0] == 0;
+}
+
+// What a metric is of a block whose costs are known; no costs: 0.
+uint64_t expected(uint64_t executions, std::span<const uint64_t> costs, size_t metric) {
+  return costs.empty() ? 0 : executions * costs[metric];
+}
+
+size_t count_unexpected(std::span<const uint64_t> values, uint64_t executions,
+                        std::span<const uint64_t> costs) {
+  size_t count = 0;
+  if (costs.empty()) {
+    for (const uint64_t value : values) count += value != 0;
+  } else {
+    for (size_t i = 0; i < values.size(); ++i) count += values[i] != executions * costs[i];
+  }
+  return count;
 }
 
 }  // namespace
@@ -36,22 +47,23 @@ CommandBatches::CommandBatches(PacketBuilder& packet, Channel& channel, const Ex
       layout_(layout),
       block_words_(kHeaderWords + layout.values()) {}
 
-stream::CommandBatch CommandBatches::describe(const RecordedCommand& command) const {
-  stream::CommandBatch head{.function = command.function, .pass_of = command.pass_of};
-  if (command.pipeline != RecordedCommand::kNone) {
-    head.pipeline = execution_.recording->pipelines[command.pipeline]->id();
-  }
-  head.pass = command.pass;
-  head.subpass = command.subpass;
-  if (command.pass_of == stream::PassOf::Parent) {
+stream::CommandBatch CommandBatches::describe(const Head& head) const {
+  stream::CommandBatch message{.function = head.function,
+                               .pipeline = head.pipeline ? head.pipeline->id() : 0,
+                               .pass_of = head.pass_of,
+                               .pass = head.pass,
+                               .subpass = head.subpass,
+                               .counted = head.counted};
+  if (head.pass_of == stream::PassOf::Parent) {
     if (execution_.parent_pass) {
-      head.pass = *execution_.parent_pass;
-      head.subpass = execution_.parent_subpass;
+      message.pass = *execution_.parent_pass;
+      message.subpass = execution_.parent_subpass;
     } else {
-      head.pass_of = stream::PassOf::None;
+      message.pass_of = stream::PassOf::None;
     }
   }
-  return head;
+  message.parameters.resize(store::parameter_count(head.function));
+  return message;
 }
 
 CommandBatches::BlockId CommandBatches::block_id(std::span<const uint64_t> words,
@@ -61,9 +73,9 @@ CommandBatches::BlockId CommandBatches::block_id(std::span<const uint64_t> words
   return {header.resultSubIndex, header.stages, header.basicBlockIndex};
 }
 
-bool CommandBatches::takes(const Batch& batch, const stream::CommandBatch& head,
+bool CommandBatches::takes(const Batch& batch, const Head& head,
                            std::span<const uint64_t> words) const {
-  if (!same_head(batch.message, head)) return false;
+  if (batch.head != head) return false;
   if (batch.blocks.size() * block_words_ != words.size()) return false;
   for (size_t i = 0; i < batch.blocks.size(); ++i) {
     if (block_id(words, i) != batch.blocks[i].id) return false;
@@ -71,10 +83,16 @@ bool CommandBatches::takes(const Batch& batch, const stream::CommandBatch& head,
   return true;
 }
 
-CommandBatches::Batch& CommandBatches::batch_for(const RecordedCommand& command,
+CommandBatches::Batch& CommandBatches::batch_for(const CommandRun& run,
                                                  std::span<const uint64_t> words) {
-  stream::CommandBatch head = describe(command);
-  head.counted = !words.empty();
+  Head head{.function = run.function,
+            .pass_of = run.pass_of,
+            .pass = run.pass,
+            .subpass = run.subpass,
+            .counted = !words.empty()};
+  if (run.pipeline != CommandRun::kNone) {
+    head.pipeline = execution_.recording->pipelines[run.pipeline].get();
+  }
   const auto found =
       std::ranges::find_if(batches_, [&](const Batch& batch) { return takes(batch, head, words); });
   if (found != batches_.end() && found->message.size < found->max_size) {
@@ -88,73 +106,82 @@ CommandBatches::Batch& CommandBatches::batch_for(const RecordedCommand& command,
     send(batches_.back());
     batches_.pop_back();
   }
+  return begin_batch(head, run, words);
+}
+
+CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const CommandRun& run,
+                                                   std::span<const uint64_t> words) {
   Batch& batch = batches_.emplace_front();
-  head.parameters.resize(store::parameter_count(command.function));
-  batch.message = std::move(head);
-  batch.pipeline = command.pipeline;
+  batch.head = head;
+  batch.message = describe(head);
+  if (head.pipeline) batch.pipeline = execution_.recording->pipelines[run.pipeline];
   for (size_t i = 0; i * block_words_ < words.size(); ++i) {
-    batch.blocks.push_back({block_id(words, i), {}, {layout_.values(), std::nullopt}});
+    Block& block = batch.blocks.emplace_back();
+    block.id = block_id(words, i);
+    if (head.pipeline && layout_.executions) {
+      block.shader = head.pipeline->shader_of(block.id.stage);
+    }
   }
   batch.max_size =
       std::clamp<size_t>(kMaxNumbers / (batch.blocks.size() + 16), 1, store::kMaxBatchCommands);
   return batch;
 }
 
-void CommandBatches::add(size_t index, std::span<const uint64_t> words,
+void CommandBatches::add(const CommandRun& run, size_t index, std::span<const uint64_t> words,
                          const std::optional<stream::GpuTime>& gpu) {
   const Recording& recording = *execution_.recording;
-  const RecordedCommand& command = recording.commands[index];
   words = words.first(words.size() - words.size() % block_words_);
-  Batch& batch = batch_for(command, words);
+  Batch& batch = batch_for(run, words);
   stream::CommandBatch& message = batch.message;
   const size_t at = message.size;
   message.positions.values.push_back(static_cast<int64_t>(index));
-  const Id label = channel_.label_under(execution_.parent_label, command.label);
+  const Id label = channel_.label_under(execution_.parent_label, run.label);
   message.labels.append(at, label != 0 ? static_cast<int64_t>(label) : store::Column::kNull);
   for (size_t i = 0; i < message.parameters.size(); ++i) {
-    message.parameters[i].append(at, recording.parameters[command.first_parameter + i]);
+    message.parameters[i].append(at, recording.parameter(run, index, i));
   }
   message.gpu_begin_ns.append(at, gpu ? gpu->begin_ns : store::Column::kNull);
   message.gpu_time_ns.append(at, gpu ? gpu->time_ns : store::Column::kNull);
   for (size_t i = 0; i < batch.blocks.size(); ++i) {
-    add_block(batch, batch.blocks[i],
+    add_block(at, batch.blocks[i],
               words.subspan(i * block_words_ + kHeaderWords, layout_.values()));
   }
   ++message.size;
 }
 
-Shader* CommandBatches::shader_of(const Batch& batch, uint32_t stage) const {
-  if (batch.pipeline == RecordedCommand::kNone) return nullptr;
-  return execution_.recording->pipelines[batch.pipeline]->shader_of(stage);
-}
-
-// `message.size` commands have their values already.
-void CommandBatches::add_block(Batch& batch, Block& block, std::span<const uint64_t> values) {
-  const size_t at = batch.message.size;
+// `at` commands have their values already.
+void CommandBatches::add_block(size_t at, Block& block, std::span<const uint64_t> values) const {
   uint64_t executions = 0;
   std::span<const uint64_t> costs;
-  Shader* const shader = shader_of(batch, block.id.stage);
-  if (shader && layout_.executions) {
+  if (block.shader) {
     executions = values[*layout_.executions];
-    costs = shader->costs.costs_of(block.id.block, executions, values);
+    costs = block.shader->costs.costs_of(block.id.block, executions, values);
     if (costs.empty()) executions = 0;
   }
-  const auto expected = [&](uint64_t times, size_t metric) {
-    return costs.empty() ? 0 : times * costs[metric];
-  };
-  for (size_t i = 0; i < values.size(); ++i) {
-    std::optional<store::Column>& other = block.others[i];
-    if (!other) {
-      if (values[i] == expected(executions, i)) continue;
-      other.emplace();
-      for (size_t earlier = 0; earlier < at; ++earlier) {
-        const auto times = static_cast<uint64_t>(block.executions.at(earlier));
-        other->append(earlier, store::stored(expected(times, i)));
-      }
-    }
-    other->append(at, store::stored(values[i]));
+  size_t known = 0;
+  for (auto& [metric, column] : block.others) {
+    known += values[metric] != expected(executions, costs, metric);
+    column.append(at, store::stored(values[metric]));
+  }
+  if (count_unexpected(values, executions, costs) != known) {
+    begin_others(at, block, values, executions, costs);
   }
   block.executions.append(at, store::stored(executions));
+}
+
+// Columns for the metrics that are not as expected for the first time.
+void CommandBatches::begin_others(size_t at, Block& block, std::span<const uint64_t> values,
+                                  uint64_t executions, std::span<const uint64_t> costs) {
+  for (uint32_t metric = 0; metric < values.size(); ++metric) {
+    if (values[metric] == expected(executions, costs, metric)) continue;
+    if (std::ranges::find(block.others, metric, &Other::metric) != block.others.end()) continue;
+    store::Column& column = block.others.emplace_back(Other{metric, {}}).values;
+    for (size_t earlier = 0; earlier < at; ++earlier) {
+      const auto times = static_cast<uint64_t>(block.executions.at(earlier));
+      column.append(earlier, store::stored(expected(times, costs, metric)));
+    }
+    column.append(at, store::stored(values[metric]));
+  }
 }
 
 void CommandBatches::flush() {
@@ -163,20 +190,17 @@ void CommandBatches::flush() {
 }
 
 void CommandBatches::send(Batch& batch) {
-  if (batch.pipeline != RecordedCommand::kNone) {
-    packet_.need(execution_.recording->pipelines[batch.pipeline]);
-  }
+  packet_.need(batch.pipeline);
   packet_.add_labels();
   for (size_t i = 0; i < batch.blocks.size(); ++i) {
-    const uint32_t stage = batch.blocks[i].id.stage;
-    if (i > 0 && stage == batch.blocks[i - 1].id.stage) continue;
-    if (Shader* shader = shader_of(batch, stage)) packet_.add_costs(*shader);
+    Shader* const shader = batch.blocks[i].shader;
+    if (shader && (i == 0 || shader != batch.blocks[i - 1].shader)) packet_.add_costs(*shader);
   }
-  packet_.add(batch.message);
+  packet_.add(std::move(batch.message));
   send_values(batch);
 }
 
-void CommandBatches::send_values(const Batch& batch) {
+void CommandBatches::send_values(Batch& batch) {
   stream::BatchValues message;
   size_t numbers = 0;
   const auto make_room = [&](const store::Column& column) {
@@ -187,19 +211,18 @@ void CommandBatches::send_values(const Batch& batch) {
     }
     numbers += more;
   };
-  for (const Block& block : batch.blocks) {
+  for (Block& block : batch.blocks) {
     const auto& [sub, stage, index] = block.id;
     if (!is_zero(block.executions)) {
       make_room(block.executions);
-      message.counts.push_back({sub, stage, index, block.executions});
+      message.counts.push_back({sub, stage, index, std::move(block.executions)});
     }
-    for (uint32_t metric = 0; metric < block.others.size(); ++metric) {
-      if (!block.others[metric]) continue;
-      make_room(*block.others[metric]);
-      message.others.push_back({sub, stage, index, metric, *block.others[metric]});
+    for (auto& [metric, values] : block.others) {
+      make_room(values);
+      message.others.push_back({sub, stage, index, metric, std::move(values)});
     }
   }
-  if (numbers > 0) packet_.add(message);
+  if (numbers > 0) packet_.add(std::move(message));
 }
 
 }  // namespace tally::capture

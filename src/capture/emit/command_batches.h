@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,9 +20,9 @@ class CommandBatches {
   CommandBatches(PacketBuilder& packet, Channel& channel, const Execution& execution,
                  const MetricLayout& layout);
 
-  // The recording's command `index` with the metric blocks of its result, as
+  // The command `index`, which is in `run`, with the metric blocks of its result, as
   // vkGetShaderInstrumentationValuesARM gives them; no words: it was not counted.
-  void add(size_t index, std::span<const uint64_t> words,
+  void add(const CommandRun& run, size_t index, std::span<const uint64_t> words,
            const std::optional<stream::GpuTime>& gpu);
   void flush();
 
@@ -33,28 +34,45 @@ class CommandBatches {
     uint32_t block = 0;
     bool operator==(const BlockId&) const = default;
   };
+  // A metric with a value that is not executions x cost.
+  struct Other {
+    uint32_t metric = 0;
+    store::Column values;
+  };
   struct Block {
     BlockId id;
+    Shader* shader = nullptr;  // null: it is not known
     store::Column executions;
-    // Where a value is not executions x cost: the metric's column. None: all of them are.
-    std::vector<std::optional<store::Column>> others;
+    std::vector<Other> others;
+  };
+  // What commands that are alike have in common.
+  struct Head {
+    store::Function function{};
+    Pipeline* pipeline = nullptr;
+    stream::PassOf pass_of = stream::PassOf::None;
+    uint32_t pass = 0;
+    uint32_t subpass = 0;
+    bool counted = false;
+    bool operator==(const Head&) const = default;
   };
   struct Batch {
+    Head head;
+    std::shared_ptr<Pipeline> pipeline;
     stream::CommandBatch message;
-    uint32_t pipeline = RecordedCommand::kNone;
     std::vector<Block> blocks;
     size_t max_size = 0;
   };
 
-  stream::CommandBatch describe(const RecordedCommand& command) const;
-  bool takes(const Batch& batch, const stream::CommandBatch& head,
-             std::span<const uint64_t> words) const;
-  Batch& batch_for(const RecordedCommand& command, std::span<const uint64_t> words);
+  stream::CommandBatch describe(const Head& head) const;
+  bool takes(const Batch& batch, const Head& head, std::span<const uint64_t> words) const;
+  Batch& batch_for(const CommandRun& run, std::span<const uint64_t> words);
+  Batch& begin_batch(const Head& head, const CommandRun& run, std::span<const uint64_t> words);
   BlockId block_id(std::span<const uint64_t> words, size_t index) const;
-  void add_block(Batch& batch, Block& block, std::span<const uint64_t> values);
+  void add_block(size_t at, Block& block, std::span<const uint64_t> values) const;
+  static void begin_others(size_t at, Block& block, std::span<const uint64_t> values,
+                           uint64_t executions, std::span<const uint64_t> costs);
   void send(Batch& batch);
-  void send_values(const Batch& batch);
-  Shader* shader_of(const Batch& batch, uint32_t stage) const;
+  void send_values(Batch& batch);
 
   PacketBuilder& packet_;
   Channel& channel_;

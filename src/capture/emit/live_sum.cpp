@@ -38,12 +38,12 @@ std::optional<LiveCounter> invocations_of(uint32_t stage) {
 }
 
 // As far as the host knows: draws whose number stands in a buffer are one.
-uint64_t draws_of(const Recording& recording, const RecordedCommand& command) {
+uint64_t draws_of(const Recording& recording, const CommandRun& run, size_t index) {
   using store::Function;
-  const auto parameter = [&](uint32_t index) {
-    return static_cast<uint64_t>(recording.parameters[command.first_parameter + index]);
+  const auto parameter = [&](size_t of_function) {
+    return static_cast<uint64_t>(recording.parameter(run, index, of_function));
   };
-  switch (command.function) {
+  switch (run.function) {
     case Function::DrawMulti:
     case Function::DrawMultiIndexed:
       return parameter(0);
@@ -67,18 +67,17 @@ void LiveSum::add_execution(const Execution& execution,
   }
 }
 
-void LiveSum::add_command(const Execution& execution, const RecordedCommand& command,
+void LiveSum::add_command(const Execution& execution, const CommandRun& run, size_t index,
                           std::span<const uint64_t> words) {
   const Recording& recording = *execution.recording;
-  const LiveCounter counter = counter_of(store::function_info(command.function).kind);
+  const LiveCounter counter = counter_of(store::function_info(run.function).kind);
   add(counter, execution.runs);
   if (counter == LiveCounter::DrawCommands) {
-    add(LiveCounter::Draws, draws_of(recording, command) * execution.runs);
+    add(LiveCounter::Draws, draws_of(recording, run, index) * execution.runs);
   }
   if (words.empty()) add(LiveCounter::CommandsNotCounted, execution.runs);
-  const Pipeline* pipeline = command.pipeline == RecordedCommand::kNone
-                                 ? nullptr
-                                 : recording.pipelines[command.pipeline].get();
+  const Pipeline* pipeline =
+      run.pipeline == CommandRun::kNone ? nullptr : recording.pipelines[run.pipeline].get();
   constexpr size_t kHeaderWords =
       sizeof(VkShaderInstrumentationMetricDataHeaderARM) / sizeof(uint64_t);
   const size_t block_words = kHeaderWords + layout_.values();

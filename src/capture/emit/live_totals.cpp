@@ -3,36 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/device.h"
 #include "catalogue/catalogue.h"
-#include "vk/boundary.h"
 
 namespace tally::capture {
 namespace {
 
-struct Row {
-  const char* name;
-  const char* unit;
-  uint64_t denominator = 1;
-};
-
-// In the order of LiveCounter.
-constexpr Row kRows[kLiveCounterCount] = {
-    {"Submissions", "submissions"},
-    {"Render passes", "passes"},
-    {"Draw commands", "commands"},
-    {"Draws, each of a multi-draw", "draws"},
-    {"Dispatches", "commands"},
-    {"Ray traces", "commands"},
-    {"Commands whose shaders are not counted", "commands"},
-    {"GPU time in passes and dispatches", "us", 1000},
-    {"Vertex shader invocations", "invocations"},
-    {"Tessellation control invocations", "invocations"},
-    {"Tessellation evaluation invocations", "invocations"},
-    {"Geometry shader invocations", "invocations"},
-    {"Fragment shader invocations", "invocations"},
-    {"Compute shader invocations", "invocations"},
-};
+// The catalogue has them in the order of LiveCounter.
+constexpr catalogue::Number number_of(LiveCounter counter) {
+  return static_cast<catalogue::Number>(static_cast<uint32_t>(catalogue::Number::VkSubmissions) +
+                                        static_cast<uint32_t>(counter));
+}
+static_assert(number_of(LiveCounter::GpuTime) == catalogue::Number::VkGpuTime);
+static_assert(number_of(LiveCounter::ComputeInvocations) ==
+              catalogue::Number::VkComputeInvocations);
 
 template <size_t kSize>
 void copy_text(char (&target)[kSize], std::string_view text) {
@@ -99,35 +82,17 @@ bool LiveTotals::describe(uint32_t counter, TallyLiveCounter& description) const
     describe_metric(metrics_[counter - kLiveCounterCount], description);
     return true;
   }
-  const Row& row = kRows[counter];
+  const catalogue::Counter& row = catalogue::counter(number_of(static_cast<LiveCounter>(counter)));
+  const bool is_time = row.unit == catalogue::Unit::Nanoseconds;
   copy_text(description.name, row.name);
-  copy_text(description.unit, row.unit);
-  description.denominator = row.denominator;
+  copy_text(description.unit, is_time ? "us" : catalogue::unit_of(row));
+  description.denominator = is_time ? 1000 : 1;
   return true;
 }
 
 void LiveTotals::read(std::span<uint64_t> values) const {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < values.size(); ++i) values[i] = i < values_.size() ? values_[i] : 0;
-}
-
-const TallyLiveCounters* live_counters(uint32_t version) {
-  static constexpr TallyLiveCounters kFunctions = {
-      [] { return LiveTotals::instance().count(); },
-      [](uint32_t counter, TallyLiveCounter* description) {
-        bool known = false;
-        vk::guarded_void([&] { known = LiveTotals::instance().describe(counter, *description); });
-        return known ? 1 : 0;
-      },
-      [](int wanted) { LiveTotals::instance().want(wanted != 0); },
-      [](uint32_t milliseconds) {
-        vk::guarded_void([&] { Device::settle_all(std::chrono::milliseconds(milliseconds)); });
-      },
-      [](uint64_t* values, uint32_t count) {
-        LiveTotals::instance().read({values, count});
-      },
-  };
-  return version == kLiveCountersVersion ? &kFunctions : nullptr;
 }
 
 }  // namespace tally::capture

@@ -1,7 +1,8 @@
 // What the process's Vulkan has done so far, summed up as submissions complete: for the EGL
 // library in the same process (base/live_counters.h). One for the process; any thread.
 //
-// Nothing is measured for it until somebody wants it. A receiver's captures count in it too.
+// Nothing is measured or summed up for it until somebody wants it. Then a receiver's captures count
+// in it too.
 #pragma once
 
 #include <array>
@@ -45,9 +46,9 @@ class LiveSum {
 
   void add_execution(const Execution& execution,
                      std::span<const std::optional<stream::GpuTime>> times);
-  // A command with its metric blocks, as vkGetShaderInstrumentationValuesARM gives them; no words:
-  // it was not counted.
-  void add_command(const Execution& execution, const RecordedCommand& command,
+  // The command `index`, which is in `run`, with its metric blocks, as
+  // vkGetShaderInstrumentationValuesARM gives them; no words: it was not counted.
+  void add_command(const Execution& execution, const CommandRun& run, size_t index,
                    std::span<const uint64_t> words);
 
   const std::array<uint64_t, kLiveCounterCount>& counts() const { return counts_; }
@@ -84,8 +85,5 @@ class LiveTotals {
   std::vector<std::string> metrics_;  // behind the fixed ones
   std::vector<uint64_t> values_;      // empty until a device is there
 };
-
-// What the layer's exported function answers.
-const TallyLiveCounters* live_counters(uint32_t version);
 
 }  // namespace tally::capture

@@ -67,7 +67,8 @@ void PacketBuilder::add_name(const std::shared_ptr<Definable>& thing) {
 Id PacketBuilder::need(const std::shared_ptr<Object>& object) {
   if (!object) return 0;
   if (!std::exchange(object->defined, true)) {
-    add(stream::Object{object->id(), device_, object->type, object->handle});
+    add(stream::Object{
+        .id = object->id(), .device = device_, .type = object->type, .handle = object->handle});
     add_name(object);
   }
   return object->id();
@@ -75,7 +76,8 @@ Id PacketBuilder::need(const std::shared_ptr<Object>& object) {
 
 Id PacketBuilder::need(const std::shared_ptr<Module>& module) {
   if (!std::exchange(module->defined, true)) {
-    add(stream::Module{module->id(), to_string(module->hash), *module->words});
+    add(stream::Module{
+        .id = module->id(), .hash = to_string(module->hash), .spirv = *module->words});
     module->words.reset();
     add_name(module);
   }
@@ -93,12 +95,11 @@ void PacketBuilder::define(Shader& shader) {
 Id PacketBuilder::need(const std::shared_ptr<Pipeline>& pipeline) {
   if (!pipeline) return 0;
   if (std::exchange(pipeline->defined, true)) return pipeline->id();
-  stream::Pipeline message{pipeline->id(),
-                           device_,
-                           to_string(pipeline->hash),
-                           bind_point_word(pipeline->bind_point),
-                           pipeline->not_instrumented,
-                           {}};
+  stream::Pipeline message{{.id = pipeline->id(),
+                            .device = device_,
+                            .hash = to_string(pipeline->hash),
+                            .bind_point = bind_point_word(pipeline->bind_point),
+                            .not_instrumented = pipeline->not_instrumented}};
   for (const auto& shader : pipeline->shaders) {
     define(*shader);
     message.shaders.push_back(shader->id);

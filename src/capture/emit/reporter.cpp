@@ -2,6 +2,7 @@
 
 #include <tally/vulkan_arm.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -26,7 +27,7 @@ Reporter::Reporter(Channel& channel, ShaderRegistry& shaders, const RegionCaptur
 // Reads one execution of a submission, and sends it where somebody receives it.
 class Reporter::ExecutionReport {
  public:
-  ExecutionReport(Reporter& reporter, const Submission& submission, size_t index, LiveSum& live,
+  ExecutionReport(Reporter& reporter, const Submission& submission, size_t index, LiveSum* live,
                   PacketBuilder* packet)
       : reporter_(reporter),
         submission_(submission),
@@ -35,7 +36,10 @@ class Reporter::ExecutionReport {
         recording_(*execution_.recording),
         live_(live),
         packet_(packet),
-        done_(recording_.commands.size()) {
+        done_(recording_.commands()) {
+    for (const CommandRun& run : recording_.command_runs) {
+      if (run.result != CommandRun::kNone) measured_.push_back(&run);
+    }
     if (packet_) {
       batches_.emplace(*packet_, reporter_.channel_, execution_, reporter_.layout_);
     }
@@ -43,20 +47,13 @@ class Reporter::ExecutionReport {
 
   // Whether another execution of the recording overlapped it.
   bool run() {
-    command_of_result_.assign(recording_.results(), RecordedCommand::kNone);
-    for (size_t i = 0; i < recording_.commands.size(); ++i) {
-      const uint32_t result = recording_.commands[i].result;
-      if (result < command_of_result_.size()) {
-        command_of_result_[result] = static_cast<uint32_t>(i);
-      }
-    }
     complete_ = recording_.after_completion(
         execution_.runs, reporter_.layout_.block_bytes(),
         {reporter_.device_.timestamp_period_ns, submission_.timestamp_bits},
         [&](const Recording::Read& read) { begin(read); },
         [&](uint32_t first, std::span<const uint64_t> words) { add_results(first, words); });
-    for (size_t i = 0; i < recording_.commands.size(); ++i) {
-      if (!done_[i]) add_command(i, {});
+    for (const CommandRun& run : recording_.command_runs) {
+      for (size_t i = run.first; i < run.first + run.count; ++i) add_command(run, i, {});
     }
     if (batches_) batches_->flush();
     note_what_is_missing();
@@ -66,7 +63,7 @@ class Reporter::ExecutionReport {
  private:
   void begin(const Recording::Read& read) {
     read_ = read;
-    live_.add_execution(execution_, read.times);
+    if (live_) live_->add_execution(execution_, read.times);
     if (!packet_) return;
     packet_->add(stream::Execution{static_cast<int64_t>(index_), execution_.parent,
                                    execution_.parent_command,
@@ -88,30 +85,43 @@ class Reporter::ExecutionReport {
       size_t end = begin + block_words;
       while (end + block_words <= words.size() && result_at(end) == result) end += block_words;
       const uint64_t index = uint64_t{first} + result;
-      if (index < command_of_result_.size() &&
-          command_of_result_[index] != RecordedCommand::kNone) {
-        add_command(command_of_result_[index], words.subspan(begin, end - begin));
+      if (const CommandRun* run = run_of_result(index)) {
+        add_command(*run, run->first + (index - run->result), words.subspan(begin, end - begin));
       }
       begin = end;
     }
   }
 
-  void add_command(size_t index, std::span<const uint64_t> words) {
+  // Neighbours are mostly in the same run.
+  const CommandRun* run_of_result(uint64_t result) {
+    const auto has_it = [&] {
+      const CommandRun& run = *measured_[last_measured_];
+      return run.result <= result && result < uint64_t{run.result} + run.count;
+    };
+    if (measured_.empty()) return nullptr;
+    if (!has_it()) {
+      const auto after = std::ranges::upper_bound(
+          measured_, result, {}, [](const CommandRun* run) { return run->result; });
+      if (after == measured_.begin()) return nullptr;
+      last_measured_ = static_cast<size_t>(after - measured_.begin()) - 1;
+    }
+    return has_it() ? measured_[last_measured_] : nullptr;
+  }
+
+  void add_command(const CommandRun& run, size_t index, std::span<const uint64_t> words) {
     if (done_[index]) return;
     done_[index] = true;
-    const RecordedCommand& command = recording_.commands[index];
-    live_.add_command(execution_, command, words);
+    if (live_) live_->add_command(execution_, run, index, words);
     if (!batches_) return;
-    const bool has_time = command.timestamps < read_.times.size();
-    batches_->add(index, words, has_time ? read_.times[command.timestamps] : std::nullopt);
-    note_stages(command, words);
+    const bool has_time = run.timestamps < read_.times.size();
+    batches_->add(run, index, words, has_time ? read_.times[run.timestamps] : std::nullopt);
+    note_stages(run, words);
   }
 
   // Neighbours usually have the same pipeline, which is noted once.
-  void note_stages(const RecordedCommand& command, std::span<const uint64_t> words) {
-    const bool has_result = command.result < command_of_result_.size();
-    if (!has_result || command.pipeline == RecordedCommand::kNone) return;
-    if (!stages_.empty() && stages_.back().first == command.pipeline &&
+  void note_stages(const CommandRun& run, std::span<const uint64_t> words) {
+    if (run.result == CommandRun::kNone || run.pipeline == CommandRun::kNone) return;
+    if (!stages_.empty() && stages_.back().first == run.pipeline &&
         (stages_.back().second == 0) == words.empty()) {
       return;
     }
@@ -122,7 +132,7 @@ class Reporter::ExecutionReport {
       std::memcpy(&header, words.data() + at, sizeof header);
       stages |= header.stages;
     }
-    stages_.emplace_back(command.pipeline, stages);
+    stages_.emplace_back(run.pipeline, stages);
   }
 
   void note_what_is_missing() {
@@ -141,10 +151,11 @@ class Reporter::ExecutionReport {
   const size_t index_;
   const Execution& execution_;
   Recording& recording_;
-  LiveSum& live_;
+  LiveSum* const live_;          // null: nobody wants it
   PacketBuilder* const packet_;  // null: nobody receives
   std::optional<CommandBatches> batches_;
-  std::vector<uint32_t> command_of_result_;
+  std::vector<const CommandRun*> measured_;  // those with results, which ascend
+  size_t last_measured_ = 0;
   std::vector<bool> done_;  // by command
   Recording::Read read_;
   bool complete_ = true;
@@ -173,15 +184,17 @@ void Reporter::report(const Submission& submission) {
     packet->add(stream::Submission{submission.queue, submission.frame.number, submission.number,
                                    submission.time_ns, submission.label});
   }
-  LiveSum live(layout_);
+  std::optional<LiveSum> live;
+  if (LiveTotals::instance().wanted()) live.emplace(layout_);
   std::vector<bool> overlapped;
   uint64_t missing = 0;  // more than a recording takes
   for (size_t i = 0; i < submission.executions.size(); ++i) {
     overlapped.push_back(
-        ExecutionReport(*this, submission, i, live, packet ? &*packet : nullptr).run());
+        ExecutionReport(*this, submission, i, live ? &*live : nullptr, packet ? &*packet : nullptr)
+            .run());
     missing += submission.executions[i].recording->commands_lost;
   }
-  LiveTotals::instance().add(live, live_places_);
+  if (live) LiveTotals::instance().add(*live, live_places_);
   if (!packet) return;
   if (missing > 0) {
     packet->add(
@@ -271,7 +284,7 @@ void Reporter::note_missing_stages(PacketBuilder& packet, const Pipeline& pipeli
 }
 
 void Reporter::write_frame(PacketBuilder& packet, const Frames::Frame& frame) {
-  if (!std::exchange(frames_[frame.number], true)) {
+  if (frames_.insert(frame.number)) {
     packet.add(stream::Frame{device_.id, frame.number, frame.begin_ns});
   }
 }

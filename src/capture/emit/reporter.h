@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include "capture/emit/channel.h"
 #include "capture/emit/live_totals.h"
 #include "capture/emit/packet_builder.h"
+#include "capture/frame_set.h"
 #include "capture/readback/block_costs.h"
 #include "capture/readback/submission.h"
 #include "capture/recording/region_capture.h"
@@ -51,7 +51,7 @@ class Reporter {
   stream::Device device_;
   MetricLayout layout_;
   std::vector<uint32_t> live_places_;  // of its metrics in the live totals
-  std::map<int64_t, bool> frames_;     // that were mentioned: whether the receiver knows them
+  FrameSet frames_;                    // that the receiver knows
 };
 
 }  // namespace tally::capture

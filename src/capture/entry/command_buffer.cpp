@@ -124,7 +124,14 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
                                               const VkCommandBuffer* secondaries) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
-  vk::guarded_void([&] { state->execute(count, secondaries); });
+  vk::guarded_void([&] {
+    state->before_execute();
+    const std::shared_ptr<Device> device = Device::find(b);
+    for (uint32_t i = 0; i < count; ++i) {
+      const CommandBuffer* secondary = device->find_command_buffer(secondaries[i]);
+      if (secondary) state->execute(*secondary);
+    }
+  });
   state->table().CmdExecuteCommands(b, count, secondaries);
 }
 

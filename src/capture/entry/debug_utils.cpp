@@ -76,12 +76,13 @@ void add_debug_utils(VkInstance instance, VkDevice device, const vk::NextDevice&
 
 void remove_debug_utils(VkDevice device) { tables().take(vk::dispatch_key(device)); }
 
-PFN_vkVoidFunction find_debug_utils_hook(std::string_view name) {
-#define TALLY_ROW(function, suffix) \
-  if (name == "vk" #function) return reinterpret_cast<PFN_vkVoidFunction>(function);
-  TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS(TALLY_ROW)
+const vk::HookTable& debug_utils_hooks() {
+#define TALLY_ROW(function, suffix) vk::hook("vk" #function, function),
+  // Leaked on purpose: applications call Vulkan from static destructors.
+  static const auto* const table =
+      new vk::HookTable({TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS(TALLY_ROW)});
 #undef TALLY_ROW
-  return nullptr;
+  return *table;
 }
 
 }  // namespace tally::capture

@@ -3,9 +3,6 @@
 // devices that are not captured.
 #pragma once
 
-#include <memory>
-#include <span>
-
 #include "capture/entry/entry.h"
 #include "vk/dispatch.h"
 
@@ -24,7 +21,6 @@ TALLY_VK_TABLE(DebugUtilsTable, TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS)
 void add_debug_utils(VkInstance instance, VkDevice device, const vk::NextDevice& next);
 void remove_debug_utils(VkDevice device);
 
-// The hook with this name, or null.
-PFN_vkVoidFunction find_debug_utils_hook(std::string_view name);
+const vk::HookTable& debug_utils_hooks();
 
 }  // namespace tally::capture

@@ -158,10 +158,7 @@ VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice handle, const VkAllocationCall
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, const char* name) {
   const std::string_view wanted = name;
-  if (wanted == "vkGetDeviceProcAddr") {
-    return reinterpret_cast<PFN_vkVoidFunction>(GetDeviceProcAddr);
-  }
-  if (wanted == "vkDestroyDevice") return reinterpret_cast<PFN_vkVoidFunction>(DestroyDevice);
+  if (const vk::Hook* hook = any_device_hooks().find(wanted)) return hook->function;
   const std::shared_ptr<Device> device = Device::find(handle);
   if (!device) {
     const BystanderDevice known = bystanders().find(vk::dispatch_key(handle));
@@ -170,11 +167,11 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
                                                  : nullptr;
   }
   if (vk::is_newer_than(wanted, device->application_version())) return nullptr;
-  if (const PFN_vkVoidFunction hook = find_debug_utils_hook(wanted)) return hook;
+  if (const vk::Hook* hook = debug_utils_hooks().find(wanted)) return hook->function;
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
-  const DeviceHook* hook = next ? find_device_hook(wanted) : nullptr;
-  if (!hook || !hook->reachable(device->table())) return next;
-  return hook->for_pictures && !device->images() ? next : hook->function;
+  const DeviceHook* hook = next ? device_hooks().find(wanted) : nullptr;
+  if (!hook || !hook->condition.reachable(device->table())) return next;
+  return hook->condition.for_pictures && !device->images() ? next : hook->function;
 }
 
 }  // namespace tally::capture

@@ -10,21 +10,21 @@
 
 #include "capture/device.h"
 #include "capture/tables.h"
+#include "vk/hooks.h"
 
 namespace tally::capture {
 
-struct DeviceHook {
-  std::string_view name;
-  PFN_vkVoidFunction function;
+// When a function of a captured device is intercepted.
+struct DeviceCondition {
   bool (*reachable)(const DeviceTable& table);  // the next layer has what the hook calls
   bool for_pictures = false;                    // only where final images are captured
-
-  DeviceHook only_for_pictures() const { return {name, function, reachable, true}; }
 };
+using DeviceHook = vk::BasicHook<DeviceCondition>;
 
-// Sorted by name.
-std::span<const DeviceHook> device_hooks();
-const DeviceHook* find_device_hook(std::string_view name);
+const vk::HookTable& instance_hooks();
+// Of all devices, captured or not; but for these two, only captured devices have hooks.
+const vk::HookTable& any_device_hooks();
+const vk::BasicHookTable<DeviceCondition>& device_hooks();
 
 // The hooks of each entry_*.cpp.
 std::span<const DeviceHook> action_hooks();
@@ -37,8 +37,16 @@ std::span<const DeviceHook> queue_hooks();
 
 template <auto Member, typename Function>
 DeviceHook device_hook(std::string_view name, Function* function) {
-  return {name, reinterpret_cast<PFN_vkVoidFunction>(function),
-          [](const DeviceTable& table) { return table.*Member != nullptr; }};
+  return vk::basic_hook(name, function, DeviceCondition{[](const DeviceTable& table) {
+                          return table.*Member != nullptr;
+                        }});
+}
+// The same, only where final images are captured.
+template <auto Member, typename Function>
+DeviceHook picture_hook(std::string_view name, Function* function) {
+  DeviceHook hook = device_hook<Member>(name, function);
+  hook.condition.for_pictures = true;
+  return hook;
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstanceProcAddr(VkInstance instance, const char* name);

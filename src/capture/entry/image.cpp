@@ -70,8 +70,7 @@ VKAPI_ATTR VkResult VKAPI_CALL GetSwapchainImagesKHR(VkDevice handle, VkSwapchai
 }  // namespace
 
 std::span<const DeviceHook> image_hooks() {
-#define TALLY_ROW(name, suffix) \
-  device_hook<&DeviceTable::name>("vk" #name suffix, name).only_for_pictures()
+#define TALLY_ROW(name, suffix) picture_hook<&DeviceTable::name>("vk" #name suffix, name)
   static const DeviceHook rows[] = {
       TALLY_ROW(CreateImage, ""),
       TALLY_ROW(DestroyImage, ""),

@@ -2,8 +2,8 @@
 // same process looks for.
 #include "vk/layer.h"
 
-#include "capture/emit/live_totals.h"
 #include "capture/entry/entry.h"
+#include "capture/entry/live_counters.h"
 
 namespace tally::capture {
 

@@ -20,7 +20,7 @@ void nothing(CommandBuffer&) {}
 template <typename Info>
 void ask_for_regions(const CommandBuffer& state, RegionBegin<Info>& begin) {
   if (const RecordedRegions* regions = state.regions())
-    begin.ask(state.device().regions(), *regions);
+    begin.ask(state.context().regions(), *regions);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass(VkCommandBuffer b, const VkRenderPassBeginInfo* info,

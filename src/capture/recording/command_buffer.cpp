@@ -5,25 +5,25 @@
 #include <bit>
 #include <utility>
 
-#include "capture/device.h"
+#include "capture/recording/recording_context.h"
 #include "vk/chain.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
 
-CommandBuffer::CommandBuffer(Device& device, VkCommandBuffer handle, bool primary,
+CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, bool primary,
                              const CommandPool& pool)
-    : device_(device),
-      table_(device.table()),
+    : context_(context),
+      table_(context.table()),
       handle_(handle),
       primary_(primary),
       can_measure_(!pool.protected_memory &&
                    (pool.queue_flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0),
       can_time_(!pool.protected_memory && pool.timestamp_bits != 0 &&
-                device.channel().settings().gpu_time),
-      can_count_regions_(device.regions().enabled() && !pool.protected_memory &&
+                context.channel().settings().gpu_time),
+      can_count_regions_(context.regions().enabled() && !pool.protected_memory &&
                          (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
-      object_(std::make_shared<Object>(device.channel().new_id(), "VkCommandBuffer",
+      object_(std::make_shared<Object>(context.channel().new_id(), "VkCommandBuffer",
                                        vk::handle_bits(handle))) {}
 
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
@@ -37,10 +37,10 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   continues_parent_ =
       !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
   scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
-  if (device_.frames().over() || device_.stopped()) return;
+  if (context_.frames().over() || context_.stopped()) return;
   recording_ = std::make_shared<Recording>(
-      device_.handle(), table_, device_.timestamps(), device_.host_memory(), object_,
-      device_.next_recording(), (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
+      context_.handle(), table_, context_.timestamps(), context_.host_memory(), object_,
+      context_.next_recording(), (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
 }
 
 // Makes the values of the whole command buffer readable by the host, once it is at its end.
@@ -59,10 +59,10 @@ void CommandBuffer::end() {
 void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
   const size_t index = vk::bind_point_index(bind_point);
   if (!recording_ || index >= bound_.size()) return;
-  bound_[index] = device_.shaders().pipeline(pipeline);
+  bound_[index] = context_.shaders().pipeline(pipeline);
   if (!bound_[index] && pipeline != VK_NULL_HANDLE) {
     bound_[index] =
-        device_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
+        context_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
   }
 }
 
@@ -78,7 +78,7 @@ void CommandBuffer::bind_shaders(uint32_t count, const VkShaderStageFlagBits* st
     if (unbinds && bound && bound->is_stand_in && !compute) continue;  // another stage may be bound
     bound = unbinds
                 ? nullptr
-                : device_.shaders().stand_in(ShaderRegistry::StandIn::ShaderObjects, bind_point);
+                : context_.shaders().stand_in(ShaderRegistry::StandIn::ShaderObjects, bind_point);
   }
 }
 
@@ -90,8 +90,8 @@ const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function fun
       return bound_[2];
     case store::CallKind::Generated:
       if (!generated_) {
-        generated_ = device_.shaders().stand_in(ShaderRegistry::StandIn::GeneratedCommands,
-                                                VK_PIPELINE_BIND_POINT_GRAPHICS);
+        generated_ = context_.shaders().stand_in(ShaderRegistry::StandIn::GeneratedCommands,
+                                                 VK_PIPELINE_BIND_POINT_GRAPHICS);
       }
       return generated_;
     default:
@@ -101,8 +101,8 @@ const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function fun
 
 void CommandBuffer::before_unknown_action(const char* name) {
   deactivate();
-  device_.channel().message(store::Severity::Warning,
-                            fmt::format("{} was called: what it runs is not counted", name));
+  context_.channel().message(store::Severity::Warning,
+                             fmt::format("{} was called: what it runs is not counted", name));
 }
 
 void CommandBuffer::activate() {
@@ -112,8 +112,9 @@ void CommandBuffer::activate() {
   const VkShaderInstrumentationARM object = recording_->next_object();
   refused_ = object == VK_NULL_HANDLE;
   if (refused_) {
-    device_.channel().message(store::Severity::Error,
-                              "vkCreateShaderInstrumentationARM failed: commands are not measured");
+    context_.channel().message(
+        store::Severity::Error,
+        "vkCreateShaderInstrumentationARM failed: commands are not measured");
     return;
   }
   table_.CmdBeginShaderInstrumentationARM(handle_, object);
@@ -126,7 +127,7 @@ void CommandBuffer::deactivate() {
 }
 
 std::optional<TimestampPair> CommandBuffer::begin_time() {
-  if (!can_time_ || between_suspended_ || !device_.measures()) return std::nullopt;
+  if (!can_time_ || between_suspended_ || !context_.measures()) return std::nullopt;
   return recording_->timestamps.begin(handle_);
 }
 
@@ -134,32 +135,29 @@ std::optional<TimestampPair> CommandBuffer::before_action(
     store::Function function, std::initializer_list<int64_t> parameters) {
   if (!recording_) return std::nullopt;
   const std::shared_ptr<Pipeline>& pipeline = pipeline_for(function);
-  const bool measures = device_.measures();
+  const bool measures = context_.measures();
   const bool wanted = measures && pipeline && pipeline->instrumented();
   if (wanted) {
     activate();
   } else if (active_ && (!measures || recording_->object_is_full())) {
     deactivate();
   }
-  RecordedCommand* command =
-      recording_->add_command(function, {parameters.begin(), parameters.size()}, pipeline);
+  CommandRun command{.function = function, .label = label()};
   // A command takes an index of the active object whether or not it is instrumented.
-  const uint32_t result = active_ ? recording_->take_result() : RecordedCommand::kNone;
-  if (!command) return std::nullopt;
-  if (wanted) command->result = result;
-  command->label = label();
+  const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
+  if (wanted) command.result = result;
   if (continues_parent_) {
-    command->pass_of = stream::PassOf::Parent;
+    command.pass_of = stream::PassOf::Parent;
   } else if (pass_) {
-    command->pass_of = stream::PassOf::Own;
-    command->pass = *pass_;
-    command->subpass = subpass_;
+    command.pass_of = stream::PassOf::Own;
+    command.pass = *pass_;
+    command.subpass = subpass_;
   }
-  if (store::function_info(function).kind == store::CallKind::Draw || scope_ != Scope::Outside) {
-    return std::nullopt;
-  }
-  const std::optional<TimestampPair> pair = begin_time();
-  if (pair) command->timestamps = *pair;
+  std::optional<TimestampPair> pair;
+  if (store::function_info(function).kind != store::CallKind::Draw && scope_ == Scope::Outside)
+    pair = begin_time();
+  if (pair) command.timestamps = *pair;
+  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
   return pair;
 }
 
@@ -182,13 +180,13 @@ void CommandBuffer::prepare_regions(RecordedPass& pass, const void* chain, uint3
   } else {
     const auto views = static_cast<uint32_t>(std::bit_width(pass.view_mask));
     const PassShape shape{pass.area, subpasses, views != 0 ? views : pass.layers};
-    pass.regions = device_.regions().prepare(shape, recording_->host_pieces, reason);
+    pass.regions = context_.regions().prepare(shape, recording_->host_pieces, reason);
   }
   if (pass.regions) {
     needs_barrier_ = true;
   } else {
-    device_.channel().message(store::Severity::Warning,
-                              "a render pass is not captured by region: " + reason);
+    context_.channel().message(store::Severity::Warning,
+                               "a render pass is not captured by region: " + reason);
   }
 }
 
@@ -203,7 +201,7 @@ FinalImage CommandBuffer::final_image(const RecordedPass& pass,
   const auto* views = vk::find_in_chain<VkRenderPassAttachmentBeginInfo>(
       info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
   if (pass.framebuffer->imageless && views && attachment->index < views->attachmentCount) {
-    image.view = device_.images()->find(views->pAttachments[attachment->index]);
+    image.view = context_.images()->find(views->pAttachments[attachment->index]);
   } else if (attachment->index < pass.framebuffer->views.size()) {
     image.view = pass.framebuffer->views[attachment->index];
   }
@@ -216,7 +214,7 @@ void CommandBuffer::take_picture(RecordedPass& pass) {
   pass.picture = copy_picture(table_, handle_, pass.final_image, pass.area,
                               pass.regions->shape.layers, recording_->host_pieces, reason);
   if (pass.picture) return;
-  device_.channel().message(store::Severity::Info, "a render pass has no picture: " + reason);
+  context_.channel().message(store::Severity::Info, "a render pass has no picture: " + reason);
 }
 
 const RecordedRegions* CommandBuffer::regions() const {
@@ -230,8 +228,8 @@ void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
   if (!recording_) return;
   if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
   RecordedPass pass;
-  pass.render_pass = device_.passes().find(info.renderPass);
-  pass.framebuffer = device_.passes().find(info.framebuffer);
+  pass.render_pass = context_.passes().find(info.renderPass);
+  pass.framebuffer = context_.passes().find(info.framebuffer);
   pass.area = info.renderArea;
   if (pass.framebuffer) pass.layers = pass.framebuffer->layers;
   if (pass.render_pass) {
@@ -257,7 +255,7 @@ void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
 void CommandBuffer::after_end_pass() {
   if (!recording_ || !pass_) return;
   const uint32_t pair = recording_->passes[*pass_].timestamps;
-  if (pair != RecordedCommand::kNone) recording_->timestamps.end(handle_, pair);
+  if (pair != CommandRun::kNone) recording_->timestamps.end(handle_, pair);
   recording_->passes[*pass_].ended = true;
   take_picture(recording_->passes[*pass_]);
   pass_.reset();
@@ -281,9 +279,9 @@ void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
     pass.area = info.renderArea;
     pass.layers = info.layerCount;
     pass.view_mask = info.viewMask;
-    pass.attachments = device_.passes().attachments(info);
+    pass.attachments = context_.passes().attachments(info);
     prepare_regions(pass, info.pNext, 1);
-    if (pass.regions) pass.final_image = capture::final_image(*device_.images(), info);
+    if (pass.regions) pass.final_image = capture::final_image(*context_.images(), info);
     pass_ = begin_pass(std::move(pass));
   }
   between_suspended_ = false;
@@ -306,26 +304,25 @@ void CommandBuffer::after_end_rendering() {
   }
 }
 
-void CommandBuffer::execute(uint32_t count, const VkCommandBuffer* secondaries) {
-  if (!recording_) return;
-  deactivate();
-  for (uint32_t i = 0; i < count; ++i) {
-    const CommandBuffer* secondary = device_.find_command_buffer(secondaries[i]);
-    if (!secondary || !secondary->recording_ || secondary->recording_->empty()) continue;
-    needs_barrier_ = true;
-    RecordedSecondary executed;
-    executed.recording = secondary->recording_;
-    executed.before_command = static_cast<uint32_t>(recording_->commands.size());
-    executed.label = label();
-    if (secondary->continues_parent_) executed.pass = pass_;
-    executed.subpass = subpass_;
-    recording_->secondaries.push_back(std::move(executed));
-  }
+void CommandBuffer::before_execute() {
+  if (recording_) deactivate();
+}
+
+void CommandBuffer::execute(const CommandBuffer& secondary) {
+  if (!recording_ || !secondary.recording_ || secondary.recording_->empty()) return;
+  needs_barrier_ = true;
+  RecordedSecondary executed;
+  executed.recording = secondary.recording_;
+  executed.before_command = recording_->commands();
+  executed.label = label();
+  if (secondary.continues_parent_) executed.pass = pass_;
+  executed.subpass = subpass_;
+  recording_->secondaries.push_back(std::move(executed));
 }
 
 void CommandBuffer::push_label(const char* name) {
   if (!recording_) return;
-  labels_.begin([&](Id parent) { return device_.channel().label(parent, name); });
+  labels_.begin([&](Id parent) { return context_.channel().label(parent, name); });
 }
 
 void CommandBuffer::pop_label() { labels_.end(); }

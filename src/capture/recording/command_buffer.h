@@ -23,7 +23,7 @@
 
 namespace tally::capture {
 
-class Device;
+class RecordingContext;
 
 // The command pool's properties that matter.
 struct CommandPool {
@@ -35,9 +35,10 @@ struct CommandPool {
 
 class CommandBuffer {
  public:
-  CommandBuffer(Device& device, VkCommandBuffer handle, bool primary, const CommandPool& pool);
+  CommandBuffer(RecordingContext& context, VkCommandBuffer handle, bool primary,
+                const CommandPool& pool);
 
-  Device& device() const { return device_; }
+  RecordingContext& context() const { return context_; }
   const DeviceTable& table() const { return table_; }
   const std::shared_ptr<Object>& object() const { return object_; }
   const std::shared_ptr<Recording>& recording() const { return recording_; }
@@ -65,7 +66,9 @@ class CommandBuffer {
   void after_end_rendering();
   // The values by region that the pass which is being begun asks for; null: none.
   const RecordedRegions* regions() const;
-  void execute(uint32_t count, const VkCommandBuffer* secondaries);
+  // Around vkCmdExecuteCommands: once, then for each secondary that is captured.
+  void before_execute();
+  void execute(const CommandBuffer& secondary);
 
   void push_label(const char* name);
   void pop_label();
@@ -84,7 +87,7 @@ class CommandBuffer {
   const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
   Id label() const { return labels_.innermost(); }
 
-  Device& device_;
+  RecordingContext& context_;
   const DeviceTable& table_;
   const VkCommandBuffer handle_;
   const bool primary_;

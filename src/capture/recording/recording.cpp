@@ -48,21 +48,32 @@ bool Recording::has_regions() const {
   return std::ranges::any_of(passes, [](const RecordedPass& pass) { return !!pass.regions; });
 }
 
-RecordedCommand* Recording::add_command(store::Function function, std::span<const int64_t> values,
-                                        const std::shared_ptr<Pipeline>& pipeline) {
-  if (commands.size() >= kMaxCommands) {
+bool CommandRun::continues_with(const CommandRun& command) const {
+  const bool counts_on =
+      result == kNone ? command.result == kNone : command.result == result + count;
+  return counts_on && function == command.function && pass_of == command.pass_of &&
+         pass == command.pass && subpass == command.subpass && pipeline == command.pipeline &&
+         timestamps == kNone && command.timestamps == kNone && label == command.label;
+}
+
+void Recording::add(CommandRun command, std::span<const int64_t> values,
+                    const std::shared_ptr<Pipeline>& pipeline) {
+  if (commands() >= kMaxCommands) {
     ++commands_lost;
-    return nullptr;
+    return;
   }
-  RecordedCommand& command = commands.emplace_back();
-  command.function = function;
-  command.first_parameter = static_cast<uint32_t>(parameters.size());
-  parameters.insert(parameters.end(), values.begin(), values.end());
   if (pipeline) {
     if (pipelines.empty() || pipelines.back() != pipeline) pipelines.push_back(pipeline);
     command.pipeline = static_cast<uint32_t>(pipelines.size() - 1);
   }
-  return &command;
+  if (!command_runs.empty() && command_runs.back().continues_with(command)) {
+    ++command_runs.back().count;
+  } else {
+    command.first = commands();
+    command.first_parameter = static_cast<uint32_t>(parameters_.size());
+    command_runs.push_back(command);
+  }
+  parameters_.insert(parameters_.end(), values.begin(), values.end());
 }
 
 VkShaderInstrumentationARM Recording::next_object() {
@@ -105,18 +116,22 @@ uint32_t Recording::pending() const {
 }
 
 bool Recording::read_object(size_t index, size_t block_bytes, std::vector<uint64_t>& words) {
-  // More blocks can only appear while executions overlap: then once more.
+  const auto get = [&](uint32_t& count, void* blocks) {
+    return table_.GetShaderInstrumentationValuesARM(device_, objects_[index], &count, blocks, 0);
+  };
+  const size_t block_words = block_bytes / sizeof(uint64_t);
+  // Mostly an object holds as many as the one before. More can appear while executions overlap:
+  // then once more.
   for (int attempt = 0; attempt < 3; ++attempt) {
-    uint32_t count = 0;
-    VkResult result =
-        table_.GetShaderInstrumentationValuesARM(device_, objects_[index], &count, nullptr, 0);
-    if (result != VK_SUCCESS) return false;
-    words.resize(count * block_bytes / sizeof(uint64_t));
-    if (count == 0) return true;
-    result =
-        table_.GetShaderInstrumentationValuesARM(device_, objects_[index], &count, words.data(), 0);
+    auto count = static_cast<uint32_t>(words.size() / block_words);
+    if (count == 0 || attempt > 0) {
+      if (get(count, nullptr) != VK_SUCCESS) return false;
+      words.resize(count * block_words);
+      if (count == 0) return true;
+    }
+    const VkResult result = get(count, words.data());
     if (result != VK_SUCCESS && result != VK_INCOMPLETE) return false;
-    words.resize(count * block_bytes / sizeof(uint64_t));
+    words.resize(count * block_words);
     if (result == VK_SUCCESS) return true;
   }
   return true;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,18 +26,25 @@
 
 namespace tally::capture {
 
-struct RecordedCommand {
+// Commands in a row that differ in their parameters alone, so that a command takes little memory.
+struct CommandRun {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   store::Function function{};
   stream::PassOf pass_of = stream::PassOf::None;
   uint32_t pass = 0;
   uint32_t subpass = 0;
-  uint32_t first_parameter = 0;  // in Recording::parameters
-  uint32_t pipeline = kNone;     // in Recording::pipelines
-  uint32_t result = kNone;       // counts over all instrumentation objects of the recording
-  uint32_t timestamps = kNone;   // a TimestampPair
+  uint32_t pipeline = kNone;    // in Recording::pipelines
+  uint32_t result = kNone;      // of the first; counts over all objects of the recording
+  uint32_t timestamps = kNone;  // a TimestampPair: then there is but one command
   Id label = 0;
+  // Set by the recording.
+  uint32_t first = 0;  // which of its commands
+  uint32_t count = 1;
+  uint32_t first_parameter = 0;
+
+  // Whether a command goes on where this run ends.
+  bool continues_with(const CommandRun& command) const;
 };
 
 struct RecordedPass {
@@ -48,7 +56,7 @@ struct RecordedPass {
   uint32_t view_mask = 0;
   std::string attachments;
   Id label = 0;
-  uint32_t timestamps = RecordedCommand::kNone;
+  uint32_t timestamps = CommandRun::kNone;
   bool ended = false;  // not suspended for good: its values by region are written
   std::optional<RecordedRegions> regions;
   FinalImage final_image;  // with regions
@@ -78,17 +86,16 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // While it is recorded.
-  RecordedCommand* add_command(store::Function function, std::span<const int64_t> parameters,
-                               const std::shared_ptr<Pipeline>& pipeline);
+  // While it is recorded. `command` comes without its pipeline's index.
+  void add(CommandRun command, std::span<const int64_t> parameters,
+           const std::shared_ptr<Pipeline>& pipeline);
   // The object that takes the next result, a new one where the last is full; null when it cannot be
   // had.
   VkShaderInstrumentationARM next_object();
   bool object_is_full() const { return results_ == objects_.size() * kResultsPerObject; }
   uint32_t take_result() { return results_++; }
 
-  std::vector<RecordedCommand> commands;
-  std::vector<int64_t> parameters;
+  std::deque<CommandRun> command_runs;
   std::vector<std::shared_ptr<Pipeline>> pipelines;
   std::vector<RecordedPass> passes;
   std::vector<RecordedSecondary> secondaries;
@@ -97,7 +104,15 @@ class Recording {
   HostPieces host_pieces;
 
   // Afterwards.
-  bool empty() const { return commands.empty() && passes.empty() && secondaries.empty(); }
+  bool empty() const { return command_runs.empty() && passes.empty() && secondaries.empty(); }
+  uint32_t commands() const {
+    return command_runs.empty() ? 0 : command_runs.back().first + command_runs.back().count;
+  }
+  // Of the command `index`, which is in the run.
+  int64_t parameter(const CommandRun& run, size_t index, size_t parameter) const {
+    const size_t of_each = store::parameter_count(run.function);
+    return parameters_[run.first_parameter + (index - run.first) * of_each + parameter];
+  }
   const std::shared_ptr<Object>& command_buffer() const { return command_buffer_; }
   int64_t number() const { return number_; }
   bool simultaneous() const { return simultaneous_; }
@@ -126,12 +141,14 @@ class Recording {
                         Begin begin, Visit visit);
 
  private:
+  // Leaves in `words` what the object holds. They may come as large as another object's.
   bool read_object(size_t index, size_t block_bytes, std::vector<uint64_t>& words);
   void subtract_baseline(size_t index, size_t block_bytes, std::vector<uint64_t>& words,
                          bool still_running);
 
   const VkDevice device_;
   const DeviceTable& table_;
+  std::deque<int64_t> parameters_;
   const std::shared_ptr<Object> command_buffer_;
   const int64_t number_;
   const bool simultaneous_;
@@ -159,7 +176,6 @@ bool Recording::after_completion(uint32_t runs, size_t block_bytes, const Timest
   bool complete = true;
   std::vector<uint64_t> words;
   for (size_t i = 0; i < objects_.size(); ++i) {
-    words.clear();
     if (!read_object(i, block_bytes, words)) {
       complete = false;
       continue;

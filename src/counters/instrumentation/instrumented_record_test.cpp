@@ -27,7 +27,10 @@ Program two_blocks() {
 Result<spirv::BlockCounts> read(std::span<const uint64_t> record, uint32_t shards_log2,
                                 std::vector<std::string>* findings = nullptr) {
   const Program program = two_blocks();
-  return read_stage(program, program.stages[0], record, shards_log2, findings);
+  RecordReader reader;
+  const Status status = reader.read(program, program.stages[0], record, shards_log2, findings);
+  if (!status) return status.error();
+  return reader.counts();
 }
 
 TEST(InstrumentedRecord, counts_that_contradict_each_other_are_found_if_asked_for) {
@@ -39,6 +42,16 @@ TEST(InstrumentedRecord, counts_that_contradict_each_other_are_found_if_asked_fo
   EXPECT_THAT(read(record, 0)->executions, ElementsAre(5, 4));
   EXPECT_TRUE(read(record, 0, &findings).ok());
   EXPECT_THAT(findings, ElementsAre("block 1: 5 flow in and 4 flow out"));
+}
+
+TEST(InstrumentedRecord, a_reader_keeps_nothing_of_the_record_before) {
+  const Program program = two_blocks();
+  RecordReader reader;
+  for (const std::array<uint64_t, 4>& record :
+       {std::array<uint64_t, 4>{7, 3}, std::array<uint64_t, 4>{0, 2}}) {
+    ASSERT_TRUE(reader.read(program, program.stages[0], record, 0).ok());
+    EXPECT_THAT(reader.counts().executions, ElementsAre(record[0], record[1]));
+  }
 }
 
 TEST(InstrumentedRecord, a_record_that_is_too_short_is_an_error) {

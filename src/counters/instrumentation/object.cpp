@@ -81,7 +81,9 @@ VkResult Instrumentation::values(const ValuesRequest& request) const {
     for (const RecordRange& range : ranges_) range.collect(records);
   }
   // Several command buffers may have recorded into the object at the same time.
-  std::ranges::sort(records, {}, &InstrumentationRecord::result_index);
+  if (!std::ranges::is_sorted(records, {}, &InstrumentationRecord::result_index)) {
+    std::ranges::sort(records, {}, &InstrumentationRecord::result_index);
+  }
   if (!request.blocks) {
     *request.count = count_blocks(records);
     return VK_SUCCESS;

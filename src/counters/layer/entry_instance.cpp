@@ -1,6 +1,5 @@
 // vkCreateInstance and vkDestroyInstance, and the enumeration of the layer's properties.
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "counters/layer/entry_points.h"
@@ -102,8 +101,9 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_messenger(VkInstance handle,
 
 }  // namespace
 
-std::span<const vk::Hook> instance_hooks() {
-  static const std::array hooks{
+const vk::HookTable& instance_hooks() {
+  // Leaked on purpose: applications call Vulkan from static destructors.
+  static const auto* const table = new vk::HookTable({
       vk::hook("vkCreateDebugUtilsMessengerEXT", hook_create_messenger, kWhereBelow),
       vk::hook("vkCreateInstance", hook_create_instance),
       vk::hook("vkDestroyDebugUtilsMessengerEXT", hook_destroy_messenger, kWhereBelow),
@@ -112,8 +112,8 @@ std::span<const vk::Hook> instance_hooks() {
       vk::hook("vkEnumerateInstanceLayerProperties", hook_enumerate_instance_layers),
       vk::hook("vkGetDeviceProcAddr", get_device_proc_addr),
       vk::hook("vkGetInstanceProcAddr", get_instance_proc_addr),
-  };
-  return hooks;
+  });
+  return *table;
 }
 
 }  // namespace tally::counters

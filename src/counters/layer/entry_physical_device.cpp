@@ -1,5 +1,4 @@
 // The features and properties of physical devices, and vkCreateDevice.
-#include <array>
 #include <cstring>
 #include <optional>
 
@@ -343,8 +342,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_device(VkPhysicalDevice gpu,
 
 }  // namespace
 
-std::span<const vk::Hook> physical_device_hooks() {
-  static const std::array hooks{
+const vk::HookTable& physical_device_hooks() {
+  // Leaked on purpose: applications call Vulkan from static destructors.
+  static const auto* const table = new vk::HookTable({
       vk::hook("vkCreateDevice", hook_create_device),
       vk::hook("vkEnumerateDeviceExtensionProperties", hook_enumerate_extensions),
       vk::hook("vkEnumerateDeviceLayerProperties", hook_enumerate_layers),
@@ -365,8 +365,8 @@ std::span<const vk::Hook> physical_device_hooks() {
       vk::hook("vkGetPhysicalDeviceQueueFamilyProperties", hook_core_queue_families),
       vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2", hook_queue_families),
       vk::hook("vkGetPhysicalDeviceQueueFamilyProperties2KHR", hook_queue_families),
-  };
-  return hooks;
+  });
+  return *table;
 }
 
 }  // namespace tally::counters

@@ -5,7 +5,6 @@
 #include <vulkan/vk_layer.h>
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "counters/layer/command_buffer_cache.h"
@@ -34,10 +33,9 @@ enum HookCondition : uint32_t {
   kWhereBelow = 8,            // an instance function of an extension that the layers below have
 };
 
-// Sorted by name.
-std::span<const vk::Hook> instance_hooks();         // layer/entry_instance.cpp
-std::span<const vk::Hook> physical_device_hooks();  // layer/entry_physical_device.cpp
-std::span<const vk::Hook> device_hooks();           // layer/hooks.cpp collects the following
+const vk::HookTable& instance_hooks();         // layer/entry_instance.cpp
+const vk::HookTable& physical_device_hooks();  // layer/entry_physical_device.cpp
+const vk::HookTable& device_hooks();           // layer/hooks.cpp collects the following
 
 void add_device_entry_points(std::vector<vk::Hook>& hooks);
 void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks);

@@ -1,31 +1,30 @@
-#include <algorithm>
+#include <utility>
 
 #include "counters/layer/entry_points.h"
 #include "vk/core_versions.h"
 
 namespace tally::counters {
 
-std::span<const vk::Hook> device_hooks() {
+const vk::HookTable& device_hooks() {
   // Leaked on purpose: applications call Vulkan from static destructors.
-  static const auto* sorted = [] {
-    auto* hooks = new std::vector<vk::Hook>;
-    add_device_entry_points(*hooks);
-    add_command_buffer_entry_points(*hooks);
-    add_action_entry_points(*hooks);
-    add_pipeline_entry_points(*hooks);
-    add_queue_entry_points(*hooks);
-    add_object_name_entry_points(*hooks);
-    add_shader_instrumentation_entry_points(*hooks);
-    add_counters_by_region_entry_points(*hooks);
-    add_query_entry_points(*hooks);
-    add_draw_state_entry_points(*hooks);
-    add_counted_command_entry_points(*hooks);
-    add_performance_query_entry_points(*hooks);
-    add_intel_performance_query_entry_points(*hooks);
-    std::ranges::sort(*hooks, {}, &vk::Hook::name);
-    return hooks;
+  static const auto* const table = [] {
+    std::vector<vk::Hook> hooks;
+    add_device_entry_points(hooks);
+    add_command_buffer_entry_points(hooks);
+    add_action_entry_points(hooks);
+    add_pipeline_entry_points(hooks);
+    add_queue_entry_points(hooks);
+    add_object_name_entry_points(hooks);
+    add_shader_instrumentation_entry_points(hooks);
+    add_counters_by_region_entry_points(hooks);
+    add_query_entry_points(hooks);
+    add_draw_state_entry_points(hooks);
+    add_counted_command_entry_points(hooks);
+    add_performance_query_entry_points(hooks);
+    add_intel_performance_query_entry_points(hooks);
+    return new vk::HookTable(std::move(hooks));
   }();
-  return *sorted;
+  return *table;
 }
 
 namespace {
@@ -74,14 +73,14 @@ bool applies(const Device& device, uint32_t condition) {
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char* name) {
   const Device* device = find_device(handle);
   if (!device || vk::is_newer_than(name, device->instance().application_version())) return nullptr;
-  const vk::Hook* hook = vk::find_hook(device_hooks(), name);
+  const vk::Hook* hook = device_hooks().find(name);
   if (hook && applies(*device, hook->condition) && available(*device, *hook, name))
     return hook->function;
   return device->next_device().get_device_proc_addr(handle, name);
 }
 
 PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, const char* name) {
-  if (const vk::Hook* hook = vk::find_hook(physical_device_hooks(), name)) return hook->function;
+  if (const vk::Hook* hook = physical_device_hooks().find(name)) return hook->function;
   const Instance* instance = find_instance(handle);
   if (!instance || !instance->next_instance().get_physical_device_proc_addr) return nullptr;
   return instance->next_instance().get_physical_device_proc_addr(handle, name);
@@ -91,10 +90,10 @@ PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, c
 // the function exists below. Some layers query without an instance, vkCreateDevice for example:
 // they get every hook that does not depend on an instance.
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
-  const vk::Hook* hook = vk::find_hook(instance_hooks(), name);
+  const vk::Hook* hook = instance_hooks().find(name);
   if (hook && hook->condition == kAlways) return hook->function;
-  if (!hook) hook = vk::find_hook(physical_device_hooks(), name);
-  if (!hook) hook = vk::find_hook(device_hooks(), name);
+  if (!hook) hook = physical_device_hooks().find(name);
+  if (!hook) hook = device_hooks().find(name);
   if (handle == VK_NULL_HANDLE)
     return hook && hook->condition == kAlways ? hook->function : nullptr;
   const Instance* instance = find_instance(handle);

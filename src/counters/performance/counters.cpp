@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/hash.h"
+#include "base/uuid.h"
 
 namespace tally::counters {
 namespace {
@@ -223,18 +223,6 @@ uint32_t index_of(std::vector<QueryRow>& rows, const QueryRow& wanted) {
   return static_cast<uint32_t>(rows.size() - 1);
 }
 
-// A UUID of version 8 (RFC 9562).
-void write_uuid(std::string_view id, uint8_t (&uuid)[VK_UUID_SIZE]) {
-  const std::string name = "tally performance counter " + std::string(id);
-  const Hash128 hash = hash_bytes(std::as_bytes(std::span(name)));
-  for (size_t i = 0; i < 8; ++i) {
-    uuid[i] = static_cast<uint8_t>(hash.high >> (56 - 8 * i));
-    uuid[8 + i] = static_cast<uint8_t>(hash.low >> (56 - 8 * i));
-  }
-  uuid[6] = static_cast<uint8_t>((uuid[6] & 0x0f) | 0x80);
-  uuid[8] = static_cast<uint8_t>((uuid[8] & 0x3f) | 0x80);
-}
-
 void write_text(std::string_view text, char (&target)[VK_MAX_DESCRIPTION_SIZE]) {
   const size_t length = std::min(text.size(), sizeof target - 1);
   std::memcpy(target, text.data(), length);
@@ -265,7 +253,8 @@ void describe(const PerformanceCounter& counter, VkPerformanceCounterKHR& target
   target.unit = static_cast<VkPerformanceCounterUnitKHR>(counter.counter->unit);
   target.scope = counter.scope;
   target.storage = static_cast<VkPerformanceCounterStorageKHR>(counter.counter->storage);
-  write_uuid(counter.counter->id, target.uuid);
+  std::ranges::copy(uuid_of("tally performance counter " + std::string(counter.counter->id)),
+                    target.uuid);
 }
 
 void describe(const PerformanceCounter& counter, VkPerformanceCounterDescriptionKHR& target) {

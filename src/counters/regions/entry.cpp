@@ -31,7 +31,7 @@ class Stripped {
     chain_.remove(kBeginType);
     info_.pNext = chain_.head();
   }
-  const Info* get() const { return &info_; }
+  const Info& info() const { return info_; }
 
  private:
   Info info_;
@@ -101,7 +101,7 @@ void begin(VkCommandBuffer commands, const Info* info, const Capture& capture, c
   }
   vk::guarded_void([&] { capture(*state, *ours); }, [&](VkResult error) { state->fail(error); });
   const Stripped<Info> stripped(*info);
-  next(stripped.get());
+  next(&stripped.info());
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_begin_render_pass(VkCommandBuffer commands,
@@ -300,7 +300,7 @@ VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
     }
   }
   const Stripped<VkCommandBufferInheritanceInfo> inheritance(inherited);
-  changed.pInheritanceInfo = inheritance.get();
+  changed.pInheritanceInfo = &inheritance.info();
   const VkResult result = state.next().BeginCommandBuffer(commands, &changed);
   if (result == VK_SUCCESS && continues) state.continue_pass();
   return result;

@@ -7,17 +7,18 @@
 namespace tally::egl {
 
 using Kind = CounterInfo::Kind;
+using catalogue::Number;
 
 // In the order of read().
 FrameGroup::FrameGroup() : Group("Frame") {
   counters_ = {
-      count_counter("Swaps", "swaps"),
-      count_counter("Frames", "frames"),
-      time_counter("Time in frames"),
-      time_counter("CPU time in swaps"),
-      time_counter("Latest frame time", Kind::Extreme),
-      time_counter("Shortest frame time", Kind::Extreme),
-      time_counter("Longest frame time", Kind::Extreme),
+      counter_info(Number::Swaps),
+      counter_info(Number::Frames),
+      counter_info(Number::FrameTime),
+      counter_info(Number::SwapTime),
+      counter_info(Number::LatestFrameTime, Kind::Extreme),
+      counter_info(Number::ShortestFrameTime, Kind::Extreme),
+      counter_info(Number::LongestFrameTime, Kind::Extreme),
   };
 }
 

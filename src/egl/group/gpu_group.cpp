@@ -7,29 +7,13 @@
 namespace tally::egl {
 namespace {
 
-struct Row {
-  const char* name;
-  const char* unit;  // "ns": a time
-};
-
-// In the order of QueryKind.
-constexpr Row kRows[kQueryKindCount] = {
-    {"GPU time", "ns"},
-    {"Samples passed", "samples"},
-    {"Primitives generated", "primitives"},
-    {"Primitives written by transform feedback", "primitives"},
-    {"Vertices fetched", "vertices"},
-    {"Primitives assembled", "primitives"},
-    {"Vertex shader invocations", "invocations"},
-    {"Tessellation control patches", "patches"},
-    {"Tessellation evaluation invocations", "invocations"},
-    {"Geometry shader invocations", "invocations"},
-    {"Geometry shader primitives", "primitives"},
-    {"Fragment shader invocations", "invocations"},
-    {"Compute shader invocations", "invocations"},
-    {"Primitives clipped", "primitives"},
-    {"Primitives left by clipping", "primitives"},
-};
+// The catalogue has them in the order of QueryKind.
+constexpr catalogue::Number number_of(QueryKind kind) {
+  return static_cast<catalogue::Number>(static_cast<uint32_t>(catalogue::Number::GlGpuTime) +
+                                        static_cast<uint32_t>(kind));
+}
+static_assert(number_of(QueryKind::VerticesSubmitted) == catalogue::Number::GlVerticesFetched);
+static_assert(number_of(QueryKind::ClippingOutput) == catalogue::Number::GlClippingOutput);
 
 }  // namespace
 
@@ -39,9 +23,7 @@ void GpuGroup::add_kinds(QueryKinds kinds) {
     const bool listed = std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
     if (!(kinds & bit_of(kind)) || listed) continue;
     kinds_.push_back(kind);
-    const Row& row = kRows[i];
-    counters_.push_back(std::string_view(row.unit) == "ns" ? time_counter(row.name)
-                                                           : count_counter(row.name, row.unit));
+    counters_.push_back(counter_info(number_of(kind)));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "catalogue/catalogue.h"
 #include "egl/gl/context.h"
 
 namespace tally::egl {
@@ -29,10 +30,12 @@ struct CounterInfo {
   uint64_t maximum = UINT64_MAX;
 };
 
-// A total in nanoseconds, listed in microseconds.
-CounterInfo time_counter(std::string name, CounterInfo::Kind kind = CounterInfo::Kind::Total);
-// A total without a bound of its own.
-CounterInfo count_counter(std::string name, std::string unit);
+// A counter of the catalogue: times in nanoseconds are listed in microseconds, other values as they
+// are and without a bound.
+CounterInfo counter_info(catalogue::Number number,
+                         CounterInfo::Kind kind = CounterInfo::Kind::Total);
+// `count` counters of the catalogue whose numbers follow one another.
+std::vector<CounterInfo> counter_infos(catalogue::Number first, size_t count);
 
 // What has to be collected for the counters that are chosen; the groups add to it.
 struct Wants {

@@ -12,9 +12,27 @@ namespace tally::egl {
 namespace {
 
 using Kind = CounterInfo::Kind;
+using catalogue::Number;
 
-CounterInfo memory_counter(std::string name) {
-  return {std::move(name), "KB", Kind::Level, 1024, 0, UINT64_MAX / 1024};
+// Bytes that there are now, listed in KB.
+CounterInfo memory_info(Number number) {
+  CounterInfo info = counter_info(number, Kind::Level);
+  info.unit = "KB";
+  info.denominator = 1024;
+  info.maximum = UINT64_MAX / info.denominator;
+  return info;
+}
+
+CounterInfo thread_info() {
+  CounterInfo info = counter_info(Number::Threads, Kind::Level);
+  info.minimum = 1;
+  return info;
+}
+
+// One of several that the catalogue has as one.
+CounterInfo named(CounterInfo info, const std::string& which) {
+  info.name += ": " + which;
+  return info;
 }
 
 uint64_t nanoseconds(const timeval& time) {
@@ -44,12 +62,9 @@ uint64_t thread_count() {
 // In the order of read().
 ProcessGroup::ProcessGroup() : Group("Process and device") {
   counters_ = {
-      time_counter("CPU time"),
-      time_counter("CPU time in the kernel"),
-      count_counter("Page faults", "faults"),
-      count_counter("Context switches", "switches"),
-      memory_counter("Resident memory"),
-      {"Threads", "threads", Kind::Level, 1, 1, UINT64_MAX},
+      counter_info(Number::CpuTime),       counter_info(Number::CpuKernelTime),
+      counter_info(Number::PageFaults),    counter_info(Number::ContextSwitches),
+      memory_info(Number::ResidentMemory), thread_info(),
   };
 }
 
@@ -61,12 +76,12 @@ void ProcessGroup::discover() {
   for (const auto& [engine, time] : usage.engine_ns) {
     if (listed(Added::Engine, engine)) continue;
     added_.emplace_back(Added::Engine, engine);
-    counters_.push_back(time_counter("GPU engine time: " + engine));
+    counters_.push_back(named(counter_info(Number::GpuEngineTime), engine));
   }
   for (const auto& [region, bytes] : usage.memory_bytes) {
     if (listed(Added::Region, region)) continue;
     added_.emplace_back(Added::Region, region);
-    counters_.push_back(memory_counter("GPU memory: " + region));
+    counters_.push_back(named(memory_info(Number::GpuMemory), region));
   }
 }
 

@@ -34,12 +34,14 @@ bool Sender::is_of_this_process() const { return process_ == ::getpid(); }
 
 void Sender::introduce(const GlDescription& gl) {
   stream::Bytes bytes;
-  append_message(bytes, stream::hello_of_this_process());
-  append_message(bytes, stream::Device{.id = kDevice,
-                                       .name = gl.renderer,
-                                       .type = "gl",
-                                       .driver_name = gl.vendor,
-                                       .driver_info = gl.version});
+  stream::append_message(bytes, stream::describe_this_process());
+  stream::append_message(bytes, stream::Device{{.id = kDevice,
+                                                .name = gl.renderer,
+                                                .type = "gl",
+                                                .driver_name = gl.vendor,
+                                                .driver_info = gl.version},
+                                               {},
+                                               {}});
   client_->push(std::move(bytes), kMaxWaiting);
 }
 
@@ -49,14 +51,14 @@ uint64_t Sender::counter_id(const Record& record, stream::Bytes& bytes) {
   const auto group = static_cast<EGLint>(record.group);
   const auto description = session().describe_group(group);
   const auto info = session().describe_counter(group, static_cast<EGLint>(record.counter));
-  append_message(bytes,
-                 stream::FrameCounter{.id = at->second,
-                                      .device = kDevice,
-                                      .group = description ? description->name : "",
-                                      .name = info ? info->name : "",
-                                      .unit = info ? info->unit : "",
-                                      .denominator = info ? info->denominator : 1,
-                                      .is_level = info && info->kind != CounterInfo::Kind::Total});
+  stream::append_message(
+      bytes, stream::FrameCounter{.id = at->second,
+                                  .device = kDevice,
+                                  .group = description ? description->name : "",
+                                  .name = info ? info->name : "",
+                                  .unit = info ? info->unit : "",
+                                  .denominator = info ? info->denominator : 1,
+                                  .is_level = info && info->kind != CounterInfo::Kind::Total});
   return at->second;
 }
 
@@ -67,10 +69,10 @@ void Sender::send(const ProfiledFrame& frame) {
     values.values.push_back({counter_id(record, definitions), record.value});
   }
   if (!definitions.empty()) client_->push(std::move(definitions), SIZE_MAX);
-  append_message(bytes, stream::Frame{kDevice, frame.number, frame.begin_ns});
-  append_message(bytes, values);
+  stream::append_message(bytes, stream::Frame{kDevice, frame.number, frame.begin_ns});
+  stream::append_message(bytes, values);
   if (frame.end_ns) {
-    append_message(bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, true});
+    stream::append_message(bytes, stream::FrameEnded{kDevice, frame.number, *frame.end_ns, true});
   }
   client_->push(std::move(bytes), kMaxWaiting);
   client_->flush();
@@ -78,13 +80,15 @@ void Sender::send(const ProfiledFrame& frame) {
 
 void Sender::warn(const std::string& text) {
   stream::Bytes bytes;
-  append_message(bytes, stream::Message{store::Severity::Warning, store::monotonic_ns(), text, 1});
+  stream::append_message(bytes, stream::Message{.time_ns = store::monotonic_ns(),
+                                                .severity = store::Severity::Warning,
+                                                .text = text});
   client_->push(std::move(bytes), SIZE_MAX);
 }
 
 void Sender::say_goodbye() {
   stream::Bytes bytes;
-  append_message(bytes, stream::Goodbye{store::monotonic_ns()});
+  stream::append_message(bytes, stream::End{store::monotonic_ns()});
   client_->push(std::move(bytes), SIZE_MAX);
   client_.reset();
 }

@@ -38,7 +38,7 @@ bool Place::open(uint32_t version, const __EGLapiExports* exports, __EGLvendorIn
   exports_ = exports;
   handle_ = handle;
   g_last_place = this;
-  RealVendor* const first = open_next();
+  RealVendor* const first = candidate(0);
   if (first == nullptr) return false;
   set_driver_at(number_, *first);
   set_call_hooks(exports->threadInit, exports->setEGLError);
@@ -76,6 +76,25 @@ std::vector<RealVendor*> Place::candidates() {
   return all;
 }
 
+RealVendor* Place::candidate(size_t number) {
+  if (RealVendor* const serving = serving_.load(std::memory_order_acquire)) {
+    return number == 0 ? serving : nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  return number < vendors_.size() ? vendors_[number].get() : open_next();
+}
+
+bool Place::is_first_question(int name) {
+  const std::lock_guard lock(mutex_);
+  return asked_strings_.insert(name).second;
+}
+
+RealVendor* Place::owner_of(EGLDeviceEXT device) {
+  const std::lock_guard lock(mutex_);
+  const auto owner = device_owners_.find(device);
+  return owner == device_owners_.end() ? nullptr : owner->second;
+}
+
 EGLDisplay Place::try_vendor(RealVendor& vendor, EGLenum platform, void* native,
                              const EGLAttrib* attributes) {
   set_driver_at(number_, vendor);  // whom libEGL asks for the error where there is no display
@@ -89,15 +108,15 @@ EGLDisplay Place::get_platform_display(EGLenum platform, void* native,
   if (RealVendor* const serving = serving_.load(std::memory_order_acquire)) {
     return serving->imports().getPlatformDisplay(platform, native, attributes);
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard choice(choice_mutex_);
   loaded_ = true;
-  if (serving_.load() != nullptr) return get_platform_display(platform, native, attributes);
-  const auto owner = device_owners_.find(native);
-  if (platform == EGL_PLATFORM_DEVICE_EXT && owner != device_owners_.end()) {
-    return try_vendor(*owner->second, platform, native, attributes);
+  const bool undecided = serving_.load() == nullptr;
+  if (undecided && platform == EGL_PLATFORM_DEVICE_EXT) {
+    RealVendor* const owner = owner_of(native);
+    if (owner != nullptr) return try_vendor(*owner, platform, native, attributes);
   }
-  for (size_t i = 0; i < vendors_.size() || open_next() != nullptr; i++) {
-    const EGLDisplay display = try_vendor(*vendors_[i], platform, native, attributes);
+  for (size_t i = 0; RealVendor* const vendor = candidate(i); i++) {
+    const EGLDisplay display = try_vendor(*vendor, platform, native, attributes);
     if (display != EGL_NO_DISPLAY) return display;
   }
   return EGL_NO_DISPLAY;
@@ -113,7 +132,6 @@ EGLBoolean Place::query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* coun
   const auto all = candidates();
   if (all.size() == 1 || count == nullptr) return query(*all.front(), most, devices, count);
 
-  const std::lock_guard lock(mutex_);
   std::vector<EGLDeviceEXT> found;
   for (RealVendor* const vendor : all) {
     EGLint its = 0;
@@ -121,6 +139,7 @@ EGLBoolean Place::query_devices(EGLint most, EGLDeviceEXT* devices, EGLint* coun
     std::vector<EGLDeviceEXT> more(static_cast<size_t>(its));
     if (!query(*vendor, its, more.data(), &its)) continue;
     more.resize(static_cast<size_t>(std::max(its, 0)));
+    const std::lock_guard lock(mutex_);
     for (const EGLDeviceEXT device : more) device_owners_.emplace(device, vendor);
     found.insert(found.end(), more.begin(), more.end());
   }
@@ -141,8 +160,7 @@ bool Place::supports_api(EGLenum api) {
 // libEGL asks once while it loads its vendors, and again for the list of client extensions that
 // applications see: where they look before they have a display.
 const char* Place::vendor_string(int name) {
-  const std::lock_guard lock(mutex_);
-  if (!strings_.emplace(name, nullptr).second) loaded_ = true;
+  if (!is_first_question(name)) loaded_ = true;
   std::string joined;
   for (const RealVendor* const vendor : candidates()) {
     const auto get = vendor->imports().getVendorString;

@@ -12,6 +12,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "egl/front/thunks.h"
@@ -42,7 +45,13 @@ class Place {
   RealVendor& vendor();
   // Those that may serve: one where that is decided.
   std::vector<RealVendor*> candidates();
-  // The next vendor that is left over, where this place may have it.
+  // The candidate with this number; null behind the last one. Opens vendors that are left over.
+  RealVendor* candidate(size_t number);
+  // Whether libEGL asks for this string for the first time.
+  bool is_first_question(int name);
+  // Whom this device is of; null where no vendor has listed it.
+  RealVendor* owner_of(EGLDeviceEXT device);
+  // The next vendor that is left over, where this place may have it. Under mutex_.
   RealVendor* open_next();
   EGLDisplay try_vendor(RealVendor& vendor, EGLenum platform, void* native,
                         const EGLAttrib* attributes);
@@ -52,13 +61,18 @@ class Place {
   const __EGLapiExports* exports_ = nullptr;
   __EGLvendorInfo* handle_ = nullptr;
 
-  std::recursive_mutex mutex_;
+  // Held while vendors are asked for a display until one gives it, so that threads agree on who
+  // serves. Taken before mutex_.
+  std::mutex choice_mutex_;
+  // Guards the containers below. No vendor is asked for anything but to take an index under it.
+  std::mutex mutex_;
   std::vector<std::unique_ptr<RealVendor>> vendors_;
-  std::map<int, const char*> strings_;
+  std::set<int> asked_strings_;
   std::map<EGLDeviceEXT, RealVendor*> device_owners_;
   std::vector<std::pair<std::string, int>> dispatch_indices_;  // for vendors that are opened later
   std::atomic<RealVendor*> serving_{nullptr};
-  bool loaded_ = false;  // libEGL has loaded all its vendors: nobody else will take those left over
+  // libEGL has loaded all its vendors: nobody else will take those left over.
+  std::atomic<bool> loaded_{false};
 };
 
 }  // namespace tally::egl

@@ -99,9 +99,9 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice handle, const VkAllocationCal
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name);
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance instance, const char* name);
 
-std::span<const vk::Hook> hooks() {
+const vk::HookTable& hooks() {
   static const auto* all = [] {
-    auto* sorted = new Hooks{
+    Hooks rows{
         vk::hook("vkCreateDevice", create_device),
         vk::hook("vkCreateInstance", create_instance),
         vk::hook("vkDestroyDevice", destroy_device),
@@ -109,27 +109,26 @@ std::span<const vk::Hook> hooks() {
         vk::hook("vkGetDeviceProcAddr", get_device_proc_addr),
         vk::hook("vkGetInstanceProcAddr", get_instance_proc_addr),
     };
-    add_physical_device_hooks(*sorted);
-    add_pool_hooks(*sorted);
-    add_command_hooks(*sorted);
-    std::ranges::sort(*sorted, {}, &vk::Hook::name);
-    return sorted;
+    add_physical_device_hooks(rows);
+    add_pool_hooks(rows);
+    add_command_hooks(rows);
+    return new vk::HookTable(std::move(rows));
   }();
   return *all;
 }
 
 PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char* name) {
-  if (const vk::Hook* hook = vk::find_hook(hooks(), name)) return hook->function;
+  if (const vk::Hook* hook = hooks().find(name)) return hook->function;
   return device_of(handle).next_device.get_device_proc_addr(handle, name);
 }
 
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
-  if (const vk::Hook* hook = vk::find_hook(hooks(), name)) return hook->function;
+  if (const vk::Hook* hook = hooks().find(name)) return hook->function;
   return handle ? instance_of(handle).next_instance.get_instance_proc_addr(handle, name) : nullptr;
 }
 
 PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, const char* name) {
-  if (const vk::Hook* hook = vk::find_hook(hooks(), name)) return hook->function;
+  if (const vk::Hook* hook = hooks().find(name)) return hook->function;
   const auto next = instance_of(handle).next_instance.get_physical_device_proc_addr;
   return next ? next(handle, name) : nullptr;
 }

@@ -5,11 +5,18 @@
 namespace tally::spirv {
 namespace {
 
+// What has been evaluated of a plan.
 class Values {
  public:
-  explicit Values(const CounterPlan& plan) : plan_(plan) {}
+  Values(const CounterPlan& plan, std::vector<uint64_t>& values) : plan_(plan), values_(values) {}
 
-  void push(uint64_t value) { values_.push_back(value); }
+  void evaluate(std::span<const uint64_t> counters) {
+    values_.clear();
+    for (uint32_t i = 0; i < plan_.counter_count; ++i) {
+      values_.push_back(i < counters.size() ? counters[i] : 0);
+    }
+    for (const auto& sum : plan_.derived) values_.push_back(of(sum));
+  }
   uint64_t of(uint32_t value) const { return value < values_.size() ? values_[value] : 0; }
   uint64_t of(CounterPlan::Sum sum) const {
     uint64_t total = 0;
@@ -22,27 +29,26 @@ class Values {
 
  private:
   const CounterPlan& plan_;
-  std::vector<uint64_t> values_;
+  std::vector<uint64_t>& values_;
 };
-
-Values evaluate(const CounterPlan& plan, std::span<const uint64_t> counters) {
-  Values values(plan);
-  for (uint32_t i = 0; i < plan.counter_count; ++i) {
-    values.push(i < counters.size() ? counters[i] : 0);
-  }
-  for (const auto& sum : plan.derived) values.push(values.of(sum));
-  return values;
-}
 
 }  // namespace
 
 BlockCounts CounterPlan::derive(std::span<const uint64_t> counters) const {
-  const Values values = evaluate(*this, counters);
+  std::vector<uint64_t> values;
   BlockCounts counts;
-  counts.executions.reserve(block_count);
+  derive(counters, values, counts);
+  return counts;
+}
+
+void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_t>& buffer,
+                         BlockCounts& counts) const {
+  Values values(*this, buffer);
+  values.evaluate(counters);
+  counts.executions.clear();
+  counts.subgroups.clear();
   for (const uint32_t value : block_values) counts.executions.push_back(values.of(value));
   for (const uint32_t value : subgroup_counters) counts.subgroups.push_back(values.of(value));
-  return counts;
 }
 
 // The last value first: its weight goes on to the earlier values that it is derived from.
@@ -61,7 +67,9 @@ std::vector<uint32_t> CounterPlan::factors(std::vector<uint32_t> weights) const 
 }
 
 std::vector<std::string> CounterPlan::verify(std::span<const uint64_t> counters) const {
-  const Values values = evaluate(*this, counters);
+  std::vector<uint64_t> buffer;
+  Values values(*this, buffer);
+  values.evaluate(counters);
   std::vector<std::string> findings;
   for (const auto& balance : balances) {
     const uint64_t in = values.of(balance.inflow);

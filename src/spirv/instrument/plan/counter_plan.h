@@ -55,6 +55,9 @@ struct CounterPlan {
   // `counters` holds the sum over the shards of each counter (probe::sum_shards); at least
   // counter_count of them.
   BlockCounts derive(std::span<const uint64_t> counters) const;
+  // The same into `counts`. A caller keeps `buffer` and `counts` for the next time.
+  void derive(std::span<const uint64_t> counters, std::vector<uint64_t>& buffer,
+              BlockCounts& counts) const;
 
   // Counters and what is derived from them.
   uint32_t value_count() const { return counter_count + static_cast<uint32_t>(derived.size()); }

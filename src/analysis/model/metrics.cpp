@@ -1,0 +1,136 @@
+#include "analysis/model/metrics.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "catalogue/catalogue.h"
+
+namespace tally::analysis {
+namespace {
+
+// "Fragment warps" -> "fragment_warps".
+std::string id_of(const std::string& name) {
+  std::string id;
+  for (const unsigned char c : name) {
+    if (std::isalnum(c)) {
+      id += static_cast<char>(std::tolower(c));
+    } else if (!id.empty() && id.back() != '_') {
+      id += '_';
+    }
+  }
+  while (id.ends_with('_')) id.pop_back();
+  return id.empty() ? "metric" : id;
+}
+
+// "Executions" -> "executions", as the other columns are written.
+std::string in_lower_case(std::string title) {
+  if (!title.empty())
+    title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
+  return title;
+}
+
+// A counter that has this name or id and says the same of itself: a driver's metric may have the
+// same name by chance.
+const catalogue::Counter* counter_for(const store::MetricRow& row) {
+  for (const catalogue::Counter& counter : catalogue::counters()) {
+    if ((row.name == counter.name || row.name == counter.id) &&
+        row.description == counter.description)
+      return &counter;
+  }
+  return nullptr;
+}
+
+Unit unit_of(catalogue::Unit unit) {
+  switch (unit) {
+    case catalogue::Unit::Nanoseconds:
+      return Unit::Nanoseconds;
+    case catalogue::Unit::Bytes:
+      return Unit::Bytes;
+    case catalogue::Unit::Percentage:
+      return Unit::Percent;
+    default:
+      return Unit::Count;
+  }
+}
+
+void set_division(Metric& metric, catalogue::Number number) {
+  if (number == catalogue::Number::Executions || number == catalogue::Number::Subgroups) {
+    metric.division = Division::Everywhere;
+    return;
+  }
+  if (const auto cost_class = spirv::cost_class_of(number)) {
+    metric.division = Division::ByClass;
+    metric.cost_class = *cost_class;
+  }
+}
+
+Metric describe(const store::MetricRow& row) {
+  Metric metric{.id = id_of(row.name), .title = row.name, .description = row.description};
+  if (const catalogue::Counter* counter = counter_for(row)) {
+    metric.id = counter->id;
+    metric.title = in_lower_case(std::string(counter->name));
+    metric.unit = unit_of(counter->unit);
+    set_division(metric, counter->number);
+  }
+  return metric;
+}
+
+// Regions' counters have no description by which they could be told from a driver's own.
+Metric describe(const store::RegionCounterRow& row) {
+  Metric metric{.id = id_of(row.name), .title = row.name, .description = row.name};
+  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Region)) {
+    if (row.name != counter->name) continue;
+    metric.id = counter->id;
+    metric.title = in_lower_case(std::string(counter->name));
+    metric.description = counter->description;
+    metric.unit = unit_of(counter->unit);
+  }
+  return metric;
+}
+
+template <typename Row>
+std::vector<Metric> describe_all(const std::vector<Row>& rows) {
+  std::vector<Metric> metrics;
+  std::set<std::string> taken;
+  for (const Row& row : rows) {
+    Metric metric = describe(row);
+    const std::string id = metric.id;
+    for (int n = 2; !taken.insert(metric.id).second; ++n) metric.id = id + "_" + std::to_string(n);
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+}  // namespace
+
+std::vector<Metric> describe_metrics(const Model& model) { return describe_all(model.metrics); }
+
+std::vector<Metric> describe_region_counters(const Model& model) {
+  return describe_all(model.region_counters);
+}
+
+uint32_t default_metric(const std::vector<Metric>& metrics) {
+  for (uint32_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].id == "instructions") return i;
+  }
+  return 0;
+}
+
+uint32_t executions_metric(const std::vector<Metric>& metrics) {
+  for (uint32_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].id == "executions") return i;
+  }
+  return kNone;
+}
+
+uint32_t default_region_counter(const std::vector<Metric>& counters) {
+  for (const char* id : {"fragment_instructions", "fragment_invocations"}) {
+    for (uint32_t i = 0; i < counters.size(); ++i) {
+      if (counters[i].id == id) return i;
+    }
+  }
+  return 0;
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,208 @@
+#include "analysis/model/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "spirv/analysis/block_map.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr std::array<std::pair<uint32_t, const char*>, 14> kStages = {{
+    {0x0001, "vertex"},
+    {0x0002, "tess control"},
+    {0x0004, "tess evaluation"},
+    {0x0008, "geometry"},
+    {0x0010, "fragment"},
+    {0x0020, "compute"},
+    {0x0040, "task"},
+    {0x0080, "mesh"},
+    {0x0100, "ray generation"},
+    {0x0200, "any hit"},
+    {0x0400, "closest hit"},
+    {0x0800, "miss"},
+    {0x1000, "intersection"},
+    {0x2000, "callable"},
+}};
+
+const store::ModuleRow* module_of(const Model& model, uint32_t shader) {
+  const uint32_t module = model.module_index.find(model.shaders[shader].module);
+  return module == kNone ? nullptr : &model.modules[module];
+}
+
+std::string source_name(const Model& model, store::RowId module_id) {
+  const auto words = model.reader.spirv(module_id);
+  if (!words) return {};
+  const auto module = spirv::Module::parse(*words);
+  if (!module || module->entry_points().empty()) return {};
+  const spirv::EntryPoint& entry = module->entry_points().front();
+  const auto map = spirv::BlockMap::build(*module, entry.model, entry.name);
+  return map ? map->source_name() : std::string();
+}
+
+// The VkFormats that most attachments have; by number, because captures are read without Vulkan.
+std::string format_text(int64_t format) {
+  constexpr std::pair<int64_t, const char*> kNames[] = {
+      {9, "R8"},      {16, "RG8"},      {37, "RGBA8"},     {43, "sRGBA8"}, {44, "BGRA8"},
+      {50, "sBGRA8"}, {64, "RGB10A2"},  {70, "R16"},       {76, "R16F"},   {77, "RG16"},
+      {83, "RG16F"},  {91, "RGBA16"},   {97, "RGBA16F"},   {98, "R32U"},   {100, "R32F"},
+      {103, "RG32F"}, {109, "RGBA32F"}, {122, "RG11B10F"}, {124, "D16"},   {125, "D24"},
+      {126, "D32F"},  {127, "S8"},      {129, "D24S8"},    {130, "D32FS8"}};
+  for (const auto& [number, name] : kNames) {
+    if (number == format) return name;
+  }
+  return fmt::format("format {}", format);
+}
+
+// What nests deeper is not written by Tally, and would be followed by recursion.
+constexpr int kMaxJsonDepth = 8;
+
+// Not an array or object where it is no JSON.
+nlohmann::ordered_json parse_json(const std::string& text) {
+  const auto is_shallow = [](int depth, auto, auto&) { return depth <= kMaxJsonDepth; };
+  return nlohmann::ordered_json::parse(text, is_shallow, /*allow_exceptions=*/false);
+}
+
+// "RGBA16F+D32F"
+std::string attachments_text(const std::string& json) {
+  const auto attachments = parse_json(json);
+  std::string text;
+  if (!attachments.is_array()) return text;
+  for (const auto& attachment : attachments) {
+    if (!attachment.is_object() || !attachment.contains("format")) continue;
+    const auto& format = attachment["format"];
+    if (!format.is_number_integer()) continue;
+    text += (text.empty() ? "" : "+") + format_text(format.get<int64_t>());
+  }
+  return text;
+}
+
+// Parameters that say how much a call does; their order in the call says which is which.
+bool is_size(const std::string& parameter) {
+  constexpr std::string_view kSizes[] = {
+      "vertexCount", "indexCount", "instanceCount", "groupCountX", "groupCountY",
+      "groupCountZ", "drawCount",  "width",         "height",      "depth"};
+  return std::find(std::begin(kSizes), std::end(kSizes), parameter) != std::end(kSizes);
+}
+
+}  // namespace
+
+std::string stage_name(uint32_t stage) {
+  for (const auto& [bit, name] : kStages) {
+    if (bit == stage) return name;
+  }
+  return fmt::format("stage 0x{:x}", stage);
+}
+
+std::string short_hash(const std::string& hash) { return hash.substr(0, 8); }
+
+std::string shader_hash(const Model& model, uint32_t shader) {
+  const store::ModuleRow* module = module_of(model, shader);
+  return module != nullptr ? module->hash : std::string();
+}
+
+std::vector<std::string> name_shaders(const Model& model) {
+  std::map<store::RowId, std::string> names;  // by module
+  for (const store::ModuleRow& module : model.modules) {
+    std::string name = module.name.empty() ? source_name(model, module.id) : module.name;
+    names[module.id] = name.empty() ? short_hash(module.hash) : std::move(name);
+  }
+  std::vector<std::string> result;
+  for (const store::ShaderRow& shader : model.shaders) {
+    const auto name = shader.module ? names.find(*shader.module) : names.end();
+    result.push_back(name == names.end() ? "(no SPIR-V)" : name->second);
+  }
+  return result;
+}
+
+std::vector<std::string> tell_shaders_apart(const Model& model) {
+  struct Namesakes {
+    std::set<std::string> hashes;
+    std::set<std::pair<std::string, std::string>> entry_points;  // with the hash
+  };
+  std::map<std::pair<std::string, uint32_t>, Namesakes> namesakes;  // by name and stage
+  const auto namesakes_of = [&](uint32_t shader) -> Namesakes& {
+    return namesakes[{model.shader_names[shader], model.shaders[shader].stage}];
+  };
+  for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
+    const std::string hash = shader_hash(model, shader);
+    namesakes_of(shader).hashes.insert(hash);
+    namesakes_of(shader).entry_points.emplace(hash, model.shaders[shader].entry_point);
+  }
+  std::vector<std::string> names = model.shader_names;
+  for (uint32_t shader = 0; shader < model.shaders.size(); ++shader) {
+    const Namesakes& others = namesakes_of(shader);
+    const std::string hash = shader_hash(model, shader);
+    if (others.entry_points.size() > others.hashes.size())
+      names[shader] += ":" + model.shaders[shader].entry_point;
+    if (others.hashes.size() > 1 && !hash.empty())
+      names[shader] += fmt::format(" ({})", short_hash(hash));
+  }
+  return names;
+}
+
+std::vector<std::string> name_pipelines(const Model& model) {
+  std::map<std::string, std::set<std::string>> hashes;  // by name
+  for (const store::PipelineRow& row : model.pipelines) hashes[row.name].insert(row.hash);
+  std::vector<std::string> names;
+  for (const store::PipelineRow& row : model.pipelines) {
+    const std::string hash = short_hash(row.hash);
+    const bool alone = hashes[row.name].size() == 1;
+    names.push_back(row.name.empty() ? hash
+                    : alone          ? row.name
+                                     : fmt::format("{} ({})", row.name, hash));
+  }
+  return names;
+}
+
+std::string pipeline_name(const Model& model, uint32_t pipeline) {
+  return pipeline == kNone ? "(none)" : model.pipeline_names[pipeline];
+}
+
+bool shader_matches(const Model& model, uint32_t shader, const std::string& pattern) {
+  if (pattern.empty()) return true;
+  const store::ShaderRow& row = model.shaders[shader];
+  const std::string& name = model.shader_names[shader];
+  const std::string hash = shader_hash(model, shader);
+  constexpr size_t kMinDigits = 4;
+  const bool is_hash = name == short_hash(hash);
+  return (!is_hash && matches_pattern(pattern, name)) ||
+         matches_pattern(pattern, stage_name(row.stage)) || pattern == row.entry_point ||
+         (pattern.size() >= kMinDigits && hash.starts_with(pattern));
+}
+
+std::string pass_text(const Pass* pass) {
+  if (pass == nullptr) return {};
+  const store::PassRow& row = pass->row;
+  const std::string size = fmt::format("{}x{}", row.width, row.height);
+  if (!row.name.empty()) return row.name + " " + size;
+  const std::string attachments = attachments_text(row.attachments);
+  return fmt::format("({}{}{})", size, attachments.empty() ? "" : " ", attachments);
+}
+
+std::string call_text(const Call& call) {
+  constexpr std::string_view kPrefix = "vkCmd";
+  const std::string_view name =
+      call.name.starts_with(kPrefix) ? call.name.substr(kPrefix.size()) : call.name;
+  std::string sizes, others;
+  for (size_t i = 0; i < call.parameters.size(); ++i) {
+    const std::string& parameter = call.parameter_names[i];
+    const int64_t value = call.parameters[i];
+    if (is_size(parameter)) {
+      const bool one_instance = parameter == "instanceCount" && value == 1;
+      if (!one_instance) sizes += fmt::format("{}{}", sizes.empty() ? " " : " x ", value);
+    } else if (value != 0) {
+      others += fmt::format(" {}={}", parameter, value);
+    }
+  }
+  return fmt::format("{}{}{}", name, sizes, others);
+}
+
+}  // namespace tally::analysis

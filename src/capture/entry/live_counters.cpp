@@ -1,0 +1,28 @@
+#include "capture/entry/live_counters.h"
+
+#include "capture/device.h"
+#include "capture/emit/live_totals.h"
+#include "vk/boundary.h"
+
+namespace tally::capture {
+
+const TallyLiveCounters* live_counters(uint32_t version) {
+  static constexpr TallyLiveCounters kFunctions = {
+      [] { return LiveTotals::instance().count(); },
+      [](uint32_t counter, TallyLiveCounter* description) {
+        bool known = false;
+        vk::guarded_void([&] { known = LiveTotals::instance().describe(counter, *description); });
+        return known ? 1 : 0;
+      },
+      [](int wanted) { LiveTotals::instance().want(wanted != 0); },
+      [](uint32_t milliseconds) {
+        vk::guarded_void([&] { Device::settle_all(std::chrono::milliseconds(milliseconds)); });
+      },
+      [](uint64_t* values, uint32_t count) {
+        LiveTotals::instance().read({values, count});
+      },
+  };
+  return version == kLiveCountersVersion ? &kFunctions : nullptr;
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,13 @@
+// The functions behind the layer's exported symbol (base/live_counters.h).
+#pragma once
+
+#include <cstdint>
+
+#include "base/live_counters.h"
+
+namespace tally::capture {
+
+// Null for a version that the layer does not know.
+const TallyLiveCounters* live_counters(uint32_t version);
+
+}  // namespace tally::capture

@@ -1,0 +1,35 @@
+// The frames that a receiver knows. They come nearly in order and, in the end, all: so the set is a
+// few ranges however long an application runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+
+namespace tally::capture {
+
+class FrameSet {
+ public:
+  // False: it is there already.
+  bool insert(int64_t frame) {
+    auto after = ends_.upper_bound(frame);
+    const auto before = after == ends_.begin() ? ends_.end() : std::prev(after);
+    if (before != ends_.end() && frame < before->second) return false;
+    const auto range = before != ends_.end() && before->second == frame
+                           ? before
+                           : ends_.emplace_hint(after, frame, frame);
+    range->second = frame + 1;
+    if (after != ends_.end() && after->first == frame + 1) {
+      range->second = after->second;
+      ends_.erase(after);
+    }
+    return true;
+  }
+  size_t ranges() const { return ends_.size(); }
+
+ private:
+  std::map<int64_t, int64_t> ends_;  // one behind the last frame of each range, by its first
+};
+
+}  // namespace tally::capture

@@ -1,0 +1,31 @@
+#include "capture/recording/recording_context.h"
+
+#include <utility>
+
+#include "store/clock.h"
+
+namespace tally::capture {
+
+RecordingContext::RecordingContext(std::shared_ptr<Channel> channel, VkDevice handle,
+                                   const vk::NextDevice& next, RegionSetup regions)
+    : channel_(std::move(channel)),
+      handle_(handle),
+      shaders_(*channel_),
+      passes_(*channel_),
+      timestamps_(handle, table_),
+      host_memory_(handle, table_, regions.memory),
+      regions_(std::move(regions)),
+      frames_(channel_->settings().frames, store::monotonic_ns()) {
+  table_.load([&](const char* name) { return next.get_device_proc_addr(handle, name); });
+}
+
+void RecordingContext::follow_images(const InstanceTable& table, VkPhysicalDevice physical_device) {
+  if (regions_.enabled()) images_.emplace(table, physical_device);
+}
+
+void RecordingContext::destroy_all() {
+  timestamps_.destroy_all();
+  host_memory_.destroy_all();
+}
+
+}  // namespace tally::capture

@@ -1,0 +1,71 @@
+// What the command buffers of a device share while the application records into them. Any thread.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "capture/emit/channel.h"
+#include "capture/emit/frames.h"
+#include "capture/emit/live_totals.h"
+#include "capture/readback/host_memory.h"
+#include "capture/recording/images.h"
+#include "capture/recording/passes.h"
+#include "capture/recording/region_capture.h"
+#include "capture/recording/shaders.h"
+#include "capture/recording/timestamps.h"
+#include "capture/tables.h"
+#include "vk/dispatch.h"
+
+namespace tally::capture {
+
+class RecordingContext {
+ public:
+  RecordingContext(std::shared_ptr<Channel> channel, VkDevice handle, const vk::NextDevice& next,
+                   RegionSetup regions);
+
+  // Images are followed where passes are captured by region.
+  void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);
+  // Before the driver's device goes.
+  void destroy_all();
+
+  VkDevice handle() const { return handle_; }
+  const DeviceTable& table() const { return table_; }
+  Channel& channel() { return *channel_; }
+  ShaderRegistry& shaders() { return shaders_; }
+  PassRegistry& passes() { return passes_; }
+  TimestampPools& timestamps() { return timestamps_; }
+  HostMemory& host_memory() { return host_memory_; }
+  const RegionCapture& regions() const { return regions_; }
+  // Null where passes are not captured by region.
+  Images* images() { return images_ ? &*images_ : nullptr; }
+  Frames& frames() { return frames_; }
+
+  // Whether what is recorded and submitted now is measured: for the receiver, or the live counters.
+  bool measures() const {
+    return !stopped() && (channel_->receiving() || LiveTotals::instance().wanted());
+  }
+  int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Nothing is captured any more. Returns whether it was stopped before.
+  bool stop() { return stopped_.exchange(true); }
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::shared_ptr<Channel> channel_;
+  const VkDevice handle_;
+  DeviceTable table_;
+  ShaderRegistry shaders_;
+  PassRegistry passes_;
+  TimestampPools timestamps_;
+  HostMemory host_memory_;
+  const RegionCapture regions_;
+  std::optional<Images> images_;
+  Frames frames_;
+  std::atomic<int64_t> next_recording_ = 1;
+  std::atomic<bool> stopped_ = false;
+};
+
+}  // namespace tally::capture

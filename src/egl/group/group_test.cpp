@@ -1,0 +1,55 @@
+#include "egl/group/group.h"
+
+#include <gtest/gtest.h>
+
+#include "egl/gl/api_counts.h"
+#include "egl/gl/query_kinds.h"
+#include "egl/group/api_group.h"
+#include "egl/group/frame_group.h"
+#include "egl/group/gpu_group.h"
+#include "egl/group/process_group.h"
+
+namespace tally::egl {
+namespace {
+
+TEST(Groups, the_api_group_lists_the_catalogues_counters_in_the_order_of_their_counts) {
+  const ApiGroup group;
+  ASSERT_EQ(group.counters().size(), kApiCounterCount);
+  const auto info = [&](ApiCounter counter) {
+    return group.counters()[static_cast<size_t>(counter)];
+  };
+  EXPECT_EQ(info(ApiCounter::DrawCalls).name, "Draw calls");
+  EXPECT_EQ(info(ApiCounter::DrawCalls).unit, "calls");
+  EXPECT_EQ(info(ApiCounter::DrawCalls).denominator, 1u);
+  EXPECT_EQ(info(ApiCounter::TextureBytes).unit, "bytes");
+  EXPECT_EQ(info(ApiCounter::Errors).name, "GL errors");
+  EXPECT_EQ(info(ApiCounter::Flushes).name, "Flushes");
+}
+
+TEST(Groups, times_are_listed_in_microseconds_and_memory_in_kilobytes) {
+  const FrameGroup frame;
+  EXPECT_EQ(frame.counters()[2].name, "Time in frames");
+  EXPECT_EQ(frame.counters()[2].unit, "us");
+  EXPECT_EQ(frame.counters()[2].denominator, 1000u);
+  EXPECT_EQ(frame.counters()[4].kind, CounterInfo::Kind::Extreme);
+  const ProcessGroup process;
+  EXPECT_EQ(process.counters()[4].name, "Resident memory");
+  EXPECT_EQ(process.counters()[4].unit, "KB");
+  EXPECT_EQ(process.counters()[4].denominator, 1024u);
+  EXPECT_EQ(process.counters()[4].kind, CounterInfo::Kind::Level);
+  EXPECT_EQ(process.counters()[5].unit, "threads");
+  EXPECT_EQ(process.counters()[5].minimum, 1u);
+}
+
+TEST(Groups, the_gpu_group_lists_the_kinds_that_a_context_has) {
+  GpuGroup group;
+  group.add_kinds(bit_of(QueryKind::ClippingOutput) | bit_of(QueryKind::GpuTime));
+  ASSERT_EQ(group.counters().size(), 2u);
+  EXPECT_EQ(group.counters()[0].name, "GPU time");
+  EXPECT_EQ(group.counters()[0].unit, "us");
+  EXPECT_EQ(group.counters()[1].name, "Primitives left by clipping");
+  EXPECT_EQ(group.counters()[1].unit, "primitives");
+}
+
+}  // namespace
+}  // namespace tally::egl

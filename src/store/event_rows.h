@@ -1,0 +1,194 @@
+// Rows of what happened: frames, submissions, executions, passes and commands.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/column.h"
+#include "store/enums.h"
+#include "store/keys.h"
+#include "store/table.h"
+
+namespace tally::store {
+
+struct FunctionRow {
+  RowId id = 0;
+  CallKind kind = CallKind::Draw;
+  std::string name;
+
+  static constexpr auto table() {
+    using Row = FunctionRow;
+    return store::table(Section::Definitions, "function", "a Vulkan action command",
+                        column("id", &Row::id), column("kind", &Row::kind),
+                        column("name", &Row::name, "such as vkCmdDraw").constrained("UNIQUE"));
+  }
+};
+
+struct FrameRow {
+  RowId id = 0;
+  RowId device = 0;
+  int64_t number = 0;
+  FrameEnd ended_by = FrameEnd::Open;
+  int64_t begin_ns = 0;
+  std::optional<int64_t> end_ns;
+  int64_t commands_missing = 0;
+
+  static constexpr auto table() {
+    using Row = FrameRow;
+    return store::table(
+               Section::Events, "frame",
+               "a frame of a device. It ends at a present or swap; on a device without a "
+               "swapchain, at each submission",
+               column("id", &Row::id), column("device", &Row::device).references("device"),
+               column("number", &Row::number, "from 0"), column("ended_by", &Row::ended_by),
+               column("begin_ns", &Row::begin_ns), column("end_ns", &Row::end_ns),
+               column("commands_missing", &Row::commands_missing,
+                      "submitted in it, but their results could not be read: the device was "
+                      "lost, or the process ended before the GPU had finished"))
+        .constrained("UNIQUE (device, number)");
+  }
+};
+
+struct SubmissionRow {
+  RowId id = 0;
+  RowId frame = 0;
+  RowId queue = 0;
+  int64_t number = 0;
+  int64_t time_ns = 0;
+  std::optional<RowId> label;
+
+  static constexpr auto table() {
+    using Row = SubmissionRow;
+    return store::table(Section::Events, "submission", "a vkQueueSubmit", column("id", &Row::id),
+                        column("frame", &Row::frame).references("frame"),
+                        column("queue", &Row::queue).references("queue"),
+                        column("number", &Row::number, "counts up over the device"),
+                        column("time_ns", &Row::time_ns),
+                        column("label", &Row::label, "of the queue").references("label"))
+        .indexed("CREATE INDEX submission_by_frame ON submission (frame)");
+  }
+};
+
+struct ExecutionRow {
+  RowId id = 0;
+  RowId submission = 0;
+  int64_t position = 0;
+  std::optional<RowId> parent;
+  std::optional<int64_t> parent_command;
+  RowId command_buffer = 0;
+  int64_t recording = 0;
+  int64_t runs = 1;
+  bool overlapped = false;
+
+  static constexpr auto table() {
+    using Row = ExecutionRow;
+    return store::table(
+               Section::Events, "execution",
+               "an execution of a command buffer's recording by a submission, or of a secondary "
+               "command buffer's by a primary",
+               column("id", &Row::id),
+               column("submission", &Row::submission).references("submission"),
+               column("position", &Row::position, "in the submission, in submission order"),
+               column("parent", &Row::parent, "of a secondary: the execution of the primary")
+                   .references("execution"),
+               column("parent_command", &Row::parent_command,
+                      "of a secondary: it ran before the primary's command of this position"),
+               column("command_buffer", &Row::command_buffer).references("object"),
+               column("recording", &Row::recording,
+                      "equal numbers on a device are the same recording"),
+               column("runs", &Row::runs,
+                      "how many executions in the submission its values are the sum of"),
+               column("overlapped", &Row::overlapped, "see below"))
+        .indexed("CREATE INDEX execution_by_submission ON execution (submission)");
+  }
+};
+
+struct PassRow {
+  RowId id = 0;
+  RowId execution = 0;
+  int64_t position = 0;
+  PassKind kind = PassKind::RenderPass;
+  // From the view pass_name, as names may arrive late. The writer ignores it.
+  std::string name;
+  std::optional<RowId> render_pass;
+  std::optional<RowId> framebuffer;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t layers = 0;
+  uint32_t view_mask = 0;
+  std::string attachments;
+  std::optional<RowId> label;
+  std::optional<int64_t> gpu_begin_ns;
+  std::optional<int64_t> gpu_time_ns;
+
+  static constexpr auto table() {
+    using Row = PassRow;
+    return store::table(
+               Section::Events, "pass", "a render pass instance", column("id", &Row::id),
+               column("execution", &Row::execution).references("execution"),
+               column("position", &Row::position, "in the execution"), column("kind", &Row::kind),
+               column("render_pass", &Row::render_pass).references("object"),
+               column("framebuffer", &Row::framebuffer).references("object"),
+               column("width", &Row::width, "of the render area"),
+               column("height", &Row::height, "of the render area"), column("layers", &Row::layers),
+               column("view_mask", &Row::view_mask),
+               column("attachments", &Row::attachments,
+                      "a JSON array of objects: format as VkFormat's number, samples where known, "
+                      "load, store"),
+               column("label", &Row::label).references("label"),
+               column("gpu_begin_ns", &Row::gpu_begin_ns), column("gpu_time_ns", &Row::gpu_time_ns))
+        .indexed("CREATE INDEX pass_by_execution ON pass (execution)");
+  }
+};
+
+struct CommandBatchRow {
+  struct Parameter {
+    std::string name;
+    Column values;
+  };
+
+  RowId id = 0;
+  RowId execution = 0;
+  size_t size = 0;
+  RowId function = 0;
+  std::optional<RowId> pipeline;
+  std::optional<RowId> pass;
+  uint32_t subpass = 0;
+  bool counted = false;
+  Column positions;
+  Column labels;
+  std::vector<Parameter> parameters;
+  Column gpu_begin_ns;
+  Column gpu_time_ns;
+
+  static_assert(kMaxBatchCommands == 1024);
+  static constexpr auto table() {
+    using Row = CommandBatchRow;
+    return store::table(
+        Section::Events, "command_batch",
+        "1 to 1024 action commands of an execution that are alike: the same function, pipeline, "
+        "pass and subpass, counted in the same blocks. They need not be consecutive",
+        column("id", &Row::id), column("execution", &Row::execution).references("execution"),
+        column("size", &Row::size, "how many commands")
+            .constrained("CHECK (size BETWEEN 1 AND 1024)"),
+        column("function", &Row::function).references("function"),
+        column("pipeline", &Row::pipeline).references("pipeline"),
+        column("pass", &Row::pass).references("pass"), column("subpass", &Row::subpass),
+        column("counted", &Row::counted, "1: the capture has the counts of their blocks"),
+        column("positions", &Row::positions,
+               "a column: their positions among the recording's action commands, ascending; a "
+               "number instead of an array: the first one, and the others are consecutive")
+            .encoded(Encoding::Positions),
+        column("labels", &Row::labels, "a column"),
+        column("parameters", &Row::parameters,
+               "a JSON object with a column for each parameter, named as in the specification"),
+        column("gpu_begin_ns", &Row::gpu_begin_ns, "a column"),
+        column("gpu_time_ns", &Row::gpu_time_ns,
+               "a column; of dispatches and traces outside of render passes"));
+  }
+};
+
+}  // namespace tally::store

@@ -1,0 +1,56 @@
+#include "store/sql_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tally::store {
+namespace {
+
+std::string column_sql(const ColumnText& column) {
+  std::string sql = fmt::format("{} {}", column.name, column.type);
+  if (column.is_id) {
+    sql += " PRIMARY KEY";
+  } else if (!column.nullable) {
+    sql += " NOT NULL";
+  }
+  if (column.target) sql += fmt::format(" REFERENCES {}", column.target);
+  if (column.constraint) sql += fmt::format(" {}", column.constraint);
+  if (!column.enumerators.empty()) {
+    sql += fmt::format(" CHECK ({} IN ('{}'))", column.name, fmt::join(column.enumerators, "', '"));
+  }
+  return sql;
+}
+
+const char* insert_verb(Conflict conflict) {
+  switch (conflict) {
+    case Conflict::Fail:
+      return "INSERT";
+    case Conflict::Ignore:
+      return "INSERT OR IGNORE";
+    case Conflict::Replace:
+      return "INSERT OR REPLACE";
+  }
+  return "INSERT";
+}
+
+}  // namespace
+
+std::string create_sql(const TableText& table) {
+  std::vector<std::string> lines;
+  for (const ColumnText& column : table.columns) lines.push_back(column_sql(column));
+  if (table.constraint) lines.emplace_back(table.constraint);
+  std::string sql =
+      fmt::format("CREATE TABLE {} (\n  {}\n) STRICT{};\n", table.name, fmt::join(lines, ",\n  "),
+                  table.has_rowid ? "" : ", WITHOUT ROWID");
+  if (table.index) sql += fmt::format("{};\n", table.index);
+  return sql;
+}
+
+std::string insert_sql(const TableText& table) {
+  std::vector<const char*> values;
+  for (const ColumnText& column : table.columns) values.push_back(column.is_id ? "NULL" : "?");
+  return fmt::format("{} INTO {} VALUES ({})", insert_verb(table.conflict), table.name,
+                     fmt::join(values, ", "));
+}
+
+}  // namespace tally::store

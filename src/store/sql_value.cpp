@@ -1,0 +1,85 @@
+#include "store/sql_value.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace tally::store {
+namespace {
+
+constexpr int64_t kMaxPosition = int64_t{1} << 48;
+
+bool are_consecutive(const std::vector<int64_t>& values) {
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (values[i] != values[0] + static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string strings_to_json(const std::vector<std::string>& texts) {
+  return nlohmann::json(texts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<std::string> strings_from_json(std::string_view json) {
+  std::vector<std::string> texts;
+  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
+  if (!parsed.is_array()) return texts;
+  for (const auto& item : parsed) {
+    if (item.is_string()) texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
+std::string positions_to_json(const Column& positions) {
+  return to_json(are_consecutive(positions.values) ? Column{{positions.at(0)}} : positions);
+}
+
+std::string parameters_to_json(const Parameters& parameters) {
+  std::string json = "{";
+  for (const CommandBatchRow::Parameter& parameter : parameters) {
+    json += fmt::format("{}\"{}\":{}", json.size() > 1 ? "," : "", parameter.name,
+                        to_json(parameter.values));
+  }
+  return json + "}";
+}
+
+bool read_column(std::string_view json, size_t commands, Column& column) {
+  std::optional<Column> read = column_from_json(json, commands);
+  if (read) column = std::move(*read);
+  return read.has_value();
+}
+
+bool read_positions(std::string_view json, size_t commands, Column& positions) {
+  if (!read_column(json, commands, positions) || positions.values.empty()) return false;
+  if (positions.values.size() == commands) return true;
+  const int64_t first = positions.values.front();
+  if (first < 0 || first > kMaxPosition) return false;
+  for (size_t i = 1; i < commands; ++i) {
+    positions.values.push_back(first + static_cast<int64_t>(i));
+  }
+  return true;
+}
+
+// {"name":column,...}, exactly as parameters_to_json() writes it.
+bool read_parameters(std::string_view json, size_t commands, Parameters& parameters) {
+  parameters.clear();
+  if (json == "{}") return true;
+  for (char before = '{'; json.starts_with(before); before = ',') {
+    const size_t colon = json.find("\":");
+    if (!json.substr(1).starts_with('"') || colon == json.npos) return false;
+    CommandBatchRow::Parameter& parameter = parameters.emplace_back();
+    parameter.name = json.substr(2, colon - 2);
+    json.remove_prefix(colon + 2);
+    const size_t end = json.find_first_of(json.starts_with('[') ? "]" : ",}");
+    if (end == json.npos) return false;
+    const size_t size = end + (json.starts_with('[') ? 1 : 0);
+    if (!read_column(json.substr(0, size), commands, parameter.values)) return false;
+    json.remove_prefix(size);
+  }
+  return json == "}";
+}
+
+}  // namespace tally::store
