@@ -10,16 +10,16 @@ namespace tally::counters {
 namespace {
 
 constexpr VkObjectType kObjectType = VK_OBJECT_TYPE_SHADER_INSTRUMENTATION_ARM;
-// In the upper bits of every handle, so that one is told from a driver's at a glance.
+// In the upper bits of every handle, to distinguish it from handles of drivers when debugging.
 constexpr uint64_t kHandleTag = uint64_t{0x7a11} << 48;
 
-// Reports a handle that is not, or no longer, one of this device's.
-std::shared_ptr<Instrumentation> find_object(const Device& device,
+// Reports a handle that is not, or no longer, an object of this device.
+std::shared_ptr<Instrumentation> find_object(const DeviceState& device,
                                              VkShaderInstrumentationARM handle, const char* vuid,
                                              const char* function) {
-  const auto object = device.instrumentation()->objects.find(handle);
+  const auto object = device.instrumentation.objects.find(handle);
   if (!object) {
-    device.messages().misuse(
+    device.context.messages.misuse(
         vuid, kObjectType, vk::handle_bits(handle),
         fmt::format("{}(): {:#x} is no VkShaderInstrumentationARM of this device", function,
                     vk::handle_bits(handle)));
@@ -29,20 +29,19 @@ std::shared_ptr<Instrumentation> find_object(const Device& device,
 
 VkResult create(VkDevice handle, VkShaderInstrumentationARM* instrumentation) {
   Device& device = *find_device(handle);
-  InstrumentationState* state = device.instrumentation();
-  if (!state || !state->blocks) return VK_ERROR_FEATURE_NOT_PRESENT;
-  auto object = std::make_shared<Instrumentation>(state->records, state->words);
-  // Counted over all devices, so that an object of another device is known to be one.
+  DeviceState* state = device.state();
+  if (!state || !state->instrumentation.enabled) return VK_ERROR_FEATURE_NOT_PRESENT;
+  auto object = std::make_shared<Instrumentation>(state->memory.records, state->memory.words);
+  // Unique across devices, so that the layer recognizes an object of another device.
   static std::atomic<uint64_t> next_object = 1;
   const uint64_t bits = kHandleTag | next_object.fetch_add(1, std::memory_order_relaxed);
   const auto created = (VkShaderInstrumentationARM)bits;  // NOLINT: a handle is a number
-  state->objects.insert(created, std::move(object));
+  state->instrumentation.objects.insert(created, std::move(object));
   *instrumentation = created;
   return VK_SUCCESS;
 }
 
-// Memory comes from this library's own allocator: what an object holds grows while commands are
-// recorded.
+// Ignores the application's allocator: an object grows while commands are recorded.
 VKAPI_ATTR VkResult VKAPI_CALL hook_create(VkDevice device,
                                            const VkShaderInstrumentationCreateInfoARM*,
                                            const VkAllocationCallbacks*,
@@ -52,15 +51,15 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create(VkDevice device,
 
 void destroy(VkDevice handle, VkShaderInstrumentationARM instrumentation) {
   Device& device = *find_device(handle);
-  InstrumentationState* state = device.instrumentation();
+  DeviceState* state = device.state();
   if (instrumentation == VK_NULL_HANDLE || !state) return;
-  if (!find_object(device, instrumentation,
+  if (!find_object(*state, instrumentation,
                    "VUID-vkDestroyShaderInstrumentationARM-instrumentation-parameter",
                    "vkDestroyShaderInstrumentationARM")) {
     return;
   }
-  const auto object = state->objects.take(instrumentation);
-  state->names.forget(vk::handle_bits(instrumentation));
+  const auto object = state->instrumentation.objects.take(instrumentation);
+  state->instrumentation.names.remove(vk::handle_bits(instrumentation));
   const bool in_use = object->in_use();
   if (in_use) {
     device.messages().misuse(
@@ -69,7 +68,7 @@ void destroy(VkDevice handle, VkShaderInstrumentationARM instrumentation) {
         "vkDestroyShaderInstrumentationARM(): submitted commands that use the object have not "
         "completed");
   }
-  state->destroy_later(in_use ? object : nullptr);
+  state->instrumentation.defer_destruction(in_use ? object : nullptr);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_destroy(VkDevice device, VkShaderInstrumentationARM instrumentation,
@@ -77,10 +76,10 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy(VkDevice device, VkShaderInstrumentation
   vk::guarded_void([&] { destroy(device, instrumentation); });
 }
 
-// Whether a protected command buffer makes the command illegal, which is then said.
+// Whether the command buffer is protected, which is then reported.
 bool is_refused(const CommandBuffer& commands, const char* vuid, const char* function) {
   if (!commands.is_protected()) return false;
-  commands.device().messages().misuse(
+  commands.device().context.messages.misuse(
       vuid, VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands.handle()),
       fmt::format("{}(): the command buffer is protected", function));
   return true;
@@ -98,8 +97,8 @@ void begin(VkCommandBuffer handle, VkShaderInstrumentationARM instrumentation) {
                  "vkCmdBeginShaderInstrumentationARM")) {
     return;
   }
-  if (commands->active()) {
-    commands->device().messages().misuse(
+  if (commands->instrumented()) {
+    commands->device().context.messages.misuse(
         "VUID-vkCmdBeginShaderInstrumentationARM-commandBuffer-12375",
         VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(handle),
         "vkCmdBeginShaderInstrumentationARM(): shader instrumentation is already active");
@@ -108,7 +107,7 @@ void begin(VkCommandBuffer handle, VkShaderInstrumentationARM instrumentation) {
   commands->begin_instrumentation(object);
 }
 
-// What goes wrong while recording shows at vkEndCommandBuffer.
+// vkEndCommandBuffer returns the error.
 void note_failure(VkCommandBuffer commands, VkResult error) {
   if (CommandBuffer* state = find_command_buffer(commands)) state->fail(error);
 }
@@ -126,8 +125,8 @@ void end(VkCommandBuffer handle) {
                  "vkCmdEndShaderInstrumentationARM")) {
     return;
   }
-  if (!commands->active()) {
-    commands->device().messages().misuse(
+  if (!commands->instrumented()) {
+    commands->device().context.messages.misuse(
         "VUID-vkCmdEndShaderInstrumentationARM-commandBuffer-12377", VK_OBJECT_TYPE_COMMAND_BUFFER,
         vk::handle_bits(handle),
         "vkCmdEndShaderInstrumentationARM(): no shader instrumentation is active");
@@ -143,16 +142,17 @@ VKAPI_ATTR void VKAPI_CALL hook_end(VkCommandBuffer commands) {
 VkResult get_values(VkDevice handle, VkShaderInstrumentationARM instrumentation, uint32_t* count,
                     void* blocks, VkShaderInstrumentationValuesFlagsARM flags) {
   Device& device = *find_device(handle);
-  if (!device.instrumentation()) return VK_ERROR_FEATURE_NOT_PRESENT;
+  if (!device.state()) return VK_ERROR_FEATURE_NOT_PRESENT;
   if (flags != 0) {
     device.messages().misuse(
         "VUID-vkGetShaderInstrumentationValuesARM-flags-zerobitmask", kObjectType,
         vk::handle_bits(instrumentation),
         fmt::format("vkGetShaderInstrumentationValuesARM(): flags is {:#x}, not 0", flags));
   }
-  const auto object = find_object(
-      device, instrumentation, "VUID-vkGetShaderInstrumentationValuesARM-instrumentation-parameter",
-      "vkGetShaderInstrumentationValuesARM");
+  const auto object =
+      find_object(*device.state(), instrumentation,
+                  "VUID-vkGetShaderInstrumentationValuesARM-instrumentation-parameter",
+                  "vkGetShaderInstrumentationValuesARM");
   if (!object) {
     *count = 0;
     return VK_ERROR_VALIDATION_FAILED_EXT;
@@ -177,9 +177,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_get_values(VkDevice device,
 
 void clear(VkDevice handle, VkShaderInstrumentationARM instrumentation) {
   Device& device = *find_device(handle);
-  if (!device.instrumentation()) return;
+  if (!device.state()) return;
   const auto object =
-      find_object(device, instrumentation,
+      find_object(*device.state(), instrumentation,
                   "VUID-vkClearShaderInstrumentationMetricsARM-instrumentation-parameter",
                   "vkClearShaderInstrumentationMetricsARM");
   if (!object) return;

@@ -6,8 +6,8 @@
 namespace tally::counters {
 namespace {
 
-// A page with less room is not worth coming back to.
-constexpr VkDeviceSize kMinRoom = 1024;
+// A page with less space left is not reused.
+constexpr VkDeviceSize kMinCapacity = 1024;
 
 }  // namespace
 
@@ -16,9 +16,9 @@ Instrumentation::~Instrumentation() {
   for (const WordPage& page : word_pages_) word_pool_.release(page);
 }
 
-RecordRange& Instrumentation::add_segment() {
+RecordRange& Instrumentation::add_range() {
   const std::lock_guard lock(mutex_);
-  return segments_.emplace_back();
+  return ranges_.emplace_back();
 }
 
 VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
@@ -43,7 +43,7 @@ VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
 void Instrumentation::close_page(OpenPage page) {
   page.used = probe::align_up(page.used, probe::kShardAlignment);
   const std::lock_guard lock(mutex_);
-  if (page.page.chunk && page.page.size - page.used >= kMinRoom) open_pages_.push_back(page);
+  if (page.page.chunk && page.page.size - page.used >= kMinCapacity) open_pages_.push_back(page);
 }
 
 VkResult Instrumentation::open_words(OpenWords& words) {
@@ -78,9 +78,9 @@ VkResult Instrumentation::values(const ValuesRequest& request) const {
   std::vector<InstrumentationRecord> records;
   {
     const std::lock_guard lock(mutex_);
-    for (const RecordRange& segment : segments_) segment.collect(records);
+    for (const RecordRange& range : ranges_) range.collect(records);
   }
-  // Several command buffers may have recorded into the object at once.
+  // Several command buffers may have recorded into the object at the same time.
   if (!std::ranges::is_sorted(records, {}, &InstrumentationRecord::result_index)) {
     std::ranges::sort(records, {}, &InstrumentationRecord::result_index);
   }

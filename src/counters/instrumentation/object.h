@@ -1,10 +1,9 @@
-// A VkShaderInstrumentationARM: the records that commands wrote into it, and the memory they stand
-// in.
+// A VkShaderInstrumentationARM: the records of its commands, and their memory.
 //
-// Recording threads append to segments of their own (one for each begin/end range) without a lock;
-// whoever reads the values may do so at the same time and sees the records appended before. The
-// memory belongs to the object: it outlives command buffers and pipelines, and goes back to the
-// pool with the object.
+// Each begin/end range of a command buffer has its own RecordRange, to which the recording thread
+// appends without a lock. Values may be read at the same time: they contain the records that were
+// appended before. The object owns the memory, which outlives command buffers and pipelines, and
+// returns it to the pool when it is destroyed.
 #pragma once
 
 #include <atomic>
@@ -24,11 +23,11 @@ namespace tally::counters {
 
 class Instrumentation {
  public:
-  // A page in use by one recording: records are cut from it front to back.
+  // A page that one recording uses. Records are cut from it front to back.
   struct OpenPage {
     uint32_t index = 0;
     RecordPage page;
-    VkDeviceSize used = 0;  // when it is handed out, a multiple of probe::kShardAlignment
+    VkDeviceSize used = 0;  // a multiple of probe::kShardAlignment when the page is opened
   };
   struct OpenWords {
     WordPage page;
@@ -41,16 +40,16 @@ class Instrumentation {
   Instrumentation(const Instrumentation&) = delete;
   Instrumentation& operator=(const Instrumentation&) = delete;
 
-  // One for each action command recorded while the object is active.
+  // The result index of an action command.
   uint32_t take_index() { return next_index_.fetch_add(1, std::memory_order_relaxed); }
-  // Takes this index, if it is the next one.
+  // Takes this index if it is the next one.
   bool take_index(uint32_t index) {
     return next_index_.compare_exchange_strong(index, index + 1, std::memory_order_relaxed);
   }
 
-  RecordRange& add_segment();
-  // A page with at least `bytes` left. Hand it back when the recording ends, so that the next goes
-  // on in it.
+  RecordRange& add_range();
+  // A page with at least `bytes` left. Close it when the recording ends, so that the next recording
+  // can use the rest.
   VkResult open_page(VkDeviceSize bytes, OpenPage& page);
   void close_page(OpenPage page);
   VkResult open_words(OpenWords& words);
@@ -63,7 +62,7 @@ class Instrumentation {
   std::string name() const;
 
   void add_submission(std::shared_ptr<Submission> submission);
-  // Whether submitted work may still write to it.
+  // Whether pending work may still write to it.
   bool in_use();
 
  private:
@@ -73,7 +72,7 @@ class Instrumentation {
   WordPool& word_pool_;
   std::atomic<uint32_t> next_index_ = 0;
   mutable std::mutex mutex_;  // guards what follows
-  std::deque<RecordRange> segments_;
+  std::deque<RecordRange> ranges_;
   std::vector<RecordPage> pages_;
   std::vector<OpenPage> open_pages_;
   std::vector<WordPage> word_pages_;

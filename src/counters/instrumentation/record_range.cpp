@@ -28,7 +28,7 @@ RecordRange::Run& RecordRange::new_run() {
 
 void RecordRange::append(const InstrumentationRecord& record) {
   if (record == next_) return append_next();
-  if (last_run_ && !next_.program) {  // the second says at what distance others follow
+  if (last_run_ && !next_.program) {  // the second record determines the distance
     last_run_->distance = record.offset - last_run_->first.offset;
     if (record == last_run_->at(1)) {
       last_run_->grow();
@@ -43,7 +43,7 @@ void RecordRange::append(const InstrumentationRecord& record) {
 }
 
 void RecordRange::keep(const std::shared_ptr<const Program>& program) {
-  // Applications go back and forth between few pipelines: those met last are looked at first.
+  // Applications alternate between few pipelines: search from the last one.
   const auto known = std::find(programs_.rbegin(), programs_.rend(), program);
   if (known == programs_.rend()) programs_.push_back(program);
 }

@@ -1,8 +1,8 @@
 // The records of one begin/end range of one command buffer.
 //
-// Commands in a row of one program find their records one behind the other. Such a run is one entry
-// of the list, however long it is. One thread appends, without a lock; any thread reads at the same
-// time, and sees the records appended before.
+// Consecutive commands of one program have contiguous records. Such a run is one entry of the list,
+// however long it is. One thread appends without a lock. Any thread may read at the same time, and
+// sees the records that were appended before.
 #pragma once
 
 #include <array>
@@ -23,24 +23,25 @@ class RecordRange {
   RecordRange& operator=(const RecordRange&) = delete;
 
   void append(const InstrumentationRecord& record);
-  // What extends the last run, when that has a program; the caller may append it so.
+  // The record that would extend the last run; append_next() appends it. Not known without a
+  // program.
   const InstrumentationRecord& next() const { return next_; }
   void append_next() {
     next_.result_index += 1;
     next_.offset += last_run_->distance;
     last_run_->grow();
   }
-  // Keeps the program alive as long as the records that point to it.
+  // Keeps the program alive while records point to it.
   void keep(const std::shared_ptr<const Program>& program);
   void collect(std::vector<InstrumentationRecord>& records) const;
 
  private:
-  // Records of indices in a row, at equal distances in one page. Once others may read, `count`
-  // changes, and before the second record `distance`, which must not be read for the first.
+  // Records with consecutive indices, at equal distances in one page. Readers see `count` change,
+  // and `distance` before the second record: they must not read it for the first.
   struct Run {
     InstrumentationRecord first;
     uint32_t distance = 0;            // as InstrumentationRecord::offset
-    std::atomic<uint32_t> count = 0;  // 0: not there yet
+    std::atomic<uint32_t> count = 0;  // 0: the entry is not used yet
 
     InstrumentationRecord at(uint32_t index) const;
     void grow() {
@@ -55,11 +56,11 @@ class RecordRange {
   Run& new_run();
 
   Block first_;
-  // This and what follows: of the thread that appends.
+  // The members from here on belong to the thread that appends.
   Block* last_ = &first_;
   size_t used_ = 0;  // runs in the last block
   Run* last_run_ = nullptr;
-  InstrumentationRecord next_;  // what extends the last run; no program: not known yet
+  InstrumentationRecord next_;  // would extend the last run; no program: not known yet
   std::vector<std::shared_ptr<const Program>> programs_;
 };
 

@@ -5,22 +5,23 @@
 namespace tally::counters {
 namespace {
 
-// Where only the GPU knows how much work there is.
+// If only the GPU knows the amount of work.
 constexpr uint32_t kUnknownShardsLog2 = 6;
-// Of much work so many units, as a power of two, have a shard.
-constexpr uint32_t kWorkOfShardLog2 = 5;
+// Units of work per shard (log2), for large work.
+constexpr uint32_t kWorkPerShardLog2 = 5;
 
 }  // namespace
 
-// Little work meets little contention, and small records are quicker to zero and to read.
-ShardTable::ShardTable(uint32_t most, bool fixed) {
+// Small work has little contention, and small records are faster to zero and to read.
+ShardTable::ShardTable(uint32_t max_shards_log2, bool fixed) {
   for (uint32_t width = 0; width < by_width_.size(); ++width) {
-    const uint32_t wanted = std::max(width / 2, width - std::min(width, kWorkOfShardLog2));
-    by_width_[width] = static_cast<uint8_t>(fixed ? most : std::min(wanted, most));
+    const uint32_t wanted = std::max(width / 2, width - std::min(width, kWorkPerShardLog2));
+    by_width_[width] =
+        static_cast<uint8_t>(fixed ? max_shards_log2 : std::min(wanted, max_shards_log2));
   }
   if (fixed) return;
   by_width_[std::bit_width(kUnknownWork)] =
-      static_cast<uint8_t>(std::min(kUnknownShardsLog2, most));
+      static_cast<uint8_t>(std::min(kUnknownShardsLog2, max_shards_log2));
 }
 
 }  // namespace tally::counters

@@ -1,4 +1,4 @@
-// Over how many shards (log2) a record spreads its counters, by how much work adds to it.
+// The number of shards (log2) of a record, by the amount of work that adds to its counters.
 #pragma once
 
 #include <array>
@@ -8,13 +8,13 @@
 
 namespace tally::counters {
 
-// How much a command may do, in vertices or workgroups.
+// The work of a command, in vertices or workgroups.
 inline constexpr uint64_t kUnknownWork = ~uint64_t{0};
 
 class ShardTable {
  public:
-  // `most`: of one record. `fixed`: so many for all.
-  ShardTable(uint32_t most, bool fixed);
+  // `fixed`: every record has the maximum.
+  ShardTable(uint32_t max_shards_log2, bool fixed);
 
   uint32_t shards_for(uint64_t work) const { return by_width_[std::bit_width(work)]; }
 

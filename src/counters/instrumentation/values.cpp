@@ -35,13 +35,13 @@ std::vector<uint64_t> costs_of(const StageProgram& stage, std::span<const Metric
   return costs;
 }
 
-// Appends blocks to the application's array, which need not be aligned, until it is full.
+// Appends blocks to the application's array until it is full. The array may be unaligned.
 class BlockWriter {
  public:
   explicit BlockWriter(const ValuesRequest& request)
       : request_(request),
         target_(static_cast<std::byte*>(request.blocks)),
-        room_(*request.count),
+        capacity_(*request.count),
         values_(request.metrics.size()) {
     for (size_t i = 0; i < request.metrics.size(); ++i) {
       if (request.metrics[i].kind == Metric::Kind::Subgroups) subgroups_.push_back(i);
@@ -50,11 +50,11 @@ class BlockWriter {
 
   uint32_t written() const { return written_; }
 
-  // False when the array is full before the stage is through.
+  // False if the array is full before all blocks of the stage are written.
   bool write(uint32_t result_index, const StageProgram& stage, const spirv::BlockCounts& counts) {
     const std::span<const uint64_t> costs = known_costs(stage);
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
-      if (written_ == room_) return false;
+      if (written_ == capacity_) return false;
       put_header({result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
       put_values(counts, block, costs.subspan(block * values_.size(), values_.size()));
       ++written_;
@@ -86,14 +86,14 @@ class BlockWriter {
 
   const ValuesRequest& request_;
   std::byte* target_;
-  const uint32_t room_;
+  const uint32_t capacity_;
   uint32_t written_ = 0;
   std::vector<uint64_t> values_;   // of one block
   std::vector<size_t> subgroups_;  // the metrics of that kind
   std::unordered_map<const StageProgram*, std::vector<uint64_t>> costs_;
 };
 
-// The part of the page that holds the record of one slot.
+// The part of the page with the record of one slot.
 std::span<const uint64_t> slot_words(const InstrumentationRecord& record, AddressSlot slot,
                                      std::span<const uint64_t> page) {
   uint64_t begin = uint64_t{record.offset} * probe::kRecordAlignment;
@@ -104,7 +104,7 @@ std::span<const uint64_t> slot_words(const InstrumentationRecord& record, Addres
   return page.subspan(begin / sizeof(uint64_t), size / sizeof(uint64_t));
 }
 
-// False when the array is full before the stage is through.
+// False if the array is full before all blocks of the stage are written.
 bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
                  std::span<const uint64_t> page, std::vector<std::string>* findings,
                  RecordReader& reader, BlockWriter& writer) {

@@ -1,4 +1,4 @@
-// From records in memory to the metric blocks of vkGetShaderInstrumentationValuesARM.
+// Converts records to the metric blocks of vkGetShaderInstrumentationValuesARM.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,7 +14,7 @@
 
 namespace tally::counters {
 
-// What one action command wrote, and where.
+// The record of one action command.
 struct InstrumentationRecord {
   uint32_t result_index = 0;
   uint32_t page = 0;    // index into the object's pages
@@ -25,15 +25,15 @@ struct InstrumentationRecord {
   bool operator==(const InstrumentationRecord&) const = default;
 };
 
-// The arguments of the call.
+// The arguments of vkGetShaderInstrumentationValuesARM.
 struct ValuesRequest {
   std::span<const Metric> metrics;
-  uint32_t* count = nullptr;                     // in: room in blocks; out: blocks written
-  void* blocks = nullptr;                        // null: only the count is wanted
-  std::vector<std::string>* findings = nullptr;  // what cannot be true; null: not looked for
+  uint32_t* count = nullptr;                     // in: capacity in blocks; out: blocks written
+  void* blocks = nullptr;                        // null: only count
+  std::vector<std::string>* findings = nullptr;  // inconsistent counts; null: not checked
 };
 
-// `records` are in the order of their result indices.
+// `records` must be sorted by result index.
 uint32_t count_blocks(std::span<const InstrumentationRecord> records);
 VkResult write_blocks(std::span<const InstrumentationRecord> records,
                       const RecordSnapshot& snapshot, const ValuesRequest& request);

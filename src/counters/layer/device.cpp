@@ -5,7 +5,7 @@
 namespace tally::counters {
 namespace {
 
-// Both leaked on purpose: applications call Vulkan from static destructors.
+// Leaked on purpose: applications call Vulkan from static destructors.
 vk::HandleMap<void*, Device*>& devices() {
   static auto* all = new vk::HandleMap<void*, Device*>;
   return *all;
@@ -33,18 +33,18 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
   rules.address_slots = creation.pipeline_libraries() ? 2 : 1;
   rules.region_slot = creation.regions_enabled();
-  // For passes of performance queries in which nothing is counted.
+  // So that the layer can null record pointers for a pass in which no shader counts.
   rules.prefer_descriptor =
       creation.emulated_queries().performance && !creation.pipeline_libraries();
-  // Sets in descriptor buffers and sets from pools do not go together in one layout.
+  // A layout cannot mix sets in descriptor buffers with sets from pools.
   const bool descriptor_buffers = creation.has_extension(VK_EXT_DESCRIPTOR_BUFFER_EXTENSION_NAME);
   rules.descriptor_sets = descriptor_buffers ? 0 : limits.maxBoundDescriptorSets;
   rules.stages = possible_stages(creation);
   return rules;
 }
 
-// Locations between vertex and fragment shaders, less those that built-in variables may need: a
-// position, a point size, and eight distances to clip or cull.
+// The number of locations between vertex and fragment shaders that no built-in variable may need.
+// Built-in variables are the position, the point size, and eight clip or cull distances.
 uint32_t packed_draw_index_locations(const DeviceCreation& creation) {
   if (creation.options().packed_draw_indices == PackedDrawIndices::Never) return 0;
   constexpr uint32_t kBuiltIns = 4;
@@ -78,7 +78,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   return result;
 }
 
-// Of a processor more would only cost memory: it has few cores.
+// A CPU device has few cores: more shards would only cost memory.
 ShardTable make_shard_table(const DeviceCreation& creation) {
   constexpr uint32_t kCpuShardsLog2 = 2;
   const Options& options = creation.options();
@@ -88,34 +88,14 @@ ShardTable make_shard_table(const DeviceCreation& creation) {
           options.fixed_shards};
 }
 
-MemoryContext in_host_memory(MemoryContext memory) {
-  memory.mode = RecordMemory::Host;
-  return memory;
+PipelineNeeds make_pipeline_needs(const DeviceCreation& creation) {
+  const EmulatedQueries& queries = creation.emulated_queries();
+  const bool emulates = queries.any() && creation.gpu().missing.empty();
+  return {creation.instrumentation_enabled(), creation.regions_enabled(), emulates,
+          emulates && queries.counts_shaders()};
 }
 
 }  // namespace
-
-InstrumentationState::InstrumentationState(const MemoryContext& memory_context,
-                                           const LayoutRules& rules,
-                                           const InstrumenterOptions& instrumenter_options,
-                                           const ShardTable& shard_table)
-    : memory(memory_context),
-      host_memory(in_host_memory(memory_context)),
-      layout_rules(rules),
-      shards(shard_table),
-      fences(memory.device, *memory.next),
-      instrumenter(instrumenter_options),
-      records(memory),
-      host_pages(host_memory),
-      words(memory) {
-  memory.transfer_queue_mutex = &queue_mutex;
-}
-
-void InstrumentationState::destroy_later(std::shared_ptr<Instrumentation> object) {
-  const std::lock_guard lock(deferred_mutex_);
-  std::erase_if(deferred_, [](const auto& buried) { return !buried->in_use(); });
-  if (object) deferred_.push_back(std::move(object));
-}
 
 Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
                const DeviceCreation& creation, const vk::NextDevice& next_device)
@@ -125,8 +105,7 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
       next_device_(next_device),
       extension_enabled_(creation.extension_enabled()) {
   next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
-  if (creation.anything_enabled()) owned_instrumentation_ = make_instrumentation_state(creation);
-  instrumentation_ = owned_instrumentation_.get();
+  if (creation.anything_enabled()) state_ = make_state(creation);
   if (creation.performance_query_extension_enabled())
     profiling_lock_ = std::make_unique<ProfilingLock>(driver_lock());
 }
@@ -141,13 +120,7 @@ DriverLock Device::driver_lock() const {
   return {acquire, [this] { next_.ReleaseProfilingLockKHR(handle_); }};
 }
 
-void Device::release_objects() {
-  owned_instrumentation_.reset();
-  instrumentation_ = nullptr;
-}
-
-std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
-    const DeviceCreation& creation) {
+MemoryContext Device::make_memory_context(const DeviceCreation& creation) const {
   MemoryContext memory;
   memory.device = handle_;
   memory.next = &next_;
@@ -166,26 +139,32 @@ std::unique_ptr<InstrumentationState> Device::make_instrumentation_state(
     if (memory.set_loader_data) memory.set_loader_data(handle_, memory.transfer_queue);
     memory.transfer_family = queue.family;
   }
+  return memory;
+}
+
+std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) {
   const LayoutRules rules = make_layout_rules(creation);
-  auto state = std::make_unique<InstrumentationState>(
-      memory, rules, make_instrumenter_options(creation), make_shard_table(creation));
-  state->blocks = creation.instrumentation_enabled();
-  if (creation.regions_enabled()) {
+  const PipelineNeeds needs = make_pipeline_needs(creation);
+  const DeviceContext context{
+      handle_, next_, gpu_, instance_.options(), messages(), next_device_.set_device_loader_data};
+  auto state = std::make_unique<DeviceState>(context, make_memory_context(creation), needs, rules,
+                                             make_instrumenter_options(creation),
+                                             make_shard_table(creation));
+  if (needs.regions) {
     const uint32_t push_offset = rules.slot_offset() + 8 * rules.address_slots;
-    state->regions = std::make_unique<RegionState>(
-        state->memory, state->records, region_properties(gpu_, creation.options()), push_offset);
+    state->regions = std::make_unique<RegionState>(state->context, state->memory, push_offset);
   }
-  if (creation.emulated_queries().any() && gpu_.missing.empty()) {
-    state->queries = std::make_unique<QueryState>(handle_, next_, rules.slot_offset(),
-                                                  gpu_.subgroup_size, creation.emulated_queries());
+  if (needs.queries) {
+    state->queries = std::make_unique<QueryState>(state->context, state->memory,
+                                                  rules.slot_offset(), creation.emulated_queries());
     if (creation.emulated_queries().timestamps) {
-      state->queries->clock = make_clock(state->host_memory, creation);
+      state->queries->clock = make_clock(state->memory.host_context, rules.slot_offset(), creation);
     }
   }
   return state;
 }
 
-// Null where the application did not enable it, under either name.
+// Null where the application enabled neither of the two extensions.
 PFN_vkGetCalibratedTimestampsEXT Device::calibration(const DeviceCreation& creation) const {
   const auto find = [&](const char* extension, const char* name) {
     const bool enabled = creation.has_extension(extension);
@@ -197,15 +176,16 @@ PFN_vkGetCalibratedTimestampsEXT Device::calibration(const DeviceCreation& creat
   return reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(found);
 }
 
-// Null where no queue computes, or it fails: then there are no pools of timestamps.
-std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
+// Null where no queue family computes or the clock cannot be read: the application then cannot
+// create pools of timestamps.
+std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory, uint32_t push_offset,
                                                 const DeviceCreation& creation) const {
   const std::optional<uint32_t> family = creation.compute_family();
   if (!family) return nullptr;
-  auto clock = std::make_unique<DeviceClock>(memory, make_layout_rules(creation).slot_offset());
+  auto clock = std::make_unique<DeviceClock>(memory, push_offset);
   if (clock->prepare(gpu_, *family, calibration(creation)) == VK_SUCCESS) return clock;
   messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
-                    "vkCreateDevice(): the device's clock could not be read, there are no "
+                    "vkCreateDevice(): the device clock could not be read: there are no "
                     "timestamps");
   return nullptr;
 }

@@ -32,7 +32,7 @@ bool DeviceCreation::take_extension(const char* name) {
                        [&](const char* enabled) { return std::strcmp(enabled, name) == 0; }) != 0;
 }
 
-// Of a struct that the driver does not see.
+// For a struct that is removed from the chain.
 template <typename Features, typename... Members>
 void DeviceCreation::refuse_unsupported(const Features* wanted, const Features& offered,
                                         Members... members) {
@@ -62,7 +62,7 @@ void DeviceCreation::take_regions() {
   chain_.remove(kType);
 }
 
-// What the application enables of queries, and the driver lacks, the driver does not hear of.
+// Removes query features that the driver lacks and the layer emulates.
 void DeviceCreation::take_queries() {
   auto* chained =
       chain_.find<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
@@ -116,7 +116,7 @@ void DeviceCreation::take_performance_queries() {
   performance_query_extension_enabled_ = has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   emulated_queries_.performance = performance_query_extension_enabled_ && features &&
                                   features->performanceCounterQueryPools == VK_TRUE;
-  if (gpu_.native_performance_queries) return;  // the driver's counters need them too
+  if (gpu_.native_performance_queries) return;  // also needed for the driver's counters
   take_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   chain_.remove(kType);
 }
@@ -183,7 +183,7 @@ void DeviceCreation::enable_needs() {
   if (record_memory_ == RecordMemory::Device) add_transfer_queue();
 }
 
-// The application gives these through pEnabledFeatures or VkPhysicalDeviceFeatures2, never both.
+// Core features are in pEnabledFeatures or in VkPhysicalDeviceFeatures2, never in both.
 void DeviceCreation::enable_core_features() {
   auto* chained =
       chain_.find<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
@@ -197,7 +197,7 @@ void DeviceCreation::enable_core_features() {
   features.vertexPipelineStoresAndAtomics = VK_TRUE;
   features.fragmentStoresAndAtomics = VK_TRUE;
   if (gpu_.int64) features.shaderInt64 = VK_TRUE;
-  // So that fragment shaders may read the layer.
+  // Allows fragment shaders to read the layer.
   if (regions_feature_enabled_ && gpu_.geometry_shader) features.geometryShader = VK_TRUE;
 }
 
@@ -236,7 +236,7 @@ void DeviceCreation::enable_buffer_device_address() {
   if (set_if_chained<Core, &Core::bufferDeviceAddress>(
           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES))
     return;
-  // The EXT extension excludes its successor.
+  // The EXT extension and its successor exclude each other.
   if (has_extension(VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) {
     set<Old, &Old::bufferDeviceAddress>(
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
@@ -280,8 +280,8 @@ std::optional<uint32_t> DeviceCreation::compute_family() const {
   return std::nullopt;
 }
 
-// A family with a queue left gets one more; else the first of the application's queues that can do
-// the work is shared.
+// Adds a queue to a family that has one left. Otherwise shares the application's first queue that
+// supports the work.
 void DeviceCreation::add_transfer_queue() {
   constexpr VkQueueFlags kCapable = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
   bool shared = false;

@@ -1,6 +1,6 @@
-// The application's VkDeviceCreateInfo, made into what goes to the driver: without our
-// extensions and feature structs, with the features and extensions that instrumentation needs. Owns
-// every copy that the create info points to.
+// The VkDeviceCreateInfo that the driver gets: without the layer's extensions and feature structs,
+// and with the features and extensions that instrumentation needs. Owns all copies that it points
+// to.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "counters/layer/options.h"
-#include "counters/layer/physical_device.h"
+#include "counters/base/options.h"
+#include "counters/base/physical_device.h"
 #include "counters/queries/types.h"
 #include "vk/chain.h"
 
@@ -26,36 +26,35 @@ class DeviceCreation {
   const PhysicalDevice& gpu() const { return gpu_; }
   const Options& options() const { return options_; }
 
-  // The application asked for our extension; and for its feature, so that instrumentation is on.
+  // The application enabled VK_ARM_shader_instrumentation; and its feature.
   bool extension_enabled() const { return extension_enabled_; }
   bool instrumentation_enabled() const { return feature_enabled_; }
-  // The same of counters by region.
+  // The same for VK_ARM_performance_counters_by_region.
   bool regions_extension_enabled() const { return regions_extension_enabled_; }
   bool regions_enabled() const { return regions_feature_enabled_; }
-  // VK_KHR_performance_query, and the layer has counters of it.
+  // The application enabled VK_KHR_performance_query, and the layer has counters for it.
   bool performance_query_extension_enabled() const { return performance_query_extension_enabled_; }
   // Queries that the application enabled and the layer emulates.
   const EmulatedQueries& emulated_queries() const { return emulated_queries_; }
   bool anything_enabled() const {
     return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.any();
   }
-  // VK_SUCCESS, or why the application may not have what it asks for.
+  // VK_SUCCESS, or the error of vkCreateDevice.
   VkResult refusal() const;
 
   bool has_extension(const char* name) const;
   bool pipeline_libraries() const { return pipeline_libraries_; }
-  // Whether the layer may record conditional rendering of its own.
+  // Whether the layer may record conditional rendering itself.
   bool conditional_rendering() const {
     return emulated_queries_.performance && gpu_.conditional_rendering;
   }
   RecordMemory record_memory() const { return record_memory_; }
-  // Families that the application has queues of, each once.
+  // The families of the application's queues, without duplicates.
   std::vector<uint32_t> queue_families() const;
-  // One of them that computes.
+  // One of them that supports compute.
   std::optional<uint32_t> compute_family() const;
 
-  // The queue for copies of records, where they need one: one added for the layer where the family
-  // has one left.
+  // The queue for copies of records. The layer adds one if the family has one left.
   struct TransferQueue {
     uint32_t family = 0;
     uint32_t index = 0;

@@ -9,7 +9,7 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_device(VkDevice handle,
   if (handle == VK_NULL_HANDLE) return;
   const std::unique_ptr<Device> device = take_device(handle);
   if (!device) return;
-  forget_cached_command_buffers();
+  invalidate_cached_command_buffers();
   device->release_objects();
   device->next().DestroyDevice(handle, allocator);
 }

@@ -1,4 +1,4 @@
-// vkCreateInstance, and what the loader asks a layer about itself.
+// vkCreateInstance and vkDestroyInstance, and the enumeration of the layer's properties.
 #include <algorithm>
 #include <cstring>
 
@@ -21,8 +21,8 @@ bool is_ours(const char* layer_name) {
   return layer_name && std::strcmp(layer_name, kLayerName) == 0;
 }
 
-// Instrumentation needs buffer addresses, which some devices only have as a part of 1.2; an
-// application that asks for less does not notice that it gets more (vk/core_versions.h).
+// Instrumentation needs buffer device addresses, which some drivers only have in Vulkan 1.2. An
+// application that requests a lower version does not see the difference (vk/core_versions.h).
 VkApplicationInfo raise_version(const VkApplicationInfo* original) {
   VkApplicationInfo info{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO};
   if (original) info = *original;

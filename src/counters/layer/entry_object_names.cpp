@@ -1,4 +1,4 @@
-// Names, tags and private data of our own objects: the driver never hears of their handles.
+// Names, tags and private data of the layer's objects. The driver must not receive their handles.
 #include "counters/layer/entry_points.h"
 #include "vk/boundary.h"
 
@@ -8,12 +8,12 @@ namespace {
 bool is_ours(VkObjectType type) { return type == VK_OBJECT_TYPE_SHADER_INSTRUMENTATION_ARM; }
 
 std::shared_ptr<Instrumentation> find_object(const Device& device, uint64_t bits) {
-  if (!device.instrumentation()) return nullptr;
-  return device.instrumentation()->objects.find(
+  if (!device.state()) return nullptr;
+  return device.state()->instrumentation.objects.find(
       (VkShaderInstrumentationARM)bits);  // NOLINT: a handle is a number
 }
 
-// Debug markers know no type for our object; a program can only call it unknown.
+// VK_EXT_debug_marker has no type for the layer's objects: applications use the unknown type.
 bool is_ours(const Device& device, VkDebugReportObjectTypeEXT type, uint64_t bits) {
   return type == VK_DEBUG_REPORT_OBJECT_TYPE_UNKNOWN_EXT && find_object(device, bits) != nullptr;
 }
@@ -53,11 +53,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_set_private_data(VkDevice handle, VkObjectTy
                                                      uint64_t object, VkPrivateDataSlot slot,
                                                      uint64_t data) {
   const Device& device = *find_device(handle);
-  if (!is_ours(type) || !device.instrumentation()) {
+  if (!is_ours(type) || !device.state()) {
     return device.next().SetPrivateData(handle, type, object, slot, data);
   }
   return vk::guarded([&] {
-    device.instrumentation()->names.set_private_data(object, slot, data);
+    device.state()->instrumentation.names.set_private_data(object, slot, data);
     return VK_SUCCESS;
   });
 }
@@ -66,10 +66,10 @@ VKAPI_ATTR void VKAPI_CALL hook_get_private_data(VkDevice handle, VkObjectType t
                                                  uint64_t object, VkPrivateDataSlot slot,
                                                  uint64_t* data) {
   const Device& device = *find_device(handle);
-  if (!is_ours(type) || !device.instrumentation()) {
+  if (!is_ours(type) || !device.state()) {
     device.next().GetPrivateData(handle, type, object, slot, data);
   } else {
-    *data = device.instrumentation()->names.private_data(object, slot);
+    *data = device.state()->instrumentation.names.private_data(object, slot);
   }
 }
 

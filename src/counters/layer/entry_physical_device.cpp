@@ -1,4 +1,4 @@
-// What a physical device offers with this layer above it, and vkCreateDevice.
+// The features and properties of physical devices, and vkCreateDevice.
 #include <cstring>
 #include <optional>
 
@@ -57,8 +57,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_layers(VkPhysicalDevice, uint32_t*
   return vk::write_array<VkLayerProperties>({&layer, 1}, count, properties);
 }
 
-// A struct of ours in a chain that the driver fills: out of the chain for as long as this lives.
-// Null where there is none, or where the driver knows it.
+// Removes a struct of the layer from a chain that the driver fills, for the lifetime of this
+// object. Null if there is none, or if the driver supports it.
 template <typename Struct>
 struct OurStruct {
   OurStruct(void* head, VkStructureType type, bool native) {
@@ -67,7 +67,7 @@ struct OurStruct {
     if (data) unlinked.emplace(head, std::initializer_list<VkStructureType>{type});
   }
 
-  // Of features.
+  // For features.
   void fill(const PhysicalDevice& gpu) const {
     if (!data) return;
     Struct offered = features_of<Struct>(gpu);
@@ -149,7 +149,7 @@ void fill(VkPhysicalDevicePerformanceCountersByRegionPropertiesARM& ours,
   ours.identityTransformOrder = VK_TRUE;
 }
 
-// Where the layer makes the timestamps: they are nanoseconds unless the driver has a unit.
+// For emulated timestamps, which are in nanoseconds unless the driver has a unit.
 void add_timestamp_limits(const Instance& instance, const PhysicalDevice& gpu,
                           VkPhysicalDeviceLimits& limits) {
   if (!gpu.emulates_timestamps(instance.options().emulate_queries)) return;
@@ -197,7 +197,7 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
   }
 }
 
-// Queues that compute have them, others have not.
+// Queue families that support compute have them.
 void add_timestamp_bits(const Instance& instance, const PhysicalDevice& gpu,
                         VkQueueFamilyProperties& family) {
   if (!gpu.emulates_timestamps(instance.options().emulate_queries)) return;
@@ -225,7 +225,7 @@ void copy_text(std::string_view text, char (&target)[VK_MAX_DESCRIPTION_SIZE]) {
   target[length] = '\0';
 }
 
-// The structs' pNext is the application's and stays.
+// Keeps the pNext of the application's structs.
 VkResult write_metrics(const std::vector<Metric>& metrics, uint32_t* count,
                        VkShaderInstrumentationMetricDescriptionARM* descriptions) {
   const auto available = static_cast<uint32_t>(metrics.size());
@@ -289,7 +289,7 @@ VKAPI_ATTR void VKAPI_CALL hook_core_queue_families(VkPhysicalDevice handle, uin
   });
 }
 
-// Where result-status queries are emulated, every family has them.
+// Every family supports emulated result status queries.
 VKAPI_ATTR void VKAPI_CALL hook_queue_families(VkPhysicalDevice handle, uint32_t* count,
                                                VkQueueFamilyProperties2* families) {
   vk::guarded_void([&] {

@@ -1,5 +1,5 @@
-// The functions that this layer hands to the loader, by the file that holds their bodies. Each body
-// is thin: it finds the state of its object, calls one function of it and the next layer.
+// The functions that the layer returns to the loader, by the file that defines them. Each is thin:
+// it finds the state of its object, calls that, and calls the next layer.
 #pragma once
 
 #include <vulkan/vk_layer.h>
@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "counters/layer/command_buffer_cache.h"
 #include "counters/layer/device.h"
+#include "counters/recording/command_buffer.h"
 #include "vk/chain.h"
 #include "vk/hooks.h"
 
@@ -18,21 +20,22 @@ inline constexpr char kLayerName[] = "VK_LAYER_TALLY_counters";
 // When a device function is intercepted, as bits of vk::Hook::condition.
 enum HookCondition : uint32_t {
   kAlways = 0,
-  kExtensionEnabled = 1,      // our own function of an extension that the application enabled
-  kInstrumentation = 2,       // shader instrumentation or counters by region are on
-  kQueueShared = 4,           // ... and copies of records share a queue with the application
-  kRegions = 16,              // counters by region are on
-  kQueries = 32,              // queries are emulated
-  kPasses = 64,               // render passes matter: one of the two
+  kExtensionEnabled =
+      1,  // a function of VK_ARM_shader_instrumentation, which the application enabled
+  kInstrumentation = 2,       // any feature of the layer is enabled
+  kQueueShared = 4,           // ... and the layer copies records on a queue of the application
+  kRegions = 16,              // counters by region are enabled
+  kQueries = 32,              // the layer emulates queries
+  kPasses = 64,               // counters by region or emulated queries
   kProfilingLock = 128,       // VK_KHR_performance_query is enabled
   kIntelQueries = 256,        // VK_INTEL_performance_query is emulated
-  kPerformanceQueries = 512,  // one of the two kinds of performance queries is
-  kWhereBelow = 8,  // an instance function of an extension: where the layers below have it
+  kPerformanceQueries = 512,  // one of the two kinds of performance queries is emulated
+  kWhereBelow = 8,            // an instance function of an extension that the layers below have
 };
 
 const vk::HookTable& instance_hooks();         // layer/entry_instance.cpp
 const vk::HookTable& physical_device_hooks();  // layer/entry_physical_device.cpp
-const vk::HookTable& device_hooks();           // layer/hooks.cpp, which gathers the following
+const vk::HookTable& device_hooks();           // layer/hooks.cpp collects the following
 
 void add_device_entry_points(std::vector<vk::Hook>& hooks);
 void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks);
@@ -48,30 +51,15 @@ void add_performance_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_intel_performance_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks);
 
-// Of queries/entry.cpp: the create info of a buffer that may hold arguments or indices of commands,
-// so that they can be copied for emulated queries.
-class CopyableBuffer {
- public:
-  CopyableBuffer(const VkBufferCreateInfo& info, bool queries);
-  const VkBufferCreateInfo* info() const { return &info_; }
-  // It may be bound where its size is asked for: for indices or transform feedback.
-  bool is_bound() const { return is_bound_; }
-
- private:
-  bool is_bound_ = false;
-  VkBufferCreateInfo info_;
-  vk::ChainCopy chain_;
-};
-
-// Of regions/entry.cpp, called by the hooks that others have too: vkBeginCommandBuffer
-// of a secondary command buffer, and the enumeration.
+// In regions/entry.cpp, called by hooks of several features: vkBeginCommandBuffer of a secondary
+// command buffer, and the enumeration.
 VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
                          const VkCommandBufferBeginInfo& info);
 VkResult enumerate_region_counters(VkPhysicalDevice handle, uint32_t family, uint32_t* count,
                                    VkPerformanceCounterARM* counters,
                                    VkPerformanceCounterDescriptionARM* descriptions);
 
-// Of entry/performance_query.cpp.
+// In performance/entry_khr.cpp.
 VKAPI_ATTR VkResult VKAPI_CALL hook_enumerate_performance_counters(
     VkPhysicalDevice gpu, uint32_t family, uint32_t* count, VkPerformanceCounterKHR* counters,
     VkPerformanceCounterDescriptionKHR* descriptions);

@@ -29,13 +29,13 @@ const vk::HookTable& device_hooks() {
 
 namespace {
 
-// Functions that the layers below need not have.
+// Functions that exist without support of the layers below.
 bool is_own(const vk::Hook& hook) {
   return hook.condition == kExtensionEnabled || hook.condition == kProfilingLock ||
          hook.condition == kIntelQueries;
 }
 
-// Whether the function is to be had from below, where it is not one of our own.
+// Whether the function exists below, unless it is the layer's own.
 bool available(const Device& device, const vk::Hook& hook, const char* name) {
   return is_own(hook) ||
          device.next_device().get_device_proc_addr(device.handle(), name) != nullptr;
@@ -48,7 +48,7 @@ bool applies(const Device& device, uint32_t condition) {
     case kExtensionEnabled:
       return device.extension_enabled();
     case kInstrumentation:
-      return device.instrumentation() != nullptr;
+      return device.state() != nullptr;
     case kRegions:
       return device.regions() != nullptr;
     case kQueries:
@@ -62,7 +62,7 @@ bool applies(const Device& device, uint32_t condition) {
     case kIntelQueries:
       return device.queries() && device.queries()->emulated.performance_intel;
     case kQueueShared:
-      return device.instrumentation() && device.instrumentation()->shares_queue();
+      return device.state() && device.state()->memory.shares_queue();
     default:
       return false;
   }
@@ -86,9 +86,9 @@ PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle, c
   return instance->next_instance().get_physical_device_proc_addr(handle, name);
 }
 
-// Also asked for device functions. A hook works on every device, but is given only where the
-// function exists below. Some layers above ask without an instance, for vkCreateDevice among
-// others: they get every hook that does not depend on one.
+// Device functions may be queried too. Their hooks work on every device, but are returned only if
+// the function exists below. Some layers query without an instance, vkCreateDevice for example:
+// they get every hook that does not depend on an instance.
 PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
   const vk::Hook* hook = instance_hooks().find(name);
   if (hook && hook->condition == kAlways) return hook->function;

@@ -1,5 +1,4 @@
-// An instance of the application and what hangs on it. Created in vkCreateInstance, found by
-// dispatch key.
+// An instance of the application, found by its dispatch key.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -8,10 +7,10 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "counters/layer/device_table.h"
-#include "counters/layer/messages.h"
-#include "counters/layer/options.h"
-#include "counters/layer/physical_device.h"
+#include "counters/base/device_table.h"
+#include "counters/base/messages.h"
+#include "counters/base/options.h"
+#include "counters/base/physical_device.h"
 #include "counters/shader/metrics.h"
 
 namespace tally::counters {
@@ -19,8 +18,8 @@ namespace tally::counters {
 class Instance {
  public:
   struct Versions {
-    uint32_t application = 0;  // what it asked for; 0: nothing
-    uint32_t raised = 0;       // what the driver heard
+    uint32_t application = 0;  // the application's apiVersion; 0: none
+    uint32_t raised = 0;       // the version that the driver gets
   };
   Instance(VkInstance handle, const vk::NextInstance& next_instance, Versions versions,
            const Options& options);
@@ -33,7 +32,7 @@ class Instance {
   Messages& messages() { return messages_; }
   const std::vector<Metric>& metrics() const { return metrics_; }
 
-  // Inspected at the first call; the reference stays valid as long as the instance.
+  // Inspected at the first call. The reference is valid while the instance exists.
   const PhysicalDevice& physical_device(VkPhysicalDevice handle);
 
  private:

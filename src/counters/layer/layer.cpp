@@ -1,4 +1,4 @@
-// The one function that the library exports.
+// The only function that the library exports.
 #include "vk/layer.h"
 #include "counters/layer/entry_points.h"
 

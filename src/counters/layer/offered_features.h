@@ -1,12 +1,12 @@
-// What the layer says of feature structs that it answers in place of the driver; and so what
-// vkCreateDevice lets an application enable of them. Their sType and pNext are not set.
+// The feature structs that the layer fills in place of the driver. vkCreateDevice accepts the same
+// features. sType and pNext are not set.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <tally/vulkan_arm.h>
 
-#include "counters/layer/physical_device.h"
+#include "counters/base/physical_device.h"
 
 namespace tally::counters {
 

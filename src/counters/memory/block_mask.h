@@ -1,4 +1,4 @@
-// Up to 64 blocks of a chunk as bits of one word.
+// The blocks of a chunk, up to 64, as bits of one word.
 #pragma once
 
 #include <bit>

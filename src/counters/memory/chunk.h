@@ -1,5 +1,5 @@
-// One buffer with memory of its own: what the record pool cuts pages from, and where copies for the
-// host go.
+// One buffer with dedicated memory. The record pool cuts pages from chunks; staging copies for the
+// host use them too.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,15 @@ namespace tally::counters {
 class Chunk {
  public:
   enum class Use {
-    HostRecords,    // written by shaders through its address, filled, mapped
-    HostResults,    // the same, in memory that the host reads fast
-    DeviceRecords,  // written by shaders through its address, copied from and filled
-    Staging,        // copied to, mapped
-    Words,          // address words read as a uniform buffer, mapped, always coherent
+    HostRecords,    // mapped; shaders write through the address, and the GPU fills it
+    HostResults,    // the same, in host-cached memory
+    DeviceRecords,  // device-local; shaders write through the address, and the GPU fills and copies
+                    // it
+    Staging,        // mapped; the GPU copies to it
+    Words,          // mapped and coherent; record pointers that shaders read as a uniform buffer
   };
 
-  // Null and the reason in `result` when there is no memory for it. The contents are undefined.
+  // Null, with the reason in `result`, if there is no memory. The contents are undefined.
   static std::unique_ptr<Chunk> create(const MemoryContext& context, Use use, VkDeviceSize size,
                                        VkResult& result);
   ~Chunk();
@@ -31,7 +32,7 @@ class Chunk {
   VkDeviceAddress address() const { return address_; }  // of shader-written chunks
   std::byte* host() const { return host_; }             // null unless mapped
 
-  // No effect on coherent memory. The range is widened to what the device flushes.
+  // No effect on coherent memory. The range is extended to multiples of nonCoherentAtomSize.
   void invalidate(VkDeviceSize offset, VkDeviceSize size) const;
   void flush(VkDeviceSize offset, VkDeviceSize size) const;
 

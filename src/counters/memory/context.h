@@ -1,18 +1,14 @@
-// What the memory of one device needs to know of it. Filled once by the device, then read only.
+// What memory management needs to know of a device. Filled when the device is created, then read
+// only.
 #pragma once
 
 #include <mutex>
 #include <vector>
 
-#include "counters/layer/device_table.h"
+#include "counters/base/device_table.h"
+#include "counters/base/options.h"
 
 namespace tally::counters {
-
-enum class RecordMemory {
-  Auto,    // Host where the device has memory that is both local and visible, else Device
-  Host,    // host-visible, mapped for good
-  Device,  // device-local; copied by the GPU when values are read
-};
 
 struct MemoryContext {
   VkDevice device = VK_NULL_HANDLE;
@@ -20,16 +16,16 @@ struct MemoryContext {
   VkPhysicalDeviceMemoryProperties memory{};
   VkDeviceSize non_coherent_atom_size = 1;
   VkDeviceSize uniform_offset_alignment = 256;
-  // Families that the application has queues of: records are written from all of them.
+  // Families of the application's queues. Commands on all of them write records.
   std::vector<uint32_t> queue_families;
   RecordMemory mode = RecordMemory::Host;
-  bool feedback_counters = false;  // transform feedback may leave its counters in records
-  bool conditions = false;         // conditional rendering may read words in records
-  VkDeviceSize limit = 0;          // of all records together in bytes; 0: what the device has
+  bool feedback_counters = false;  // transform feedback may store its counters in records
+  bool conditions = false;         // conditional rendering may read from records
+  VkDeviceSize limit = 0;          // bytes of all records together; 0: no limit
   PFN_vkSetDeviceLoaderData set_loader_data = nullptr;
 
-  // Only in mode Device: where copies run. The mutex is held by whoever calls into the queue, the
-  // application included.
+  // Mode Device only: the queue for copies. The mutex guards it, against calls of the application
+  // too.
   VkQueue transfer_queue = VK_NULL_HANDLE;
   uint32_t transfer_family = 0;
   std::mutex* transfer_queue_mutex = nullptr;

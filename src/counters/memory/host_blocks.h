@@ -1,5 +1,5 @@
-// Small pieces of memory that the host writes and shaders read (and may write), for one recording:
-// cut one after the other from pages of a pool in mode Host. Used by one thread at a time.
+// Small blocks of memory that the host writes and shaders read or write, for one recording. They
+// are cut one after the other from pages of a pool in mode Host. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class HostBlocks {
   HostBlocks(const HostBlocks&) = delete;
   HostBlocks& operator=(const HostBlocks&) = delete;
 
-  // All zero, at a multiple of 64 bytes.
+  // A zeroed block, aligned to 64 bytes.
   VkResult take(uint64_t bytes, HostBlock& block);
   // No command that uses a block may be pending.
   void reset();

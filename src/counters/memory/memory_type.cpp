@@ -11,7 +11,7 @@ constexpr VkMemoryPropertyFlags kNever =
     VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
     VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
 
-// The allowed type with the highest score; `score` is negative for a type that will not do.
+// The allowed type with the highest score. A negative score rejects a type.
 template <typename Score>
 std::optional<uint32_t> best(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
                              const Score& score) {

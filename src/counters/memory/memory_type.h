@@ -1,4 +1,4 @@
-// Which memory type records live in.
+// Selects memory types for records.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -10,19 +10,19 @@
 
 namespace tally::counters {
 
-// Host or Device: what Auto means on a device with this memory; the others unchanged.
+// Replaces Auto by Host or Device, as the device's memory suggests.
 RecordMemory resolve_record_memory(RecordMemory wanted,
                                    const VkPhysicalDeviceMemoryProperties& memory);
 
-// For mode Host: mapped records, device-local before not, coherent before not, cached before not.
+// For mode Host: mappable memory. Prefers device-local, then coherent, then cached memory.
 std::optional<uint32_t> host_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
                                          uint32_t allowed);
 
-// For mode Device: device-local records, better where the host cannot see it.
+// For mode Device: device-local memory. Prefers memory that is not host-visible.
 std::optional<uint32_t> device_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
                                            uint32_t allowed);
 
-// For copies that the host reads: cached before not. Need not be device-local.
+// For copies that the host reads. Prefers cached memory.
 std::optional<uint32_t> staging_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
                                             uint32_t allowed);
 

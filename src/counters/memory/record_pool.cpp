@@ -27,7 +27,7 @@ RecordPool::~RecordPool() {
   }
 }
 
-// A slab of 64 blocks, or fewer where the limit cuts it; one larger request gets a slab of its own.
+// Adds a slab of 64 blocks, or fewer at the memory limit. A larger request gets a slab of its own.
 VkResult RecordPool::add_slab(uint32_t wanted_blocks) {
   VkDeviceSize bytes = std::max(wanted_blocks, kSlabBlocks) * kBlockBytes;
   if (context_.limit != 0) {
@@ -104,7 +104,7 @@ void RecordPool::release(const RecordPage& page) {
                                  std::min(blocks_for(page.size), kSlabBlocks));
   slab->free |= run;
   if (on_device()) slab->dirty |= run;
-  // Large ones are of one request's size, and every slab but one may go when it is empty.
+  // Frees an empty slab if it is a large one, or if another slab is left.
   const bool large = slab->chunk->size() > kSlabBlocks * kBlockBytes;
   if (slab->free != slab->blocks || slab->job || (!large && slabs_.size() == 1)) return;
   total_ -= slab->chunk->size();
@@ -193,14 +193,14 @@ VkResult RecordPool::finish_zeroing(Slab& slab) {
   return result;
 }
 
-// Whether `count` blocks may come free together in the slab once all its free blocks are zero.
+// Whether the slab has `count` consecutive free blocks, zeroed or not.
 bool RecordPool::can_hold(const Slab& slab, uint32_t count) {
   if (count > kSlabBlocks)
     return slab.chunk->size() >= count * kBlockBytes && slab.free == slab.blocks;
   return slab.chunk->size() <= kSlabBlocks * kBlockBytes && find_block_run(slab.free, count) >= 0;
 }
 
-// Clean blocks first, then those that a job is about to finish, then dirty ones, then new memory.
+// Prefers zeroed blocks, then blocks that a pending job zeroes, then dirty blocks, then a new slab.
 VkResult RecordPool::find_clean_run(uint32_t count, RecordPage& page) {
   for (const auto& slab : slabs_) {
     if (slab->job && transfer_->done(*slab->job)) finish_zeroing(*slab);
@@ -227,7 +227,7 @@ RecordPool::Slab* RecordPool::find_slab(uint32_t count, bool being_zeroed) const
   return found == slabs_.end() ? nullptr : found->get();
 }
 
-// So that the next page does not have to wait for the GPU.
+// Starts zeroing early, so that the next page need not wait for the GPU.
 void RecordPool::zero_ahead() {
   int clean = 0;
   Slab* dirtiest = nullptr;
@@ -239,7 +239,7 @@ void RecordPool::zero_ahead() {
       dirtiest = slab.get();
   }
   if (clean >= static_cast<int>(kSlabBlocks) / 4) return;
-  // A failure shows again, and is reported, when the memory is needed.
+  // Ignores a failure: it occurs again, and is reported, when the memory is needed.
   static_cast<void>(dirtiest ? start_zeroing(*dirtiest) : add_slab(1));
 }
 

@@ -1,9 +1,9 @@
-// The device's memory for counter records: chunks of a few MiB, cut into blocks, handed out as
-// pages that are all zero. Thread-safe; a page belongs to whoever took it. Commands never come here
-// one by one: a recording takes a page and cuts records from it.
+// The device's memory for counter records: chunks of a few MiB, divided into blocks. acquire()
+// returns a zeroed page of one or more blocks, which belongs to the caller. A recording acquires a
+// page and cuts records from it, so that single commands never lock the pool. Thread-safe.
 //
-// Mode Host: pages are mapped; zeroed by the host when taken. Mode Device: zeroed by the GPU ahead
-// of time, read by a copy.
+// Mode Host: pages are mapped, and the host zeroes them when they are acquired. Mode Device: the
+// GPU zeroes pages ahead of time, and the host reads a copy.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct RecordPage {
   VkDeviceAddress address = 0;  // of its first byte; a multiple of probe::kShardAlignment
 };
 
-// What pages held when they were read.
+// The contents of pages at the time of the read.
 class RecordSnapshot {
  public:
   std::span<const uint64_t> page(size_t index) const { return pages_[index]; }
@@ -55,10 +55,11 @@ class RecordPool {
  private:
   struct Slab {
     std::unique_ptr<Chunk> chunk;
-    uint64_t blocks = 0;   // those that exist
-    uint64_t free = 0;     // not handed out
-    uint64_t dirty = 0;    // mode Device: to be zeroed before use
-    uint64_t zeroing = 0;  // mode Device: dirty ones that the job zeroes
+    // Block masks.
+    uint64_t blocks = 0;   // existing blocks
+    uint64_t free = 0;     // not acquired
+    uint64_t dirty = 0;    // mode Device: must be zeroed before use
+    uint64_t zeroing = 0;  // mode Device: dirty blocks that the pending job zeroes
     std::optional<Transfer::Job> job;
   };
 

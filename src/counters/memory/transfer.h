@@ -1,5 +1,5 @@
-// The GPU work of mode Device: fills records with zeros and copies them to where the host can read.
-// Every job is a submission of its own, so that one can be awaited while others run. Thread-safe.
+// The GPU work of mode Device: zeroes records and copies them to host-visible memory. Every job is
+// one submission, so that a caller waits for its own job alone. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // A submitted job. Must be handed to finish() in the end.
+  // A submitted job. Pass every job to finish().
   struct Job {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     VkFence fence = VK_NULL_HANDLE;
@@ -26,7 +26,7 @@ class Transfer {
   // Submits what `record` records, between barriers against shader writes before and after.
   VkResult submit(const std::function<void(VkCommandBuffer)>& record, Job& job);
   bool done(const Job& job) const;
-  // Waits, then takes the job's objects back.
+  // Waits for the job and recycles its objects.
   VkResult finish(const Job& job);
 
   VkResult run(const std::function<void(VkCommandBuffer)>& record);

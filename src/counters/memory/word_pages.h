@@ -1,4 +1,4 @@
-// Address words for one recording, cut one after the other from pages of the device's word pool.
+// Record pointers for one recording, cut one after the other from pages of the device's word pool.
 // Used by one thread at a time.
 #pragma once
 
@@ -15,7 +15,7 @@ class WordPages {
   WordPages(const WordPages&) = delete;
   WordPages& operator=(const WordPages&) = delete;
 
-  // The next pair of words: number `index` of `page`.
+  // The next pair of words: entry `index` of `page`.
   VkResult next(WordPage& page, uint32_t& index);
   // No command that uses a word may be pending.
   void reset();

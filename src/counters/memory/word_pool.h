@@ -1,7 +1,6 @@
-// Address words for pipelines that find them through the reserved descriptor set: small uniform
-// buffers, each chunk with one descriptor set whose dynamic offset picks a pair, the record's word
-// and the region's.
-// Thread-safe.
+// Record pointers for pipelines that read them through the reserved descriptor set. Each chunk is a
+// uniform buffer with one descriptor set. The dynamic offset selects a pair of words: the pointer
+// to the record and the pointer to the region's accumulators. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -12,7 +11,7 @@
 
 namespace tally::counters {
 
-// Room for `count` pairs of words, `stride` bytes apart.
+// Memory for `count` pairs of words, `stride` bytes apart.
 struct WordPage {
   Chunk* chunk = nullptr;
   VkDescriptorSet set = VK_NULL_HANDLE;
@@ -31,15 +30,15 @@ class WordPool {
   WordPool(const WordPool&) = delete;
   WordPool& operator=(const WordPool&) = delete;
 
-  // The layout of the reserved set: one dynamic uniform buffer for every stage. Null when the
-  // driver refuses.
+  // The layout of the reserved set: one dynamic uniform buffer, visible to every stage. Null if the
+  // driver fails to create it.
   VkDescriptorSetLayout set_layout();
-  // A set layout without bindings, for the gap between the application's sets and the reserved one.
+  // A set layout without bindings, for sets between the application's and the reserved one.
   VkDescriptorSetLayout empty_layout();
 
-  // Makes sure that null_word() has one. Call before the first use.
+  // Allocates null_word(). Call before its first use.
   VkResult prepare();
-  // Words that are always 0.
+  // A pair of words that are always 0.
   WordPage null_word();
 
   VkResult acquire(WordPage& page);

@@ -1,5 +1,5 @@
-// The device addresses that the application asked for: which of its buffers an address lies in.
-// Thread-safe.
+// Finds the application's buffer that contains a device address, among the buffers whose address it
+// has queried. Thread-safe.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -34,7 +34,7 @@ class BufferRanges {
     buffers_.erase(found);
   }
 
-  // How many bytes of its buffer follow an address; 0 for one of no buffer.
+  // The number of bytes from the address to the end of its buffer; 0 if no buffer contains it.
   VkDeviceSize bytes_from(VkDeviceAddress address) const {
     const std::lock_guard lock(mutex_);
     auto range = ranges_.upper_bound(address);
@@ -51,7 +51,7 @@ class BufferRanges {
     VkDeviceAddress address;
   };
   mutable std::mutex mutex_;
-  std::unordered_map<VkBuffer, Buffer> buffers_;  // those that may have an address
+  std::unordered_map<VkBuffer, Buffer> buffers_;  // buffers that may have an address
   std::map<VkDeviceAddress, VkBuffer> ranges_;
 };
 

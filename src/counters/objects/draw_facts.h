@@ -1,4 +1,4 @@
-// What a graphics pipeline says of how vertices become primitives.
+// The state of a graphics pipeline that primitive assembly depends on.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -11,16 +11,16 @@ struct DrawFacts {
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   uint32_t patch_control_points = 1;
   bool rasterizer_discard = false;
-  bool restarts = false;  // an index may restart the primitive
+  bool restarts = false;  // primitive restart is enabled
   VkShaderStageFlags stages = 0;
-  // These come from the command buffer.
+  // Which of these are dynamic state.
   bool dynamic_topology = false;
   bool dynamic_patch = false;
   bool dynamic_discard = false;
   bool dynamic_restart = false;
 };
 
-// The dynamic ones, as last set in a command buffer.
+// The values of dynamic state in a command buffer.
 struct DynamicDrawFacts {
   VkPrimitiveTopology topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
   uint32_t patch_control_points = 1;
@@ -30,20 +30,20 @@ struct DynamicDrawFacts {
   DrawFacts applied_to(DrawFacts facts) const;
 };
 
-// How many vertices the first primitive takes, and each further one.
+// The number of vertices of the first primitive, and of each further one.
 struct PrimitiveStep {
   uint32_t first = 1;
   uint32_t step = 1;
 };
 PrimitiveStep primitive_step(const DrawFacts& facts);
 
-// Complete primitives of one instance's vertices, where no index restarts the primitive.
+// The number of complete primitives of one instance, without primitive restart.
 uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices);
 
-// How many vertices a primitive has, those of its neighbours left out.
+// The number of vertices of a primitive, without adjacent vertices.
 uint32_t primitive_vertices(const DrawFacts& facts);
 
-// Whether the primitives assembled are those that leave the last stage before rasterization.
+// Whether no shader stage replaces the assembled primitives.
 inline bool keeps_primitives(const DrawFacts& facts) {
   constexpr VkShaderStageFlags kMakers = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT |
                                          VK_SHADER_STAGE_GEOMETRY_BIT |

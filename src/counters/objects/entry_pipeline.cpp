@@ -11,12 +11,12 @@ namespace {
 VkResult create_module(VkDevice handle, const VkShaderModuleCreateInfo* info,
                        const VkAllocationCallbacks* allocator, VkShaderModule* module) {
   Device& device = *find_device(handle);
-  InstrumentationState* state = device.instrumentation();
+  DeviceState* state = device.state();
   if (!state) return device.next().CreateShaderModule(handle, info, allocator, module);
-  // Before the driver's, so that nothing can fail after it.
-  auto code = state->codes.add({info->pCode, info->codeSize / sizeof(uint32_t)});
+  // Store the code first: after the driver's call nothing may fail.
+  auto code = state->objects.codes.add({info->pCode, info->codeSize / sizeof(uint32_t)});
   const VkResult result = device.next().CreateShaderModule(handle, info, allocator, module);
-  if (result == VK_SUCCESS) state->shader_modules.insert(*module, std::move(code));
+  if (result == VK_SUCCESS) state->objects.shader_modules.insert(*module, std::move(code));
   return result;
 }
 
@@ -30,22 +30,22 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_module(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hook_destroy_module(VkDevice handle, VkShaderModule module,
                                                const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
-  if (InstrumentationState* state = device.instrumentation()) state->shader_modules.take(module);
+  if (DeviceState* state = device.state()) state->objects.shader_modules.take(module);
   device.next().DestroyShaderModule(handle, module, allocator);
 }
 
 VkResult create_layout(VkDevice handle, const VkPipelineLayoutCreateInfo* info,
                        const VkAllocationCallbacks* allocator, VkPipelineLayout* layout) {
   Device& device = *find_device(handle);
-  InstrumentationState* state = device.instrumentation();
+  DeviceState* state = device.state();
   if (!state) return device.next().CreatePipelineLayout(handle, info, allocator, layout);
-  auto known = std::make_shared<PipelineLayout>(*info, state->layout_rules);
+  auto known = std::make_shared<PipelineLayout>(*info, state->objects.layout_rules);
   const VkResult result =
-      known->create(handle, device.next(), state->words, *info, allocator, layout);
+      known->create(handle, device.next(), state->memory.words, *info, allocator, layout);
   if (result != VK_SUCCESS) return result;
   if (known->widens() || known->covers_slot())
-    state->constants_matter.store(true, std::memory_order_relaxed);
-  state->layouts.insert(*layout, std::move(known));
+    state->objects.inspects_constants.store(true, std::memory_order_relaxed);
+  state->objects.layouts.insert(*layout, std::move(known));
   return VK_SUCCESS;
 }
 
@@ -59,7 +59,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_layout(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hook_destroy_layout(VkDevice handle, VkPipelineLayout layout,
                                                const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
-  if (InstrumentationState* state = device.instrumentation()) state->layouts.take(layout);
+  if (DeviceState* state = device.state()) state->objects.layouts.take(layout);
   device.next().DestroyPipelineLayout(handle, layout, allocator);
 }
 
@@ -69,11 +69,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_graphics(VkDevice handle, VkPipelineC
                                                     const VkAllocationCallbacks* allocator,
                                                     VkPipeline* pipelines) {
   Device& device = *find_device(handle);
-  if (!device.instrumentation()) {
+  if (!device.state()) {
     return device.next().CreateGraphicsPipelines(handle, cache, count, infos, allocator, pipelines);
   }
   return vk::guarded([&] {
-    return create_graphics_pipelines(device, cache, {infos, count}, allocator, pipelines);
+    return create_graphics_pipelines(device.state()->objects, cache, {infos, count}, allocator,
+                                     pipelines);
   });
 }
 
@@ -83,11 +84,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_compute(VkDevice handle, VkPipelineCa
                                                    const VkAllocationCallbacks* allocator,
                                                    VkPipeline* pipelines) {
   Device& device = *find_device(handle);
-  if (!device.instrumentation()) {
+  if (!device.state()) {
     return device.next().CreateComputePipelines(handle, cache, count, infos, allocator, pipelines);
   }
   return vk::guarded([&] {
-    return create_compute_pipelines(device, cache, {infos, count}, allocator, pipelines);
+    return create_compute_pipelines(device.state()->objects, cache, {infos, count}, allocator,
+                                    pipelines);
   });
 }
 
@@ -97,21 +99,20 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_rays(VkDevice handle, VkDeferredOpera
                                                 const VkAllocationCallbacks* allocator,
                                                 VkPipeline* pipelines) {
   Device& device = *find_device(handle);
-  if (!device.instrumentation()) {
+  if (!device.state()) {
     return device.next().CreateRayTracingPipelinesKHR(handle, operation, cache, count, infos,
                                                       allocator, pipelines);
   }
   return vk::guarded([&] {
-    return create_ray_tracing_pipelines(device, operation, cache, {infos, count}, allocator,
-                                        pipelines);
+    return create_ray_tracing_pipelines(device.state()->objects, operation, cache, {infos, count},
+                                        allocator, pipelines);
   });
 }
 
-// Shader objects run uninstrumented. Theirs are the ranges and sets of the layouts that they are
-// used with.
+// Shader objects run uninstrumented, but must declare the ranges and sets of the extended layouts.
 VkResult create_shaders(Device& device, std::span<const VkShaderCreateInfoEXT> originals,
                         const VkAllocationCallbacks* allocator, VkShaderEXT* shaders) {
-  InstrumentationState& state = *device.instrumentation();
+  DeviceState& state = *device.state();
   std::vector<VkShaderCreateInfoEXT> infos(originals.begin(), originals.end());
   std::deque<PipelineLayout::Extended> extended;
   for (VkShaderCreateInfoEXT& info : infos) {
@@ -124,8 +125,8 @@ VkResult create_shaders(Device& device, std::span<const VkShaderCreateInfoEXT> o
     layout_info.setLayoutCount = info.setLayoutCount;
     layout_info.pushConstantRangeCount = info.pushConstantRangeCount;
     layout_info.pPushConstantRanges = info.pPushConstantRanges;
-    const PipelineLayout layout(layout_info, state.layout_rules);
-    auto changed = layout.extend(state.words, {info.pSetLayouts, info.setLayoutCount});
+    const PipelineLayout layout(layout_info, state.objects.layout_rules);
+    auto changed = layout.extend(state.memory.words, {info.pSetLayouts, info.setLayoutCount});
     if (!changed) continue;
     const PipelineLayout::Extended& kept = extended.emplace_back(std::move(*changed));
     info.setLayoutCount = static_cast<uint32_t>(kept.sets.size());
@@ -142,7 +143,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_shaders(VkDevice handle, uint32_t cou
                                                    const VkAllocationCallbacks* allocator,
                                                    VkShaderEXT* shaders) {
   Device& device = *find_device(handle);
-  if (!device.instrumentation()) {
+  if (!device.state()) {
     return device.next().CreateShadersEXT(handle, count, infos, allocator, shaders);
   }
   return vk::guarded([&] { return create_shaders(device, {infos, count}, allocator, shaders); });
@@ -152,14 +153,14 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_operation(VkDevice handle, VkDeferredOpe
                                                   const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
   device.next().DestroyDeferredOperationKHR(handle, operation, allocator);
-  if (InstrumentationState* state = device.instrumentation()) state->deferred.take(operation);
+  if (DeviceState* state = device.state()) state->objects.deferred.take(operation);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_destroy_pipeline(VkDevice handle, VkPipeline pipeline,
                                                  const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
-  if (device.instrumentation()) {
-    destroy_pipeline(device, pipeline, allocator);
+  if (device.state()) {
+    destroy_pipeline(device.state()->objects, pipeline, allocator);
   } else {
     device.next().DestroyPipeline(handle, pipeline, allocator);
   }

@@ -1,6 +1,6 @@
-// A pipeline of the application and its variants: further driver pipelines of the same state whose
-// shaders count. The application holds the handle of the plain one. Only pipelines that the layer
-// must know of have one of these.
+// A pipeline of the application and its variants: driver pipelines with the same state whose
+// shaders count. The application holds the handle of the plain one. Exists only for pipelines that
+// a feature of the layer needs.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "counters/layer/device_table.h"
+#include "counters/base/device_table.h"
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_layout.h"
 #include "counters/shader/program.h"
@@ -23,12 +23,12 @@ struct Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Null where it is not to be had: runs as the next lesser one, in the end as the application
-  // wrote it. That of Variant::Plain is the application's, who destroys it.
+  // Null if it could not be created: choose() then selects another. The application owns and
+  // destroys that of Variant::Plain.
   VkPipeline& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkPipeline variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
   bool has(Variant which) const { return variant(which) != VK_NULL_HANDLE; }
-  // The best for what is wanted.
+  // The best available variant.
   Variant choose(Variant wanted) const {
     if (has(wanted)) return wanted;
     if (counts_blocks(wanted) && has(Variant::Blocks)) return Variant::Blocks;
@@ -42,12 +42,12 @@ struct Pipeline {
     }
   }
 
-  bool instrumented = false;  // the application asked for VK_ARM_shader_instrumentation
+  bool instrumented = false;  // has the flag of VK_ARM_shader_instrumentation
   VkDevice device;
   const DeviceTable& next;
   std::array<VkPipeline, kVariants> variants{};
-  std::array<std::shared_ptr<const Program>, kVariants> programs;  // where blocks are counted
-  StatedFacts facts;                                               // of a graphics pipeline
+  std::array<std::shared_ptr<const Program>, kVariants> programs;  // of variants that count blocks
+  StatedFacts facts;                                               // of graphics pipelines
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
 };
 

@@ -13,7 +13,7 @@ constexpr VkGraphicsPipelineLibraryFlagsEXT kAllSubsets =
     kVertexInput | kPreRasterization | VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
     VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
 
-// The parts of the pipeline that this create info itself describes.
+// The subsets of the graphics pipeline that this create info itself provides.
 VkGraphicsPipelineLibraryFlagsEXT subsets(const VkGraphicsPipelineCreateInfo& info) {
   const auto* stated = vk::find_in_chain<VkGraphicsPipelineLibraryCreateInfoEXT>(
       info.pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
@@ -114,7 +114,7 @@ uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
   return stream ? stream->rasterizationStream : 0;
 }
 
-// Ignored, and perhaps anything, in libraries of state that it does not concern.
+// In libraries without shaders the member is ignored and may be invalid.
 VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info) {
   return stages_of(info).empty() ? VK_NULL_HANDLE : info.renderPass;
 }

@@ -1,6 +1,5 @@
-// What may be read of a pipeline's create info. In VkGraphicsPipelineCreateInfo, with pipeline
-// libraries, and with rasterization off, many of its pointers are ignored by the driver and may
-// point anywhere.
+// Reads the create infos of pipelines. With pipeline libraries, or without rasterization, drivers
+// ignore many pointers of VkGraphicsPipelineCreateInfo, which may then be invalid.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -11,33 +10,31 @@
 
 namespace tally::counters {
 
-// Its stages; none for a library of other state, and none for a pipeline that is only linked.
+// The shader stages; none for a library without shaders or a pipeline that is only linked.
 std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkGraphicsPipelineCreateInfo& info);
 
-// Whether the fragment's alpha may decide over its coverage. True where this create info cannot
-// tell.
+// Whether alpha to coverage may be enabled. True if this create info does not tell.
 bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info);
 
-// The same for compute pipelines, which are simple.
+// The same for compute pipelines.
 inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkComputePipelineCreateInfo& info) {
   return {&info.stage, 1};
 }
 inline bool may_cover_by_alpha(const VkComputePipelineCreateInfo&) { return false; }
 
-// How its vertices become primitives, as far as this create info itself says; and what of that is
-// for a library to say.
+// The state of primitive assembly that this create info provides. Libraries provide the rest.
 struct StatedFacts {
   DrawFacts facts;
-  VkGraphicsPipelineLibraryFlagsEXT subsets = 0;  // those that are described
+  VkGraphicsPipelineLibraryFlagsEXT subsets = 0;  // the subsets that are provided
 };
 StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info);
-// Takes over from a library what is not stated.
+// Adds the subsets that a library provides.
 void add_library(StatedFacts& stated, const StatedFacts& library);
 
-// Whether its draws may be given another instance index, which its shaders know of: a whole
-// pipeline without stages between vertices and fragments, and no attributes that go by instance.
+// Whether draws may use a packed draw index: a complete pipeline with vertex and fragment stages
+// alone and no attributes with instance rate.
 bool may_number_draws(const VkGraphicsPipelineCreateInfo& info);
 inline bool may_number_draws(const VkComputePipelineCreateInfo&) { return false; }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "counters/layer/device.h"
+#include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_flags.h"
 #include "counters/shader/stage_variants.h"
@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kNoticeId = "TALLY-uninstrumented-shader";
 
-// The create infos without our flag: those of the application where nothing was to be changed,
-// copies where it was.
+// The application's create infos without VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM. Chains
+// are copied only where that changes them.
 template <typename Info>
 class PlainInfos {
  public:
@@ -49,19 +49,17 @@ class PlainInfos {
   std::deque<vk::ChainCopy> chains_;
 };
 
-// What a twin is made of, that of its create info which differs from the plain one, and the way to
-// create it.
-VkResult create_pipelines(Device& device, VkPipelineCache cache, uint32_t count,
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
                           const VkGraphicsPipelineCreateInfo* infos,
                           const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return device.next().CreateGraphicsPipelines(device.handle(), cache, count, infos, allocator,
-                                               pipelines);
+  return state.device.next.CreateGraphicsPipelines(state.device.handle, cache, count, infos,
+                                                   allocator, pipelines);
 }
-VkResult create_pipelines(Device& device, VkPipelineCache cache, uint32_t count,
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
                           const VkComputePipelineCreateInfo* infos,
                           const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return device.next().CreateComputePipelines(device.handle(), cache, count, infos, allocator,
-                                              pipelines);
+  return state.device.next.CreateComputePipelines(state.device.handle, cache, count, infos,
+                                                  allocator, pipelines);
 }
 
 void set_stages(VkGraphicsPipelineCreateInfo& info,
@@ -73,7 +71,7 @@ void set_stages(VkComputePipelineCreateInfo& info,
   info.stage = stages.front();
 }
 
-std::shared_ptr<const ShaderCode> find_code(InstrumentationState& state,
+std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
                                             const VkPipelineShaderStageCreateInfo& stage) {
   if (stage.module != VK_NULL_HANDLE) return state.shader_modules.find(stage.module);
   const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
@@ -82,11 +80,10 @@ std::shared_ptr<const ShaderCode> find_code(InstrumentationState& state,
   return state.codes.add({chained->pCode, chained->codeSize / sizeof(uint32_t)});
 }
 
-// Replaces the libraries of a pipeline by their twins, and takes over what those count.
+// Replaces the libraries of a pipeline by their variants and adds the programs of those.
 class LibraryVariants {
  public:
-  LibraryVariants(InstrumentationState& state, vk::ChainCopy& chain, Variant variant,
-                  Program& program) {
+  LibraryVariants(ObjectState& state, vk::ChainCopy& chain, Variant variant, Program& program) {
     auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
         VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
     if (!info) return;
@@ -98,7 +95,7 @@ class LibraryVariants {
       if (best == Variant::Plain) continue;
       library = known->variant(best);
       changed_ = true;
-      if (counts_blocks(best)) take_over(*known, best, program);
+      if (counts_blocks(best)) add_program(*known, best, program);
     }
     info->pLibraries = libraries_.data();
   }
@@ -106,11 +103,11 @@ class LibraryVariants {
   bool changed() const { return changed_; }
 
  private:
-  static void take_over(const Pipeline& pipeline, Variant variant, Program& program) {
+  static void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
     const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
     for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
     for (size_t slot = 0; slot < kAddressSlots; ++slot) {
-      program.rooms[slot] = std::max(program.rooms[slot], library.rooms[slot]);
+      program.capacities[slot] = std::max(program.capacities[slot], library.capacities[slot]);
     }
   }
 
@@ -119,19 +116,18 @@ class LibraryVariants {
 };
 
 template <typename Info>
-class Twin {
+class VariantBuilder {
  public:
-  Twin(Device& device, const Info& plain, const std::shared_ptr<PipelineLayout>& layout,
-       Variant variant)
-      : device_(device),
+  VariantBuilder(ObjectState& state, const Info& plain,
+                 const std::shared_ptr<PipelineLayout>& layout, Variant variant)
+      : state_(state),
         variant_(variant),
-        state_(*device.instrumentation()),
         layout_(layout),
         info_(plain),
         chain_(plain.pNext),
-        stages_(device.handle(), device.next()) {}
+        stages_(state.device.handle, state.device.next) {}
 
-  // VK_SUCCESS without the variant when there is nothing to count.
+  // Returns VK_SUCCESS without creating the variant if there is nothing to count.
   VkResult create(VkPipelineCache cache, Pipeline& pipeline) {
     build_stages();
     report_refusals(pipeline.variant(Variant::Plain));
@@ -147,7 +143,7 @@ class Twin {
     note_uncounted(*program, pipeline.facts.facts.stages);
     finish_info();
     VkPipeline& handle = pipeline.variant(variant_);
-    const VkResult result = create_pipelines(device_, cache, 1, &info_, nullptr, &handle);
+    const VkResult result = create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
     if (result != VK_SUCCESS) {
       handle = VK_NULL_HANDLE;
       return result;
@@ -174,8 +170,8 @@ class Twin {
     set_stages(info_, stages_.infos());
   }
 
-  // Fragment shaders may read gl_PrimitiveID where a geometry or mesh shader sets it, or there is
-  // none. A fragment shader that is compiled alone for a library cannot know.
+  // Fragment shaders may read gl_PrimitiveID if a geometry or mesh shader sets it, or if there is
+  // neither. In a library with the fragment shader alone, this is not known.
   static bool has_primitive_ids(const std::vector<Stage>& stages) {
     bool known = false;
     for (const Stage& stage : stages) {
@@ -189,7 +185,7 @@ class Twin {
     return known;
   }
 
-  // Nothing where there is none, or where a geometry shader makes others of its primitives.
+  // Nothing without tessellation, or where a geometry shader replaces the primitives.
   static std::optional<spirv::Tessellation> tessellation(const std::vector<Stage>& stages) {
     const Stage* control = nullptr;
     const Stage* evaluation = nullptr;
@@ -222,7 +218,7 @@ class Twin {
   }
 
   bool multiview() const {
-    if (!state_.regions || !counts_regions(variant_)) return false;
+    if (!state_.needs.regions || !counts_regions(variant_)) return false;
     const VkRenderPass render_pass = render_pass_of(info_);
     return render_pass != VK_NULL_HANDLE ? state_.render_passes.find(render_pass).views != 0
                                          : view_mask_of(info_) != 0;
@@ -230,15 +226,15 @@ class Twin {
 
   void report_refusals(VkPipeline plain) const {
     for (const StageVariants::Refusal& refusal : stages_.refusals()) {
-      device_.messages().notice(
+      state_.device.messages.notice(
           kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(plain),
           fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
                       to_string(refusal.hash), refusal.reason));
     }
   }
 
-  // A twin is nobody's base or derivative, and what the application wants to be told it is told of
-  // the plain pipeline.
+  // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
+  // plain pipeline.
   void finish_info() {
     const uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
                              VK_PIPELINE_CREATE_DERIVATIVE_BIT |
@@ -251,9 +247,8 @@ class Twin {
     info_.basePipelineIndex = -1;
   }
 
-  Device& device_;
+  ObjectState& state_;
   Variant variant_;
-  InstrumentationState& state_;
   std::shared_ptr<PipelineLayout> layout_;
   Info info_;
   vk::ChainCopy chain_;
@@ -266,25 +261,24 @@ bool has_libraries(const void* chain) {
   return info && info->libraryCount > 0;
 }
 
-// Whether pipelines of this layout can count at all; if not, the developer hears it.
+// Whether pipelines of this layout can count at all. Reports the reason if not.
 template <typename Info>
-bool can_count(Device& device, const Info& info, const PipelineLayout* layout,
+bool can_count(ObjectState& state, const Info& info, const PipelineLayout* layout,
                VkPipeline pipeline) {
   if (stages_of(info).empty() && !has_libraries(info.pNext)) return false;
   const bool library =
       has_libraries(info.pNext) || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
   const char* reason = nullptr;
   if (!layout || layout->path() == AddressPath::None) {
-    reason = "its pipeline layout leaves no room for the address of its record";
+    reason = "its pipeline layout leaves no room for the record pointer";
   } else if (library && layout->path() != AddressPath::PushConstant) {
-    reason =
-        "pipeline libraries need room in the push constants for the addresses of their records";
-  } else if (library && device.instrumentation()->layout_rules.address_slots != kAddressSlots) {
+    reason = "pipeline libraries need space for record pointers in the push constants";
+  } else if (library && state.layout_rules.address_slots != kAddressSlots) {
     reason = "graphicsPipelineLibrary is not enabled on the device";
   }
   if (!reason) return true;
-  device.messages().notice(kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline),
-                           fmt::format("a pipeline runs uninstrumented: {}", reason));
+  state.device.messages.notice(kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline),
+                               fmt::format("a pipeline runs uninstrumented: {}", reason));
   return false;
 }
 
@@ -297,51 +291,49 @@ bool has_fragments(const VkGraphicsPipelineCreateInfo& info) {
 }
 
 template <typename Info>
-VkResult add_variant(Device& device, VkPipelineCache cache, const Info& info, Variant variant,
+VkResult add_variant(ObjectState& state, VkPipelineCache cache, const Info& info, Variant variant,
                      Pipeline& pipeline) {
   const VkResult result =
-      Twin<Info>(device, info, pipeline.layout, variant).create(cache, pipeline);
+      VariantBuilder<Info>(state, info, pipeline.layout, variant).create(cache, pipeline);
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
-  device.messages().notice(
+  state.device.messages.notice(
       kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.variant(Variant::Plain)),
-      fmt::format("a pipeline runs uninstrumented: the driver refused its instrumented twin "
+      fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented variant "
                   "with error {}",
                   static_cast<int>(result)));
   return VK_SUCCESS;
 }
 
-void note_facts(Device&, const VkComputePipelineCreateInfo&, Pipeline&) {}
-void note_facts(Device& device, const VkGraphicsPipelineCreateInfo& info, Pipeline& pipeline) {
-  if (!device.queries()) return;
+void note_facts(ObjectState&, const VkComputePipelineCreateInfo&, Pipeline&) {}
+void note_facts(ObjectState& state, const VkGraphicsPipelineCreateInfo& info, Pipeline& pipeline) {
+  if (!state.needs.queries) return;
   pipeline.facts = facts_of(info);
   const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
       info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
   for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
-    const auto library = device.instrumentation()->pipelines.find(libraries->pLibraries[i]);
+    const auto library = state.pipelines.find(libraries->pLibraries[i]);
     if (library) add_library(pipeline.facts, library->facts);
   }
 }
 
-// Makes the layer know the pipeline, with the variants that are wanted.
+// Registers the pipeline and creates the variants that the device's features need.
 template <typename Info>
-VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool instrumented,
+VkResult adopt(ObjectState& state, VkPipelineCache cache, const Info& info, bool instrumented,
                VkPipeline plain) {
-  InstrumentationState& state = *device.instrumentation();
   const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
-  // Nobody can tell which ones a query will need.
-  const bool blocks =
-      instrumented || (device.queries() && device.queries()->emulated.counts_shaders());
-  const bool regions = state.regions && has_fragments(info);
+  // Any pipeline may be bound while a query is active.
+  const bool blocks = instrumented || state.needs.query_counters;
+  const bool regions = state.needs.regions && has_fragments(info);
   if (!blocks && !regions && !(layout && layout->covers_slot())) return VK_SUCCESS;
-  auto pipeline = std::make_shared<Pipeline>(device.handle(), device.next());
+  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
   pipeline->variant(Variant::Plain) = plain;
   pipeline->layout = layout;
   pipeline->instrumented = instrumented;
-  note_facts(device, info, *pipeline);
-  if ((blocks || regions) && can_count(device, info, layout.get(), plain)) {
+  note_facts(state, info, *pipeline);
+  if ((blocks || regions) && can_count(state, info, layout.get(), plain)) {
     for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
       if ((counts_blocks(variant) && !blocks) || (counts_regions(variant) && !regions)) continue;
-      const VkResult result = add_variant(device, cache, info, variant, *pipeline);
+      const VkResult result = add_variant(state, cache, info, variant, *pipeline);
       if (result != VK_SUCCESS) return result;
     }
   }
@@ -350,21 +342,21 @@ VkResult adopt(Device& device, VkPipelineCache cache, const Info& info, bool ins
 }
 
 template <typename Info>
-VkResult create_with_variants(Device& device, VkPipelineCache cache,
+VkResult create_with_variants(ObjectState& state, VkPipelineCache cache,
                               std::span<const Info> originals,
                               const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  const PlainInfos<Info> infos(originals, device.instrumentation()->blocks);
+  const PlainInfos<Info> infos(originals, state.needs.instrumentation);
   VkResult result =
-      create_pipelines(device, cache, infos.count(), infos.data(), allocator, pipelines);
+      create_pipelines(state, cache, infos.count(), infos.data(), allocator, pipelines);
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
   for (uint32_t i = 0; i < infos.count(); ++i) {
     if (pipelines[i] == VK_NULL_HANDLE) continue;
-    // Out of host memory here must not leave the application with pipelines of a failed call.
+    // A failure here must not leave the application with pipelines of a failed call.
     const VkResult adopted = stopped ? VK_PIPELINE_COMPILE_REQUIRED : vk::guarded([&] {
-      return adopt(device, cache, infos[i], infos.wanted(i), pipelines[i]);
+      return adopt(state, cache, infos[i], infos.wanted(i), pipelines[i]);
     });
     if (adopted == VK_SUCCESS) continue;
-    destroy_pipeline(device, pipelines[i], allocator);
+    destroy_pipeline(state, pipelines[i], allocator);
     pipelines[i] = VK_NULL_HANDLE;
     if (result >= VK_SUCCESS) result = adopted;
     stopped =
@@ -375,40 +367,41 @@ VkResult create_with_variants(Device& device, VkPipelineCache cache,
 
 }  // namespace
 
-VkResult create_graphics_pipelines(Device& device, VkPipelineCache cache,
+VkResult create_graphics_pipelines(ObjectState& state, VkPipelineCache cache,
                                    std::span<const VkGraphicsPipelineCreateInfo> infos,
                                    const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return create_with_variants(device, cache, infos, allocator, pipelines);
+  return create_with_variants(state, cache, infos, allocator, pipelines);
 }
 
-VkResult create_compute_pipelines(Device& device, VkPipelineCache cache,
+VkResult create_compute_pipelines(ObjectState& state, VkPipelineCache cache,
                                   std::span<const VkComputePipelineCreateInfo> infos,
                                   const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  return create_with_variants(device, cache, infos, allocator, pipelines);
+  return create_with_variants(state, cache, infos, allocator, pipelines);
 }
 
-VkResult create_ray_tracing_pipelines(Device& device, VkDeferredOperationKHR operation,
+VkResult create_ray_tracing_pipelines(ObjectState& state, VkDeferredOperationKHR operation,
                                       VkPipelineCache cache,
                                       std::span<const VkRayTracingPipelineCreateInfoKHR> infos,
                                       const VkAllocationCallbacks* allocator,
                                       VkPipeline* pipelines) {
-  // A deferred operation reads the create infos until it is done.
+  // A deferred operation reads the create infos until it completes.
   const auto plain = std::make_shared<PlainInfos<VkRayTracingPipelineCreateInfoKHR>>(
-      infos, device.instrumentation()->blocks);
+      infos, state.needs.instrumentation);
   if (plain->any_wanted()) {
-    device.messages().notice(
-        kNoticeId, VK_OBJECT_TYPE_DEVICE, device.handle_bits(),
+    state.device.messages.notice(
+        kNoticeId, VK_OBJECT_TYPE_DEVICE, state.device.handle_bits(),
         "ray-tracing pipelines run uninstrumented: the layer has no pass for their stages");
   }
-  if (operation != VK_NULL_HANDLE) device.instrumentation()->deferred.insert(operation, plain);
-  return device.next().CreateRayTracingPipelinesKHR(
-      device.handle(), operation, cache, plain->count(), plain->data(), allocator, pipelines);
+  if (operation != VK_NULL_HANDLE) state.deferred.insert(operation, plain);
+  return state.device.next.CreateRayTracingPipelinesKHR(
+      state.device.handle, operation, cache, plain->count(), plain->data(), allocator, pipelines);
 }
 
-void destroy_pipeline(Device& device, VkPipeline pipeline, const VkAllocationCallbacks* allocator) {
-  const std::shared_ptr<Pipeline> known = device.instrumentation()->pipelines.take(pipeline);
+void destroy_pipeline(ObjectState& state, VkPipeline pipeline,
+                      const VkAllocationCallbacks* allocator) {
+  const std::shared_ptr<Pipeline> known = state.pipelines.take(pipeline);
   if (known) known->destroy_variants();
-  device.next().DestroyPipeline(device.handle(), pipeline, allocator);
+  state.device.next.DestroyPipeline(state.device.handle, pipeline, allocator);
 }
 
 }  // namespace tally::counters

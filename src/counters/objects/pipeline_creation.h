@@ -1,6 +1,6 @@
-// Creation of pipelines: the application's, exactly as it asked for them, and beside each that
-// carries the instrumentation flag the counting twin. An application that allows no compilation
-// gets VK_PIPELINE_COMPILE_REQUIRED where either needs one. Any other trouble with a twin costs the
+// Creation of pipelines: the application's own, unchanged, and the counting variants of each that
+// needs them. vkCreate*Pipelines returns VK_PIPELINE_COMPILE_REQUIRED where the application forbids
+// compilation and the pipeline or a variant needs it. Any other failure of a variant costs the
 // counts, not the pipeline.
 #pragma once
 
@@ -10,23 +10,24 @@
 
 namespace tally::counters {
 
-class Device;
+struct ObjectState;
 
-VkResult create_graphics_pipelines(Device& device, VkPipelineCache cache,
+VkResult create_graphics_pipelines(ObjectState& state, VkPipelineCache cache,
                                    std::span<const VkGraphicsPipelineCreateInfo> infos,
                                    const VkAllocationCallbacks* allocator, VkPipeline* pipelines);
 
-VkResult create_compute_pipelines(Device& device, VkPipelineCache cache,
+VkResult create_compute_pipelines(ObjectState& state, VkPipelineCache cache,
                                   std::span<const VkComputePipelineCreateInfo> infos,
                                   const VkAllocationCallbacks* allocator, VkPipeline* pipelines);
 
-// Not instrumented: the flag is taken out and the developer told.
-VkResult create_ray_tracing_pipelines(Device& device, VkDeferredOperationKHR operation,
+// Ray-tracing pipelines run uninstrumented: removes the flag and reports it.
+VkResult create_ray_tracing_pipelines(ObjectState& state, VkDeferredOperationKHR operation,
                                       VkPipelineCache cache,
                                       std::span<const VkRayTracingPipelineCreateInfoKHR> infos,
                                       const VkAllocationCallbacks* allocator,
                                       VkPipeline* pipelines);
 
-void destroy_pipeline(Device& device, VkPipeline pipeline, const VkAllocationCallbacks* allocator);
+void destroy_pipeline(ObjectState& state, VkPipeline pipeline,
+                      const VkAllocationCallbacks* allocator);
 
 }  // namespace tally::counters

@@ -1,6 +1,6 @@
-// The create flags of pipelines, which stand in a 32-bit field or, newer, in
-// VkPipelineCreateFlags2CreateInfo. The layer takes its own bit out; what is left goes into the old
-// field when it fits there, so that the struct also works on drivers that do not know it.
+// The create flags of pipelines, in the 32-bit field or in VkPipelineCreateFlags2CreateInfo. The
+// layer removes its own bit. If the other flags fit, it moves them to the 32-bit field, so that the
+// struct also works on drivers that do not know it.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -77,7 +77,7 @@ VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPo
   if (result == VK_SUCCESS) {
     result = create_extended(info, *extended, handle, allocator);
   } else {
-    // The application gets what it asked for, whatever became of the extension.
+    // Without the extension the application still gets its own layout.
     path_ = AddressPath::None;
     result = next.CreatePipelineLayout(device, &info, allocator, handle);
   }
@@ -99,8 +99,8 @@ StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) con
   return addressing;
 }
 
-// A byte of the application's is now also in every range that begins before it. The ranges that a
-// legal update touches all begin before its first byte, so looking at that one is enough.
+// Extended ranges contain every byte after their begin. All ranges that a valid update overlaps
+// begin at or before its first byte, so checking that byte is sufficient.
 VkShaderStageFlags PipelineLayout::widen(VkShaderStageFlags stages, uint32_t offset) const {
   if (!widens()) return stages;
   for (const VkPushConstantRange& range : application_ranges_) {
@@ -109,7 +109,7 @@ VkShaderStageFlags PipelineLayout::widen(VkShaderStageFlags stages, uint32_t off
   return stages;
 }
 
-// The stages of the application's ranges that hold the byte.
+// The stages of the application's ranges that contain the byte.
 VkShaderStageFlags PipelineLayout::application_stages(uint32_t offset) const {
   VkShaderStageFlags stages = 0;
   for (const VkPushConstantRange& range : application_ranges_) {
@@ -120,7 +120,7 @@ VkShaderStageFlags PipelineLayout::application_stages(uint32_t offset) const {
 
 void PipelineLayout::push_application_bytes(VkCommandBuffer commands, uint32_t begin, uint32_t end,
                                             const std::byte* values) const {
-  constexpr uint32_t kStep = 4;  // offsets and sizes are multiples of it
+  constexpr uint32_t kStep = 4;  // alignment of offsets and sizes
   for (uint32_t offset = begin; offset + kStep <= end; offset += kStep) {
     const VkShaderStageFlags stages = application_stages(offset);
     if (stages == 0 || own_ == VK_NULL_HANDLE) continue;

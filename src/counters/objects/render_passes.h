@@ -1,4 +1,4 @@
-// What must be known of the application's render passes and framebuffers.
+// What the layer needs to know of the application's render passes.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -12,15 +12,15 @@
 
 namespace tally::counters {
 
-// The views of a mask: the index of its highest bit, and one more.
+// The number of views up to the highest one of the mask.
 inline uint32_t views_of(uint32_t mask) { return static_cast<uint32_t>(std::bit_width(mask)); }
 
 struct RenderPassShape {
   uint32_t subpasses = 0;
-  uint32_t views = 0;  // one more than the highest view of any subpass; 0: no multiview
+  uint32_t views = 0;  // up to the highest one of any subpass; 0: no multiview
   std::shared_ptr<const std::vector<uint32_t>> view_masks;  // by subpass; null: no multiview
 
-  // In how many views the subpass draws; 0: no multiview.
+  // The number of views that the subpass renders; 0: no multiview.
   uint32_t views_in(uint32_t subpass) const {
     if (!view_masks || subpass >= view_masks->size()) return 0;
     return static_cast<uint32_t>(std::popcount((*view_masks)[subpass]));

@@ -3,7 +3,7 @@
 namespace tally::counters {
 namespace {
 
-constexpr uint64_t kMoment = 100'000'000;  // ns
+constexpr uint64_t kShortWait = 100'000'000;  // ns
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void FencePool::give_back(VkFence fence) {
 bool Submission::finished(uint64_t timeout) {
   const std::lock_guard lock(mutex_);
   if (fence_ == VK_NULL_HANDLE) return true;
-  // Anything but "not yet" is final, a lost device included.
+  // Every result but a timeout is final, VK_ERROR_DEVICE_LOST included.
   if (pool_.next_.WaitForFences(pool_.device_, 1, &fence_, VK_TRUE, timeout) == VK_TIMEOUT)
     return false;
   pool_.give_back(fence_);
@@ -45,7 +45,7 @@ bool Submission::finished(uint64_t timeout) {
 
 bool Submission::done() { return finished(0); }
 
-bool Submission::done_soon() { return finished(semaphores_ ? kMoment : 0); }
+bool Submission::done_soon() { return finished(semaphores_ ? kShortWait : 0); }
 
 void Submission::abandon() {
   const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ void Submission::abandon() {
 }
 
 Submission::~Submission() {
-  // Reached with a pending fence only when the device goes; it is idle then.
+  // The fence is pending only if the device is being destroyed, and is idle then.
   if (fence_ != VK_NULL_HANDLE) pool_.next_.DestroyFence(pool_.device_, fence_, nullptr);
 }
 

@@ -1,13 +1,13 @@
-// When submitted work is done: needed to say whether an instrumentation object is still in use
-// (VUID 12374), and never to free memory that a shader writes to. A submission that concerns an
-// object is followed by an empty one with a fence.
+// Tracks when submitted work completes: whether an instrumentation object is still in use (VUID
+// 12374), so that memory is not freed while shaders write to it. Work that uses an object is
+// submitted with a fence of the layer.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "counters/layer/device_table.h"
+#include "counters/base/device_table.h"
 
 namespace tally::counters {
 
@@ -18,7 +18,7 @@ class FencePool {
   FencePool(const FencePool&) = delete;
   FencePool& operator=(const FencePool&) = delete;
 
-  // Unsignalled; VK_NULL_HANDLE when the driver has no more.
+  // An unsignalled fence; VK_NULL_HANDLE if the driver cannot create one.
   VkFence take();
   void give_back(VkFence fence);
 
@@ -32,8 +32,8 @@ class FencePool {
 
 class Submission {
  public:
-  // `fence` goes with the work. `semaphores`: the work also signals semaphores, through which the
-  // application may learn that it is done a moment before the fence tells.
+  // `fence` is submitted with the work. `semaphores`: the work also signals semaphores, which may
+  // tell the application of the completion shortly before the fence is signalled.
   Submission(FencePool& pool, VkFence fence, bool semaphores)
       : pool_(pool), fence_(fence), semaphores_(semaphores) {}
   ~Submission();
@@ -41,11 +41,11 @@ class Submission {
   Submission& operator=(const Submission&) = delete;
 
   bool done();
-  // Whether it is done, after at most this many nanoseconds.
+  // Waits for at most `timeout` nanoseconds. Returns whether it is done.
   bool wait(uint64_t timeout) { return finished(timeout); }
-  // The same, with the moment.
+  // The same, with a short wait if semaphores are signalled.
   bool done_soon();
-  // The fence was not submitted after all.
+  // The fence was not submitted.
   void abandon();
 
  private:
@@ -53,7 +53,7 @@ class Submission {
 
   FencePool& pool_;
   std::mutex mutex_;
-  VkFence fence_;  // VK_NULL_HANDLE when done
+  VkFence fence_;  // VK_NULL_HANDLE: done
   const bool semaphores_;
 };
 

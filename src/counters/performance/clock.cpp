@@ -17,14 +17,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kInterval{50};
-constexpr int kReadings = 16;  // of which the best one counts
-constexpr double kMinDoubt = 0.005;
+constexpr int kReadings = 16;  // the best one is used
+constexpr double kMinError = 0.005;
 
 constexpr std::chrono::milliseconds kCoarsePeriod{500};
-constexpr int kCoarseShift = 28;  // glsl/query_timestamp.comp has it too
+constexpr int kCoarseShift = 28;  // the same in glsl/query_timestamp.comp
 constexpr uint32_t kCoarseBits = kCoarseShift + 32;
 
-// Mesa shifts the upper half of its clock away.
+// Mesa loses the upper half of its clock.
 bool lacks_upper_half(const PhysicalDevice& gpu) {
   return gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
 }
@@ -33,7 +33,7 @@ uint64_t timestamp_mask(const PhysicalDevice& gpu) {
   return ~uint64_t{0} >> (64 - timestamp_bits(gpu));
 }
 
-// One command buffer that reads the clock, and what it takes.
+// A command buffer that reads the clock, with the objects that it needs.
 class ClockReader {
  public:
   ClockReader(const MemoryContext& context, const ClockProgram& program)
@@ -50,9 +50,9 @@ class ClockReader {
   struct Reading {
     uint64_t ticks = 0;
     Clock::time_point middle;
-    Clock::duration doubt = Clock::duration::max();
+    Clock::duration error = Clock::duration::max();
   };
-  // The most certain of several.
+  // The reading with the smallest error.
   VkResult read(Reading& best);
   VkResult read_once(Reading& reading);
 
@@ -68,7 +68,7 @@ class ClockReader {
   VkQueue queue_ = VK_NULL_HANDLE;
 };
 
-// The parameters stand behind the slot.
+// The parameters follow the slot.
 constexpr VkDeviceSize kParameters = 64, kBytes = 128;
 
 VkResult ClockReader::initialize(uint32_t family) {
@@ -124,8 +124,8 @@ VkResult ClockReader::read_once(Reading& reading) {
   VkResult result = next.QueueSubmit(queue_, 1, &submit, fence_);
   if (result != VK_SUCCESS) return result;
   result = next.WaitForFences(context_.device, 1, &fence_, VK_TRUE, UINT64_MAX);
-  reading.doubt = Clock::now() - before;
-  reading.middle = before + reading.doubt / 2;
+  reading.error = Clock::now() - before;
+  reading.middle = before + reading.error / 2;
   if (result != VK_SUCCESS) return result;
   memory_->invalidate(0, kBytes);
   std::memcpy(&reading.ticks, memory_->host() + probe::kQuerySlotHeader, sizeof reading.ticks);
@@ -137,12 +137,12 @@ VkResult ClockReader::read(Reading& best) {
     Reading reading;
     const VkResult result = read_once(reading);
     if (result != VK_SUCCESS) return result;
-    if (reading.doubt < best.doubt) best = reading;
+    if (reading.error < best.error) best = reading;
   }
   return VK_SUCCESS;
 }
 
-// Scales that this process has measured: all devices of a GPU have the same.
+// The scales that this process has measured. All devices of a GPU have the same one.
 std::mutex& measured_mutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
@@ -164,10 +164,10 @@ float timestamp_period(const PhysicalDevice& gpu) {
   return drivers > 0 ? drivers : 1.0f;
 }
 
-ClockScale clock_scale(uint64_t ticks, double units, double doubt) {
+ClockScale clock_scale(uint64_t ticks, double units, double error) {
   if (ticks == 0 || !(units > 0)) return {};
   const double scale = units / static_cast<double>(ticks);
-  if (std::abs(scale - 1) <= std::max(doubt / units, kMinDoubt)) return {};
+  if (std::abs(scale - 1) <= std::max(error / units, kMinError)) return {};
   if (scale >= std::numeric_limits<uint32_t>::max()) return {};
   const double whole = std::floor(scale);
   return {static_cast<uint32_t>(whole), static_cast<uint32_t>((scale - whole) * 4294967296.0)};
@@ -186,8 +186,8 @@ VkResult CoarseTime::start(const MemoryContext& context) {
   VkResult result = VK_SUCCESS;
   memory_ = Chunk::create(context, Chunk::Use::HostResults, sizeof(uint32_t), result);
   if (!memory_) return result;
-  tell();
-  // The application's handlers run on threads of its own; those of faults stay.
+  write_time();
+  // Block signals: the application's handlers must not run on this thread. Faults stay unblocked.
   sigset_t blocked, before;
   sigfillset(&blocked);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&blocked, fault);
@@ -197,7 +197,7 @@ VkResult CoarseTime::start(const MemoryContext& context) {
   return VK_SUCCESS;
 }
 
-void CoarseTime::tell() const {
+void CoarseTime::write_time() const {
   const auto now = Clock::now().time_since_epoch();
   const auto ticks = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
   auto* word = reinterpret_cast<uint32_t*>(memory_->host());
@@ -208,7 +208,7 @@ void CoarseTime::tell() const {
 
 void CoarseTime::run() {
   std::unique_lock lock(mutex_);
-  while (!stop_.wait_for(lock, kCoarsePeriod, [this] { return stopped_; })) tell();
+  while (!stop_.wait_for(lock, kCoarsePeriod, [this] { return stopped_; })) write_time();
 }
 
 VkResult DeviceClock::find_scale(const PhysicalDevice& gpu, uint32_t family,
@@ -225,11 +225,12 @@ VkResult DeviceClock::find_scale(const PhysicalDevice& gpu, uint32_t family,
   const double period = timestamp_period(gpu);
   const uint64_t ticks = (second.ticks - first.ticks) & timestamp_mask(gpu);
   reading.scale = clock_scale(ticks, Nanoseconds(second.middle - first.middle).count() / period,
-                              Nanoseconds(first.doubt + second.doubt).count() / 2 / period);
+                              Nanoseconds(first.error + second.error).count() / 2 / period);
   return VK_SUCCESS;
 }
 
-// The driver's clock is read around the shader's: where that lies between, both are one.
+// Reads the driver's clock before and after the shader's: they are the same clock if the values are
+// in order.
 VkResult DeviceClock::find_start(uint32_t family, PFN_vkGetCalibratedTimestampsEXT calibrate,
                                  ClockReading& reading) {
   const VkCalibratedTimestampInfoEXT domain{

@@ -1,8 +1,8 @@
-// Timestamps of devices whose driver has none: a shader reads the device's clock
-// (VK_KHR_shader_clock). Nobody says what unit that clock has, but a timestamp must be in units of
-// timestampPeriod: so it is measured against the host's clock, once in a process for a device,
-// before the application has its queues. Where the application can calibrate timestamps, those of
-// the device's time domain are the same clock: they begin where the driver's do.
+// Timestamps for devices whose driver has none: a shader reads the device clock
+// (VK_KHR_shader_clock). The unit of that clock is unspecified, but a timestamp must be in units of
+// timestampPeriod. So the layer measures it against the host clock, once per device and process,
+// before the application gets its queues. Where the application can calibrate timestamps, the
+// layer's timestamps have the same origin as the device time domain.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -12,26 +12,26 @@
 #include <mutex>
 #include <thread>
 
-#include "counters/layer/physical_device.h"
+#include "counters/base/physical_device.h"
 #include "counters/memory/chunk.h"
 #include "counters/memory/context.h"
 #include "counters/shader/clock_program.h"
 
 namespace tally::counters {
 
-// Nanoseconds of a timestamp's unit on a device where the layer makes the timestamps.
+// timestampPeriod of a device where the layer emulates timestamps.
 float timestamp_period(const PhysicalDevice& gpu);
 
-// Of the timestamps that the layer makes.
+// timestampValidBits of emulated timestamps.
 uint32_t timestamp_bits(const PhysicalDevice& gpu);
 
-// A scale from what passed in ticks and, give or take `doubt`, in units; 1 where that cannot be
-// told from it, or where they say nothing.
-ClockScale clock_scale(uint64_t ticks, double units, double doubt);
+// The scale from ticks to units, measured with an error of up to `error` units. 1 if it does not
+// differ from 1 by more than the error, or if nothing was measured.
+ClockScale clock_scale(uint64_t ticks, double units, double error);
 
-// For a clock in shaders that has the lower 32 bits of the host's monotonic clock, in nanoseconds:
-// a thread tells the GPU twice a second what time it is there, in units of 2^28 ns. That is enough
-// to know the other bits, unless the thread is kept from running for more than 3 seconds.
+// For drivers whose shader clock is the lower 32 bits of the host's monotonic clock in nanoseconds.
+// A thread writes the time in units of 2^28 ns for the GPU, twice a second. That determines the
+// upper bits, unless the thread cannot run for more than 3 seconds.
 class CoarseTime {
  public:
   ~CoarseTime();
@@ -39,7 +39,7 @@ class CoarseTime {
   VkDeviceAddress address() const { return memory_ ? memory_->address() : 0; }
 
  private:
-  void tell() const;
+  void write_time() const;
   void run();
 
   std::unique_ptr<Chunk> memory_;
@@ -54,8 +54,8 @@ class DeviceClock {
   DeviceClock(const MemoryContext& context, uint32_t push_offset)
       : context_(context), program_(context.device, *context.next, push_offset) {}
 
-  // `family`: of a queue that computes, of which nobody else has the queues yet. `calibrate`: null
-  // where the application cannot.
+  // `family`: of compute queues that nothing else uses yet. `calibrate`: null if the application
+  // did not enable calibrated timestamps.
   VkResult prepare(const PhysicalDevice& gpu, uint32_t family,
                    PFN_vkGetCalibratedTimestampsEXT calibrate);
   const ClockProgram& program() const { return program_; }

@@ -25,7 +25,7 @@ constexpr VkShaderStageFlags kAll = VK_SHADER_STAGE_ALL;
 struct CommandCounter {
   Number number;
   CommandMetric metric;
-  VkShaderStageFlags stages;  // one of them must be possible
+  VkShaderStageFlags stages;  // the family must support one of them
 };
 
 constexpr VkShaderStageFlags kDrawing = VK_SHADER_STAGE_VERTEX_BIT;
@@ -92,7 +92,7 @@ const Row* find_row(std::span<const Row> rows, Number number) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-// How a value is made; no row where the family cannot have it.
+// How a value is computed. The row is empty if the family does not support the counter.
 struct Formula {
   QueryRow row;
   QueryRow divisor;
@@ -235,7 +235,7 @@ std::vector<PerformanceCounter> performance_counters(const PhysicalDevice& gpu, 
                                                      const Options& options) {
   std::vector<PerformanceCounter> counters;
   if (family >= gpu.queue_families.size()) return counters;
-  // Results are worked out by compute shaders.
+  // Compute shaders resolve the results.
   if ((gpu.queue_families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) return counters;
   const Formulas formulas(gpu, gpu.queue_families[family], options);
   for (const ScopeName& scope : kScopes) {

@@ -1,8 +1,8 @@
-// The counters of VK_KHR_performance_query: which of the catalogue's a queue family has, how each
-// is made from the rows of an emulated query, and in how many passes.
+// The counters of VK_KHR_performance_query: which counters of the catalogue a queue family has, how
+// each is computed from the rows of an emulated query, and how many passes are needed.
 //
-// Pass 0 has the counts. Where shaders must count and time is wanted too, the time comes from pass
-// 1, in which no shader counts.
+// Pass 0 counts. If shaders count and the time is needed too, pass 1 takes the time: in it no
+// shader counts.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "counters/layer/options.h"
-#include "counters/layer/physical_device.h"
-#include "counters/queries/source.h"
+#include "counters/base/options.h"
+#include "counters/base/physical_device.h"
+#include "counters/shader/query_source.h"
 
 namespace tally::counters {
 
@@ -27,23 +27,23 @@ struct PerformanceCounter {
   float scale = 1;
 };
 
-// In the order of enumeration: by scope, those of command buffers last; within one as in the
-// catalogue. Nothing for a family that does not exist or cannot compute.
+// In the order of enumeration: by scope, with command buffer scope last, and within a scope as in
+// the catalogue. Empty for a family that does not exist or does not support compute.
 std::vector<PerformanceCounter> performance_counters(const PhysicalDevice& gpu, uint32_t family,
                                                      const Options& options);
 
-// All but sType and pNext, which are the application's.
+// Writes all members but sType and pNext.
 void describe(const PerformanceCounter& counter, VkPerformanceCounterKHR& target);
 void describe(const PerformanceCounter& counter, VkPerformanceCounterDescriptionKHR& target);
 
-// A query pool of some of the counters.
+// What the queries of a pool count.
 struct PerformanceQuery {
-  std::vector<QueryRow> rows;        // each once
-  std::vector<QueryResult> results;  // one for each index, in their order
+  std::vector<QueryRow> rows;        // without duplicates
+  std::vector<QueryResult> results;  // one for each index, in order
   uint32_t passes = 1;
   bool counts_in_shaders = false;
 
-  // With the driver's counters in the same pool: the layer's time is taken in one of its passes.
+  // With counters of the driver in the same pool: the layer takes the time in a pass of the driver.
   uint32_t passes_with(uint32_t drivers) const {
     return drivers == 0 ? passes : drivers + (counts_in_shaders ? 1 : 0);
   }
@@ -51,7 +51,7 @@ struct PerformanceQuery {
   uint32_t count_pass() const { return 0; }
   uint32_t time_pass() const { return passes - 1; }
 };
-// Nothing where an index is out of range.
+// Nothing if an index is out of range.
 std::optional<PerformanceQuery> plan_performance_query(std::span<const PerformanceCounter> counters,
                                                        std::span<const uint32_t> indices);
 

@@ -66,7 +66,7 @@ VkResult DriverPool::initialize(uint32_t queries) {
   return next_.CreateQueryPool(device_, &info, nullptr, &handle_);
 }
 
-void DriverPool::forget(uint32_t first, uint32_t queries) {
+void DriverPool::restart(uint32_t first, uint32_t queries) {
   const std::lock_guard lock(mutex_);
   std::fill_n(submissions_.begin() + first, queries, 0);
 }
@@ -78,7 +78,7 @@ MixedPass DriverPool::next_pass(uint32_t query) {
 }
 
 void DriverPool::reset(uint32_t first, uint32_t queries) {
-  forget(first, queries);
+  restart(first, queries);
   if (next_.ResetQueryPool) next_.ResetQueryPool(device_, handle_, first, queries);
 }
 

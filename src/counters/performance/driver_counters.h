@@ -1,10 +1,10 @@
-// The driver's own counters of VK_KHR_performance_query. They come first in the enumeration, under
-// the driver's indices; the layer's follow. A query pool of both kinds is the layer's, with a pool
-// of the driver's beside it for the driver's counters.
+// The driver's counters of VK_KHR_performance_query. They are enumerated first, with the driver's
+// indices, and the layer's counters follow. A query pool with counters of both is an emulated pool,
+// with a second pool of the driver for the driver's counters.
 //
-// Its passes: the driver's, in which no shader counts; and where shaders must count, one before
-// them, of which the driver's results are dropped. A query makes its passes in this order, whatever
-// the order in which the application submits its indices: every submission makes the next.
+// The query has the driver's passes, in which no shader counts. If shaders must count, one pass
+// comes before them, and the driver's results of that pass are discarded. Every submission makes
+// the next pass in this order, whatever pass index the application submits.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,37 +14,37 @@
 #include <span>
 #include <vector>
 
-#include "counters/layer/device_table.h"
-#include "counters/layer/physical_device.h"
+#include "counters/base/device_table.h"
+#include "counters/base/physical_device.h"
 
 namespace tally::counters {
 
-// The counters of a query pool, by whose they are.
+// The counters of a query pool, split by owner.
 struct CounterSplit {
   CounterSplit(const PhysicalDevice& gpu, const VkQueryPoolPerformanceCreateInfoKHR& info);
 
   uint32_t family;
-  std::vector<uint32_t> drivers;  // indices of the driver's
-  std::vector<uint32_t> ours;     // indices among the layer's
-  std::vector<bool> is_drivers;   // of each of the application's indices
+  std::vector<uint32_t> drivers;  // indices of the driver's counters
+  std::vector<uint32_t> ours;     // indices among the layer's counters
+  std::vector<bool> is_drivers;   // for each of the application's indices
 
   VkQueryPoolPerformanceCreateInfoKHR drivers_info() const;
 };
 
-// How many passes the driver needs for its counters.
+// The number of passes that the driver needs for its counters.
 uint32_t driver_passes(const InstanceTable& next, const PhysicalDevice& gpu,
                        const CounterSplit& split);
 
-// A query pool with counters of both.
+// What a pool with counters of both needs.
 struct DriverNeeds {
   uint32_t passes = 1;
-  bool whole_buffer = false;  // the query is all of its command buffer
-  bool counts_apart = false;  // shaders count, in a pass of their own
+  bool whole_buffer = false;  // the query must contain the whole command buffer
+  bool counts_apart = false;  // shaders count, in an additional pass
 };
 DriverNeeds driver_needs(const InstanceTable& next, const PhysicalDevice& gpu,
                          const CounterSplit& split, bool counts_in_shaders);
 
-// Which pass a submission makes: for the layer, and the index that the driver is given.
+// The pass that a submission makes: the layer's index, and the driver's.
 struct MixedPass {
   uint32_t ours = 0;
   uint32_t drivers = 0;
@@ -64,20 +64,20 @@ class DriverPool {
   const DriverNeeds& needs() const { return needs_; }
   uint32_t passes() const { return needs_.passes + (needs_.counts_apart ? 1 : 0); }
 
-  // The queries begin with their first pass again.
-  void forget(uint32_t first, uint32_t queries);
-  // A submission of the query.
+  // The next submission of each query is its first pass again.
+  void restart(uint32_t first, uint32_t queries);
+  // Call for each submission of the query.
   MixedPass next_pass(uint32_t query);
 
   void reset(uint32_t first, uint32_t queries);
 
-  // Results of one query as the application has asked for them, from the layer's. Nothing is asked
-  // of the driver before all passes have been submitted.
+  // Merges the layer's results of one query with the driver's, in the order of the application's
+  // indices. The driver's results are read when all passes have been submitted.
   using Value = VkPerformanceCounterResultKHR;
   uint32_t result_bytes() const;
   VkResult results(uint32_t query, std::span<const Value> ours, VkQueryResultFlags flags,
                    std::span<Value> all);
-  // Where consecutive results come from: offsets from those of either half of one query.
+  // Consecutive results with the same owner, as copies from the results of that owner.
   struct Run {
     bool is_drivers;
     VkBufferCopy copy;
@@ -92,7 +92,7 @@ class DriverPool {
   DriverNeeds needs_;
   VkQueryPool handle_ = VK_NULL_HANDLE;
   std::mutex mutex_;
-  std::vector<uint32_t> submissions_;  // of each query, since its reset
+  std::vector<uint32_t> submissions_;  // of each query since its reset
 };
 
 }  // namespace tally::counters

@@ -1,11 +1,10 @@
-// Commands that are only counted, for performance queries. What has a hook for another reason is
-// counted there.
+// Commands that performance queries count and that have no other hook.
 #include "counters/layer/entry_points.h"
 
 namespace tally::counters {
 namespace {
 
-// The hook of the command whose pointer stands at `kNext`.
+// The hook of the command whose function pointer is `kNext`.
 template <auto kNext, CommandMetric kMetric, typename Function>
 struct Counted;
 template <auto kNext, CommandMetric kMetric, typename... Arguments>

@@ -1,5 +1,5 @@
-// VK_INTEL_performance_query. Query pools are in queries.cpp, their results in
-// state/intel_report.h.
+// VK_INTEL_performance_query. Query pools are in queries/entry.cpp, their results in
+// performance/intel_report.h.
 #include <fmt/format.h>
 
 #include "counters/layer/entry_points.h"
@@ -92,7 +92,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_set(VkQueue queue,
   });
 }
 
-// The state of a command buffer of a device whose queries are ours, else null.
+// The state of a command buffer, if the layer implements the extension on its device; else null.
 CommandBuffer* recording(VkCommandBuffer commands) {
   return configurations_of(*find_device(commands)) ? find_command_buffer(commands) : nullptr;
 }
@@ -119,10 +119,10 @@ void override_hardware(CommandBuffer& state, const VkPerformanceOverrideInfoINTE
   const bool enable = info.enable == VK_TRUE;
   switch (info.type) {
     case VK_PERFORMANCE_OVERRIDE_TYPE_NULL_HARDWARE_INTEL:
-      state.drop_actions(enable);
+      state.query_commands().drop_actions(enable);
       break;
     case VK_PERFORMANCE_OVERRIDE_TYPE_FLUSH_GPU_CACHES_INTEL:
-      if (enable) state.flush_caches();
+      if (enable) state.query_commands().flush_caches();
       break;
     default:
       break;

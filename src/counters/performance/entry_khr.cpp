@@ -1,5 +1,5 @@
 // VK_KHR_performance_query: its counters, passes and profiling lock. Query pools are in
-// queries.cpp.
+// queries/entry.cpp.
 #include <fmt/format.h>
 
 #include "counters/layer/entry_points.h"

@@ -7,14 +7,14 @@
 namespace tally::counters {
 namespace {
 
-// In the upper bits of every handle, so that one is told from a driver's at a glance.
+// In the upper bits of every handle, to distinguish it from handles of drivers when debugging.
 constexpr uint64_t kHandleTag = uint64_t{0x7a12} << 48;
 constexpr uint32_t kStreamMarkerBits = 32;
 
 }  // namespace
 
 VkPerformanceConfigurationINTEL IntelConfigurations::acquire() {
-  // Counted over all devices, so that one of another device is known to be one.
+  // Unique across devices, so that a configuration of another device is recognized.
   static std::atomic<uint64_t> next = 1;
   const uint64_t bits = kHandleTag | next.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);

@@ -1,7 +1,5 @@
-// The configurations of VK_INTEL_performance_query that the application has of a device. There is
-// one kind, which changes nothing: every queue can count at any time, initialized or not.
-//
-// Any thread may call.
+// The configurations of VK_INTEL_performance_query that the application has acquired. They have no
+// effect: every queue can count at any time, initialized or not. Thread-safe.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,7 +12,7 @@ namespace tally::counters {
 class IntelConfigurations {
  public:
   VkPerformanceConfigurationINTEL acquire();
-  // False for one that the application does not have.
+  // False for a configuration that was not acquired.
   bool release(VkPerformanceConfigurationINTEL configuration);
   bool has(VkPerformanceConfigurationINTEL configuration) const;
 
@@ -23,7 +21,7 @@ class IntelConfigurations {
   std::unordered_set<uint64_t> configurations_;
 };
 
-// vkGetPerformanceParameterINTEL: false for a parameter that does not exist.
+// vkGetPerformanceParameterINTEL. False for an unknown parameter.
 bool intel_parameter(VkPerformanceParameterTypeINTEL parameter, VkPerformanceValueINTEL& value);
 
 }  // namespace tally::counters

@@ -1,4 +1,4 @@
-// Results of queries of VK_INTEL_performance_query: the report that include/tally/intel_report.h
+// Writes the results of VK_INTEL_performance_query as the report that include/tally/intel_report.h
 // describes and reads.
 #pragma once
 
@@ -24,11 +24,12 @@ struct IntelReport {
   std::vector<IntelValue> values;
 };
 
-// Writes as many values as fit. False where not even the header does; then nothing is written.
+// Writes as many values as fit. False if the header does not fit; then nothing is written.
 bool write_intel_report(const IntelReport& report, std::span<std::byte> target);
 
-// The counters of a device's reports: all that are whole numbers and need no whole command buffer;
-// those of commands and invocations before those of instructions, so that short reports have them.
+// The counters of a device's reports: all integer counters that do not need a whole command buffer.
+// Counters of commands and invocations come before those of instructions, so that short reports
+// have them.
 std::vector<PerformanceCounter> intel_counters(const PhysicalDevice& gpu, const Options& options);
 
 }  // namespace tally::counters

@@ -10,14 +10,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kLongest = UINT64_C(1) << 60;  // ns, so that a deadline cannot overflow
+constexpr uint64_t kMaxTimeout = UINT64_C(1) << 60;  // ns; deadlines cannot overflow
 
-// What is left of a timeout; all of one without end.
+// The remaining time of a timeout. An infinite timeout stays infinite.
 class TimeLeft {
  public:
   explicit TimeLeft(uint64_t timeout_ns)
-      : endless_(timeout_ns >= kLongest),
-        deadline_(Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kLongest))) {}
+      : endless_(timeout_ns >= kMaxTimeout),
+        deadline_(Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kMaxTimeout))) {}
   Clock::time_point deadline() const { return deadline_; }
   uint64_t nanoseconds() const {
     if (endless_) return UINT64_MAX;
@@ -54,7 +54,8 @@ VkResult ProfilingLock::acquire_both(uint64_t timeout_ns) {
   if (outcome == SystemLock::Outcome::Busy) return VK_TIMEOUT;
   if (outcome == SystemLock::Outcome::Unavailable) {
     log_once(LogLevel::Warning,
-             "this process can have no profiling lock: others may profile at the same time");
+             "this process cannot create the profiling lock: other processes may profile at the "
+             "same time");
   }
   if (!driver_.acquire) return VK_SUCCESS;
   const VkResult result = driver_.acquire(left.nanoseconds());

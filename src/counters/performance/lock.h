@@ -1,10 +1,10 @@
 // The profiling lock of one device (vkAcquireProfilingLockKHR): the system-wide lock of
-// base/system_lock.h, which one device of one process holds at a time, and which goes with it.
-// Where the driver has a lock of its own, both are had or neither.
-// Acquiring it again where the device has it succeeds; one release gives it back.
+// base/system_lock.h. One device of one process holds it at a time, and it is released when the
+// process ends. If the driver has a lock too, both are acquired or neither. Acquiring a lock that
+// the device holds succeeds, and one release releases it.
 //
-// Any thread may call. Where the process may have no such lock (a sandbox), profiling goes on
-// without: the specification lets several hold it at once.
+// Thread-safe. If the process cannot create the lock (in a sandbox), acquiring succeeds: the
+// specification allows several holders.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -18,7 +18,7 @@
 
 namespace tally::counters {
 
-// The driver's own lock.
+// The driver's lock, if it has one.
 struct DriverLock {
   std::function<VkResult(uint64_t timeout_ns)> acquire;
   std::function<void()> release;
@@ -28,9 +28,9 @@ class ProfilingLock {
  public:
   explicit ProfilingLock(DriverLock driver = {}) : driver_(std::move(driver)) {}
 
-  // VK_TIMEOUT where another holds it for `timeout_ns` longer, or what the driver's lock says.
+  // VK_TIMEOUT if another device holds it for `timeout_ns`; else the result of the driver's lock.
   VkResult acquire(uint64_t timeout_ns);
-  // Whether it was held.
+  // Returns whether the device held it.
   bool release();
   bool held() const;
 
@@ -42,7 +42,7 @@ class ProfilingLock {
   std::condition_variable changed_;
   bool asking_ = false;  // a thread is inside acquire_both()
   bool held_ = false;
-  SystemLock lock_;  // used by the thread that has set asking_, else under the mutex
+  SystemLock lock_;  // used by the thread that set asking_, else guarded by the mutex
 };
 
 }  // namespace tally::counters

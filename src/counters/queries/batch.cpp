@@ -14,7 +14,7 @@ void QueryBatches::reset() {
   kept_programs_.clear();
 }
 
-// Where the GPU reads the numbers; 0 where there are none.
+// Writes numbers for the GPU. The address is null where there are none.
 template <typename Number>
 VkResult QueryBatches::store(const std::vector<Number>& numbers, VkDeviceAddress& address) {
   address = 0;
@@ -40,25 +40,25 @@ VkResult QueryBatches::matrix(const StageProgram& stage, const QueryTarget& targ
   return VK_SUCCESS;
 }
 
-VkResult QueryBatches::make_records(const RecordBinding& use,
+VkResult QueryBatches::make_records(const RecordBinding& binding,
                                     std::vector<probe::QueryRecord>& records) {
-  if (std::ranges::find(kept_programs_, use.program) == kept_programs_.end()) {
-    kept_programs_.push_back(use.program);
+  if (std::ranges::find(kept_programs_, binding.program) == kept_programs_.end()) {
+    kept_programs_.push_back(binding.program);
   }
-  for (const StageProgram& stage : use.program->stages) {
+  for (const StageProgram& stage : binding.program->stages) {
     const bool main = stage.slot == AddressSlot::Main;
-    const probe::StageCounters counters = use.program->counters(stage);
+    const probe::StageCounters counters = binding.program->counters(stage);
     const uint64_t first = uint64_t{counters.first_counter} * probe::kCounterBytes;
-    const VkDeviceAddress slot = main ? use.record.main : use.record.fragment;
-    const VkDeviceAddress kept = main ? use.kept.main : use.kept.fragment;
+    const VkDeviceAddress slot = main ? binding.record.main : binding.record.fragment;
+    const VkDeviceAddress kept = main ? binding.kept.main : binding.kept.fragment;
     probe::QueryRecord record;
     record.counters = slot + first;
     if (kept != 0) record.kept = kept + first;
-    if (use.previous != 0) record.previous = slot + use.previous + first;
+    if (binding.previous != 0) record.previous = slot + binding.previous + first;
     record.counter_count = stage.info->plan.counter_count;
     record.stride = counters.stride;
-    record.shards_log2 = use.record.shards_log2;
-    for (const QueryTarget& target : use.targets) {
+    record.shards_log2 = binding.record.shards_log2;
+    for (const QueryTarget& target : binding.targets) {
       const QueryKind& kind = target.kind();
       VkDeviceAddress address = 0;
       const VkResult result = matrix(stage, target, address);
@@ -67,24 +67,24 @@ VkResult QueryBatches::make_records(const RecordBinding& use,
       record.targets[record.target_count++] = {
           target.rows(), address, static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0};
     }
-    // Those without a target are only set to 0.
+    // The GPU zeroes records without a target.
     if (record.counter_count != 0) records.push_back(record);
   }
   return VK_SUCCESS;
 }
 
-VkResult QueryBatches::make_finish(const FinishedQuery& end, probe::QueryFinish& result) {
-  const QueryPool& pool = *end.target.pool;
-  const VkResult stored = store(end.constants, result.constants);
+VkResult QueryBatches::make_finish(const FinishedQuery& finished, probe::QueryFinish& result) {
+  const QueryPool& pool = *finished.target.pool;
+  const VkResult stored = store(finished.constants, result.constants);
   if (stored != VK_SUCCESS) return stored;
-  result.slot = pool.slot(end.target.query);
-  result.rows = static_cast<uint32_t>(end.constants.size());
+  result.slot = pool.slot(finished.target.query);
+  result.rows = static_cast<uint32_t>(finished.constants.size());
   result.pass = pool.kind().count_pass;
   result.time_row = pool.kind().time_row();
   result.time_pass = pool.kind().time_pass;
-  result.views = std::min(end.views, pool.count() - end.target.query);
+  result.views = std::min(finished.views, pool.count() - finished.target.query);
   result.slot_bytes = pool.slot_bytes();
-  result.errors = end.errors;
+  result.errors = finished.errors;
   result.all_passes = pool.all_passes();
   return VK_SUCCESS;
 }
@@ -119,13 +119,13 @@ VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::Que
   std::vector<probe::QueryRecord> records;
   std::vector<probe::QueryFinish> finishes;
   std::vector<probe::QueryIndirect> indirects;
-  for (const RecordBinding& use : work.uses) {
-    const VkResult result = make_records(use, records);
+  for (const RecordBinding& binding : work.bindings) {
+    const VkResult result = make_records(binding, records);
     if (result != VK_SUCCESS) return result;
   }
-  for (const FinishedQuery& end : work.ends) {
-    if (end.constants.empty()) continue;
-    const VkResult result = make_finish(end, finishes.emplace_back());
+  for (const FinishedQuery& finished : work.finished) {
+    if (finished.constants.empty()) continue;
+    const VkResult result = make_finish(finished, finishes.emplace_back());
     if (result != VK_SUCCESS) return result;
   }
   for (const QueryArguments& arguments : work.arguments) {

@@ -1,12 +1,13 @@
-// What the GPU is told of emulated queries at one place of a command buffer: which records counted
-// for which queries, which queries have ended, and which commands have arguments in buffers; and
-// how that is written into memory for the programs of shader/query_programs.h.
+// The work that the GPU does for emulated queries at one place of a command buffer: which records
+// count for which queries, which queries have finished, and which commands have their arguments in
+// buffers. QueryBatches writes it to memory for the programs of shader/query_programs.h.
 //
-// Used by one thread at a time, as the command buffer is. The memory goes back at reset().
+// Used by one thread at a time, as the command buffer is. reset() returns the memory.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -20,7 +21,7 @@
 
 namespace tally::counters {
 
-// The record of commands with one program: the address of each slot's, without shards.
+// The record that commands with one program share: the address of each slot's counters.
 struct SharedRecord {
   VkDeviceAddress main = 0;
   VkDeviceAddress fragment = 0;
@@ -31,7 +32,7 @@ struct QueryTarget {
   std::shared_ptr<QueryPool> pool;
   uint32_t query = 0;
   uint32_t index = 0;         // of a vertex stream
-  VkDeviceAddress needs = 0;  // without a pool: of a span of transform feedback
+  VkDeviceAddress needs = 0;  // a span of transform feedback, where there is no pool
 
   const QueryKind& kind() const { return pool ? pool->kind() : feedback_kind(); }
   const std::vector<uint64_t>& pairs() const {
@@ -42,17 +43,17 @@ struct QueryTarget {
   }
 };
 
-// A record that commands counted into, and for whom.
+// A record that commands count into, and the queries that it counts for.
 struct RecordBinding {
   std::shared_ptr<const Program> program;
   SharedRecord record;
-  uint64_t previous = 0;   // bytes behind the record; 0: not shared
-  SharedRecord kept;       // where what was read is added up for whoever executes this; or 0
-  bool inherited = false;  // also for the queries of whoever executes this
+  uint64_t previous = 0;   // offset of the counts that were read before; 0: not a shared record
+  SharedRecord kept;       // where the counts are summed for queries of the primary; or null
+  bool inherited = false;  // counts for queries of the primary too
   std::vector<QueryTarget> targets;
 };
 
-// A query that has ended.
+// A query that has ended; `constants`: what the host adds to its rows.
 struct FinishedQuery {
   QueryTarget target;
   uint32_t views = 1;
@@ -60,12 +61,12 @@ struct FinishedQuery {
   std::vector<uint64_t> constants;
 };
 
-// A command with arguments in a buffer, and for whom it is counted.
+// A command with arguments in a buffer, and the queries that it counts for.
 struct QueryArguments {
   probe::QueryIndirect operation;
   std::vector<QueryTarget> targets;
   bool inherited = false;
-  VkBuffer target = VK_NULL_HANDLE;  // where the copies of the arguments go
+  VkBuffer target = VK_NULL_HANDLE;  // of the copies
   VkBuffer buffer = VK_NULL_HANDLE;
   VkBufferCopy arguments{};
   VkBuffer count_buffer = VK_NULL_HANDLE;
@@ -73,32 +74,44 @@ struct QueryArguments {
   bool copied = false;
 };
 
-// A timestamp that is written where no render pass is open.
+// A timestamp that is written after the render pass.
 struct QueryTimestamp {
   QueryTarget target;
   uint32_t views = 1;
 };
 
 struct QueryWork {
-  std::vector<RecordBinding> uses;
-  std::vector<FinishedQuery> ends;
+  std::vector<RecordBinding> bindings;
+  std::vector<FinishedQuery> finished;
   std::vector<QueryArguments> arguments;
-  std::vector<IndexCopy> indices;  // to be made
+  std::vector<IndexCopy> indices;  // not copied yet
   std::vector<QueryTimestamp> timestamps;
   std::vector<probe::QueryFeedback> spans;  // of transform feedback
 
-  // Whether a query has ended, so that there are results to work out.
-  bool settles() const { return !ends.empty() || !timestamps.empty(); }
+  // Whether a query has results now.
+  bool has_finished() const { return !finished.empty() || !timestamps.empty(); }
+  bool inputs_copied() const { return std::ranges::all_of(arguments, &QueryArguments::copied); }
   bool empty() const {
-    return uses.empty() && ends.empty() && arguments.empty() && timestamps.empty() && spans.empty();
+    return bindings.empty() && finished.empty() && arguments.empty() && timestamps.empty() &&
+           spans.empty();
   }
   void clear() {
-    uses.clear();
-    ends.clear();
+    bindings.clear();
+    finished.clear();
     arguments.clear();
     indices.clear();
     timestamps.clear();
     spans.clear();
+  }
+  // Adds the work of an executed command buffer, but for its bindings and arguments.
+  void take_rest(const QueryWork& executed) {
+    const auto append = [](auto& all, const auto& added) {
+      all.insert(all.end(), added.begin(), added.end());
+    };
+    append(indices, executed.indices);
+    append(timestamps, executed.timestamps);
+    append(finished, executed.finished);
+    append(spans, executed.spans);
   }
 };
 
@@ -107,20 +120,20 @@ class QueryBatches {
   explicit QueryBatches(RecordPool& pool) : blocks_(pool) {}
 
   void reset();
-  // Of work that is nothing there is no batch.
+  // Leaves `batch` null where there is nothing to do.
   VkResult write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header);
   // The parameters of a timestamp.
   VkResult write_timestamp(const QueryTimestamp& timestamp, HostBlock& parameters);
-  // Spans of transform feedback, of which there are some.
+  // At least one span of transform feedback.
   VkResult write_spans(const std::vector<probe::QueryFeedback>& spans, VkDeviceAddress& address);
   // The parameters of a copy of results to `output`.
   VkResult write_copy(const QueryPool& pool, const QueryPool::Request& request,
                       VkDeviceAddress output, HostBlock& parameters);
   // A word for the host to set before a submission.
   VkResult take_word(HostBlock& word) { return blocks_.take(sizeof(uint32_t), word); }
-  // The batches of an executed command buffer: of the same submission.
+  // Executed command buffers belong to the same submission.
   void follow(const QueryBatches& executed);
-  // Before a submission: which pass of performance queries it makes.
+  // Before a submission: sets its pass of performance queries.
   void set_pass(uint32_t pass) const;
 
  private:
@@ -128,13 +141,13 @@ class QueryBatches {
   VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
   VkResult matrix(const StageProgram& stage, const QueryTarget& target, VkDeviceAddress& address);
   VkResult pairs(const QueryTarget& target, VkDeviceAddress& address);
-  VkResult make_records(const RecordBinding& use, std::vector<probe::QueryRecord>& records);
-  VkResult make_finish(const FinishedQuery& end, probe::QueryFinish& result);
+  VkResult make_records(const RecordBinding& binding, std::vector<probe::QueryRecord>& records);
+  VkResult make_finish(const FinishedQuery& finished, probe::QueryFinish& result);
   VkResult make_indirect(const QueryArguments& arguments, probe::QueryIndirect& operation);
 
   HostBlocks blocks_;
   std::vector<HostBlock> batches_;
-  // By stage and what is asked of it.
+  // Matrices and pairs that are written already.
   using MatrixKey = std::tuple<const StageInfo*, uint32_t, const QueryKind*, uint32_t>;
   std::map<MatrixKey, VkDeviceAddress> matrices_;
   std::map<const QueryKind*, VkDeviceAddress> pairs_;

@@ -1,12 +1,12 @@
-// Conditional rendering that was begun outside of render passes. It would leave out the layer's
-// dispatches too, so it is interrupted for them.
+// Conditional rendering that began outside of render passes. It would discard dispatches of the
+// layer too, so it is interrupted for them.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <optional>
 
-#include "counters/layer/device_table.h"
+#include "counters/base/device_table.h"
 
 namespace tally::counters {
 
@@ -18,7 +18,7 @@ class Condition {
   }
   void end() { info_.reset(); }
 
-  // It is off for as long as this lives.
+  // Conditional rendering is off for the lifetime of this object.
   class Interruption {
    public:
     Interruption(const Condition& condition, const DeviceTable& next, VkCommandBuffer commands)

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "counters/layer/device.h"
+#include "counters/base/device_context.h"
+#include "counters/queries/recorder.h"
 
 namespace tally::counters {
 
@@ -11,20 +12,20 @@ DriverQueries::~DriverQueries() { reset(); }
 
 void DriverQueries::reset() {
   events_.clear();
-  sealed_ = drivers_own_ = false;
-  times_ = dropped_ = flush_ = VK_NULL_HANDLE;
+  sealed_ = driver_only_ = false;
+  times_ = dropped_ = resolve_ = VK_NULL_HANDLE;
   if (pool_ == VK_NULL_HANDLE) return;
-  device_.next().DestroyCommandPool(device_.handle(), pool_, nullptr);
+  device_.next.DestroyCommandPool(device_.handle, pool_, nullptr);
   pool_ = VK_NULL_HANDLE;
 }
 
 void DriverQueries::begin(const std::shared_ptr<QueryPool>& pool, uint32_t query) {
   events_.push_back({pool, query});
-  device_.next().CmdBeginQuery(commands_, pool->driver()->handle(), query, 0);
+  device_.next.CmdBeginQuery(commands_, pool->driver()->handle(), query, 0);
 }
 
 void DriverQueries::end(const QueryPool& pool, uint32_t query) {
-  device_.next().CmdEndQuery(commands_, pool.driver()->handle(), query);
+  device_.next.CmdEndQuery(commands_, pool.driver()->handle(), query);
   if (pool.driver()->needs().whole_buffer) sealed_ = true;
 }
 
@@ -35,10 +36,10 @@ void DriverQueries::note_reset(const std::shared_ptr<QueryPool>& pool, uint32_t 
 
 void DriverQueries::execute(const DriverQueries& secondary) {
   events_.insert(events_.end(), secondary.events_.begin(), secondary.events_.end());
-  drivers_own_ = drivers_own_ || secondary.drivers_own_;
+  driver_only_ = driver_only_ || secondary.driver_only_;
 }
 
-// The pool and the index of each query that runs; true once a visit is.
+// Visits the pool and index of each query that runs, until a visit returns true.
 template <typename Visit>
 bool DriverQueries::for_each_pool(Visit&& visit) const {
   return std::ranges::any_of(events_, [&](const Event& event) {
@@ -46,25 +47,25 @@ bool DriverQueries::for_each_pool(Visit&& visit) const {
   });
 }
 
-// Submitted as often as the application's, and as freely.
+// The application may submit its command buffer again while it is pending, and with it this one.
 template <typename Record>
 VkResult DriverQueries::record(VkCommandBuffer& commands, Record&& record) {
-  const DeviceTable& next = device_.next();
+  const DeviceTable& next = device_.next;
   VkResult result = VK_SUCCESS;
   if (pool_ == VK_NULL_HANDLE) {
     const VkCommandPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .queueFamilyIndex = events_[0].pool->driver()->family()};
-    result = next.CreateCommandPool(device_.handle(), &info, nullptr, &pool_);
+    result = next.CreateCommandPool(device_.handle, &info, nullptr, &pool_);
   }
   if (result != VK_SUCCESS) return result;
   const VkCommandBufferAllocateInfo info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                          .commandPool = pool_,
                                          .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                          .commandBufferCount = 1};
-  result = next.AllocateCommandBuffers(device_.handle(), &info, &commands);
+  result = next.AllocateCommandBuffers(device_.handle, &info, &commands);
   if (result != VK_SUCCESS) return result;
-  if (const auto set_loader_data = device_.next_device().set_device_loader_data) {
-    set_loader_data(device_.handle(), commands);
+  if (const auto set_loader_data = device_.set_loader_data) {
+    set_loader_data(device_.handle, commands);
   }
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                        .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
@@ -76,7 +77,7 @@ VkResult DriverQueries::record(VkCommandBuffer& commands, Record&& record) {
 VkResult DriverQueries::record_others(QueryRecorder& queries) {
   VkResult result = VK_SUCCESS;
   if (sealed_ && queries.ready()) {
-    result = record(flush_, [&] { return queries.flush_into(flush_); });
+    result = record(resolve_, [&] { return queries.resolve_into(resolve_); });
   }
   const auto timed = [](const QueryPool& pool, uint32_t) {
     return pool.begin_times() != VK_NULL_HANDLE;
@@ -87,7 +88,7 @@ VkResult DriverQueries::record_others(QueryRecorder& queries) {
   const auto reset_all = [&](VkCommandBuffer commands, auto&& pools_of) {
     for_each_pool([&](const QueryPool& pool, uint32_t query) {
       for (const VkQueryPool one : pools_of(pool)) {
-        if (one != VK_NULL_HANDLE) device_.next().CmdResetQueryPool(commands, one, query, 1);
+        if (one != VK_NULL_HANDLE) device_.next.CmdResetQueryPool(commands, one, query, 1);
       }
       return false;
     });
@@ -116,7 +117,7 @@ std::optional<MixedPass> DriverQueries::take_pass() {
   for (const Event& event : events_) {
     DriverPool& driver = *event.pool->driver();
     if (event.resets != 0) {
-      driver.forget(event.first, event.resets);
+      driver.restart(event.first, event.resets);
       continue;
     }
     const MixedPass next = driver.next_pass(event.first);
@@ -131,7 +132,7 @@ void DriverQueries::append(std::vector<VkCommandBuffer>& all) const {
   };
   add(times_);
   add(commands_);
-  add(flush_);
+  add(resolve_);
 }
 
 }  // namespace tally::counters

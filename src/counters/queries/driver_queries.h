@@ -1,9 +1,9 @@
-// Queries of pools with counters of the driver and of the layer (performance/driver_counters.h) in
-// one command buffer: which there are, the driver's half of their commands, and the command buffers
-// of the layer's that a submission executes ahead of the application's and behind it.
+// Queries of one command buffer whose pools have counters of the driver and of the layer
+// (performance/driver_counters.h): the driver's half of their commands, and the command buffers
+// that the layer executes before and after the application's.
 //
-// Ahead of the first pass in which the driver counts, its queries are reset: what it has counted in
-// the layer's pass is dropped.
+// The driver's queries are reset before the first pass in which the driver counts: this discards
+// what it counted in the layer's pass.
 //
 // Used by one thread at a time, as the command buffer is.
 #pragma once
@@ -18,12 +18,13 @@
 
 namespace tally::counters {
 
-class Device;
+struct DeviceContext;
 class QueryRecorder;
 
 class DriverQueries {
  public:
-  DriverQueries(Device& device, VkCommandBuffer commands) : device_(device), commands_(commands) {}
+  DriverQueries(const DeviceContext& device, VkCommandBuffer commands)
+      : device_(device), commands_(commands) {}
   ~DriverQueries();
   DriverQueries(const DriverQueries&) = delete;
   DriverQueries& operator=(const DriverQueries&) = delete;
@@ -31,26 +32,26 @@ class DriverQueries {
   void reset();
   void begin(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   void end(const QueryPool& pool, uint32_t query);
-  // Of queries that the command buffer resets.
+  // The command buffer resets queries.
   void note_reset(const std::shared_ptr<QueryPool>& pool, uint32_t first, uint32_t queries);
-  // A query of the driver's alone.
-  void note_drivers_own() { drivers_own_ = true; }
+  // A query whose counters are all the driver's.
+  void note_driver_only() { driver_only_ = true; }
   void execute(const DriverQueries& secondary);
 
-  // The driver wants the end of a query to be the last command.
+  // Whether the driver requires that no command follows in this command buffer.
   bool sealed() const { return sealed_; }
   // At the end of a primary command buffer.
   VkResult record_others(QueryRecorder& queries);
-  // Whether the driver is to be told the application's pass.
-  bool drivers_own() const { return drivers_own_; }
+  // Whether the driver must receive the pass index of the application.
+  bool has_driver_only() const { return driver_only_; }
 
-  // A submission: the pass that it makes; nothing where there is no such query.
+  // The pass of the next submission; nothing where there is no such query.
   std::optional<MixedPass> take_pass();
-  // What a submission of its own executes before that pass, or null.
+  // What is executed before that pass, as a submission of its own; or null.
   VkCommandBuffer ahead_of(const MixedPass& pass) const {
     return pass.ours == 1 ? dropped_ : VK_NULL_HANDLE;
   }
-  // The command buffer with what is executed around it in every pass.
+  // Appends the command buffer, with what is executed before and after it in every pass.
   void append(std::vector<VkCommandBuffer>& all) const;
 
  private:
@@ -64,15 +65,15 @@ class DriverQueries {
   template <typename Visit>
   bool for_each_pool(Visit&& visit) const;
 
-  Device& device_;
+  const DeviceContext& device_;
   VkCommandBuffer commands_;
   std::vector<Event> events_;
   bool sealed_ = false;
-  bool drivers_own_ = false;
+  bool driver_only_ = false;
   VkCommandPool pool_ = VK_NULL_HANDLE;
-  VkCommandBuffer times_ = VK_NULL_HANDLE;    // ahead: resets the layer's timestamps
-  VkCommandBuffer dropped_ = VK_NULL_HANDLE;  // ahead: resets the driver's queries
-  VkCommandBuffer flush_ = VK_NULL_HANDLE;    // behind: works out the layer's results
+  VkCommandBuffer times_ = VK_NULL_HANDLE;    // before: resets the layer's timestamps
+  VkCommandBuffer dropped_ = VK_NULL_HANDLE;  // before: resets the driver's queries
+  VkCommandBuffer resolve_ = VK_NULL_HANDLE;  // after: resolves the layer's results
 };
 
 }  // namespace tally::counters

@@ -1,7 +1,9 @@
-// Query pools that the layer emulates, and the commands on them. Pools of the driver pass.
+// Query pools that the layer emulates, and the commands on them. Calls for pools of the driver are
+// passed on.
 #include <optional>
 
 #include "counters/layer/entry_points.h"
+#include "counters/queries/copyable_buffer.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -14,7 +16,7 @@ std::shared_ptr<QueryPool> find_pool(const void* handle, VkQueryPool pool) {
   return queries ? queries->pools.find(pool) : nullptr;
 }
 
-// The driver's pool whose handle ours has.
+// A small pool of the driver, whose handle the emulated pool gets.
 VkQueryPoolCreateInfo handle_info() {
   return {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
           .queryType = VK_QUERY_TYPE_OCCLUSION,
@@ -30,7 +32,7 @@ VkResult unknown_counters(const Device& device) {
   return VK_ERROR_UNKNOWN;
 }
 
-// Drivers without video encoders need not know the type.
+// A driver without video encoders may not know the type.
 VkResult no_video_encoder(const Device& device) {
   device.messages().misuse("VUID-VkQueryPoolCreateInfo-queryType-parameter", VK_OBJECT_TYPE_DEVICE,
                            device.handle_bits(),
@@ -39,7 +41,8 @@ VkResult no_video_encoder(const Device& device) {
   return VK_ERROR_FEATURE_NOT_PRESENT;
 }
 
-// Whose counters a pool of performance queries has; nothing for another pool.
+// How the counters of a performance query pool are split between layer and driver; nothing for
+// other pools.
 std::optional<CounterSplit> split_of(const Device& device, const VkQueryPoolCreateInfo& info) {
   const auto* wanted = vk::find_in_chain<VkQueryPoolPerformanceCreateInfoKHR>(
       info.pNext, VK_STRUCTURE_TYPE_QUERY_POOL_PERFORMANCE_CREATE_INFO_KHR);
@@ -57,8 +60,8 @@ VkResult add_driver_pool(const Device& device, QueryPool& pool, CounterSplit spl
   return result;
 }
 
-void note_drivers_pool(QueryState& queries, VkQueryPool handle, const VkQueryPoolCreateInfo& info,
-                       bool performance) {
+void note_driver_pool(QueryState& queries, VkQueryPool handle, const VkQueryPoolCreateInfo& info,
+                      bool performance) {
   const bool statistics = info.queryType == VK_QUERY_TYPE_PIPELINE_STATISTICS &&
                           counts_dispatches(info.pipelineStatistics);
   if (performance) queries.driver_pools.insert(handle, true);
@@ -77,7 +80,7 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   const bool drivers_alone = split && split->ours.empty() && !split->drivers.empty();
   if (!queries || !queries->emulated.emulates(info) || drivers_alone) {
     const VkResult result = next.CreateQueryPool(device.handle(), &info, allocator, handle);
-    if (queries && result == VK_SUCCESS) note_drivers_pool(*queries, *handle, info, drivers_alone);
+    if (queries && result == VK_SUCCESS) note_driver_pool(*queries, *handle, info, drivers_alone);
     return result;
   }
   if (info.queryType == VK_QUERY_TYPE_TIMESTAMP && !queries->clock) {
@@ -86,7 +89,7 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   VkResult result = VK_SUCCESS;
   auto kind = query_kind(info, device.gpu(), device.instance().options());
   if (!kind) return unknown_counters(device);
-  auto pool = QueryPool::create(device.instrumentation()->host_memory, std::move(*kind),
+  auto pool = QueryPool::create(device.state()->memory.host_context, std::move(*kind),
                                 info.queryCount, result);
   if (pool && split && !split->drivers.empty()) {
     result = add_driver_pool(device, *pool, std::move(*split));
@@ -139,7 +142,7 @@ VKAPI_ATTR void VKAPI_CALL hook_reset(VkDevice device, VkQueryPool handle, uint3
   }
 }
 
-// The state of a command buffer, and the pool if it is emulated: else null.
+// The state of a command buffer and, if it is emulated, the pool.
 struct Recording {
   Recording(VkCommandBuffer commands, VkQueryPool handle)
       : state(find_command_buffer(commands)), pool(find_pool(commands, handle)) {
@@ -160,25 +163,26 @@ VKAPI_ATTR void VKAPI_CALL hook_cmd_reset(VkCommandBuffer commands, VkQueryPool 
   if (!recording.pool) {
     next_of(commands).CmdResetQueryPool(commands, handle, first, count);
   } else if (recording.pool->contains(first, count)) {
-    record(recording, [&] { recording.state->reset_queries(recording.pool, first, count); });
+    record(recording,
+           [&] { recording.state->query_commands().reset(recording.pool, first, count); });
   }
 }
 
-// Before a query of the driver's alone begins.
-void begin_drivers_own(CommandBuffer* state, VkQueryPool pool) {
+// Before a query of a pool of the driver begins.
+void begin_driver_query(CommandBuffer* state, VkQueryPool pool) {
   if (!state || !state->queries()) return;
-  const QueryState& queries = *state->device().queries();
-  if (queries.driver_statistics.find(pool)) state->queries()->begin_drivers_statistics();
+  const QueryState& queries = *state->device().queries;
+  if (queries.driver_statistics.find(pool)) state->queries()->begin_driver_statistics();
   if (state->driver_queries() && queries.driver_pools.find(pool)) {
-    state->driver_queries()->note_drivers_own();
+    state->driver_queries()->note_driver_only();
   }
 }
 
-// Behind its end.
-void end_drivers_own(CommandBuffer* state, VkQueryPool pool) {
+// After it has ended.
+void end_driver_query(CommandBuffer* state, VkQueryPool pool) {
   if (!state || !state->queries()) return;
-  if (!state->device().queries()->driver_statistics.find(pool)) return;
-  vk::guarded_void([&] { state->end_drivers_statistics(); },
+  if (!state->device().queries->driver_statistics.find(pool)) return;
+  vk::guarded_void([&] { state->query_commands().end_driver_statistics(); },
                    [&](VkResult error) { state->fail(error); });
 }
 
@@ -186,10 +190,10 @@ VKAPI_ATTR void VKAPI_CALL hook_begin(VkCommandBuffer commands, VkQueryPool hand
                                       VkQueryControlFlags flags) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
-    begin_drivers_own(recording.state, handle);
+    begin_driver_query(recording.state, handle);
     next_of(commands).CmdBeginQuery(commands, handle, query, flags);
   } else if (recording.pool->contains(query, 1)) {
-    record(recording, [&] { recording.state->begin_query(recording.pool, query, 0); });
+    record(recording, [&] { recording.state->query_commands().begin({recording.pool, query, 0}); });
   }
 }
 
@@ -197,9 +201,9 @@ VKAPI_ATTR void VKAPI_CALL hook_end(VkCommandBuffer commands, VkQueryPool handle
   const Recording recording(commands, handle);
   if (!recording.pool) {
     next_of(commands).CmdEndQuery(commands, handle, query);
-    end_drivers_own(recording.state, handle);
+    end_driver_query(recording.state, handle);
   } else {
-    record(recording, [&] { recording.state->end_query(recording.pool, query, 0); });
+    record(recording, [&] { recording.state->query_commands().end({recording.pool, query, 0}); });
   }
 }
 
@@ -208,10 +212,12 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_indexed(VkCommandBuffer commands, VkQueryP
                                               uint32_t index) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
-    begin_drivers_own(recording.state, handle);
+    begin_driver_query(recording.state, handle);
     next_of(commands).CmdBeginQueryIndexedEXT(commands, handle, query, flags, index);
   } else if (recording.pool->contains(query, 1)) {
-    record(recording, [&] { recording.state->begin_query(recording.pool, query, index); });
+    record(recording, [&] {
+      recording.state->query_commands().begin({recording.pool, query, index});
+    });
   }
 }
 
@@ -220,9 +226,11 @@ VKAPI_ATTR void VKAPI_CALL hook_end_indexed(VkCommandBuffer commands, VkQueryPoo
   const Recording recording(commands, handle);
   if (!recording.pool) {
     next_of(commands).CmdEndQueryIndexedEXT(commands, handle, query, index);
-    end_drivers_own(recording.state, handle);
+    end_driver_query(recording.state, handle);
   } else {
-    record(recording, [&] { recording.state->end_query(recording.pool, query, index); });
+    record(recording, [&] {
+      recording.state->query_commands().end({recording.pool, query, index});
+    });
   }
 }
 
@@ -235,8 +243,8 @@ VKAPI_ATTR void VKAPI_CALL hook_copy(VkCommandBuffer commands, VkQueryPool handl
                                               stride, flags);
   } else if (count != 0 && recording.pool->contains(first, count)) {
     record(recording, [&] {
-      recording.state->copy_query_results(
-          *recording.pool, {first, count, 0, nullptr, stride, flags}, target, offset);
+      recording.state->query_commands().copy_results(
+          *recording.pool, {first, count, 0, nullptr, stride, flags}, {target, offset});
     });
   }
 }
@@ -252,14 +260,15 @@ VKAPI_ATTR void VKAPI_CALL hook_buffer_requirements(VkDevice device,
   });
 }
 
-// `next()`: the driver's command, for a pool of the driver's.
+// `next()` records the command for a pool of the driver.
 template <typename Next>
 void write_timestamp(VkCommandBuffer commands, VkQueryPool handle, uint32_t query, Next&& next) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
     next();
   } else if (recording.pool->contains(query, 1)) {
-    record(recording, [&] { recording.state->write_timestamp(recording.pool, query); });
+    record(recording,
+           [&] { recording.state->query_commands().write_timestamp(recording.pool, query); });
   }
 }
 
@@ -293,33 +302,13 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_feedback_buffers(VkCommandBuffer commands, 
                                                       const VkDeviceSize* offsets,
                                                       const VkDeviceSize* sizes) {
   if (CommandBuffer* state = find_command_buffer(commands)) {
-    state->bind_feedback_buffers(first, count, buffers, offsets, sizes);
+    state->transform_feedback().bind_buffers(first, count, buffers, offsets, sizes);
   }
   next_of(commands).CmdBindTransformFeedbackBuffersEXT(commands, first, count, buffers, offsets,
                                                        sizes);
 }
 
 }  // namespace
-
-CopyableBuffer::CopyableBuffer(const VkBufferCreateInfo& info, bool queries)
-    : info_(info), chain_(queries ? info.pNext : nullptr) {
-  constexpr uint64_t kBound =
-      VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT;
-  constexpr uint64_t kCopied = VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
-                               VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT |
-                               VK_BUFFER_USAGE_INDEX_BUFFER_BIT;
-  if (!queries) return;
-  // Where the struct is, it says all.
-  auto* newer = chain_.find<VkBufferUsageFlags2CreateInfoKHR>(
-      VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR);
-  if (newer && (newer->usage & kCopied) != 0) {
-    newer->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-  } else if (!newer && (info_.usage & kCopied) != 0) {
-    info_.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-  }
-  is_bound_ = ((newer ? newer->usage : info_.usage) & kBound) != 0;
-  info_.pNext = chain_.head();
-}
 
 void add_query_entry_points(std::vector<vk::Hook>& hooks) {
   const auto add = [&](std::string_view name, auto* function) {

@@ -1,8 +1,8 @@
-// Transform feedback as emulated queries see it: what is bound, and the span of commands that is
-// counted now. Where a query begins or ends while transform feedback is active, a span ends and
-// another begins. The GPU goes through the spans in order (glsl/query_feedback.comp): what a stream
-// needs it has counted into the span's rows, and what fits follows from the buffers' sizes and from
-// where transform feedback began in them.
+// Transform feedback for emulated queries. Commands with the same active queries form a span: where
+// a query begins or ends while transform feedback is active, a span ends and another begins. The
+// GPU processes the spans in order (glsl/query_feedback.comp). The rows of a span have the number
+// of primitives that each stream needs. How many fit follows from the sizes of the buffers and from
+// the offsets at which transform feedback began.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -18,18 +18,18 @@ namespace tally::counters {
 
 inline constexpr uint32_t kFeedbackBuffers = spirv::FeedbackLayout::kBuffers;
 
-// The rows that a span counts into: primitives of each stream.
+// The rows of a span: primitives of each stream.
 const QueryKind& feedback_kind();
-// The rows of its commands whose arguments stand in buffers.
+// The rows that the GPU counts from arguments in buffers.
 const std::vector<uint64_t>& feedback_pairs();
 
-// Where counters of the driver are kept when transform feedback begins at them.
+// Where the driver stores its counters when transform feedback begins.
 struct FeedbackStart {
   VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceSize offset = 0;  // of the counter of buffer 0; the others follow, 4 bytes each
+  VkDeviceSize offset = 0;  // of the counter of buffer 0; the others follow at 4 bytes each
 };
 
-// The captured buffers of a pipeline, bound buffers' sizes in `sizes`.
+// Describes the captured buffers of a pipeline. `sizes`: of the bound buffers.
 probe::QueryFeedback describe_feedback(const Program& program, const DrawFacts& facts,
                                        const std::array<VkDeviceSize, kFeedbackBuffers>& sizes);
 

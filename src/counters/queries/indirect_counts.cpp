@@ -29,7 +29,7 @@ std::optional<QueryIndirect::Metric> metric_of(CommandMetric metric) {
   }
 }
 
-// Words that are read of one draw.
+// The number of argument words of one draw that are read.
 VkDeviceSize words_of(const IndirectCommand& command) {
   switch (command.kind) {
     case QueryIndirect::kDraw:
@@ -46,8 +46,8 @@ VkDeviceSize words_of(const IndirectCommand& command) {
 VkDeviceSize argument_bytes(const IndirectCommand& command) {
   if (command.kind == QueryIndirect::kIndices) return 0;
   const VkDeviceSize one = 4 * words_of(command);
-  if (command.kind == QueryIndirect::kByteCount || command.most == 0) return one;
-  return VkDeviceSize{command.most - 1} * command.stride + one;
+  if (command.kind == QueryIndirect::kByteCount || command.max_count == 0) return one;
+  return VkDeviceSize{command.max_count - 1} * command.stride + one;
 }
 
 IndexRange indices_of(const IndirectCommand& command) {
@@ -57,7 +57,7 @@ IndexRange indices_of(const IndirectCommand& command) {
         std::min(range.size, VkDeviceSize{command.first_index} * range.index_bytes);
     range.offset += skipped;
     range.size -= skipped;
-    range.size = std::min(range.size, VkDeviceSize{command.most} * range.index_bytes);
+    range.size = std::min(range.size, VkDeviceSize{command.max_count} * range.index_bytes);
   }
   range.size -= range.size % range.index_bytes;
   return range;
@@ -65,7 +65,7 @@ IndexRange indices_of(const IndirectCommand& command) {
 
 probe::QueryIndirect describe(const IndirectCommand& command, const DrawFacts& facts) {
   QueryIndirect result;
-  result.most = command.most;
+  result.most = command.max_count;
   result.stride = command.stride;
   result.kind = command.kind;
   const PrimitiveStep step = primitive_step(facts);

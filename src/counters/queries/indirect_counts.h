@@ -1,6 +1,6 @@
-// Commands whose arguments stand in a buffer, or whose indices may restart the primitive, for the
-// emulated queries of one command buffer: both are copied where the command runs, or, in a render
-// pass, where the pass has ended; the GPU counts from the copies (glsl/query_indirect.comp).
+// Commands whose arguments are in a buffer, or whose indices may restart the primitive, for
+// emulated queries. The layer copies arguments and indices before the command, or, inside a render
+// pass, after the pass. The GPU counts from the copies (glsl/query_indirect.comp).
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -9,20 +9,20 @@
 
 #include "counters/memory/record_pool.h"
 #include "counters/objects/draw_facts.h"
-#include "counters/queries/source.h"
+#include "counters/shader/query_source.h"
 #include "probe/query.h"
 
 namespace tally::counters {
 
-// An index buffer, or the part of it that a command reads.
+// A range of an index buffer.
 struct IndexRange {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;
-  VkDeviceSize size = 0;     // VK_WHOLE_SIZE: all behind the offset
-  uint32_t index_bytes = 4;  // of one
+  VkDeviceSize size = 0;     // VK_WHOLE_SIZE: up to the end of the buffer
+  uint32_t index_bytes = 4;  // of one index
 };
 
-// A copy of one.
+// A copy of an index range.
 struct IndexCopy {
   IndexRange source;
   VkDeviceAddress address = 0;
@@ -36,27 +36,27 @@ struct IndirectCommand {
   bool indexed = false;
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;
-  uint32_t most = 1;    // draws
-  uint32_t stride = 0;  // bytes; of a vertex where the kind is kByteCount
+  uint32_t max_count = 1;  // of draws
+  uint32_t stride = 0;     // bytes; for kByteCount of a vertex
   VkBuffer count_buffer = VK_NULL_HANDLE;
   VkDeviceSize count_offset = 0;
-  uint32_t instances = 0;    // of kByteCount and kIndices
-  uint32_t first_bytes = 0;  // of kByteCount
-  uint32_t first_index = 0;  // of kIndices
-  // Where an index may restart the primitive: what is bound, all of it.
+  uint32_t instances = 0;    // for kByteCount and kIndices
+  uint32_t first_bytes = 0;  // for kByteCount
+  uint32_t first_index = 0;  // for kIndices
+  // The bound index buffer, if primitive restart is enabled.
   IndexRange indices;
 };
 
-// How large the part of the buffer is that the command reads.
+// The number of bytes of the argument buffer that the command reads.
 VkDeviceSize argument_bytes(const IndirectCommand& command);
 
-// The indices that the command may read; of size 0 where none restarts.
+// The indices that the command may read; size 0 without primitive restart.
 IndexRange indices_of(const IndirectCommand& command);
 
-// What the GPU needs to know, but for the targets and the addresses.
+// The operation for the GPU, without targets and addresses.
 probe::QueryIndirect describe(const IndirectCommand& command, const DrawFacts& facts);
 
-// Which rows count what the GPU finds in arguments: pairs of a row and a metric.
+// The rows that the GPU counts from arguments: pairs of a row and a metric.
 std::vector<uint64_t> indirect_pairs(const std::vector<QueryRow>& rows);
 
 }  // namespace tally::counters

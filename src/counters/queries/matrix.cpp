@@ -6,7 +6,7 @@
 namespace tally::counters {
 namespace {
 
-using Weights = std::span<uint32_t>;  // by value of the plan
+using Weights = std::span<uint32_t>;  // by value of the counter plan
 
 void add(Weights weights, uint32_t value, uint32_t times) {
   if (value < weights.size()) weights[value] += times;

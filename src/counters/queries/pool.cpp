@@ -12,7 +12,7 @@
 namespace tally::counters {
 namespace {
 
-// Of an unavailable query that is waited for: often it is a matter of microseconds.
+// Polls an unavailable query: the wait often is a matter of microseconds.
 constexpr std::chrono::microseconds kShortestSleep{20};
 constexpr std::chrono::microseconds kLongestSleep{1000};
 
@@ -25,12 +25,12 @@ void put(std::byte*& at, T value) {
   at += sizeof value;
 }
 
-// Larger numbers become the largest.
+// Saturates.
 template <typename T>
 T saturated(double value) {
   if (!(value > 0)) return 0;
-  const auto most = static_cast<double>(std::numeric_limits<T>::max());
-  return value >= most ? std::numeric_limits<T>::max() : static_cast<T>(value);
+  const auto max = static_cast<double>(std::numeric_limits<T>::max());
+  return value >= max ? std::numeric_limits<T>::max() : static_cast<T>(value);
 }
 template <typename T>
 T saturated(uint64_t value) {
@@ -242,7 +242,7 @@ IntelReport QueryPool::report(uint32_t query) const {
   return report;
 }
 
-// Each query's report has the bytes up to the next, or to the end.
+// Each report may use the bytes up to the next one, or to the end.
 VkResult QueryPool::intel_results(const Request& request) const {
   VkResult result = VK_SUCCESS;
   for (uint32_t i = 0; i < request.count; ++i) {
@@ -262,7 +262,7 @@ VkResult QueryPool::intel_results(const Request& request) const {
   return result;
 }
 
-// Each query as a whole, or not at all.
+// Writes each query completely or not at all.
 VkResult QueryPool::mixed_results(const Request& request) const {
   using Value = DriverPool::Value;
   const VkQueryResultFlags wait = request.flags & VK_QUERY_RESULT_WAIT_BIT;
@@ -296,13 +296,13 @@ VkResult QueryPool::results(const Request& request) const {
   auto* data = static_cast<std::byte*>(request.data);
   for (uint32_t i = 0; i < request.count; ++i) {
     const size_t offset = i * static_cast<size_t>(request.stride);
-    if (offset > request.size || bytes > request.size - offset) break;  // more would not fit
+    if (offset > request.size || bytes > request.size - offset) break;  // the rest does not fit
     const uint32_t query = request.first + i;
     const bool ready = available(query, (request.flags & VK_QUERY_RESULT_WAIT_BIT) != 0);
     if (!ready) result = VK_NOT_READY;
     write(query, ready, request.flags, data + offset);
   }
-  // Success with an unavailable query in it, where its state is said.
+  // An unavailable query is no error if its availability or status is returned.
   return result;
 }
 

@@ -1,9 +1,8 @@
 // A VkQueryPool whose queries the layer emulates. Its handle is that of a small pool of the driver,
-// so that names and private data work. The queries' slots (probe/query.h) stand in memory that the
-// GPU writes and the host reads.
+// so that names and private data work. The slots of the queries (probe/query.h) are in memory that
+// the GPU writes and the host reads.
 //
-// Threads: as Vulkan has it. Reading results is safe from any thread; resetting is the
-// application's to synchronize.
+// Any thread may read results. The application synchronizes resets.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,7 +13,7 @@
 #include "counters/memory/chunk.h"
 #include "counters/performance/driver_counters.h"
 #include "counters/performance/intel_report.h"
-#include "counters/queries/source.h"
+#include "counters/shader/query_source.h"
 #include "probe/query.h"
 
 namespace tally::counters {
@@ -25,17 +24,17 @@ struct QueryKind {
   std::vector<QueryRow> rows;
   std::vector<QueryResult> results;
   uint32_t passes = 1;      // submissions that a query needs
-  uint32_t count_pass = 0;  // in which all is counted but the time
+  uint32_t count_pass = 0;  // counts everything but the time
   uint32_t time_pass = 0;
   bool typed = false;  // results are VkPerformanceCounterResultKHR
-  // Of VK_INTEL_performance_query, whose rows begin with the sources Marker, StreamMarker and
-  // HasMarkers: the catalogue's number of each result.
+  // VK_INTEL_performance_query: the catalogue number of each result. The first rows are the sources
+  // Marker, StreamMarker and HasMarkers.
   std::vector<uint32_t> numbers = {};
 
-  // Whether shaders have to count.
+  // Whether a row counts in shaders.
   bool needs_shaders() const;
-  // What 32 bits do not hold: differences of timestamps stay right, other numbers become the
-  // largest.
+  // How results are converted to 32 bits: timestamps wrap, so that differences stay correct, and
+  // other numbers saturate.
   bool wraps() const { return type == VK_QUERY_TYPE_TIMESTAMP; }
   // The row of the time, or probe::QueryFinish::kNoRow.
   uint32_t time_row() const;
@@ -43,7 +42,7 @@ struct QueryKind {
 
 class QueryPool {
  public:
-  // Null, and the reason in `result`, when there is no memory for it.
+  // Null, with the reason in `result`, if there is no memory.
   static std::shared_ptr<QueryPool> create(const MemoryContext& context, QueryKind kind,
                                            uint32_t count, VkResult& result);
   ~QueryPool();
@@ -56,11 +55,11 @@ class QueryPool {
   VkDeviceAddress slot(uint32_t query) const;
   VkDeviceSize slot_offset(uint32_t query) const { return VkDeviceSize{slot_bytes_} * query; }
   VkBuffer buffer() const { return memory_->buffer(); }
-  // Whether shaders have to count; and what the GPU finds of it in arguments of commands
+  // Whether queries count in shaders; and the rows that the GPU counts from arguments of commands
   // (queries/indirect_counts.h).
   bool needs_shaders() const { return needs_shaders_; }
   const std::vector<uint64_t>& indirect_pairs() const { return indirect_pairs_; }
-  // Whether the time is taken in another pass than shaders count in.
+  // Whether the time is taken in another pass than the counts.
   bool times_apart() const {
     return needs_shaders_ && !driver_ && begin_times_ != VK_NULL_HANDLE &&
            kind_.time_pass != kind_.count_pass;
@@ -70,18 +69,18 @@ class QueryPool {
     return first <= count_ && queries <= count_ - first;
   }
 
-  // The driver's half, where the pool has counters of the driver too; else null.
+  // The driver's half of a pool with counters of the driver; else null.
   DriverPool* driver() const { return driver_.get(); }
   void set_driver(std::unique_ptr<DriverPool> driver) { driver_ = std::move(driver); }
 
-  // Timestamps of the driver at begin and end, where the kind takes the time.
+  // Timestamps of the driver at begin and end, if the kind takes the time.
   VkQueryPool begin_times() const { return begin_times_; }
   VkQueryPool end_times() const { return end_times_; }
 
   void reset(uint32_t first, uint32_t queries) const;
   void record_reset(VkCommandBuffer commands, uint32_t first, uint32_t queries) const;
 
-  // vkGetQueryPoolResults: VK_NOT_READY where a query is unavailable and that is not waited for.
+  // vkGetQueryPoolResults. VK_NOT_READY if a query is unavailable and the flags do not wait.
   struct Request {
     uint32_t first = 0, count = 0;
     size_t size = 0;
@@ -91,7 +90,7 @@ class QueryPool {
   };
   VkResult results(const Request& request) const;
 
-  // What a query's result takes, availability or status included; without the driver's half.
+  // The size of a query's result, availability or status included, without the driver's half.
   uint32_t result_bytes(VkQueryResultFlags flags) const;
 
  private:

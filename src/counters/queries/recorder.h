@@ -1,233 +1,153 @@
-// Emulated queries while a command buffer is recorded: which are active, which records their
-// commands count into, and the commands that work out the results.
+// Emulated queries while a command buffer is recorded: which are active, into which records their
+// commands count, and the commands that resolve the results.
 //
-// Commands of one pipeline share a record for as long as the same queries are active. Outside of
-// render passes, at the latest at the end of the command buffer, a dispatch adds what the records
-// have counted to the queries that were active, sets the records to 0 again (so the same recording
-// may be submitted again), and a second one makes the queries that have ended available. A
-// secondary command buffer that inherits a condition or a render pass leaves that to the primary
-// that executes it. One that inherits queries works out its own, and keeps what the records have
-// counted for the primary's. While a query of the driver's counts compute invocations, all this
-// waits, unless results are copied or reset.
+// Commands of one pipeline share a record while the same queries are active. Outside of render
+// passes, at the latest at the end of the command buffer, pending work is resolved: one dispatch
+// adds the counters of the records to the queries that were active and zeroes the records, so that
+// the recording may be submitted again; a second dispatch makes finished queries available.
 //
-// Used by one thread at a time, as the command buffer is. Its memory goes back at reset().
+// A secondary command buffer that inherits conditional rendering or a render pass leaves its work
+// to the primary. One that inherits queries resolves its own, and keeps the counts for those of the
+// primary. While a query of the driver counts compute invocations, work stays pending unless
+// results are copied or reset.
+//
+// Used by one thread at a time, as the command buffer is. reset() returns the memory.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
-#include <array>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "counters/memory/record_pool.h"
 #include "counters/memory/word_pages.h"
 #include "counters/objects/render_passes.h"
+#include "counters/queries/active_queries.h"
+#include "counters/queries/argument_recorder.h"
 #include "counters/queries/batch.h"
+#include "counters/queries/command_totals.h"
 #include "counters/queries/condition.h"
-#include "counters/queries/indirect_counts.h"
-#include "counters/queries/pool.h"
-#include "counters/shader/program.h"
+#include "counters/queries/context.h"
+#include "counters/queries/feedback_recorder.h"
+#include "counters/queries/inherited_queries.h"
+#include "counters/queries/pass_selection.h"
+#include "counters/queries/query_memory.h"
+#include "counters/queries/query_times.h"
+#include "counters/queries/result_copy.h"
 
 namespace tally::counters {
 
-class Device;
-class QueryPrograms;
-
 class QueryRecorder {
  public:
-  QueryRecorder(Device& device, VkCommandBuffer commands, bool secondary);
-  ~QueryRecorder() { reset(); }
+  QueryRecorder(QueryState& state, VkCommandBuffer commands);
   QueryRecorder(const QueryRecorder&) = delete;
   QueryRecorder& operator=(const QueryRecorder&) = delete;
 
   void reset();
-  // A secondary command buffer that queries of the primary may go on in.
+  // This is a secondary command buffer in which queries of the primary may go on.
   void inherit(const VkCommandBufferInheritanceInfo& info, const RenderPassShape& shape);
+  void execute(const QueryRecorder& secondary);
 
-  // `index`: of a vertex stream.
-  VkResult begin(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
-  VkResult end(const std::shared_ptr<QueryPool>& pool, uint32_t query, uint32_t index = 0);
-  // A timestamp: here, or behind the render pass.
+  // --- queries
+  VkResult begin(const QueryKey& key);
+  VkResult end(const QueryKey& key);
+  // Inside a render pass the timestamp is written when the pass has ended.
   VkResult write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
-  // One that begins in a render pass ends there.
-  void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition) {
-    conditioned_ = true;
-    if (!in_pass_) condition_.begin(condition);
-  }
-  void end_condition() {
-    conditioned_ = false;
-    condition_.end();
-  }
-  // Whether commands may be recorded twice, with a counting pipeline for the passes that count and
-  // with the application's for those that do not; then the GPU leaves one of them out.
-  bool runs_twice() const;
-  VkResult begin_variant(bool counting);
-  void end_variant() const;
-  // Some query is active that counts in shaders.
-  bool counts_shaders() const { return shader_targets_ != 0 || feedback_; }
-  bool active() const { return !active_.empty() || inherits_ || feedback_; }
+  VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request,
+                        const CopyTarget& target);
+  bool active() const { return !active_.empty() || inherited_.any() || feedback_.active(); }
+  // Whether a query counts in shaders.
+  bool counts_shaders() const { return active_.count_in_shaders() || feedback_.active(); }
 
-  void count(CommandMetric metric, uint64_t number = 1) {
-    totals_[static_cast<size_t>(metric)] += number;
-  }
-  // A command that is counted on the GPU. Where that is possible now, its arguments are copied.
+  // --- commands
+  void count(CommandMetric metric, uint64_t number = 1) { totals_.count(metric, number); }
+  // A command should have been counted and was not.
+  void count_error() { ++totals_.errors; }
+  void set_marker(uint64_t marker) { totals_.marker = marker; }
+  void set_stream_marker(uint32_t marker) { totals_.stream_marker = marker; }
+  // The GPU counts this command from a copy of its arguments.
   VkResult count_indirect(const IndirectCommand& command, const DrawFacts& facts);
-  // Transform feedback begins, which is counted from here on. `start`: where the driver's counters
-  // are to be left before it does, so that the GPU knows where it begins; they are 0 if not.
   VkResult begin_feedback(const probe::QueryFeedback& description, FeedbackStart& start);
   void end_feedback();
-  // VK_INTEL_performance_query.
-  void set_marker(uint64_t marker) { marker_ = marker; }
-  void set_stream_marker(uint32_t marker) { stream_marker_ = marker; }
-  // A command ran that should have been counted, and was not.
-  void count_error() { ++errors_; }
+  // Conditional rendering of the application. If it begins in a render pass, it ends there.
+  void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition);
+  void end_condition();
+  // Queries of the driver that would count dispatches of the layer.
+  void begin_driver_statistics() { inherited_.begin_driver_statistics(); }
+  void end_driver_statistics() { inherited_.end_driver_statistics(); }
 
-  using Record = SharedRecord;
+  // --- records
   // The record of the commands with this program.
-  VkResult record(const std::shared_ptr<const Program>& program, uint32_t shards_log2,
-                  Record& record);
-  // A record that others read too, with as much zeroed memory behind it for what was read before.
-  void share(const std::shared_ptr<const Program>& program, const Record& record, uint64_t bytes);
+  VkResult find_record(const std::shared_ptr<const Program>& program, uint32_t shards_log2,
+                       SharedRecord& record);
+  // A record of VK_ARM_shader_instrumentation, which `bytes` of zeroed memory follow: there the GPU
+  // keeps what queries have already read.
+  void share(const std::shared_ptr<const Program>& program, const SharedRecord& record,
+             uint64_t bytes);
   VkResult next_words(WordPage& page, uint32_t& index) { return word_pages_.next(page, index); }
-  // What stands in them; the record is left out in passes of performance queries that count
-  // nothing.
-  struct Words {
-    WordPage page;
-    uint32_t index = 0;
-    uint64_t record = 0;
-    uint64_t region = 0;
-  };
-  void note_words(const Words& words);
 
-  // Around render passes. A suspended one goes on.
+  // --- passes of performance queries
+  // Whether a command may be recorded twice, for passes that count and for passes that do not.
+  bool runs_twice() const;
+  PassSelection& passes() { return passes_; }
+
+  // --- render passes. A suspended render pass continues in another instance.
   void begin_pass(const RenderPassShape& shape, bool suspending);
   void continue_pass() { in_pass_ = true; }
   void next_subpass() { ++subpass_; }
   void end_pass() { in_pass_ = suspending_; }
-
-  void execute(const QueryRecorder& secondary);
-
-  // A query of the driver's that counts what the layer dispatches.
-  void begin_drivers_statistics() { ++drivers_statistics_; }
-  void end_drivers_statistics() {
-    if (drivers_statistics_ > own_drivers_statistics()) --drivers_statistics_;
-  }
-
-  // Whether there is something to work out that may be worked out here.
   bool in_pass() const { return in_pass_; }
-  bool ready() const { return can_work() && drivers_statistics_ == 0 && !waits(); }
-  // The same, where results of the pool are needed now.
+
+  // --- pending work
+  // Whether there is any that can be resolved here.
+  bool ready() const;
+  // The same, if results of the pool are needed now.
   bool needs_results(const QueryPool& pool) const;
-  // Copies what the GPU is to count from, where the rest has to wait.
+  // Copies the inputs of work that has to wait.
   void copy_inputs();
-  // Records the commands for it. They change what is bound.
-  VkResult flush();
-  // The same, into a command buffer that is executed behind.
-  VkResult flush_into(VkCommandBuffer behind);
-
-  // Results of queries into a buffer, with the layer's own dispatch.
-  VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request, VkBuffer target,
-                        VkDeviceSize target_offset);
-
-  // Before a submission: which pass of performance queries it makes.
-  void set_pass(uint32_t pass);
+  // Records the commands that resolve it. They change what is bound.
+  VkResult resolve();
+  // The same, into a command buffer that is executed after this one.
+  VkResult resolve_into(VkCommandBuffer behind);
 
  private:
-  static constexpr VkAccessFlags kShaderAccess =
-      VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-  static constexpr VkAccessFlags kTransferAccess =
-      VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-  static constexpr VkAccessFlags kAnyAccess =
-      VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-
-  struct Active {
-    std::shared_ptr<QueryPool> pool;
-    uint32_t query = 0;
-    uint32_t index = 0;
-    uint32_t views = 1;
-    uint64_t errors = 0;  // before
-    std::array<uint64_t, kCommandMetrics> totals{};
-    uint32_t uncounted = 0;  // programs that left out what it counts
-    // What commands assemble goes to stream 0.
-    bool counts_commands() const { return index == 0; }
-  };
-  // Whether there is work that may be done here: not what would be dropped in a condition of
-  // whoever executes this, and not what only they need.
-  bool can_work() const {
-    return !work_.empty() && !in_pass_ && !defers_timestamps_ && (!inherits_ || work_.settles());
+  bool can_resolve() const {
+    return !work_.empty() && !in_pass_ && !inherited_.conditional() &&
+           (!inherited_.any() || work_.has_finished());
   }
-  uint32_t own_drivers_statistics() const { return inherits_drivers_statistics_ ? 1 : 0; }
-  VkResult keep_inherited(QueryWork& kept);
-  // What can wait does so while a query takes the time of what it measures.
-  bool waits() const;
-  VkResult record_timestamp(const QueryTimestamp& timestamp);
-  // Transform feedback that is active.
-  struct Feedback {
-    probe::QueryFeedback span;
-    uint64_t primitives = 0;  // before the span
-  };
-  VkResult open_span();
-  void close_span();
-  void add_feedback_target(std::vector<QueryTarget>& targets) const;
-  VkResult copy_mixed(const QueryPool& pool, const QueryPool::Request& request,
-                      const RecordPage& ours, VkBuffer target, VkDeviceSize target_offset);
-  uint64_t constant(const QuerySource& source, const Active& query) const;
-  // A command buffer that was executed since work was last done.
-  struct Executed {
-    const QueryRecorder* secondary;
-    uint32_t changes;
-  };
-  bool is_again(const QueryRecorder& secondary);
-  void take_uses(const QueryRecorder& secondary);
-  void begin_interval();
-  void copy_arguments(const QueryArguments& indirect) const;
-  VkResult add_indices(const IndirectCommand& command, probe::QueryIndirect& operation);
-  void note_uncounted(const Program& program);
-  RecordBinding& add_use(const std::shared_ptr<const Program>& program, const Record& record);
-  // Where records with any number of shards may stand.
-  VkResult reserve(uint64_t bytes, VkDeviceAddress& address);
-  void record_flush(const QueryPrograms& programs, VkDeviceAddress batch,
-                    const probe::QueryBatch& header, VkDeviceAddress spans);
-  void copy_times() const;
-  void finish_without_rows(const FinishedQuery& finish) const;
-  void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
-               VkAccessFlags uses) const;
+  bool may_wait() const;
+  uint32_t views() const;
+  void keep(const std::shared_ptr<QueryPool>& pool);
+  // Which queries are active changes: later commands use other records.
+  void begin_interval() { interval_begin_ = work_.bindings.size(); }
+  RecordBinding& add_binding(const std::shared_ptr<const Program>& program,
+                             const SharedRecord& record);
+  void record_resolve(VkDeviceAddress batch, const probe::QueryBatch& header,
+                      VkDeviceAddress spans) const;
+  void finish_without_rows(const FinishedQuery& finished) const;
 
-  Device& device_;
-  VkCommandBuffer commands_;
-  bool secondary_;
-  bool inherits_ = false;  // queries that the layer emulates
-  bool inherits_drivers_statistics_ = false;
-  uint32_t drivers_statistics_ = 0;  // active, of the driver's, that count dispatches
-  bool in_pass_ = false;
-  bool suspending_ = false;
-  bool defers_timestamps_ = false;  // whoever executes this may drop dispatches
-  bool conditioned_ = false;        // by the application, inside of render passes too
-  Condition condition_;
-  RenderPassShape shape_;  // of the current pass
-  uint32_t subpass_ = 0;
-  uint32_t shader_targets_ = 0;
-  uint32_t times_apart_ = 0;  // active queries of which passes count, others take the time
-  uint64_t errors_ = 0;
-  std::optional<uint64_t> marker_;
-  std::optional<uint32_t> stream_marker_;
-  std::array<uint64_t, kCommandMetrics> totals_{};
-  std::vector<Active> active_;
-  std::optional<Feedback> feedback_;
-  QueryWork work_;
-  std::vector<Executed> executed_;
-  uint32_t changes_ = 0;       // queries that have begun or ended
-  size_t interval_begin_ = 0;  // first use of the current interval
-  std::vector<std::shared_ptr<QueryPool>> kept_pools_;
-  std::vector<RecordPage> pages_;
-  VkDeviceSize used_ = 0;  // of the last page
+  QueryContext context_;
+  QueryMemory memory_;
   QueryBatches batches_;
   WordPages word_pages_;
-  // Set before a submission to whether its pass counts; those of executed secondaries follow.
-  std::optional<HostBlock> condition_word_;
-  std::vector<HostBlock> condition_words_;
-  std::vector<Words> words_;  // only where there are performance queries
+
+  ActiveQueries active_;
+  InheritedQueries inherited_;
+  FeedbackRecorder feedback_;
+  ArgumentRecorder arguments_;
+  QueryTimes times_;
+  ResultCopy copies_;
+  PassSelection passes_;
+  Condition condition_;
+
+  CommandTotals totals_;
+  QueryWork work_;
+  size_t interval_begin_ = 0;  // first binding of the current interval
+  std::vector<std::shared_ptr<QueryPool>> kept_pools_;
+  bool conditioned_ = false;  // by the application, also inside of render passes
+  bool in_pass_ = false;
+  bool suspending_ = false;
+  RenderPassShape shape_;  // of the current pass
+  uint32_t subpass_ = 0;
 };
 
 }  // namespace tally::counters

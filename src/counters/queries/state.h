@@ -1,4 +1,4 @@
-// What exists of a device where queries are emulated.
+// What a device has where the layer emulates queries.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -6,6 +6,8 @@
 #include <atomic>
 #include <memory>
 
+#include "counters/base/device_context.h"
+#include "counters/memory/device_memory.h"
 #include "counters/performance/clock.h"
 #include "counters/performance/intel_performance.h"
 #include "counters/queries/pool.h"
@@ -16,21 +18,28 @@
 namespace tally::counters {
 
 struct QueryState {
-  QueryState(VkDevice device, const DeviceTable& next, uint32_t push_offset, uint32_t subgroup_size,
+  QueryState(const DeviceContext& device_context, DeviceMemory& device_memory, uint32_t push_offset,
              const EmulatedQueries& emulated_types)
-      : emulated(emulated_types), programs(device, next, push_offset, subgroup_size) {}
+      : device(device_context),
+        memory(device_memory),
+        emulated(emulated_types),
+        programs(device.handle, device.next, push_offset, device.gpu.subgroup_size) {}
 
+  const DeviceContext& device;
+  DeviceMemory& memory;
   const EmulatedQueries emulated;
   QueryPrograms programs;
-  // Null where the timestamps are the driver's.
+  // Null where the driver has timestamps.
   std::unique_ptr<DeviceClock> clock;
-  // Of buffers that are bound as indices or for transform feedback, perhaps without a size.
+  // Sizes of buffers that may be bound as index or transform feedback buffers without a size.
   vk::HandleMap<VkBuffer, VkDeviceSize> buffer_sizes;
-  // Some query wants to know of transform feedback: from then on it is counted.
+  // Set with the first pool of transform feedback queries: the layer then counts transform
+  // feedback.
   std::atomic<bool> counts_feedback = false;
   vk::HandleMap<VkQueryPool, std::shared_ptr<QueryPool>> pools;
-  vk::HandleMap<VkQueryPool, bool> driver_pools;  // of the driver's performance counters alone
-  // Of the driver's statistics, among them compute shader invocations.
+  // Pools of the driver that have only performance counters of the driver.
+  vk::HandleMap<VkQueryPool, bool> driver_pools;
+  // Pools of the driver whose statistics include compute shader invocations.
   vk::HandleMap<VkQueryPool, bool> driver_statistics;
   IntelConfigurations intel_configurations;
 };

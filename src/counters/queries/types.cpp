@@ -26,13 +26,13 @@ QuerySource primitives(VkShaderStageFlags stages, Streams streams) {
   return {.kind = QuerySource::Kind::Primitives, .stages = stages, .streams = streams};
 }
 
-// What reaches the clipper, and the transform feedback stage.
+// Primitives that reach the clipper and the transform feedback stage.
 QueryRow last_primitives(CommandMetric assembled, Streams streams) {
   return {command(assembled), primitives(kPrimitiveMakers, streams)};
 }
 
-// The row of one bit. The clipper puts out what it takes in: of primitives without a vertex in the
-// volume the chapter allows any number, of others any but none.
+// The row of one statistics bit. Clipping primitives equal clipping invocations: the specification
+// allows any number for primitives outside of the clip volume, and any but 0 for others.
 QueryRow statistic(uint32_t bit) {
   switch (bit) {
     case VK_QUERY_PIPELINE_STATISTIC_INPUT_ASSEMBLY_VERTICES_BIT:
@@ -61,7 +61,7 @@ QueryRow statistic(uint32_t bit) {
     case VK_QUERY_PIPELINE_STATISTIC_MESH_SHADER_INVOCATIONS_BIT_EXT:
       return {invocations(VK_SHADER_STAGE_MESH_BIT_EXT)};
     default:
-      return {};  // HUAWEI's: no such shader is ever instrumented
+      return {};  // VK_HUAWEI_cluster_culling_shader: never instrumented
   }
 }
 
@@ -163,7 +163,7 @@ std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const Phy
       add(kind, last_primitives(CommandMetric::LastPrimitives, Streams::Queried));
       break;
     case VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT:
-      // Written and needed, which the GPU works out of the spans (queries/feedback.h).
+      // Primitives written and needed: the GPU computes both from the spans (queries/feedback.h).
       add(kind, {});
       add(kind, {});
       break;

@@ -1,23 +1,23 @@
-// Which query types the layer emulates on a device, and which it offers to.
+// Which query types the layer emulates on a device, and what their queries count.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <optional>
 
-#include "counters/layer/options.h"
-#include "counters/layer/physical_device.h"
+#include "counters/base/options.h"
+#include "counters/base/physical_device.h"
 #include "counters/queries/pool.h"
 
 namespace tally::counters {
 
-// VK_QUERY_TYPE_VIDEO_ENCODE_FEEDBACK_KHR, which older headers do not name.
+// VK_QUERY_TYPE_VIDEO_ENCODE_FEEDBACK_KHR, which older headers lack.
 inline constexpr auto kVideoEncodeFeedback = static_cast<VkQueryType>(1000299000);
 
-// Of one device: enabled by the application, and emulated.
+// The query types that the application enabled on a device and the layer emulates.
 struct EmulatedQueries {
   bool statistics = false;
-  bool mesh_statistics = false;  // the bits of task and mesh shaders, and the mesh query
+  bool mesh_statistics = false;  // task and mesh shader statistics, and the mesh query
   bool occlusion = false;
   bool primitives_generated = false;
   bool result_status = false;
@@ -30,26 +30,25 @@ struct EmulatedQueries {
     return statistics || mesh_statistics || occlusion || primitives_generated || result_status ||
            timestamps || transform_feedback || performance || performance_intel;
   }
-  // Whether shaders may have to count.
+  // Whether some types count in shaders.
   bool counts_shaders() const {
     return statistics || mesh_statistics || occlusion || primitives_generated ||
            transform_feedback || performance || performance_intel;
   }
-  // Whether commands that do no work are counted too.
+  // Whether commands that are not action commands are counted too.
   bool counts_commands() const { return performance || performance_intel; }
-  // Those of the statistics whose pools are the layer's own.
+  // The emulated ones of the statistics.
   VkQueryPipelineStatisticFlags statistics_of(VkQueryPipelineStatisticFlags bits) const;
-  // Whether pools of this type are the layer's own.
+  // Whether the layer emulates pools of this type.
   bool emulates(const VkQueryPoolCreateInfo& info) const;
 };
 
-// Whether the statistics of a pool of the driver's count what the layer dispatches.
+// Whether statistics of the driver would count dispatches of the layer.
 inline bool counts_dispatches(VkQueryPipelineStatisticFlags statistics) {
   return (statistics & VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT) != 0;
 }
 
-// What the queries of a pool count. Nothing where a performance query names no counter of the
-// device.
+// What the queries of a pool count. Nothing if a counter of a performance query does not exist.
 std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const PhysicalDevice& gpu,
                                     const Options& options);
 

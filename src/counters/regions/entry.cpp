@@ -1,9 +1,10 @@
-// VK_ARM_performance_counters_by_region: its enumeration, the render passes that its begin struct
-// stands in, and what must be known to check that.
+// VK_ARM_performance_counters_by_region: its enumeration, render passes and their begin struct, and
+// the objects whose properties the layer needs to check that struct.
 #include <algorithm>
 #include <cstring>
 
 #include "counters/layer/entry_points.h"
+#include "counters/queries/copyable_buffer.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -16,13 +17,13 @@ constexpr VkStructureType kBeginType =
 const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
 RegionState* regions_of(const void* handle) { return find_device(handle)->regions(); }
 
-// The state of a command buffer that may capture; null for any other.
+// The state of a command buffer on a device with counters by region; else null.
 CommandBuffer* find_capturing(VkCommandBuffer commands) {
   CommandBuffer* state = find_command_buffer(commands);
   return state && state->regions() ? state : nullptr;
 }
 
-// A copy of `info` without our struct in its chain, which the next layer does not know.
+// A copy of `info` without the layer's struct in its chain.
 template <typename Info>
 class Stripped {
  public:
@@ -37,36 +38,34 @@ class Stripped {
   vk::ChainCopy chain_;
 };
 
-// --- what begins
+// --- the begin of render passes
 
 void begin_capture(CommandBuffer& state, const BeginInfo& info,
                    const RenderPassInstance& instance) {
   if (state.is_protected()) {
-    state.device().messages().notice(
+    state.device().context.messages.notice(
         "TALLY-protected", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(state.handle()),
         "render passes in protected command buffers are not counted by region");
     return;
   }
-  auto request = check_region_request(state.device(), state.handle(), info, instance);
+  auto request = check_region_request(*state.device().regions, state.handle(), info, instance);
   if (request) state.begin_capture(std::move(*request));
 }
 
-// Emulated queries wait for the end of the pass.
 void note_pass(VkCommandBuffer commands, const RenderPassShape& shape, bool suspending = false) {
   CommandBuffer* state = find_command_buffer(commands);
-  if (state && state->queries()) state->queries()->begin_pass(shape, suspending);
+  if (state) state->begin_pass(shape, suspending);
 }
 
 RenderPassShape find_shape(VkCommandBuffer commands, VkRenderPass render_pass) {
-  const InstrumentationState* state = find_device(commands)->instrumentation();
-  return state ? state->render_passes.find(render_pass) : RenderPassShape{};
+  const DeviceState* state = find_device(commands)->state();
+  return state ? state->objects.render_passes.find(render_pass) : RenderPassShape{};
 }
 
 void begin_render_pass(CommandBuffer& state, const BeginInfo& info,
                        const VkRenderPassBeginInfo& begin, VkSubpassContents contents) {
-  const RegionState& regions = *state.device().regions();
-  const RenderPassShape shape =
-      state.device().instrumentation()->render_passes.find(begin.renderPass);
+  const RegionState& regions = *state.device().regions;
+  const RenderPassShape shape = state.device().objects.render_passes.find(begin.renderPass);
   RenderPassInstance instance;
   instance.area = begin.renderArea;
   instance.subpasses = shape.subpasses;
@@ -83,14 +82,15 @@ void begin_rendering(CommandBuffer& state, const BeginInfo& info, const VkRender
   instance.area = begin.renderArea;
   instance.multiview = begin.viewMask != 0;
   instance.layers = instance.multiview ? views_of(begin.viewMask) : begin.layerCount;
-  // Other flags than those of suspension may allow secondaries.
+  // All other flags may allow secondary command buffers.
   instance.may_execute_secondaries = (begin.flags & ~kSuspension) != 0;
   instance.suspending = (begin.flags & VK_RENDERING_SUSPENDING_BIT) != 0;
   instance.resuming = (begin.flags & VK_RENDERING_RESUMING_BIT) != 0;
   begin_capture(state, info, instance);
 }
 
-// Calls `capture(state, our struct)` if there is both, and `next(begin info)` in any case.
+// Calls `capture(state, struct)` if the chain has the layer's struct, and always `next(begin
+// info)`.
 template <typename Info, typename Capture, typename Next>
 void begin(VkCommandBuffer commands, const Info* info, const Capture& capture, const Next& next) {
   CommandBuffer* state = find_capturing(commands);
@@ -141,12 +141,11 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
   note_pass(commands, shape_of({info->viewMask}), (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0);
 }
 
-// --- what goes on and ends
+// --- subpasses, and the end of render passes
 
 void note_next_subpass(VkCommandBuffer commands) {
   CommandBuffer* state = find_command_buffer(commands);
-  if (state && state->regions()) state->regions()->next_subpass();
-  if (state && state->queries()) state->queries()->next_subpass();
+  if (state) state->next_subpass();
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_next_subpass(VkCommandBuffer commands, VkSubpassContents contents) {
@@ -164,11 +163,7 @@ VKAPI_ATTR void VKAPI_CALL hook_next_subpass2(VkCommandBuffer commands,
 void end_pass(VkCommandBuffer commands) {
   CommandBuffer* state = find_command_buffer(commands);
   if (!state) return;
-  const auto end = [&] {
-    if (state->regions() && state->regions()->in_pass()) state->end_capture();
-    if (state->queries()) state->end_query_pass();
-  };
-  vk::guarded_void(end, [&](VkResult error) { state->fail(error); });
+  vk::guarded_void([&] { state->end_pass(); }, [&](VkResult error) { state->fail(error); });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_render_pass(VkCommandBuffer commands) {
@@ -195,11 +190,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass(VkDevice device,
                                                        VkRenderPass* render_pass) {
   return vk::guarded([&] {
     const VkResult result = next_of(device).CreateRenderPass(device, info, allocator, render_pass);
-    InstrumentationState* state = find_device(device)->instrumentation();
+    DeviceState* state = find_device(device)->state();
     if (result != VK_SUCCESS || !state) return result;
     const auto* multiview = vk::find_in_chain<VkRenderPassMultiviewCreateInfo>(
         info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
-    state->render_passes.insert(*render_pass, shape_of(*info, multiview));
+    state->objects.render_passes.insert(*render_pass, shape_of(*info, multiview));
     return result;
   });
 }
@@ -210,9 +205,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass2(VkDevice device,
                                                         VkRenderPass* render_pass) {
   return vk::guarded([&] {
     const VkResult result = next_of(device).CreateRenderPass2(device, info, allocator, render_pass);
-    InstrumentationState* state = find_device(device)->instrumentation();
+    DeviceState* state = find_device(device)->state();
     if (result == VK_SUCCESS && state) {
-      state->render_passes.insert(*render_pass, shape_of(*info));
+      state->objects.render_passes.insert(*render_pass, shape_of(*info));
     }
     return result;
   });
@@ -220,8 +215,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass2(VkDevice device,
 
 VKAPI_ATTR void VKAPI_CALL hook_destroy_render_pass(VkDevice device, VkRenderPass render_pass,
                                                     const VkAllocationCallbacks* allocator) {
-  if (InstrumentationState* state = find_device(device)->instrumentation()) {
-    state->render_passes.take(render_pass);
+  if (DeviceState* state = find_device(device)->state()) {
+    state->objects.render_passes.take(render_pass);
   }
   next_of(device).DestroyRenderPass(device, render_pass, allocator);
 }
@@ -294,10 +289,10 @@ hook_buffer_address_ext(VkDevice device, const VkBufferDeviceAddressInfo* info) 
 VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
                          const VkCommandBufferBeginInfo& info) {
   const bool continues = (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
-  if (state.queries()) state.inherit_queries(*info.pInheritanceInfo);
+  if (state.queries()) state.query_commands().inherit(*info.pInheritanceInfo);
   VkCommandBufferBeginInfo changed = info;
   VkCommandBufferInheritanceInfo inherited = *info.pInheritanceInfo;
-  if (const QueryState* queries = state.device().queries()) {
+  if (const QueryState* queries = state.device().queries.get()) {
     inherited.pipelineStatistics &= ~queries->emulated.statistics_of(inherited.pipelineStatistics);
     if (queries->emulated.occlusion) {
       inherited.occlusionQueryEnable = VK_FALSE;

@@ -10,10 +10,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kLongest = UINT64_C(1) << 60;  // ns, so that a deadline cannot overflow
-constexpr uint64_t kPatience = 100'000'000;       // ns, of one wait for a fence
+constexpr uint64_t kMaxTimeout = UINT64_C(1) << 60;  // ns; deadlines cannot overflow
+constexpr uint64_t kFenceTimeout = 100'000'000;      // ns
 
-// Whether what signals `signals` comes before what waits for `waits`.
+// Whether a signal of `signals` orders work before a wait of `waits`.
 bool comes_before(const std::vector<SemaphoreValue>& signals,
                   const std::vector<SemaphoreValue>& waits) {
   return std::ranges::any_of(signals, [&](const SemaphoreValue& signal) {
@@ -23,7 +23,7 @@ bool comes_before(const std::vector<SemaphoreValue>& signals,
   });
 }
 
-// Of later work: a wait before the signal is for timeline semaphores alone.
+// Only timeline semaphores allow a wait to be submitted before its signal.
 std::vector<SemaphoreValue> timelines(const std::vector<SemaphoreValue>& all) {
   std::vector<SemaphoreValue> result;
   std::ranges::copy_if(all, std::back_inserter(result),
@@ -50,12 +50,12 @@ bool ExclusiveMode::may_enter(const CapturingWork& work, uint64_t ticket) const 
     if (!cannot_overlap(hold.work, work)) return false;
     certain = certain && hold.work.queue != work.queue;
   }
-  // Who is ordered by a semaphore may be what the others wait for.
+  // Other work may wait for work that a semaphore orders.
   return certain || waiting_.front() == ticket;
 }
 
 std::optional<uint64_t> ExclusiveMode::enter(CapturingWork work, uint64_t timeout_ns) {
-  const auto deadline = Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kLongest));
+  const auto deadline = Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kMaxTimeout));
   std::unique_lock lock(mutex_);
   const uint64_t id = next_id_++;
   waiting_.push_back(id);
@@ -70,7 +70,7 @@ std::optional<uint64_t> ExclusiveMode::enter(CapturingWork work, uint64_t timeou
   return entered ? std::optional(id) : std::nullopt;
 }
 
-// The process may have it already, for another reason.
+// The process may hold the lock already.
 bool ExclusiveMode::acquire_lock(uint64_t timeout_ns) {
   SystemLock::Outcome outcome = lock_.acquire(0);
   if (outcome == SystemLock::Outcome::Busy) {
@@ -95,8 +95,7 @@ void CapturingQueue::watch(std::shared_ptr<Submission> submission, uint64_t hold
   changed_.notify_all();
 }
 
-// Submissions of several queues may complete in another order; the holds of those that are passed
-// over end a little late.
+// Waits for submissions in order. If later ones complete first, their holds end slightly late.
 void CapturingQueue::run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -104,7 +103,7 @@ void CapturingQueue::run() {
     if (watched_.empty()) return;
     const Watched oldest = watched_.front();
     lock.unlock();
-    const bool done = oldest.submission->wait(kPatience);
+    const bool done = oldest.submission->wait(kFenceTimeout);
     lock.lock();
     if (!done) continue;
     watched_.pop_front();

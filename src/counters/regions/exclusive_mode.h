@@ -1,11 +1,11 @@
-// The exclusive mode of counters by region: work that captures never overlaps other capturing work,
-// of another queue, device or process.
+// The exclusive mode of counters by region: capturing work never overlaps capturing work of another
+// queue, device or process.
 //
-// From its submission until it has completed, capturing work holds the process's part in the
-// system-wide lock. Within the process, capturing submissions of one queue may follow each other;
-// one of another queue waits until these have completed, in the order of asking. It does not wait
-// for work that can only run before or after it because a semaphore says so: it could wait for
-// itself. What other ways there are to be deadlocked end with the timeout.
+// The process holds the system-wide lock from the submission of capturing work until its
+// completion. Within the process, capturing submissions of one queue may follow each other. A
+// submission to another queue waits until they have completed, in first-come order. It does not
+// wait for work that a semaphore orders before or after it, which would be a deadlock. The timeout
+// resolves all other deadlocks.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -30,22 +30,22 @@ struct SemaphoreValue {
   uint64_t value = 0;  // 0 for a binary one
 };
 
-// A capturing submission, as far as its order is concerned.
+// A capturing submission and what orders it.
 struct CapturingWork {
   VkQueue queue = VK_NULL_HANDLE;
   std::vector<SemaphoreValue> waits;
   std::vector<SemaphoreValue> signals;
 };
 
-// Of the whole process. Thread-safe.
+// One for the process. Thread-safe.
 class ExclusiveMode {
  public:
   static ExclusiveMode& instance();
 
-  // A hold, or nothing after `timeout_ns`.
+  // The ID of a hold; nothing after `timeout_ns`.
   std::optional<uint64_t> enter(CapturingWork work, uint64_t timeout_ns);
   void leave(uint64_t hold);
-  // Who has the lock, for a message; nothing where it cannot be told.
+  // The holder of the lock, for messages; nothing if unknown.
   std::optional<SystemLock::Holder> holder() const { return lock_.holder(); }
 
  private:
@@ -66,8 +66,8 @@ class ExclusiveMode {
   uint64_t next_id_ = 1;
 };
 
-// The capturing submissions of one device that have not completed, and the thread that waits for
-// them. Holds end when the work has completed.
+// The pending capturing submissions of one device, and a thread that ends their holds when they
+// complete.
 class CapturingQueue {
  public:
   CapturingQueue() = default;

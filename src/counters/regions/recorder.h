@@ -1,16 +1,16 @@
-// Counters by region while a command buffer is recorded: the memory of its capturing passes, and
-// the commands around them.
+// Counters by region while a command buffer is recorded: the memory of render passes that capture
+// counters, and the commands around them.
 //
-// Around each pass: accumulators are zeroed and secondary command buffers linked before it begins;
-// when it has ended, a dispatch writes the application's values from the accumulators. So the same
-// recording may be submitted again. A pass that is suspended is ended by the one that resumes it,
-// which may stand in another command buffer: they are joined when both are submitted, by the host.
+// Before each pass the GPU zeroes its accumulators and links its secondary command buffers. After
+// it, a dispatch writes the application's values from the accumulators. So the recording may be
+// submitted again. The pass that resumes a suspended one writes the values of both; it may be in
+// another command buffer, and the host joins the two when they are submitted.
 //
-// A secondary command buffer that continues a pass cannot know which; it has a block of its own,
-// into which the GPU copies that of the pass before the pass begins, and zeros when it has ended.
-// (Not of a pass that began in another command buffer: there it is too late for commands.)
+// A secondary command buffer that continues a pass does not know which. It has its own block: the
+// GPU copies the block of the pass into it before the pass, and zeroes it after the pass. This is
+// not possible for passes that began in another command buffer.
 //
-// Used by one thread at a time, as the command buffer is. Its memory goes back at reset().
+// Used by one thread at a time, as the command buffer is. reset() returns the memory.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -18,81 +18,69 @@
 #include <deque>
 #include <vector>
 
+#include "counters/base/device_table.h"
 #include "counters/memory/host_blocks.h"
 #include "counters/memory/word_pages.h"
-#include "counters/regions/request.h"
+#include "counters/regions/pass.h"
 
 namespace tally::counters {
 
 class RegionRecorder {
  public:
-  struct Pass {
-    RegionRequest request;
-    std::vector<HostBlock> blocks;  // by subpass
-    HostBlock links;                // first node of the list of secondaries, if it may have any
-    HostBlock last_node;
-    uint32_t last_entries = 0;  // in the last node
-    bool began_elsewhere = false;
-    bool suspended = false;
-    bool enabled = true;
-  };
-
-  RegionRecorder(Device& device, VkCommandBuffer commands);
+  RegionRecorder(RegionState& state, VkCommandBuffer commands);
   ~RegionRecorder() { reset(); }
   RegionRecorder(const RegionRecorder&) = delete;
   RegionRecorder& operator=(const RegionRecorder&) = delete;
 
   void reset();
 
-  // What the next graphics command finds its region's accumulators by; 0 outside of capturing
-  // passes. Where primitives are counted it is another word for each command.
-  VkResult next_word(uint64_t& word);
-  // Words for pipelines that find them in the reserved descriptor set.
+  // The pointer through which shaders of the next graphics command find the accumulators; null
+  // outside of capturing passes. Each command has another one if primitives are counted.
+  VkResult next_pointer(uint64_t& pointer);
+  // A pair of record pointers in a descriptor set.
   VkResult next_words(WordPage& page, uint32_t& index) { return words_.next(page, index); }
 
-  // A secondary command buffer that continues a pass.
+  // This is a secondary command buffer that continues a pass.
   VkResult begin_continuing();
-  // Before the command that begins the pass. Whether a dispatch of ours changed what is bound.
+  // Before the command that begins the pass.
   VkResult begin_pass(RegionRequest request);
   void next_subpass() { ++subpass_; }
   // After the command that ends it.
   void end_pass();
   bool in_pass() const { return current_ != nullptr; }
-  // A secondary command buffer is executed in the pass.
+  // The pass executes a secondary command buffer.
   VkResult link(const RegionRecorder& secondary);
 
-  // --- when submitted
+  // --- submission
   bool captures() const { return !passes_.empty(); }
-  // Whether the values are counted, or 0 because they cannot be had exclusively.
+  // Disabled: the values are 0, because the work could not run exclusively.
   void enable(bool enabled);
-  // The pass that goes on from another command buffer's, if the first does; and the one that is
-  // left suspended.
-  Pass* resumed_pass();
-  Pass* suspended_pass() { return suspended_; }
-  static void join(const Pass& suspended, Pass& resumed);
+  // The first pass, if it resumes one of another command buffer; and the pass that is left
+  // suspended.
+  RegionPass* resumed_pass();
+  RegionPass* suspended_pass() { return suspended_; }
 
  private:
-  static constexpr uint32_t kHeaders = 64;  // taken at once
+  static constexpr uint32_t kHeaders = 64;  // allocated together
 
-  // Of the pass's block, or this command buffer's own; 0 outside of capturing passes.
+  // The block of the pass, or that of a secondary command buffer; null outside of capturing passes.
   VkDeviceAddress block_address() const;
-  VkResult next_header(VkDeviceAddress block, uint64_t& word);
-  VkResult make_blocks(Pass& pass);
-  VkResult make_accumulators(Pass& pass, RecordPage& page);
-  VkResult make_tables(Pass& pass, RecordPage& page);
-  void record_begin(const Pass& pass, const RecordPage& page, const RecordPage& tables);
-  void report_too_many() const;
-  void record_end(const Pass& pass);
-  VkResult add_link(Pass& pass, const HostBlock& secondary);
+  VkResult next_header(VkDeviceAddress block, uint64_t& pointer);
+  VkResult make_accumulators(const RegionPass& pass, RecordPage& page);
+  VkResult make_tables(const RegionPass& pass, RecordPage& page);
+  void record_begin(const RegionPass& pass, const RecordPage& page, const RecordPage& tables);
+  void report_overflows() const;
+  void record_end(const RegionPass& pass);
 
-  Device& device_;
+  RegionState& state_;
+  const DeviceTable& next_;
   VkCommandBuffer commands_;
-  std::deque<Pass> passes_;
-  Pass* current_ = nullptr;    // capturing
-  Pass* suspended_ = nullptr;  // the last one, if it was suspended and not resumed here
+  std::deque<RegionPass> passes_;
+  RegionPass* current_ = nullptr;    // capturing
+  RegionPass* suspended_ = nullptr;  // the last one, if it was suspended and not resumed here
   uint32_t subpass_ = 0;
   HostBlock own_block_;  // of a secondary that continues a pass
-  HostBlock headers_;    // of draws whose primitives are counted
+  HostBlock headers_;    // one for each draw, if primitives are counted
   uint32_t used_headers_ = kHeaders;
   uint32_t first_draw_ = 0;  // number of the draw of the first header
   std::vector<RecordPage> accumulator_pages_;

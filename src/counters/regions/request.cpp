@@ -6,7 +6,7 @@
 #include <bit>
 #include <span>
 
-#include "counters/layer/device.h"
+#include "counters/regions/state.h"
 
 namespace tally::counters {
 namespace {
@@ -16,11 +16,12 @@ constexpr const char* kVuid = "VUID-VkRenderPassPerformanceCountersByRegionBegin
 
 class Checker {
  public:
-  Checker(const Device& device, VkCommandBuffer commands) : device_(device), commands_(commands) {}
+  Checker(const RegionState& state, VkCommandBuffer commands)
+      : state_(state), commands_(commands) {}
 
   void report(const char* rule, const std::string& text) const {
-    device_.messages().misuse((std::string(kVuid) + rule).c_str(), VK_OBJECT_TYPE_COMMAND_BUFFER,
-                              vk::handle_bits(commands_), text);
+    state_.device.messages.misuse((std::string(kVuid) + rule).c_str(),
+                                  VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands_), text);
   }
 
   bool counts_fit(const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
@@ -33,49 +34,48 @@ class Checker {
                          instance.multiview ? "views" : "layers"));
       return false;
     }
-    const uint32_t most = device_.regions()->properties.counters;
-    if (info.counterIndexCount > most) {
+    const uint32_t max_counters = state_.properties.counters;
+    if (info.counterIndexCount > max_counters) {
       report("counterIndexCount-11818",
              fmt::format("counterIndexCount is {}, more than maxPerRegionPerformanceCounters ({})",
-                         info.counterIndexCount, most));
+                         info.counterIndexCount, max_counters));
       return false;
     }
     return true;
   }
 
-  // The address, or 0 where it must not be written to.
+  // The address; null if it must not be written to.
   VkDeviceAddress checked(VkDeviceAddress address, uint64_t bytes, size_t index) const {
     if (address == 0) return 0;
-    const VkDeviceSize room = device_.regions()->buffers.bytes_from(address);
-    if (room == 0) {
-      report(
-          "pCounterAddresses-11816",
-          fmt::format("pCounterAddresses[{}] ({:#x}) is in no buffer whose address was asked for",
-                      index, address));
-    } else if (room < bytes) {
+    const VkDeviceSize available = state_.buffers.bytes_from(address);
+    if (available == 0) {
+      report("pCounterAddresses-11816",
+             fmt::format("pCounterAddresses[{}] ({:#x}) is in no buffer whose address was queried",
+                         index, address));
+    } else if (available < bytes) {
       report("pCounterAddresses-11817",
              fmt::format("pCounterAddresses[{}] ({:#x}) has {} bytes of its buffer, not {}", index,
-                         address, room, bytes));
+                         address, available, bytes));
     }
-    return room < bytes ? 0 : address;
+    return available < bytes ? 0 : address;
   }
 
   uint32_t accumulator_of(uint32_t counter_id) const {
     const auto all = catalogue::counters_of(catalogue::Scope::Region);
-    const auto offered = region_counters(device_.gpu());
+    const auto offered = region_counters(state_.device.gpu);
     const auto found = std::ranges::find_if(all, [&](const catalogue::Counter* counter) {
       return static_cast<uint32_t>(counter->number) == counter_id;
     });
     if (found == all.end() || std::ranges::find(offered, *found) == offered.end()) {
       report("pCounterIndices-parameter",
-             fmt::format("{} is no counter that was enumerated; it reads 0", counter_id));
+             fmt::format("{} is not an enumerated counter; it reads 0", counter_id));
       return probe::kRegionAccumulators;
     }
     return static_cast<uint32_t>(found - all.begin());
   }
 
  private:
-  const Device& device_;
+  const RegionState& state_;
   VkCommandBuffer commands_;
 };
 
@@ -92,7 +92,7 @@ void measure(RegionRequest& request, const RegionProperties& properties, uint32_
   request.row_bytes = aligned(request.columns * request.region_bytes, properties.row_alignment);
 }
 
-// The accumulators that counters are made of.
+// The accumulators that the counters need.
 uint32_t wanted_bits(const std::vector<uint32_t>& counters) {
   const auto all = catalogue::counters_of(catalogue::Scope::Region);
   uint32_t bits = 0;
@@ -107,7 +107,7 @@ uint32_t wanted_bits(const std::vector<uint32_t>& counters) {
   return bits;
 }
 
-// Slots for twice as many primitives as count.
+// The sets have slots for twice the number of primitives that are counted.
 uint64_t bytes_of_tables(const RenderPassInstance& instance, uint64_t regions, uint32_t limit) {
   return regions * instance.layers * instance.subpasses * limit * 2 * sizeof(uint64_t);
 }
@@ -127,8 +127,8 @@ void limit_primitives(RegionRequest& request, const RegionProperties& properties
 
 }  // namespace
 
-probe::RegionBlock RegionRequest::block(const Device& device) const {
-  const RegionProperties& properties = device.regions()->properties;
+probe::RegionBlock RegionRequest::block(const RegionState& state) const {
+  const RegionProperties& properties = state.properties;
   probe::RegionBlock block;
   block.wanted = wanted;
   block.size_log2 = probe::region_pair(properties.size.width_log2, properties.size.height_log2);
@@ -156,20 +156,21 @@ bool RegionRequest::subpass_wanted(uint32_t subpass) const {
 }
 
 std::optional<RegionRequest> check_region_request(
-    const Device& device, VkCommandBuffer commands,
+    const RegionState& state, VkCommandBuffer commands,
     const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
     const RenderPassInstance& instance) {
-  const Checker checker(device, commands);
+  const Checker checker(state, commands);
   if (!checker.counts_fit(info, instance)) return std::nullopt;
   if (info.serializeRegions) {
-    device.messages().notice(
-        "TALLY-serialize-regions", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands),
-        "serializeRegions: regions run in the driver's order and side by side all the same. Counts "
-        "do not depend on it; shader_clock and fragment_subgroups may");
+    state.device.messages.notice("TALLY-serialize-regions", VK_OBJECT_TYPE_COMMAND_BUFFER,
+                                 vk::handle_bits(commands),
+                                 "serializeRegions is not supported: regions still run "
+                                 "concurrently, in the driver's order. Counts "
+                                 "do not depend on it; shader_clock and fragment_subgroups may");
   }
   RegionRequest request;
   request.instance = instance;
-  measure(request, device.regions()->properties, info.counterIndexCount);
+  measure(request, state.properties, info.counterIndexCount);
   const uint64_t bytes = uint64_t{request.row_bytes} * request.rows;
   for (uint32_t i = 0; i < info.counterAddressCount; ++i) {
     request.addresses.push_back(checker.checked(info.pCounterAddresses[i], bytes, i));
@@ -178,7 +179,7 @@ std::optional<RegionRequest> check_region_request(
     request.counters.push_back(checker.accumulator_of(info.pCounterIndices[i]));
   }
   request.wanted = wanted_bits(request.counters);
-  limit_primitives(request, device.regions()->properties);
+  limit_primitives(request, state.properties);
   const bool nothing =
       bytes == 0 || request.counters.empty() ||
       std::ranges::count(request.addresses, 0u) == static_cast<ptrdiff_t>(request.addresses.size());

@@ -1,5 +1,4 @@
-// What a render pass asks for with VkRenderPassPerformanceCountersByRegionBeginInfoARM, checked
-// against the rules of the specification.
+// A VkRenderPassPerformanceCountersByRegionBeginInfoARM, validated.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -15,7 +14,7 @@
 
 namespace tally::counters {
 
-class Device;
+struct RegionState;
 
 // The render pass instance that begins.
 struct RenderPassInstance {
@@ -32,23 +31,23 @@ struct RegionRequest {
   RenderPassInstance instance;
   uint32_t columns = 0, rows = 0;  // regions
   uint32_t region_bytes = 0, row_bytes = 0;
-  uint32_t wanted = 0;                     // accumulators, as bits
-  uint32_t primitive_limit = 0;            // of a region; 0: not wanted
-  std::vector<uint32_t> counters;          // accumulator of each enabled counter
-  std::vector<VkDeviceAddress> addresses;  // by subpass, then layer; 0: not wanted
+  uint32_t wanted = 0;                     // bit mask of accumulators
+  uint32_t primitive_limit = 0;            // of a region; 0: primitives are not counted
+  std::vector<uint32_t> counters;          // the accumulator of each enabled counter
+  std::vector<VkDeviceAddress> addresses;  // by subpass, then layer; null: not captured
 
-  // Block of a subpass, but for its accumulators.
-  probe::RegionBlock block(const Device& device) const;
+  // The block of a subpass, without the address of its accumulators.
+  probe::RegionBlock block(const RegionState& state) const;
   bool subpass_wanted(uint32_t subpass) const;
   bool counts_primitives() const { return primitive_limit != 0; }
-  // Of the sets of primitives of all subpasses.
+  // The size of the sets of primitives of all subpasses.
   uint64_t table_bytes() const;
 };
 
-// Nothing where a rule is broken such that nothing can be captured. Addresses that must not be
-// written to become 0. What is broken is reported.
+// Reports misuse. Returns nothing if nothing can be captured. Addresses that must not be written to
+// become null.
 std::optional<RegionRequest> check_region_request(
-    const Device& device, VkCommandBuffer commands,
+    const RegionState& state, VkCommandBuffer commands,
     const VkRenderPassPerformanceCountersByRegionBeginInfoARM& info,
     const RenderPassInstance& instance);
 

@@ -7,10 +7,10 @@
 namespace tally::counters {
 namespace {
 
-// A whole region holds this many full subgroups.
+// The number of full subgroups (log2) in a complete region.
 constexpr uint32_t kWarpsLog2 = 8;
 
-// The power-of-two rectangle of that area that is a square, or twice as wide as high.
+// The power-of-two rectangle of that area: square, or twice as wide as high.
 RegionSize default_size(uint32_t subgroup_size) {
   const auto area_log2 = kWarpsLog2 + static_cast<uint32_t>(std::bit_width(subgroup_size)) - 1;
   return {(area_log2 + 1) / 2, area_log2 / 2};
@@ -34,7 +34,7 @@ RegionProperties region_properties(const PhysicalDevice& gpu, const Options& opt
   properties.size = options.region_size.value_or(default_size(gpu.subgroup_size));
   properties.subgroup_size = gpu.subgroup_size;
   properties.counters = static_cast<uint32_t>(region_counters(gpu).size());
-  // One a pixel, unless a setting says otherwise.
+  // The default is one per pixel.
   properties.primitives_log2 =
       options.region_primitives == 0
           ? properties.size.width_log2 + properties.size.height_log2
@@ -44,7 +44,7 @@ RegionProperties region_properties(const PhysicalDevice& gpu, const Options& opt
   return properties;
 }
 
-// Recordings keep the pages that they were given: a larger one comes beside them.
+// Existing recordings keep their pages: a larger page is an additional one.
 VkResult PrimitiveTables::find(uint64_t bytes, RecordPage& page) {
   const std::lock_guard lock(mutex_);
   if (largest_.size < bytes) {

@@ -1,4 +1,4 @@
-// What exists of a device where counters by region are enabled.
+// What a device has where counters by region are enabled.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "counters/layer/options.h"
-#include "counters/layer/physical_device.h"
-#include "counters/memory/record_pool.h"
+#include "counters/base/device_context.h"
+#include "counters/memory/device_memory.h"
 #include "counters/objects/buffer_ranges.h"
 #include "counters/regions/exclusive_mode.h"
 #include "counters/shader/region_programs.h"
@@ -18,26 +17,26 @@
 
 namespace tally::counters {
 
-// The counters that a device has, in the catalogue's order.
+// The counters that a device supports, in the order of the catalogue.
 std::vector<const catalogue::Counter*> region_counters(const PhysicalDevice& gpu);
 
-// What the extension's properties say of a device.
+// The properties of VK_ARM_performance_counters_by_region.
 struct RegionProperties {
   RegionSize size;
   uint32_t subgroup_size = 1;
-  uint32_t counters = 0;          // that can be enabled at once: all
-  uint32_t region_alignment = 1;  // so large that a region's bytes do not depend on the counters
+  uint32_t counters = 0;          // maxPerRegionPerformanceCounters: all counters
+  uint32_t region_alignment = 1;  // the size of a region with all counters enabled
   uint32_t row_alignment = 1;
-  uint32_t primitives_log2 = 0;  // of a region that count exactly
+  uint32_t primitives_log2 = 0;  // up to so many primitives in a region are counted exactly
 
   VkExtent2D extent() const { return {1u << size.width_log2, 1u << size.height_log2}; }
 };
 RegionProperties region_properties(const PhysicalDevice& gpu, const Options& options);
 
-// What shaders may use to find their region.
+// What shaders of the device can count by region.
 spirv::RegionOptions region_options(const PhysicalDevice& gpu);
 
-// Memory for the sets of primitives of all passes that count them: it only grows.
+// Memory for the sets of primitives, shared by all passes that count them. Never shrinks.
 class PrimitiveTables {
  public:
   explicit PrimitiveTables(RecordPool& pool) : pool_(pool) {}
@@ -50,18 +49,23 @@ class PrimitiveTables {
 };
 
 struct RegionState {
-  RegionState(const MemoryContext& memory, RecordPool& pool,
-              const RegionProperties& device_properties, uint32_t push_offset)
-      : properties(device_properties),
-        programs(memory.device, *memory.next, push_offset),
-        primitive_tables(pool) {}
-  // The first of `count` numbers that no other draw has, none of them 0.
-  uint32_t take_packed_draw_indices(uint32_t count) {
+  RegionState(const DeviceContext& device_context, DeviceMemory& device_memory,
+              uint32_t push_offset)
+      : device(device_context),
+        memory(device_memory),
+        properties(region_properties(device.gpu, device.options)),
+        programs(device.handle, device.next, push_offset),
+        primitive_tables(memory.records) {}
+
+  // The first of `count` consecutive draw numbers. A number is unique on the device and never 0.
+  uint32_t take_draw_numbers(uint32_t count) {
     const uint32_t first = next_draw_.fetch_add(count);
     return first != 0 ? first : next_draw_.fetch_add(count);
   }
 
-  RegionProperties properties;
+  const DeviceContext& device;
+  DeviceMemory& memory;
+  const RegionProperties properties;
   RegionPrograms programs;
   PrimitiveTables primitive_tables;
   BufferRanges buffers;

@@ -1,5 +1,5 @@
-// A submission as counters by region see it: passes that were suspended in one command buffer and
-// resumed in another are joined, and capturing work is entered into the exclusive mode.
+// Counters by region in one submission: joins passes that are suspended in one command buffer and
+// resumed in another, and runs capturing work in exclusive mode.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -12,37 +12,37 @@
 
 namespace tally::counters {
 
-class Device;
-class CommandBuffer;
+struct RegionState;
+class FencePool;
 
 class RegionSubmission {
  public:
-  explicit RegionSubmission(Device& device) : device_(device) {}
+  RegionSubmission(RegionState& state, FencePool& fences) : state_(state), fences_(fences) {}
   ~RegionSubmission() {
     if (hold_) ExclusiveMode::instance().leave(*hold_);
   }
   RegionSubmission(const RegionSubmission&) = delete;
   RegionSubmission& operator=(const RegionSubmission&) = delete;
 
-  // The command buffers, in the order of their execution.
-  void add(CommandBuffer& commands);
-  // For work that captures: semaphores that decide when it runs.
+  // Call for the command buffers in the order of their execution.
+  void add(RegionRecorder& recorder);
+  // The semaphores that capturing work waits for and signals.
   void wait(SemaphoreValue semaphore) { work_.waits.push_back(semaphore); }
   void signal(SemaphoreValue semaphore) { work_.signals.push_back(semaphore); }
   bool captures() const { return !recorders_.empty(); }
 
-  // Before it goes down: waits until it may run. If that takes too long its counters will read 0.
+  // Call before the submission: waits until it may run. After a timeout its counters read 0.
   void enter(VkQueue queue);
-  // After it went down, or did not.
+  // Call after the submission.
   void submitted(VkQueue queue, VkResult result);
 
  private:
-  void add_recorder(RegionRecorder& recorder);
   void report_timeout() const;
 
-  Device& device_;
+  RegionState& state_;
+  FencePool& fences_;
   std::vector<RegionRecorder*> recorders_;
-  RegionRecorder::Pass* suspended_ = nullptr;
+  RegionPass* suspended_ = nullptr;
   CapturingWork work_;
   std::optional<uint64_t> hold_;
 };

@@ -1,5 +1,5 @@
-// The compute program that writes a timestamp where the driver has none
-// (glsl/query_timestamp.comp): made once, when the device is.
+// The compute pipeline that writes timestamps where the driver has none
+// (glsl/query_timestamp.comp). Created with the device.
 #pragma once
 
 #include "counters/shader/internal_pipelines.h"
@@ -7,17 +7,17 @@
 
 namespace tally::counters {
 
-// What a tick of a shader's clock is of a timestamp's unit.
+// Timestamp units per tick of the shader clock.
 struct ClockScale {
   uint32_t whole = 1;
   uint32_t fraction = 0;  // of 2^32
 };
 
-// How a timestamp is made of the clock.
+// How a timestamp is computed from the clock.
 struct ClockReading {
   ClockScale scale;
-  uint64_t start = 0;          // the timestamp at which the clock is 0
-  VkDeviceAddress lately = 0;  // of a clock of 32 bits: see CoarseTime
+  uint64_t start = 0;          // the timestamp when the clock is 0
+  VkDeviceAddress lately = 0;  // for a 32-bit clock: see CoarseTime
 };
 
 class ClockProgram {
@@ -28,9 +28,9 @@ class ClockProgram {
   ClockProgram(const ClockProgram&) = delete;
   ClockProgram& operator=(const ClockProgram&) = delete;
 
-  // Anew, where it was made for another reading.
+  // Replaces a pipeline that was created for another reading.
   VkResult make(const ClockReading& reading);
-  // What a probe::QueryTimestamp at the address says.
+  // Writes the timestamp that the probe::QueryTimestamp at the address describes.
   void write(VkCommandBuffer commands, VkDeviceAddress parameters) const;
 
  private:

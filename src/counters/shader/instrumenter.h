@@ -15,7 +15,7 @@
 
 namespace tally::counters {
 
-// Properties of the device and settings of the user, fixed for a device.
+// Properties of a device and settings of the user.
 struct InstrumenterOptions {
   // The options that all shaders have in common. `regions` applies to those that count by region.
   spirv::BlockCountOptions pass;

@@ -10,8 +10,8 @@ namespace {
 constexpr uint32_t kOffsetInSource = 96;
 constexpr size_t kHeaderWords = 5;
 
-// The words with the push constant where this device has it. (An offset cannot be a specialization
-// constant.)
+// The code with the push constant at this device's offset, which cannot be a specialization
+// constant.
 std::vector<uint32_t> with_offset(std::span<const uint32_t> code, uint32_t offset) {
   std::vector<uint32_t> words(code.begin(), code.end());
   for (size_t i = kHeaderWords; i < words.size(); i += std::max(1u, words[i] >> 16)) {

@@ -1,5 +1,5 @@
-// The metrics of VK_ARM_shader_instrumentation: the catalogue's counters of scope "block", in its
-// order.
+// The metrics of VK_ARM_shader_instrumentation: the counters of scope "block", in the order of the
+// catalogue.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct Metric {
   spirv::CostClass cost = spirv::CostClass::Instruction;
 };
 
-// `subgroups`: whether the layer counts them (it costs extra counters, so a setting decides).
+// `subgroups`: whether subgroups are counted, which takes additional counters (a setting).
 std::vector<Metric> block_metrics(bool subgroups);
 
 }  // namespace tally::counters

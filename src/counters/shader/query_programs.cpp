@@ -11,7 +11,7 @@
 namespace tally::counters {
 namespace {
 
-constexpr uint32_t kMaxGroups = 65535;  // glsl/query.glsl has it too
+constexpr uint32_t kMaxGroups = 65535;  // the same in glsl/query.glsl
 constexpr uint32_t kCopyLanes = 64;
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The compute programs of emulated queries (glsl/query_*.comp), made when first needed.
-// Thread-safe.
+// The compute pipelines of emulated queries (glsl/query_*.comp), created at first use. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +21,14 @@ class QueryPrograms {
 
   VkResult prepare();
 
-  // The record operations of the batch (probe/query.h) at the address; its finish operations.
+  // Executes the record operations of the batch (probe/query.h) at the address.
   void add_records(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
-  // Its indirect operations.
+  // Executes its indirect operations.
   void add_indirects(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
-  // Spans of transform feedback, behind their header (probe/query.h).
+  // Processes spans of transform feedback. Their header (probe/query.h) is at the address.
   void follow_feedback(VkCommandBuffer commands, VkDeviceAddress spans) const;
   void finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
-  // Results of `count` queries.
+  // Writes the results of `count` queries.
   void copy(VkCommandBuffer commands, VkDeviceAddress parameters, uint32_t count) const;
 
  private:
@@ -37,8 +36,8 @@ class QueryPrograms {
            uint32_t groups) const;
 
   const DeviceTable& next_;
-  const uint32_t lanes_;  // of a workgroup that adds records or finishes queries
-  std::mutex mutex_;      // while they are made
+  const uint32_t lanes_;  // workgroup size of the record and finish operations
+  std::mutex mutex_;      // held while pipelines are created
   InternalPipelines programs_;
   VkPipeline records_ = VK_NULL_HANDLE;
   VkPipeline finish_ = VK_NULL_HANDLE;

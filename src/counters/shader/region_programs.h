@@ -1,4 +1,4 @@
-// The two compute programs of counters by region (glsl/region_*.comp), made when first needed.
+// The compute pipelines of counters by region (glsl/region_*.comp), created at first use.
 // Thread-safe.
 #pragma once
 
@@ -18,17 +18,17 @@ class RegionPrograms {
 
   VkResult prepare();
 
-  // Workgroups of kTile x kTile regions.
+  // A workgroup processes kTile x kTile regions.
   static constexpr uint32_t kTile = 8;
-  // Writes the application's values of the subpass whose block is at `block`.
+  // Writes the values of the subpass with the RegionBlock at `block` to the application's buffers.
   void write_values(VkCommandBuffer commands, VkDeviceAddress block, uint32_t columns,
                     uint32_t rows, uint32_t layers) const;
-  // Links the secondary command buffers of a list, or unlinks them.
+  // Links or unlinks the secondary command buffers of a list.
   void link(VkCommandBuffer commands, VkDeviceAddress list, bool unlink) const;
 
  private:
   const DeviceTable& next_;
-  std::mutex mutex_;  // while they are made
+  std::mutex mutex_;  // held while pipelines are created
   InternalPipelines programs_;
   VkPipeline values_ = VK_NULL_HANDLE;
   VkPipeline links_ = VK_NULL_HANDLE;

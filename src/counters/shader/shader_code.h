@@ -1,5 +1,5 @@
-// The SPIR-V of the application's shader modules: kept once however often the same words come, for
-// as long as a module or a pipeline in the making needs them.
+// The SPIR-V of the application's shader modules. Equal code is stored once, while a module or the
+// creation of a pipeline uses it.
 #pragma once
 
 #include <memory>

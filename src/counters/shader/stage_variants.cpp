@@ -11,15 +11,14 @@
 namespace tally::counters {
 namespace {
 
-// The stages of pipelines whose draws have numbers are all of one pipeline, not of libraries: they
-// share a record.
+// A pipeline with packed draw indices is not linked from libraries: its stages share a record.
 AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request, bool numbers_draws) {
   const bool separate = request.addressing.separate_fragment && !numbers_draws;
   return separate && stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT ? AddressSlot::Fragment
                                                                        : AddressSlot::Main;
 }
 
-// Whether transform feedback may write what the shader puts out.
+// Whether transform feedback may capture outputs of the shader.
 bool captures(const spirv::FeedbackLayout& layout) {
   return std::ranges::any_of(layout.buffers, [](const auto& buffer) { return buffer.stride != 0; });
 }
@@ -33,7 +32,7 @@ StageVariants::~StageVariants() {
 void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& stages,
                           const Request& request) {
   for (const Stage& stage : stages) infos_.push_back(*stage.info);
-  // In the order of the stage bits, which is that of the record.
+  // In the order of the stage bits, as in the record.
   std::vector<size_t> order(stages.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) { return stages[i].info->stage; });
@@ -57,7 +56,7 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
       variant = variant == Variant::Both ? Variant::Blocks : Variant::Plain;
     }
     if (tally::counters::counts_regions(variant)) counts_regions_ = true;
-    // The vertex shader comes first. The numbers of the draws are its to read.
+    // The vertex shader comes first. It reads the packed draw index.
     if (variant == Variant::Plain && stages[i].info->stage == VK_SHADER_STAGE_VERTEX_BIT) {
       packed_draw_indices_.reset();
     }
@@ -66,8 +65,9 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
   place_counters();
 }
 
-// The module's own values are those of a stage alone in its record. They are left to it: validation
-// layer 1.3.239 reads what a library's stages were specialized with when the library is linked.
+// The module's default values are those of a stage that is alone in its record. They need no
+// specialization, which is then left out: validation layer 1.3.239 reads the specialization of a
+// library's stages again when the library is linked.
 void StageVariants::place_counters() {
   for (size_t i = 0; i < counted_.size(); ++i) {
     const auto& [info, spec_ids] = counted_[i];
@@ -101,13 +101,13 @@ Result<spirv::BlockCountOptions> StageVariants::make_options(
   options.subgroup_operations = (instrumenter.options().subgroup_stages & bit) != 0;
   options.alpha_to_coverage = fragment && request.alpha_to_coverage;
   if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) options.tessellation = request.tessellation;
-  // Without a location the fragment shader is one that cannot be instrumented.
+  // There is no location if the fragment shader cannot be instrumented.
   if (!fragment || (numbers && numbers->location)) options.packed_draw_indices = numbers;
   options.count_blocks = counts_blocks(variant);
   if (!tally::counters::counts_regions(variant)) {
     options.regions.reset();
   } else if (options.regions) {
-    // A pipeline has views or layers, and may not ask for the other.
+    // A pipeline renders to views or to layers. Its shaders may not use the other built-in.
     options.regions->multiview &= request.multiview;
     options.regions->primitive_ids = fragment && request.primitive_ids;
     if (request.multiview) options.regions->layer_capability.reset();
@@ -115,8 +115,8 @@ Result<spirv::BlockCountOptions> StageVariants::make_options(
   return options;
 }
 
-// An error where a shader that counts without the numbers could not with them, or where transform
-// feedback captures outputs.
+// An error if a shader could not be instrumented with packed draw indices, or if transform feedback
+// captures outputs.
 Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
     Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request) {
   const auto find = [&](VkShaderStageFlagBits bit) -> const Stage* {
@@ -185,7 +185,7 @@ Result<VkShaderModule> StageVariants::create_module(const std::vector<uint32_t>&
   const VkResult result = next_.CreateShaderModule(device_, &info, nullptr, &module);
   if (result != VK_SUCCESS) {
     return Error{
-        fmt::format("the driver refused the instrumented module ({})", static_cast<int>(result))};
+        fmt::format("the driver rejected the instrumented module ({})", static_cast<int>(result))};
   }
   modules_.push_back(module);
   return module;

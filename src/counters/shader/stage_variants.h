@@ -1,6 +1,5 @@
-// The stages of one pipeline with instrumented SPIR-V in place of the application's: what the
-// create info of the pipeline's variant points to. Owns the shader modules, which only live until
-// the pipeline is created.
+// The stages of a pipeline variant, with instrumented SPIR-V. The create info of the variant points
+// to them. Owns the shader modules, which must live until the variant is created.
 #pragma once
 
 #include <deque>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/layer/device_table.h"
+#include "counters/base/device_table.h"
 #include "counters/shader/instrumenter.h"
 #include "counters/shader/program.h"
 #include "counters/shader/variant.h"
@@ -24,7 +23,7 @@ class StageVariants {
     spirv::AddressSource fragment;
     bool separate_fragment = false;
   };
-  // A stage that runs as the application wrote it, and why.
+  // A stage that runs uninstrumented, and the reason.
   struct Refusal {
     VkShaderStageFlagBits stage{};
     Hash128 hash;
@@ -36,16 +35,16 @@ class StageVariants {
   StageVariants(const StageVariants&) = delete;
   StageVariants& operator=(const StageVariants&) = delete;
 
-  // Stages that cannot be instrumented are taken over as they are and listed in refusals(); so are,
-  // unlisted, those that have nothing to count in this variant.
+  // Stages that cannot be instrumented stay as they are and are listed in refusals(). Stages with
+  // nothing to count in this variant stay as they are too.
   struct Request {
     Variant variant = Variant::Blocks;
     Addressing addressing;
     bool alpha_to_coverage = false;
     bool multiview = false;
     bool primitive_ids = false;
-    std::optional<spirv::Tessellation> tessellation;  // where its primitives are the pipeline's
-    // Vertex shaders and fragment shaders alone, whose draws may have numbers if their shaders can.
+    std::optional<spirv::Tessellation> tessellation;  // if it makes the pipeline's primitives
+    // Whether shaders may use a packed draw index: the stages are vertex and fragment alone.
     bool number_draws = false;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);

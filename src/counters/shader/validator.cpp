@@ -21,7 +21,7 @@ Status validate_spirv(std::span<const uint32_t> words, uint32_t vulkan_version) 
       spvContextCreate(environment(vulkan_version)), spvContextDestroy);
   const std::unique_ptr<spv_validator_options_t, decltype(&spvValidatorOptionsDestroy)> options(
       spvValidatorOptionsCreate(), spvValidatorOptionsDestroy);
-  // Applications may use these through features of the device; the environment alone does not tell.
+  // Device features allow these. The target environment does not tell.
   spvValidatorOptionsSetScalarBlockLayout(options.get(), true);
   spvValidatorOptionsSetUniformBufferStandardLayout(options.get(), true);
   spvValidatorOptionsSetAllowLocalSizeId(options.get(), true);

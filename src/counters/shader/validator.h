@@ -1,4 +1,4 @@
-// spirv-val, as a library.
+// Validates SPIR-V with the library of spirv-val.
 #pragma once
 
 #include <cstdint>

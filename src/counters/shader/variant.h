@@ -1,4 +1,4 @@
-// Which counts the shaders of a pipeline's variant make.
+// What the shaders of a pipeline variant count.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace tally::counters {
 
-// The values are bits.
+// The values are bit masks.
 enum class Variant : uint8_t { Plain = 0, Blocks = 1, Regions = 2, Both = 3 };
 inline constexpr size_t kVariants = 4;
 

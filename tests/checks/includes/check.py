@@ -10,6 +10,9 @@ import re
 import sys
 
 # folder -> folders (or single headers) that it may include, beside itself and include/tally.
+COUNTERS = {"base", "catalogue", "vk", "probe", "spirv/ir", "spirv/analysis", "spirv/instrument", "counters/base"}
+COUNTERS_OBJECTS = COUNTERS | {"counters/memory", "counters/shader", "counters/objects"}
+COUNTERS_FEATURES = COUNTERS_OBJECTS | {"counters/instrumentation", "counters/regions", "counters/performance", "counters/queries"}
 BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
 STREAM = {"store/stream.h", "store/stream_client.h", "store/this_process.h", "store/clock.h"}
 ALLOWED = {
@@ -20,7 +23,17 @@ ALLOWED = {
     "spirv/ir": {"base", "catalogue"},
     "spirv/analysis": {"base", "catalogue", "spirv/ir"},
     "spirv/instrument": {"base", "catalogue", "spirv/ir", "spirv/analysis", "probe"},
-    "counters": {"base", "catalogue", "spirv/ir", "spirv/analysis", "spirv/instrument", "probe", "vk"},
+    "counters/base": COUNTERS,
+    "counters/memory": COUNTERS,
+    "counters/shader": COUNTERS,
+    "counters/objects": COUNTERS_OBJECTS,
+    "counters/instrumentation": COUNTERS_OBJECTS,
+    "counters/regions": COUNTERS_OBJECTS,
+    "counters/performance": COUNTERS_OBJECTS,
+    "counters/queries": COUNTERS_OBJECTS | {"counters/performance"},
+    "counters/recording": COUNTERS_FEATURES,
+    "counters/layer": COUNTERS_FEATURES | {"counters/recording"},
+    "counters/entry": COUNTERS_FEATURES | {"counters/recording", "counters/layer"},
     "capture": {"base", "catalogue", "vk", "store"} | BLOCK_MAP,
     "egl": {"base", "catalogue"} | STREAM,
     "picture": {"base"},
@@ -39,6 +52,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 def folder_of(path):
     """The row of the table that a path relative to src/ belongs to."""
     parts = path.split("/")
+    if re.match(r"^counters/.*/entry[a-z_]*\.cpp$", path):
+        return "counters/entry"  # entry points are in the folder of their feature, but may use every folder
     return next((row for row in ("/".join(parts[:2]), parts[0]) if row in ALLOWED), None)
 
 
@@ -98,6 +113,10 @@ def check(src):
 
 
 def self_test():
+    assert forbidden("counters/regions/recorder.cpp", "counters/layer/device.h")
+    assert forbidden("counters/regions/recorder.cpp", "counters/queries/recorder.h")
+    assert not forbidden("counters/regions/entry.cpp", "counters/layer/device.h")
+    assert forbidden("counters/recording/command_buffer.cpp", "counters/layer/entry_points.h")
     assert forbidden("spirv/analysis/cfg.cpp", "spirv/instrument/block_count.h")
     assert forbidden("spirv/ir/module.cpp", "spirv/analysis/cfg.h")
     assert forbidden("capture/entry/layer.cpp", "counters/layer/layer.h")

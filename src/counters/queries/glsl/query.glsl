@@ -1,4 +1,4 @@
-// src/probe/query.h for shaders, and 64-bit numbers as pairs of words.
+// src/probe/query.h for shaders. 64-bit numbers are pairs of words.
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
 
@@ -107,7 +107,7 @@ uvec2 times(uvec2 a, int factor) {
 
 uvec2 advanced(uvec2 start, uint bytes) { return add(start, uvec2(bytes, 0)); }
 
-// Which of the batch's operations this workgroup does.
+// The operation of the batch that this workgroup executes.
 uint operation() { return gl_WorkGroupID.y * kMaxGroups + gl_WorkGroupID.x; }
 
 // Several workgroups may add to one row.

@@ -1,4 +1,4 @@
-// Writes results of queries as vkCmdCopyQueryPoolResults gives them, one query an invocation.
+// Writes results of queries in the layout of vkCmdCopyQueryPoolResults. One invocation per query.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
@@ -37,11 +37,11 @@ uvec2 from_float(float value) {
   return uvec2(uint(value - high * 4294967296.0), uint(high));
 }
 
-// The 64 bits of the double nearest below; exact up to 2^53.
+// The bits of the number as a double, rounded down; exact up to 2^53.
 uvec2 double_bits(uvec2 value) {
   if (value == uvec2(0)) return uvec2(0);
   const int top = value.y != 0 ? 32 + findMSB(value.y) : findMSB(value.x);
-  // The leading one at bit 52.
+  // Shift the leading one to bit 52.
   const int shift = 52 - top;
   uvec2 mantissa;
   if (shift >= 32) {
@@ -56,7 +56,7 @@ uvec2 double_bits(uvec2 value) {
   return uvec2(mantissa.x, (mantissa.y & 0xfffffu) | (uint(1023 + top) << 20));
 }
 
-// The bits of a float as those of a double.
+// Converts the bits of a float to those of a double.
 uvec2 widened(float value) {
   const uint bits = floatBitsToUint(value);
   const uint exponent = (bits >> 23) & 0xffu;
@@ -92,7 +92,7 @@ void main() {
   const QueryCopy copy = parameters.copy;
   const uint query = operation() * 64 + gl_LocalInvocationIndex;
   if (query >= copy.count) return;
-  // A pool may be larger than a 32-bit number of bytes.
+  // A pool may be larger than 4 GiB.
   uvec2 slot_offset, result_offset;
   umulExtended(query, copy.slot_bytes, slot_offset.y, slot_offset.x);
   umulExtended(query, copy.output_words * 4, result_offset.y, result_offset.x);

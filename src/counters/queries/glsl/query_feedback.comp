@@ -1,5 +1,5 @@
-// Follows transform feedback: for each span of commands, what its streams needed, and what of that
-// went into the buffers. One invocation, since a span begins where the one before has ended.
+// Computes for each span of transform feedback how many primitives its streams needed, and how many fit
+// into the buffers. One invocation, since a span begins where the previous one ended.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
@@ -17,7 +17,7 @@ struct FeedbackBuffer {
 struct QueryFeedback {
   uvec2 needs;
   uvec2 assembled;
-  uvec2 room;
+  uvec2 capacity;
   uvec2 starts;
   uvec2 rows[kStreams];
   FeedbackBuffer buffers[kBuffers];
@@ -50,21 +50,21 @@ uvec2 divided(uvec2 number, uint divisor) {
   return quotient;
 }
 
-// How many primitives fit.
-uvec2 room_in(FeedbackBuffer captured, uint start, uint vertices) {
+// The number of primitives that fit.
+uvec2 capacity_of(FeedbackBuffer captured, uint start, uint vertices) {
   if (less(captured.size, uvec2(start, 0))) return uvec2(0);
   return divided(subtract(captured.size, uvec2(start, 0)), captured.stride * vertices);
 }
 
 void find_room(QueryFeedback span) {
-  Numbers room = Numbers(span.room);
-  for (uint stream = 0; stream < kStreams; ++stream) room.at[stream] = uvec2(~0u);
+  Numbers capacity = Numbers(span.capacity);
+  for (uint stream = 0; stream < kStreams; ++stream) capacity.at[stream] = uvec2(~0u);
   for (uint i = 0; i < kBuffers; ++i) {
     const FeedbackBuffer captured = span.buffers[i];
     if (captured.stride == 0 || captured.stream >= kStreams) continue;
     const uint start = Words(span.starts).at[i];
-    const uvec2 fits = room_in(captured, start, span.primitive_vertices);
-    if (less(fits, room.at[captured.stream])) room.at[captured.stream] = fits;
+    const uvec2 fits = capacity_of(captured, start, span.primitive_vertices);
+    if (less(fits, capacity.at[captured.stream])) capacity.at[captured.stream] = fits;
   }
 }
 
@@ -74,14 +74,14 @@ void main() {
     const QueryFeedback span = spans.at[i];
     if ((span.flags & kFirst) != 0) find_room(span);
     Numbers needs = Numbers(span.needs);
-    Numbers room = Numbers(span.room);
+    Numbers capacity = Numbers(span.capacity);
     for (uint stream = 0; stream < kStreams; ++stream) {
       uvec2 needed = needs.at[stream];
       needs.at[stream] = uvec2(0);
       if (stream == 0) needed = add(needed, span.assembled);
-      const bool fits = !less(room.at[stream], needed);
-      const uvec2 written = fits ? needed : room.at[stream];
-      room.at[stream] = subtract(room.at[stream], written);
+      const bool fits = !less(capacity.at[stream], needed);
+      const uvec2 written = fits ? needed : capacity.at[stream];
+      capacity.at[stream] = subtract(capacity.at[stream], written);
       if (span.rows[stream] == uvec2(0)) continue;
       add_to(span.rows[stream], 0, written);
       add_to(span.rows[stream], 1, needed);

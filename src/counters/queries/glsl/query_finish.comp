@@ -1,4 +1,5 @@
-// Ends queries, one an invocation: adds what the host knows and the time, then marks them available.
+// Finishes queries, one per invocation: adds the constants of the host and the time, then sets the query
+// available.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"

@@ -1,15 +1,15 @@
-// Indices of which some restart the primitive. Each lane looks at a part of them; where a run of
-// vertices goes over several parts its pieces are put together at the end.
+// Counts primitives of indices with primitive restart. Each lane processes a part of the indices. Runs of
+// vertices that cross parts are joined at the end.
 
 struct Part {
   uint before;    // vertices before the first restart, or all
-  uint behind;    // vertices behind the last restart
+  uint behind;    // vertices after the last restart
   uint restarts;
   uint complete;  // primitives between restarts of the part
 };
 shared Part parts[kLanes];
 
-// Whether the index restarts; of 8, 16 or 32 bits.
+// Whether the index, of 8, 16 or 32 bits, restarts the primitive.
 bool restarts_at(uint index) {
   const uint bytes = COMMAND.index_bytes;
   const uint mask = bytes == 4 ? ~0u : (1u << (8 * bytes)) - 1;
@@ -59,7 +59,7 @@ void add_parts(uint number, uint instances, uint flags) {
   count_assembled(number - restarts, complete, instances, flags);
 }
 
-// Called by all lanes.
+// All lanes must call this.
 void count_indices(uint number, uint instances, uint first_index, uint flags) {
   const uint size = number / kLanes + 1;
   const uint begin = min(number, gl_LocalInvocationIndex * size);

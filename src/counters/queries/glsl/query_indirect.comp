@@ -1,5 +1,5 @@
-// Adds to the rows of queries what commands draw and dispatch whose arguments stand in a buffer, or
-// whose indices may restart the primitive.
+// Adds the counts of commands whose arguments are in a buffer, or whose indices may restart the
+// primitive, to the rows of queries.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
@@ -68,7 +68,7 @@ void main() {
   const uint step = COMMAND.step;
   uint draws = kind == kIndices ? 1 : COMMAND.most;
   if (COMMAND.count_at != uvec2(0)) draws = min(draws, Words(COMMAND.count_at).at[0]);
-  // The indices of a draw are looked at together, otherwise each lane has draws of its own.
+  // All lanes process the indices of one draw together. Without indices each lane processes other draws.
   const bool restarts = COMMAND.indices != uvec2(0);
   for (uint i = 0; restarts && i < draws; ++i) {
     Words arguments = Words(COMMAND.arguments);

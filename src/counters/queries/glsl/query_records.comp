@@ -1,9 +1,9 @@
-// Adds what one stage has counted in one record to the rows of the queries that were active.
+// Adds the counters of one stage in one record to the rows of the queries that were active.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "query.glsl"
 
-// As many as run together: most records have few counters.
+// One subgroup: most records have few counters.
 layout(constant_id = 0) const uint kLanes = 64;
 layout(local_size_x_id = 0) in;
 
@@ -11,7 +11,7 @@ shared uvec2 sums[64];
 
 #define RECORD Records(advanced(address, kBatchBytes)).at[operation()]
 
-// What was counted since this was last asked; modulo 2^64, as the counters are.
+// The count since the last read, modulo 2^64 as the counters.
 uvec2 take(uint counter) {
   Numbers counters = Numbers(RECORD.counters);
   const bool kept = RECORD.previous != uvec2(0);

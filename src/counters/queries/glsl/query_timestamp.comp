@@ -1,4 +1,4 @@
-// Writes the device's clock into the slot of a query and makes the query available.
+// Writes the device clock to the slot of a query and sets the query available.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_realtime_clock : require
@@ -6,13 +6,13 @@
 
 layout(local_size_x = 1) in;
 
-// What a tick of the clock is of a timestamp's unit.
+// Timestamp units per tick of the clock.
 layout(constant_id = 0) const uint kWhole = 1;
 layout(constant_id = 1) const uint kFraction = 0;  // of 2^32
-// The timestamp at which the clock is 0.
+// The timestamp when the clock is 0.
 layout(constant_id = 2) const uint kStartLow = 0;
 layout(constant_id = 3) const uint kStartHigh = 0;
-// Where the host says what time it is lately, if the clock has but 32 bits: in units of 2^28 ticks.
+// For a 32-bit clock: the address of the time that the host writes, in units of 2^28 ticks.
 layout(constant_id = 4) const uint kLatelyLow = 0;
 layout(constant_id = 5) const uint kLatelyHigh = 0;
 
@@ -31,7 +31,7 @@ uvec2 product(uint a, uint b) {
   return result;
 }
 
-// The host is late, or a little ahead of a clock that was read before.
+// The host's time lags behind the clock, or is slightly ahead of it.
 uvec2 widened(uvec2 ticks) {
   if ((kLatelyLow | kLatelyHigh) == 0) return ticks;
   const uint lately = Words(uvec2(kLatelyLow, kLatelyHigh)).at[0];

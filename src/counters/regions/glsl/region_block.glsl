@@ -35,7 +35,7 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer BlockRefere
 const uint kAccumulators = 32;
 
 // The layer sets the offset, which differs between devices (internal_pipelines.cpp): no other member may
-// stand at 96.
+// be at offset 96.
 layout(push_constant) uniform Push {
   layout(offset = 96) uvec2 address;
 };

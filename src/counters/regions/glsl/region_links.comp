@@ -1,6 +1,6 @@
-// Gives secondary command buffers the block of the pass that executes them, or takes it away again
-// (lowest bit of the address). A list is a chain of nodes of 1024 bytes: number of entries, 0, next
-// node, then entries of the two blocks' addresses, from and to.
+// Copies the block of a pass to the blocks of its secondary command buffers, or zeroes those if the lowest
+// bit of the address is set. The list has nodes of 1024 bytes: the number of entries, 0, the next node, then
+// the entries: the addresses of the source and the destination block.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "region_block.glsl"

@@ -1,15 +1,15 @@
-// Turns a subpass's accumulators into the application's values: one invocation a region, one layer
-// of workgroups a layer of the framebuffer. Every value is written, zeros too, and nothing else.
+// Converts the accumulators of a subpass to the application's values. One invocation per region, and one
+// layer of workgroups per layer of the framebuffer. Writes every value, zeros too, and nothing else.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "region_block.glsl"
 
 layout(local_size_x = 8, local_size_y = 8) in;
 
-// Which accumulator the warps are computed from: the invocations.
+// The accumulator that fragment warps are computed from: invocations.
 layout(constant_id = 0) const uint kWarps = 0;
 layout(constant_id = 1) const uint kInvocations = 1;
-// Where more primitives came than could be told apart.
+// More primitives than the set of primitives can hold.
 layout(constant_id = 2) const uint kPrimitives = 2;
 
 void main() {

@@ -1,0 +1,213 @@
+// The functions of the next layer. Rows are (name, suffix on older devices); see vk/dispatch.h.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_arm.h>
+#include <tally/vulkan_newer.h>
+
+#include "vk/dispatch.h"
+
+namespace tally::counters {
+
+#define TALLY_COUNTERS_INSTANCE_FUNCTIONS(X)                              \
+  X(DestroyInstance, "")                                                  \
+  X(EnumeratePhysicalDevices, "")                                         \
+  X(EnumerateDeviceExtensionProperties, "")                               \
+  X(EnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM, "") \
+  X(EnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR, "")    \
+  X(EnumeratePhysicalDeviceShaderInstrumentationMetricsARM, "")           \
+  X(GetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR, "")            \
+  X(GetPhysicalDeviceProperties, "")                                      \
+  X(GetPhysicalDeviceProperties2, "KHR")                                  \
+  X(GetPhysicalDeviceFeatures, "")                                        \
+  X(GetPhysicalDeviceFeatures2, "KHR")                                    \
+  X(GetPhysicalDeviceMemoryProperties, "")                                \
+  X(GetPhysicalDeviceQueueFamilyProperties, "")                           \
+  X(GetPhysicalDeviceQueueFamilyProperties2, "KHR")                       \
+  X(CreateDebugUtilsMessengerEXT, "")                                     \
+  X(DestroyDebugUtilsMessengerEXT, "")
+
+// Action commands. Each takes one result index of shader instrumentation.
+#define TALLY_COUNTERS_ACTION_FUNCTIONS(X) \
+  X(CmdDispatch, "")                       \
+  X(CmdDispatchBase, "KHR")                \
+  X(CmdDispatchIndirect, "")               \
+  X(CmdDraw, "")                           \
+  X(CmdDrawIndexed, "")                    \
+  X(CmdDrawIndexedIndirect, "")            \
+  X(CmdDrawIndexedIndirectCount, "KHR")    \
+  X(CmdDrawIndexedIndirectCountAMD, "")    \
+  X(CmdDrawIndirect, "")                   \
+  X(CmdDrawIndirectByteCountEXT, "")       \
+  X(CmdDrawIndirectCount, "KHR")           \
+  X(CmdDrawIndirectCountAMD, "")           \
+  X(CmdDrawMeshTasksEXT, "")               \
+  X(CmdDrawMeshTasksIndirectCountEXT, "")  \
+  X(CmdDrawMeshTasksIndirectCountNV, "")   \
+  X(CmdDrawMeshTasksIndirectEXT, "")       \
+  X(CmdDrawMeshTasksIndirectNV, "")        \
+  X(CmdDrawMeshTasksNV, "")                \
+  X(CmdDrawMultiEXT, "")                   \
+  X(CmdDrawMultiIndexedEXT, "")            \
+  X(CmdExecuteGeneratedCommandsEXT, "")    \
+  X(CmdExecuteGeneratedCommandsNV, "")     \
+  X(CmdTraceRaysIndirect2KHR, "")          \
+  X(CmdTraceRaysIndirectKHR, "")           \
+  X(CmdTraceRaysKHR, "")                   \
+  X(CmdTraceRaysNV, "")
+
+// Performance queries of the driver.
+#define TALLY_COUNTERS_PERFORMANCE_FUNCTIONS(X) \
+  X(AcquirePerformanceConfigurationINTEL, "")   \
+  X(AcquireProfilingLockKHR, "")                \
+  X(CmdSetPerformanceMarkerINTEL, "")           \
+  X(CmdSetPerformanceOverrideINTEL, "")         \
+  X(CmdSetPerformanceStreamMarkerINTEL, "")     \
+  X(GetPerformanceParameterINTEL, "")           \
+  X(InitializePerformanceApiINTEL, "")          \
+  X(QueueSetPerformanceConfigurationINTEL, "")  \
+  X(ReleasePerformanceConfigurationINTEL, "")   \
+  X(ReleaseProfilingLockKHR, "")                \
+  X(UninitializePerformanceApiINTEL, "")
+
+// Commands that performance queries count.
+#define TALLY_COUNTERS_COUNTED_FUNCTIONS(X)   \
+  X(CmdBindDescriptorSets2, "KHR")            \
+  X(CmdBindIndexBuffer, "")                   \
+  X(CmdBindIndexBuffer2, "KHR")               \
+  X(CmdBindVertexBuffers, "")                 \
+  X(CmdBindVertexBuffers2, "EXT")             \
+  X(CmdBlitImage, "")                         \
+  X(CmdBlitImage2, "KHR")                     \
+  X(CmdClearAttachments, "")                  \
+  X(CmdClearColorImage, "")                   \
+  X(CmdClearDepthStencilImage, "")            \
+  X(CmdCopyBuffer2, "KHR")                    \
+  X(CmdCopyBufferToImage, "")                 \
+  X(CmdCopyBufferToImage2, "KHR")             \
+  X(CmdCopyImage, "")                         \
+  X(CmdCopyImage2, "KHR")                     \
+  X(CmdCopyImageToBuffer, "")                 \
+  X(CmdCopyImageToBuffer2, "KHR")             \
+  X(CmdPipelineBarrier2, "KHR")               \
+  X(CmdPushDescriptorSet, "KHR")              \
+  X(CmdPushDescriptorSet2, "KHR")             \
+  X(CmdPushDescriptorSetWithTemplate, "KHR")  \
+  X(CmdPushDescriptorSetWithTemplate2, "KHR") \
+  X(CmdResolveImage, "")                      \
+  X(CmdResolveImage2, "KHR")                  \
+  X(CmdSetDescriptorBufferOffsetsEXT, "")     \
+  X(CmdUpdateBuffer, "")                      \
+  X(CmdWaitEvents, "")                        \
+  X(CmdWaitEvents2, "KHR")
+
+#define TALLY_COUNTERS_DEVICE_FUNCTIONS(X)    \
+  TALLY_COUNTERS_ACTION_FUNCTIONS(X)          \
+  TALLY_COUNTERS_COUNTED_FUNCTIONS(X)         \
+  TALLY_COUNTERS_PERFORMANCE_FUNCTIONS(X)     \
+  X(AllocateCommandBuffers, "")               \
+  X(AllocateDescriptorSets, "")               \
+  X(AllocateMemory, "")                       \
+  X(BeginCommandBuffer, "")                   \
+  X(BindBufferMemory, "")                     \
+  X(CmdBeginQuery, "")                        \
+  X(CmdBeginQueryIndexedEXT, "")              \
+  X(CmdBeginRenderPass, "")                   \
+  X(CmdBeginRenderPass2, "KHR")               \
+  X(CmdBeginRendering, "KHR")                 \
+  X(CmdBeginTransformFeedbackEXT, "")         \
+  X(CmdBindDescriptorSets, "")                \
+  X(CmdBindPipeline, "")                      \
+  X(CmdBindPipelineShaderGroupNV, "")         \
+  X(CmdBindShadersEXT, "")                    \
+  X(CmdBindTransformFeedbackBuffersEXT, "")   \
+  X(CmdCopyBuffer, "")                        \
+  X(CmdCopyQueryPoolResults, "")              \
+  X(CmdEndQuery, "")                          \
+  X(CmdEndQueryIndexedEXT, "")                \
+  X(CmdEndRenderPass, "")                     \
+  X(CmdEndRenderPass2, "KHR")                 \
+  X(CmdEndRendering, "KHR")                   \
+  X(CmdEndTransformFeedbackEXT, "")           \
+  X(CmdExecuteCommands, "")                   \
+  X(CmdFillBuffer, "")                        \
+  X(CmdNextSubpass, "")                       \
+  X(CmdNextSubpass2, "KHR")                   \
+  X(CmdPipelineBarrier, "")                   \
+  X(CmdPreprocessGeneratedCommandsEXT, "")    \
+  X(CmdPushConstants, "")                     \
+  X(CmdPushConstants2, "KHR")                 \
+  X(CmdResetQueryPool, "")                    \
+  X(CmdSetPatchControlPointsEXT, "")          \
+  X(CmdSetPrimitiveRestartEnable, "EXT")      \
+  X(CmdSetPrimitiveTopology, "EXT")           \
+  X(CmdSetRasterizerDiscardEnable, "EXT")     \
+  X(CmdWriteTimestamp, "")                    \
+  X(CmdWriteTimestamp2, "KHR")                \
+  X(CmdBeginConditionalRenderingEXT, "")      \
+  X(CmdEndConditionalRenderingEXT, "")        \
+  X(CreateBuffer, "")                         \
+  X(CreateCommandPool, "")                    \
+  X(CreateComputePipelines, "")               \
+  X(CreateDescriptorPool, "")                 \
+  X(CreateDescriptorSetLayout, "")            \
+  X(CreateFence, "")                          \
+  X(CreateFramebuffer, "")                    \
+  X(CreateGraphicsPipelines, "")              \
+  X(CreatePipelineLayout, "")                 \
+  X(CreateQueryPool, "")                      \
+  X(CreateRayTracingPipelinesKHR, "")         \
+  X(CreateRenderPass, "")                     \
+  X(CreateRenderPass2, "KHR")                 \
+  X(CreateShaderModule, "")                   \
+  X(CreateShadersEXT, "")                     \
+  X(DebugMarkerSetObjectNameEXT, "")          \
+  X(DebugMarkerSetObjectTagEXT, "")           \
+  X(DestroyBuffer, "")                        \
+  X(DestroyCommandPool, "")                   \
+  X(DestroyDescriptorPool, "")                \
+  X(DestroyDescriptorSetLayout, "")           \
+  X(DestroyDevice, "")                        \
+  X(DestroyFence, "")                         \
+  X(DestroyFramebuffer, "")                   \
+  X(DestroyPipeline, "")                      \
+  X(DestroyPipelineLayout, "")                \
+  X(DestroyQueryPool, "")                     \
+  X(DestroyRenderPass, "")                    \
+  X(DestroyShaderModule, "")                  \
+  X(DestroyDeferredOperationKHR, "")          \
+  X(DeviceWaitIdle, "")                       \
+  X(EndCommandBuffer, "")                     \
+  X(FlushMappedMemoryRanges, "")              \
+  X(FreeCommandBuffers, "")                   \
+  X(FreeMemory, "")                           \
+  X(GetBufferDeviceAddress, "KHR")            \
+  X(GetBufferDeviceAddressEXT, "")            \
+  X(GetBufferMemoryRequirements, "")          \
+  X(GetDeviceBufferMemoryRequirements, "KHR") \
+  X(GetDeviceQueue, "")                       \
+  X(GetQueryPoolResults, "")                  \
+  X(GetFenceStatus, "")                       \
+  X(GetPrivateData, "EXT")                    \
+  X(InvalidateMappedMemoryRanges, "")         \
+  X(MapMemory, "")                            \
+  X(QueueBindSparse, "")                      \
+  X(QueuePresentKHR, "")                      \
+  X(QueueSubmit, "")                          \
+  X(QueueSubmit2, "KHR")                      \
+  X(QueueWaitIdle, "")                        \
+  X(ResetCommandBuffer, "")                   \
+  X(ResetCommandPool, "")                     \
+  X(ResetFences, "")                          \
+  X(ResetQueryPool, "EXT")                    \
+  X(SetDebugUtilsObjectNameEXT, "")           \
+  X(SetDebugUtilsObjectTagEXT, "")            \
+  X(SetPrivateData, "EXT")                    \
+  X(UpdateDescriptorSets, "")                 \
+  X(WaitForFences, "")
+
+TALLY_VK_TABLE(InstanceTable, TALLY_COUNTERS_INSTANCE_FUNCTIONS)
+TALLY_VK_TABLE(DeviceTable, TALLY_COUNTERS_DEVICE_FUNCTIONS)
+
+}  // namespace tally::counters

@@ -1,0 +1,186 @@
+#include "counters/base/physical_device.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tally::counters {
+namespace {
+
+std::vector<VkExtensionProperties> list_extensions(const InstanceTable& next,
+                                                   VkPhysicalDevice handle) {
+  std::vector<VkExtensionProperties> extensions;
+  VkResult result = VK_INCOMPLETE;
+  while (result == VK_INCOMPLETE) {
+    uint32_t count = 0;
+    if (next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, nullptr) != VK_SUCCESS)
+      return {};
+    extensions.resize(count);
+    result = next.EnumerateDeviceExtensionProperties(handle, nullptr, &count, extensions.data());
+    extensions.resize(count);
+  }
+  return extensions;
+}
+
+std::vector<VkQueueFamilyProperties> list_queue_families(const InstanceTable& next,
+                                                         VkPhysicalDevice handle) {
+  uint32_t count = 0;
+  next.GetPhysicalDeviceQueueFamilyProperties(handle, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  next.GetPhysicalDeviceQueueFamilyProperties(handle, &count, families.data());
+  families.resize(count);
+  return families;
+}
+
+// A chain of structs to be filled, of those that the device knows.
+template <typename Head>
+class Query {
+ public:
+  explicit Query(VkStructureType type) { head_.sType = type; }
+  template <typename T>
+  void add(T& value, VkStructureType type, bool known) {
+    if (!known) return;
+    value.sType = type;
+    value.pNext = head_.pNext;
+    head_.pNext = &value;
+  }
+  Head& head() { return head_; }
+
+ private:
+  Head head_{};
+};
+
+void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
+  const bool core12 = gpu.api_version >= VK_API_VERSION_1_2;
+  VkPhysicalDeviceBufferDeviceAddressFeatures address{};
+  VkPhysicalDeviceShaderAtomicInt64Features atomics{};
+  VkPhysicalDeviceMultiviewFeatures multiview{};
+  Query<VkPhysicalDeviceFeatures2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  query.add(address, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+            core12 || gpu.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
+  query.add(atomics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
+            core12 || gpu.has_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME));
+  VkPhysicalDeviceMeshShaderFeaturesEXT mesh{};
+  query.add(mesh, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME));
+  VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT primitives{};
+  query.add(primitives, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME));
+  VkPhysicalDeviceShaderClockFeaturesKHR clock{};
+  query.add(clock, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR,
+            gpu.has_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME));
+  VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions{};
+  query.add(conditions, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME));
+  VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback{};
+  query.add(feedback, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
+            gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME));
+  VkPhysicalDevicePerformanceQueryFeaturesKHR performance{};
+  query.add(performance, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
+            gpu.has_extension(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME));
+  query.add(multiview, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES, true);
+  next.GetPhysicalDeviceFeatures2(gpu.handle, &query.head());
+  const VkPhysicalDeviceFeatures& core = query.head().features;
+  gpu.buffer_device_address = address.bufferDeviceAddress == VK_TRUE;
+  gpu.vertex_stores = core.vertexPipelineStoresAndAtomics == VK_TRUE;
+  gpu.fragment_stores = core.fragmentStoresAndAtomics == VK_TRUE;
+  gpu.geometry_shader = core.geometryShader == VK_TRUE;
+  gpu.tessellation_shader = core.tessellationShader == VK_TRUE;
+  gpu.statistics_query = core.pipelineStatisticsQuery == VK_TRUE;
+  gpu.precise_occlusion = core.occlusionQueryPrecise == VK_TRUE;
+  gpu.inherited_queries = core.inheritedQueries == VK_TRUE;
+  gpu.native_performance_queries = performance.performanceCounterQueryPools == VK_TRUE;
+  gpu.mesh_shader = mesh.meshShader == VK_TRUE;
+  gpu.mesh_queries = mesh.meshShaderQueries == VK_TRUE;
+  gpu.primitives_generated_query = primitives.primitivesGeneratedQuery == VK_TRUE;
+  gpu.device_clock = clock.shaderDeviceClock == VK_TRUE;
+  gpu.conditional_rendering = conditions.conditionalRendering == VK_TRUE;
+  gpu.subgroup_clock = clock.shaderSubgroupClock == VK_TRUE;
+  gpu.transform_feedback = feedback.transformFeedback == VK_TRUE;
+  gpu.multiview = multiview.multiview == VK_TRUE;
+  gpu.int64 = core.shaderInt64 == VK_TRUE;
+  gpu.int64_atomics = gpu.int64 && atomics.shaderBufferInt64Atomics == VK_TRUE;
+}
+
+void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
+  VkPhysicalDeviceSubgroupProperties subgroup{};
+  Query<VkPhysicalDeviceProperties2> query(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  VkPhysicalDeviceDriverProperties driver{};
+  query.add(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
+            gpu.api_version >= VK_API_VERSION_1_2 ||
+                gpu.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME));
+  VkPhysicalDeviceTransformFeedbackPropertiesEXT feedback{};
+  query.add(feedback, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT,
+            gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME));
+  query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
+  next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
+  gpu.transform_feedback_queries = feedback.transformFeedbackQueries == VK_TRUE;
+  gpu.driver_id = driver.driverID;
+  gpu.subgroup_size = std::max(1u, subgroup.subgroupSize);
+  constexpr VkSubgroupFeatureFlags kNeeded =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+      VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+  if ((subgroup.supportedOperations & kNeeded) == kNeeded)
+    gpu.subgroup_stages = subgroup.supportedStages;
+}
+
+void count_driver_counters(const InstanceTable& next, PhysicalDevice& gpu) {
+  const auto enumerate = next.EnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR;
+  if (!enumerate || !next.GetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR) {
+    gpu.native_performance_queries = false;
+  }
+  if (!gpu.native_performance_queries) return;
+  for (uint32_t family = 0; family < gpu.queue_families.size(); ++family) {
+    uint32_t& count = gpu.driver_counters.emplace_back();
+    if (enumerate(gpu.handle, family, &count, nullptr, nullptr) != VK_SUCCESS) count = 0;
+  }
+}
+
+void list_missing(PhysicalDevice& gpu) {
+  if (gpu.api_version < VK_API_VERSION_1_1) gpu.missing.push_back("Vulkan 1.1");
+  if (!gpu.buffer_device_address) gpu.missing.push_back("bufferDeviceAddress");
+  if (!gpu.vertex_stores) gpu.missing.push_back("vertexPipelineStoresAndAtomics");
+  if (!gpu.fragment_stores) gpu.missing.push_back("fragmentStoresAndAtomics");
+}
+
+}  // namespace
+
+bool PhysicalDevice::has_extension(const char* name) const {
+  return std::ranges::any_of(extensions, [&](const auto& extension) {
+    return std::strcmp(extension.extensionName, name) == 0;
+  });
+}
+
+bool PhysicalDevice::emulates_timestamps(const Options::ForcedQueries& forced) const {
+  if (!offers_queries() || !device_clock) return false;
+  return std::ranges::none_of(queue_families, [&](const VkQueueFamilyProperties& family) {
+    const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+    return family.timestampValidBits != 0 && !(forced.timestamps && computes);
+  });
+}
+
+PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevice handle,
+                                       uint32_t instance_version, bool force_emulation) {
+  PhysicalDevice gpu;
+  gpu.handle = handle;
+  next.GetPhysicalDeviceProperties(handle, &gpu.properties);
+  next.GetPhysicalDeviceMemoryProperties(handle, &gpu.memory);
+  gpu.queue_families = list_queue_families(next, handle);
+  gpu.extensions = list_extensions(next, handle);
+  gpu.api_version = std::min(gpu.properties.apiVersion, instance_version);
+  gpu.native = !force_emulation && gpu.has_extension(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
+  gpu.native_regions =
+      !force_emulation && gpu.has_extension(VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME);
+  gpu.native_intel_queries =
+      !force_emulation && gpu.has_extension(VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME);
+  if (gpu.api_version >= VK_API_VERSION_1_1 && next.GetPhysicalDeviceFeatures2 &&
+      next.GetPhysicalDeviceProperties2) {
+    inspect_features(next, gpu);
+    inspect_subgroups(next, gpu);
+  }
+  if (force_emulation) gpu.native_performance_queries = false;
+  count_driver_counters(next, gpu);
+  list_missing(gpu);
+  return gpu;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,106 @@
+// What the layer needs to know of a physical device: what instrumentation can use, and what is
+// missing for it. Inspected at first use, then immutable.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <string>
+#include <vector>
+
+#include "counters/base/device_table.h"
+#include "counters/base/options.h"
+
+namespace tally::counters {
+
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  VkPhysicalDeviceProperties properties{};
+  VkPhysicalDeviceMemoryProperties memory{};
+  std::vector<VkQueueFamilyProperties> queue_families;
+  std::vector<VkExtensionProperties> extensions;  // of the driver and the layers below
+
+  uint32_t api_version = VK_API_VERSION_1_0;  // the lower version of device and instance
+  bool buffer_device_address = false;
+  bool vertex_stores = false;
+  bool fragment_stores = false;
+  bool int64 = false;
+  bool int64_atomics = false;
+  bool geometry_shader = false;
+  bool tessellation_shader = false;
+  bool multiview = false;
+  bool subgroup_clock = false;  // VK_KHR_shader_clock's
+  bool device_clock = false;
+  bool conditional_rendering = false;
+  bool primitives_asked_for = false;  // setting region_primitives
+  VkDriverId driver_id{};             // 0: unknown
+  uint32_t subgroup_size = 1;
+  VkShaderStageFlags subgroup_stages = 0;  // with basic, vote, ballot and arithmetic operations
+
+  // The driver implements VK_ARM_shader_instrumentation, and no setting forces emulation.
+  bool native = false;
+  // The same for VK_ARM_performance_counters_by_region.
+  bool native_regions = false;
+  // The same for VK_KHR_performance_query and VK_INTEL_performance_query. The driver's counters of
+  // the former are enumerated before the layer's; driver_counters has their number by queue family.
+  bool native_performance_queries = false;
+  std::vector<uint32_t> driver_counters;
+  bool native_intel_queries = false;
+  // Query types that the driver supports.
+  bool statistics_query = false;
+  bool precise_occlusion = false;
+  bool inherited_queries = false;
+  bool mesh_queries = false;
+  bool mesh_shader = false;
+  bool primitives_generated_query = false;
+  bool transform_feedback = false;
+  bool transform_feedback_queries = false;
+  // The features that instrumentation lacks on this device, by their Vulkan names. If empty, the
+  // layer offers its extensions.
+  std::vector<std::string> missing;
+
+  bool has_extension(const char* name) const;
+  bool offers_emulation() const { return !native && missing.empty(); }
+  // Queries that the driver lacks and the layer emulates.
+  bool offers_queries() const { return missing.empty(); }
+  bool offers_statistics() const { return offers_queries() && !statistics_query; }
+  bool offers_occlusion() const { return offers_queries() && !precise_occlusion; }
+  bool offers_mesh_queries() const { return offers_queries() && mesh_shader && !mesh_queries; }
+  bool offers_primitives_generated() const {
+    return offers_queries() && !primitives_generated_query;
+  }
+  // A pool belongs to no queue family. So if the driver has timestamps on some family, the layer
+  // does not add them to others. For the same reason the setting has no effect if a family with
+  // timestamps does not support compute.
+  bool emulates_timestamps(const Options::ForcedQueries& forced) const;
+  bool offers_transform_feedback_queries() const {
+    return offers_queries() && transform_feedback && !transform_feedback_queries;
+  }
+  // Only if all of them are emulated.
+  bool offers_inherited_queries(const Options::ForcedQueries& forced) const {
+    return offers_queries() && forced.statistics && forced.occlusion && forced.primitives_generated;
+  }
+  bool counts_subgroup_clock() const {
+    return subgroup_clock && (subgroup_stages & VK_SHADER_STAGE_FRAGMENT_BIT) != 0;
+  }
+  bool counts_primitives() const {
+    return geometry_shader && int64_atomics && (primitives_asked_for || skips_branches());
+  }
+  // Old versions of llvmpipe execute branches that no lane takes, so code that counts primitives is
+  // expensive even if it is not used.
+  bool skips_branches() const {
+    return driver_id != VK_DRIVER_ID_MESA_LLVMPIPE ||
+           properties.driverVersion >= VK_MAKE_API_VERSION(0, 25, 0, 0);
+  }
+  bool offers_regions() const { return !native_regions && missing.empty(); }
+  bool offers_performance_queries() const { return missing.empty(); }
+  uint32_t driver_counters_of(uint32_t family) const {
+    return family < driver_counters.size() ? driver_counters[family] : 0;
+  }
+  bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }
+};
+
+// `instance_version`: the apiVersion of the instance, as raised by the layer.
+PhysicalDevice inspect_physical_device(const InstanceTable& next, VkPhysicalDevice handle,
+                                       uint32_t instance_version, bool force_emulation);
+
+}  // namespace tally::counters

@@ -1,0 +1,142 @@
+#include "counters/base/physical_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tally/vulkan_arm.h"
+#include "vk/chain.h"
+
+namespace tally::counters {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A driver of which a test takes away what it likes.
+struct Driver {
+  uint32_t version = VK_API_VERSION_1_3;
+  VkBool32 address = VK_TRUE, vertex = VK_TRUE, fragment = VK_TRUE, int64 = VK_TRUE;
+  VkBool32 atomics = VK_TRUE;
+  VkSubgroupFeatureFlags operations = 0xff;
+  std::vector<const char*> extensions;
+};
+Driver driver;
+
+void VKAPI_CALL get_properties(VkPhysicalDevice, VkPhysicalDeviceProperties* properties) {
+  properties->apiVersion = driver.version;
+}
+
+void VKAPI_CALL get_memory(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties*) {}
+
+void VKAPI_CALL get_families(VkPhysicalDevice, uint32_t* count, VkQueueFamilyProperties*) {
+  *count = 0;
+}
+
+VkResult VKAPI_CALL get_extensions(VkPhysicalDevice, const char*, uint32_t* count,
+                                   VkExtensionProperties* properties) {
+  *count = static_cast<uint32_t>(driver.extensions.size());
+  for (uint32_t i = 0; properties && i < *count; ++i)
+    std::strcpy(properties[i].extensionName, driver.extensions[i]);
+  return VK_SUCCESS;
+}
+
+void VKAPI_CALL get_features2(VkPhysicalDevice, VkPhysicalDeviceFeatures2* features) {
+  features->features.vertexPipelineStoresAndAtomics = driver.vertex;
+  features->features.fragmentStoresAndAtomics = driver.fragment;
+  features->features.shaderInt64 = driver.int64;
+  auto* head = static_cast<VkBaseOutStructure*>(features->pNext);
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceBufferDeviceAddressFeatures>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)) {
+    found->bufferDeviceAddress = driver.address;
+  }
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceShaderAtomicInt64Features>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES)) {
+    found->shaderBufferInt64Atomics = driver.atomics;
+  }
+}
+
+void VKAPI_CALL get_properties2(VkPhysicalDevice, VkPhysicalDeviceProperties2* properties) {
+  auto* head = static_cast<VkBaseOutStructure*>(properties->pNext);
+  if (auto* found = vk::find_in_out_chain<VkPhysicalDeviceSubgroupProperties>(
+          head, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES)) {
+    found->subgroupSize = 8;
+    found->supportedOperations = driver.operations;
+    found->supportedStages = VK_SHADER_STAGE_ALL;
+  }
+}
+
+PhysicalDevice inspect(bool force_emulation = false, uint32_t instance = VK_API_VERSION_1_3) {
+  InstanceTable next;
+  next.GetPhysicalDeviceProperties = get_properties;
+  next.GetPhysicalDeviceMemoryProperties = get_memory;
+  next.GetPhysicalDeviceQueueFamilyProperties = get_families;
+  next.EnumerateDeviceExtensionProperties = get_extensions;
+  next.GetPhysicalDeviceFeatures2 = get_features2;
+  next.GetPhysicalDeviceProperties2 = get_properties2;
+  return inspect_physical_device(next, VK_NULL_HANDLE, instance, force_emulation);
+}
+
+class PhysicalDeviceTest : public testing::Test {
+ protected:
+  PhysicalDeviceTest() { driver = {}; }
+};
+
+TEST_F(PhysicalDeviceTest, what_has_everything_is_offered_the_extensions) {
+  const PhysicalDevice gpu = inspect();
+  EXPECT_THAT(gpu.missing, IsEmpty());
+  EXPECT_TRUE(gpu.offers_emulation());
+  EXPECT_TRUE(gpu.offers_regions());
+}
+
+TEST_F(PhysicalDeviceTest, what_lacks_a_feature_is_not_and_the_feature_is_named) {
+  const auto expect_missing = [](const std::string& name) {
+    const PhysicalDevice gpu = inspect();
+    EXPECT_THAT(gpu.missing, ElementsAre(name));
+    EXPECT_FALSE(gpu.offers_emulation()) << name;
+    EXPECT_FALSE(gpu.offers_regions()) << name;
+    driver = {};
+  };
+  driver.address = VK_FALSE;
+  expect_missing("bufferDeviceAddress");
+  driver.vertex = VK_FALSE;
+  expect_missing("vertexPipelineStoresAndAtomics");
+  driver.fragment = VK_FALSE;
+  expect_missing("fragmentStoresAndAtomics");
+}
+
+TEST_F(PhysicalDeviceTest, vulkan_1_0_is_not_enough) {
+  driver.version = VK_API_VERSION_1_0;
+  EXPECT_FALSE(inspect().offers_emulation());
+  EXPECT_EQ(inspect().missing.at(0), "Vulkan 1.1");
+  driver = {};
+  EXPECT_FALSE(inspect(false, VK_API_VERSION_1_0).offers_emulation());
+}
+
+// The structs are asked for only where the device knows them.
+TEST_F(PhysicalDeviceTest, before_1_2_addresses_come_from_the_extension) {
+  driver.version = VK_API_VERSION_1_1;
+  EXPECT_THAT(inspect().missing, ElementsAre("bufferDeviceAddress"));
+  driver.extensions = {VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME};
+  EXPECT_THAT(inspect().missing, IsEmpty());
+}
+
+TEST_F(PhysicalDeviceTest, integers_and_subgroups_are_no_condition) {
+  driver.int64 = driver.atomics = VK_FALSE;
+  driver.operations = VK_SUBGROUP_FEATURE_BASIC_BIT;
+  const PhysicalDevice gpu = inspect();
+  EXPECT_TRUE(gpu.offers_emulation());
+  EXPECT_FALSE(gpu.int64_atomics);
+  EXPECT_EQ(gpu.subgroup_stages, 0u);
+}
+
+TEST_F(PhysicalDeviceTest, what_the_driver_has_is_left_to_it_unless_forced) {
+  driver.extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME};
+  EXPECT_FALSE(inspect().offers_emulation());
+  EXPECT_TRUE(inspect().offers_regions());
+  EXPECT_TRUE(inspect(true).offers_emulation());
+}
+
+}  // namespace
+}  // namespace tally::counters

@@ -1,0 +1,55 @@
+// What the layer knows of the objects that the application created on a device: shader modules,
+// pipeline layouts, pipelines and render passes.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <atomic>
+#include <memory>
+
+#include "counters/base/device_context.h"
+#include "counters/objects/pipeline.h"
+#include "counters/objects/pipeline_layout.h"
+#include "counters/objects/render_passes.h"
+#include "counters/objects/submission.h"
+#include "counters/shader/instrumenter.h"
+#include "vk/handle_map.h"
+
+namespace tally::counters {
+
+// Which features of the device need variants of pipelines.
+struct PipelineNeeds {
+  bool instrumentation = false;  // VK_ARM_shader_instrumentation, for pipelines that ask for it
+  bool regions = false;          // counters by region, for every pipeline with fragment shaders
+  bool queries = false;          // emulated queries read the primitive assembly state
+  bool query_counters = false;   // ... and count in the shaders of every pipeline
+};
+
+struct ObjectState {
+  ObjectState(const DeviceContext& device_context, const PipelineNeeds& pipeline_needs,
+              const LayoutRules& rules, const InstrumenterOptions& options)
+      : device(device_context),
+        needs(pipeline_needs),
+        layout_rules(rules),
+        fences(device.handle, device.next),
+        instrumenter(options) {}
+
+  const DeviceContext& device;
+  const PipelineNeeds needs;
+  const LayoutRules layout_rules;
+  FencePool fences;
+  ShaderCodeStore codes;
+  Instrumenter instrumenter;
+
+  vk::HandleMap<VkShaderModule, std::shared_ptr<const ShaderCode>> shader_modules;
+  vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
+  vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines;
+  vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
+  // Create infos that a pending deferred operation still reads.
+  vk::HandleMap<VkDeferredOperationKHR, std::shared_ptr<void>> deferred;
+
+  // Set once a layout exists for which the layer must inspect updates of push constants.
+  std::atomic<bool> inspects_constants = false;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,35 @@
+#include "counters/queries/query_memory.h"
+
+#include "probe/record.h"
+
+namespace tally::counters {
+
+VkResult QueryMemory::reserve(uint64_t bytes, QuerySpace& space) {
+  bytes = probe::align_up(bytes, probe::kShardAlignment);
+  if (pages_.empty() || pages_.back().size - used_ < bytes) {
+    RecordPage page;
+    const VkResult result = reserve_page(bytes, page);
+    if (result != VK_SUCCESS) return result;
+    used_ = 0;
+  }
+  const RecordPage& page = pages_.back();
+  space = {page.address + used_, page.chunk->buffer(), page.offset + used_};
+  used_ += bytes;
+  return VK_SUCCESS;
+}
+
+VkResult QueryMemory::reserve_page(uint64_t bytes, RecordPage& page) {
+  const VkResult result = pool_.acquire(bytes, page);
+  if (result != VK_SUCCESS) return result;
+  pages_.push_back(page);
+  used_ = page.size;
+  return VK_SUCCESS;
+}
+
+void QueryMemory::reset() {
+  for (const RecordPage& page : pages_) pool_.release(page);
+  pages_.clear();
+  used_ = 0;
+}
+
+}  // namespace tally::counters

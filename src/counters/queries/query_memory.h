@@ -1,0 +1,39 @@
+// GPU memory for the queries of one recording, cut one piece after the other from pages of the
+// device's record pool. Used by one thread at a time.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <vector>
+
+#include "counters/memory/record_pool.h"
+
+namespace tally::counters {
+
+struct QuerySpace {
+  VkDeviceAddress address = 0;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;  // in the buffer
+};
+
+class QueryMemory {
+ public:
+  explicit QueryMemory(RecordPool& pool) : pool_(pool) {}
+  ~QueryMemory() { reset(); }
+  QueryMemory(const QueryMemory&) = delete;
+  QueryMemory& operator=(const QueryMemory&) = delete;
+
+  // Zeroed memory, aligned for records with any number of shards.
+  VkResult reserve(uint64_t bytes, QuerySpace& space);
+  // A zeroed page that is not shared with other reservations.
+  VkResult reserve_page(uint64_t bytes, RecordPage& page);
+  // No command that uses the memory may be pending.
+  void reset();
+
+ private:
+  RecordPool& pool_;
+  std::vector<RecordPage> pages_;
+  VkDeviceSize used_ = 0;  // of the last page
+};
+
+}  // namespace tally::counters

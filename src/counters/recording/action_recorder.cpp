@@ -1,0 +1,213 @@
+#include "counters/recording/action_recorder.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+// An estimate of a draw's fragments: a draw of few vertices may fill the screen. The more draws are
+// recorded with one pipeline, the smaller each is assumed to be.
+constexpr uint64_t kFirstWork = 64;
+constexpr uint64_t kFirstIndirectWork = 4096;
+// A subgroup of vertex invocations adds once, with little contention.
+constexpr uint64_t kVerticesOfWork = 64;
+
+uint64_t packed_pointer(VkDeviceAddress record, uint32_t shards_log2) {
+  return probe::record_pointer(record, shards_log2) | probe::kNumberedDraws;
+}
+
+}  // namespace
+
+uint32_t ActionRecorder::prepare_draw(uint64_t vertices, uint32_t instances,
+                                      uint32_t first_instance) noexcept {
+  DrawInstances draw{first_instance, instances};
+  if (!repeat_draw(state_.bound.graphics(), vertices, draw)) {
+    prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
+  }
+  return first_instance | draw.packed_index << probe::kPackedDrawIndexShift;
+}
+
+void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
+                             DrawInstances* draw) noexcept {
+  Bound* bound = state_.bound.at(point);
+  if (!bound) return;
+  const auto prepare = [&] {
+    if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
+    if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) work = estimate_draw(*bound, work);
+    ++bound->actions;
+    if (state_.status.has(Status::kInstrumented)) {
+      instrument(point, *bound, work, draw);
+    } else if (state_.status.has(Status::kQueryShaders)) {
+      count_for_queries(point, *bound, work);
+    } else {
+      write_null(point, *bound);
+    }
+    if (state_.status.has(Status::kDirtyConstants)) state_.bound.restore_constants(*bound);
+  };
+  vk::guarded_void(prepare, [&](VkResult error) {
+    state_.status.note(error);
+    if (draw) draw->packed_index = 0;
+    if (bound->variant != Variant::Plain) run_uncounted(point, *bound);
+  });
+}
+
+void ActionRecorder::write_null(VkPipelineBindPoint point, const Bound& bound) {
+  if (bound.variant != Variant::Plain) pointers_.write_null(point, bound);
+}
+
+// If queries are active too, they read the same record. It is then twice as large: the second half
+// holds what they have read before.
+void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_t work,
+                                DrawInstances* draw) {
+  InstrumentationRecorder& recorder = state_.instrumentation;
+  const uint32_t index = recorder.take_index();
+  const bool shared = state_.status.has(Status::kQueryShaders);
+  if (shared && !(bound.pipeline && bound.pipeline->instrumented)) {
+    count_for_queries(point, bound, work);
+    return;
+  }
+  if (!counts_blocks(bound.variant)) {
+    if (shared) state_.queries->count_error();
+    write_null(point, bound);
+    return;
+  }
+  const Program& program = *bound.program();
+  const uint32_t shards = recorder.shards().shards_for(work);
+  const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
+  const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
+  VkDeviceSize offset = 0;
+  VkResult result = state_.status.error;
+  if (result == VK_SUCCESS) result = recorder.reserve(shared ? 2 * bytes : bytes, shards, offset);
+  state_.status.note(result);
+  const VkDeviceAddress address = recorder.address_of(offset);
+  const bool packed = draw && may_pack_index(program, *draw);
+  const auto write = [&] {
+    if (packed) return write_packed(bound, packed_pointer(address, shards), *draw);
+    return pointers_.write(point, bound, probe::record_pointer(address, shards),
+                           probe::record_pointer(address + main_bytes, shards));
+  };
+  if (result != VK_SUCCESS || !write()) {
+    run_uncounted(point, bound);
+    return;
+  }
+  if (packed) bound.run = {&program, bytes};
+  recorder.append(index, offset, shards, bound.program());
+  if (shared) {
+    state_.queries->share(bound.program(), {address, address + main_bytes, shards}, bytes);
+  }
+}
+
+// Consecutive draws usually need no push: their records are contiguous, and the packed draw index
+// tells the distance from the record whose pointer was pushed last.
+bool ActionRecorder::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw) {
+  const BoundState::DrawRun& run = bound.run;
+  if (!run.program || (state_.status.flags & ~Status::kDirtyPointer) != Status::kInstrumented) {
+    return false;
+  }
+  InstrumentationRecorder& recorder = state_.instrumentation;
+  const InstrumentationRecord& next = recorder.next();
+  if (next.program != run.program || !recorder.next_fits(run.bytes) || !leaves_upper_half(draw) ||
+      recorder.shards().shards_for(estimate_draw(bound, vertices)) != next.shards_log2 ||
+      !pack_index(packed_pointer(recorder.next_address(), next.shards_log2), draw) ||
+      !recorder.append_next(run.bytes)) {
+    draw.packed_index = 0;
+    return false;
+  }
+  ++bound.actions;
+  return true;
+}
+
+bool ActionRecorder::may_pack_index(const Program& program, const DrawInstances& draw) const {
+  return program.numbers_draws &&
+         !state_.status.has(Status::kQueryShaders | Status::kQueryCommands | Status::kRegions) &&
+         leaves_upper_half(draw);
+}
+
+bool ActionRecorder::pack_index(uint64_t pointer, DrawInstances& draw) const {
+  constexpr uint64_t kMaxDistance = probe::kMaxPackedDrawIndex * probe::kRecordAlignment;
+  const uint64_t distance = pointer - state_.bound.pushed_pointer();
+  if (distance > kMaxDistance || distance % probe::kRecordAlignment != 0) return false;
+  draw.packed_index = static_cast<uint32_t>(distance / probe::kRecordAlignment);
+  return true;
+}
+
+bool ActionRecorder::write_packed(const Bound& bound, uint64_t pointer, DrawInstances& draw) {
+  if (pack_index(pointer, draw)) return true;
+  const bool written = pointers_.write(VK_PIPELINE_BIND_POINT_GRAPHICS, bound, pointer, 0);
+  state_.bound.set_pushed_pointer(bound, pointer);
+  return written;
+}
+
+void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
+  if (!counts_blocks(bound.variant)) {
+    state_.queries->count_error();
+    write_null(point, bound);
+    return;
+  }
+  // Later commands may share the record: the first dispatches get as many shards as draws do.
+  const uint32_t shards = state_.instrumentation.shards().shards_for(
+      std::max(work, kFirstWork >> std::bit_width(bound.actions)));
+  SharedRecord record;
+  VkResult result = state_.status.error;
+  if (result == VK_SUCCESS) result = state_.queries->find_record(bound.program(), shards, record);
+  const uint64_t pointer = probe::record_pointer(record.main, record.shards_log2);
+  const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+  // Consecutive commands of one pipeline share a record: its pointer usually was pushed already.
+  if (result == VK_SUCCESS && graphics && pointer == state_.bound.pushed_pointer() &&
+      !state_.status.has(Status::kRegions)) {
+    return;
+  }
+  if (result == VK_SUCCESS &&
+      pointers_.write(point, bound, pointer,
+                      probe::record_pointer(record.fragment, record.shards_log2))) {
+    if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
+      state_.bound.set_pushed_pointer(bound, pointer);
+    }
+    return;
+  }
+  state_.status.note(result);
+  state_.queries->count_error();
+  run_uncounted(point, bound);
+}
+
+// Without memory the command is executed, but not counted.
+void ActionRecorder::run_uncounted(VkPipelineBindPoint point, Bound& bound) {
+  if (state_.bound.can_bind(point)) {
+    state_.bound.bind_variant(point, bound, Variant::Plain);
+  } else {
+    pointers_.write_null(point, bound);
+  }
+}
+
+uint64_t ActionRecorder::estimate_draw(const Bound& bound, uint64_t vertices) {
+  const bool known = vertices != kUnknownWork;
+  const uint64_t fragments =
+      (known ? kFirstWork : kFirstIndirectWork) >> std::bit_width(bound.actions);
+  return (known ? vertices / kVerticesOfWork : 0) | fragments | 1;
+}
+
+// Other features count in every pass. Traces ignore conditional rendering.
+bool ActionRecorder::runs_twice(VkPipelineBindPoint point) {
+  constexpr uint32_t kShaders = Status::kQueryShaders | Status::kInstrumented | Status::kRegions;
+  if ((state_.status.flags & kShaders) != Status::kQueryShaders || !state_.queries->runs_twice()) {
+    return false;
+  }
+  return point != VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR && state_.bound.can_bind(point) &&
+         state_.bound.at(point)->variant != Variant::Plain;
+}
+
+bool ActionRecorder::begin_variant(bool counting) {
+  const VkResult result = state_.queries->passes().begin_variant(counting);
+  state_.status.note(result);
+  return result == VK_SUCCESS;
+}
+
+void ActionRecorder::prepare_generated_commands() {
+  if (state_.instrumentation.active()) state_.instrumentation.take_index();
+  state_.bound.bind_plain();
+}
+
+}  // namespace tally::counters

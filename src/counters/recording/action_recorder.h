@@ -1,0 +1,72 @@
+// Action commands (draws, dispatches and traces): selects the records that their shaders count
+// into. No lock is taken and nothing is allocated in steady state.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+
+#include "counters/recording/command_state.h"
+#include "counters/recording/pointer_writer.h"
+#include "probe/record.h"
+
+namespace tally::counters {
+
+class ActionRecorder {
+ public:
+  explicit ActionRecorder(CommandState& state) : state_(state), pointers_(state) {}
+
+  // Call before every action command while a flag of the status is set.
+  void prepare(VkPipelineBindPoint point, uint64_t work) noexcept { prepare(point, work, nullptr); }
+  // The same before a direct draw. Returns the firstInstance to record: the upper half may hold a
+  // packed draw index.
+  uint32_t prepare_draw(uint64_t vertices, uint32_t instances, uint32_t first_instance) noexcept;
+  // Records the action: once, or with the counting and the plain pipeline for different passes.
+  template <typename Action>
+  void record(VkPipelineBindPoint point, const Action& action) {
+    if (!state_.status.has(RecordingStatus::kQueryShaders) || !runs_twice(point)) return action();
+    Bound& bound = *state_.bound.at(point);
+    if (!begin_variant(true)) return action();
+    action();
+    end_variant();
+    state_.next.CmdBindPipeline(state_.handle, point, bound.handle);
+    begin_variant(false);
+    action();
+    end_variant();
+    state_.next.CmdBindPipeline(state_.handle, point, bound.pipeline->variant(bound.variant));
+  }
+  // Generated commands may bind pipelines and push constants: they run with the plain pipelines.
+  void prepare_generated_commands();
+
+ private:
+  using Bound = BoundState::Bound;
+  using Status = RecordingStatus;
+  struct DrawInstances {
+    uint32_t first = 0, count = 0;
+    uint32_t packed_index = 0;  // distance of the record from the pushed pointer
+  };
+  // Whether the instances leave the upper half of the instance index free.
+  static bool leaves_upper_half(const DrawInstances& draw) {
+    return uint64_t{draw.first} + draw.count <= uint64_t{1} << probe::kPackedDrawIndexShift;
+  }
+
+  // `draw`: null unless the command is a direct draw.
+  void prepare(VkPipelineBindPoint point, uint64_t work, DrawInstances* draw) noexcept;
+  void instrument(VkPipelineBindPoint point, Bound& bound, uint64_t work, DrawInstances* draw);
+  bool repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw);
+  bool may_pack_index(const Program& program, const DrawInstances& draw) const;
+  bool pack_index(uint64_t pointer, DrawInstances& draw) const;
+  bool write_packed(const Bound& bound, uint64_t pointer, DrawInstances& draw);
+  void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
+  void run_uncounted(VkPipelineBindPoint point, Bound& bound);
+  void write_null(VkPipelineBindPoint point, const Bound& bound);
+  static uint64_t estimate_draw(const Bound& bound, uint64_t vertices);
+  bool runs_twice(VkPipelineBindPoint point);
+  bool begin_variant(bool counting);
+  void end_variant() const { state_.queries->passes().end_variant(); }
+
+  CommandState& state_;
+  PointerWriter pointers_;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,113 @@
+// What is bound in a command buffer, as far as the layer needs it: pipelines and their variants,
+// the push constants around the record pointer, and the state that primitive assembly depends on.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <memory>
+
+#include "counters/objects/draw_facts.h"
+#include "counters/objects/object_state.h"
+#include "counters/objects/pipeline.h"
+#include "counters/queries/indirect_counts.h"
+#include "counters/recording/slot_constants.h"
+#include "counters/recording/status.h"
+#include "vk/bind_point.h"
+
+namespace tally::counters {
+
+class BoundState {
+ public:
+  // Consecutive draws whose records differ in their address alone.
+  struct DrawRun {
+    const Program* program = nullptr;  // null: no run
+    uint64_t bytes = 0;                // of each record
+  };
+  struct Bound {
+    VkPipeline handle = VK_NULL_HANDLE;  // the application's
+    std::shared_ptr<Pipeline> pipeline;  // looked up when first needed
+    Variant variant = Variant::Plain;    // the one that is bound
+    uint32_t actions = 0;                // recorded since it was bound
+    DrawRun run;                         // the last of them, with packed draw indices
+
+    const std::shared_ptr<const Program>& program() const {
+      return pipeline->programs[static_cast<size_t>(variant)];
+    }
+  };
+
+  BoundState(VkCommandBuffer commands, ObjectState& objects, RecordingStatus& status)
+      : commands_(commands), next_(objects.device.next), objects_(objects), status_(status) {}
+  BoundState(const BoundState&) = delete;
+  BoundState& operator=(const BoundState&) = delete;
+
+  void reset();
+
+  // --- pipelines
+  Bound* at(VkPipelineBindPoint point) {
+    const size_t index = vk::bind_point_index(point);
+    return index < bound_.size() ? &bound_[index] : nullptr;
+  }
+  Bound& graphics() { return *at(VK_PIPELINE_BIND_POINT_GRAPHICS); }
+  // Null for a pipeline that the layer has no variants of.
+  Pipeline* resolve(Bound& bound) const;
+  void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
+  void bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant);
+  // Binds the variants that the active features need.
+  void bind_wanted();
+  void bind_plain();
+  // Pipelines may not be bound while transform feedback is active.
+  bool can_bind(VkPipelineBindPoint point) const {
+    return point != VK_PIPELINE_BIND_POINT_GRAPHICS || !transform_feedback_;
+  }
+  void set_transform_feedback(bool active) { transform_feedback_ = active; }
+  // The application bound something that has no variants, or nothing is bound.
+  void invalidate_pipelines();
+  void invalidate_pipeline(VkPipelineBindPoint point);
+  // A shader object in place of a compute pipeline.
+  void bind_compute_shader(VkShaderEXT shader) { compute_shader_ = shader; }
+  // A dispatch of the layer changed the compute pipeline and the push constants.
+  void restore_after_dispatch();
+  void update_dirty_pointer();
+  // The next draw begins a new run.
+  void end_runs();
+
+  // --- push constants
+  // The record pointer that graphics shaders read from push constants; 0: not known.
+  uint64_t pushed_pointer() const { return pushed_pointer_; }
+  void set_pushed_pointer(const Bound& bound, uint64_t pointer);
+  void invalidate_pointer() { pushed_pointer_ = 0; }
+  // The application updates push constants up to the byte `end`.
+  void invalidate_pointer(VkPipelineLayout layout, uint32_t end);
+  // The layer wrote to the bytes of the slot.
+  void note_overwritten_constants();
+  // The application updates push constants. Returns the stages that the command must name.
+  VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
+                                    uint32_t offset, uint32_t size, const void* values);
+  void restore_constants(Bound& bound);
+
+  // --- primitive assembly
+  DynamicDrawFacts& dynamic_facts() { return dynamic_facts_; }
+  // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
+  DrawFacts draw_facts();
+  void bind_indices(const IndexRange& indices) { indices_ = indices; }
+  const IndexRange& indices() const { return indices_; }
+
+ private:
+  Variant wanted_variant(VkPipelineBindPoint point, Bound& bound) const;
+
+  VkCommandBuffer commands_;
+  const DeviceTable& next_;
+  ObjectState& objects_;
+  RecordingStatus& status_;
+  std::array<Bound, vk::kBindPoints.size()> bound_;
+  VkShaderEXT compute_shader_ = VK_NULL_HANDLE;
+  bool transform_feedback_ = false;
+  uint64_t pushed_pointer_ = 0;
+  const PipelineLayout* pushed_layout_ = nullptr;
+  SlotConstants constants_;
+  DynamicDrawFacts dynamic_facts_;
+  IndexRange indices_;
+};
+
+}  // namespace tally::counters

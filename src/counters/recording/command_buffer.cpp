@@ -1,0 +1,95 @@
+#include "counters/recording/command_buffer.h"
+
+namespace tally::counters {
+
+CommandBuffer::CommandBuffer(VkCommandBuffer handle, DeviceState& device, Kind kind)
+    : state_(handle, device),
+      kind_(kind),
+      actions_(state_),
+      counts_(state_),
+      query_commands_(state_),
+      transform_feedback_(state_, query_commands_) {}
+
+void CommandBuffer::reset() {
+  state_.reset();
+  transform_feedback_.reset();
+  capturing_.clear();
+}
+
+VkResult CommandBuffer::end() {
+  if (instrumented()) end_instrumentation();
+  query_commands_.resolve_ready();
+  if (state_.driver_queries && !is_secondary()) {
+    state_.status.note(state_.driver_queries->record_others(*state_.queries));
+  }
+  return state_.status.error;
+}
+
+void CommandBuffer::execute(const std::shared_ptr<CommandBuffer>& secondary) {
+  const CommandState& executed = secondary->state_;
+  state_.instrumentation.execute(executed.instrumentation);
+  if (state_.queries) {
+    state_.queries->execute(*executed.queries);
+    if (state_.driver_queries) state_.driver_queries->execute(*executed.driver_queries);
+    query_commands_.resolve_ready();
+  }
+  if (!state_.regions) return;
+  state_.status.note(state_.regions->link(*executed.regions));
+  if (executed.regions->captures()) capturing_.push_back(secondary);
+}
+
+void CommandBuffer::begin_instrumentation(const std::shared_ptr<Instrumentation>& object) {
+  state_.instrumentation.begin(object);
+  state_.bound.end_runs();
+  state_.status.set(RecordingStatus::kInstrumented);
+  state_.bound.bind_wanted();
+}
+
+void CommandBuffer::end_instrumentation() {
+  state_.instrumentation.end();
+  state_.status.clear(RecordingStatus::kInstrumented);
+  state_.bound.bind_wanted();
+}
+
+void CommandBuffer::begin_capture(RegionRequest request) {
+  const VkResult result = state_.regions->begin_pass(std::move(request));
+  if (result != VK_SUCCESS) {
+    fail(result);
+    return;
+  }
+  state_.status.set(RecordingStatus::kRegions);
+  state_.bound.restore_after_dispatch();
+  state_.bound.bind_wanted();
+}
+
+void CommandBuffer::begin_pass(const RenderPassShape& shape, bool suspending) {
+  if (state_.queries) state_.queries->begin_pass(shape, suspending);
+}
+
+void CommandBuffer::next_subpass() {
+  if (state_.regions) state_.regions->next_subpass();
+  if (state_.queries) state_.queries->next_subpass();
+}
+
+void CommandBuffer::end_pass() {
+  if (state_.regions && state_.regions->in_pass()) {
+    state_.regions->end_pass();
+    state_.status.clear(RecordingStatus::kRegions);
+    state_.bound.restore_after_dispatch();
+    state_.bound.bind_wanted();
+  }
+  if (state_.queries) query_commands_.end_pass();
+}
+
+void CommandBuffer::continue_pass() {
+  if (state_.queries) state_.queries->continue_pass();
+  if (!state_.regions) return;
+  const VkResult result = state_.regions->begin_continuing();
+  if (result != VK_SUCCESS) {
+    fail(result);
+    return;
+  }
+  state_.status.set(RecordingStatus::kRegions);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,68 @@
+#include "counters/recording/command_counts.h"
+
+namespace tally::counters {
+
+void CommandCounts::draw(uint64_t vertices, uint64_t instances) {
+  QueryRecorder& queries = *state_.queries;
+  queries.count(CommandMetric::Draws);
+  if (!state_.bound.resolve(state_.bound.graphics())) return;
+  const DrawFacts facts = state_.bound.draw_facts();
+  const uint64_t primitives = primitives_of(facts, vertices) * instances;
+  queries.count(CommandMetric::Vertices, vertices * instances);
+  queries.count(CommandMetric::Primitives, primitives);
+  if ((facts.stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0) {
+    queries.count(CommandMetric::Patches, primitives);
+  }
+  if (!keeps_primitives(facts)) return;
+  queries.count(CommandMetric::LastPrimitives, primitives);
+  if (!facts.rasterizer_discard) queries.count(CommandMetric::ClippedPrimitives, primitives);
+}
+
+void CommandCounts::dispatch(uint64_t workgroups) {
+  state_.queries->count(CommandMetric::Dispatches);
+  state_.queries->count(CommandMetric::Workgroups, workgroups);
+}
+
+void CommandCounts::mesh_draw(uint64_t workgroups) {
+  state_.queries->count(CommandMetric::Draws);
+  state_.queries->count(CommandMetric::MeshWorkgroups, workgroups);
+}
+
+IndexRange CommandCounts::bound_indices() const {
+  IndexRange range = state_.bound.indices();
+  if (range.size != VK_WHOLE_SIZE) return range;
+  const VkDeviceSize whole = state_.device.queries->buffer_sizes.find(range.buffer);
+  range.size = whole > range.offset ? whole - range.offset : 0;
+  return range;
+}
+
+void CommandCounts::indexed_draw(uint32_t indices, uint32_t instances, uint32_t first) {
+  const DrawFacts facts = state_.bound.draw_facts();
+  if (!facts.restarts) {
+    draw(indices, instances);
+    return;
+  }
+  state_.queries->count(CommandMetric::Draws);
+  count_on_gpu(facts, {.kind = probe::QueryIndirect::kIndices,
+                       .indexed = true,
+                       .max_count = indices,
+                       .instances = instances,
+                       .first_index = first});
+}
+
+void CommandCounts::indirect(CommandMetric metric, const IndirectCommand& command) {
+  state_.queries->count(metric);
+  DrawFacts facts;
+  if (metric == CommandMetric::Draws) {
+    state_.queries->count(CommandMetric::IndirectDraws);
+    facts = state_.bound.draw_facts();
+  }
+  count_on_gpu(facts, command);
+}
+
+void CommandCounts::count_on_gpu(const DrawFacts& facts, IndirectCommand command) {
+  if (command.indexed && facts.restarts) command.indices = bound_indices();
+  state_.status.note(state_.queries->count_indirect(command, facts));
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,35 @@
+// What active queries count of action commands on the host, from the arguments of the commands.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+
+#include "counters/queries/indirect_counts.h"
+#include "counters/recording/command_state.h"
+#include "counters/shader/query_source.h"
+
+namespace tally::counters {
+
+class CommandCounts {
+ public:
+  explicit CommandCounts(CommandState& state) : state_(state) {}
+
+  // Whether active queries count commands. Call the functions below only if so.
+  bool wanted() const { return state_.status.has(RecordingStatus::kQueryCommands); }
+  void draw(uint64_t vertices, uint64_t instances);
+  void indexed_draw(uint32_t indices, uint32_t instances, uint32_t first);
+  void dispatch(uint64_t workgroups);
+  void mesh_draw(uint64_t workgroups);
+  void trace() { state_.queries->count(CommandMetric::Traces); }
+  // A command whose arguments are in a buffer.
+  void indirect(CommandMetric metric, const IndirectCommand& command);
+
+ private:
+  IndexRange bound_indices() const;
+  void count_on_gpu(const DrawFacts& facts, IndirectCommand command);
+
+  CommandState& state_;
+};
+
+}  // namespace tally::counters

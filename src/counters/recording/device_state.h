@@ -1,0 +1,48 @@
+// All state of a device on which a feature of the layer is enabled. Members are destroyed from the
+// last to the first: command buffers return their memory before the pools go.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+#include <vector>
+
+#include "counters/base/device_context.h"
+#include "counters/instrumentation/state.h"
+#include "counters/memory/device_memory.h"
+#include "counters/objects/object_state.h"
+#include "counters/queries/state.h"
+#include "counters/regions/state.h"
+#include "vk/handle_map.h"
+
+namespace tally::counters {
+
+class CommandBuffer;
+
+// A VkCommandPool and the command buffers that were allocated from it.
+struct CommandPool {
+  bool is_protected = false;
+  std::vector<VkCommandBuffer> buffers;  // externally synchronized, as the pool is
+};
+
+struct DeviceState {
+  DeviceState(const DeviceContext& device_context, const MemoryContext& memory_context,
+              const PipelineNeeds& needs, const LayoutRules& rules,
+              const InstrumenterOptions& options, const ShardTable& shards)
+      : context(device_context),
+        memory(memory_context),
+        objects(context, needs, rules, options),
+        instrumentation(needs.instrumentation, shards) {}
+
+  const DeviceContext context;
+  DeviceMemory memory;
+  ObjectState objects;
+  InstrumentationState instrumentation;
+  std::unique_ptr<RegionState> regions;  // null where counters by region are not enabled
+  std::unique_ptr<QueryState> queries;   // null where no query is emulated
+
+  vk::HandleMap<VkCommandPool, std::shared_ptr<CommandPool>> command_pools;
+  vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,255 @@
+// Action commands. Each takes a result index, and a record if its pipeline counts.
+#include "counters/layer/entry_points.h"
+
+namespace tally::counters {
+namespace {
+
+constexpr auto kGraphics = VK_PIPELINE_BIND_POINT_GRAPHICS;
+constexpr auto kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
+constexpr auto kRays = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+
+const DeviceTable& next_of(VkCommandBuffer commands, const CommandBuffer* state) {
+  return state ? state->next() : find_device(commands)->next();
+}
+
+// The kinds of action commands. of(): the work of one, as far as its arguments tell. count(): what
+// active queries count of it.
+struct Unknown {
+  template <typename... Arguments>
+  static uint64_t of(Arguments...) {
+    return kUnknownWork;
+  }
+};
+struct Vertices {
+  template <typename... Others>
+  static uint64_t of(uint32_t vertices, uint32_t instances, Others...) {
+    return uint64_t{vertices} * instances;
+  }
+  template <typename... Others>
+  static void count(CommandCounts& counts, uint32_t vertices, uint32_t instances, Others...) {
+    counts.draw(vertices, instances);
+  }
+  static void prepare(ActionRecorder& actions, uint32_t vertices, uint32_t instances, uint32_t,
+                      uint32_t& first_instance) {
+    first_instance = actions.prepare_draw(of(vertices, instances), instances, first_instance);
+  }
+};
+struct Indices : Vertices {
+  static void prepare(ActionRecorder& actions, uint32_t indices, uint32_t instances, uint32_t first,
+                      int32_t, uint32_t& first_instance) {
+    Vertices::prepare(actions, indices, instances, first, first_instance);
+  }
+  static void count(CommandCounts& counts, uint32_t indices, uint32_t instances, uint32_t first,
+                    int32_t, uint32_t) {
+    counts.indexed_draw(indices, instances, first);
+  }
+};
+struct Groups {
+  static uint64_t of(uint32_t x, uint32_t y, uint32_t z) { return uint64_t{x} * y * z; }
+  static uint64_t of(uint32_t, uint32_t, uint32_t, uint32_t x, uint32_t y, uint32_t z) {
+    return of(x, y, z);
+  }
+  template <typename... Arguments>
+  static void count(CommandCounts& counts, Arguments... arguments) {
+    counts.dispatch(of(arguments...));
+  }
+};
+struct MeshGroups : Unknown {
+  static void count(CommandCounts& counts, uint32_t x, uint32_t y, uint32_t z) {
+    counts.mesh_draw(Groups::of(x, y, z));
+  }
+  // VK_NV_mesh_shader: the number of tasks, and the first.
+  static void count(CommandCounts& counts, uint32_t tasks, uint32_t) { counts.mesh_draw(tasks); }
+};
+using Arguments = probe::QueryIndirect;
+template <Arguments::Kind kKind, bool kMesh = false, bool kIndexed = false>
+struct IndirectDraw : Unknown {
+  static void count(CommandCounts& counts, VkBuffer buffer, VkDeviceSize offset, uint32_t max_count,
+                    uint32_t stride) {
+    count(counts, buffer, offset, VK_NULL_HANDLE, 0, max_count, stride);
+  }
+  static void count(CommandCounts& counts, VkBuffer buffer, VkDeviceSize offset,
+                    VkBuffer count_buffer, VkDeviceSize count_offset, uint32_t max_count,
+                    uint32_t stride) {
+    counts.indirect(CommandMetric::Draws, {.kind = kKind,
+                                           .mesh = kMesh,
+                                           .indexed = kIndexed,
+                                           .buffer = buffer,
+                                           .offset = offset,
+                                           .max_count = max_count,
+                                           .stride = stride,
+                                           .count_buffer = count_buffer,
+                                           .count_offset = count_offset});
+  }
+};
+using IndirectVertices = IndirectDraw<Arguments::kDraw>;
+using IndirectIndices = IndirectDraw<Arguments::kDraw, false, true>;
+using IndirectMeshGroups = IndirectDraw<Arguments::kGroups, true>;
+using IndirectTasks = IndirectDraw<Arguments::kTasks, true>;
+struct ByteCount : Unknown {
+  static void count(CommandCounts& counts, uint32_t instances, uint32_t, VkBuffer buffer,
+                    VkDeviceSize offset, uint32_t first_bytes, uint32_t vertex_stride) {
+    counts.indirect(CommandMetric::Draws, {.kind = Arguments::kByteCount,
+                                           .buffer = buffer,
+                                           .offset = offset,
+                                           .stride = vertex_stride,
+                                           .instances = instances,
+                                           .first_bytes = first_bytes});
+  }
+};
+struct IndirectDispatch : Unknown {
+  static void count(CommandCounts& counts, VkBuffer buffer, VkDeviceSize offset) {
+    counts.indirect(CommandMetric::Dispatches,
+                    {.kind = Arguments::kGroups, .buffer = buffer, .offset = offset});
+  }
+};
+struct Trace : Unknown {
+  template <typename... Others>
+  static void count(CommandCounts& counts, Others...) {
+    counts.trace();
+  }
+};
+// One command with several draws.
+struct MultiDraw : Unknown {
+  static void count(CommandCounts& counts, uint32_t draws, const VkMultiDrawInfoEXT* infos,
+                    uint32_t instances, uint32_t, uint32_t stride) {
+    for_each(draws, infos, stride,
+             [&](const VkMultiDrawInfoEXT& info) { counts.draw(info.vertexCount, instances); });
+  }
+  static void count(CommandCounts& counts, uint32_t draws, const VkMultiDrawIndexedInfoEXT* infos,
+                    uint32_t instances, uint32_t, uint32_t stride, const int32_t*) {
+    for_each(draws, infos, stride, [&](const VkMultiDrawIndexedInfoEXT& info) {
+      counts.indexed_draw(info.indexCount, instances, info.firstIndex);
+    });
+  }
+
+ private:
+  template <typename Info, typename Visit>
+  static void for_each(uint32_t count, const Info* infos, uint32_t stride, const Visit& visit) {
+    const auto* at = reinterpret_cast<const std::byte*>(infos);
+    for (uint32_t i = 0; i < count; ++i, at += stride) visit(*reinterpret_cast<const Info*>(at));
+  }
+};
+
+// The hook of the command whose function pointer is `kNext`.
+template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename Function>
+struct Action;
+template <auto kNext, VkPipelineBindPoint kPoint, typename Work, typename... Arguments>
+struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
+  static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
+    CommandBuffer* const cached = find_cached_command_buffer(commands);
+    if (cached && cached->idle()) [[likely]] {
+      (cached->next().*kNext)(commands, arguments...);
+      return;
+    }
+    act(commands, cached, arguments...);
+  }
+
+ private:
+  // A function of its own, so that idle commands save no registers for it.
+  [[gnu::noinline]] static void act(VkCommandBuffer commands, CommandBuffer* cached,
+                                    Arguments... arguments) {
+    CommandBuffer* const state = cached ? cached : find_uncached_command_buffer(commands);
+    if (!state || state->idle()) {
+      (next_of(commands, state).*kNext)(commands, arguments...);
+      return;
+    }
+    if (state->drops_actions()) return;
+    ActionRecorder& actions = state->actions();
+    if constexpr (requires { Work::prepare(actions, arguments...); }) {
+      Work::prepare(actions, arguments...);
+    } else {
+      actions.prepare(kPoint, Work::of(arguments...));
+    }
+    if (state->counts().wanted()) Work::count(state->counts(), arguments...);
+    actions.record(kPoint, [&] { (state->next().*kNext)(commands, arguments...); });
+  }
+};
+
+template <auto kNext, VkPipelineBindPoint kPoint, typename Work>
+void add(std::vector<vk::Hook>& hooks, std::string_view name) {
+  using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
+  hooks.push_back(vk::hook(name, Action<kNext, kPoint, Work, Function>::call, kInstrumentation));
+}
+
+// Generated commands may bind pipelines and push constants, so they run with the plain pipelines:
+// they take a result index and have no blocks. What is bound after them is undefined.
+template <typename... Arguments, typename Function>
+void generated(VkCommandBuffer commands, Function DeviceTable::*next, Arguments... arguments) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->drops_actions()) return;
+  if (state) state->actions().prepare_generated_commands();
+  (next_of(commands, state).*next)(commands, arguments...);
+  if (state) state->bound().invalidate_pipelines();
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_generated_ext(VkCommandBuffer commands, VkBool32 preprocessed,
+                                              const VkGeneratedCommandsInfoEXT* info) {
+  generated(commands, &DeviceTable::CmdExecuteGeneratedCommandsEXT, preprocessed, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 preprocessed,
+                                             const VkGeneratedCommandsInfoNV* info) {
+  generated(commands, &DeviceTable::CmdExecuteGeneratedCommandsNV, preprocessed, info);
+}
+
+// Reads what is bound in `source`, which must be what the commands are executed with.
+VKAPI_ATTR void VKAPI_CALL hook_preprocess(VkCommandBuffer commands,
+                                           const VkGeneratedCommandsInfoEXT* info,
+                                           VkCommandBuffer source) {
+  CommandBuffer* state = find_command_buffer(source);
+  if (state) state->bound().bind_plain();
+  find_device(commands)->next().CmdPreprocessGeneratedCommandsEXT(commands, info, source);
+  if (state) state->bound().bind_wanted();
+}
+
+}  // namespace
+
+void add_action_entry_points(std::vector<vk::Hook>& hooks) {
+  using Table = DeviceTable;
+  add<&Table::CmdDispatch, kCompute, Groups>(hooks, "vkCmdDispatch");
+  add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBase");
+  add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBaseKHR");
+  add<&Table::CmdDispatchIndirect, kCompute, IndirectDispatch>(hooks, "vkCmdDispatchIndirect");
+  add<&Table::CmdDraw, kGraphics, Vertices>(hooks, "vkCmdDraw");
+  add<&Table::CmdDrawIndexed, kGraphics, Indices>(hooks, "vkCmdDrawIndexed");
+  add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectIndices>(hooks,
+                                                                  "vkCmdDrawIndexedIndirect");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirectCount");
+  add<&Table::CmdDrawIndexedIndirectCount, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirectCountKHR");
+  add<&Table::CmdDrawIndexedIndirectCountAMD, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirectCountAMD");
+  add<&Table::CmdDrawIndirect, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirect");
+  add<&Table::CmdDrawIndirectByteCountEXT, kGraphics, ByteCount>(hooks,
+                                                                 "vkCmdDrawIndirectByteCountEXT");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirectCount");
+  add<&Table::CmdDrawIndirectCount, kGraphics, IndirectVertices>(hooks,
+                                                                 "vkCmdDrawIndirectCountKHR");
+  add<&Table::CmdDrawIndirectCountAMD, kGraphics, IndirectVertices>(hooks,
+                                                                    "vkCmdDrawIndirectCountAMD");
+  add<&Table::CmdDrawMeshTasksEXT, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksEXT");
+  add<&Table::CmdDrawMeshTasksIndirectCountEXT, kGraphics, IndirectMeshGroups>(
+      hooks, "vkCmdDrawMeshTasksIndirectCountEXT");
+  add<&Table::CmdDrawMeshTasksIndirectCountNV, kGraphics, IndirectTasks>(
+      hooks, "vkCmdDrawMeshTasksIndirectCountNV");
+  add<&Table::CmdDrawMeshTasksIndirectEXT, kGraphics, IndirectMeshGroups>(
+      hooks, "vkCmdDrawMeshTasksIndirectEXT");
+  add<&Table::CmdDrawMeshTasksIndirectNV, kGraphics, IndirectTasks>(hooks,
+                                                                    "vkCmdDrawMeshTasksIndirectNV");
+  add<&Table::CmdDrawMeshTasksNV, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksNV");
+  add<&Table::CmdDrawMultiEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiEXT");
+  add<&Table::CmdDrawMultiIndexedEXT, kGraphics, MultiDraw>(hooks, "vkCmdDrawMultiIndexedEXT");
+  add<&Table::CmdTraceRaysIndirect2KHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirect2KHR");
+  add<&Table::CmdTraceRaysIndirectKHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirectKHR");
+  add<&Table::CmdTraceRaysKHR, kRays, Trace>(hooks, "vkCmdTraceRaysKHR");
+  add<&Table::CmdTraceRaysNV, kRays, Trace>(hooks, "vkCmdTraceRaysNV");
+  hooks.push_back(
+      vk::hook("vkCmdExecuteGeneratedCommandsEXT", hook_generated_ext, kInstrumentation));
+  hooks.push_back(vk::hook("vkCmdExecuteGeneratedCommandsNV", hook_generated_nv, kInstrumentation));
+  hooks.push_back(
+      vk::hook("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess, kInstrumentation));
+}
+
+}  // namespace tally::counters

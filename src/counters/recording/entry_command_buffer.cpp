@@ -1,0 +1,268 @@
+// The lifetime of command pools and command buffers, and the commands that change what action
+// commands run with.
+#include <algorithm>
+
+#include "counters/layer/entry_points.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
+
+// Null where no feature is enabled: hooks that were queried through vkGetInstanceProcAddr are
+// called for every device.
+DeviceState* state_of(VkDevice device) { return find_device(device)->state(); }
+
+VkResult create_pool(VkDevice device, const VkCommandPoolCreateInfo* info,
+                     const VkAllocationCallbacks* allocator, VkCommandPool* pool) {
+  const VkResult result = next_of(device).CreateCommandPool(device, info, allocator, pool);
+  DeviceState* state = state_of(device);
+  if (result != VK_SUCCESS || !state) return result;
+  auto known = std::make_shared<CommandPool>();
+  known->is_protected = (info->flags & VK_COMMAND_POOL_CREATE_PROTECTED_BIT) != 0;
+  state->command_pools.insert(*pool, std::move(known));
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_pool(VkDevice device,
+                                                const VkCommandPoolCreateInfo* info,
+                                                const VkAllocationCallbacks* allocator,
+                                                VkCommandPool* pool) {
+  return vk::guarded([&] { return create_pool(device, info, allocator, pool); });
+}
+
+void remove_buffers(DeviceState& state, std::span<const VkCommandBuffer> buffers) {
+  for (const VkCommandBuffer buffer : buffers) {
+    if (buffer == VK_NULL_HANDLE) continue;
+    // Its records stay with the instrumentation objects.
+    if (const auto known = state.command_buffers.take(buffer)) known->reset();
+  }
+  invalidate_cached_command_buffers();
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_pool(VkDevice device, VkCommandPool pool,
+                                             const VkAllocationCallbacks* allocator) {
+  if (DeviceState* state = state_of(device)) {
+    if (const auto known = state->command_pools.take(pool)) remove_buffers(*state, known->buffers);
+  }
+  next_of(device).DestroyCommandPool(device, pool, allocator);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_reset_pool(VkDevice device, VkCommandPool pool,
+                                               VkCommandPoolResetFlags flags) {
+  if (DeviceState* state = state_of(device)) {
+    if (const auto known = state->command_pools.find(pool)) {
+      for (const VkCommandBuffer buffer : known->buffers) {
+        if (const auto commands = state->command_buffers.find(buffer)) commands->reset();
+      }
+    }
+  }
+  return next_of(device).ResetCommandPool(device, pool, flags);
+}
+
+VkResult allocate(VkDevice handle, const VkCommandBufferAllocateInfo* info,
+                  VkCommandBuffer* buffers) {
+  Device& device = *find_device(handle);
+  const VkResult result = device.next().AllocateCommandBuffers(handle, info, buffers);
+  DeviceState* state = device.state();
+  if (result != VK_SUCCESS || !state) return result;
+  const auto pool = state->command_pools.find(info->commandPool);
+  if (!pool) return result;
+  for (uint32_t i = 0; i < info->commandBufferCount; ++i) {
+    pool->buffers.push_back(buffers[i]);
+    state->command_buffers.insert(
+        buffers[i], std::make_shared<CommandBuffer>(
+                        buffers[i], *state, CommandBuffer::Kind{info->level, pool->is_protected}));
+  }
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_allocate(VkDevice device,
+                                             const VkCommandBufferAllocateInfo* info,
+                                             VkCommandBuffer* buffers) {
+  return vk::guarded([&] { return allocate(device, info, buffers); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_free(VkDevice device, VkCommandPool pool, uint32_t count,
+                                     const VkCommandBuffer* buffers) {
+  if (DeviceState* state = state_of(device)) {
+    const std::span freed(buffers, count);
+    if (const auto known = state->command_pools.find(pool)) {
+      std::erase_if(known->buffers, [&](VkCommandBuffer buffer) {
+        return std::ranges::find(freed, buffer) != freed.end();
+      });
+    }
+    remove_buffers(*state, freed);
+  }
+  next_of(device).FreeCommandBuffers(device, pool, count, buffers);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_begin(VkCommandBuffer commands,
+                                          const VkCommandBufferBeginInfo* info) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->reset();
+  if (state && state->is_secondary() && info->pInheritanceInfo) {
+    return vk::guarded([&] { return begin_secondary(commands, *state, *info); });
+  }
+  return next_of(commands).BeginCommandBuffer(commands, info);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_reset(VkCommandBuffer commands,
+                                          VkCommandBufferResetFlags flags) {
+  if (CommandBuffer* state = find_command_buffer(commands)) state->reset();
+  return next_of(commands).ResetCommandBuffer(commands, flags);
+}
+
+VkResult end(VkCommandBuffer commands) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (!state) return next_of(commands).EndCommandBuffer(commands);
+  if (state->instrumented()) {
+    state->device().context.messages.misuse(
+        "VUID-vkEndCommandBuffer-commandBuffer-12372", VK_OBJECT_TYPE_COMMAND_BUFFER,
+        vk::handle_bits(commands), "vkEndCommandBuffer(): shader instrumentation is still active");
+  }
+  const VkResult error = state->end();
+  const VkResult result = state->next().EndCommandBuffer(commands);
+  return result != VK_SUCCESS ? result : error;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_end(VkCommandBuffer commands) {
+  return vk::guarded([&] { return end(commands); });
+}
+
+void execute(VkCommandBuffer commands, uint32_t count, const VkCommandBuffer* secondaries) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (!state) {
+    next_of(commands).CmdExecuteCommands(commands, count, secondaries);
+    return;
+  }
+  if (state->instrumented()) {
+    state->device().context.messages.misuse(
+        "VUID-vkCmdExecuteCommands-commandBuffer-12373", VK_OBJECT_TYPE_COMMAND_BUFFER,
+        vk::handle_bits(commands), "vkCmdExecuteCommands(): shader instrumentation is active");
+  }
+  state->next().CmdExecuteCommands(commands, count, secondaries);
+  state->bound().invalidate_pipelines();
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto secondary = state->device().command_buffers.find(secondaries[i]);
+    if (secondary) state->execute(secondary);
+  }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_execute(VkCommandBuffer commands, uint32_t count,
+                                        const VkCommandBuffer* secondaries) {
+  vk::guarded_void([&] { execute(commands, count, secondaries); });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_bind_pipeline(VkCommandBuffer commands, VkPipelineBindPoint point,
+                                              VkPipeline pipeline) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->count_command(CommandMetric::PipelineBinds);
+    state->bound().bind_pipeline(point, pipeline);
+  } else {
+    next_of(commands).CmdBindPipeline(commands, point, pipeline);
+  }
+}
+
+// The layer has no variants of shader groups.
+VKAPI_ATTR void VKAPI_CALL hook_bind_shader_group(VkCommandBuffer commands,
+                                                  VkPipelineBindPoint point, VkPipeline pipeline,
+                                                  uint32_t group) {
+  if (CommandBuffer* state = find_command_buffer(commands))
+    state->bound().invalidate_pipeline(point);
+  next_of(commands).CmdBindPipelineShaderGroupNV(commands, point, pipeline, group);
+}
+
+// Shader objects unbind the pipeline of their bind point, and a pipeline unbinds them.
+VKAPI_ATTR void VKAPI_CALL hook_bind_shaders(VkCommandBuffer commands, uint32_t count,
+                                             const VkShaderStageFlagBits* stages,
+                                             const VkShaderEXT* shaders) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    for (uint32_t i = 0; i < count; ++i) {
+      state->bound().invalidate_pipeline(stages[i] == VK_SHADER_STAGE_COMPUTE_BIT
+                                             ? VK_PIPELINE_BIND_POINT_COMPUTE
+                                             : VK_PIPELINE_BIND_POINT_GRAPHICS);
+      if (stages[i] == VK_SHADER_STAGE_COMPUTE_BIT) {
+        state->bound().bind_compute_shader(shaders ? shaders[i] : VK_NULL_HANDLE);
+      }
+    }
+  }
+  next_of(commands).CmdBindShadersEXT(commands, count, stages, shaders);
+}
+
+bool inspects_constants(const CommandBuffer* state) {
+  return state && state->device().objects.inspects_constants.load(std::memory_order_relaxed);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipelineLayout layout,
+                                               VkShaderStageFlags stages, uint32_t offset,
+                                               uint32_t size, const void* values) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->bound().invalidate_pointer(layout, offset + size);
+  if (state) state->count_command(CommandMetric::ConstantUpdates);
+  if (inspects_constants(state))
+    stages = state->bound().note_constants(layout, stages, offset, size, values);
+  (state ? state->next() : next_of(commands))
+      .CmdPushConstants(commands, layout, stages, offset, size, values);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_push_constants2(VkCommandBuffer commands,
+                                                const VkPushConstantsInfoKHR* info) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->bound().invalidate_pointer(info->layout, info->offset + info->size);
+  if (state) state->count_command(CommandMetric::ConstantUpdates);
+  VkPushConstantsInfoKHR widened = *info;
+  if (inspects_constants(state)) {
+    widened.stageFlags = state->bound().note_constants(info->layout, info->stageFlags, info->offset,
+                                                       info->size, info->pValues);
+  }
+  (state ? state->next() : next_of(commands)).CmdPushConstants2(commands, &widened);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_begin_transform_feedback(VkCommandBuffer commands, uint32_t first,
+                                                         uint32_t count, const VkBuffer* buffers,
+                                                         const VkDeviceSize* offsets) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    vk::guarded_void(
+        [&] {
+          state->transform_feedback().begin({first, count, buffers, offsets});
+        },
+        [&](VkResult error) { state->fail(error); });
+  }
+  next_of(commands).CmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_end_transform_feedback(VkCommandBuffer commands, uint32_t first,
+                                                       uint32_t count, const VkBuffer* buffers,
+                                                       const VkDeviceSize* offsets) {
+  next_of(commands).CmdEndTransformFeedbackEXT(commands, first, count, buffers, offsets);
+  if (CommandBuffer* state = find_command_buffer(commands)) state->transform_feedback().end();
+}
+
+}  // namespace
+
+void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks) {
+  const auto add = [&](std::string_view name, auto* function) {
+    hooks.push_back(vk::hook(name, function, kInstrumentation));
+  };
+  add("vkAllocateCommandBuffers", hook_allocate);
+  add("vkBeginCommandBuffer", hook_begin);
+  add("vkCmdBeginTransformFeedbackEXT", hook_begin_transform_feedback);
+  add("vkCmdBindPipeline", hook_bind_pipeline);
+  add("vkCmdBindPipelineShaderGroupNV", hook_bind_shader_group);
+  add("vkCmdBindShadersEXT", hook_bind_shaders);
+  add("vkCmdEndTransformFeedbackEXT", hook_end_transform_feedback);
+  add("vkCmdExecuteCommands", hook_execute);
+  add("vkCmdPushConstants", hook_push_constants);
+  add("vkCmdPushConstants2", hook_push_constants2);
+  add("vkCmdPushConstants2KHR", hook_push_constants2);
+  add("vkCreateCommandPool", hook_create_pool);
+  add("vkDestroyCommandPool", hook_destroy_pool);
+  add("vkEndCommandBuffer", hook_end);
+  add("vkFreeCommandBuffers", hook_free);
+  add("vkResetCommandBuffer", hook_reset);
+  add("vkResetCommandPool", hook_reset_pool);
+}
+
+}  // namespace tally::counters

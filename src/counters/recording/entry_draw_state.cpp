@@ -1,0 +1,82 @@
+// Dynamic state that primitive assembly depends on.
+#include <type_traits>
+
+#include "counters/layer/entry_points.h"
+
+namespace tally::counters {
+namespace {
+
+const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
+
+// The hook of the command whose function pointer is `kNext`. It sets `kFact`.
+template <auto kFact, auto kNext, typename Value>
+VKAPI_ATTR void VKAPI_CALL hook_set(VkCommandBuffer commands, Value value) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    auto& fact = state->bound().dynamic_facts().*kFact;
+    fact = static_cast<std::remove_reference_t<decltype(fact)>>(value);
+  }
+  (next_of(commands).*kNext)(commands, value);
+}
+
+uint32_t bytes_of(VkIndexType type) {
+  switch (type) {
+    case VK_INDEX_TYPE_UINT8_EXT:
+      return 1;
+    case VK_INDEX_TYPE_UINT16:
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+void note_indices(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
+                  VkIndexType type) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (!state) return;
+  state->count_command(CommandMetric::IndexBufferBinds);
+  state->bound().bind_indices(
+      {buffer, offset, buffer != VK_NULL_HANDLE ? size : 0, bytes_of(type)});
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_bind_indices(VkCommandBuffer commands, VkBuffer buffer,
+                                             VkDeviceSize offset, VkIndexType type) {
+  note_indices(commands, buffer, offset, VK_WHOLE_SIZE, type);
+  next_of(commands).CmdBindIndexBuffer(commands, buffer, offset, type);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_bind_indices_2(VkCommandBuffer commands, VkBuffer buffer,
+                                               VkDeviceSize offset, VkDeviceSize size,
+                                               VkIndexType type) {
+  note_indices(commands, buffer, offset, size, type);
+  next_of(commands).CmdBindIndexBuffer2(commands, buffer, offset, size, type);
+}
+
+}  // namespace
+
+void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
+  using Facts = DynamicDrawFacts;
+  using Table = DeviceTable;
+  constexpr auto* kSetPatch =
+      hook_set<&Facts::patch_control_points, &Table::CmdSetPatchControlPointsEXT, uint32_t>;
+  constexpr auto* kSetRestart =
+      hook_set<&Facts::restarts, &Table::CmdSetPrimitiveRestartEnable, VkBool32>;
+  constexpr auto* kSetTopology =
+      hook_set<&Facts::topology, &Table::CmdSetPrimitiveTopology, VkPrimitiveTopology>;
+  constexpr auto* kSetDiscard =
+      hook_set<&Facts::rasterizer_discard, &Table::CmdSetRasterizerDiscardEnable, VkBool32>;
+  const auto add = [&](std::string_view name, auto* function) {
+    hooks.push_back(vk::hook(name, function, kQueries));
+  };
+  add("vkCmdBindIndexBuffer", hook_bind_indices);
+  add("vkCmdBindIndexBuffer2", hook_bind_indices_2);
+  add("vkCmdBindIndexBuffer2KHR", hook_bind_indices_2);
+  add("vkCmdSetPatchControlPointsEXT", kSetPatch);
+  add("vkCmdSetPrimitiveRestartEnable", kSetRestart);
+  add("vkCmdSetPrimitiveRestartEnableEXT", kSetRestart);
+  add("vkCmdSetPrimitiveTopology", kSetTopology);
+  add("vkCmdSetPrimitiveTopologyEXT", kSetTopology);
+  add("vkCmdSetRasterizerDiscardEnable", kSetDiscard);
+  add("vkCmdSetRasterizerDiscardEnableEXT", kSetDiscard);
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,191 @@
+// Submissions: until when they use instrumentation objects, and whether they are counted by region
+// and therefore exclusive. Where the layer copies
+// records on a queue of the application, all calls that use queues are synchronized with the layer.
+#include <algorithm>
+#include <memory>
+
+#include "counters/layer/entry_points.h"
+#include "counters/recording/pass_submissions.h"
+#include "counters/regions/submission.h"
+#include "vk/boundary.h"
+#include "vk/chain.h"
+
+namespace tally::counters {
+namespace {
+
+using Objects = std::vector<std::shared_ptr<Instrumentation>>;
+
+// Held while the application uses a queue, if the layer may use the same queue.
+std::unique_lock<std::mutex> lock_queue(const Device& device) {
+  DeviceState* state = device.state();
+  return state && state->memory.shares_queue() ? std::unique_lock(state->memory.queue_mutex)
+                                               : std::unique_lock<std::mutex>();
+}
+
+void add_objects(VkCommandBuffer commands, const DeviceState& state, Objects& objects) {
+  const auto known = state.command_buffers.find(commands);
+  if (!known) return;
+  for (const auto& object : known->objects()) {
+    if (std::ranges::find(objects, object) == objects.end()) objects.push_back(object);
+  }
+}
+
+// The value of a timeline semaphore; 0 for a binary one.
+uint64_t value_at(uint32_t count, const uint64_t* values, uint32_t i) {
+  return i < count && values ? values[i] : 0;
+}
+
+void add_semaphores(const VkSubmitInfo& submit, RegionSubmission& regions) {
+  const auto* timeline = vk::find_in_chain<VkTimelineSemaphoreSubmitInfo>(
+      submit.pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+  const VkTimelineSemaphoreSubmitInfo values =
+      timeline ? *timeline : VkTimelineSemaphoreSubmitInfo{};
+  for (uint32_t i = 0; i < submit.waitSemaphoreCount; ++i) {
+    regions.wait({submit.pWaitSemaphores[i],
+                  value_at(values.waitSemaphoreValueCount, values.pWaitSemaphoreValues, i)});
+  }
+  for (uint32_t i = 0; i < submit.signalSemaphoreCount; ++i) {
+    regions.signal({submit.pSignalSemaphores[i],
+                    value_at(values.signalSemaphoreValueCount, values.pSignalSemaphoreValues, i)});
+  }
+}
+void add_semaphores(const VkSubmitInfo2& submit, RegionSubmission& regions) {
+  for (uint32_t i = 0; i < submit.waitSemaphoreInfoCount; ++i) {
+    regions.wait({submit.pWaitSemaphoreInfos[i].semaphore, submit.pWaitSemaphoreInfos[i].value});
+  }
+  for (uint32_t i = 0; i < submit.signalSemaphoreInfoCount; ++i) {
+    regions.signal(
+        {submit.pSignalSemaphoreInfos[i].semaphore, submit.pSignalSemaphoreInfos[i].value});
+  }
+}
+
+uint32_t signals_of(const VkSubmitInfo& submit) { return submit.signalSemaphoreCount; }
+uint32_t signals_of(const VkSubmitInfo2& submit) { return submit.signalSemaphoreInfoCount; }
+
+// Submits the work with a fence of the layer, and then the application's fence: when that is
+// signalled, so is the layer's. `next(fence)` submits the work.
+template <typename Submit, typename Next>
+VkResult submit_tracked(Device& device, VkQueue queue, std::span<const Submit> submits,
+                        const Objects& objects, VkFence fence, const Next& next) {
+  DeviceState& state = *device.state();
+  const VkFence ours = state.objects.fences.take();
+  if (ours == VK_NULL_HANDLE) return next(fence);
+  const bool semaphores =
+      std::ranges::any_of(submits, [](const Submit& submit) { return signals_of(submit) != 0; });
+  const auto submission = std::make_shared<Submission>(state.objects.fences, ours, semaphores);
+  const VkResult result = next(ours);
+  if (result != VK_SUCCESS) {
+    submission->abandon();
+    return result;
+  }
+  for (const auto& object : objects) object->add_submission(submission);
+  return fence != VK_NULL_HANDLE ? device.next().QueueSubmit(queue, 0, nullptr, fence) : VK_SUCCESS;
+}
+
+template <typename Submit, typename Next>
+VkResult submit_instrumented(Device& device, VkQueue queue, std::span<const Submit> submits,
+                             VkFence fence, const Next& next) {
+  const auto lock = lock_queue(device);
+  const auto submit_work = [&](VkFence with) { return next(device.next(), with); };
+  Objects objects;
+  if (const DeviceState* state = device.state()) {
+    for (const Submit& submit : submits) {
+      visit_buffers(submit,
+                    [&](VkCommandBuffer commands) { add_objects(commands, *state, objects); });
+    }
+  }
+  if (objects.empty()) return submit_work(fence);
+  return submit_tracked(device, queue, submits, objects, fence, submit_work);
+}
+
+// The recorder of the command buffer, then those of the secondaries that it executes.
+void add_recorders(const CommandBuffer& commands, RegionSubmission& regions) {
+  if (!commands.regions()) return;
+  regions.add(*commands.regions());
+  for (const auto& secondary : commands.capturing()) add_recorders(*secondary, regions);
+}
+
+// Waits for other capturing work before it locks the queue, since that work may need the queue.
+template <typename Submit, typename Next>
+VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, const Next& next) {
+  Device& device = *find_device(queue);
+  if (!device.regions()) return submit_instrumented(device, queue, submits, fence, next);
+  RegionSubmission regions(*device.regions(), device.state()->objects.fences);
+  for (const Submit& one : submits) {
+    visit_buffers(one, [&](VkCommandBuffer commands) {
+      const auto known = device.state()->command_buffers.find(commands);
+      if (known) add_recorders(*known, regions);
+    });
+  }
+  if (!regions.captures()) return submit_instrumented(device, queue, submits, fence, next);
+  for (const Submit& one : submits) add_semaphores(one, regions);
+  regions.enter(queue);
+  const VkResult result = submit_instrumented(device, queue, submits, fence, next);
+  const auto lock = lock_queue(device);
+  regions.submitted(queue, result);
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_submit(VkQueue queue, uint32_t count,
+                                           const VkSubmitInfo* submits, VkFence fence) {
+  return vk::guarded([&] {
+    const PassSubmissions known(find_device(queue)->state(), std::span(submits, count));
+    return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
+      return known.submit(next, queue, with, [&](std::span<const VkSubmitInfo> part, VkFence last) {
+        return next.QueueSubmit(queue, static_cast<uint32_t>(part.size()), part.data(), last);
+      });
+    });
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_submit2(VkQueue queue, uint32_t count,
+                                            const VkSubmitInfo2* submits, VkFence fence) {
+  return vk::guarded([&] {
+    const PassSubmissions known(find_device(queue)->state(), std::span(submits, count));
+    return submit(queue, known.get(), fence, [&](const DeviceTable& next, VkFence with) {
+      return known.submit(
+          next, queue, with, [&](std::span<const VkSubmitInfo2> part, VkFence last) {
+            return next.QueueSubmit2(queue, static_cast<uint32_t>(part.size()), part.data(), last);
+          });
+    });
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_bind_sparse(VkQueue queue, uint32_t count,
+                                                const VkBindSparseInfo* infos, VkFence fence) {
+  const Device& device = *find_device(queue);
+  const auto lock = lock_queue(device);
+  return device.next().QueueBindSparse(queue, count, infos, fence);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_present(VkQueue queue, const VkPresentInfoKHR* info) {
+  const Device& device = *find_device(queue);
+  const auto lock = lock_queue(device);
+  return device.next().QueuePresentKHR(queue, info);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_queue_wait_idle(VkQueue queue) {
+  const Device& device = *find_device(queue);
+  const auto lock = lock_queue(device);
+  return device.next().QueueWaitIdle(queue);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_device_wait_idle(VkDevice handle) {
+  const Device& device = *find_device(handle);
+  const auto lock = lock_queue(device);
+  return device.next().DeviceWaitIdle(handle);
+}
+
+}  // namespace
+
+void add_queue_entry_points(std::vector<vk::Hook>& hooks) {
+  hooks.push_back(vk::hook("vkDeviceWaitIdle", hook_device_wait_idle, kQueueShared));
+  hooks.push_back(vk::hook("vkQueueBindSparse", hook_bind_sparse, kQueueShared));
+  hooks.push_back(vk::hook("vkQueuePresentKHR", hook_present, kQueueShared));
+  hooks.push_back(vk::hook("vkQueueSubmit", hook_submit, kInstrumentation));
+  hooks.push_back(vk::hook("vkQueueSubmit2", hook_submit2, kInstrumentation));
+  hooks.push_back(vk::hook("vkQueueSubmit2KHR", hook_submit2, kInstrumentation));
+  hooks.push_back(vk::hook("vkQueueWaitIdle", hook_queue_wait_idle, kQueueShared));
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,60 @@
+#include "counters/recording/pointer_writer.h"
+
+namespace tally::counters {
+
+bool PointerWriter::write(VkPipelineBindPoint point, const BoundState::Bound& bound, uint64_t main,
+                          uint64_t fragment) {
+  state_.bound.invalidate_pointer();
+  const PipelineLayout& layout = *bound.pipeline->layout;
+  const uint64_t region = region_pointer(bound);
+  if (layout.path() == AddressPath::Descriptor) {
+    return write_descriptor(point, layout, main, region);
+  }
+  const LayoutRules& rules = state_.device.objects.layout_rules;
+  const uint64_t pointers[kAddressSlots + 1] = {
+      main, rules.address_slots == kAddressSlots ? fragment : region, region};
+  state_.next.CmdPushConstants(state_.handle, layout.handle(), layout.slot_stages(),
+                               layout.slot_offset(),
+                               rules.slots() * static_cast<uint32_t>(sizeof(uint64_t)), pointers);
+  state_.bound.note_overwritten_constants();
+  return true;
+}
+
+uint64_t PointerWriter::region_pointer(const BoundState::Bound& bound) {
+  uint64_t pointer = 0;
+  if (state_.status.has(RecordingStatus::kRegions) && counts_regions(bound.variant)) {
+    state_.status.note(state_.regions->next_pointer(pointer));
+  }
+  return pointer;
+}
+
+// The outermost active feature owns the memory.
+VkResult PointerWriter::next_words(WordPage& page, uint32_t& index) {
+  if (state_.instrumentation.active()) return state_.instrumentation.next_words(page, index);
+  return state_.status.has(RecordingStatus::kQueryShaders)
+             ? state_.queries->next_words(page, index)
+             : state_.regions->next_words(page, index);
+}
+
+bool PointerWriter::write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout,
+                                     uint64_t record, uint64_t region) {
+  WordPage page = state_.device.memory.words.null_word();
+  uint32_t index = 0;
+  if (record != 0 || region != 0) {
+    const VkResult result = next_words(page, index);
+    if (result != VK_SUCCESS) {
+      state_.status.note(result);
+      return false;
+    }
+    page.write(index, record, region);
+    if (!state_.instrumentation.active() && state_.status.has(RecordingStatus::kQueryShaders)) {
+      state_.queries->passes().add({page, index, record, region});
+    }
+  }
+  const uint32_t dynamic_offset = page.dynamic_offset(index);
+  state_.next.CmdBindDescriptorSets(state_.handle, point, layout.handle(), layout.reserved_set(), 1,
+                                    &page.set, 1, &dynamic_offset);
+  return true;
+}
+
+}  // namespace tally::counters

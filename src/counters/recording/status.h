@@ -1,0 +1,36 @@
+// What the next command of a command buffer needs from the layer, and the first error since the
+// recording began.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+
+namespace tally::counters {
+
+struct RecordingStatus {
+  enum Flag : uint32_t {
+    kInstrumented = 1,     // shader instrumentation is active: every action takes a result index
+    kRegions = 2,          // graphics commands are counted by region
+    kQueryShaders = 4,     // active queries count in shaders
+    kQueryCommands = 8,    // active queries count commands
+    kDropActions = 16,     // draws, dispatches and traces are left out
+    kDirtyPipelines = 32,  // queries began or ended: other variants may be needed
+    kDirtyPointer = 64,  // a counting variant is bound, and nothing counts: it needs null pointers
+    kDirtyConstants = 128  // record pointers overwrote push constants of the application
+  };
+
+  uint32_t flags = 0;
+  VkResult error = VK_SUCCESS;
+
+  bool has(uint32_t any_of) const { return (flags & any_of) != 0; }
+  void set(Flag flag) { flags |= flag; }
+  void clear(Flag flag) { flags &= ~flag; }
+  void assign(Flag flag, bool value) { value ? set(flag) : clear(flag); }
+  // Keeps the first error. vkEndCommandBuffer returns it.
+  void note(VkResult result) {
+    if (error == VK_SUCCESS) error = result;
+  }
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,74 @@
+#include "counters/recording/transform_feedback.h"
+
+#include <algorithm>
+
+namespace tally::counters {
+
+void TransformFeedback::bind_buffers(uint32_t first, uint32_t count, const VkBuffer* buffers,
+                                     const VkDeviceSize* offsets, const VkDeviceSize* sizes) {
+  const QueryState* queries = state_.device.queries.get();
+  if (!queries) return;
+  for (uint32_t i = 0; i < count && first + i < kFeedbackBuffers; ++i) {
+    VkDeviceSize& size = sizes_[first + i];
+    size = sizes ? sizes[i] : VK_WHOLE_SIZE;
+    if (size != VK_WHOLE_SIZE) continue;
+    const VkDeviceSize whole = queries->buffer_sizes.find(buffers[i]);
+    size = whole > offsets[i] ? whole - offsets[i] : 0;
+  }
+}
+
+// It is counted even if no query is active: one may begin before it ends.
+void TransformFeedback::begin(const Counters& counters) {
+  const QueryState* queries = state_.device.queries.get();
+  if (queries && queries->counts_feedback.load(std::memory_order_relaxed)) count(counters);
+  if (state_.status.has(RecordingStatus::kDirtyPipelines)) state_.bound.bind_wanted();
+  state_.bound.set_transform_feedback(true);
+}
+
+void TransformFeedback::count(const Counters& counters) {
+  const Pipeline* pipeline = state_.bound.resolve(state_.bound.graphics());
+  probe::QueryFeedback description;
+  if (pipeline && pipeline->has(Variant::Blocks)) {
+    description = describe_feedback(*pipeline->programs[static_cast<size_t>(Variant::Blocks)],
+                                    state_.bound.draw_facts(), sizes_);
+  }
+  FeedbackStart start;
+  const VkResult result = state_.queries->begin_feedback(description, start);
+  if (result != VK_SUCCESS) {
+    state_.status.note(result);
+    return;
+  }
+  queries_.update_flags();
+  if (counters.buffers) copy_counters(counters, start);
+}
+
+// Inside a render pass the layer cannot copy buffers. Instead it begins and ends transform feedback
+// at once: the driver then stores its counters in memory of the layer.
+void TransformFeedback::copy_counters(const Counters& counters, const FeedbackStart& start) const {
+  std::array<VkBuffer, kFeedbackBuffers> targets{};
+  std::array<VkDeviceSize, kFeedbackBuffers> offsets{};
+  const uint32_t count = std::min(counters.count, kFeedbackBuffers);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (counters.buffers[i] == VK_NULL_HANDLE) continue;
+    targets[i] = start.buffer;
+    offsets[i] = start.offset + (counters.first + i) * sizeof(uint32_t);
+  }
+  if (std::ranges::all_of(targets, [](VkBuffer target) { return target == VK_NULL_HANDLE; })) {
+    return;
+  }
+  state_.next.CmdBeginTransformFeedbackEXT(state_.handle, counters.first, counters.count,
+                                           counters.buffers, counters.offsets);
+  state_.next.CmdEndTransformFeedbackEXT(state_.handle, counters.first, count, targets.data(),
+                                         offsets.data());
+}
+
+void TransformFeedback::end() {
+  state_.bound.set_transform_feedback(false);
+  if (state_.queries) {
+    state_.queries->end_feedback();
+    queries_.update_flags();
+  }
+  state_.bound.bind_wanted();
+}
+
+}  // namespace tally::counters
