@@ -30,11 +30,6 @@ void broken(const char* rule) {
 
 namespace {
 
-Hooks sorted(Hooks hooks) {
-  std::ranges::sort(hooks, {}, &vk::Hook::name);
-  return hooks;
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice d, const VkDeviceCreateInfo* info,
                                             const VkAllocationCallbacks* a, VkDevice* device) {
   const vk::NextDevice next = vk::take_next_device(*info);
@@ -88,28 +83,28 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
 }
 
 PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice d, const char* name) {
-  static const Hooks hooks = [] {
+  static const vk::HookTable hooks = [] {
     Hooks all = {vk::hook("vkGetDeviceProcAddr", GetDeviceProcAddr),
                  vk::hook("vkDestroyDevice", DestroyDevice)};
     add_instrumentation(all);
     add_commands(all);
     add_pipelines(all);
-    return sorted(std::move(all));
+    return vk::HookTable(std::move(all));
   }();
-  if (const vk::Hook* ours = vk::find_hook(hooks, name)) return ours->function;
+  if (const vk::Hook* ours = hooks.find(name)) return ours->function;
   return state().device_next.at(vk::dispatch_key(d))(d, name);
 }
 
 PFN_vkVoidFunction VKAPI_CALL GetInstanceProcAddr(VkInstance instance, const char* name) {
-  static const Hooks hooks = [] {
+  static const vk::HookTable hooks = [] {
     Hooks all = {vk::hook("vkGetInstanceProcAddr", GetInstanceProcAddr),
                  vk::hook("vkGetDeviceProcAddr", GetDeviceProcAddr),
                  vk::hook("vkCreateInstance", CreateInstance),
                  vk::hook("vkCreateDevice", CreateDevice)};
     add_physical_device(all);
-    return sorted(std::move(all));
+    return vk::HookTable(std::move(all));
   }();
-  if (const vk::Hook* ours = vk::find_hook(hooks, name)) return ours->function;
+  if (const vk::Hook* ours = hooks.find(name)) return ours->function;
   if (!instance) return nullptr;
   return state()
       .instances.at(vk::dispatch_key(instance))
