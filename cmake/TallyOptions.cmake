@@ -35,8 +35,9 @@ add_library(tally_build_flags INTERFACE)
 target_compile_options(tally_build_flags INTERFACE
   -Wall -Wextra -Wno-missing-field-initializers -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 takes std::string's own operator+ for an overlapping copy (its bug 105329).
-  target_compile_options(tally_build_flags INTERFACE -Wno-restrict)
+  # GCC 12 takes std::string's own operator+ for an overlapping copy or one out of bounds (its bugs 105329, 105651).
+  target_compile_options(tally_build_flags INTERFACE
+    -Wno-restrict -Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tally_build_flags INTERFACE -fconstexpr-steps=8000000)  # a table of a thousand names is sorted
@@ -60,11 +61,6 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(tally_test_flags INTERFACE -O1)
 elseif(TALLY_SANITIZE)
   target_compile_options(tally_test_flags INTERFACE -O0)
-endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # With less optimisation GCC 12 also takes it for a copy out of bounds (its bug 105651).
-  target_compile_options(tally_test_flags INTERFACE
-    -Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
 if(TALLY_FAST_LINKER)
