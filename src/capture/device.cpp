@@ -46,14 +46,14 @@ CommandBuffer* find_command_buffer(VkCommandBuffer handle) {
   return state;
 }
 
-Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<Channel> channel,
+Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnection> connection,
                VkDevice handle, const vk::NextDevice& next, DeviceSetup setup)
     : instance_(std::move(instance)),
       next_(next),
       families_(std::move(setup.families)),
-      context_(std::move(channel), handle, next, std::move(setup.regions)),
+      context_(std::move(connection), handle, next, std::move(setup.regions)),
       fences_(handle, context_.table()),
-      reporter_(context_.channel(), context_.shaders(), context_.regions(),
+      reporter_(context_.connection(), context_.shaders(), context_.regions(),
                 std::move(setup.description)) {
   context_.follow_images(instance_->table(), setup.physical_device);
   reporter_.announce_device();
@@ -71,7 +71,7 @@ Device::~Device() {
 void Device::add_queue(VkQueue handle, uint32_t family, uint32_t position) {
   if (handle == VK_NULL_HANDLE || queues_.find(handle) || family >= families_.size()) return;
   const VkQueueFamilyProperties& properties = families_[family];
-  auto queue = std::make_shared<Queue>(channel().new_id(), handle, properties.timestampValidBits,
+  auto queue = std::make_shared<Queue>(connection().new_id(), handle, properties.timestampValidBits,
                                        fences_, reporter_);
   reporter_.announce_queue({queue->id(), reporter_.device(), family, position,
                             properties.queueFlags, properties.timestampValidBits},
@@ -179,7 +179,7 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
     return;
   }
   item.commands = submission->commands();
-  if (channel().receiving()) channel().count_submitted(item.commands);
+  if (connection().receiving()) connection().count_submitted(item.commands);
   item.fence = fences_.borrow();
   const VkResult signalled = item.fence == VK_NULL_HANDLE
                                  ? VK_ERROR_OUT_OF_DEVICE_MEMORY
@@ -195,23 +195,23 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
 void Device::end_frame(Queue& queue, bool by_present) {
   const int64_t now = store::monotonic_ns();
   const Frames::Frame ended = frames().end(now);
-  if (stopped() || !channel().receiving() || !frames().captured(ended.number)) return;
+  if (stopped() || !connection().receiving() || !frames().captured(ended.number)) return;
   PendingSubmission item;
   item.frame_end = FrameEnd{ended, now, by_present};
   queue.submission_reader.add(std::move(item));
 }
 
 void Device::settle(const SubmissionReader::Matches& matches) {
-  if (stopped() || !channel().receiving()) return;
+  if (stopped() || !connection().receiving()) return;
   for (const auto& queue : queues_.values())
     queue->submission_reader.wait_for(matches, kSettlePatience);
-  channel().flush();
+  connection().flush();
 }
 
 void Device::settle_queue(Queue& queue) {
-  if (stopped() || !channel().receiving()) return;
+  if (stopped() || !connection().receiving()) return;
   queue.submission_reader.wait_for([](const PendingSubmission&) { return true; }, kSettlePatience);
-  channel().flush();
+  connection().flush();
 }
 
 void Device::settle_all(std::chrono::milliseconds patience) {
@@ -228,7 +228,7 @@ void Device::settle_all(std::chrono::milliseconds patience) {
 }
 
 void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
-  std::shared_ptr<Definable> thing;
+  std::shared_ptr<InternedObject> thing;
   switch (type) {
     case VK_OBJECT_TYPE_PIPELINE:
       thing = shaders().pipeline((VkPipeline)handle);
@@ -253,7 +253,7 @@ void Device::set_name(VkObjectType type, uint64_t handle, const char* name) {
     default:
       break;
   }
-  if (thing) channel().name_changed(std::move(thing), name ? name : "");
+  if (thing) connection().name_changed(std::move(thing), name ? name : "");
 }
 
 void Device::stop(std::chrono::milliseconds patience) {
@@ -266,7 +266,7 @@ void Device::stop_all(std::chrono::milliseconds patience) {
   const std::shared_lock lock(outside_users());
   for (const auto& device : all()) {
     device->stop(patience);
-    device->channel().say_goodbye();
+    device->connection().send_end();
   }
 }
 

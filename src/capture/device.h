@@ -31,9 +31,9 @@ struct DeviceSetup {
   }
 };
 
-struct Queue : Definable {
+struct Queue : InternedObject {
   Queue(Id new_id, VkQueue vulkan_handle, uint32_t bits, FencePool& fences, Reporter& reporter)
-      : Definable(stream::Named::Queue, new_id),
+      : InternedObject(stream::Named::Queue, new_id),
         handle(vulkan_handle),
         timestamp_bits(bits),
         submission_reader(fences, reporter) {}
@@ -45,8 +45,8 @@ struct Queue : Definable {
 
 class Device {
  public:
-  Device(std::shared_ptr<Instance> instance, std::shared_ptr<Channel> channel, VkDevice handle,
-         const vk::NextDevice& next, DeviceSetup setup);
+  Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnection> connection,
+         VkDevice handle, const vk::NextDevice& next, DeviceSetup setup);
   ~Device();  // before the driver's device goes; it is idle
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -56,7 +56,7 @@ class Device {
   PFN_vkGetDeviceProcAddr next_get_device_proc_addr() const { return next_.get_device_proc_addr; }
   uint32_t application_version() const { return instance_->application_version(); }
   RecordingContext& context() { return context_; }
-  Channel& channel() { return context_.channel(); }
+  StreamConnection& connection() { return context_.connection(); }
   ShaderRegistry& shaders() { return context_.shaders(); }
   PassRegistry& passes() { return context_.passes(); }
   const RegionCapture& regions() const { return context_.regions(); }

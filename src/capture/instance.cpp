@@ -56,10 +56,10 @@ Instance::~Instance() {
   }
 }
 
-std::shared_ptr<Channel> Instance::channel() {
+std::shared_ptr<StreamConnection> Instance::connection() {
   const std::lock_guard lock(mutex_);
-  if (!channel_) channel_ = Channel::acquire(settings_, info_);
-  return channel_;
+  if (!connection_) connection_ = StreamConnection::acquire(settings_, info_);
+  return connection_;
 }
 
 std::shared_ptr<Instance> Instance::find(const void* dispatchable_handle) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "capture/capture_settings.h"
-#include "capture/emit/channel.h"
+#include "capture/emit/stream_connection.h"
 #include "capture/tables.h"
 #include "vk/dispatch.h"
 
@@ -25,7 +25,7 @@ class Instance {
   const CaptureSettings& settings() const { return settings_; }
   uint32_t application_version() const { return info_.api_version; }
   // The connection, made when the first device asks for it; null when nobody listens.
-  std::shared_ptr<Channel> channel();
+  std::shared_ptr<StreamConnection> connection();
 
   static std::shared_ptr<Instance> find(const void* dispatchable_handle);
   static void add(std::shared_ptr<Instance> instance);
@@ -39,7 +39,7 @@ class Instance {
   InstanceTable table_;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   std::mutex mutex_;
-  std::shared_ptr<Channel> channel_;
+  std::shared_ptr<StreamConnection> connection_;
 };
 
 // While it exists, what layers and driver say on this thread through VK_EXT_debug_utils about a

@@ -39,10 +39,10 @@ size_t count_unexpected(std::span<const uint64_t> values, uint64_t executions,
 
 }  // namespace
 
-CommandBatches::CommandBatches(PacketBuilder& packet, Channel& channel, const Execution& execution,
-                               const MetricLayout& layout)
+CommandBatches::CommandBatches(PacketBuilder& packet, StreamConnection& connection,
+                               const Execution& execution, const MetricLayout& layout)
     : packet_(packet),
-      channel_(channel),
+      connection_(connection),
       execution_(execution),
       layout_(layout),
       block_words_(kHeaderWords + layout.values()) {}
@@ -135,7 +135,7 @@ void CommandBatches::add(const CommandRun& run, size_t index, std::span<const ui
   stream::CommandBatch& message = batch.message;
   const size_t at = message.size;
   message.positions.values.push_back(static_cast<int64_t>(index));
-  const Id label = channel_.label_under(execution_.parent_label, run.label);
+  const Id label = connection_.label_under(execution_.parent_label, run.label);
   message.labels.append(at, label != 0 ? static_cast<int64_t>(label) : store::Column::kNull);
   for (size_t i = 0; i < message.parameters.size(); ++i) {
     message.parameters[i].append(at, recording.parameter(run, index, i));

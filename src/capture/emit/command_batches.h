@@ -17,7 +17,7 @@ namespace tally::capture {
 
 class CommandBatches {
  public:
-  CommandBatches(PacketBuilder& packet, Channel& channel, const Execution& execution,
+  CommandBatches(PacketBuilder& packet, StreamConnection& connection, const Execution& execution,
                  const MetricLayout& layout);
 
   // The command `index`, which is in `run`, with the metric blocks of its result, as
@@ -75,7 +75,7 @@ class CommandBatches {
   void send_values(Batch& batch);
 
   PacketBuilder& packet_;
-  Channel& channel_;
+  StreamConnection& connection_;
   const Execution& execution_;
   const MetricLayout& layout_;
   const size_t block_words_;

@@ -35,10 +35,11 @@ const char* module_problem(const Shader& shader) {
 
 }  // namespace
 
-PacketBuilder::PacketBuilder(Channel& channel, Id device) : channel_(channel), device_(device) {
+PacketBuilder::PacketBuilder(StreamConnection& connection, Id device)
+    : connection_(connection), device_(device) {
   add_labels();
-  for (const stream::Message& message : channel_.take_messages()) add(message);
-  for (const auto& thing : channel_.take_names()) {
+  for (const stream::Message& message : connection_.take_messages()) add(message);
+  for (const auto& thing : connection_.take_names()) {
     if (thing->defined) add_name(thing);
   }
 }
@@ -49,16 +50,16 @@ void PacketBuilder::add(const stream::AnyMessage& message) {
 }
 
 void PacketBuilder::push() {
-  if (!bytes_.empty()) channel_.push(std::exchange(bytes_, {}));
+  if (!bytes_.empty()) connection_.push(std::exchange(bytes_, {}));
 }
 
 void PacketBuilder::add_labels() {
-  for (Channel::NewLabel& label : channel_.take_labels()) {
+  for (StreamConnection::NewLabel& label : connection_.take_labels()) {
     add(stream::Label{label.id, label.parent, std::move(label.name)});
   }
 }
 
-void PacketBuilder::add_name(const std::shared_ptr<Definable>& thing) {
+void PacketBuilder::add_name(const std::shared_ptr<InternedObject>& thing) {
   if (std::string name = thing->name(); !name.empty()) {
     add(stream::Name{thing->kind(), thing->id(), std::move(name)});
   }
@@ -115,7 +116,7 @@ void PacketBuilder::add_costs(Shader& shader) {
     if (!message.costs.empty()) add(message);
     message.costs.clear();
   };
-  for (const BlockCosts::News& item : shader.costs.take_news()) {
+  for (const BlockCosts::Update& item : shader.costs.take_updates()) {
     const size_t metrics = item.costs.size();
     const bool continues = message.metrics == metrics && !message.costs.empty() &&
                            message.first_block + message.costs.size() / metrics == item.first_block;

@@ -1,11 +1,11 @@
 // Builds messages for the receiver, with the definitions that they rely on in front of them, and
-// pushes them as they grow. Exists under the channel's emission lock.
+// pushes them as they grow. Exists under the connection's emission lock.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "capture/emit/channel.h"
+#include "capture/emit/stream_connection.h"
 #include "capture/recording/passes.h"
 #include "capture/recording/shaders.h"
 #include "store/stream_codec.h"
@@ -14,8 +14,8 @@ namespace tally::capture {
 
 class PacketBuilder {
  public:
-  // Begins with what waits in the channel: labels, messages, names.
-  PacketBuilder(Channel& channel, Id device);
+  // Begins with what waits in the connection: labels, messages, names.
+  PacketBuilder(StreamConnection& connection, Id device);
   ~PacketBuilder() { push(); }
   PacketBuilder(const PacketBuilder&) = delete;
   PacketBuilder& operator=(const PacketBuilder&) = delete;
@@ -34,9 +34,9 @@ class PacketBuilder {
  private:
   void define(Shader& shader);
   Id need(const std::shared_ptr<Module>& module);
-  void add_name(const std::shared_ptr<Definable>& thing);
+  void add_name(const std::shared_ptr<InternedObject>& thing);
 
-  Channel& channel_;
+  StreamConnection& connection_;
   const Id device_;
   stream::Bytes bytes_;
 };

@@ -23,7 +23,7 @@ void add_values(PacketBuilder& packet, uint32_t counter, const std::vector<uint3
 }  // namespace
 
 void RegionMessages::send(int64_t index, const Recording& recording) {
-  PacketBuilder packet(channel_, device_);
+  PacketBuilder packet(connection_, device_);
   for (size_t i = 0; i < recording.passes.size(); ++i) {
     const RecordedPass& pass = recording.passes[i];
     if (!pass.regions || !pass.ended) continue;

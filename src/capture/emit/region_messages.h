@@ -1,5 +1,5 @@
 // Sends what the passes of a completed submission did by region, pass by pass: behind the
-// submission's own messages, because it may be much. Under the channel's emission lock.
+// submission's own messages, because it may be much. Under the connection's emission lock.
 #pragma once
 
 #include "capture/emit/packet_builder.h"
@@ -10,8 +10,8 @@ namespace tally::capture {
 
 class RegionMessages {
  public:
-  RegionMessages(Channel& channel, Id device, const RegionCapture& capture)
-      : channel_(channel), device_(device), capture_(capture) {}
+  RegionMessages(StreamConnection& connection, Id device, const RegionCapture& capture)
+      : connection_(connection), device_(device), capture_(capture) {}
 
   // Of the submission's execution `index`.
   void send(int64_t index, const Recording& recording);
@@ -22,7 +22,7 @@ class RegionMessages {
   void send_picture(PacketBuilder& packet, stream::PassPicture message,
                     const RecordedPicture& picture);
 
-  Channel& channel_;
+  StreamConnection& connection_;
   const Id device_;
   const RegionCapture& capture_;
 };

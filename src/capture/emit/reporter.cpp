@@ -16,9 +16,9 @@ constexpr const char* kNoCounts = "no counts came back for it";
 
 }  // namespace
 
-Reporter::Reporter(Channel& channel, ShaderRegistry& shaders, const RegionCapture& regions,
-                   stream::Device device)
-    : channel_(channel), shaders_(shaders), regions_(regions), device_(std::move(device)) {
+Reporter::Reporter(StreamConnection& connection, ShaderRegistry& shaders,
+                   const RegionCapture& regions, stream::Device device)
+    : connection_(connection), shaders_(shaders), regions_(regions), device_(std::move(device)) {
   layout_.metrics = device_.metrics;
   layout_.find_executions();
   live_places_ = LiveTotals::instance().list(layout_);
@@ -41,7 +41,7 @@ class Reporter::ExecutionReport {
       if (run.result != CommandRun::kNone) measured_.push_back(&run);
     }
     if (packet_) {
-      batches_.emplace(*packet_, reporter_.channel_, execution_, reporter_.layout_);
+      batches_.emplace(*packet_, reporter_.connection_, execution_, reporter_.layout_);
     }
   }
 
@@ -137,8 +137,8 @@ class Reporter::ExecutionReport {
 
   void note_what_is_missing() {
     if (!complete_) {
-      reporter_.channel_.message(store::Severity::Error,
-                                 "the driver did not give the values of a command buffer");
+      reporter_.connection_.message(store::Severity::Error,
+                                    "the driver did not give the values of a command buffer");
       return;
     }
     for (const auto& [pipeline, stages] : stages_) {
@@ -163,22 +163,22 @@ class Reporter::ExecutionReport {
 };
 
 void Reporter::announce_device() {
-  const std::lock_guard lock(channel_.emission_mutex());
-  PacketBuilder(channel_, device_.id).add(device_);
+  const std::lock_guard lock(connection_.emission_mutex());
+  PacketBuilder(connection_, device_.id).add(device_);
 }
 
-void Reporter::announce_queue(const stream::Queue& queue, Definable& definable) {
-  const std::lock_guard lock(channel_.emission_mutex());
-  PacketBuilder packet(channel_, device_.id);
-  if (!std::exchange(definable.defined, true)) packet.add(queue);
+void Reporter::announce_queue(const stream::Queue& queue, InternedObject& object) {
+  const std::lock_guard lock(connection_.emission_mutex());
+  PacketBuilder packet(connection_, device_.id);
+  if (!std::exchange(object.defined, true)) packet.add(queue);
 }
 
 void Reporter::report(const Submission& submission) {
-  const std::lock_guard lock(channel_.emission_mutex());
-  const bool receiving = channel_.receiving();
+  const std::lock_guard lock(connection_.emission_mutex());
+  const bool receiving = connection_.receiving();
   std::optional<PacketBuilder> packet;
   if (receiving) {
-    packet.emplace(channel_, device_.id);
+    packet.emplace(connection_, device_.id);
     write_pipelines(*packet);
     write_frame(*packet, submission.frame);
     packet->add(stream::Submission{submission.queue, submission.frame.number, submission.number,
@@ -206,14 +206,15 @@ void Reporter::report(const Submission& submission) {
 
 // While executions of a recording overlap, one overwrites the values of another.
 void Reporter::write_regions(const Submission& submission, const std::vector<bool>& overlapped) {
-  RegionMessages messages(channel_, device_.id, regions_);
+  RegionMessages messages(connection_, device_.id, regions_);
   for (size_t i = 0; i < submission.executions.size(); ++i) {
     const Recording& recording = *submission.executions[i].recording;
     if (!recording.has_regions()) continue;
     if (overlapped[i]) {
-      channel_.message(store::Severity::Warning,
-                       "regions of render passes are missing: command buffers were executed again "
-                       "before their values could be read");
+      connection_.message(
+          store::Severity::Warning,
+          "regions of render passes are missing: command buffers were executed again "
+          "before their values could be read");
     } else {
       messages.send(static_cast<int64_t>(i), recording);
     }
@@ -221,27 +222,27 @@ void Reporter::write_regions(const Submission& submission, const std::vector<boo
 }
 
 void Reporter::lost(const Submission& submission, const std::string& why) {
-  channel_.message(store::Severity::Error, why);
-  const std::lock_guard lock(channel_.emission_mutex());
+  connection_.message(store::Severity::Error, why);
+  const std::lock_guard lock(connection_.emission_mutex());
   submission.for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
-  PacketBuilder packet(channel_, device_.id);
+  PacketBuilder packet(connection_, device_.id);
   write_frame(packet, submission.frame);
   packet.add(stream::Missing{device_.id, submission.frame.number,
                              static_cast<int64_t>(submission.commands())});
 }
 
 void Reporter::report(const FrameEnd& end) {
-  const std::lock_guard lock(channel_.emission_mutex());
-  PacketBuilder packet(channel_, device_.id);
+  const std::lock_guard lock(connection_.emission_mutex());
+  PacketBuilder packet(connection_, device_.id);
   write_frame(packet, end.frame);
   packet.add(stream::FrameEnded{device_.id, end.frame.number, end.end_ns, end.by_present});
   write_pipelines(packet);
 }
 
 void Reporter::report_rest() {
-  const std::lock_guard lock(channel_.emission_mutex());
-  PacketBuilder packet(channel_, device_.id);
+  const std::lock_guard lock(connection_.emission_mutex());
+  PacketBuilder packet(connection_, device_.id);
   write_pipelines(packet);
 }
 
@@ -250,7 +251,7 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
   const Recording& recording = *execution.recording;
   for (size_t i = 0; i < recording.passes.size(); ++i) {
     const RecordedPass& pass = recording.passes[i];
-    const Id label = channel_.label_under(execution.parent_label, pass.label);
+    const Id label = connection_.label_under(execution.parent_label, pass.label);
     packet.add_labels();
     stream::Pass message{static_cast<int64_t>(i),
                          pass.dynamic,
@@ -273,7 +274,7 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
 void Reporter::note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline,
                                    uint32_t stages) {
   using Counts = Shader::Counts;
-  const char* reason = pipeline.heard.empty() ? kNoCounts : pipeline.heard.c_str();
+  const char* reason = pipeline.diagnostics.empty() ? kNoCounts : pipeline.diagnostics.c_str();
   for (const auto& shader : pipeline.shaders) {
     if (shader->counts == Counts::Seen || !shader->module) continue;
     const bool seen = (stages & static_cast<uint32_t>(shader->stage)) != 0;

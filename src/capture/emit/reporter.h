@@ -1,5 +1,5 @@
-// Turns a device's completed submissions into messages. Any thread; one at a time by the channel's
-// emission lock. Where the receiver does not keep up, the reporter waits.
+// Turns a device's completed submissions into messages. Any thread; one at a time by the
+// connection's emission lock. Where the receiver does not keep up, the reporter waits.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "capture/emit/channel.h"
 #include "capture/emit/live_totals.h"
 #include "capture/emit/packet_builder.h"
+#include "capture/emit/stream_connection.h"
 #include "capture/frame_set.h"
 #include "capture/readback/block_costs.h"
 #include "capture/readback/submission.h"
@@ -22,12 +22,12 @@ namespace tally::capture {
 
 class Reporter {
  public:
-  Reporter(Channel& channel, ShaderRegistry& shaders, const RegionCapture& regions,
+  Reporter(StreamConnection& connection, ShaderRegistry& shaders, const RegionCapture& regions,
            stream::Device device);
 
   Id device() const { return device_.id; }
   void announce_device();
-  void announce_queue(const stream::Queue& queue, Definable& definable);
+  void announce_queue(const stream::Queue& queue, InternedObject& object);
   // Reads the values of a submission that has completed, and sends them.
   void report(const Submission& submission);
   void report(const FrameEnd& end);
@@ -45,7 +45,7 @@ class Reporter {
   void write_regions(const Submission& submission, const std::vector<bool>& overlapped);
   void note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline, uint32_t stages);
 
-  Channel& channel_;
+  StreamConnection& connection_;
   ShaderRegistry& shaders_;
   const RegionCapture& regions_;
   stream::Device device_;

@@ -38,7 +38,7 @@ VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,
     const auto queue = device ? device->queue(handle) : nullptr;
     if (!queue) return;
     queue->labels.begin(
-        [&](Id parent) { return device->channel().label(parent, label->pLabelName); });
+        [&](Id parent) { return device->connection().label(parent, label->pLabelName); });
   });
   if (const auto next = next_of(handle).QueueBeginDebugUtilsLabelEXT) next(handle, label);
 }

@@ -50,12 +50,12 @@ void watch_exit() {
   });
 }
 
-void announce_not_captured(Channel& channel, const stream::Device& description) {
+void announce_not_captured(StreamConnection& connection, const stream::Device& description) {
   log_once(LogLevel::Warning, "{}: not captured: {}", description.name, description.not_captured);
-  const std::lock_guard lock(channel.emission_mutex());
+  const std::lock_guard lock(connection.emission_mutex());
   stream::Bytes bytes;
   append_message(bytes, description);
-  channel.push(std::move(bytes));
+  connection.push(std::move(bytes));
 }
 
 struct Creation {
@@ -84,16 +84,16 @@ VkResult create_with(const Creation& creation, const RegionSetup& regions) {
   return creation.create(creation.physical_device, info.get(), creation.allocator, creation.device);
 }
 
-void tell_no_regions(Channel& channel, const DeviceSetup& setup) {
+void tell_no_regions(StreamConnection& connection, const DeviceSetup& setup) {
   if (setup.regions.reason.empty()) return;
-  channel.message(store::Severity::Warning,
-                  fmt::format("{}: render passes are not captured by region: {}",
-                              setup.description.name, setup.regions.reason));
+  connection.message(store::Severity::Warning,
+                     fmt::format("{}: render passes are not captured by region: {}",
+                                 setup.description.name, setup.regions.reason));
 }
 
-VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> channel) {
+VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnection> connection) {
   DeviceSetup setup = inspect_device(*creation.instance, creation.physical_device, creation.info,
-                                     channel->new_id());
+                                     connection->new_id());
   LoaderLink<VkLayerDeviceCreateInfo> link(creation.info.pNext,
                                            VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
   std::string& reason = setup.description.not_captured;
@@ -106,9 +106,9 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> chan
       result = create_with(creation, setup.regions);
     }
     if (result == VK_SUCCESS) {
-      tell_no_regions(*channel, setup);
-      Device::add(std::make_shared<Device>(creation.instance, std::move(channel), *creation.device,
-                                           creation.next, std::move(setup)));
+      tell_no_regions(*connection, setup);
+      Device::add(std::make_shared<Device>(creation.instance, std::move(connection),
+                                           *creation.device, creation.next, std::move(setup)));
       add_debug_utils(creation.instance->handle(), *creation.device, creation.next);
       watch_exit();
       return result;
@@ -119,7 +119,7 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<Channel> chan
     setup.description.metrics.clear();
   }
   const VkResult result = create_bystander(creation);
-  if (result == VK_SUCCESS) announce_not_captured(*channel, setup.description);
+  if (result == VK_SUCCESS) announce_not_captured(*connection, setup.description);
   return result;
 }
 
@@ -137,8 +137,9 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
         next.get_instance_proc_addr(instance->handle(), "vkCreateDevice"));
     if (!create) return VK_ERROR_INITIALIZATION_FAILED;
     const Creation creation{instance, next, create, physical_device, *info, allocator, device};
-    std::shared_ptr<Channel> channel = instance->channel();
-    return channel ? create_captured(creation, std::move(channel)) : create_bystander(creation);
+    std::shared_ptr<StreamConnection> connection = instance->connection();
+    return connection ? create_captured(creation, std::move(connection))
+                      : create_bystander(creation);
   });
 }
 

@@ -47,7 +47,7 @@ class InstrumentedInfos {
  public:
   InstrumentedInfos(Device& device, std::span<const Info> infos)
       : infos_(infos.begin(), infos.end()) {
-    const std::string& pattern = device.channel().settings().shader_pattern;
+    const std::string& pattern = device.connection().settings().shader_pattern;
     for (Info& info : infos_) {
       drafts_.push_back(
           device.shaders().draft(kBindPoint<Info>, stages_of(info), libraries_of(info)));
@@ -110,12 +110,12 @@ VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* 
     const auto device = Device::find(handle);
     InstrumentedInfos<Info> instrumented(*device, {infos, count});
     std::fill_n(pipelines, count, VkPipeline{VK_NULL_HANDLE});
-    std::string heard;
+    std::string diagnostics;
     VkResult result = VK_SUCCESS;
     {
       const HeardReasons reasons(HeardReasons::kInstrumentation);
       result = call(device->table(), instrumented.data());
-      heard = reasons.text();
+      diagnostics = reasons.text();
     }
     if (worth_another_try(result) && instrumented.any()) {
       for (uint32_t i = 0; i < count; ++i) {
@@ -128,9 +128,9 @@ VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* 
     for (uint32_t i = 0; i < count; ++i) {
       if (pipelines[i] == VK_NULL_HANDLE) continue;
       device->shaders().add_pipeline(pipelines[i], kBindPoint<Info>, instrumented.draft(i),
-                                     instrumented.refusal(i), heard);
+                                     instrumented.refusal(i), diagnostics);
     }
-    if (!heard.empty()) device->channel().message(store::Severity::Warning, heard);
+    if (!diagnostics.empty()) device->connection().message(store::Severity::Warning, diagnostics);
     return result;
   });
 }

@@ -56,7 +56,7 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
     result = call(device->table());
     vk::guarded_void([&] {
       if (!reasons.text().empty()) {
-        device->channel().message(store::Severity::Warning, reasons.text());
+        device->connection().message(store::Severity::Warning, reasons.text());
       }
     });
   }

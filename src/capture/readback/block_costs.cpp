@@ -28,10 +28,10 @@ std::span<const uint64_t> BlockCosts::costs_of(uint32_t block, uint64_t executio
   for (size_t i = 0; i < values.size(); ++i) {
     costs[i] = values[i] % executions == 0 ? values[i] / executions : 0;
   }
-  news_.push_back({block, costs});
+  updates_.push_back({block, costs});
   return costs;
 }
 
-std::vector<BlockCosts::News> BlockCosts::take_news() { return std::exchange(news_, {}); }
+std::vector<BlockCosts::Update> BlockCosts::take_updates() { return std::exchange(updates_, {}); }
 
 }  // namespace tally::capture

@@ -34,7 +34,7 @@ struct MetricLayout {
 class BlockCosts {
  public:
   // Costs of the blocks first, first+1, ...
-  struct News {
+  struct Update {
     uint32_t first_block = 0;
     std::vector<uint64_t> costs;
   };
@@ -45,13 +45,13 @@ class BlockCosts {
                                      std::span<const uint64_t> values);
 
   // What was learned since the last call.
-  std::vector<News> take_news();
+  std::vector<Update> take_updates();
 
  private:
   static constexpr uint32_t kMaxBlocks = 1u << 20;
 
   std::vector<std::vector<uint64_t>> costs_;  // by block; empty = unknown
-  std::vector<News> news_;
+  std::vector<Update> updates_;
 };
 
 }  // namespace tally::capture

@@ -72,7 +72,7 @@ class SubmissionReader {
   bool reading_ = false;  // the first item has completed
   bool stopping_ = false;
   std::atomic<int64_t> give_up_ns_ = INT64_MAX;
-  store::OnDemandThread thread_{"tally-harvest"};  // under the mutex
+  store::OnDemandThread thread_{"tally-read"};  // under the mutex
 };
 
 }  // namespace tally::capture

@@ -20,10 +20,10 @@ CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, 
       can_measure_(!pool.protected_memory &&
                    (pool.queue_flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0),
       can_time_(!pool.protected_memory && pool.timestamp_bits != 0 &&
-                context.channel().settings().gpu_time),
+                context.connection().settings().gpu_time),
       can_count_regions_(context.regions().enabled() && !pool.protected_memory &&
                          (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
-      object_(std::make_shared<Object>(context.channel().new_id(), "VkCommandBuffer",
+      object_(std::make_shared<Object>(context.connection().new_id(), "VkCommandBuffer",
                                        vk::handle_bits(handle))) {}
 
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
@@ -101,8 +101,8 @@ const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function fun
 
 void CommandBuffer::before_unknown_action(const char* name) {
   deactivate();
-  context_.channel().message(store::Severity::Warning,
-                             fmt::format("{} was called: what it runs is not counted", name));
+  context_.connection().message(store::Severity::Warning,
+                                fmt::format("{} was called: what it runs is not counted", name));
 }
 
 void CommandBuffer::activate() {
@@ -112,7 +112,7 @@ void CommandBuffer::activate() {
   const VkShaderInstrumentationARM object = recording_->next_object();
   refused_ = object == VK_NULL_HANDLE;
   if (refused_) {
-    context_.channel().message(
+    context_.connection().message(
         store::Severity::Error,
         "vkCreateShaderInstrumentationARM failed: commands are not measured");
     return;
@@ -185,8 +185,8 @@ void CommandBuffer::prepare_regions(RecordedPass& pass, const void* chain, uint3
   if (pass.regions) {
     needs_barrier_ = true;
   } else {
-    context_.channel().message(store::Severity::Warning,
-                               "a render pass is not captured by region: " + reason);
+    context_.connection().message(store::Severity::Warning,
+                                  "a render pass is not captured by region: " + reason);
   }
 }
 
@@ -214,7 +214,7 @@ void CommandBuffer::take_picture(RecordedPass& pass) {
   pass.picture = copy_picture(table_, handle_, pass.final_image, pass.area,
                               pass.regions->shape.layers, recording_->host_pieces, reason);
   if (pass.picture) return;
-  context_.channel().message(store::Severity::Info, "a render pass has no picture: " + reason);
+  context_.connection().message(store::Severity::Info, "a render pass has no picture: " + reason);
 }
 
 const RecordedRegions* CommandBuffer::regions() const {
@@ -322,7 +322,7 @@ void CommandBuffer::execute(const CommandBuffer& secondary) {
 
 void CommandBuffer::push_label(const char* name) {
   if (!recording_) return;
-  labels_.begin([&](Id parent) { return context_.channel().label(parent, name); });
+  labels_.begin([&](Id parent) { return context_.connection().label(parent, name); });
 }
 
 void CommandBuffer::pop_label() { labels_.end(); }

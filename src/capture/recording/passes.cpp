@@ -49,7 +49,7 @@ std::string attachments_json(std::span<const Description> attachments) {
 
 void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) {
   auto pass =
-      std::make_shared<RenderPass>(channel_.new_id(), "VkRenderPass", vk::handle_bits(handle));
+      std::make_shared<RenderPass>(connection_.new_id(), "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
   pass->final_attachment = final_attachment(info);
@@ -62,7 +62,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo& info) 
 
 void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo2& info) {
   auto pass =
-      std::make_shared<RenderPass>(channel_.new_id(), "VkRenderPass", vk::handle_bits(handle));
+      std::make_shared<RenderPass>(connection_.new_id(), "VkRenderPass", vk::handle_bits(handle));
   pass->attachments = attachments_json(std::span(info.pAttachments, info.attachmentCount));
   pass->subpasses = info.subpassCount;
   pass->final_attachment = final_attachment(info);
@@ -73,7 +73,7 @@ void PassRegistry::add(VkRenderPass handle, const VkRenderPassCreateInfo2& info)
 void PassRegistry::add(VkFramebuffer handle, const VkFramebufferCreateInfo& info,
                        const Images* images) {
   auto framebuffer =
-      std::make_shared<Framebuffer>(channel_.new_id(), "VkFramebuffer", vk::handle_bits(handle));
+      std::make_shared<Framebuffer>(connection_.new_id(), "VkFramebuffer", vk::handle_bits(handle));
   framebuffer->width = info.width;
   framebuffer->height = info.height;
   framebuffer->layers = info.layers;

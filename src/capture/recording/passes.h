@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/emit/channel.h"
+#include "capture/emit/stream_connection.h"
 #include "capture/recording/images.h"
 #include "capture/recording/pass_picture.h"
 #include "vk/handle_map.h"
@@ -15,9 +15,9 @@
 namespace tally::capture {
 
 // A Vulkan object that the capture refers to: a command buffer, a render pass, a framebuffer.
-struct Object : Definable {
+struct Object : InternedObject {
   Object(Id new_id, const char* vulkan_type, uint64_t vulkan_handle)
-      : Definable(stream::Named::Object, new_id), type(vulkan_type), handle(vulkan_handle) {}
+      : InternedObject(stream::Named::Object, new_id), type(vulkan_type), handle(vulkan_handle) {}
   const char* const type;
   const uint64_t handle;
 };
@@ -41,7 +41,7 @@ struct Framebuffer : Object {
 
 class PassRegistry {
  public:
-  explicit PassRegistry(Channel& channel) : channel_(channel) {}
+  explicit PassRegistry(StreamConnection& connection) : connection_(connection) {}
 
   void add(VkRenderPass handle, const VkRenderPassCreateInfo& info);
   void add(VkRenderPass handle, const VkRenderPassCreateInfo2& info);
@@ -65,7 +65,7 @@ class PassRegistry {
   std::string attachments(const VkRenderingInfo& info) const;
 
  private:
-  Channel& channel_;
+  StreamConnection& connection_;
   vk::HandleMap<VkRenderPass, std::shared_ptr<RenderPass>> render_passes_;
   vk::HandleMap<VkFramebuffer, std::shared_ptr<Framebuffer>> framebuffers_;
   vk::HandleMap<VkImageView, VkFormat> views_;

@@ -6,16 +6,16 @@
 
 namespace tally::capture {
 
-RecordingContext::RecordingContext(std::shared_ptr<Channel> channel, VkDevice handle,
+RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                                    const vk::NextDevice& next, RegionSetup regions)
-    : channel_(std::move(channel)),
+    : connection_(std::move(connection)),
       handle_(handle),
-      shaders_(*channel_),
-      passes_(*channel_),
+      shaders_(*connection_),
+      passes_(*connection_),
       timestamps_(handle, table_),
       host_memory_(handle, table_, regions.memory),
       regions_(std::move(regions)),
-      frames_(channel_->settings().frames, store::monotonic_ns()) {
+      frames_(connection_->settings().frames, store::monotonic_ns()) {
   table_.load([&](const char* name) { return next.get_device_proc_addr(handle, name); });
 }
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
-#include "capture/emit/channel.h"
 #include "capture/emit/frames.h"
 #include "capture/emit/live_totals.h"
+#include "capture/emit/stream_connection.h"
 #include "capture/readback/host_memory.h"
 #include "capture/recording/images.h"
 #include "capture/recording/passes.h"
@@ -23,8 +23,8 @@ namespace tally::capture {
 
 class RecordingContext {
  public:
-  RecordingContext(std::shared_ptr<Channel> channel, VkDevice handle, const vk::NextDevice& next,
-                   RegionSetup regions);
+  RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
+                   const vk::NextDevice& next, RegionSetup regions);
 
   // Images are followed where passes are captured by region.
   void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);
@@ -33,7 +33,7 @@ class RecordingContext {
 
   VkDevice handle() const { return handle_; }
   const DeviceTable& table() const { return table_; }
-  Channel& channel() { return *channel_; }
+  StreamConnection& connection() { return *connection_; }
   ShaderRegistry& shaders() { return shaders_; }
   PassRegistry& passes() { return passes_; }
   TimestampPools& timestamps() { return timestamps_; }
@@ -45,7 +45,7 @@ class RecordingContext {
 
   // Whether what is recorded and submitted now is measured: for the receiver, or the live counters.
   bool measures() const {
-    return !stopped() && (channel_->receiving() || LiveTotals::instance().wanted());
+    return !stopped() && (connection_->receiving() || LiveTotals::instance().wanted());
   }
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -54,7 +54,7 @@ class RecordingContext {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
  private:
-  const std::shared_ptr<Channel> channel_;
+  const std::shared_ptr<StreamConnection> connection_;
   const VkDevice handle_;
   DeviceTable table_;
   ShaderRegistry shaders_;

@@ -63,7 +63,7 @@ bool PipelineDraft::selected_by(const std::string& pattern) const {
 }
 
 void ShaderRegistry::add_module(VkShaderModule handle, std::span<const uint32_t> words) {
-  modules_.insert(handle, channel_.module(words));
+  modules_.insert(handle, connection_.module(words));
 }
 
 std::shared_ptr<Module> ShaderRegistry::module_of(
@@ -73,8 +73,8 @@ std::shared_ptr<Module> ShaderRegistry::module_of(
       stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   if (!inline_module || !inline_module->pCode) return nullptr;
   std::shared_ptr<Module> module =
-      channel_.module({inline_module->pCode, inline_module->codeSize / sizeof(uint32_t)});
-  if (const char* name = debug_name(stage); *name) channel_.name_changed(module, name);
+      connection_.module({inline_module->pCode, inline_module->codeSize / sizeof(uint32_t)});
+  if (const char* name = debug_name(stage); *name) connection_.name_changed(module, name);
   return module;
 }
 
@@ -85,7 +85,7 @@ std::shared_ptr<Shader> ShaderRegistry::shader(const std::shared_ptr<Module>& mo
   std::shared_ptr<Shader>& shader = shaders_[{module ? module->id() : 0, stage.stage, entry}];
   if (!shader) {
     shader = std::make_shared<Shader>();
-    shader->id = channel_.new_id();
+    shader->id = connection_.new_id();
     shader->module = module;
     shader->stage = stage.stage;
     shader->entry_point = entry;
@@ -130,15 +130,15 @@ PipelineDraft ShaderRegistry::draft(VkPipelineBindPoint bind_point,
 
 void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_point,
                                   const PipelineDraft& draft, std::string not_instrumented,
-                                  std::string heard) {
-  auto pipeline = std::make_shared<Pipeline>(channel_.new_id());
+                                  std::string diagnostics) {
+  auto pipeline = std::make_shared<Pipeline>(connection_.new_id());
   pipeline->bind_point = bind_point;
   pipeline->hash = draft.hash;
   pipeline->shaders = draft.shaders;
   pipeline->not_instrumented = std::move(not_instrumented);
-  pipeline->heard = std::move(heard);
+  pipeline->diagnostics = std::move(diagnostics);
   pipelines_.insert(handle, pipeline);
-  if (!channel_.receiving()) return;
+  if (!connection_.receiving()) return;
   const std::lock_guard lock(mutex_);
   new_pipelines_.push_back(std::move(pipeline));
 }
@@ -159,7 +159,7 @@ std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindP
     HashSequence hash;
     hash.add(text_bytes(text.name));
     hash.add(static_cast<uint64_t>(bind_point));
-    pipeline = std::make_shared<Pipeline>(channel_.new_id());
+    pipeline = std::make_shared<Pipeline>(connection_.new_id());
     pipeline->bind_point = bind_point;
     pipeline->hash = hash.result();
     pipeline->not_instrumented = text.reason;

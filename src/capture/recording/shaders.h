@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/emit/channel.h"
+#include "capture/emit/stream_connection.h"
 #include "capture/readback/block_costs.h"
 #include "vk/handle_map.h"
 
@@ -34,14 +34,14 @@ struct Shader {
   enum class Counts { Unknown, Seen, Missing } counts = Counts::Unknown;
 };
 
-struct Pipeline : Definable {
-  explicit Pipeline(Id new_id) : Definable(stream::Named::Pipeline, new_id) {}
+struct Pipeline : InternedObject {
+  explicit Pipeline(Id new_id) : InternedObject(stream::Named::Pipeline, new_id) {}
 
   VkPipelineBindPoint bind_point{};
   Hash128 hash;
   std::vector<std::shared_ptr<Shader>> shaders;
   std::string not_instrumented;  // why, "" = created with the flag
-  std::string heard;             // what was said about instrumentation while it was created
+  std::string diagnostics;       // what was said about instrumentation while it was created
 
   bool is_stand_in = false;
 
@@ -63,7 +63,7 @@ struct PipelineDraft {
 
 class ShaderRegistry {
  public:
-  explicit ShaderRegistry(Channel& channel) : channel_(channel) {}
+  explicit ShaderRegistry(StreamConnection& connection) : connection_(connection) {}
 
   void add_module(VkShaderModule handle, std::span<const uint32_t> words);
   void remove_module(VkShaderModule handle) { modules_.take(handle); }
@@ -75,7 +75,7 @@ class ShaderRegistry {
                       std::span<const VkPipeline> libraries);
 
   void add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_point, const PipelineDraft& draft,
-                    std::string not_instrumented, std::string heard);
+                    std::string not_instrumented, std::string diagnostics);
   void remove_pipeline(VkPipeline handle) { pipelines_.take(handle); }
   std::shared_ptr<Pipeline> pipeline(VkPipeline handle) const { return pipelines_.find(handle); }
 
@@ -93,7 +93,7 @@ class ShaderRegistry {
   std::shared_ptr<Shader> shader(const std::shared_ptr<Module>& module,
                                  const VkPipelineShaderStageCreateInfo& stage);
 
-  Channel& channel_;
+  StreamConnection& connection_;
   vk::HandleMap<VkShaderModule, std::shared_ptr<Module>> modules_;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines_;
   std::mutex mutex_;  // of what follows

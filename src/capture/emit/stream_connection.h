@@ -25,9 +25,9 @@ using stream::Id;
 // Something that the stream defines once, when it is first needed, and names any number of times.
 // `defined` is guarded by the emission lock; the name to its own mutex, because names come from any
 // thread.
-class Definable {
+class InternedObject {
  public:
-  explicit Definable(stream::Named kind, Id id) : kind_(kind), id_(id) {}
+  explicit InternedObject(stream::Named kind, Id id) : kind_(kind), id_(id) {}
 
   stream::Named kind() const { return kind_; }
   Id id() const { return id_; }
@@ -41,7 +41,7 @@ class Definable {
   }
 
   bool defined = false;
-  bool name_waits = false;  // in the channel's list; under the channel's mutex
+  bool name_waits = false;  // in the connection's list; under the connection's mutex
 
  private:
   const stream::Named kind_;
@@ -52,9 +52,9 @@ class Definable {
 
 // A shader module's content. The words are let go once the receiver has them, or at once where
 // there is none.
-struct Module : Definable {
+struct Module : InternedObject {
   Module(Id new_id, Hash128 content, ModuleFacts read)
-      : Definable(stream::Named::Module, new_id), hash(content), facts(std::move(read)) {}
+      : InternedObject(stream::Named::Module, new_id), hash(content), facts(std::move(read)) {}
   const Hash128 hash;
   const ModuleFacts facts;
   std::shared_ptr<const std::vector<uint32_t>> words;  // under the emission lock
@@ -66,13 +66,13 @@ struct ApplicationInfo {
   uint32_t api_version = 0;  // as it asked for
 };
 
-class Channel {
+class StreamConnection {
  public:
-  // The channel of this process, connected on first use. Null when nobody listens (which is
+  // The connection of this process, connected on first use. Null when nobody listens (which is
   // logged) and no live counters are asked for.
-  static std::shared_ptr<Channel> acquire(const CaptureSettings& settings,
-                                          const ApplicationInfo& info);
-  ~Channel();
+  static std::shared_ptr<StreamConnection> acquire(const CaptureSettings& settings,
+                                                   const ApplicationInfo& info);
+  ~StreamConnection();
 
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   // Somebody gets what is captured.
@@ -96,7 +96,7 @@ class Channel {
 
   // To be sent with the next emission. Equal texts are sent once.
   void message(store::Severity severity, const std::string& text);
-  void name_changed(std::shared_ptr<Definable> thing, std::string name);
+  void name_changed(std::shared_ptr<InternedObject> thing, std::string name);
 
   // Taken by whoever builds and pushes messages, from the first definition to the push: definitions
   // must arrive before what refers to them, and only once.
@@ -109,16 +109,17 @@ class Channel {
   };
   std::vector<NewLabel> take_labels();
   std::vector<stream::Message> take_messages();
-  std::vector<std::shared_ptr<Definable>> take_names();
+  std::vector<std::shared_ptr<InternedObject>> take_names();
 
   // Waits until what was pushed has left the process, or the receiver is given up.
   void flush();
   // The process is about to end: everything goes out now, as far as the receiver takes it.
-  void say_goodbye();
+  void send_end();
 
  private:
-  Channel(std::unique_ptr<store::stream::StreamClient> client, const CaptureSettings& settings);
-  void greet(const ApplicationInfo& info);
+  StreamConnection(std::unique_ptr<store::stream::StreamClient> client,
+                   const CaptureSettings& settings);
+  void handshake(const ApplicationInfo& info);
   Id label_locked(Id parent, const std::string& name);
 
   const std::unique_ptr<store::stream::StreamClient> client_;  // null: there is no receiver
@@ -148,8 +149,8 @@ class Channel {
   std::vector<NewLabel> new_labels_;
   std::vector<stream::Message> messages_;
   std::unordered_map<std::string, bool> said_;
-  std::vector<std::shared_ptr<Definable>> names_;
-  bool goodbye_said_ = false;
+  std::vector<std::shared_ptr<InternedObject>> names_;
+  bool end_sent_ = false;
 };
 
 }  // namespace tally::capture

@@ -1,4 +1,4 @@
-#include "capture/emit/channel.h"
+#include "capture/emit/stream_connection.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,19 +17,19 @@ constexpr size_t kMaxMessages = 1'000;
 
 }  // namespace
 
-std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
-                                          const ApplicationInfo& info) {
+std::shared_ptr<StreamConnection> StreamConnection::acquire(const CaptureSettings& settings,
+                                                            const ApplicationInfo& info) {
   static auto& mutex = *new std::mutex;  // both outlive every thread
-  static auto& current = *new std::weak_ptr<Channel>;
+  static auto& current = *new std::weak_ptr<StreamConnection>;
   if (settings.socket.empty() && !settings.live_counters) {
     log_once(LogLevel::Warning,
              "nobody records: start the application with `tally run`; nothing is captured");
     return nullptr;
   }
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Channel> channel = current.lock();
+  std::shared_ptr<StreamConnection> connection = current.lock();
   // After a fork the parent's connection is the parent's.
-  if (channel && channel->process_ == ::getpid()) return channel;
+  if (connection && connection->process_ == ::getpid()) return connection;
   std::unique_ptr<store::stream::StreamClient> client;
   if (!settings.socket.empty()) {
     auto connected = store::stream::StreamClient::connect(settings.socket, settings.patience);
@@ -40,27 +40,27 @@ std::shared_ptr<Channel> Channel::acquire(const CaptureSettings& settings,
       if (!settings.live_counters) return nullptr;
     }
   }
-  channel.reset(new Channel(std::move(client), settings));
-  channel->greet(info);
-  current = channel;
-  return channel;
+  connection.reset(new StreamConnection(std::move(client), settings));
+  connection->handshake(info);
+  current = connection;
+  return connection;
 }
 
-Channel::Channel(std::unique_ptr<store::stream::StreamClient> client,
-                 const CaptureSettings& settings)
+StreamConnection::StreamConnection(std::unique_ptr<store::stream::StreamClient> client,
+                                   const CaptureSettings& settings)
     : client_(std::move(client)), settings_(settings), process_(::getpid()) {}
 
-Channel::~Channel() {
-  if (process_ == ::getpid()) say_goodbye();
+StreamConnection::~StreamConnection() {
+  if (process_ == ::getpid()) send_end();
 }
 
-void Channel::greet(const ApplicationInfo& info) {
+void StreamConnection::handshake(const ApplicationInfo& info) {
   stream::Bytes bytes;
   stream::append_message(bytes, stream::describe_this_process(info.application, info.engine));
   push(std::move(bytes));
 }
 
-std::shared_ptr<Module> Channel::module(std::span<const uint32_t> words) {
+std::shared_ptr<Module> StreamConnection::module(std::span<const uint32_t> words) {
   const Hash128 hash = hash_words(words);
   {
     const std::lock_guard lock(mutex_);
@@ -75,13 +75,13 @@ std::shared_ptr<Module> Channel::module(std::span<const uint32_t> words) {
   return modules_.try_emplace(hash, std::move(module)).first->second;
 }
 
-Id Channel::label(Id parent, const char* name) {
+Id StreamConnection::label(Id parent, const char* name) {
   if (!receiving()) return parent;
   const std::lock_guard lock(mutex_);
   return label_locked(parent, name ? name : "");
 }
 
-Id Channel::label_locked(Id parent, const std::string& name) {
+Id StreamConnection::label_locked(Id parent, const std::string& name) {
   const auto found = label_ids_.find({parent, name});
   if (found != label_ids_.end()) return found->second;
   if (labels_.size() >= kMaxLabels) return parent;
@@ -92,7 +92,7 @@ Id Channel::label_locked(Id parent, const std::string& name) {
   return id;
 }
 
-Id Channel::label_under(Id root, Id label) {
+Id StreamConnection::label_under(Id root, Id label) {
   if (root == 0 || label == 0) return label == 0 ? root : label;
   const std::lock_guard lock(mutex_);
   std::vector<const std::string*> path;
@@ -107,14 +107,14 @@ Id Channel::label_under(Id root, Id label) {
   return root;
 }
 
-void Channel::message(store::Severity severity, const std::string& text) {
+void StreamConnection::message(store::Severity severity, const std::string& text) {
   if (!receiving()) return;
   const std::lock_guard lock(mutex_);
   if (said_.size() >= kMaxMessages || !said_.emplace(text, true).second) return;
   messages_.push_back({.time_ns = store::monotonic_ns(), .severity = severity, .text = text});
 }
 
-void Channel::name_changed(std::shared_ptr<Definable> thing, std::string name) {
+void StreamConnection::name_changed(std::shared_ptr<InternedObject> thing, std::string name) {
   thing->set_name(std::move(name));
   if (!receiving()) return;
   const std::lock_guard lock(mutex_);
@@ -122,34 +122,34 @@ void Channel::name_changed(std::shared_ptr<Definable> thing, std::string name) {
   names_.push_back(std::move(thing));
 }
 
-std::vector<Channel::NewLabel> Channel::take_labels() {
+std::vector<StreamConnection::NewLabel> StreamConnection::take_labels() {
   const std::lock_guard lock(mutex_);
   return std::exchange(new_labels_, {});
 }
 
-std::vector<stream::Message> Channel::take_messages() {
+std::vector<stream::Message> StreamConnection::take_messages() {
   const std::lock_guard lock(mutex_);
   return std::exchange(messages_, {});
 }
 
-std::vector<std::shared_ptr<Definable>> Channel::take_names() {
+std::vector<std::shared_ptr<InternedObject>> StreamConnection::take_names() {
   const std::lock_guard lock(mutex_);
   for (const auto& thing : names_) thing->name_waits = false;
   return std::exchange(names_, {});
 }
 
 // A child of fork() shares the ledger's memory, but what it submits is not the parent's.
-void Channel::count_submitted(uint64_t commands) {
+void StreamConnection::count_submitted(uint64_t commands) {
   if (client_ && process_ == ::getpid()) client_->ledger().add_submitted(commands);
 }
 
-void Channel::flush() {
+void StreamConnection::flush() {
   if (client_) client_->flush();
 }
 
-void Channel::say_goodbye() {
+void StreamConnection::send_end() {
   const std::lock_guard lock(emission_mutex_);
-  if (std::exchange(goodbye_said_, true) || !client_) return;
+  if (std::exchange(end_sent_, true) || !client_) return;
   stream::Bytes bytes;
   for (stream::Message& message : take_messages())
     stream::append_message(bytes, std::move(message));
