@@ -1,4 +1,4 @@
-// A device that is captured: what the parts of the layer share. Its members do the work.
+// A captured device. It owns the state that the parts of the layer share.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -17,7 +17,7 @@
 
 namespace tally::capture {
 
-// What a device is captured with; found out before it is created.
+// How a device is captured. Determined before the device is created.
 struct DeviceSetup {
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
   stream::Device description;
@@ -39,7 +39,7 @@ struct Queue : InternedObject {
         submission_reader(fences, reporter) {}
   const VkQueue handle;
   const uint32_t timestamp_bits;
-  LabelStack labels;  // externally synchronised, as the queue is
+  LabelStack labels;  // externally synchronised, like the queue
   SubmissionReader submission_reader;
 };
 
@@ -47,7 +47,7 @@ class Device {
  public:
   Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnection> connection,
          VkDevice handle, const vk::NextDevice& next, DeviceSetup setup);
-  ~Device();  // before the driver's device goes; it is idle
+  ~Device();  // call it before the driver destroys the device; the device must be idle
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -70,7 +70,7 @@ class Device {
   void add_pool(VkCommandPool handle, const VkCommandPoolCreateInfo& info);
   std::shared_ptr<CommandPool> pool(VkCommandPool handle) const { return pools_.find(handle); }
   void add_command_buffers(const VkCommandBufferAllocateInfo& info, const VkCommandBuffer* buffers);
-  // Taken out of the maps; to be let go once the driver has freed them.
+  // Removes them from the maps. The caller releases them after the driver has freed them.
   using CommandBuffers = std::vector<std::shared_ptr<CommandBuffer>>;
   CommandBuffers take_command_buffers(VkCommandPool pool, uint32_t count,
                                       const VkCommandBuffer* buffers);
@@ -79,29 +79,31 @@ class Device {
     return command_buffers_.find(handle).get();
   }
 
-  // Around a submission. `before_submit` gives null when nothing of it is captured.
+  // Call these before and after a submission. `before_submit` returns null if no part of the
+  // submission is captured.
   std::unique_ptr<Submission> before_submit(Queue& queue,
                                             const std::vector<VkCommandBuffer>& buffers);
   void after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
                     PendingSubmission item);
-  // A frame ends: at a present, or behind a submission with command buffers where nothing is
-  // presented.
+  // Ends a frame: at a present, or, if the application presents nothing, after a submission with
+  // command buffers.
   void end_frame(Queue& queue, bool by_present);
 
-  // Everything matching that has completed is in the receiver's hands when this returns, unless
-  // that takes too long.
+  // Waits until the receiver has everything that matches and has completed, or until the wait times
+  // out.
   void settle(const SubmissionReader::Matches& matches);
   void settle_queue(Queue& queue);
-  // What has been submitted to all devices so far is reported, unless that takes too long.
+  // Waits until all submissions so far, on all devices, are reported, or until the wait times out.
   static void settle_all(std::chrono::milliseconds patience);
 
   void set_name(VkObjectType type, uint64_t handle, const char* name);
 
-  // The process ends: reports what is complete and stops watching; the application may go on.
+  // Reports what is complete and stops capturing because the process is exiting. The application
+  // may continue to use the device.
   void stop(std::chrono::milliseconds patience);
   bool stopped() const { return context_.stopped(); }
 
-  // At the process's exit, for every device; none of them is destroyed meanwhile.
+  // Stops every device when the process exits. No device is destroyed during the call.
   static void stop_all(std::chrono::milliseconds patience);
 
   static std::shared_ptr<Device> find(const void* dispatchable_handle);
@@ -124,8 +126,8 @@ class Device {
   vk::HandleMap<VkCommandBuffer, std::shared_ptr<CommandBuffer>> command_buffers_;
 };
 
-// The command buffer's state through a cache of this thread's own; null when its device is not
-// captured.
+// Returns the state of the command buffer. Uses a thread-local cache. Returns null if the device is
+// not captured.
 CommandBuffer* find_command_buffer(VkCommandBuffer handle);
 
 }  // namespace tally::capture

@@ -1,4 +1,4 @@
-// What has to be known and changed when a device is created, so that its shaders can be
+// Inspects a device before its creation, and changes its create info so that its shaders can be
 // instrumented.
 #pragma once
 
@@ -12,12 +12,13 @@
 
 namespace tally::capture {
 
-// Describes the device; `description.not_captured` says why it cannot be captured, if it cannot.
+// Describes the device. If the device cannot be captured, `description.not_captured` gives the
+// reason.
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
                            const VkDeviceCreateInfo& info, Id id);
 
-// The application's create info with VK_ARM_shader_instrumentation enabled, and with what counting
-// by region needs where `regions` is.
+// The application's create info with VK_ARM_shader_instrumentation enabled. If `regions` is
+// enabled, it also enables what counting by region needs.
 class CapturedDeviceInfo {
  public:
   CapturedDeviceInfo(const VkDeviceCreateInfo& info, const RegionSetup& regions);

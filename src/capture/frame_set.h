@@ -1,5 +1,5 @@
-// The frames that a receiver knows. They come nearly in order and, in the end, all: so the set is a
-// few ranges however long an application runs.
+// The set of frames known to a receiver. Frames arrive nearly in order and without gaps in the end,
+// so the set stays a few ranges however long the application runs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tally::capture {
 
 class FrameSet {
  public:
-  // False: it is there already.
+  // Returns false if the set already contains the frame.
   bool insert(int64_t frame) {
     auto after = ends_.upper_bound(frame);
     const auto before = after == ends_.begin() ? ends_.end() : std::prev(after);
@@ -29,7 +29,7 @@ class FrameSet {
   size_t ranges() const { return ends_.size(); }
 
  private:
-  std::map<int64_t, int64_t> ends_;  // one behind the last frame of each range, by its first
+  std::map<int64_t, int64_t> ends_;  // first frame of each range -> one past its last frame
 };
 
 }  // namespace tally::capture

@@ -1,4 +1,4 @@
-// An instance that was created through the layer.
+// An instance created through the layer.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -24,7 +24,8 @@ class Instance {
   const InstanceTable& table() const { return table_; }
   const CaptureSettings& settings() const { return settings_; }
   uint32_t application_version() const { return info_.api_version; }
-  // The connection, made when the first device asks for it; null when nobody listens.
+  // Returns the connection. It is opened when the first device needs it. Null if there is no
+  // receiver.
   std::shared_ptr<StreamConnection> connection();
 
   static std::shared_ptr<Instance> find(const void* dispatchable_handle);
@@ -42,14 +43,15 @@ class Instance {
   std::shared_ptr<StreamConnection> connection_;
 };
 
-// While it exists, what layers and driver say on this thread through VK_EXT_debug_utils about a
-// topic is kept: the reason why a pipeline is not instrumented, or a submission does not count.
+// Collects the VK_EXT_debug_utils messages about a topic that layers and driver send on this thread
+// during its lifetime. They tell why a pipeline is not instrumented, or why a submission is not
+// counted.
 class HeardReasons {
  public:
   static constexpr const char* kInstrumentation = "instrument";
   static constexpr const char* kRegions = "by region";
 
-  // `topic`: words that messages about it have.
+  // `topic`: text that the messages contain.
   explicit HeardReasons(const char* topic);
   ~HeardReasons();
   HeardReasons(const HeardReasons&) = delete;

@@ -1,6 +1,6 @@
-// The commands of one execution as batches of columns (store/stream.h). Commands are in a batch
-// together when they are alike: the same function, pipeline and pass, and values of the same stages
-// and blocks. They need not follow each other.
+// Groups the commands of one execution into batches of columns (store/stream.h). A batch holds
+// commands with the same function, pipeline and pass, and with values of the same stages and
+// blocks. The commands of a batch need not be consecutive.
 #pragma once
 
 #include <cstdint>
@@ -20,32 +20,33 @@ class CommandBatches {
   CommandBatches(PacketBuilder& packet, StreamConnection& connection, const Execution& execution,
                  const MetricLayout& layout);
 
-  // The command `index`, which is in `run`, with the metric blocks of its result, as
-  // vkGetShaderInstrumentationValuesARM gives them; no words: it was not counted.
+  // Adds the command `index`, which belongs to `run`. `words` are the metric blocks of its result,
+  // in the format of vkGetShaderInstrumentationValuesARM. Empty `words`: the command was not
+  // counted.
   void add(const CommandRun& run, size_t index, std::span<const uint64_t> words,
            const std::optional<stream::GpuTime>& gpu);
   void flush();
 
  private:
-  // Which block a column is of.
+  // Identifies the block of a column.
   struct BlockId {
     uint32_t sub = 0;
     uint32_t stage = 0;
     uint32_t block = 0;
     bool operator==(const BlockId&) const = default;
   };
-  // A metric with a value that is not executions x cost.
+  // A metric with values that differ from executions x cost.
   struct Other {
     uint32_t metric = 0;
     store::Column values;
   };
   struct Block {
     BlockId id;
-    Shader* shader = nullptr;  // null: it is not known
+    Shader* shader = nullptr;  // null: unknown
     store::Column executions;
     std::vector<Other> others;
   };
-  // What commands that are alike have in common.
+  // What the commands of a batch have in common.
   struct Head {
     store::Function function{};
     Pipeline* pipeline = nullptr;
@@ -79,7 +80,7 @@ class CommandBatches {
   const Execution& execution_;
   const MetricLayout& layout_;
   const size_t block_words_;
-  std::deque<Batch> batches_;  // the one that took the last command first
+  std::deque<Batch> batches_;  // most recently used first
 };
 
 }  // namespace tally::capture

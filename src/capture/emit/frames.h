@@ -1,5 +1,5 @@
-// Which frame it is. A frame ends at a present; on a device that has no swapchain, at each
-// submission.
+// Tracks the current frame. A frame ends at a present. On a device without a swapchain, it ends at
+// each submission.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class Frames {
   }
 
   bool captured(int64_t number) const { return range_.contains(number); }
-  // Nothing that is recorded from now on is captured.
+  // True if nothing recorded from now on is captured.
   bool over() const { return over_.load(std::memory_order_relaxed); }
 
   void swapchain_created() { ++swapchains_; }

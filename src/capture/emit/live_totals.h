@@ -1,8 +1,8 @@
-// What the process's Vulkan has done so far, summed up as submissions complete: for the EGL
-// library in the same process (base/live_counters.h). One for the process; any thread.
+// Totals of the process's Vulkan work, updated as submissions complete. The EGL library in the same
+// process reads them (base/live_counters.h). One instance per process. Thread-safe.
 //
-// Nothing is measured or summed up for it until somebody wants it. Then a receiver's captures count
-// in it too.
+// The layer measures and adds nothing for the totals until a reader asks for them. From then on,
+// the totals also include what a receiver captures.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace tally::capture {
 
-// The counters that every device has; its shader metrics follow.
+// The counters that every device has. The shader metrics of the devices follow them.
 enum class LiveCounter : uint8_t {
   Submissions,
   RenderPasses,
@@ -46,13 +46,13 @@ class LiveSum {
 
   void add_execution(const Execution& execution,
                      std::span<const std::optional<stream::GpuTime>> times);
-  // The command `index`, which is in `run`, with its metric blocks, as
-  // vkGetShaderInstrumentationValuesARM gives them; no words: it was not counted.
+  // Adds the command `index`, which belongs to `run`. `words` are its metric blocks, in the format
+  // of vkGetShaderInstrumentationValuesARM. Empty `words`: the command was not counted.
   void add_command(const Execution& execution, const CommandRun& run, size_t index,
                    std::span<const uint64_t> words);
 
   const std::array<uint64_t, kLiveCounterCount>& counts() const { return counts_; }
-  std::span<const uint64_t> metrics() const { return metrics_; }  // as the device lists them
+  std::span<const uint64_t> metrics() const { return metrics_; }  // in the order of the device
 
  private:
   void add(LiveCounter counter, uint64_t value) { counts_[static_cast<size_t>(counter)] += value; }
@@ -60,7 +60,7 @@ class LiveSum {
                  std::span<const uint64_t> values);
 
   const MetricLayout& layout_;
-  std::array<uint64_t, kLiveCounterCount> counts_{1};  // a submission
+  std::array<uint64_t, kLiveCounterCount> counts_{1};  // the submission itself
   std::vector<uint64_t> metrics_;
 };
 
@@ -68,7 +68,7 @@ class LiveTotals {
  public:
   static LiveTotals& instance();
 
-  // Lists the metrics of a device; where each stands, for add().
+  // Registers the metrics of a device. Returns the place of each metric, for add().
   std::vector<uint32_t> list(const MetricLayout& layout);
   void add(const LiveSum& sum, std::span<const uint32_t> places);
 
@@ -82,8 +82,8 @@ class LiveTotals {
  private:
   std::atomic<int> wanted_ = 0;
   mutable std::mutex mutex_;
-  std::vector<std::string> metrics_;  // behind the fixed ones
-  std::vector<uint64_t> values_;      // empty until a device is there
+  std::vector<std::string> metrics_;  // after the fixed counters
+  std::vector<uint64_t> values_;      // empty until there is a device
 };
 
 }  // namespace tally::capture

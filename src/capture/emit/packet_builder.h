@@ -1,5 +1,5 @@
-// Builds messages for the receiver, with the definitions that they rely on in front of them, and
-// pushes them as they grow. Exists under the connection's emission lock.
+// Builds messages for the receiver, preceded by the definitions that they need, and pushes them as
+// they grow. The caller holds the emission lock of the connection for the lifetime of the builder.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,20 @@ namespace tally::capture {
 
 class PacketBuilder {
  public:
-  // Begins with what waits in the connection: labels, messages, names.
+  // Starts with the queued labels, messages and names of the connection.
   PacketBuilder(StreamConnection& connection, Id device);
   ~PacketBuilder() { push(); }
   PacketBuilder(const PacketBuilder&) = delete;
   PacketBuilder& operator=(const PacketBuilder&) = delete;
 
   void add(const stream::AnyMessage& message);
-  // Waits for room where the receiver does not keep up.
+  // Waits while the queue to the receiver is full.
   void push();
 
-  // The id, defined first where it was not.
+  // Returns the id. Defines the object first if necessary.
   Id need(const std::shared_ptr<Object>& object);
   Id need(const std::shared_ptr<Pipeline>& pipeline);
-  // Labels that came into being since the packet was begun.
+  // Adds the labels created since the packet was started.
   void add_labels();
   void add_costs(Shader& shader);
 

@@ -1,5 +1,6 @@
-// Sends what the passes of a completed submission did by region, pass by pass: behind the
-// submission's own messages, because it may be much. Under the connection's emission lock.
+// Sends the values by region of a completed submission, pass by pass. They follow the other
+// messages of the submission because they can be large. The caller holds the emission lock of the
+// connection.
 #pragma once
 
 #include "capture/emit/packet_builder.h"
@@ -13,7 +14,7 @@ class RegionMessages {
   RegionMessages(StreamConnection& connection, Id device, const RegionCapture& capture)
       : connection_(connection), device_(device), capture_(capture) {}
 
-  // Of the submission's execution `index`.
+  // Sends the values of execution `index` of the submission.
   void send(int64_t index, const Recording& recording);
 
  private:

@@ -1,5 +1,5 @@
-// Turns a device's completed submissions into messages. Any thread; one at a time by the
-// connection's emission lock. Where the receiver does not keep up, the reporter waits.
+// Turns the completed submissions of a device into messages. Any thread may call it; the emission
+// lock of the connection serializes the calls. The reporter waits if the receiver cannot keep up.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class Reporter {
   Id device() const { return device_.id; }
   void announce_device();
   void announce_queue(const stream::Queue& queue, InternedObject& object);
-  // Reads the values of a submission that has completed, and sends them.
+  // Reads and sends the values of a completed submission.
   void report(const Submission& submission);
   void report(const FrameEnd& end);
-  // The submission's values can never be read.
+  // Reports that the values of the submission can never be read.
   void lost(const Submission& submission, const std::string& why);
-  // Names, messages and pipelines that nobody has needed so far.
+  // Reports the names, messages and pipelines that no other message has needed so far.
   void report_rest();
 
  private:
@@ -50,8 +50,8 @@ class Reporter {
   const RegionCapture& regions_;
   stream::Device device_;
   MetricLayout layout_;
-  std::vector<uint32_t> live_places_;  // of its metrics in the live totals
-  FrameSet frames_;                    // that the receiver knows
+  std::vector<uint32_t> live_places_;  // of the device's metrics in the live totals
+  FrameSet frames_;                    // known to the receiver
 };
 
 }  // namespace tally::capture

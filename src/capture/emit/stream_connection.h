@@ -1,6 +1,7 @@
-// The process's connection to the receiver, shared by all its devices, and what has to be unique in
-// it: ids, modules and labels. It exists while an instance lives that was created with a receiver,
-// or with the setting for live counters: then there may be no receiver.
+// The process's connection to the receiver, shared by all devices. It owns what must be unique
+// within the stream: ids, modules and labels. It exists while there is an instance that was created
+// with a receiver or with the setting for live counters. With live counters only, there may be no
+// receiver.
 #pragma once
 
 #include <atomic>
@@ -22,9 +23,8 @@ namespace tally::capture {
 namespace stream = store::stream;
 using stream::Id;
 
-// Something that the stream defines once, when it is first needed, and names any number of times.
-// `defined` is guarded by the emission lock; the name to its own mutex, because names come from any
-// thread.
+// An object that the stream defines once, before its first use, and then refers to by id. The
+// emission lock guards `defined`. The name has its own mutex because any thread may set it.
 class InternedObject {
  public:
   explicit InternedObject(stream::Named kind, Id id) : kind_(kind), id_(id) {}
@@ -41,7 +41,7 @@ class InternedObject {
   }
 
   bool defined = false;
-  bool name_waits = false;  // in the connection's list; under the connection's mutex
+  bool name_waits = false;  // the connection has queued the name; guarded by its mutex
 
  private:
   const stream::Named kind_;
@@ -50,56 +50,56 @@ class InternedObject {
   std::string name_;
 };
 
-// A shader module's content. The words are let go once the receiver has them, or at once where
-// there is none.
+// The content of a shader module. The words are released once the receiver has them, or immediately
+// if there is no receiver.
 struct Module : InternedObject {
   Module(Id new_id, Hash128 content, ModuleFacts read)
       : InternedObject(stream::Named::Module, new_id), hash(content), facts(std::move(read)) {}
   const Hash128 hash;
   const ModuleFacts facts;
-  std::shared_ptr<const std::vector<uint32_t>> words;  // under the emission lock
+  std::shared_ptr<const std::vector<uint32_t>> words;  // guarded by the emission lock
 };
 
 struct ApplicationInfo {
   std::string application;
   std::string engine;
-  uint32_t api_version = 0;  // as it asked for
+  uint32_t api_version = 0;  // as the application requested it
 };
 
 class StreamConnection {
  public:
-  // The connection of this process, connected on first use. Null when nobody listens (which is
-  // logged) and no live counters are asked for.
+  // Returns the connection of this process and connects on first use. Returns null if there is no
+  // receiver (this is logged) and live counters are off.
   static std::shared_ptr<StreamConnection> acquire(const CaptureSettings& settings,
                                                    const ApplicationInfo& info);
   ~StreamConnection();
 
   Id new_id() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
-  // Somebody gets what is captured.
+  // Whether a receiver gets the captured data.
   bool receiving() const { return client_ && !client_->receiver_gone(); }
-  // Queues bytes for the receiver, once there is room for them.
+  // Queues bytes for the receiver. Waits while the queue is full.
   void push(stream::Bytes bytes) {
     if (client_) client_->push(std::move(bytes), settings_.queue_bytes);
   }
-  // Notes commands that were submitted and whose values the receiver is to get.
+  // Counts submitted commands whose values the receiver should get.
   void count_submitted(uint64_t commands);
   const CaptureSettings& settings() const { return settings_; }
 
-  // The module with this content; the first caller's words are kept.
+  // Returns the module with this content. Keeps the words of the first caller.
   std::shared_ptr<Module> module(std::span<const uint32_t> words);
 
-  // The id of a label path; 0 is the root. Bounded: beyond the limit new names fold into their
-  // parent.
+  // Returns the id of a label path; 0 is the root. The number of labels is limited: beyond the
+  // limit, a new name maps to its parent.
   Id label(Id parent, const char* name);
-  // The path of `label` with `root` in front of it.
+  // Returns the path of `label` with `root` prepended.
   Id label_under(Id root, Id label);
 
-  // To be sent with the next emission. Equal texts are sent once.
+  // Queued for the next emission. Equal texts are sent once.
   void message(store::Severity severity, const std::string& text);
   void name_changed(std::shared_ptr<InternedObject> thing, std::string name);
 
-  // Taken by whoever builds and pushes messages, from the first definition to the push: definitions
-  // must arrive before what refers to them, and only once.
+  // Held while messages are built and pushed, from the first definition to the push. A definition
+  // must arrive once, before any message that refers to it.
   std::mutex& emission_mutex() { return emission_mutex_; }
 
   struct NewLabel {
@@ -111,9 +111,10 @@ class StreamConnection {
   std::vector<stream::Message> take_messages();
   std::vector<std::shared_ptr<InternedObject>> take_names();
 
-  // Waits until what was pushed has left the process, or the receiver is given up.
+  // Waits until all pushed data has left the process, or until the receiver is disconnected.
   void flush();
-  // The process is about to end: everything goes out now, as far as the receiver takes it.
+  // Sends everything, and then the end of the stream, because the process is exiting. Sends only
+  // what the receiver accepts.
   void send_end();
 
  private:
@@ -122,13 +123,13 @@ class StreamConnection {
   void handshake(const ApplicationInfo& info);
   Id label_locked(Id parent, const std::string& name);
 
-  const std::unique_ptr<store::stream::StreamClient> client_;  // null: there is no receiver
+  const std::unique_ptr<store::stream::StreamClient> client_;  // null: no receiver
   const CaptureSettings settings_;
   const int process_;
   std::atomic<Id> next_id_ = 1;
   std::mutex emission_mutex_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::unordered_map<Hash128, std::shared_ptr<Module>> modules_;
   struct LabelKey {
     Id parent;

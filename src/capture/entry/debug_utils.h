@@ -1,6 +1,6 @@
-// The device functions of VK_EXT_debug_utils. It is an instance extension, and the loader asks for
-// these functions with vkGetInstanceProcAddr, once for all devices: so they are also called for
-// devices that are not captured.
+// The device functions of VK_EXT_debug_utils. It is an instance extension: the loader gets these
+// functions with vkGetInstanceProcAddr, once for all devices. So they are also called for devices
+// that are not captured.
 #pragma once
 
 #include "capture/entry/entry.h"
@@ -17,7 +17,7 @@ namespace tally::capture {
 
 TALLY_VK_TABLE(DebugUtilsTable, TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS)
 
-// Where the functions of a device, captured or not, go on to.
+// Registers the next functions of a device, captured or not.
 void add_debug_utils(VkInstance instance, VkDevice device, const vk::NextDevice& next);
 void remove_debug_utils(VkDevice device);
 

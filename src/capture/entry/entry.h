@@ -1,6 +1,6 @@
-// The functions that the layer stands in front of. entry_*.cpp implement them: thin, each calls the
-// state and then the next layer, and nothing that is thrown inside leaves them or keeps the
-// application's call from going down.
+// The functions that the layer intercepts, implemented by the files of this folder. They are thin:
+// each one updates the layer's state and calls the next layer. No exception leaves them, and no
+// exception prevents the application's call from reaching the next layer.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,19 +14,20 @@
 
 namespace tally::capture {
 
-// When a function of a captured device is intercepted.
+// The condition under which a function of a captured device is intercepted.
 struct DeviceCondition {
-  bool (*reachable)(const DeviceTable& table);  // the next layer has what the hook calls
-  bool for_pictures = false;                    // only where final images are captured
+  bool (*reachable)(
+      const DeviceTable& table);  // the next layer has the functions that the hook calls
+  bool for_pictures = false;      // only where final images are captured
 };
 using DeviceHook = vk::BasicHook<DeviceCondition>;
 
 const vk::HookTable& instance_hooks();
-// Of all devices, captured or not; but for these two, only captured devices have hooks.
+// Hooks of all devices, captured or not. All other device hooks exist on captured devices only.
 const vk::HookTable& any_device_hooks();
 const vk::BasicHookTable<DeviceCondition>& device_hooks();
 
-// The hooks of each entry_*.cpp.
+// The hooks of each file of this folder.
 std::span<const DeviceHook> action_hooks();
 std::span<const DeviceHook> pass_hooks();
 std::span<const DeviceHook> command_buffer_hooks();
@@ -41,7 +42,7 @@ DeviceHook device_hook(std::string_view name, Function* function) {
                           return table.*Member != nullptr;
                         }});
 }
-// The same, only where final images are captured.
+// Like device_hook, but only if final images are captured.
 template <auto Member, typename Function>
 DeviceHook picture_hook(std::string_view name, Function* function) {
   DeviceHook hook = device_hook<Member>(name, function);

@@ -7,7 +7,7 @@
 
 namespace tally::capture {
 
-// Null for a version that the layer does not know.
+// Returns null for an unknown version.
 const TallyLiveCounters* live_counters(uint32_t version);
 
 }  // namespace tally::capture

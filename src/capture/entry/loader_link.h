@@ -1,5 +1,5 @@
-// The loader's chain link in a create info. Every layer that is called through it moves it on; a
-// layer that wants to call down a second time has to put it back first.
+// The loader's link in the chain of a create info. Each layer advances the link when it calls down.
+// A layer that calls down a second time must restore it first.
 #pragma once
 
 #include <vulkan/vk_layer.h>
@@ -14,7 +14,7 @@ class LoaderLink {
     for (auto* node = static_cast<const VkBaseInStructure*>(chain); node; node = node->pNext) {
       auto* info = reinterpret_cast<const Info*>(node);
       if (node->sType != type || info->function != VK_LAYER_LINK_INFO) continue;
-      info_ = const_cast<Info*>(info);  // the loader means it to be written
+      info_ = const_cast<Info*>(info);  // the loader expects layers to write to it
       saved_ = info_->u.pLayerInfo;
     }
   }
