@@ -1,5 +1,5 @@
-// The set of frames known to a receiver. Frames arrive nearly in order and without gaps in the end,
-// so the set stays a few ranges however long the application runs.
+// The set of frames known to a receiver. Frames arrive nearly in order, and eventually all arrive.
+// So the set stays a few ranges however long the application runs.
 #pragma once
 
 #include <cstddef>

@@ -8,8 +8,8 @@
 
 namespace tally::capture {
 
-// Of VK_EXT_shader_object and VK_EXT_device_generated_commands, younger than Debian 12's headers.
-// Only the handles and flags are looked at.
+// Functions of VK_EXT_shader_object and VK_EXT_device_generated_commands, which are newer than the
+// headers of Debian 12. The layer uses only the handles and flags.
 using PFN_vkCmdBindShadersEXT = void(VKAPI_PTR*)(VkCommandBuffer, uint32_t,
                                                  const VkShaderStageFlagBits*, const uint64_t*);
 using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, VkBool32,

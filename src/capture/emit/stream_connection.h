@@ -41,7 +41,7 @@ class InternedObject {
   }
 
   bool defined = false;
-  bool name_waits = false;  // the connection has queued the name; guarded by its mutex
+  bool name_waits = false;  // in the connection's queue; guarded by the connection's mutex
 
  private:
   const stream::Named kind_;

@@ -16,9 +16,8 @@ namespace tally::capture {
 
 // The condition under which a function of a captured device is intercepted.
 struct DeviceCondition {
-  bool (*reachable)(
-      const DeviceTable& table);  // the next layer has the functions that the hook calls
-  bool for_pictures = false;      // only where final images are captured
+  bool (*reachable)(const DeviceTable& table);  // the next layer has the hook's functions
+  bool for_pictures = false;                    // only where final images are captured
 };
 using DeviceHook = vk::BasicHook<DeviceCondition>;
 

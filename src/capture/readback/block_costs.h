@@ -1,7 +1,7 @@
-// Metric blocks of VK_ARM_shader_instrumentation made small: most metrics of a block are its
-// executions times a constant. The constants are learned from the first values and sent once;
-// whatever a later value is that does not fit is sent as it is. So nothing is assumed about the
-// driver, and nothing is lost.
+// Compresses the metric blocks of VK_ARM_shader_instrumentation. Most metrics of a block equal its
+// number of executions times a constant. The constants (costs) are learned from the first values
+// and sent once. A later value that does not match is sent unchanged. So nothing is assumed about
+// the driver, and nothing is lost.
 #pragma once
 
 #include <cstddef>
@@ -22,29 +22,28 @@ inline constexpr const char* kExecutionsMetric = "executions";
 // How a device lays out a metric block.
 struct MetricLayout {
   std::vector<stream::Metric> metrics;
-  std::optional<size_t>
-      executions;  // position of the metric by that name, upper and lower case alike
+  std::optional<size_t> executions;  // index of the metric with that name, case-insensitive
 
   void find_executions();
   size_t values() const { return metrics.size(); }
   size_t block_bytes() const;
 };
 
-// What is known of one shader's blocks. Not thread-safe.
+// What is known about the blocks of one shader. Not thread-safe.
 class BlockCosts {
  public:
-  // Costs of the blocks first, first+1, ...
+  // Costs of the blocks first_block, first_block + 1, ...
   struct Update {
     uint32_t first_block = 0;
     std::vector<uint64_t> costs;
   };
 
-  // The cost of each metric for one execution of `block`, learned from `values` if it is not known
-  // yet. Empty when the block has not been executed so far, or is beyond what is remembered.
+  // Returns the cost of each metric for one execution of `block`. Learns it from `values` if it is
+  // unknown. Empty if the block has not been executed so far, or if its index is above the limit.
   std::span<const uint64_t> costs_of(uint32_t block, uint64_t executions,
                                      std::span<const uint64_t> values);
 
-  // What was learned since the last call.
+  // Returns the costs learned since the last call.
   std::vector<Update> take_updates();
 
  private:

@@ -1,6 +1,6 @@
-// Memory that the GPU writes and the host reads once an execution has completed: values by region,
-// final images, and images on the way there. A device has a pool of mapped buffers; a recording
-// borrows some and cuts pieces from them.
+// Memory that the GPU writes and the host reads after an execution has completed: values by region,
+// final images, and the intermediate images for copying them. A device has a pool of mapped
+// buffers. A recording borrows buffers and suballocates pieces from them.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -28,14 +28,14 @@ class HostMemory {
              const VkPhysicalDeviceMemoryProperties& properties)
       : device_(device), table_(table), properties_(properties) {}
 
-  // Of at least `bytes`; none: the driver has no such memory left.
+  // Returns a buffer of at least `bytes`; nullopt if the driver has no such memory left.
   std::optional<Buffer> borrow(VkDeviceSize bytes);
   void give_back(const Buffer& buffer);
   struct Image {
     VkImage handle = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
   };
-  // Of colours, to copy into and from: the host does not see it.
+  // Creates a colour image as a source and destination of copies. The host cannot access it.
   std::optional<Image> create_image(VkFormat format, VkExtent2D extent, uint32_t layers) const;
   void destroy(const Image& image) const;
   void destroy_all();
@@ -61,7 +61,7 @@ struct HostPiece {
   const std::byte* data = nullptr;
 };
 
-// The pieces of one recording. Cut by one thread.
+// The pieces of one recording. Only one thread may cut them.
 class HostPieces {
  public:
   explicit HostPieces(HostMemory& memory) : memory_(memory) {}
@@ -70,14 +70,14 @@ class HostPieces {
   HostPieces& operator=(const HostPieces&) = delete;
 
   std::optional<HostPiece> cut(VkDeviceSize bytes);
-  // An image that lives as long as the pieces; none where there is no memory.
+  // Creates an image that lives as long as the pieces; null if there is no memory.
   VkImage make_image(VkFormat format, VkExtent2D extent, uint32_t layers);
 
  private:
   HostMemory& memory_;
   std::vector<HostMemory::Buffer> buffers_;
   std::vector<HostMemory::Image> images_;
-  VkDeviceSize used_ = 0;  // of the last one
+  VkDeviceSize used_ = 0;  // bytes used in the last buffer
 };
 
 }  // namespace tally::capture

@@ -1,5 +1,5 @@
-// One vkQueueSubmit call, from the submission until its values are read: what it executed, and what
-// has to be awaited.
+// One vkQueueSubmit call, from the submission until its values are read: what it executed, and
+// which fence and semaphores signal its completion.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -16,7 +16,7 @@
 namespace tally::capture {
 
 // One execution of a recording within the submission. A recording that is executed several times is
-// read once: the first of its executions carries the values of all `runs`.
+// read once: its first execution carries the values of all `runs`.
 struct Execution {
   std::shared_ptr<Recording> recording;
   uint32_t runs = 1;
@@ -36,10 +36,10 @@ struct Submission {
   Id label = 0;
   std::vector<Execution> executions;
 
-  // Adds a command buffer's recording and everything that it executes.
+  // Adds the recording of a command buffer and everything that it executes.
   void add(const std::shared_ptr<Recording>& recording);
 
-  // How many it executes, those that were too many for a recording among them.
+  // Returns the number of executed commands, including those beyond the limit of a recording.
   uint64_t commands() const;
 
   template <typename Visit>
@@ -51,21 +51,20 @@ struct Submission {
   void add_secondaries(const Recording& recording, uint32_t parent);
 };
 
-// A frame's end, in its place among the submissions of a queue.
+// The end of a frame, in order with the submissions of a queue.
 struct FrameEnd {
   Frames::Frame frame;
   int64_t end_ns = 0;
   bool by_present = false;
 };
 
-// What stands in a queue's line: a submission with the fence of ours that follows it, or a frame's
-// end.
+// An entry of a queue's list: a submission with the layer's fence after it, or the end of a frame.
 struct PendingSubmission {
   std::unique_ptr<Submission> submission;
   uint64_t commands = 0;  // of the submission
   std::optional<FrameEnd> frame_end;
   VkFence fence = VK_NULL_HANDLE;
-  // By what the application can learn that the submission has completed.
+  // With these the application can learn that the submission has completed.
   VkFence application_fence = VK_NULL_HANDLE;
   std::vector<std::pair<VkSemaphore, uint64_t>> timeline_signals;
 };

@@ -1,6 +1,6 @@
-// Waits for the submissions of one queue in their order and has them reported, on a thread of its
-// own. The application's submission was followed by a fence of ours; nothing of the application's
-// is waited on or touched.
+// Reads the completed submissions of one queue in order, on its own thread, and passes them to the
+// reporter. The layer submits its own fence after each submission of the application. It does not
+// wait on or change any object of the application.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -24,7 +24,7 @@ namespace tally::capture {
 class FencePool {
  public:
   FencePool(VkDevice device, const DeviceTable& table) : device_(device), table_(table) {}
-  VkFence borrow();  // unsignalled; null when there is none
+  VkFence borrow();  // unsignaled; null if none is available
   void give_back(VkFence fence);
   void destroy_all();
   VkResult wait(VkFence fence, std::chrono::nanoseconds patience) const;
@@ -43,13 +43,12 @@ class SubmissionReader {
   SubmissionReader(FencePool& fences, Reporter& reporter) : fences_(fences), reporter_(reporter) {}
   ~SubmissionReader() { stop(std::chrono::milliseconds::max()); }
 
-  // Waits while too many commands that have completed are not read yet, so that they take bounded
-  // memory.
+  // Waits while too many completed commands are unread. This limits their memory.
   void add(PendingSubmission item);
-  // Waits until the last item that matches has been reported; false: the GPU did not complete it
-  // within `patience`. Reading and sending may take as long as they take.
+  // Waits until the last matching item has been reported. Returns false if the GPU did not complete
+  // it within `patience`. The time for reading and sending is not limited.
   bool wait_for(const Matches& matches, std::chrono::milliseconds patience);
-  // Reports what the GPU completes within `patience`, gives up the rest, and ends the thread.
+  // Reports what the GPU completes within `patience`, discards the rest, and ends the thread.
   void stop(std::chrono::milliseconds patience);
 
  private:
@@ -66,13 +65,13 @@ class SubmissionReader {
   std::mutex mutex_;
   std::condition_variable added_;
   std::condition_variable reported_;
-  std::deque<PendingSubmission> items_;  // only the thread removes
+  std::deque<PendingSubmission> items_;  // only the thread removes items
   uint64_t commands_ = 0;                // of all items
   uint64_t reported_count_ = 0;
   bool reading_ = false;  // the first item has completed
   bool stopping_ = false;
   std::atomic<int64_t> give_up_ns_ = INT64_MAX;
-  store::OnDemandThread thread_{"tally-read"};  // under the mutex
+  store::OnDemandThread thread_{"tally-read"};  // guarded by mutex_
 };
 
 }  // namespace tally::capture

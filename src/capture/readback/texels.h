@@ -1,4 +1,4 @@
-// Texels of images that were copied to a buffer, as pixels that people look at.
+// Converts texels of images that were copied to a buffer into pixels for display.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -10,21 +10,22 @@
 
 namespace tally::capture {
 
-// Bytes of a texel in a buffer; 0 for formats that no picture is made of. Of depth formats, the
-// depth's.
+// Returns the bytes of a texel in a buffer; 0 for formats that pictures do not support. For depth
+// formats, the size of the depth aspect.
 uint32_t texel_bytes(VkFormat format);
-// Depth, and stencil where the format has it; 0 of colours.
+// Returns depth, and stencil if the format has it; 0 for colour formats.
 VkImageAspectFlags depth_aspects(VkFormat format);
 
-// How depths and integers become shades of grey: the least is black, the most white.
+// The range that maps depths and integers to shades of grey: the least is black, the most is white.
 struct AmountRange {
   double least = 0;
   double most = 1;
 };
 AmountRange amount_range(VkFormat format, std::span<const std::byte> texels);
 
-// Opaque pixels of bytes R, G, B, A. Linear values (floating point) get the sRGB curve, values
-// beyond 0 to 1 are cut off. Of several integers the first is shown, but four bytes are a colour.
+// Returns opaque pixels with the bytes R, G, B, A. Linear values (floating point) get the sRGB
+// curve; values outside 0 to 1 are clamped. If a texel has several integers, the first one is
+// shown, except that four bytes are a colour.
 std::vector<uint32_t> to_pixels(VkFormat format, std::span<const std::byte> texels,
                                 const AmountRange& range = {});
 

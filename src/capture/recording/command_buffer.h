@@ -25,12 +25,12 @@ namespace tally::capture {
 
 class RecordingContext;
 
-// The command pool's properties that matter.
+// The relevant properties of a command pool.
 struct CommandPool {
   VkQueueFlags queue_flags = 0;
   uint32_t timestamp_bits = 0;
   bool protected_memory = false;
-  std::vector<VkCommandBuffer> buffers;  // externally synchronised, as the pool is
+  std::vector<VkCommandBuffer> buffers;  // externally synchronised, like the pool
 };
 
 class CommandBuffer {
@@ -48,14 +48,15 @@ class CommandBuffer {
   void reset() { recording_.reset(); }
 
   void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
-  // `shaders` are handles of VK_EXT_shader_object; a null pointer stands for null handles.
+  // `shaders` are handles of VK_EXT_shader_object. A null pointer means that all handles are null.
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages, const uint64_t* shaders);
 
-  // Around an action command: what before_action returns goes to after_action.
+  // Call these before and after an action command. The result of before_action is passed to
+  // after_action.
   std::optional<TimestampPair> before_action(store::Function function,
                                              std::initializer_list<int64_t> parameters);
   void after_action(std::optional<TimestampPair> pair);
-  // Before a command that may run shaders but that the capture does not know how to count.
+  // Call this before a command that may run shaders and that the capture cannot count.
   void before_unknown_action(const char* name);
 
   void before_begin_pass(const VkRenderPassBeginInfo& info, VkSubpassContents contents);
@@ -64,9 +65,9 @@ class CommandBuffer {
   void before_begin_rendering(const VkRenderingInfo& info);
   void before_end_rendering();
   void after_end_rendering();
-  // The values by region that the pass which is being begun asks for; null: none.
+  // The values by region to request for the pass that begins. Null if there are none.
   const RecordedRegions* regions() const;
-  // Around vkCmdExecuteCommands: once, then for each secondary that is captured.
+  // For vkCmdExecuteCommands: call before_execute once, then execute for each captured secondary.
   void before_execute();
   void execute(const CommandBuffer& secondary);
 
@@ -95,20 +96,20 @@ class CommandBuffer {
   const bool can_time_;
   const bool can_count_regions_;
   const std::shared_ptr<Object> object_;
-  std::shared_ptr<Recording> recording_;  // null: nothing of it is captured
+  std::shared_ptr<Recording> recording_;  // null: not captured
 
   bool active_ = false;
-  bool refused_ = false;  // the driver gave no instrumentation object
+  bool refused_ = false;  // the driver created no instrumentation object
   bool needs_barrier_ = false;
   Scope scope_ = Scope::Outside;
   bool continues_parent_ = false;
   bool suspending_ = false;
   bool between_suspended_ = false;
-  std::optional<uint32_t> pass_;            // in recording_->passes
-  std::optional<uint32_t> suspended_pass_;  // that a resuming one goes on with
+  std::optional<uint32_t> pass_;            // index in recording_->passes
+  std::optional<uint32_t> suspended_pass_;  // the pass that a resuming one continues
   uint32_t subpass_ = 0;
   std::array<std::shared_ptr<Pipeline>, vk::kBindPoints.size()> bound_;
-  std::shared_ptr<Pipeline> generated_;  // stands for what generated commands run
+  std::shared_ptr<Pipeline> generated_;  // placeholder for the pipeline of generated commands
   LabelStack labels_;
 };
 

@@ -1,6 +1,6 @@
-// Images that a render pass may draw into, and which of them can be read back: whose usage has
-// transfers from them, by the application or because the layer adds it. Kept only where passes are
-// captured by region, whose final images are wanted.
+// Images that a render pass may draw into, and whether they can be read back: their usage includes
+// transfer source, set by the application or added by the layer. They are tracked only if passes
+// are captured by region, because only then final images are captured.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -35,18 +35,19 @@ class Images {
   Images(const InstanceTable& table, VkPhysicalDevice physical_device)
       : table_(table), physical_device_(physical_device) {}
 
-  // The usage that an image is to be created with.
+  // Returns the usage for creating an image.
   VkImageUsageFlags usage(const VkImageCreateInfo& info) const;
   VkImageUsageFlags usage(const VkSwapchainCreateInfoKHR& info) const;
-  // That of an attachment whose image is not known yet (an imageless framebuffer).
+  // Returns the usage of an attachment whose image is not known yet (an imageless framebuffer).
   static VkImageUsageFlags attachment_usage(VkImageUsageFlags usage);
 
-  // `info` as it was created.
+  // `info` is the create info that the image was created with.
   void add(VkImage handle, const VkImageCreateInfo& info);
   void remove(VkImage handle) { images_.take(handle); }
   void add(VkSwapchainKHR handle, const VkSwapchainCreateInfoKHR& info);
   void remove(VkSwapchainKHR handle) { swapchains_.take(handle); }
-  // Images of a swapchain go with it; their handles may then be somebody else's, who adds them.
+  // The images of a swapchain are destroyed with it. Their handles may then be reused by other
+  // images, which are added again.
   void add_images(VkSwapchainKHR handle, uint32_t count, const VkImage* images);
   void add(VkImageView handle, const VkImageViewCreateInfo& info);
   void remove(VkImageView handle) { views_.take(handle); }
@@ -63,7 +64,7 @@ class Images {
   vk::HandleMap<VkImageView, std::shared_ptr<const ImageView>> views_;
 };
 
-// The application's create info with the attachments' usage as their images have it.
+// The application's create info, with the usage of each attachment as its image was created.
 class ReadableFramebuffer {
  public:
   explicit ReadableFramebuffer(const VkFramebufferCreateInfo& info);

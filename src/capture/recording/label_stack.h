@@ -1,5 +1,5 @@
-// The debug labels that are open on a queue or in a command buffer. An application may never end
-// them, so those that are nested deeper than kMaxOpen are counted, not kept.
+// The open debug labels of a queue or command buffer. An application may never end its labels. So
+// labels nested deeper than kMaxOpen are only counted.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ class LabelStack {
   using Id = store::stream::Id;
   static constexpr size_t kMaxOpen = 256;
 
-  // 0: none is open.
+  // 0 if no label is open.
   Id innermost() const { return open_.empty() ? 0 : open_.back(); }
 
-  // `make` gives the id of the label inside this parent.
+  // `make` returns the id of the label inside the given parent.
   template <typename Make>
   void begin(Make make) {
     if (open_.size() == kMaxOpen) {

@@ -1,5 +1,5 @@
-// What is read of a module's SPIR-V: which block counts the invocations of a shader, the first of
-// its entry point; and the name of its source.
+// What the layer reads from the SPIR-V of a module: the block that counts the invocations of a
+// shader (the first block of its entry point), and the name of its source.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -23,7 +23,7 @@ struct ModuleFacts {
   std::string source;                    // the file that debug information names first
 };
 
-// Nothing of SPIR-V that cannot be read.
+// Returns empty facts for SPIR-V that cannot be read.
 ModuleFacts module_facts(std::span<const uint32_t> words);
 
 std::optional<uint32_t> entry_block_of(std::span<const EntryBlock> blocks,

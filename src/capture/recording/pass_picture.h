@@ -1,5 +1,5 @@
-// The final image of a recorded render pass: which of its attachments shows it, and the copy of it
-// into host memory behind the pass.
+// The final image of a recorded render pass: selects the attachment to show, and records its copy
+// into host memory after the pass.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,15 +14,15 @@
 
 namespace tally::capture {
 
-// The attachment that a pass's picture is taken of, known when it begins.
+// The attachment for the picture of a pass. Determined when the pass begins.
 struct FinalImage {
   std::shared_ptr<const ImageView> view;             // null: none
-  VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;  // when the pass has ended
+  VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;  // at the end of the pass
   uint32_t attachment = 0;                           // in the capture's list of attachments
   std::string missing = "nothing of it is stored";   // why there is no view
 };
 
-// Of a VkRenderPass: its place among the attachments, none where nothing can be shown.
+// The index of the final attachment of a VkRenderPass. Nullopt if no attachment can be shown.
 struct FinalAttachment {
   uint32_t index = 0;
   VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;
@@ -32,7 +32,8 @@ std::optional<FinalAttachment> final_attachment(const VkRenderPassCreateInfo2& i
 
 FinalImage final_image(const Images& images, const VkRenderingInfo& info);
 
-// Texels in host memory, once the pass has been executed: layer after layer, row after row.
+// Texels in host memory, available after the pass has been executed. The layers follow each other,
+// each row by row.
 struct RecordedPicture {
   VkFormat format = VK_FORMAT_UNDEFINED;
   uint32_t attachment = 0;
@@ -44,8 +45,8 @@ struct RecordedPicture {
   size_t row_bytes() const;
 };
 
-// Records the copy of `area` and at most `layers` layers, after the pass. None, and why in
-// `reason`, where that cannot be.
+// Records the copy of `area` and of at most `layers` layers, after the pass. If that is not
+// possible, returns nullopt and sets `reason`.
 std::optional<RecordedPicture> copy_picture(const DeviceTable& table, VkCommandBuffer commands,
                                             const FinalImage& image, const VkRect2D& area,
                                             uint32_t layers, HostPieces& pieces,

@@ -1,4 +1,4 @@
-// Render passes and framebuffers: what a capture says about them.
+// Render passes and framebuffers, as the capture describes them.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -26,7 +26,7 @@ struct RenderPass : Object {
   using Object::Object;
   std::string attachments;  // JSON
   uint32_t subpasses = 1;
-  uint32_t view_mask = 0;  // of all subpasses together
+  uint32_t view_mask = 0;  // union over all subpasses
   std::optional<FinalAttachment> final_attachment;
 };
 
@@ -36,7 +36,7 @@ struct Framebuffer : Object {
   uint32_t height = 0;
   uint32_t layers = 0;
   bool imageless = false;
-  std::vector<std::shared_ptr<const ImageView>> views;  // null where they are not known
+  std::vector<std::shared_ptr<const ImageView>> views;  // null if unknown
 };
 
 class PassRegistry {
@@ -45,7 +45,7 @@ class PassRegistry {
 
   void add(VkRenderPass handle, const VkRenderPassCreateInfo& info);
   void add(VkRenderPass handle, const VkRenderPassCreateInfo2& info);
-  // `images` where they are kept.
+  // `images` is null if images are not tracked.
   void add(VkFramebuffer handle, const VkFramebufferCreateInfo& info, const Images* images);
   void add(VkImageView handle, const VkImageViewCreateInfo& info) {
     views_.insert(handle, info.format);
@@ -61,7 +61,7 @@ class PassRegistry {
     return framebuffers_.find(handle);
   }
 
-  // The JSON of a dynamic rendering's attachments.
+  // Returns the attachments of a dynamic rendering as JSON.
   std::string attachments(const VkRenderingInfo& info) const;
 
  private:

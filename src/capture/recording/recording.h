@@ -1,7 +1,8 @@
-// What was recorded into a command buffer between vkBeginCommandBuffer and vkEndCommandBuffer: its
-// action commands, passes, secondaries, and the objects that hold its values. One thread records;
-// afterwards it is read only, but for the values, which `values_mutex` guards. It lives as long as
-// the command buffer's contents, a primary that executes it, or a submission that is not read yet.
+// The contents of a command buffer between vkBeginCommandBuffer and vkEndCommandBuffer: its action
+// commands, passes and secondaries, and the objects that hold its values. One thread records.
+// Afterwards it is read-only except for the values, which `values_mutex_` guards. It lives as long
+// as the contents of the command buffer, a primary that executes it, or a submission that is not
+// read yet.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -26,7 +27,8 @@
 
 namespace tally::capture {
 
-// Commands in a row that differ in their parameters alone, so that a command takes little memory.
+// Consecutive commands that differ only in their parameters. This keeps the memory per command
+// small.
 struct CommandRun {
   static constexpr uint32_t kNone = UINT32_MAX;
 
@@ -35,15 +37,15 @@ struct CommandRun {
   uint32_t pass = 0;
   uint32_t subpass = 0;
   uint32_t pipeline = kNone;    // in Recording::pipelines
-  uint32_t result = kNone;      // of the first; counts over all objects of the recording
-  uint32_t timestamps = kNone;  // a TimestampPair: then there is but one command
+  uint32_t result = kNone;      // of the first command; index over all objects of the recording
+  uint32_t timestamps = kNone;  // a TimestampPair; then the run has only one command
   Id label = 0;
   // Set by the recording.
-  uint32_t first = 0;  // which of its commands
+  uint32_t first = 0;  // index of the first command in the recording
   uint32_t count = 1;
   uint32_t first_parameter = 0;
 
-  // Whether a command goes on where this run ends.
+  // Whether `command` continues this run.
   bool continues_with(const CommandRun& command) const;
 };
 
@@ -57,7 +59,7 @@ struct RecordedPass {
   std::string attachments;
   Id label = 0;
   uint32_t timestamps = CommandRun::kNone;
-  bool ended = false;  // not suspended for good: its values by region are written
+  bool ended = false;  // not left suspended: its values by region are written
   std::optional<RecordedRegions> regions;
   FinalImage final_image;  // with regions
   std::optional<RecordedPicture> picture;
@@ -70,13 +72,13 @@ struct RecordedSecondary {
   std::shared_ptr<Recording> recording;
   uint32_t before_command = 0;
   Id label = 0;
-  std::optional<uint32_t> pass;  // that it continues
+  std::optional<uint32_t> pass;  // the pass that it continues
   uint32_t subpass = 0;
 };
 
 class Recording {
  public:
-  // An object holds the values of so many commands, so that reading one takes bounded memory.
+  // The number of commands per object. The limit bounds the memory for reading an object.
   static constexpr uint32_t kResultsPerObject = 1024;
   static constexpr size_t kMaxCommands = size_t{1} << 24;
 
@@ -86,11 +88,11 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // While it is recorded. `command` comes without its pipeline's index.
+  // During recording. The pipeline index of `command` is not set yet.
   void add(CommandRun command, std::span<const int64_t> parameters,
            const std::shared_ptr<Pipeline>& pipeline);
-  // The object that takes the next result, a new one where the last is full; null when it cannot be
-  // had.
+  // Returns the object for the next result. Creates a new one if the last one is full. Returns null
+  // if the creation fails.
   VkShaderInstrumentationARM next_object();
   bool object_is_full() const { return results_ == objects_.size() * kResultsPerObject; }
   uint32_t take_result() { return results_++; }
@@ -103,12 +105,12 @@ class Recording {
   Timestamps timestamps;
   HostPieces host_pieces;
 
-  // Afterwards.
+  // After recording.
   bool empty() const { return command_runs.empty() && passes.empty() && secondaries.empty(); }
   uint32_t commands() const {
     return command_runs.empty() ? 0 : command_runs.back().first + command_runs.back().count;
   }
-  // Of the command `index`, which is in the run.
+  // Returns a parameter of the command `index`, which belongs to the run.
   int64_t parameter(const CommandRun& run, size_t index, size_t parameter) const {
     const size_t of_each = store::parameter_count(run.function);
     return parameters_[run.first_parameter + (index - run.first) * of_each + parameter];
@@ -117,31 +119,32 @@ class Recording {
   int64_t number() const { return number_; }
   bool simultaneous() const { return simultaneous_; }
   uint32_t results() const { return results_; }
-  // Has values that the next execution overwrites.
+  // Whether it has values that its next execution overwrites.
   bool has_regions() const;
 
-  // Before a submission executes it `runs` times: values of finished executions are cleared.
-  // `uncaptured`: what it counts then is nobody's.
+  // Call this before a submission executes the recording `runs` times. It clears the values of
+  // finished executions.
   void before_submit(uint32_t runs);
   void submit_failed(uint32_t runs);
   void executed_uncaptured();
   uint32_t pending() const;
 
-  // After a submission that executed it `runs` times has completed: calls `begin(read)`, then
-  // `visit(first result, words)` with the metric blocks of each object, in order of their results.
-  // While another execution is pending there are no times: it writes the same queries, and a
-  // beginning could be of one execution and the end of another.
+  // Call this after a submission that executed the recording `runs` times has completed. It calls
+  // `begin(read)`, then `visit(first result, words)` with the metric blocks of each object, in the
+  // order of their results. There are no times while another execution is pending: it writes the
+  // same queries, so a begin and an end could belong to different executions.
   struct Read {
     bool overlapped = false;
     std::vector<std::optional<stream::GpuTime>> times;
   };
-  // False: the driver failed.
+  // Returns false if the driver failed.
   template <typename Begin, typename Visit>
   bool after_completion(uint32_t runs, size_t block_bytes, const Timestamps::Clock& clock,
                         Begin begin, Visit visit);
 
  private:
-  // Leaves in `words` what the object holds. They may come as large as another object's.
+  // Reads the object's values into `words`. `words` may still have the size of another object's
+  // values.
   bool read_object(size_t index, size_t block_bytes, std::vector<uint64_t>& words);
   void subtract_baseline(size_t index, size_t block_bytes, std::vector<uint64_t>& words,
                          bool still_running);
@@ -157,9 +160,9 @@ class Recording {
 
   mutable std::mutex values_mutex_;
   uint32_t pending_ = 0;
-  bool stale_ = false;       // values of executions that are done with stand in the objects
+  bool stale_ = false;       // the objects hold values of executions already read
   bool overlapped_ = false;  // since pending_ was last 0
-  std::vector<std::vector<uint64_t>> baselines_;  // what was read already, while executions overlap
+  std::vector<std::vector<uint64_t>> baselines_;  // values already read while executions overlap
 };
 
 template <typename Begin, typename Visit>

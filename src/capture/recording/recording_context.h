@@ -1,4 +1,4 @@
-// What the command buffers of a device share while the application records into them. Any thread.
+// State that the command buffers of a device share during recording. Thread-safe.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -26,9 +26,9 @@ class RecordingContext {
   RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                    const vk::NextDevice& next, RegionSetup regions);
 
-  // Images are followed where passes are captured by region.
+  // Tracks images if passes are captured by region.
   void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);
-  // Before the driver's device goes.
+  // Call this before the driver destroys the device.
   void destroy_all();
 
   VkDevice handle() const { return handle_; }
@@ -39,17 +39,18 @@ class RecordingContext {
   TimestampPools& timestamps() { return timestamps_; }
   HostMemory& host_memory() { return host_memory_; }
   const RegionCapture& regions() const { return regions_; }
-  // Null where passes are not captured by region.
+  // Null if passes are not captured by region.
   Images* images() { return images_ ? &*images_ : nullptr; }
   Frames& frames() { return frames_; }
 
-  // Whether what is recorded and submitted now is measured: for the receiver, or the live counters.
+  // Whether commands recorded and submitted now are measured, for the receiver or for the live
+  // counters.
   bool measures() const {
     return !stopped() && (connection_->receiving() || LiveTotals::instance().wanted());
   }
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Nothing is captured any more. Returns whether it was stopped before.
+  // Stops the capture. Returns whether it was already stopped.
   bool stop() { return stopped_.exchange(true); }
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 

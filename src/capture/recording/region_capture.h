@@ -1,5 +1,5 @@
-// Counters by region (VK_ARM_performance_counters_by_region) as the capture uses them: what the
-// device has of them, and where the values of a recorded pass will be.
+// Counters by region (VK_ARM_performance_counters_by_region): what the device supports, and where
+// the values of a recorded pass are written.
 #pragma once
 
 #include <tally/vulkan_arm.h>
@@ -13,11 +13,11 @@
 
 namespace tally::capture {
 
-// Found out before the device is created.
+// Determined before the device is created.
 struct RegionSetup {
   bool enabled = false;
-  std::string reason;                  // why not, where it was asked for
-  bool add_address_extension = false;  // VK_KHR_buffer_device_address, besides the feature
+  std::string reason;                  // why it is not enabled although it was requested
+  bool add_address_extension = false;  // enable VK_KHR_buffer_device_address, not only the feature
   std::vector<std::string> names;
   std::vector<uint32_t> counters;  // ids
   VkExtent2D region{};
@@ -26,22 +26,23 @@ struct RegionSetup {
   VkPhysicalDeviceMemoryProperties memory{};
 };
 
-// What a render pass needs of it.
+// The properties of a render pass that the values by region depend on.
 struct PassShape {
   VkRect2D area{};
   uint32_t subpasses = 1;
   uint32_t layers = 1;  // or views
 };
 
-// Where the values of a recorded pass are.
+// The location of the values of a recorded pass.
 struct RecordedRegions {
   PassShape shape;
   uint32_t columns = 0, rows = 0;
   VkDeviceSize region_bytes = 0, row_bytes = 0;
-  HostPiece values;  // of each subpass and layer, one behind the other
+  HostPiece values;  // of each subpass and layer, in sequence
 
   VkDeviceSize layer_bytes() const { return row_bytes * rows; }
-  // A counter in all regions of a subpass and layer, once the pass has been executed.
+  // Returns the values of a counter in all regions of a subpass and layer. Call it after the pass
+  // has been executed.
   std::vector<uint32_t> read(uint32_t subpass, uint32_t layer, uint32_t counter) const;
 };
 
@@ -54,7 +55,7 @@ class RegionCapture {
   const uint32_t* counter_ids() const { return setup_.counters.data(); }
   VkExtent2D region() const { return setup_.region; }
 
-  // None, and why in `reason`, where the pass cannot be captured.
+  // If the pass cannot be captured, returns nullopt and sets `reason`.
   std::optional<RecordedRegions> prepare(const PassShape& shape, HostPieces& pieces,
                                          std::string& reason) const;
 
@@ -65,7 +66,7 @@ class RegionCapture {
 inline constexpr VkStructureType kRegionBeginType =
     VK_STRUCTURE_TYPE_RENDER_PASS_PERFORMANCE_COUNTERS_BY_REGION_BEGIN_INFO_ARM;
 
-// A begin info (VkRenderPassBeginInfo, VkRenderingInfo) that asks for values by region.
+// A begin info (VkRenderPassBeginInfo, VkRenderingInfo) that requests values by region.
 template <typename Info>
 class RegionBegin {
  public:

@@ -1,4 +1,4 @@
-// What a device has of VK_ARM_performance_counters_by_region, before it is created.
+// Checks the support of a device for VK_ARM_performance_counters_by_region before it is created.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace tally::capture {
 bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name);
 bool enables_extension(const VkDeviceCreateInfo& info, const char* name);
 
-// `enabled`, or `reason` says why not.
+// Sets `enabled`, or `reason` if it cannot be enabled.
 RegionSetup inspect_regions(const InstanceTable& table, VkPhysicalDevice device,
                             const VkDeviceCreateInfo& info,
                             std::span<const VkQueueFamilyProperties> families);

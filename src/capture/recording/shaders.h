@@ -1,4 +1,4 @@
-// Shader modules and pipelines: what they are made of, under which hash, and whether they count.
+// Shader modules and pipelines: their shaders, their hashes, and whether they are counted.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -23,12 +23,12 @@ namespace tally::capture {
 // An entry point of a module in one stage, on one device.
 struct Shader {
   Id id = 0;
-  std::shared_ptr<Module> module;  // null: the SPIR-V is not known
+  std::shared_ptr<Module> module;  // null: the SPIR-V is unknown
   VkShaderStageFlagBits stage{};
   std::string entry_point;
-  std::optional<uint32_t> entry_block;  // whose executions are the shader's invocations
+  std::optional<uint32_t> entry_block;  // its executions are the shader's invocations
 
-  // Under the emission lock.
+  // Guarded by the emission lock.
   bool defined = false;
   BlockCosts costs;
   enum class Counts { Unknown, Seen, Missing } counts = Counts::Unknown;
@@ -40,23 +40,24 @@ struct Pipeline : InternedObject {
   VkPipelineBindPoint bind_point{};
   Hash128 hash;
   std::vector<std::shared_ptr<Shader>> shaders;
-  std::string not_instrumented;  // why, "" = created with the flag
-  std::string diagnostics;       // what was said about instrumentation while it was created
+  std::string not_instrumented;  // the reason, "" = created with the flag
+  std::string diagnostics;       // messages about instrumentation during its creation
 
   bool is_stand_in = false;
 
   bool instrumented() const { return not_instrumented.empty(); }
-  // The only shader of this stage; null when there is none or more than one.
+  // Returns the only shader of this stage. Null if there is none or more than one.
   Shader* shader_of(uint32_t stage) const;
 };
 
-// One pipeline's stages as they are seen in its create info, before it is created.
+// The stages of a pipeline, read from its create info before its creation.
 struct PipelineDraft {
   std::vector<std::shared_ptr<Shader>> shaders;
   Hash128 hash;
   std::vector<std::string>
-      names;  // that the user's pattern may match: hashes, entry points, debug names, sources
-  bool has_instrumented_part = false;  // a library that is; the whole must be too
+      names;  // matched by the user's pattern: hashes, entry points, debug names, sources
+  bool has_instrumented_part =
+      false;  // a linked library is instrumented, so the pipeline must be too
 
   bool selected_by(const std::string& pattern) const;
 };
@@ -69,7 +70,7 @@ class ShaderRegistry {
   void remove_module(VkShaderModule handle) { modules_.take(handle); }
   std::shared_ptr<Module> module(VkShaderModule handle) const { return modules_.find(handle); }
 
-  // `libraries` are pipelines that are linked in.
+  // `libraries` are linked pipeline libraries.
   PipelineDraft draft(VkPipelineBindPoint bind_point,
                       std::span<const VkPipelineShaderStageCreateInfo> stages,
                       std::span<const VkPipeline> libraries);
@@ -79,13 +80,13 @@ class ShaderRegistry {
   void remove_pipeline(VkPipeline handle) { pipelines_.take(handle); }
   std::shared_ptr<Pipeline> pipeline(VkPipeline handle) const { return pipelines_.find(handle); }
 
-  // Stands for what runs without a pipeline that the capture knows, so that its commands are listed
-  // with the reason why their shaders are not counted.
+  // Placeholder for commands that run without a pipeline known to the capture. The commands are
+  // listed with the reason why their shaders are not counted.
   enum class StandIn { ShaderObjects, GeneratedCommands, UnknownPipeline };
   std::shared_ptr<Pipeline> stand_in(StandIn kind, VkPipelineBindPoint bind_point);
 
-  // Pipelines created since the last call; for the emission, so that also unused ones are in the
-  // capture.
+  // Returns the pipelines created since the last call. The emission uses it so that the capture
+  // also contains unused pipelines.
   std::vector<std::shared_ptr<Pipeline>> take_new();
 
  private:
@@ -96,7 +97,7 @@ class ShaderRegistry {
   StreamConnection& connection_;
   vk::HandleMap<VkShaderModule, std::shared_ptr<Module>> modules_;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::map<std::tuple<Id, VkShaderStageFlagBits, std::string>, std::shared_ptr<Shader>> shaders_;
   std::vector<std::shared_ptr<Pipeline>> new_pipelines_;
   std::map<std::pair<StandIn, VkPipelineBindPoint>, std::shared_ptr<Pipeline>> stand_ins_;

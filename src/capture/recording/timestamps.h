@@ -1,4 +1,4 @@
-// GPU times: timestamp queries of the layer's own, in pools that recordings borrow.
+// GPU times from the layer's own timestamp queries, in query pools that recordings borrow.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -22,7 +22,7 @@ class TimestampPools {
 
   TimestampPools(VkDevice device, const DeviceTable& table) : device_(device), table_(table) {}
 
-  VkQueryPool borrow();  // null when the driver has none left
+  VkQueryPool borrow();  // null if the driver has none left
   void give_back(VkQueryPool pool);
   void destroy_all();
 
@@ -36,10 +36,11 @@ class TimestampPools {
   std::vector<VkQueryPool> free_;
 };
 
-// A begin and an end, taken together.
+// The index of a pair of begin and end timestamps.
 using TimestampPair = uint32_t;
 
-// The timestamps of one recording. Recorded by one thread; read after the execution has completed.
+// The timestamps of one recording. One thread records them. They are read after the execution has
+// completed.
 class Timestamps {
  public:
   explicit Timestamps(TimestampPools& pools) : pools_(pools) {}
@@ -47,16 +48,17 @@ class Timestamps {
   Timestamps(const Timestamps&) = delete;
   Timestamps& operator=(const Timestamps&) = delete;
 
-  // Writes the beginning; outside of render passes. None: no queries.
+  // Writes the begin timestamp. Call it outside of render passes. Returns nullopt if there are no
+  // queries.
   std::optional<TimestampPair> begin(VkCommandBuffer command_buffer);
   void end(VkCommandBuffer command_buffer, TimestampPair pair) const;
 
-  // How raw ticks become nanoseconds.
+  // Converts raw ticks to nanoseconds.
   struct Clock {
     double period_ns = 1;
     uint32_t valid_bits = 64;
   };
-  // By pair; those that were not written are none.
+  // Returns the times by pair; nullopt for a pair that was not written.
   std::vector<std::optional<stream::GpuTime>> read(const Clock& clock) const;
 
  private:
