@@ -15,14 +15,14 @@ vk::HandleMap<void*, std::shared_ptr<Device>>& devices() {
   return *map;
 }
 
-// Held by calls that do not come from the device's own application code: a device that is taken out
-// of the map is nobody else's once it could be locked.
+// Held by calls that do not come from the application code that uses the device. Once a thread has
+// locked it, no other thread uses a device that was removed from the map.
 std::shared_mutex& outside_users() {
   static auto* mutex = new std::shared_mutex;  // outlives every thread
   return *mutex;
 }
 
-// Raised whenever command buffers are freed: the caches of all threads are then out of date.
+// Incremented whenever command buffers are freed. The caches of all threads are then out of date.
 std::atomic<uint64_t> command_buffers_freed = 1;
 
 struct CommandBufferCache {
@@ -150,9 +150,9 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
   return submission;
 }
 
-// A recording that is not for simultaneous use has completed before it is submitted again: its
-// values are read first, so that each submission's are its own. One with values by region is waited
-// for in any case, because they are overwritten.
+// A recording without simultaneous use has completed before it is submitted again. Its values are
+// read first, so that each submission gets its own values. A recording with values by region is
+// always waited for because the next execution overwrites them.
 void Device::await_earlier(const Submission& submission) {
   for (const Execution& execution : submission.executions) {
     const Recording* recording = execution.recording.get();

@@ -12,16 +12,17 @@ namespace {
 constexpr size_t kHeaderWords =
     sizeof(VkShaderInstrumentationMetricDataHeaderARM) / sizeof(uint64_t);
 
-// Looking for a command's batch takes time for each that is open.
+// The search for the batch of a command takes time for each open batch.
 constexpr size_t kMaxOpenBatches = 16;
-// Numbers in one message: far less than stream::kMaxMessageBytes, at ten bytes each.
+// The limit of numbers per message. At ten bytes per number, the message stays far below
+// stream::kMaxMessageBytes.
 constexpr size_t kMaxNumbers = size_t{128} << 10;
 
 bool is_zero(const store::Column& column) {
   return column.values.size() == 1 && column.values[0] == 0;
 }
 
-// What a metric is of a block whose costs are known; no costs: 0.
+// Returns the value of a metric if the block has the known costs; 0 without costs.
 uint64_t expected(uint64_t executions, std::span<const uint64_t> costs, size_t metric) {
   return costs.empty() ? 0 : executions * costs[metric];
 }
@@ -149,7 +150,7 @@ void CommandBatches::add(const CommandRun& run, size_t index, std::span<const ui
   ++message.size;
 }
 
-// `at` commands have their values already.
+// `at` is the number of commands that already have values.
 void CommandBatches::add_block(size_t at, Block& block, std::span<const uint64_t> values) const {
   uint64_t executions = 0;
   std::span<const uint64_t> costs;
@@ -169,7 +170,7 @@ void CommandBatches::add_block(size_t at, Block& block, std::span<const uint64_t
   block.executions.append(at, store::stored(executions));
 }
 
-// Columns for the metrics that are not as expected for the first time.
+// Adds columns for the metrics that differ from the expected value for the first time.
 void CommandBatches::begin_others(size_t at, Block& block, std::span<const uint64_t> values,
                                   uint64_t executions, std::span<const uint64_t> costs) {
   for (uint32_t metric = 0; metric < values.size(); ++metric) {

@@ -37,7 +37,8 @@ std::optional<LiveCounter> invocations_of(uint32_t stage) {
   }
 }
 
-// As far as the host knows: draws whose number stands in a buffer are one.
+// The number of draws as far as the host knows it. A command with its draw count in a buffer counts
+// as one draw.
 uint64_t draws_of(const Recording& recording, const CommandRun& run, size_t index) {
   using store::Function;
   const auto parameter = [&](size_t of_function) {

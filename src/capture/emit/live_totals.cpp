@@ -8,7 +8,7 @@
 namespace tally::capture {
 namespace {
 
-// The catalogue has them in the order of LiveCounter.
+// The catalogue lists them in the order of LiveCounter.
 constexpr catalogue::Number number_of(LiveCounter counter) {
   return static_cast<catalogue::Number>(static_cast<uint32_t>(catalogue::Number::VkSubmissions) +
                                         static_cast<uint32_t>(counter));
@@ -24,7 +24,8 @@ void copy_text(char (&target)[kSize], std::string_view text) {
   target[length] = '\0';
 }
 
-// A metric of VK_LAYER_TALLY_counters by the name it has there; a driver's own may have any.
+// Finds a metric of VK_LAYER_TALLY_counters by its name in that layer. The metrics of a driver may
+// have any name.
 const catalogue::Counter* find_metric(const std::string& name) {
   for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Block)) {
     if (counter->id == name || counter->name == name) return counter;

@@ -23,7 +23,7 @@ const char* bind_point_word(VkPipelineBindPoint bind_point) {
   }
 }
 
-// Why a shader cannot be counted, as far as the module tells.
+// Returns why a shader cannot be counted, as far as its module tells.
 const char* module_problem(const Shader& shader) {
   if (!shader.module) return "its SPIR-V is not known: the pipeline was created from an identifier";
   const auto& words = shader.module->words;

@@ -49,7 +49,7 @@ void RegionMessages::send(int64_t index, const Recording& recording) {
   }
 }
 
-// A layer at a time, in as many rows as a message takes.
+// Sends one layer at a time, with as many rows per message as fit.
 void RegionMessages::send_picture(PacketBuilder& packet, stream::PassPicture message,
                                   const RecordedPicture& picture) {
   const size_t row_bytes = picture.row_bytes();

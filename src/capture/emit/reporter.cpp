@@ -24,7 +24,7 @@ Reporter::Reporter(StreamConnection& connection, ShaderRegistry& shaders,
   live_places_ = LiveTotals::instance().list(layout_);
 }
 
-// Reads one execution of a submission, and sends it where somebody receives it.
+// Reads one execution of a submission. Sends it if there is a receiver.
 class Reporter::ExecutionReport {
  public:
   ExecutionReport(Reporter& reporter, const Submission& submission, size_t index, LiveSum* live,
@@ -72,7 +72,7 @@ class Reporter::ExecutionReport {
     reporter_.write_passes(*packet_, execution_, read);
   }
 
-  // Metric blocks whose result indices count from `first`, in ascending order.
+  // Adds metric blocks. Their result indices start at `first` and ascend.
   void add_results(uint32_t first, std::span<const uint64_t> words) {
     const size_t block_words = reporter_.layout_.block_bytes() / sizeof(uint64_t);
     const auto result_at = [&](size_t at) {
@@ -92,7 +92,7 @@ class Reporter::ExecutionReport {
     }
   }
 
-  // Neighbours are mostly in the same run.
+  // Consecutive results are mostly in the same run.
   const CommandRun* run_of_result(uint64_t result) {
     const auto has_it = [&] {
       const CommandRun& run = *measured_[last_measured_];
@@ -118,7 +118,7 @@ class Reporter::ExecutionReport {
     note_stages(run, words);
   }
 
-  // Neighbours usually have the same pipeline, which is noted once.
+  // Consecutive commands usually have the same pipeline. It is noted once.
   void note_stages(const CommandRun& run, std::span<const uint64_t> words) {
     if (run.result == CommandRun::kNone || run.pipeline == CommandRun::kNone) return;
     if (!stages_.empty() && stages_.back().first == run.pipeline &&
@@ -151,15 +151,15 @@ class Reporter::ExecutionReport {
   const size_t index_;
   const Execution& execution_;
   Recording& recording_;
-  LiveSum* const live_;          // null: nobody wants it
-  PacketBuilder* const packet_;  // null: nobody receives
+  LiveSum* const live_;          // null: not requested
+  PacketBuilder* const packet_;  // null: no receiver
   std::optional<CommandBatches> batches_;
-  std::vector<const CommandRun*> measured_;  // those with results, which ascend
+  std::vector<const CommandRun*> measured_;  // runs with results, in ascending order of results
   size_t last_measured_ = 0;
   std::vector<bool> done_;  // by command
   Recording::Read read_;
   bool complete_ = true;
-  std::vector<std::pair<uint32_t, uint32_t>> stages_;  // pipelines and what was counted of them
+  std::vector<std::pair<uint32_t, uint32_t>> stages_;  // pipelines and their counted stages
 };
 
 void Reporter::announce_device() {
@@ -187,7 +187,7 @@ void Reporter::report(const Submission& submission) {
   std::optional<LiveSum> live;
   if (LiveTotals::instance().wanted()) live.emplace(layout_);
   std::vector<bool> overlapped;
-  uint64_t missing = 0;  // more than a recording takes
+  uint64_t missing = 0;  // commands beyond the limit of a recording
   for (size_t i = 0; i < submission.executions.size(); ++i) {
     overlapped.push_back(
         ExecutionReport(*this, submission, i, live ? &*live : nullptr, packet ? &*packet : nullptr)
@@ -204,7 +204,7 @@ void Reporter::report(const Submission& submission) {
   write_regions(submission, overlapped);
 }
 
-// While executions of a recording overlap, one overwrites the values of another.
+// While executions of a recording overlap, each overwrites the values of the others.
 void Reporter::write_regions(const Submission& submission, const std::vector<bool>& overlapped) {
   RegionMessages messages(connection_, device_.id, regions_);
   for (size_t i = 0; i < submission.executions.size(); ++i) {
@@ -269,8 +269,8 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
   }
 }
 
-// A stage of an instrumented pipeline that never gives a block, although its commands ran: said
-// once, taken back when one comes.
+// Reports stages of an instrumented pipeline that returned no block although commands with it ran.
+// Each is reported once, and the report is withdrawn when a block arrives.
 void Reporter::note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline,
                                    uint32_t stages) {
   using Counts = Shader::Counts;

@@ -28,7 +28,7 @@ std::shared_ptr<StreamConnection> StreamConnection::acquire(const CaptureSetting
   }
   const std::lock_guard lock(mutex);
   std::shared_ptr<StreamConnection> connection = current.lock();
-  // After a fork the parent's connection is the parent's.
+  // A child of fork() must not use its parent's connection.
   if (connection && connection->process_ == ::getpid()) return connection;
   std::unique_ptr<store::stream::StreamClient> client;
   if (!settings.socket.empty()) {
@@ -138,7 +138,7 @@ std::vector<std::shared_ptr<InternedObject>> StreamConnection::take_names() {
   return std::exchange(names_, {});
 }
 
-// A child of fork() shares the ledger's memory, but what it submits is not the parent's.
+// A child of fork() shares the ledger's memory, but its submissions do not belong to the parent.
 void StreamConnection::count_submitted(uint64_t commands) {
   if (client_ && process_ == ::getpid()) client_->ledger().add_submitted(commands);
 }

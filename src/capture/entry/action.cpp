@@ -1,4 +1,5 @@
-// Draws, dispatches, traces: described, measured, timed, and handed on.
+// Draws, dispatches and ray traces: the hooks describe, measure and time each command and pass it
+// to the next layer.
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
 
@@ -26,7 +27,8 @@ void unknown_action(const char* name, VkCommandBuffer command_buffer, Args... ar
   (state->table().*Member)(command_buffer, args...);
 }
 
-// Signed, because sizes and offsets of 64 bits travel with 32-bit counts and signed vertex offsets.
+// Signed, because the parameters include 64-bit sizes and offsets, 32-bit counts and signed vertex
+// offsets.
 int64_t number(VkDeviceSize value) { return static_cast<int64_t>(value); }
 
 VKAPI_ATTR void VKAPI_CALL CmdDraw(VkCommandBuffer b, uint32_t vertices, uint32_t instances,
@@ -43,14 +45,14 @@ VKAPI_ATTR void VKAPI_CALL CmdDrawIndexed(VkCommandBuffer b, uint32_t indices, u
       indices, instances, first_index, vertex_offset, first_instance);
 }
 
-// All that read one array of structures from a buffer.
+// All commands that read one array of structures from a buffer.
 template <auto Member, Function kFunction>
 VKAPI_ATTR void VKAPI_CALL indirect(VkCommandBuffer b, VkBuffer buffer, VkDeviceSize offset,
                                     uint32_t draws, uint32_t stride) {
   action<Member>(kFunction, {number(offset), draws, stride}, b, buffer, offset, draws, stride);
 }
 
-// All that read their count from a second buffer.
+// All commands that read their count from a second buffer.
 template <auto Member, Function kFunction>
 VKAPI_ATTR void VKAPI_CALL indirect_count(VkCommandBuffer b, VkBuffer buffer, VkDeviceSize offset,
                                           VkBuffer count_buffer, VkDeviceSize count_offset,

@@ -1,4 +1,4 @@
-// Command pools and buffers, what is bound in them, secondaries, labels.
+// Command pools and command buffers, their bindings, secondaries and labels.
 #include <algorithm>
 
 #include "capture/entry/entry.h"
@@ -55,7 +55,7 @@ VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice handle,
     const auto device = Device::find(handle);
     const VkResult result = device->table().AllocateCommandBuffers(handle, info, buffers);
     if (result != VK_SUCCESS) return result;
-    // Every command buffer has a state: the hooks of its commands rely on it.
+    // Every command buffer has a state because the hooks of its commands rely on it.
     const VkResult added = vk::guarded([&] {
       device->add_command_buffers(*info, buffers);
       return VK_SUCCESS;

@@ -10,7 +10,7 @@ vk::HandleMap<void*, std::shared_ptr<const DebugUtilsTable>>& tables() {
   return *map;
 }
 
-// What the next layer has of the functions, for the device, queue or command buffer.
+// The next layer's functions for the device, queue or command buffer.
 DebugUtilsTable next_of(const void* handle) {
   const auto table = tables().find(vk::dispatch_key(handle));
   return table ? *table : DebugUtilsTable{};
@@ -78,7 +78,7 @@ void remove_debug_utils(VkDevice device) { tables().take(vk::dispatch_key(device
 
 const vk::HookTable& debug_utils_hooks() {
 #define TALLY_ROW(function, suffix) vk::hook("vk" #function, function),
-  // Leaked on purpose: applications call Vulkan from static destructors.
+  // Intentionally leaked: applications call Vulkan from static destructors.
   static const auto* const table =
       new vk::HookTable({TALLY_CAPTURE_DEBUG_UTILS_FUNCTIONS(TALLY_ROW)});
 #undef TALLY_ROW

@@ -1,4 +1,5 @@
-// Devices: captured where VK_ARM_shader_instrumentation is below, otherwise left alone.
+// Device creation and destruction. A device is captured if VK_ARM_shader_instrumentation is
+// available below; otherwise it is left unchanged.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr auto kExitPatience = std::chrono::seconds(1);
 
-// A device that is not captured: what is needed to stay out of its way.
+// A device that is not captured. It holds only what passing its calls through needs.
 struct BystanderDevice {
   PFN_vkGetDeviceProcAddr get_device_proc_addr = nullptr;
   uint32_t application_version = 0;
@@ -32,11 +33,11 @@ vk::HandleMap<void*, BystanderDevice>& bystanders() {
   return *map;
 }
 
-// The process that created a device last. A child of its fork() has none of its threads.
+// The process that created the last device. A child of fork() has none of its threads.
 std::atomic<pid_t> device_owner = 0;
 
-// exit() with devices alive: what is complete goes out, and our threads end before libraries are
-// torn down.
+// Handles exit() with live devices: sends what is complete, and ends our threads before the
+// libraries are unloaded.
 void at_exit() {
   if (device_owner == ::getpid()) vk::guarded_void([] { Device::stop_all(kExitPatience); });
 }

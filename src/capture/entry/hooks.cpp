@@ -1,4 +1,4 @@
-// Which functions the layer stands in front of.
+// The list of functions that the layer intercepts.
 #include <utility>
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace tally::capture {
 
-// The tables are leaked on purpose: applications call Vulkan from static destructors.
+// The tables are intentionally leaked: applications call Vulkan from static destructors.
 const vk::HookTable& instance_hooks() {
   static const auto* const table = new vk::HookTable({
       vk::hook("vkCreateDevice", CreateDevice),

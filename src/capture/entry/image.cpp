@@ -1,5 +1,5 @@
-// Images, where the final images of render passes are captured: those that are drawn into are
-// created so that they can be read, and what is asked about them is answered for that usage.
+// Images, if the final images of render passes are captured. Images that passes draw into are
+// created readable, and queries about them are answered for the changed usage.
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
 
@@ -27,7 +27,7 @@ VKAPI_ATTR void VKAPI_CALL DestroyImage(VkDevice handle, VkImage image,
   });
 }
 
-// Calls `next(device, info)` with the usage that such an image would get.
+// Calls `next(device, info)` with the usage that the layer would give to such an image.
 template <typename Next>
 void ask(VkDevice handle, const VkDeviceImageMemoryRequirements& info, Next next) noexcept {
   vk::guarded_void([&] {

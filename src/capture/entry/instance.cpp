@@ -1,4 +1,4 @@
-// Instances.
+// Instance creation and destruction.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -12,10 +12,9 @@
 namespace tally::capture {
 namespace {
 
-// The application's create info and what the layer would rather have: Vulkan 1.2, for buffer
+// The application's create info with the additions that the layer prefers: Vulkan 1.2, for buffer
 // addresses (the application gets no functions that it did not ask for: vk/core_versions.h), and
-// debug utils, through which the layers below say why they do not
-// instrument.
+// debug utils, through which the layers below report why they do not instrument.
 class InstanceRequest {
  public:
   explicit InstanceRequest(const VkInstanceCreateInfo& info) : info_(info) {
@@ -32,7 +31,7 @@ class InstanceRequest {
     info_.ppEnabledExtensionNames = extensions_.data();
   }
 
-  // Tries the wishes, then fewer, then what the application asked for.
+  // Tries all additions, then fewer, then the create info of the application.
   VkResult create(PFN_vkCreateInstance next, const VkInstanceCreateInfo& original,
                   const VkAllocationCallbacks* allocator, VkInstance* instance) {
     LoaderLink<VkLayerInstanceCreateInfo> link(original.pNext,

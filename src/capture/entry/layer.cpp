@@ -1,5 +1,5 @@
-// The exported functions: what the loader calls, the negotiation, and what the EGL library of the
-// same process looks for.
+// The exported functions: the entry points for the loader, the interface negotiation, and the
+// symbol that the EGL library of the same process looks up.
 #include "vk/layer.h"
 
 #include "capture/entry/entry.h"

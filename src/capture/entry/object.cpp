@@ -1,12 +1,12 @@
 // Objects that the capture describes: shader modules, render passes, framebuffers, views,
-// swapchains, names.
+// swapchains and names.
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
 
 namespace tally::capture {
 namespace {
 
-// Calls down, then notes what was created.
+// Calls the next layer, then records the created object.
 template <auto Member, typename Info, typename Handle, typename Note>
 VkResult create(VkDevice handle, const Info* info, const VkAllocationCallbacks* allocator,
                 Handle* object, Note note) noexcept {
@@ -18,7 +18,8 @@ VkResult create(VkDevice handle, const Info* info, const VkAllocationCallbacks* 
   });
 }
 
-// Forgets, then calls down: afterwards the handle may be somebody else's.
+// Removes the object, then calls the next layer. After that call, another object may get the same
+// handle.
 template <auto Member, typename Handle, typename Forget>
 void destroy(VkDevice handle, Handle object, const VkAllocationCallbacks* allocator,
              Forget forget) noexcept {
@@ -120,7 +121,7 @@ VKAPI_ATTR void VKAPI_CALL DestroySwapchainKHR(VkDevice d, VkSwapchainKHR swapch
   });
 }
 
-// The numbers of VK_EXT_debug_report are those of VkObjectType for the objects of Vulkan 1.0.
+// VK_EXT_debug_report and VkObjectType use the same numbers for the objects of Vulkan 1.0.
 VKAPI_ATTR VkResult VKAPI_CALL
 DebugMarkerSetObjectNameEXT(VkDevice d, const VkDebugMarkerObjectNameInfoEXT* info) {
   return vk::guarded([&] {

@@ -5,7 +5,7 @@
 namespace tally::capture {
 namespace {
 
-// Around a call of the next layer; the call itself always happens.
+// Runs the hook around a call of the next layer. The call itself always happens.
 template <typename Before, typename Call, typename After>
 void around(VkCommandBuffer command_buffer, Before before, Call call, After after) noexcept {
   CommandBuffer* state = find_command_buffer(command_buffer);

@@ -1,4 +1,4 @@
-// Pipelines: created with the flag that has their shaders instrumented.
+// Pipelines. They are created with the flag that instruments their shaders.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::span<const VkPipeline> libraries_of(const Info& info) {
   return {libraries->pLibraries, libraries->libraryCount};
 }
 
-// The create infos with the flag added, and what they point to.
+// The create infos with the added flag, and the data that they point to.
 template <typename Info>
 class InstrumentedInfos {
  public:
@@ -66,7 +66,7 @@ class InstrumentedInfos {
   const PipelineDraft& draft(size_t i) const { return drafts_[i]; }
   const std::string& refusal(size_t i) const { return refusals_[i]; }
   bool any() const { return !chains_.empty() || !flags_.empty(); }
-  // The driver did not take the flag: now none has it.
+  // The driver rejected the flag. No create info has it now.
   void refuse(const std::string& reason) {
     for (std::string& refusal : refusals_) {
       if (refusal.empty()) refusal = reason;
@@ -90,13 +90,13 @@ class InstrumentedInfos {
 
   std::vector<Info> infos_;
   std::vector<PipelineDraft> drafts_;
-  std::vector<std::string> refusals_;  // why a pipeline has no flag, "" = it has
+  std::vector<std::string> refusals_;  // why a pipeline has no flag, "" = it has the flag
   std::deque<Flags2> flags_;
   std::deque<vk::ChainCopy> chains_;
 };
 
-// A driver may refuse what it was asked for because of the flag alone; running out of memory is
-// something else.
+// A driver may reject a request because of the flag alone. Running out of memory is a different
+// error.
 bool worth_another_try(VkResult result) {
   return result < 0 && result != VK_ERROR_OUT_OF_HOST_MEMORY &&
          result != VK_ERROR_OUT_OF_DEVICE_MEMORY && result != VK_ERROR_DEVICE_LOST;
@@ -157,8 +157,8 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateComputePipelines(VkDevice d, VkPipelineCach
                 });
 }
 
-// A deferred creation would need our create infos for as long as it lasts. The specification lets
-// an implementation choose not to defer, so we choose that.
+// A deferred creation would need our create infos until it completes. The specification allows an
+// implementation not to defer, so the layer never defers.
 VKAPI_ATTR VkResult VKAPI_CALL
 CreateRayTracingPipelinesKHR(VkDevice d, VkDeferredOperationKHR operation, VkPipelineCache cache,
                              uint32_t count, const VkRayTracingPipelineCreateInfoKHR* infos,

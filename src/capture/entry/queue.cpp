@@ -1,6 +1,6 @@
-// Queues: submissions are followed by a fence of ours, presents end frames, and where the
-// application learns that work has completed, what it measured is sent before the application goes
-// on: it may be about to end.
+// Queues. The layer submits its own fence after each submission, and a present ends the frame. When
+// the application learns that work has completed, the layer first sends its measurements, because
+// the application may exit soon afterwards.
 #include <algorithm>
 
 #include "capture/entry/entry.h"
@@ -10,10 +10,10 @@
 namespace tally::capture {
 namespace {
 
-// What the capture wants to know of VkSubmitInfo and VkSubmitInfo2 arrays.
+// The data that the capture needs from arrays of VkSubmitInfo and VkSubmitInfo2.
 struct SubmitContents {
   std::vector<VkCommandBuffer> buffers;
-  std::vector<std::pair<VkSemaphore, uint64_t>> signals;  // with the value of a timeline semaphore
+  std::vector<std::pair<VkSemaphore, uint64_t>> signals;  // with the timeline semaphore value
 
   void add(const VkSubmitInfo& info) {
     buffers.insert(buffers.end(), info.pCommandBuffers,

@@ -1,12 +1,12 @@
-// A command buffer while the application records into it. It wraps the recorded commands with
-// shader instrumentation and timestamps where that is legal, and keeps their description in a
-// Recording.
+// The state of a command buffer during recording. It wraps the recorded commands with shader
+// instrumentation and timestamps where that is legal, and keeps their description in a Recording.
 //
-// Instrumentation is begun right before the first action command that needs it, never ahead: so a
-// command buffer that begins between suspended render pass instances stays legal. It is ended
-// before secondaries are executed, before a render pass is suspended, and at the end.
+// Instrumentation begins immediately before the first action command that needs it, never earlier.
+// So a command buffer that begins between suspended render pass instances stays legal.
+// Instrumentation ends before secondaries are executed, before a render pass is suspended, and at
+// the end of the command buffer.
 //
-// Externally synchronised, as the command buffer is.
+// Externally synchronised, like the command buffer.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

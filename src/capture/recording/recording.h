@@ -123,7 +123,7 @@ class Recording {
   bool has_regions() const;
 
   // Call this before a submission executes the recording `runs` times. It clears the values of
-  // finished executions.
+  // finished executions. The counts of an uncaptured execution belong to no submission.
   void before_submit(uint32_t runs);
   void submit_failed(uint32_t runs);
   void executed_uncaptured();

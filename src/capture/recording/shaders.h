@@ -56,8 +56,8 @@ struct PipelineDraft {
   Hash128 hash;
   std::vector<std::string>
       names;  // matched by the user's pattern: hashes, entry points, debug names, sources
-  bool has_instrumented_part =
-      false;  // a linked library is instrumented, so the pipeline must be too
+  // A linked library is instrumented, so the pipeline must be too.
+  bool has_instrumented_part = false;
 
   bool selected_by(const std::string& pattern) const;
 };
