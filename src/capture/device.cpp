@@ -15,8 +15,8 @@ vk::HandleMap<void*, std::shared_ptr<Device>>& devices() {
   return *map;
 }
 
-// Held by calls that do not come from the application code that uses the device. Once a thread has
-// locked it, no other thread uses a device that was removed from the map.
+// Locked (shared) by calls that do not come from the application code that uses the device. Once
+// the lock is available after a device was removed from the map, no other thread uses that device.
 std::shared_mutex& outside_users() {
   static auto* mutex = new std::shared_mutex;  // outlives every thread
   return *mutex;

@@ -7,7 +7,7 @@ namespace tally::capture {
 namespace {
 
 constexpr VkDeviceSize kMinBuffer = VkDeviceSize{1} << 20;
-// Of pieces: what a shader's stores and a copy of any texel ask for.
+// The alignment of pieces. It is enough for the stores of a shader and for a copy of any texel.
 constexpr VkDeviceSize kAlignment = 256;
 
 constexpr VkMemoryPropertyFlags kCoherent =
@@ -32,7 +32,7 @@ std::optional<HostMemory::Buffer> HostMemory::borrow(VkDeviceSize bytes) {
 void HostMemory::give_back(const Buffer& buffer) {
   const std::lock_guard lock(mutex_);
   const auto place = std::ranges::upper_bound(free_, buffer.size, {}, &Buffer::size);
-  free_.insert(place, buffer);  // the smallest that fits is found first
+  free_.insert(place, buffer);  // sorted, so that the smallest buffer that fits is found first
 }
 
 void HostMemory::destroy_all() {
@@ -64,7 +64,7 @@ std::optional<HostMemory::Buffer> HostMemory::create(VkDeviceSize bytes) const {
 bool HostMemory::allocate(Buffer& buffer) const {
   VkMemoryRequirements needs{};
   table_.GetBufferMemoryRequirements(device_, buffer.handle, &needs);
-  // Cached, so that the host reads it fast.
+  // Cached memory is fast to read for the host.
   auto type = memory_type(needs.memoryTypeBits, kCoherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
   if (!type) type = memory_type(needs.memoryTypeBits, kCoherent);
   if (!type) return false;

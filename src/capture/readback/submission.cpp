@@ -10,7 +10,7 @@ void Submission::add(const std::shared_ptr<Recording>& recording) {
   });
   if (same != executions.end()) {
     ++same->runs;
-    // What it executes runs again too.
+    // Its secondaries run again too.
     for (const RecordedSecondary& secondary : recording->secondaries) add(secondary.recording);
     return;
   }

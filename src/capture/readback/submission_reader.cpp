@@ -65,7 +65,7 @@ bool SubmissionReader::wait_for(const Matches& matches, std::chrono::millisecond
     if (matches(items_[i])) target = reported_count_ + i + 1;
   }
   const auto done = [&] { return reported_count_ >= target || stopping_; };
-  // Only the time without progress counts.
+  // The timeout counts only time without progress.
   auto give_up = std::chrono::steady_clock::now() + patience;
   for (uint64_t before = reported_count_; !done(); before = reported_count_) {
     reported_.wait_for(lock, std::min<std::chrono::milliseconds>(kWaitSlice, patience));
@@ -95,14 +95,14 @@ void SubmissionReader::run() {
   std::unique_lock lock(mutex_);
   while (added_.wait_for(lock, store::kIdleTime, [this] { return stopping_ || !items_.empty(); }) &&
          !items_.empty()) {
-    PendingSubmission& item = items_.front();  // stays where it is until we remove it
+    PendingSubmission& item = items_.front();  // not moved until this thread removes it
     lock.unlock();
     vk::guarded_void([&] { finish(item); });
     lock.lock();
     reading_ = false;
-    std::unique_ptr<Submission> done = std::move(item.submission);  // others look at it
+    std::unique_ptr<Submission> done = std::move(item.submission);  // other threads read the item
     lock.unlock();
-    done.reset();  // its recordings may be the last references
+    done.reset();  // may drop the last references to its recordings
     lock.lock();
     commands_ -= item.commands;
     items_.pop_front();

@@ -22,14 +22,15 @@ constexpr uint32_t opaque(uint32_t red, uint32_t green, uint32_t blue) {
 uint32_t scaled(uint32_t value, uint32_t most) { return (value * 255 + most / 2) / most; }
 
 uint32_t display(float linear) {
-  if (!(linear > 0)) return 0;  // and not a number
+  if (!(linear > 0)) return 0;  // also NaN
   if (linear >= 1) return 255;
   const float encoded =
       linear <= 0.0031308f ? 12.92f * linear : 1.055f * std::pow(linear, 1 / 2.4f) - 0.055f;
   return static_cast<uint32_t>(std::lround(encoded * 255));
 }
 
-// A floating-point number of 5 exponent bits and `mantissa` bits, without its sign.
+// Decodes a floating-point number with 5 exponent bits and `mantissa` mantissa bits, without a
+// sign.
 float small_float(uint32_t bits, int mantissa) {
   const auto fraction = static_cast<float>(bits & ((1u << mantissa) - 1));
   const int exponent = static_cast<int>(bits >> mantissa & 31);
@@ -105,7 +106,7 @@ uint32_t from_r4g4b4a4(const std::byte* t) {
   return opaque(scaled(v >> 12, 15), scaled(v >> 8 & 15, 15), scaled(v >> 4 & 15, 15));
 }
 
-// Of several numbers, the first.
+// Returns the first of several numbers.
 template <typename T>
 double number(const std::byte* t) {
   return static_cast<double>(load<T>(t));
@@ -118,8 +119,8 @@ using Amount = double (*)(const std::byte* texel);
 struct Row {
   VkFormat format;
   uint32_t bytes;
-  Convert convert;               // of colours
-  Amount amount = nullptr;       // of what is shown from its least to its most
+  Convert convert;               // for colours
+  Amount amount = nullptr;       // for values shown from least to most
   VkImageAspectFlags depth = 0;  // the aspects of a depth format
 };
 

@@ -43,11 +43,12 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
       context_.next_recording(), (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
 }
 
-// Makes the values of the whole command buffer readable by the host, once it is at its end.
+// Makes the values of the whole command buffer visible to the host at the end of the command
+// buffer.
 void CommandBuffer::end() {
   deactivate();
   if (!recording_ || !needs_barrier_ || !primary_ || between_suspended_) return;
-  // Values by region are written as colour attachments are.
+  // Values by region are written like colour attachments.
   const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
                                 VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT |
                                     VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -143,7 +144,7 @@ std::optional<TimestampPair> CommandBuffer::before_action(
     deactivate();
   }
   CommandRun command{.function = function, .label = label()};
-  // A command takes an index of the active object whether or not it is instrumented.
+  // A command uses one result index of the active object whether or not it is instrumented.
   const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
   if (wanted) command.result = result;
   if (continues_parent_) {
@@ -266,11 +267,11 @@ void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
   if (!recording_) return;
   const bool secondaries = (info.flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT) != 0;
   const bool resuming = (info.flags & VK_RENDERING_RESUMING_BIT) != 0;
-  // What suspended it ended the instrumentation; one that is active here was begun in an earlier,
-  // complete pass.
+  // The suspending pass ended the instrumentation. Instrumentation that is active here began in an
+  // earlier, complete pass.
   if (secondaries && !resuming) deactivate();
   suspending_ = (info.flags & VK_RENDERING_SUSPENDING_BIT) != 0;
-  if (resuming) between_suspended_ = true;  // so that nothing is recorded ahead of it
+  if (resuming) between_suspended_ = true;  // nothing may be recorded before it
   if (resuming && suspended_pass_) {
     pass_ = std::exchange(suspended_pass_, std::nullopt);
   } else {

@@ -35,7 +35,8 @@ VkImageUsageFlags Images::usage(const VkSwapchainCreateInfoKHR& info) const {
   return supported && plain ? wanted : info.imageUsage;
 }
 
-// Memory that others share is laid out by the usage too, and a modifier may not allow another.
+// The usage also affects the layout of shared memory, and a modifier may not support a different
+// usage.
 bool Images::chain_allows(const VkImageCreateInfo& info) const {
   for (auto* node = static_cast<const VkBaseInStructure*>(info.pNext); node; node = node->pNext) {
     switch (node->sType) {
@@ -112,7 +113,7 @@ void Images::add(VkImageView handle, const VkImageViewCreateInfo& info) {
 }
 
 ReadableFramebuffer::ReadableFramebuffer(const VkFramebufferCreateInfo& info) : info_(info) {
-  // It is the only struct that this create info may have in its chain.
+  // This is the only struct allowed in the chain of this create info.
   const auto* attachments = vk::find_in_chain<VkFramebufferAttachmentsCreateInfo>(
       info.pNext, VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO);
   if (!attachments || attachments->pNext || info.pNext != attachments) return;

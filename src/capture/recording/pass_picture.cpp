@@ -13,8 +13,8 @@ namespace {
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 constexpr uint32_t kMaxWidth = 32'768;  // so that a row fits into a message
 
-// Colours first, where they are multisampled what they are resolved into; depth where there is no
-// colour.
+// Prefers colour attachments. For a multisampled colour attachment, it takes the resolve
+// attachment. Without a colour attachment, it takes depth.
 template <typename Info>
 std::optional<FinalAttachment> find_final(const Info& info, const auto* depth) {
   const auto stored = [&](const auto* reference,
@@ -41,7 +41,8 @@ std::optional<FinalAttachment> find_final(const Info& info, const auto* depth) {
   return stored(depth);
 }
 
-// Layouts that an image cannot be brought back to, or that somebody reads in meanwhile.
+// False for layouts that an image cannot be returned to, and for layouts in which the image may be
+// read concurrently.
 bool can_leave(VkImageLayout layout) {
   return layout != VK_IMAGE_LAYOUT_UNDEFINED && layout != VK_IMAGE_LAYOUT_PREINITIALIZED &&
          layout != VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR;
@@ -81,7 +82,7 @@ VkImageMemoryBarrier barrier_of(const ImageView& view, VkImageAspectFlags aspect
   return barrier;
 }
 
-// Depth and stencil go from layout to layout together, but where their layouts are separate ones.
+// Depth and stencil change their layout together, except in layouts for one of the aspects.
 VkImageAspectFlags aspects_of(VkFormat format, VkImageLayout layout) {
   const VkImageAspectFlags depth = depth_aspects(format);
   if (depth == 0) return VK_IMAGE_ASPECT_COLOR_BIT;
@@ -92,7 +93,7 @@ VkImageAspectFlags aspects_of(VkFormat format, VkImageLayout layout) {
   return depth;
 }
 
-// What is copied: the layers of an image, in a layout for it.
+// The source of the copy: layers of an image, in the layout for the copy.
 struct Source {
   VkImage image;
   VkImageLayout layout;
@@ -100,7 +101,7 @@ struct Source {
   VkOffset3D offset;
 };
 
-// One sample a pixel of `from`, in an image of its own.
+// Resolves `from` to one sample per pixel, in a separate image.
 std::optional<Source> resolve(const DeviceTable& table, VkCommandBuffer commands,
                               const Source& from, const RecordedPicture& picture,
                               HostPieces& pieces) {
@@ -114,7 +115,7 @@ std::optional<Source> resolve(const DeviceTable& table, VkCommandBuffer commands
   barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image;
   barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, picture.layers};
-  barrier.srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT;  // of an execution before
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT;  // by an earlier execution
   barrier.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
   barrier.newLayout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
   const auto change = [&] {

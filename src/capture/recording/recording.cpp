@@ -11,10 +11,10 @@ constexpr size_t kHeaderWords =
     sizeof(VkShaderInstrumentationMetricDataHeaderARM) / sizeof(uint64_t);
 static_assert(kHeaderWords == 2);
 
-// Takes the values of `earlier` from those of the same result, stage and block.
+// Subtracts the values of `earlier` from the values of the same result, stage and block.
 void subtract_blocks(std::vector<uint64_t>& words, const std::vector<uint64_t>& earlier,
                      size_t block_words) {
-  std::map<std::pair<uint64_t, uint64_t>, size_t> offsets;  // by the header's two words
+  std::map<std::pair<uint64_t, uint64_t>, size_t> offsets;  // keyed by the header's two words
   for (size_t i = 0; i + block_words <= earlier.size(); i += block_words) {
     offsets[{earlier[i], earlier[i + 1]}] = i;
   }
@@ -120,8 +120,8 @@ bool Recording::read_object(size_t index, size_t block_bytes, std::vector<uint64
     return table_.GetShaderInstrumentationValuesARM(device_, objects_[index], &count, blocks, 0);
   };
   const size_t block_words = block_bytes / sizeof(uint64_t);
-  // Mostly an object holds as many as the one before. More can appear while executions overlap:
-  // then once more.
+  // Most objects hold as many blocks as the previous one. The number can grow while executions
+  // overlap; then the read is repeated.
   for (int attempt = 0; attempt < 3; ++attempt) {
     auto count = static_cast<uint32_t>(words.size() / block_words);
     if (count == 0 || attempt > 0) {

@@ -160,8 +160,8 @@ class Recording {
 
   mutable std::mutex values_mutex_;
   uint32_t pending_ = 0;
-  bool stale_ = false;       // the objects hold values of executions already read
-  bool overlapped_ = false;  // since pending_ was last 0
+  bool stale_ = false;                            // the objects hold values of finished executions
+  bool overlapped_ = false;                       // since pending_ was last 0
   std::vector<std::vector<uint64_t>> baselines_;  // values already read while executions overlap
 };
 

@@ -29,7 +29,8 @@ std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
   if (enables_extension(info, kExtension)) {
     return fmt::format("the application uses {} itself", kExtension);
   }
-  // The older extension excludes its successor, whose addresses the values are written by.
+  // VK_EXT_buffer_device_address excludes its successor, which provides the addresses that the
+  // values are written to.
   if (enables_extension(info, VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) {
     return fmt::format("the application uses {}", VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
   }

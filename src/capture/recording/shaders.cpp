@@ -8,7 +8,7 @@
 namespace tally::capture {
 namespace {
 
-// What makes two pipelines the same in every run: a sequence of hashes.
+// Identifies equal pipelines across runs by a sequence of hashes.
 class HashSequence {
  public:
   void add(const Hash128& hash) {

@@ -53,8 +53,9 @@ void Timestamps::end(VkCommandBuffer command_buffer, TimestampPair pair) const {
   write(command_buffer, pair * 2 + 1);
 }
 
-// Both at the bottom of the pipe: the time from when everything before had finished to when this
-// had, so that the times of a queue add up and none is counted twice.
+// Both timestamps are written at the bottom of the pipe. The time extends from the completion of
+// all earlier work to the completion of this work. So the times of a queue add up, and no time is
+// counted twice.
 void Timestamps::write(VkCommandBuffer command_buffer, uint32_t query) const {
   pools_.table().CmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
                                    chunks_[query / TimestampPools::kQueries],
