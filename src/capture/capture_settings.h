@@ -25,7 +25,7 @@ struct CaptureSettings {
   bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
   bool regions = false;        // regions: render passes by region
   size_t queue_bytes = 0;      // queue_mib: limit of data queued for the receiver
-  // patience_ms: the layer disconnects a receiver that reads nothing for this long
+  // patience_ms: the layer disconnects a receiver that accepts no data for this long
   std::chrono::milliseconds patience{};
 
   // Whether the layer has anything to do.

@@ -185,7 +185,7 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
                                  ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                                  : table().QueueSubmit(queue.handle, 0, nullptr, item.fence);
   if (signalled != VK_SUCCESS) {
-    reporter_.lost(*submission, "the driver gave no fence: the values of a submission are lost");
+    reporter_.lost(*submission, "no fence is available: the values of a submission are lost");
     return;
   }
   item.submission = std::move(submission);

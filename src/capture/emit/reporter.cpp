@@ -12,7 +12,7 @@
 namespace tally::capture {
 namespace {
 
-constexpr const char* kNoCounts = "no counts came back for it";
+constexpr const char* kNoCounts = "the driver returned no counts for it";
 
 }  // namespace
 
@@ -138,7 +138,7 @@ class Reporter::ExecutionReport {
   void note_what_is_missing() {
     if (!complete_) {
       reporter_.connection_.message(store::Severity::Error,
-                                    "the driver did not give the values of a command buffer");
+                                    "the driver did not return the values of a command buffer");
       return;
     }
     for (const auto& [pipeline, stages] : stages_) {

@@ -23,7 +23,7 @@ std::shared_ptr<StreamConnection> StreamConnection::acquire(const CaptureSetting
   static auto& current = *new std::weak_ptr<StreamConnection>;
   if (settings.socket.empty() && !settings.live_counters) {
     log_once(LogLevel::Warning,
-             "nobody records: start the application with `tally run`; nothing is captured");
+             "no receiver: start the application with `tally run`; nothing is captured");
     return nullptr;
   }
   const std::lock_guard lock(mutex);

@@ -102,8 +102,9 @@ const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function fun
 
 void CommandBuffer::before_unknown_action(const char* name) {
   deactivate();
-  context_.connection().message(store::Severity::Warning,
-                                fmt::format("{} was called: what it runs is not counted", name));
+  context_.connection().message(
+      store::Severity::Warning,
+      fmt::format("{} was called: the shaders that it runs are not counted", name));
 }
 
 void CommandBuffer::activate() {

@@ -19,7 +19,7 @@ struct FinalImage {
   std::shared_ptr<const ImageView> view;             // null: none
   VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;  // at the end of the pass
   uint32_t attachment = 0;                           // in the capture's list of attachments
-  std::string missing = "nothing of it is stored";   // why there is no view
+  std::string missing = "it stores no attachment";   // why there is no view
 };
 
 // The index of the final attachment of a VkRenderPass. Nullopt if no attachment can be shown.
