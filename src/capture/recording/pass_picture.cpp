@@ -11,7 +11,7 @@ namespace tally::capture {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
-constexpr uint32_t kMaxWidth = 32'768;  // so that a row fits into a message
+constexpr uint32_t kMaxWidth = 32'768;  // a row must fit into a message
 
 // Prefers colour attachments. For a multisampled colour attachment, it takes the resolve
 // attachment. Without a colour attachment, it takes depth.
