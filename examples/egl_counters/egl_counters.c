@@ -180,7 +180,8 @@ int main(int argc, char** argv) {
   find_functions();
   const EGLSurface surface = make_current(display);
 
-  if (!set_counting(EGL_ACQUIRE_COUNTERS_BRCM)) fail("the counters are acquired by another process");
+  if (!set_counting(EGL_ACQUIRE_COUNTERS_BRCM))
+    fail("the counters are acquired by another process");
   choose_all();
   set_counting(EGL_START_COUNTERS_BRCM);
   prepare_drawing();

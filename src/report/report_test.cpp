@@ -182,7 +182,7 @@ std::string json_of(const analysis::Summary& summary, const std::vector<analysis
 TEST(Header, names_the_frames_that_are_warm) {
   analysis::Summary summary;
   summary.draws = 1;
-  EXPECT_THAT(capture_header(summary, 100), HasSubstr("warm         no frame: "));
+  EXPECT_THAT(capture_header(summary, 100), HasSubstr("warm         none: "));
   summary.warm_frames = {{1, 1}, {3, 40}};
   EXPECT_THAT(capture_header(summary, 100),
               HasSubstr("warm         frames 1, 3-40: no pipeline is used for the first time"));

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <latch>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,6 +129,14 @@ TEST(OnePlaceThreads, agree_on_the_vendor_that_serves) {
   for (size_t i = 0; i < kThreads; i++) {
     EXPECT_EQ(displays[i] != EGL_NO_DISPLAY, mesa_serves == (i % 2 == 0)) << i;
   }
+}
+
+// libEGL merges the lists of its vendors, and aborts the process if one of them has a word twice.
+TEST(OnePlaceExtensions, are_those_of_all_vendors_each_once) {
+  std::istringstream words(eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS));
+  std::multiset<std::string> found{std::istream_iterator<std::string>(words), {}};
+  EXPECT_EQ(found.count("EGL_EXT_client_extensions"), 1U);
+  for (const std::string& word : found) EXPECT_EQ(found.count(word), 1U) << word;
 }
 
 TEST(OnePlaceErrors, no_vendor_knows_the_platform) {

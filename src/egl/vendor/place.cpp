@@ -1,6 +1,7 @@
 #include "egl/vendor/place.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "egl/front/extension_string.h"
 #include "egl/session/entry_points.h"
@@ -27,6 +28,20 @@ class RemainingVendors {
   const std::vector<std::string> libraries_ = real_vendor_libraries();
   size_t next_ = 0;
 };
+
+// Adds the words of `text` that `list` lacks: libEGL aborts the process if a vendor's list has a
+// word twice.
+void add_words(std::string& list, std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (!word.empty() && !has_word(list, word)) {
+      if (!list.empty()) list += ' ';
+      list += word;
+    }
+    at = end + 1;
+  }
+}
 
 // The slot that libEGL loaded last.
 std::atomic<const VendorSlot*> g_last_slot{nullptr};
@@ -166,9 +181,7 @@ const char* VendorSlot::vendor_string(int name) {
   for (const RealVendor* const vendor : candidates()) {
     const auto get = vendor->imports().getVendorString;
     const char* const text = get != nullptr ? get(name) : nullptr;
-    if (text == nullptr) continue;
-    if (!joined.empty()) joined += ' ';
-    joined += text;
+    if (text != nullptr) add_words(joined, text);
   }
   if (name == __EGL_VENDOR_STRING_PLATFORM_EXTENSIONS) return with_extension(joined.c_str());
   const auto get = vendor().imports().getVendorString;

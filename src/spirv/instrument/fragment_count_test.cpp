@@ -1,4 +1,4 @@
-// Counting in fragment shaders: helpers, ways out that are no returns, tests that stay early.
+// Counting in fragment shaders: helper invocations, exits other than returns, early tests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ class Program {
     std::vector<uint32_t> calls;
     bool returns = false;
     bool kills = false;
-    uint32_t towards_exit = ~0u;  // the way out for walks that have grown long
+    uint32_t towards_exit = ~0u;  // the edge towards the exit, for walks that have become long
   };
 
   uint32_t pick(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
