@@ -44,8 +44,8 @@ CallGraph::CallGraph(uint32_t function_count, std::vector<Call> calls)
     if (call.by_matrix) called_by_matrices.push_back(call.callee);
   }
   std::ranges::sort(calls, {}, ends);
-  const auto repeated = std::ranges::unique(calls, {}, ends);
-  calls.erase(repeated.begin(), repeated.end());
+  const auto same_ends = [&](const Call& a, const Call& b) { return ends(a) == ends(b); };
+  calls.erase(std::unique(calls.begin(), calls.end(), same_ends), calls.end());
   for (const Call& call : calls) {
     ++first_[call.caller + 1];
     callees_.push_back(call.callee);
