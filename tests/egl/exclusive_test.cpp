@@ -44,10 +44,12 @@ class Other {
     to_ = in[1];
     from_ = out[0];
   }
+  // Kills first: a process that ends by itself starts LeakSanitizer's tracer, which shares its open
+  // files and may outlive it.
   ~Other() {
+    kill_it();
     close(to_);
     close(from_);
-    kill_it();
   }
   Other(const Other&) = delete;
   Other& operator=(const Other&) = delete;
