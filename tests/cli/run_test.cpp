@@ -13,7 +13,6 @@ namespace tally::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class Run : public testing::Test {
  protected:

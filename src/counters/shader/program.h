@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "probe/record.h"
@@ -52,8 +53,9 @@ struct Program {
   // Adds a stage after the others of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
     uint32_t& capacity = capacities[static_cast<size_t>(slot)];
-    stages.push_back({stage, slot, capacity, info});
+    const uint32_t first_counter = capacity;
     capacity += probe::stage_room(info->plan.counter_count);
+    stages.push_back({stage, slot, first_counter, std::move(info)});
   }
 
   // Call when all stages have been added.

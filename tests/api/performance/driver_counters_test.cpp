@@ -12,7 +12,6 @@ namespace {
 
 using Ids = std::vector<std::string>;
 using testing::Each;
-using testing::ElementsAre;
 
 constexpr uint64_t kShort = 30'000'000;  // ns
 

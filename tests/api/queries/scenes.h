@@ -1,6 +1,8 @@
 // Scenes for the tests of several query types, and their expected counts.
 #pragma once
 
+#include <utility>
+
 #include "api/queries/kit.h"
 #include "support/environment.h"
 
@@ -96,7 +98,9 @@ inline std::string name_of(Source source) {
 class EverySource : public QueryTypes, public testing::WithParamInterface<Source> {
  protected:
   bool emulated() const { return GetParam() == Source::Emulated; }
-  Context& start_source(ContextOptions options = {}) { return start(emulated(), options); }
+  Context& start_source(ContextOptions options = {}) {
+    return start(emulated(), std::move(options));
+  }
 };
 
 // The tests of a suite derived from EverySource, for both sources.
