@@ -4,7 +4,7 @@ option(TALLY_BUILD_EXAMPLES "Build the examples" ON)
 option(TALLY_BUILD_BENCH "Build the benchmarks" OFF)
 option(TALLY_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 set(TALLY_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined or thread")
-# For those who build often; the presets switch them on.
+# These speed up development builds; the presets enable them.
 option(TALLY_PCH "Precompile the headers that most files include" OFF)
 option(TALLY_FAST_LINKER "Link with mold or lld where one is installed" OFF)
 option(TALLY_OPTIMISING_DRIVERS "Let llvmpipe optimise its code in the tests: three times the time" OFF)
@@ -54,7 +54,7 @@ if(TALLY_BUILD_FUZZERS)
   target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Tests are compiled once and run once: the compiler's time counts more than theirs, above all under a sanitizer.
+# Tests are compiled with little optimisation: compiling them takes longer than running them, above all under a sanitizer.
 add_library(tally_test_flags INTERFACE)
 target_link_libraries(tally_test_flags INTERFACE tally_build_flags)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -1,9 +1,9 @@
-# Sourced by the scripts: where things are, and nothing written outside the checkout. Only a CI machine keeps what ccache
-# learns in the user's cache folder, which outlives the checkout (.ci/run).
+# Sourced by the scripts. Sets paths so that nothing is written outside the checkout; only .ci/run keeps the compiler cache
+# in the user's cache folder, which outlives the checkout.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export CCACHE_DIR=${CCACHE_DIR:-$root/.deps/ccache}
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root}
-export CCACHE_SLOPPINESS=pch_defines,time_macros  # or nothing with a precompiled header is cached
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # required for caching files that use a precompiled header
 export XDG_CACHE_HOME=$root/.deps/cache
 export XDG_CONFIG_HOME=$root/.deps/config
 export TALLY_CACHE_HOME=$XDG_CACHE_HOME
