@@ -306,12 +306,10 @@ void CommandBuffer::after_end_rendering() {
   }
 }
 
-void CommandBuffer::before_execute() {
-  if (recording_) deactivate();
-}
+void CommandBuffer::before_execute() { deactivate(); }
 
 void CommandBuffer::execute(const CommandBuffer& secondary) {
-  if (!recording_ || !secondary.recording_ || secondary.recording_->empty()) return;
+  if (!secondary.recording_ || secondary.recording_->empty()) return;
   needs_barrier_ = true;
   RecordedSecondary executed;
   executed.recording = secondary.recording_;

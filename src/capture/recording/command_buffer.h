@@ -67,7 +67,8 @@ class CommandBuffer {
   void after_end_rendering();
   // The values by region to request for the pass that begins. Null if there are none.
   const RecordedRegions* regions() const;
-  // For vkCmdExecuteCommands: call before_execute once, then execute for each captured secondary.
+  // For vkCmdExecuteCommands while there is a recording(): call before_execute once, then execute
+  // for each captured secondary.
   void before_execute();
   void execute(const CommandBuffer& secondary);
 
