@@ -73,7 +73,7 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.driver.keeps_draws_apart = choices[6] & 4;
   if ((choices[6] & 8) && entry.model == spv::ExecutionModel::Fragment) options.regions.emplace();
   options.count_outputs = choices[6] & 16;
-  if (choices[6] & 32) options.driver.most_nested_conditionals = 80;
+  if (choices[6] & 32) options.driver.max_nested_conditionals = 80;
   return options;
 }
 

@@ -51,7 +51,7 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     shader->stage = source.stage;
     shader->result = std::move(*result);
     shader->counters.first_counter = capacity_;
-    capacity_ += probe::stage_room(shader->result.plan.counter_count);
+    capacity_ += probe::stage_capacity(shader->result.plan.counter_count);
     shaders_.push_back(std::move(shader));
   }
   for (const auto& shader : shaders_) {

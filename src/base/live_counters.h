@@ -23,9 +23,9 @@ struct TallyLiveCounters {
   int (*describe)(uint32_t counter, TallyLiveCounter* description);
   // Commands are counted if they are recorded and submitted while at least one client wants counts.
   // Each call with 1 must be balanced by a call with 0.
-  void (*want)(int wanted);
+  void (*request)(int enable);
   // Waits up to `milliseconds` until the totals include all work submitted so far.
-  void (*settle)(uint32_t milliseconds);
+  void (*wait)(uint32_t milliseconds);
   // Copies the first `count` totals.
   void (*read)(uint64_t* values, uint32_t count);
 };

@@ -32,7 +32,7 @@ struct CommandBufferCache {
 };
 thread_local CommandBufferCache cache __attribute__((tls_model("initial-exec")));
 
-constexpr auto kSettlePatience = std::chrono::seconds(5);
+constexpr auto kReportTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -165,7 +165,7 @@ void Device::await_earlier(const Submission& submission) {
                  [&](const Execution& other) { return other.recording.get() == recording; });
     };
     for (const auto& queue : queues_.values()) {
-      queue->submission_reader.wait_for(executes_it, kSettlePatience);
+      queue->submission_reader.wait_for(executes_it, kReportTimeout);
     }
   }
 }
@@ -201,20 +201,20 @@ void Device::end_frame(Queue& queue, bool by_present) {
   queue.submission_reader.add(std::move(item));
 }
 
-void Device::settle(const SubmissionReader::Matches& matches) {
+void Device::report_completed(const SubmissionReader::Matches& matches) {
   if (stopped() || !connection().receiving()) return;
   for (const auto& queue : queues_.values())
-    queue->submission_reader.wait_for(matches, kSettlePatience);
+    queue->submission_reader.wait_for(matches, kReportTimeout);
   connection().flush();
 }
 
-void Device::settle_queue(Queue& queue) {
+void Device::report_queue_completed(Queue& queue) {
   if (stopped() || !connection().receiving()) return;
-  queue.submission_reader.wait_for([](const PendingSubmission&) { return true; }, kSettlePatience);
+  queue.submission_reader.wait_for([](const PendingSubmission&) { return true; }, kReportTimeout);
   connection().flush();
 }
 
-void Device::settle_all(std::chrono::milliseconds patience) {
+void Device::report_all_completed(std::chrono::milliseconds patience) {
   const std::shared_lock lock(outside_users());
   const auto end = std::chrono::steady_clock::now() + patience;
   for (const auto& device : all()) {

@@ -91,10 +91,10 @@ class Device {
 
   // Waits until the receiver has everything that matches and has completed, or until the wait times
   // out.
-  void settle(const SubmissionReader::Matches& matches);
-  void settle_queue(Queue& queue);
+  void report_completed(const SubmissionReader::Matches& matches);
+  void report_queue_completed(Queue& queue);
   // Waits until all submissions so far, on all devices, are reported, or until the wait times out.
-  static void settle_all(std::chrono::milliseconds patience);
+  static void report_all_completed(std::chrono::milliseconds patience);
 
   void set_name(VkObjectType type, uint64_t handle, const char* name);
 

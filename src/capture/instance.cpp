@@ -17,13 +17,13 @@ vk::HandleMap<void*, std::shared_ptr<Instance>>& instances() {
   return *map;
 }
 
-thread_local HeardReasons* listening = nullptr;
+thread_local ReasonCollector* listening = nullptr;
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
                                           VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void*) {
   vk::guarded_void([&] {
-    if (data) HeardReasons::hear(*data);
+    if (data) ReasonCollector::collect(*data);
   });
   return VK_FALSE;
 }
@@ -75,11 +75,11 @@ std::shared_ptr<Instance> Instance::take(VkInstance handle) {
   return instances().take(vk::dispatch_key(handle));
 }
 
-HeardReasons::HeardReasons(const char* topic)
+ReasonCollector::ReasonCollector(const char* topic)
     : topic_(topic), outer_(std::exchange(listening, this)) {}
-HeardReasons::~HeardReasons() { listening = outer_; }
+ReasonCollector::~ReasonCollector() { listening = outer_; }
 
-void HeardReasons::hear(const VkDebugUtilsMessengerCallbackDataEXT& data) {
+void ReasonCollector::collect(const VkDebugUtilsMessengerCallbackDataEXT& data) {
   if (!listening || !data.pMessage || !std::strstr(data.pMessage, listening->topic_)) return;
   std::string& text = listening->text_;
   if (text.size() > kMaxReason) return;

@@ -46,23 +46,23 @@ class Instance {
 // Collects the VK_EXT_debug_utils messages about a topic that layers and driver send on this thread
 // during its lifetime. They tell why a pipeline is not instrumented, or why a submission is not
 // counted.
-class HeardReasons {
+class ReasonCollector {
  public:
   static constexpr const char* kInstrumentation = "instrument";
   static constexpr const char* kRegions = "by region";
 
   // `topic`: text that the messages contain.
-  explicit HeardReasons(const char* topic);
-  ~HeardReasons();
-  HeardReasons(const HeardReasons&) = delete;
-  HeardReasons& operator=(const HeardReasons&) = delete;
+  explicit ReasonCollector(const char* topic);
+  ~ReasonCollector();
+  ReasonCollector(const ReasonCollector&) = delete;
+  ReasonCollector& operator=(const ReasonCollector&) = delete;
 
   const std::string& text() const { return text_; }
-  static void hear(const VkDebugUtilsMessengerCallbackDataEXT& data);
+  static void collect(const VkDebugUtilsMessengerCallbackDataEXT& data);
 
  private:
   const char* const topic_;
-  HeardReasons* const outer_;
+  ReasonCollector* const outer_;
   std::string text_;
 };
 

@@ -106,7 +106,7 @@ struct QueryIndirect {
   uint64_t arguments = 0;  // device address
   uint64_t count_at = 0;   // device address of the number of draws; 0: all
   uint64_t indices = 0;    // 0: no restart; indices out of range are 0
-  uint32_t most = 0;       // maximum number of draws
+  uint32_t max_draws = 0;  // maximum number of draws
   uint32_t stride = 0;     // bytes between draws; of kByteCount: bytes per vertex
   uint32_t kind = kDraw;
   uint32_t first = 1, step = 1;  // vertices of the first primitive and of each further one
@@ -122,7 +122,7 @@ struct QueryIndirect {
 
 // A span of commands under transform feedback. Spans follow each other. The stages write their
 // output for each stream to four rows at `needs`, which the GPU resets to 0 after it has read them.
-// `room` holds the remaining capacity of each stream's buffers, in primitives.
+// `capacity` holds the remaining capacity of each stream's buffers, in primitives.
 struct QueryFeedback {
   static constexpr uint32_t kStreams = 4;
   static constexpr uint32_t kBuffers = 4;
@@ -134,7 +134,7 @@ struct QueryFeedback {
   };
   uint64_t needs = 0;      // device addresses
   uint64_t assembled = 0;  // primitives for stream 0, counted by the host
-  uint64_t room = 0;
+  uint64_t capacity = 0;
   uint64_t starts = 0;  // 32 bits per buffer: bytes in it when transform feedback began
   uint64_t rows[kStreams] =
       {};  // of each stream's query, or 0: primitives written, primitives needed

@@ -55,7 +55,7 @@ constexpr uint64_t align_up(uint64_t number, uint64_t granularity) {
 }
 
 // The capacity, in counters, of a stage with `counters` counters in each shard.
-constexpr uint32_t stage_room(uint32_t counters) {
+constexpr uint32_t stage_capacity(uint32_t counters) {
   return static_cast<uint32_t>(align_up(counters, 2));
 }
 

@@ -8,9 +8,9 @@ namespace tally::probe {
 namespace {
 
 TEST(Record, stages_begin_at_even_counters_and_shards_at_cache_lines) {
-  EXPECT_EQ(stage_room(0), 0u);
-  EXPECT_EQ(stage_room(1), 2u);
-  EXPECT_EQ(stage_room(2), 2u);
+  EXPECT_EQ(stage_capacity(0), 0u);
+  EXPECT_EQ(stage_capacity(1), 2u);
+  EXPECT_EQ(stage_capacity(2), 2u);
   EXPECT_EQ(shard_stride(0), 0u);
   EXPECT_EQ(shard_stride(2), 16u);
   EXPECT_EQ(shard_stride(16), 16u);
@@ -42,16 +42,16 @@ TEST(Record, address_shards_and_packed_draw_flag_do_not_overlap) {
 // Checks every counter of every stage and shard.
 TEST(Record, counters_do_not_overlap_for_any_number_of_shards) {
   constexpr uint32_t kCounters[] = {1, 33, 2};
-  uint32_t room = 0;
+  uint32_t capacity = 0;
   std::vector<StageCounters> stages;
   for (const uint32_t counters : kCounters) {
-    EXPECT_EQ(room % 2, 0u);
-    stages.push_back({room, 0});
-    room += stage_room(counters);
+    EXPECT_EQ(capacity % 2, 0u);
+    stages.push_back({capacity, 0});
+    capacity += stage_capacity(counters);
   }
-  for (StageCounters& stage : stages) stage.stride = shard_stride(room);
+  for (StageCounters& stage : stages) stage.stride = shard_stride(capacity);
   for (uint32_t log2 = 0; log2 <= kMaxShardsLog2; ++log2) {
-    std::vector<uint32_t> uses(record_bytes(room, log2) / kCounterBytes);
+    std::vector<uint32_t> uses(record_bytes(capacity, log2) / kCounterBytes);
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       for (uint32_t shard = 0; shard < 1u << log2; ++shard) {
         for (uint32_t i = 0; i < kCounters[stage]; ++i) {

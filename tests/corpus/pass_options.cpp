@@ -83,7 +83,7 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
   add("spirv-1.0", [](auto& options) { options.spirv_version_limit = 0x00010000; });
   add("own-trip-counts", [](auto& options) { options.trip_counts = false; });
   add("every-exit", [](auto& options) { options.single_exit = false; });
-  add("nesting-limit", [](auto& options) { options.driver.most_nested_conditionals = 20; });
+  add("nesting-limit", [](auto& options) { options.driver.max_nested_conditionals = 20; });
   if (stage == ExecutionModel::Fragment) add_fragment_options(all);
   if (stage == ExecutionModel::Vertex || stage == ExecutionModel::Fragment) {
     add("packed-draw-indices",

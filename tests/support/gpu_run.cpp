@@ -54,7 +54,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
-  options.driver.most_nested_conditionals = abilities.most_nested_conditionals;
+  options.driver.max_nested_conditionals = abilities.max_nested_conditionals;
   if (way.uniform_buffer) {
     options.address = {AddressSource::Kind::UniformBuffer, 0, kAddressSet, 0};
   } else {
@@ -194,7 +194,7 @@ class Run {
     part.plan = std::move(result->plan);
     part.first_counter = capacity_;
     part.spec_ids = result->record_spec_ids;
-    capacity_ += probe::stage_room(part.plan.counter_count);
+    capacity_ += probe::stage_capacity(part.plan.counter_count);
   }
 
   probe::StageCounters counters(const Part& part) const {
@@ -207,12 +207,12 @@ class Run {
     part.specialize(part.spec_ids->stride, counters(part).stride);
   }
 
-  bool numbers_draws() const { return way_ && way_->numbers == Numbers::Used; }
+  bool uses_packed_draw_index() const { return way_ && way_->numbers == Numbers::Used; }
 
   // The records of the draws follow the record that the record pointer addresses.
   void make_records() {
     record_bytes_ = probe::record_bytes(capacity_, way_->shards_log2);
-    const uint64_t records = numbers_draws() ? 1 + program_.draws.size() : 1;
+    const uint64_t records = uses_packed_draw_index() ? 1 + program_.draws.size() : 1;
     records_ =
         Buffer(context_, records * record_bytes_ + probe::kShardAlignment,
                VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
@@ -221,14 +221,14 @@ class Run {
     const uint64_t aligned = probe::align_up(base, probe::kShardAlignment);
     records_offset_ = static_cast<size_t>(aligned - base);
     record_pointer_ = probe::record_pointer(aligned, way_->shards_log2);
-    if (numbers_draws()) record_pointer_ |= probe::kNumberedDraws;
+    if (uses_packed_draw_index()) record_pointer_ |= probe::kNumberedDraws;
     if (way_->uniform_buffer) address_set_.emplace(context_, record_pointer_);
   }
 
   void draw(VkCommandBuffer commands, size_t index) const {
     const Draw& draw = program_.draws[index];
     uint32_t first_instance = draw.first_instance;
-    if (numbers_draws()) {
+    if (uses_packed_draw_index()) {
       const uint64_t number = (1 + index) * record_bytes_ / probe::kRecordAlignment;
       const uint64_t end = uint64_t{first_instance} + draw.instances;
       if (number >> probe::kPackedDrawIndexShift != 0 || end > 1 << probe::kPackedDrawIndexShift) {
@@ -310,10 +310,10 @@ class Run {
   }
 
   void read_counts(Outcome& outcome) const {
-    if (numbers_draws()) outcome.counts_by_draw.resize(program_.draws.size());
+    if (uses_packed_draw_index()) outcome.counts_by_draw.resize(program_.draws.size());
     for (const Part& part : parts_) {
       std::vector<uint64_t> all = counters_of(part, 0);
-      if (numbers_draws() && std::ranges::any_of(all, [](uint64_t n) { return n != 0; })) {
+      if (uses_packed_draw_index() && std::ranges::any_of(all, [](uint64_t n) { return n != 0; })) {
         throw std::runtime_error("something was counted for no draw");
       }
       for (size_t i = 0; i < outcome.counts_by_draw.size(); ++i) {
@@ -360,7 +360,7 @@ DeviceAbilities abilities_of(const Context& context) {
   abilities.int64_atomics = features12.shaderBufferInt64Atomics;
   abilities.max_push_bytes = properties.properties.limits.maxPushConstantsSize;
   abilities.hangs_on_discards = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
-  if (driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) abilities.most_nested_conditionals = 80;
+  if (driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) abilities.max_nested_conditionals = 80;
   if ((subgroup.supportedOperations & kSubgroupOperations) == kSubgroupOperations) {
     abilities.subgroup_stages = subgroup.supportedStages;
   }

@@ -19,8 +19,8 @@ struct DeviceAbilities {
   bool int64_atomics = false;
   VkShaderStageFlags subgroup_stages = 0;  // stages with vote, ballot and arithmetic operations
   uint32_t max_push_bytes = 128;
-  bool hangs_on_discards = false;         // spirv::DriverWorkarounds
-  uint32_t most_nested_conditionals = 0;  // spirv::DriverWorkarounds
+  bool hangs_on_discards = false;        // spirv::DriverWorkarounds
+  uint32_t max_nested_conditionals = 0;  // spirv::DriverWorkarounds
 };
 DeviceAbilities abilities_of(const Context& context);
 

@@ -72,15 +72,15 @@ class LiveTotals {
   std::vector<uint32_t> list(const MetricLayout& layout);
   void add(const LiveSum& sum, std::span<const uint32_t> places);
 
-  void want(bool wanted) { wanted_.fetch_add(wanted ? 1 : -1, std::memory_order_relaxed); }
-  bool wanted() const { return wanted_.load(std::memory_order_relaxed) > 0; }
+  void request(bool enable) { requests_.fetch_add(enable ? 1 : -1, std::memory_order_relaxed); }
+  bool requested() const { return requests_.load(std::memory_order_relaxed) > 0; }
 
   uint32_t count() const;
   bool describe(uint32_t counter, TallyLiveCounter& description) const;
   void read(std::span<uint64_t> values) const;
 
  private:
-  std::atomic<int> wanted_ = 0;
+  std::atomic<int> requests_ = 0;
   mutable std::mutex mutex_;
   std::vector<std::string> metrics_;  // after the fixed counters
   std::vector<uint64_t> values_;      // empty until there is a device

@@ -185,7 +185,7 @@ void Reporter::report(const Submission& submission) {
                                    submission.time_ns, submission.label});
   }
   std::optional<LiveSum> live;
-  if (LiveTotals::instance().wanted()) live.emplace(layout_);
+  if (LiveTotals::instance().requested()) live.emplace(layout_);
   std::vector<bool> overlapped;
   uint64_t missing = 0;  // commands beyond the limit of a recording
   for (size_t i = 0; i < submission.executions.size(); ++i) {

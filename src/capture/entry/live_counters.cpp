@@ -14,9 +14,10 @@ const TallyLiveCounters* live_counters(uint32_t version) {
         vk::guarded_void([&] { known = LiveTotals::instance().describe(counter, *description); });
         return known ? 1 : 0;
       },
-      [](int wanted) { LiveTotals::instance().want(wanted != 0); },
+      [](int enable) { LiveTotals::instance().request(enable != 0); },
       [](uint32_t milliseconds) {
-        vk::guarded_void([&] { Device::settle_all(std::chrono::milliseconds(milliseconds)); });
+        vk::guarded_void(
+            [&] { Device::report_all_completed(std::chrono::milliseconds(milliseconds)); });
       },
       [](uint64_t* values, uint32_t count) {
         LiveTotals::instance().read({values, count});

@@ -113,7 +113,7 @@ VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* 
     std::string diagnostics;
     VkResult result = VK_SUCCESS;
     {
-      const HeardReasons reasons(HeardReasons::kInstrumentation);
+      const ReasonCollector reasons(ReasonCollector::kInstrumentation);
       result = call(device->table(), instrumented.data());
       diagnostics = reasons.text();
     }

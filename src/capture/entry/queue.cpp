@@ -52,7 +52,7 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
   });
   VkResult result = VK_SUCCESS;
   {
-    const HeardReasons reasons(HeardReasons::kRegions);
+    const ReasonCollector reasons(ReasonCollector::kRegions);
     result = call(device->table());
     vk::guarded_void([&] {
       if (!reasons.text().empty()) {
@@ -103,7 +103,7 @@ VKAPI_ATTR VkResult VKAPI_CALL QueueWaitIdle(VkQueue handle) {
     const auto device = Device::find(handle);
     const VkResult result = device->table().QueueWaitIdle(handle);
     const auto queue = device->queue(handle);
-    if (result == VK_SUCCESS && queue) device->settle_queue(*queue);
+    if (result == VK_SUCCESS && queue) device->report_queue_completed(*queue);
     return result;
   });
 }
@@ -112,7 +112,8 @@ VKAPI_ATTR VkResult VKAPI_CALL DeviceWaitIdle(VkDevice handle) {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
     const VkResult result = device->table().DeviceWaitIdle(handle);
-    if (result == VK_SUCCESS) device->settle([](const PendingSubmission&) { return true; });
+    if (result == VK_SUCCESS)
+      device->report_completed([](const PendingSubmission&) { return true; });
     return result;
   });
 }
@@ -130,7 +131,7 @@ VKAPI_ATTR VkResult VKAPI_CALL WaitForFences(VkDevice handle, uint32_t count, co
         signalled.push_back(fences[i]);
       }
     }
-    device->settle([&](const PendingSubmission& item) {
+    device->report_completed([&](const PendingSubmission& item) {
       return item.application_fence != VK_NULL_HANDLE &&
              std::find(signalled.begin(), signalled.end(), item.application_fence) !=
                  signalled.end();
@@ -144,7 +145,7 @@ VKAPI_ATTR VkResult VKAPI_CALL GetFenceStatus(VkDevice handle, VkFence fence) {
     const auto device = Device::find(handle);
     const VkResult result = device->table().GetFenceStatus(handle, fence);
     if (result == VK_SUCCESS) {
-      device->settle(
+      device->report_completed(
           [&](const PendingSubmission& item) { return item.application_fence == fence; });
     }
     return result;
@@ -166,7 +167,7 @@ VKAPI_ATTR VkResult VKAPI_CALL WaitSemaphores(VkDevice handle, const VkSemaphore
     const VkResult result = device->table().WaitSemaphores(handle, info, timeout);
     const bool all = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) == 0 || info->semaphoreCount == 1;
     if (result != VK_SUCCESS || !all) return result;
-    device->settle([&](const PendingSubmission& item) {
+    device->report_completed([&](const PendingSubmission& item) {
       for (uint32_t i = 0; i < info->semaphoreCount; ++i) {
         if (signals(item, info->pSemaphores[i], info->pValues[i])) return true;
       }
@@ -182,7 +183,7 @@ VKAPI_ATTR VkResult VKAPI_CALL GetSemaphoreCounterValue(VkDevice handle, VkSemap
     const auto device = Device::find(handle);
     const VkResult result = device->table().GetSemaphoreCounterValue(handle, semaphore, value);
     if (result == VK_SUCCESS) {
-      device->settle(
+      device->report_completed(
           [&](const PendingSubmission& item) { return signals(item, semaphore, *value); });
     }
     return result;

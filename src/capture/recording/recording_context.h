@@ -46,7 +46,7 @@ class RecordingContext {
   // Whether commands recorded and submitted now are measured, for the receiver or for the live
   // counters.
   bool measures() const {
-    return !stopped() && (connection_->receiving() || LiveTotals::instance().wanted());
+    return !stopped() && (connection_->receiving() || LiveTotals::instance().requested());
   }
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -428,7 +428,7 @@ int main(int argc, char** argv) {
   });
   {
     Context context;
-    if (live && std::string_view(live) == "wanted") find_live_counters()->want(1);
+    if (live && std::string_view(live) == "wanted") find_live_counters()->request(1);
     found->second(context);
     for (const Message& message : context.take_errors()) {
       std::fprintf(stderr, "%s: %s\n", message.id.c_str(), message.text.c_str());

@@ -12,7 +12,7 @@ VkResult FeedbackRecorder::begin(const probe::QueryFeedback& description, Feedba
   if (result != VK_SUCCESS) return result;
   active_ = {description, 0};
   active_->span.flags = probe::QueryFeedback::kFirst;
-  active_->span.room = space.address;
+  active_->span.capacity = space.address;
   active_->span.starts = space.address + kCapacityBytes;
   start = {space.buffer, space.offset + kCapacityBytes};
   return VK_SUCCESS;

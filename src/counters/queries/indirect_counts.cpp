@@ -65,7 +65,7 @@ IndexRange indices_of(const IndirectCommand& command) {
 
 probe::QueryIndirect describe(const IndirectCommand& command, const DrawFacts& facts) {
   QueryIndirect result;
-  result.most = command.max_count;
+  result.max_draws = command.max_count;
   result.stride = command.stride;
   result.kind = command.kind;
   const PrimitiveStep step = primitive_step(facts);

@@ -121,7 +121,7 @@ bool ActionRecorder::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances&
 }
 
 bool ActionRecorder::may_pack_index(const Program& program, const DrawInstances& draw) const {
-  return program.numbers_draws &&
+  return program.uses_packed_draw_index &&
          !state_.status.has(Status::kQueryShaders | Status::kQueryCommands | Status::kRegions) &&
          leaves_upper_half(draw);
 }

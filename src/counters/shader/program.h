@@ -48,13 +48,13 @@ struct Program {
   VkShaderStageFlags uncounted = 0;
   VkShaderStageFlags uncounted_outputs = 0;
   // Whether shaders read the packed draw index (probe::kNumberedDraws).
-  bool numbers_draws = false;
+  bool uses_packed_draw_index = false;
 
   // Adds a stage after the others of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
     uint32_t& capacity = capacities[static_cast<size_t>(slot)];
     const uint32_t first_counter = capacity;
-    capacity += probe::stage_room(info->plan.counter_count);
+    capacity += probe::stage_capacity(info->plan.counter_count);
     stages.push_back({stage, slot, first_counter, std::move(info)});
   }
 

@@ -12,8 +12,9 @@ namespace tally::counters {
 namespace {
 
 // A pipeline with packed draw indices is not linked from libraries: its stages share a record.
-AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request, bool numbers_draws) {
-  const bool separate = request.addressing.separate_fragment && !numbers_draws;
+AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request,
+                    bool uses_packed_draw_index) {
+  const bool separate = request.addressing.separate_fragment && !uses_packed_draw_index;
   return separate && stage.info->stage == VK_SHADER_STAGE_FRAGMENT_BIT ? AddressSlot::Fragment
                                                                        : AddressSlot::Main;
 }
@@ -61,7 +62,7 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
       packed_draw_indices_.reset();
     }
   }
-  program_.numbers_draws = packed_draw_indices_.has_value();
+  program_.uses_packed_draw_index = packed_draw_indices_.has_value();
   place_counters();
 }
 
@@ -73,7 +74,8 @@ void StageVariants::place_counters() {
     const auto& [info, spec_ids] = counted_[i];
     const StageProgram& stage = program_.stages[i];
     const probe::StageCounters counters = program_.counters(stage);
-    const uint32_t alone = probe::shard_stride(probe::stage_room(stage.info->plan.counter_count));
+    const uint32_t alone =
+        probe::shard_stride(probe::stage_capacity(stage.info->plan.counter_count));
     if (spec_ids && (counters.first_counter != 0 || counters.stride != alone)) {
       specialize(*info, *spec_ids, counters);
     }

@@ -54,7 +54,7 @@ void VulkanGroup::discover() {
 void VulkanGroup::collect(bool on) {
   if (layer_ == nullptr || on == collecting_) return;
   collecting_ = on;
-  layer_->want(on ? 1 : 0);
+  layer_->request(on ? 1 : 0);
 }
 
 void VulkanGroup::add_to_request(const std::vector<bool>& chosen,
@@ -64,7 +64,7 @@ void VulkanGroup::add_to_request(const std::vector<bool>& chosen,
 
 void VulkanGroup::resolve_pending() {
   finish_current_context();
-  if (layer_ != nullptr) layer_->settle(kTimeoutMs);
+  if (layer_ != nullptr) layer_->wait(kTimeoutMs);
 }
 
 std::vector<uint64_t> VulkanGroup::read() {

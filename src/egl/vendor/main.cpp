@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "egl/vendor/place.h"
+#include "egl/vendor/vendor_slot.h"
 
 namespace tally::egl {
 namespace {

@@ -65,7 +65,7 @@ TEST(Nesting, returns_in_a_loop_nest_only_what_is_behind_it) {
 
 TEST(Nesting, a_driver_with_a_limit_gets_deep_shaders_as_they_are) {
   BlockCountOptions options = test::compute_options();
-  options.driver.most_nested_conditionals = 80;
+  options.driver.max_nested_conditionals = 80;
   EXPECT_TRUE(add_block_counts(test::large_module("early returns", 72).words, options));
   const auto result = add_block_counts(test::large_module("early returns", 73).words, options);
   ASSERT_FALSE(result);

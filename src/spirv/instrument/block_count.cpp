@@ -238,13 +238,13 @@ constexpr uint32_t kOwnConditionals = 8;
 
 Status check_nesting(const AnalyzedModule& analyzed, const EntryPoint& entry,
                      const DriverWorkarounds& driver) {
-  if (driver.most_nested_conditionals == 0) return {};
+  if (driver.max_nested_conditionals == 0) return {};
   const uint32_t nested = nested_conditionals(analyzed, entry);
-  if (nested + kOwnConditionals <= driver.most_nested_conditionals) return {};
+  if (nested + kOwnConditionals <= driver.max_nested_conditionals) return {};
   return Error{fmt::format(
       "its conditionals and early returns may stand {} deep in each other; with code that counts, "
       "this driver can run {}",
-      nested, driver.most_nested_conditionals - kOwnConditionals)};
+      nested, driver.max_nested_conditionals - kOwnConditionals)};
 }
 
 // The options, changed to avoid what hangs the driver.

@@ -19,7 +19,7 @@ struct DriverWorkarounds {
   // The driver miscompiles or crashes on deeper nesting of conditionals (llvmpipe: 80); 0 means no
   // limit. Early returns count as nesting once they write counters. A shader near the limit is not
   // instrumented.
-  uint32_t most_nested_conditionals = 0;
+  uint32_t max_nested_conditionals = 0;
 
   bool operator==(const DriverWorkarounds&) const = default;
 };

@@ -191,7 +191,7 @@ TEST(BlockCountGpu, sixty_early_returns_compute_and_count_the_same_in_all_ways) 
 TEST(BlockCountGpu, a_hundred_early_returns_are_counted_or_left_alone) {
   Context context;
   const Program program = early_returns(code_of(many_early_returns_comp));
-  if (abilities_of(context).most_nested_conditionals == 0) {
+  if (abilities_of(context).max_nested_conditionals == 0) {
     return expect_early_returns_are_counted(context, program, 100);
   }
   std::vector<uint32_t> values(kReturning);

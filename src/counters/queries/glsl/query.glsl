@@ -45,7 +45,7 @@ struct QueryIndirect {
   uvec2 arguments;
   uvec2 count_at;
   uvec2 indices;
-  uint most;
+  uint max_draws;
   uint stride;
   uint kind;
   uint first, step;

@@ -56,7 +56,7 @@ uvec2 capacity_of(FeedbackBuffer captured, uint start, uint vertices) {
   return divided(subtract(captured.size, uvec2(start, 0)), captured.stride * vertices);
 }
 
-void find_room(QueryFeedback span) {
+void find_capacity(QueryFeedback span) {
   Numbers capacity = Numbers(span.capacity);
   for (uint stream = 0; stream < kStreams; ++stream) capacity.at[stream] = uvec2(~0u);
   for (uint i = 0; i < kBuffers; ++i) {
@@ -72,7 +72,7 @@ void main() {
   Spans spans = Spans(address);
   for (uint i = 0; i < spans.count; ++i) {
     const QueryFeedback span = spans.at[i];
-    if ((span.flags & kFirst) != 0) find_room(span);
+    if ((span.flags & kFirst) != 0) find_capacity(span);
     Numbers needs = Numbers(span.needs);
     Numbers capacity = Numbers(span.capacity);
     for (uint stream = 0; stream < kStreams; ++stream) {

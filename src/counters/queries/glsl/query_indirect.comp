@@ -66,7 +66,7 @@ void main() {
   const uint flags = COMMAND.flags;
   const uint first = COMMAND.first;
   const uint step = COMMAND.step;
-  uint draws = kind == kIndices ? 1 : COMMAND.most;
+  uint draws = kind == kIndices ? 1 : COMMAND.max_draws;
   if (COMMAND.count_at != uvec2(0)) draws = min(draws, Words(COMMAND.count_at).at[0]);
   // All lanes process the indices of one draw together. Without indices each lane processes other draws.
   const bool restarts = COMMAND.indices != uvec2(0);
@@ -74,14 +74,14 @@ void main() {
     Words arguments = Words(COMMAND.arguments);
     const uint at = i * (COMMAND.stride / 4);
     if (kind == kIndices) {
-      count_indices(COMMAND.most, COMMAND.instances, 0, flags);
+      count_indices(COMMAND.max_draws, COMMAND.instances, 0, flags);
     } else {
       count_indices(arguments.at[at], arguments.at[at + 1], arguments.at[at + 2], flags);
     }
   }
   for (uint i = gl_LocalInvocationIndex; !restarts && i < draws; i += kLanes) {
     if (kind == kIndices) {
-      count_assembled(COMMAND.most, primitives_of(COMMAND.most, first, step), COMMAND.instances,
+      count_assembled(COMMAND.max_draws, primitives_of(COMMAND.max_draws, first, step), COMMAND.instances,
                       flags);
       continue;
     }

@@ -1,4 +1,4 @@
-#include "egl/vendor/place.h"
+#include "egl/vendor/vendor_slot.h"
 
 #include <algorithm>
 #include <string_view>
