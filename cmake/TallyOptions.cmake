@@ -6,6 +6,7 @@ option(TALLY_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 set(TALLY_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined or thread")
 # These speed up development builds; the presets enable them.
 option(TALLY_PCH "Precompile the headers that most files include" OFF)
+option(TALLY_UNITY "Compile several files of a library at once" OFF)
 option(TALLY_FAST_LINKER "Link with mold or lld where one is installed" OFF)
 option(TALLY_OPTIMISING_DRIVERS "Let llvmpipe optimise its code in the tests: three times the time" OFF)
 

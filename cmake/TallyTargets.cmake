@@ -1,3 +1,17 @@
+# With TALLY_UNITY, the files of a target are compiled several at once: the headers are read once for all of them. Names in
+# anonymous namespaces must then be unique in the target. A target that cannot have that sets UNITY_BUILD to OFF, a file
+# SKIP_UNITY_BUILD_INCLUSION to ON.
+function(tally_use_unity target)
+  if(NOT TALLY_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # It takes a class that a .cpp file defines for one of a header.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
 # tally_library(<folder> SOURCES ... DEPS ...): one static library a folder of src/, named tally_<folder>.
 function(tally_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
@@ -5,6 +19,7 @@ function(tally_library name)
   target_include_directories(tally_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tally_${name} PUBLIC ${ARG_DEPS} PRIVATE tally_build_flags)
   tally_use_pch(tally_${name} LIBRARY)
+  tally_use_unity(tally_${name})
 endfunction()
 
 # tally_layer(<name> SOURCES ... DEPS ...): the Vulkan layer libVkLayer_tally_<name>.so as target tally_<name>.

@@ -75,6 +75,7 @@ function(tally_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main tally_test_flags)
   tally_use_pch(${name} TEST)
+  tally_use_unity(${name})
   tally_sanitize(${name} ${ARG_SANITIZE})
   tally_add_test(${name} COMMAND ${name}
     LABELS unit quick ${ARG_LABELS} ${ARG_SANITIZE} ENVIRONMENT ${TALLY_TEST_ENVIRONMENT} COST ${ARG_COST})

@@ -11,6 +11,8 @@
 #include <array>
 #include <cstring>
 
+#include "cli/environment.h"
+
 namespace tally::cli {
 namespace {
 
@@ -37,13 +39,6 @@ struct Pipe {
   }
 };
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 int spawn(pid_t* pid, const std::vector<std::string>& arguments,
           const std::vector<std::string>& environment, const Pipe& out, const Pipe& err) {
   posix_spawn_file_actions_t actions;
@@ -52,7 +47,7 @@ int spawn(pid_t* pid, const std::vector<std::string>& arguments,
   posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
   const int error = posix_spawnp(pid, arguments[0].c_str(), &actions, nullptr,
-                                 pointers(arguments).data(), pointers(environment).data());
+                                 c_strings(arguments).data(), c_strings(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }

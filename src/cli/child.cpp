@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/environment.h"
+
 namespace tally::cli {
 namespace {
 
@@ -40,13 +42,6 @@ bool we_ignore_file_size_signal = false;
 
 bool sent_by_process(const siginfo_t& info) { return info.si_code <= 0; }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 int spawn(pid_t* pid, const std::vector<std::string>& arguments,
           const std::vector<std::string>& environment) {
   posix_spawnattr_t attributes;
@@ -58,7 +53,7 @@ int spawn(pid_t* pid, const std::vector<std::string>& arguments,
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   const int error = posix_spawnp(pid, arguments[0].c_str(), nullptr, &attributes,
-                                 pointers(arguments).data(), pointers(environment).data());
+                                 c_strings(arguments).data(), c_strings(environment).data());
   posix_spawnattr_destroy(&attributes);
   return error;
 }

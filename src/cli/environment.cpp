@@ -32,6 +32,13 @@ std::string value_of(const Environment& environment, const std::string& name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
+std::vector<char*> c_strings(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (const std::string& s : strings) result.push_back(const_cast<char*>(s.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
 std::vector<std::string> environment_strings(const Environment& environment) {
   std::vector<std::string> result;
   for (const auto& [name, value] : environment) result.push_back(name + "=" + value);

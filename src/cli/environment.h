@@ -20,6 +20,9 @@ std::string value_of(const Environment& environment, const std::string& name);
 // The variables as "NAME=value" strings, for exec.
 std::vector<std::string> environment_strings(const Environment& environment);
 
+// The strings as exec takes them: with a null pointer at the end. They must outlive it.
+std::vector<char*> c_strings(const std::vector<std::string>& strings);
+
 // The folders of <kind> ("icd.d", "explicit_layer.d" ...) that the loader searches in an
 // environment, in its search order.
 std::vector<std::filesystem::path> loader_folders(const Environment& environment,

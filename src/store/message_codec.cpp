@@ -15,8 +15,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr size_t kSizeBytes = sizeof(uint32_t);
-
 template <typename Enum>
 constexpr size_t kEnumerators = 0;
 template <>

@@ -10,7 +10,6 @@
 namespace tally::store::stream {
 namespace {
 
-constexpr size_t kSizeBytes = sizeof(uint32_t);
 constexpr uint8_t kModuleType = 4;
 static_assert(std::is_same_v<std::variant_alternative_t<kModuleType, AnyMessage>, Module>);
 

@@ -15,6 +15,9 @@ namespace tally::store::stream {
 
 using Bytes = std::vector<std::byte>;
 
+// Precedes each message: the number of bytes that follow it.
+inline constexpr size_t kSizeBytes = sizeof(uint32_t);
+
 void append_handshake(Bytes& bytes);
 void append_message(Bytes& bytes, const AnyMessage& message);
 

@@ -48,7 +48,7 @@ bool can_leave(VkImageLayout layout) {
          layout != VK_IMAGE_LAYOUT_SHARED_PRESENT_KHR;
 }
 
-std::string reason_against(const FinalImage& image, const VkRect2D& area, uint32_t layers) {
+std::string reason_against_copy(const FinalImage& image, const VkRect2D& area, uint32_t layers) {
   if (!image.view) return image.missing;
   const Image& of = image.view->image;
   if (!of.readable) return "its image cannot be read";
@@ -184,7 +184,7 @@ std::optional<RecordedPicture> copy_picture(const DeviceTable& table, VkCommandB
                                             uint32_t layers, HostPieces& pieces,
                                             std::string& reason) {
   if (image.view) layers = std::min(layers, image.view->layers);
-  reason = reason_against(image, area, layers);
+  reason = reason_against_copy(image, area, layers);
   if (!reason.empty()) return std::nullopt;
   const ImageView& view = *image.view;
   RecordedPicture picture{view.image.format, image.attachment, area.extent, layers, {}};

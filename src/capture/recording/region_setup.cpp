@@ -8,7 +8,7 @@
 namespace tally::capture {
 namespace {
 
-constexpr const char* kExtension = VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
+constexpr const char* kRegionExtension = VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME;
 
 struct Features {
   VkPhysicalDeviceBufferDeviceAddressFeatures address{
@@ -24,22 +24,23 @@ struct Features {
   }
 };
 
-std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
-                           const VkDeviceCreateInfo& info) {
-  if (enables_extension(info, kExtension)) {
-    return fmt::format("the application uses {} itself", kExtension);
+std::string reason_against_regions(const InstanceTable& table, VkPhysicalDevice device,
+                                   const VkDeviceCreateInfo& info) {
+  if (enables_extension(info, kRegionExtension)) {
+    return fmt::format("the application uses {} itself", kRegionExtension);
   }
   // VK_EXT_buffer_device_address excludes its successor, which provides the addresses that the
   // values are written to.
   if (enables_extension(info, VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) {
     return fmt::format("the application uses {}", VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
   }
-  const bool offered = offers_extension(table, device, kExtension) &&
+  const bool offered = offers_extension(table, device, kRegionExtension) &&
                        table.EnumeratePhysicalDeviceQueueFamilyPerformanceCountersByRegionARM &&
                        table.GetPhysicalDeviceMemoryProperties &&
                        Features(table, device).regions.performanceCountersByRegion == VK_TRUE;
   if (!offered) {
-    return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}", kExtension);
+    return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}",
+                       kRegionExtension);
   }
   return Features(table, device).address.bufferDeviceAddress == VK_TRUE
              ? ""
@@ -106,7 +107,7 @@ RegionSetup inspect_regions(const InstanceTable& table, VkPhysicalDevice device,
                             const VkDeviceCreateInfo& info,
                             std::span<const VkQueueFamilyProperties> families) {
   RegionSetup setup;
-  setup.reason = reason_against(table, device, info);
+  setup.reason = reason_against_regions(table, device, info);
   if (!setup.reason.empty()) return setup;
   const auto graphics = std::ranges::find_if(families, [](const VkQueueFamilyProperties& family) {
     return (family.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;

@@ -15,8 +15,8 @@ const VkExtensionProperties kBlockCounters = {VK_ARM_SHADER_INSTRUMENTATION_EXTE
 const VkExtensionProperties kRegionCounters = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
                                                VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_SPEC_VERSION};
 
-const VkExtensionProperties kPerformanceQueries = {VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME,
-                                                   VK_KHR_PERFORMANCE_QUERY_SPEC_VERSION};
+const VkExtensionProperties kKhrPerformanceQueries = {VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME,
+                                                      VK_KHR_PERFORMANCE_QUERY_SPEC_VERSION};
 const VkExtensionProperties kIntelPerformanceQueries = {VK_INTEL_PERFORMANCE_QUERY_EXTENSION_NAME,
                                                         VK_INTEL_PERFORMANCE_QUERY_SPEC_VERSION};
 const VkExtensionProperties kPrimitivesGenerated = {
@@ -38,7 +38,7 @@ VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32
   };
   add(gpu.offers_regions(), kRegionCounters);
   add(gpu.offers_emulation(), kBlockCounters);
-  add(gpu.offers_performance_queries(), kPerformanceQueries);
+  add(gpu.offers_performance_queries(), kKhrPerformanceQueries);
   add(gpu.offers_intel_queries(), kIntelPerformanceQueries);
   add(gpu.offers_primitives_generated(), kPrimitivesGenerated);
   return vk::write_array<VkExtensionProperties>(all, count, properties);

@@ -33,6 +33,11 @@ enum HookCondition : uint32_t {
   kWhereBelow = 8,            // an instance function of an extension that the layers below have
 };
 
+// The functions of the next layer or the driver.
+inline const DeviceTable& next_of(const void* dispatchable_handle) {
+  return find_device(dispatchable_handle)->next();
+}
+
 const vk::HookTable& instance_hooks();         // layer/entry_instance.cpp
 const vk::HookTable& physical_device_hooks();  // layer/entry_physical_device.cpp
 const vk::HookTable& device_hooks();           // layer/hooks.cpp collects the following

@@ -36,9 +36,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_get_parameter(VkDevice handle,
   return intel_parameter(parameter, *value) ? VK_SUCCESS : VK_ERROR_UNKNOWN;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hook_acquire(VkDevice handle,
-                                            const VkPerformanceConfigurationAcquireInfoINTEL* info,
-                                            VkPerformanceConfigurationINTEL* configuration) {
+VKAPI_ATTR VkResult VKAPI_CALL
+hook_acquire_configuration(VkDevice handle, const VkPerformanceConfigurationAcquireInfoINTEL* info,
+                           VkPerformanceConfigurationINTEL* configuration) {
   const Device& device = *find_device(handle);
   IntelConfigurations* configurations = configurations_of(device);
   if (!configurations) {
@@ -60,8 +60,8 @@ VkResult unknown_configuration(const Device& device, const char* vuid, const cha
   return VK_ERROR_UNKNOWN;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hook_release(VkDevice handle,
-                                            VkPerformanceConfigurationINTEL configuration) {
+VKAPI_ATTR VkResult VKAPI_CALL
+hook_release_configuration(VkDevice handle, VkPerformanceConfigurationINTEL configuration) {
   const Device& device = *find_device(handle);
   IntelConfigurations* configurations = configurations_of(device);
   if (!configurations) {
@@ -145,14 +145,14 @@ void add_intel_performance_query_entry_points(std::vector<vk::Hook>& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kIntelQueries));
   };
-  add("vkAcquirePerformanceConfigurationINTEL", hook_acquire);
+  add("vkAcquirePerformanceConfigurationINTEL", hook_acquire_configuration);
   add("vkCmdSetPerformanceMarkerINTEL", hook_marker);
   add("vkCmdSetPerformanceOverrideINTEL", hook_override);
   add("vkCmdSetPerformanceStreamMarkerINTEL", hook_stream_marker);
   add("vkGetPerformanceParameterINTEL", hook_get_parameter);
   add("vkInitializePerformanceApiINTEL", hook_initialize);
   add("vkQueueSetPerformanceConfigurationINTEL", hook_set);
-  add("vkReleasePerformanceConfigurationINTEL", hook_release);
+  add("vkReleasePerformanceConfigurationINTEL", hook_release_configuration);
   add("vkUninitializePerformanceApiINTEL", hook_uninitialize);
 }
 

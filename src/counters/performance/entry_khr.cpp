@@ -76,15 +76,15 @@ void get_passes(VkPhysicalDevice handle, const VkQueryPoolPerformanceCreateInfoK
                   info.queueFamilyIndex));
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hook_acquire(VkDevice handle,
-                                            const VkAcquireProfilingLockInfoKHR* info) {
+VKAPI_ATTR VkResult VKAPI_CALL hook_acquire_lock(VkDevice handle,
+                                                 const VkAcquireProfilingLockInfoKHR* info) {
   const Device& device = *find_device(handle);
   ProfilingLock* lock = device.profiling_lock();
   if (!lock) return device.next().AcquireProfilingLockKHR(handle, info);
   return vk::guarded([&] { return lock->acquire(info->timeout); });
 }
 
-VKAPI_ATTR void VKAPI_CALL hook_release(VkDevice handle) {
+VKAPI_ATTR void VKAPI_CALL hook_release_lock(VkDevice handle) {
   const Device& device = *find_device(handle);
   ProfilingLock* lock = device.profiling_lock();
   if (!lock) return device.next().ReleaseProfilingLockKHR(handle);
@@ -110,8 +110,8 @@ VKAPI_ATTR void VKAPI_CALL hook_get_performance_passes(
 }
 
 void add_performance_query_entry_points(std::vector<vk::Hook>& hooks) {
-  hooks.push_back(vk::hook("vkAcquireProfilingLockKHR", hook_acquire, kProfilingLock));
-  hooks.push_back(vk::hook("vkReleaseProfilingLockKHR", hook_release, kProfilingLock));
+  hooks.push_back(vk::hook("vkAcquireProfilingLockKHR", hook_acquire_lock, kProfilingLock));
+  hooks.push_back(vk::hook("vkReleaseProfilingLockKHR", hook_release_lock, kProfilingLock));
 }
 
 }  // namespace tally::counters

@@ -9,8 +9,6 @@
 namespace tally::counters {
 namespace {
 
-const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
-
 std::shared_ptr<QueryPool> find_pool(const void* handle, VkQueryPool pool) {
   QueryState* queries = find_device(handle)->queries();
   return queries ? queries->pools.find(pool) : nullptr;

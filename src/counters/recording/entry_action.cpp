@@ -8,7 +8,7 @@ constexpr auto kGraphics = VK_PIPELINE_BIND_POINT_GRAPHICS;
 constexpr auto kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
 constexpr auto kRays = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
 
-const DeviceTable& next_of(VkCommandBuffer commands, const CommandBuffer* state) {
+const DeviceTable& next_for(VkCommandBuffer commands, const CommandBuffer* state) {
   return state ? state->next() : find_device(commands)->next();
 }
 
@@ -151,7 +151,7 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
                                     Arguments... arguments) {
     CommandBuffer* const state = cached ? cached : find_uncached_command_buffer(commands);
     if (!state || state->idle()) {
-      (next_of(commands, state).*kNext)(commands, arguments...);
+      (next_for(commands, state).*kNext)(commands, arguments...);
       return;
     }
     if (state->drops_actions()) return;
@@ -179,7 +179,7 @@ void generated(VkCommandBuffer commands, Function DeviceTable::*next, Arguments.
   CommandBuffer* state = find_command_buffer(commands);
   if (state && state->drops_actions()) return;
   if (state) state->actions().prepare_generated_commands();
-  (next_of(commands, state).*next)(commands, arguments...);
+  (next_for(commands, state).*next)(commands, arguments...);
   if (state) state->bound().invalidate_pipelines();
 }
 

@@ -8,8 +8,6 @@
 namespace tally::counters {
 namespace {
 
-const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
-
 // Null where no feature is enabled: hooks that were queried through vkGetInstanceProcAddr are
 // called for every device.
 DeviceState* state_of(VkDevice device) { return find_device(device)->state(); }

@@ -6,8 +6,6 @@
 namespace tally::counters {
 namespace {
 
-const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
-
 // The hook of the command whose function pointer is `kNext`. It sets `kFact`.
 template <auto kFact, auto kNext, typename Value>
 VKAPI_ATTR void VKAPI_CALL hook_set(VkCommandBuffer commands, Value value) {

@@ -14,7 +14,6 @@ using BeginInfo = VkRenderPassPerformanceCountersByRegionBeginInfoARM;
 constexpr VkStructureType kBeginType =
     VK_STRUCTURE_TYPE_RENDER_PASS_PERFORMANCE_COUNTERS_BY_REGION_BEGIN_INFO_ARM;
 
-const DeviceTable& next_of(const void* handle) { return find_device(handle)->next(); }
 RegionState* regions_of(const void* handle) { return find_device(handle)->regions(); }
 
 // The state of a command buffer on a device with counters by region; else null.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr VkPipelineStageFlags kShaders =
     VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
-constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+constexpr VkAccessFlags kReadWrite = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 
 struct Half {
   VkPipelineStageFlags stages;
@@ -128,8 +128,8 @@ VkResult RegionRecorder::begin_pass(RegionRequest request) {
 void RegionRecorder::record_begin(const RegionPass& pass, const RecordPage& page,
                                   const RecordPage& tables) {
   constexpr Half kOurs{VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                       VK_ACCESS_TRANSFER_WRITE_BIT | kShaderAccess};
-  barrier(next_, commands_, {kShaders, kShaderAccess}, kOurs);
+                       VK_ACCESS_TRANSFER_WRITE_BIT | kReadWrite};
+  barrier(next_, commands_, {kShaders, kReadWrite}, kOurs);
   const uint64_t bytes = pass.accumulator_bytes() * pass.blocks.size();
   next_.CmdFillBuffer(commands_, page.chunk->buffer(), page.offset, bytes, 0);
   if (tables.chunk) {
@@ -137,7 +137,7 @@ void RegionRecorder::record_begin(const RegionPass& pass, const RecordPage& page
                         pass.request.table_bytes(), 0);
   }
   if (pass.links.exist()) state_.programs.link(commands_, pass.links.address(), false);
-  barrier(next_, commands_, kOurs, {kShaders, kShaderAccess});
+  barrier(next_, commands_, kOurs, {kShaders, kReadWrite});
 }
 
 void RegionRecorder::end_pass() {
@@ -154,8 +154,8 @@ void RegionRecorder::end_pass() {
 void RegionRecorder::record_end(const RegionPass& pass) {
   const RegionPrograms& programs = state_.programs;
   const RegionRequest& request = pass.request;
-  barrier(next_, commands_, {VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, kShaderAccess},
-          {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess});
+  barrier(next_, commands_, {VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, kReadWrite},
+          {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kReadWrite});
   for (uint32_t subpass = 0; subpass < pass.blocks.size(); ++subpass) {
     if (!request.subpass_wanted(subpass)) continue;
     programs.write_values(commands_, pass.blocks[subpass].address, request.columns, request.rows,

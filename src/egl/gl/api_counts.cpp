@@ -11,11 +11,11 @@ namespace {
 
 // Counts outlive their thread, because their sum must not decrease. The next new thread continues
 // with them.
-class Registry {
+class CountRegistry {
  public:
-  static Registry& instance() {
+  static CountRegistry& instance() {
     static auto* const registry =
-        new Registry;  // never destroyed: threads may outlive static objects
+        new CountRegistry;  // never destroyed: threads may outlive static objects
     return *registry;
   }
 
@@ -55,7 +55,7 @@ struct Lease {
   ~Lease() {
     if (counts == nullptr) return;
     t_hot.counts = nullptr;
-    Registry::instance().give_back(counts);
+    CountRegistry::instance().give_back(counts);
   }
 };
 thread_local Lease t_lease;
@@ -65,13 +65,13 @@ ApiCounts g_shared;
 
 ApiCounts& counts_for_this_thread() {
   if (t_hot.counts == nullptr) {
-    ApiCounts* const counts = Registry::instance().take();
+    ApiCounts* const counts = CountRegistry::instance().take();
     t_lease.counts = counts;
     t_hot.counts = counts != nullptr ? counts : &g_shared;
   }
   return *t_hot.counts;
 }
 
-ApiTotals api_totals() { return Registry::instance().totals(); }
+ApiTotals api_totals() { return CountRegistry::instance().totals(); }
 
 }  // namespace tally::egl

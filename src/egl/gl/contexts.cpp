@@ -14,11 +14,11 @@ namespace {
 
 using Key = std::pair<const Driver*, EGLContext>;
 
-class Registry {
+class ContextRegistry {
  public:
-  static Registry& instance() {
+  static ContextRegistry& instance() {
     static auto* const registry =
-        new Registry;  // never destroyed: threads may outlive static objects
+        new ContextRegistry;  // never destroyed: threads may outlive static objects
     return *registry;
   }
 
@@ -101,12 +101,13 @@ thread_local Current t_current;
 
 void set_current_context(Driver& driver, EGLDisplay display, EGLContext handle) noexcept try {
   std::shared_ptr<GlContext> next;
-  if (handle != EGL_NO_CONTEXT) next = Registry::instance().find_or_add(driver, display, handle);
+  if (handle != EGL_NO_CONTEXT)
+    next = ContextRegistry::instance().find_or_add(driver, display, handle);
   t_hot.gl = &driver.gl();
   t_hot.context = next.get();
   const bool left_one = t_current.context != nullptr;
   t_current.context = std::move(next);
-  if (left_one) Registry::instance().drop_finished();
+  if (left_one) ContextRegistry::instance().drop_finished();
 } catch (const std::exception&) {
   t_hot.context = nullptr;
   t_current.context.reset();
@@ -122,24 +123,24 @@ void finish_current_context() noexcept {
 }
 
 void forget_context(Driver& driver, EGLDisplay display, EGLContext handle) noexcept {
-  Registry::instance().forget([&](const GlContext& context) {
+  ContextRegistry::instance().forget([&](const GlContext& context) {
     return &context.driver() == &driver && context.display() == display &&
            context.handle() == handle;
   });
-  Registry::instance().drop_finished();
+  ContextRegistry::instance().drop_finished();
 }
 
 void forget_display(Driver& driver, EGLDisplay display) noexcept {
-  Registry::instance().forget([&](const GlContext& context) {
+  ContextRegistry::instance().forget([&](const GlContext& context) {
     return &context.driver() == &driver && context.display() == display;
   });
-  Registry::instance().drop_finished();
+  ContextRegistry::instance().drop_finished();
 }
 
-uint64_t sum_of_queries(QueryKind kind) { return Registry::instance().sum_of_queries(kind); }
+uint64_t sum_of_queries(QueryKind kind) { return ContextRegistry::instance().sum_of_queries(kind); }
 
 uint64_t sum_of_driver_counter(const Driver& driver, const DriverCounter& counter) {
-  return Registry::instance().sum_of_driver_counter(driver, counter);
+  return ContextRegistry::instance().sum_of_driver_counter(driver, counter);
 }
 
 }  // namespace tally::egl

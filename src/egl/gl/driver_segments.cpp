@@ -9,7 +9,7 @@ namespace {
 
 using Type = DriverCounter::Type;
 
-constexpr size_t kMaxPending = 64;  // pending results before we wait for the oldest
+constexpr size_t kMaxPendingSegments = 64;  // pending results before we wait for the oldest
 
 bool any(const std::vector<bool>& bits) {
   return std::find(bits.begin(), bits.end(), true) != bits.end();
@@ -121,7 +121,7 @@ void DriverSegments::collect_results(bool wait) {
   // AMD's extension has no call that waits for a result.
   if (wait && !pending_.empty() && !is_available(pending_.back())) gl_.glFinish();
   while (!pending_.empty() &&
-         (wait || pending_.size() > kMaxPending || is_available(pending_.front()))) {
+         (wait || pending_.size() > kMaxPendingSegments || is_available(pending_.front()))) {
     finish(pending_.front());
     pending_.pop_front();
   }

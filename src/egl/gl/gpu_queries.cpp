@@ -5,7 +5,7 @@
 namespace tally::egl {
 namespace {
 
-constexpr size_t kMaxPending = 256;  // pending results before we wait for the oldest
+constexpr size_t kMaxPendingQueries = 256;  // pending results before we wait for the oldest
 
 constexpr std::array<GLenum, kQueryKindCount> kTargets = {
     GL_TIME_ELAPSED,
@@ -215,7 +215,7 @@ void GpuQueries::collect_results(bool wait) {
   if (pending_.empty()) return;
   const QueryBufferUnbinder guard(gl_);
   while (!pending_.empty() &&
-         (wait || pending_.size() > kMaxPending || is_available(pending_.front().name))) {
+         (wait || pending_.size() > kMaxPendingQueries || is_available(pending_.front().name))) {
     finish(pending_.front());
     pending_.pop_front();
   }

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "spirv/ir/saturating.h"
 #include "spirv/ir/types.h"
 
 namespace tally::spirv {
 namespace {
 
-constexpr uint64_t kMax = uint64_t{1} << 62;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 62;
 
-uint64_t sum(uint64_t a, uint64_t b) { return std::min(a + b, kMax); }
-
-uint64_t product(uint64_t a, uint64_t b) {
-  return b != 0 && a > kMax / b ? kMax : std::min(a * b, kMax);
-}
+constexpr auto byte_sum = saturating_sum<kMaxBytes>;
+constexpr auto byte_product = saturating_product<kMaxBytes>;
 
 // One entry for each instruction before the first function, made in one pass, so that types of
 // types cost no more than their own words.
@@ -68,7 +66,7 @@ class Extents {
     const uint64_t length = module_.constant_value(type.operand(1)).value_or(1);
     const uint64_t stride =
         module_.decoration(type.result_id(), spv::Decoration::ArrayStride).value_or(0);
-    if (length > 0) extent.bytes = sum(extent.bytes, product(length - 1, stride));
+    if (length > 0) extent.bytes = byte_sum(extent.bytes, byte_product(length - 1, stride));
     return extent;
   }
 
@@ -82,8 +80,9 @@ class Extents {
     uint64_t end = 0;
     for (size_t i = 0; i < members.size(); ++i) {
       const Extent extent = of(type.operand(i));
-      end = std::max(
-          end, sum(members[i].offset, sum(extent.bytes, matrix_bytes(extent.matrix, members[i]))));
+      end =
+          std::max(end, byte_sum(members[i].offset,
+                                 byte_sum(extent.bytes, matrix_bytes(extent.matrix, members[i]))));
     }
     return end;
   }
@@ -110,7 +109,8 @@ class Extents {
     const uint64_t vectors = member.row_major ? shape.rows : shape.columns;
     const uint64_t components = member.row_major ? shape.columns : shape.rows;
     if (vectors == 0) return 0;
-    return sum(product(vectors - 1, member.matrix_stride), product(components, shape.width / 8u));
+    return byte_sum(byte_product(vectors - 1, member.matrix_stride),
+                    byte_product(components, shape.width / 8u));
   }
 
   const Module& module_;

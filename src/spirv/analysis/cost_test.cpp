@@ -12,7 +12,7 @@ namespace {
 
 using Costs = std::map<CostClass, uint64_t>;
 
-constexpr std::string_view kHead = R"(
+constexpr std::string_view kTypes = R"(
   OpCapability Shader
   OpCapability Float64
   OpCapability Float16
@@ -114,7 +114,7 @@ constexpr std::string_view kHead = R"(
 // What one instruction costs beside being one.
 Costs cost_of_text(const std::string& text) {
   const Module module =
-      test::parsed(test::assemble(std::string(kHead) + text + "\nOpReturn\nOpFunctionEnd"));
+      test::parsed(test::assemble(std::string(kTypes) + text + "\nOpReturn\nOpFunctionEnd"));
   const BlockRange& block = module.blocks()[0];
   const CostModel costs(module);
   const InstructionMix mix = costs.cost_of(module.instruction(block.end - 2));
@@ -271,7 +271,7 @@ TEST(cost, what_is_not_executed_costs_nothing) {
 
 // --- what SPIRV-Tools of Debian 12 cannot assemble
 
-// A model over the types and values of kHead, and instructions made by number.
+// A model over the types and values of kTypes, and instructions made by number.
 InstructionMix cost_of_words(const Module& module, const test::Words& words) {
   return CostModel(module).cost_of(Instruction(words, 0));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "spirv/ir/saturating.h"
 #include "spirv/ir/types.h"
 
 namespace tally::spirv {
@@ -14,10 +15,8 @@ using spv::Op;
 // More locations than any interface has, and the result of saturating arithmetic.
 constexpr uint64_t kTooMany = uint64_t{1} << 12;
 
-uint64_t sum(uint64_t a, uint64_t b) { return std::min(a + b, kTooMany); }
-uint64_t product(uint64_t a, uint64_t b) {
-  return std::min(std::min(a, kTooMany) * std::min(b, kTooMany), kTooMany);
-}
+constexpr auto location_sum = saturating_sum<kTooMany>;
+constexpr auto location_product = saturating_product<kTooMany>;
 
 class Locations {
  public:
@@ -41,7 +40,7 @@ class Locations {
     const auto location = module_.decoration(id, Decoration::Location);
     const Extent extent = of(type);
     if (extent.block != 0) return end_of_block(extent, location);
-    return location ? sum(*location, extent.size) : kTooMany;
+    return location ? location_sum(*location, extent.size) : kTooMany;
   }
 
  private:
@@ -86,7 +85,7 @@ class Locations {
       case Op::OpTypeVector:
       case Op::OpTypeMatrix: {
         const TypeShape& shape = types_.shape(type.result_id());
-        return {product(shape.columns, shape.width == 64 && shape.rows > 2 ? 2 : 1)};
+        return {location_product(shape.columns, shape.width == 64 && shape.rows > 2 ? 2 : 1)};
       }
       default:
         return {};
@@ -98,14 +97,15 @@ class Locations {
     const bool is_fixed = module_.opcode_of(type.operand(1)) == Op::OpConstant;
     const uint64_t length =
         is_fixed ? module_.constant_value(type.operand(1)).value_or(kTooMany) : kTooMany;
-    extent.size = product(extent.size, length);
-    extent.blocks = product(extent.blocks, length);
+    extent.size = location_product(extent.size, length);
+    extent.blocks = location_product(extent.blocks, length);
     return extent;
   }
 
   Extent structure(const Instruction& type) const {
     Extent extent{0, type.result_id()};
-    for (const uint32_t member : type.operands()) extent.size = sum(extent.size, of(member).size);
+    for (const uint32_t member : type.operands())
+      extent.size = location_sum(extent.size, of(member).size);
     return extent;
   }
 
@@ -135,11 +135,11 @@ class Locations {
     for (size_t i = 0; i < members.size(); ++i) {
       if (members[i].is_builtin) continue;
       const uint64_t first = members[i].location ? *members[i].location : next;
-      next = sum(first, of(types[i]).size);
+      next = location_sum(first, of(types[i]).size);
       begin = std::min(begin, first);
       end = std::max(end, next);
     }
-    return end <= begin ? end : sum(begin, product(extent.blocks, end - begin));
+    return end <= begin ? end : location_sum(begin, location_product(extent.blocks, end - begin));
   }
 
   const Module& module_;

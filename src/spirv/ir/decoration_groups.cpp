@@ -10,8 +10,7 @@ namespace {
 using spv::Op;
 
 // The expansion is the product of decorations and targets.
-constexpr size_t kMaxWords = size_t{1} << 24;
-constexpr size_t kMaxInstructionWords = 0xffff;
+constexpr size_t kMaxUngroupedWords = size_t{1} << 24;
 
 class Writer {
  public:
@@ -76,7 +75,8 @@ class Writer {
       std::vector<uint32_t> operands(target.begin(), target.end());
       const auto what = decoration.operands().subspan(1);
       operands.insert(operands.end(), what.begin(), what.end());
-      if (operands.size() >= kMaxInstructionWords || words_.size() + operands.size() >= kMaxWords) {
+      if (operands.size() >= kMaxInstructionWords ||
+          words_.size() + operands.size() >= kMaxUngroupedWords) {
         return Error{"SPIR-V: the decoration groups are too large"};
       }
       append_instruction(words_, *opcode, operands);

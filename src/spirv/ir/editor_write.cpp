@@ -10,7 +10,6 @@ namespace tally::spirv {
 namespace {
 
 constexpr uint32_t kVersion14 = make_version(1, 4);
-constexpr size_t kMaxWords = 0xffff;
 
 // Drivers inline functions with new ids, and some crash if the bound becomes too high. This many
 // ids for each word, up to a limit, must remain available to them.
@@ -76,7 +75,7 @@ Result<std::vector<Editor::NewEntryPoint>> Editor::entry_points(
     const uint32_t begin = module_->word_offset(entry.instruction);
     const uint32_t end = module_->word_offset(entry.instruction + 1);
     const std::span<const uint32_t> operands = patched.subspan(begin + 1, end - begin - 1);
-    if (1 + operands.size() + added.size() > kMaxWords) {
+    if (1 + operands.size() + added.size() > kMaxInstructionWords) {
       return Error{"SPIR-V: an entry point would list too many variables"};
     }
     NewEntryPoint point{entry.instruction, {}};

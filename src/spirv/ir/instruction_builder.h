@@ -16,6 +16,8 @@
 
 namespace tally::spirv {
 
+inline constexpr size_t kMaxInstructionWords = 0xffff;
+
 // Allocates unused ids; `next` is the new bound of the module.
 struct IdAllocator {
   uint32_t next;

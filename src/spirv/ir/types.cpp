@@ -4,15 +4,14 @@
 #include <limits>
 
 #include "spirv/ir/newer_enums.h"
+#include "spirv/ir/saturating.h"
 
 namespace tally::spirv {
 namespace {
 
-constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kMaxSize = std::numeric_limits<uint32_t>::max();
 
-uint64_t product(uint64_t a, uint64_t b) {
-  return b != 0 && a > kMax / b ? kMax : std::min(a * b, kMax);
-}
+constexpr auto size_product = saturating_product<kMaxSize>;
 
 TypeShape scalar(TypeShape::Kind kind, uint32_t width) {
   TypeShape shape;
@@ -78,7 +77,7 @@ TypeShape TypeTable::make(const Instruction& type) const {
 }
 
 uint64_t TypeTable::constant_or_one(uint32_t id) const {
-  return std::min(module_->constant_value(id).value_or(1), kMax);
+  return std::min(module_->constant_value(id).value_or(1), kMaxSize);
 }
 
 TypeShape TypeTable::cooperative_matrix(const Instruction& type) const {
@@ -90,8 +89,8 @@ TypeShape TypeTable::cooperative_matrix(const Instruction& type) const {
 }
 
 TypeShape TypeTable::repeated(TypeShape element, uint64_t count) const {
-  element.components = product(element.components, count);
-  element.bytes = product(element.bytes, count);
+  element.components = size_product(element.components, count);
+  element.bytes = size_product(element.bytes, count);
   element.rows = element.components;
   element.columns = 1;
   return element;
@@ -103,8 +102,8 @@ TypeShape TypeTable::composite(const Instruction& type) const {
   all.components = 0;
   for (const uint32_t member : type.operands()) {
     const TypeShape& one = shape(member);
-    all.components = std::min(all.components + one.components, kMax);
-    all.bytes = std::min(all.bytes + one.bytes, kMax);
+    all.components = saturating_sum<kMaxSize>(all.components, one.components);
+    all.bytes = saturating_sum<kMaxSize>(all.bytes, one.bytes);
   }
   return all;
 }
