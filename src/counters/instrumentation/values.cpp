@@ -41,8 +41,7 @@ class BlockWriter {
   explicit BlockWriter(const ValuesRequest& request)
       : request_(request),
         target_(static_cast<std::byte*>(request.blocks)),
-        capacity_(*request.count),
-        values_(request.metrics.size()) {
+        capacity_(*request.count) {
     for (size_t i = 0; i < request.metrics.size(); ++i) {
       if (request.metrics[i].kind == Metric::Kind::Subgroups) subgroups_.push_back(i);
     }
@@ -53,10 +52,11 @@ class BlockWriter {
   // False if the array is full before all blocks of the stage are written.
   bool write(uint32_t result_index, const StageProgram& stage, const spirv::BlockCounts& counts) {
     const std::span<const uint64_t> costs = known_costs(stage);
+    const size_t metrics = request_.metrics.size();
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
       if (written_ == capacity_) return false;
       put_header({result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
-      put_values(counts, block, costs.subspan(block * values_.size(), values_.size()));
+      put_values(counts, block, costs.subspan(block * metrics, metrics));
       ++written_;
     }
     return true;
@@ -75,20 +75,20 @@ class BlockWriter {
   void put_values(const spirv::BlockCounts& counts, uint32_t block,
                   std::span<const uint64_t> costs) {
     const uint64_t executions = counts.executions[block];
-    for (size_t i = 0; i < values_.size(); ++i) values_[i] = executions * costs[i];
+    for (size_t i = 0; i < costs.size(); ++i) put(i, executions * costs[i]);
     for (const size_t i : subgroups_) {
-      values_[i] = block < counts.subgroups.size() ? counts.subgroups[block] : 0;
+      put(i, block < counts.subgroups.size() ? counts.subgroups[block] : 0);
     }
-    const size_t bytes = values_.size() * sizeof(uint64_t);
-    std::memcpy(target_, values_.data(), bytes);
-    target_ += bytes;
+    target_ += costs.size() * sizeof(uint64_t);
+  }
+  void put(size_t metric, uint64_t value) {
+    std::memcpy(target_ + metric * sizeof value, &value, sizeof value);
   }
 
   const ValuesRequest& request_;
   std::byte* target_;
   const uint32_t capacity_;
   uint32_t written_ = 0;
-  std::vector<uint64_t> values_;   // of one block
   std::vector<size_t> subgroups_;  // the metrics of that kind
   std::unordered_map<const StageProgram*, std::vector<uint64_t>> costs_;
 };
