@@ -222,6 +222,19 @@ TEST(CaptureLayer, every_process_is_captured) {
   EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 5);
 }
 
+TEST(CaptureLayer, exit_handlers_leave_a_child_of_fork_alone) {
+  const Session session = run({.scenario = "ending", .how = "fork_exit"});
+  EXPECT_THAT(executions(session), ElementsAre(7));
+  EXPECT_EQ(session.text("SELECT ending FROM process"), "closed");
+}
+
+TEST(CaptureLayer, queues_without_graphics_are_measured) {
+  const Session session =
+      run({.scenario = "resubmit", .environment = {{"FAKE_COMPUTE_ONLY", "1"}}});
+  EXPECT_EQ(session.number("SELECT count(*) FROM queue WHERE flags & 1"), 0);
+  EXPECT_THAT(executions(session), ElementsAre(1, 2, 3, 1, 2, 3));
+}
+
 TEST(CaptureLayer, a_device_without_the_extension_runs_untouched) {
   const Session session = run({.scenario = "ten", .layers = "VK_LAYER_TALLY_capture"});
   EXPECT_THAT(session.commands(), IsEmpty());

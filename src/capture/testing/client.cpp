@@ -127,6 +127,23 @@ void simultaneous(Context& context) {
   check(vkQueueWaitIdle(context.queue()));
 }
 
+// A child of fork() has none of our threads, and runs the exit handlers all the same. It is given
+// 10 seconds. quick_exit() runs no handlers of the driver, which may wait for its threads in vain.
+void await_exit_of_fork() {
+  const pid_t child = ::fork();
+  if (child == 0) std::quick_exit(0);
+  for (int i = 0; i < 1000; ++i) {
+    int status = 0;
+    if (::waitpid(child, &status, WNOHANG) == child) {
+      if (status != 0) ::_exit(6);
+      return;
+    }
+    ::usleep(10'000);
+  }
+  ::kill(child, SIGKILL);
+  ::_exit(7);
+}
+
 // Ends the process in the way that is asked for; returns where it is to end by itself.
 void end_process(const std::string& how) {
   if (how == "_exit") ::_exit(3);
@@ -137,6 +154,7 @@ void end_process(const std::string& how) {
   if (how == "segv") ::raise(SIGSEGV);
   if (how == "exec") ::execl("/bin/true", "true", nullptr);
   if (how == "fork" && ::fork() == 0) ::_exit(0);
+  if (how == "fork_exit") await_exit_of_fork();
 }
 
 // Small draws, TEST_DRAWS in each of TEST_FRAMES frames; every third frame is not waited for. The
