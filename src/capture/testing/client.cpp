@@ -127,23 +127,6 @@ void simultaneous(Context& context) {
   check(vkQueueWaitIdle(context.queue()));
 }
 
-// A child of fork() has none of our threads, and runs the exit handlers all the same. It is given
-// 10 seconds. quick_exit() runs no handlers of the driver, which may wait for its threads in vain.
-void await_exit_of_fork() {
-  const pid_t child = ::fork();
-  if (child == 0) std::quick_exit(0);
-  for (int i = 0; i < 1000; ++i) {
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == child) {
-      if (status != 0) ::_exit(6);
-      return;
-    }
-    ::usleep(10'000);
-  }
-  ::kill(child, SIGKILL);
-  ::_exit(7);
-}
-
 // Ends the process in the way that is asked for; returns where it is to end by itself.
 void end_process(const std::string& how) {
   if (how == "_exit") ::_exit(3);
@@ -154,7 +137,6 @@ void end_process(const std::string& how) {
   if (how == "segv") ::raise(SIGSEGV);
   if (how == "exec") ::execl("/bin/true", "true", nullptr);
   if (how == "fork" && ::fork() == 0) ::_exit(0);
-  if (how == "fork_exit") await_exit_of_fork();
 }
 
 // Small draws, TEST_DRAWS in each of TEST_FRAMES frames; every third frame is not waited for. The
@@ -192,6 +174,34 @@ void ending(Context& context, const std::string& how) {
   check(vkWaitForFences(context.device(), 1, &fence, VK_TRUE, UINT64_MAX));
   end_process(how);
   vkDestroyFence(context.device(), fence, nullptr);
+}
+
+// fork() while a thread of the layer waits for its receiver, of which the labels ask too much. The
+// child, which has no such thread, runs the exit handlers. quick_exit() runs none of the driver's,
+// which may wait for its threads in vain.
+void fork_while_sending(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands();
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = std::string(60'000, 'x') + std::to_string(i);
+    const Label label(context, commands, name.c_str());
+    doubler.dispatch(commands, 1);
+  }
+  check(vkEndCommandBuffer(commands));
+  submit(context, {commands});
+  ::usleep(500'000);
+  const pid_t child = ::fork();
+  if (child == 0) std::quick_exit(0);
+  int status = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (::waitpid(child, &status, WNOHANG) == child) break;
+    ::usleep(10'000);
+    if (i != 999) continue;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  if (status != 0) ::_exit(7);
+  check(vkQueueWaitIdle(context.queue()));
 }
 
 // exit() while a submission has not been waited for.
@@ -431,6 +441,7 @@ int main(int argc, char** argv) {
       {"two_devices", two_devices},
       {"resets", resets},
       {"exit_unwaited", exit_unwaited},
+      {"fork_while_sending", fork_while_sending},
       {"draws", [&](Context& context) { draws(context, how); }},
       {"ending", [&](Context& context) { ending(context, how); }},
   };
