@@ -159,7 +159,7 @@ std::optional<TimestampPair> CommandBuffer::before_action(
   if (store::function_info(function).kind != store::CallKind::Draw && scope_ == Scope::Outside)
     pair = begin_time();
   if (pair) command.timestamps = *pair;
-  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
+  recording_->add(std::move(command), {parameters.begin(), parameters.size()}, pipeline);
   return pair;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "base/log.h"
@@ -50,12 +51,13 @@ class BlockWriter {
   uint32_t written() const { return written_; }
 
   // False if the array is full before all blocks of the stage are written.
-  bool write(uint32_t result_index, const StageProgram& stage, const spirv::BlockCounts& counts) {
-    const std::span<const uint64_t> costs = known_costs(stage);
+  bool write(const InstrumentationRecord& record, const StageProgram& stage,
+             const spirv::BlockCounts& counts) {
+    const std::span<const uint64_t> costs = known_costs(*record.program, stage);
     const size_t metrics = request_.metrics.size();
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
       if (written_ == capacity_) return false;
-      put_header({result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
+      put_header({record.result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
       put_values(counts, block, costs.subspan(block * metrics, metrics));
       ++written_;
     }
@@ -63,10 +65,16 @@ class BlockWriter {
   }
 
  private:
-  std::span<const uint64_t> known_costs(const StageProgram& stage) {
-    const auto [place, added] = costs_.try_emplace(&stage);
-    if (added) place->second = costs_of(stage, request_.metrics);
-    return place->second;
+  // Consecutive records are mostly of one program.
+  std::span<const uint64_t> known_costs(const Program& program, const StageProgram& stage) {
+    if (program_ != &program) {
+      program_ = &program;
+      program_costs_ = &costs_[&program];
+      program_costs_->resize(program.stages.size());
+    }
+    auto& costs = (*program_costs_)[static_cast<size_t>(&stage - program.stages.data())];
+    if (!costs) costs = costs_of(stage, request_.metrics);
+    return *costs;
   }
   void put_header(const VkShaderInstrumentationMetricDataHeaderARM& header) {
     std::memcpy(target_, &header, sizeof header);
@@ -89,8 +97,11 @@ class BlockWriter {
   std::byte* target_;
   const uint32_t capacity_;
   uint32_t written_ = 0;
-  std::vector<size_t> subgroups_;  // the metrics of that kind
-  std::unordered_map<const StageProgram*, std::vector<uint64_t>> costs_;
+  std::vector<size_t> subgroups_;                                        // the metrics of that kind
+  using StageCosts = std::vector<std::optional<std::vector<uint64_t>>>;  // of a program's stages
+  std::unordered_map<const Program*, StageCosts> costs_;
+  const Program* program_ = nullptr;  // of the last record
+  StageCosts* program_costs_ = nullptr;
 };
 
 // The part of the page with the record of one slot.
@@ -114,7 +125,7 @@ bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
     log_once(LogLevel::Error, "{}", read.error().message);
     return true;
   }
-  return writer.write(record.result_index, stage, reader.counts());
+  return writer.write(record, stage, reader.counts());
 }
 
 }  // namespace
