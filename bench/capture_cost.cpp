@@ -1,10 +1,12 @@
-// The cost of a capture of many small draws: the time of the whole run relative to a run without
-// capture, the bytes per draw on disk, and the resources that `tally report` needs to read them.
+// The cost of a capture of many small draws: the time and the processor time of the whole run
+// relative to a run without capture, the bytes per draw on disk, and the resources that `tally
+// report` needs to read them.
 //
 //   capture_cost [--draws N] [--frames N] [--rounds N]
 //
 // The captured program is this program itself. scripts/with-driver chooses the driver.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -44,6 +46,22 @@ void draw(const Options& options) {
   }
 }
 
+// Of all children that have ended, and of theirs; in nanoseconds.
+double processor_time() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto nanoseconds = [](const timeval& time) {
+    return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec);
+  };
+  return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+}
+
+Sample times_of(const std::vector<std::string>& command) {
+  const double before = processor_time();
+  const double time = time_of([&] { run_quietly(command); });
+  return {time, processor_time() - before};
+}
+
 void measure(const Options& options) {
   std::string folder = std::filesystem::temp_directory_path() / "capture_cost.XXXXXX";
   if (!::mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
@@ -57,13 +75,13 @@ void measure(const Options& options) {
   std::vector<std::string> captured = {TALLY_PROGRAM, "run", "--strict", "--force",
                                        "--output",    file,  "--"};
   captured.insert(captured.end(), bare.begin(), bare.end());
-  const std::vector<Candidate> candidates = {
-      {"bare", [&] { return Sample{time_of([&] { run_quietly(bare); })}; }},
-      {"tally run", [&] { return Sample{time_of([&] { run_quietly(captured); })}; }}};
-  Table runs(
-      {fmt::format("{} draws in {} frame(s)", options.draws, options.frames), "a run", "of bare"});
+  const std::vector<Candidate> candidates = {{"bare", [&] { return times_of(bare); }},
+                                             {"tally run", [&] { return times_of(captured); }}};
+  Table runs({fmt::format("{} draws in {} frame(s)", options.draws, options.frames), "a run",
+              "of bare", "processors", "of bare"});
   for (const Measured& row : measure_in_turn(candidates, options.rounds)) {
-    runs.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0])});
+    runs.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0]),
+              duration(row.values[1].median), with_quartiles(row.ratios[1])});
   }
   fmt::print("{}\n", runs.text());
   fmt::print("bytes of a draw on disk: {:.1f}\n\n",

@@ -222,6 +222,13 @@ TEST(CaptureLayer, every_process_is_captured) {
   EXPECT_EQ(session.number("SELECT sum(executions) FROM block_count WHERE block = 0"), 5);
 }
 
+TEST(CaptureLayer, queues_without_graphics_are_measured) {
+  const Session session =
+      run({.scenario = "resubmit", .environment = {{"FAKE_COMPUTE_ONLY", "1"}}});
+  EXPECT_EQ(session.number("SELECT count(*) FROM queue WHERE flags & 1"), 0);
+  EXPECT_THAT(executions(session), ElementsAre(1, 2, 3, 1, 2, 3));
+}
+
 TEST(CaptureLayer, a_device_without_the_extension_runs_untouched) {
   const Session session = run({.scenario = "ten", .layers = "VK_LAYER_TALLY_capture"});
   EXPECT_THAT(session.commands(), IsEmpty());
@@ -244,20 +251,42 @@ TEST(CaptureLayer, without_a_receiver_the_application_runs_untouched) {
   EXPECT_EQ(session.number("SELECT count(*) FROM process"), 0);
 }
 
+// A receiver that accepts a connection and never reads.
+class DeafReceiver {
+ public:
+  DeafReceiver() : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+  }
+  ~DeafReceiver() { ::close(listener_); }
+  DeafReceiver(const DeafReceiver&) = delete;
+  DeafReceiver& operator=(const DeafReceiver&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const store::TestDirectory directory_;
+  const std::string path_ = directory_.file("deaf");
+  const int listener_;
+};
+
 TEST(CaptureLayer, a_receiver_that_never_reads_does_not_hold_the_application) {
-  const store::TestDirectory directory;
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = directory.file("deaf");
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener, 1), 0);
+  const DeafReceiver receiver;
   const auto begin = std::chrono::steady_clock::now();
   run({.scenario = "many",
-       .environment = {{"TALLY_CAPTURE_SOCKET", path}, {"TALLY_PATIENCE_MS", "10"}}});
+       .environment = {{"TALLY_CAPTURE_SOCKET", receiver.path()}, {"TALLY_PATIENCE_MS", "10"}}});
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
-  ::close(listener);
+}
+
+// Our thread holds the lock that the handlers take, and the child does not have the thread.
+TEST(CaptureLayer, exit_handlers_do_nothing_in_a_child_of_fork) {
+  const DeafReceiver receiver;
+  run({.scenario = "fork_while_sending",
+       .environment = {{"TALLY_CAPTURE_SOCKET", receiver.path()},
+                       {"TALLY_QUEUE_MIB", "1"},
+                       {"TALLY_PATIENCE_MS", "3000"}}});
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ constexpr int64_t kGroup = 32;  // invocations of the client's compute shader
 Session run(SessionOptions options, int exit_status = 0) {
   options.layers = kLayers;
   options.environment.emplace("TALLY_VALIDATE_SPIRV", "1");
+  options.environment.emplace("TALLY_STATIC_COSTS", "0");  // as `tally run` does
   Session session(options);
   EXPECT_EQ(session.exit_status(), exit_status) << session.errors();
   EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE severity = 'error'"), 0)
@@ -80,6 +81,36 @@ TEST(CaptureWithCounters, threads_and_devices_are_exact) {
   EXPECT_EQ(run({.scenario = "two_devices"})
                 .number("SELECT sum(executions) FROM block_count WHERE block = 0"),
             (1 + 2) * kGroup);
+}
+
+// All values of all blocks, and the metrics in order.
+std::string every_value(const std::string& scenario, const char* static_costs) {
+  const Session session =
+      run({.scenario = scenario, .environment = {{"TALLY_STATIC_COSTS", static_costs}}});
+  EXPECT_GT(session.number("SELECT count(DISTINCT metric) FROM block_metric WHERE value <> 0"), 5);
+  return session.text(
+             "SELECT group_concat(name || ': ' || description, char(10)) FROM (SELECT * FROM "
+             "device_metric JOIN metric ON metric.id = metric ORDER BY device, position)") +
+         session.text(R"sql(
+           SELECT group_concat(value, char(10)) FROM (
+             SELECT submission_number || ' ' || execution_position || ' ' || position || ': ' ||
+                    sub || ' ' || stage || ' ' || block || ' ' || name || ' ' || value AS value
+             FROM block_metric JOIN metric ON metric.id = metric JOIN command_list USING (command)
+             WHERE value <> 0 ORDER BY 1))sql");
+}
+
+TEST(CaptureWithCounters, static_costs_are_the_same_from_the_spirv_and_from_the_values) {
+  for (const char* scenario : {"resubmit", "render_pass", "secondaries", "suspended", "resets"}) {
+    EXPECT_EQ(every_value(scenario, "0"), every_value(scenario, "1")) << scenario;
+  }
+}
+
+TEST(CaptureWithCounters, static_costs_are_not_read_from_the_layer_where_it_leaves_them_out) {
+  const Session session = run({.scenario = "resubmit"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM batch_other WHERE metric IN "
+                           "(SELECT metric FROM block_cost)"),
+            0);
+  EXPECT_GT(session.number("SELECT count(DISTINCT metric) FROM block_cost"), 5);
 }
 
 // --- by region
@@ -331,6 +362,21 @@ TEST(LiveCounters, are_the_same_without_a_receiver) {
     for (auto* values : {&with, &without}) values->erase("GPU time in passes and dispatches");
     EXPECT_EQ(with, without) << scenario;
     EXPECT_GT(without.at("Submissions"), 0) << scenario;
+  }
+}
+
+TEST(LiveCounters, are_the_same_from_the_spirv_and_from_the_values) {
+  for (const char* scenario : kLiveScenarios) {
+    const auto totals = [&](const char* static_costs) {
+      auto values = live_counters(run({.scenario = scenario,
+                                       .environment = {{"TEST_LIVE_COUNTERS", "wanted"},
+                                                       {"TALLY_STATIC_COSTS", static_costs}}}));
+      values.erase("GPU time in passes and dispatches");
+      return values;
+    };
+    const auto added = totals("0");
+    EXPECT_EQ(added, totals("1")) << scenario;
+    EXPECT_GT(added.at("Shaders: Instructions"), added.at("Shaders: Blocks executed")) << scenario;
   }
 }
 

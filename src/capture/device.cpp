@@ -52,9 +52,8 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
       next_(next),
       families_(std::move(setup.families)),
       context_(std::move(connection), handle, next, std::move(setup.regions)),
-      fences_(handle, context_.table()),
       reporter_(context_.connection(), context_.shaders(), context_.regions(),
-                std::move(setup.description)) {
+                std::move(setup.description), std::move(setup.metrics)) {
   context_.follow_images(instance_->table(), setup.physical_device);
   reporter_.announce_device();
 }
@@ -65,14 +64,13 @@ Device::~Device() {
   for (const auto& queue : queues_.values()) queues_.take(queue->handle);
   for (const auto& buffer : command_buffers_.values()) buffer->reset();
   context_.destroy_all();
-  fences_.destroy_all();
 }
 
 void Device::add_queue(VkQueue handle, uint32_t family, uint32_t position) {
   if (handle == VK_NULL_HANDLE || queues_.find(handle) || family >= families_.size()) return;
   const VkQueueFamilyProperties& properties = families_[family];
   auto queue = std::make_shared<Queue>(connection().new_id(), handle, properties.timestampValidBits,
-                                       fences_, reporter_);
+                                       context_, reporter_);
   reporter_.announce_queue({queue->id(), reporter_.device(), family, position,
                             properties.queueFlags, properties.timestampValidBits},
                            *queue);
@@ -180,14 +178,6 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
   }
   item.commands = submission->commands();
   if (connection().receiving()) connection().count_submitted(item.commands);
-  item.fence = fences_.borrow();
-  const VkResult signalled = item.fence == VK_NULL_HANDLE
-                                 ? VK_ERROR_OUT_OF_DEVICE_MEMORY
-                                 : table().QueueSubmit(queue.handle, 0, nullptr, item.fence);
-  if (signalled != VK_SUCCESS) {
-    reporter_.lost(*submission, "no fence is available: the values of a submission are lost");
-    return;
-  }
   item.submission = std::move(submission);
   queue.submission_reader.add(std::move(item));
 }

@@ -21,6 +21,7 @@ namespace tally::capture {
 struct DeviceSetup {
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
   stream::Device description;
+  MetricLayout metrics;
   std::vector<VkQueueFamilyProperties> families;
   RegionSetup regions;
 
@@ -32,11 +33,12 @@ struct DeviceSetup {
 };
 
 struct Queue : InternedObject {
-  Queue(Id new_id, VkQueue vulkan_handle, uint32_t bits, FencePool& fences, Reporter& reporter)
+  Queue(Id new_id, VkQueue vulkan_handle, uint32_t bits, const RecordingContext& context,
+        Reporter& reporter)
       : InternedObject(stream::Named::Queue, new_id),
         handle(vulkan_handle),
         timestamp_bits(bits),
-        submission_reader(fences, reporter) {}
+        submission_reader(context.handle(), context.table(), vulkan_handle, reporter) {}
   const VkQueue handle;
   const uint32_t timestamp_bits;
   LabelStack labels;  // externally synchronised, like the queue
@@ -118,7 +120,6 @@ class Device {
   const vk::NextDevice next_;
   const std::vector<VkQueueFamilyProperties> families_;
   RecordingContext context_;
-  FencePool fences_;
   Reporter reporter_;
   std::atomic<int64_t> next_submission_ = 0;
   vk::HandleMap<VkQueue, std::shared_ptr<Queue>> queues_;

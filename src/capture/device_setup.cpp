@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 
 #include "capture/recording/region_setup.h"
 
@@ -63,20 +64,22 @@ bool offers_feature(const InstanceTable& table, VkPhysicalDevice device) {
   return features.shaderInstrumentation == VK_TRUE;
 }
 
-void describe_metrics(const InstanceTable& table, VkPhysicalDevice device,
-                      stream::Device& description) {
+MetricLayout describe_metrics(const InstanceTable& table, VkPhysicalDevice device,
+                              stream::Device& description) {
   VkPhysicalDeviceShaderInstrumentationPropertiesARM properties{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_PROPERTIES_ARM};
   VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &properties};
   table.GetPhysicalDeviceProperties2(device, &all);
   description.per_block = properties.perBasicBlockGranularity == VK_TRUE;
   uint32_t count = properties.numMetrics;
-  std::vector<VkShaderInstrumentationMetricDescriptionARM> metrics(
+  std::vector<VkShaderInstrumentationMetricDescriptionARM> descriptions(
       count, {VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_METRIC_DESCRIPTION_ARM, nullptr, {}, {}});
-  table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM(device, &count, metrics.data());
-  for (const auto& metric : metrics) {
-    description.metrics.push_back({.name = metric.name, .description = metric.description});
+  table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM(device, &count, descriptions.data());
+  std::vector<stream::Metric> metrics;
+  for (const auto& metric : descriptions) {
+    metrics.push_back({.name = metric.name, .description = metric.description});
   }
+  return MetricLayout::of(std::move(metrics));
 }
 
 std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
@@ -104,7 +107,8 @@ DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_d
   describe(table, physical_device, setup.description);
   setup.description.not_captured = reason_against(table, physical_device, info);
   if (setup.description.not_captured.empty()) {
-    describe_metrics(table, physical_device, setup.description);
+    setup.metrics = describe_metrics(table, physical_device, setup.description);
+    setup.description.metrics = setup.metrics.metrics;
   }
   uint32_t count = 0;
   table.GetPhysicalDeviceQueueFamilyProperties(physical_device, &count, nullptr);

@@ -71,6 +71,7 @@ Result<Environment> application_environment(const Options& options, const LayerS
   if (!options.frames.empty()) environment["TALLY_FRAMES"] = options.frames;
   if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
   if (!options.regions.empty()) environment["TALLY_REGIONS"] = "1";
+  environment.try_emplace("TALLY_STATIC_COSTS", "0");  // the capture layer adds them
   if (options.regions.find('x') != std::string::npos) {
     environment["TALLY_REGION_SIZE"] = options.regions;
   }
@@ -112,7 +113,8 @@ void print_environment_changes(const Environment& environment) {
   for (const char* name :
        {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
         "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
-        "TALLY_FRAMES", "TALLY_SHADER", "TALLY_REGIONS", "TALLY_REGION_SIZE", "TALLY_LOG_LEVEL"}) {
+        "TALLY_FRAMES", "TALLY_SHADER", "TALLY_REGIONS", "TALLY_REGION_SIZE", "TALLY_STATIC_COSTS",
+        "TALLY_LOG_LEVEL"}) {
     const std::string value = value_of(environment, name);
     if (!value.empty()) say(fmt::format("{}={}", name, value));
   }

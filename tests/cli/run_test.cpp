@@ -1,13 +1,19 @@
 // `tally run` must be invisible: statuses, streams, signals and job control are the application's
 // own.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "program.h"
+#include "store/reader.h"
+#include "store/stream_client.h"
 #include "store/test_capture.h"
+#include "store/this_process.h"
 
 namespace tally::test {
 namespace {
@@ -151,6 +157,47 @@ TEST_F(Run, folders_of_a_killed_run_are_removed_by_the_next) {
     "$TALLY" run -q -- true
     ls -d tally-run-* | wc -l)");
   EXPECT_EQ(run.standard_output, "1\n0\n") << run.standard_error;
+}
+
+// Stands for a process that the application leaves behind: it connects as the capture layer does,
+// and sends `messages` messages, one every 20 ms.
+void send_messages(const std::string& folder, int messages) {
+  namespace stream = store::stream;
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  for (int i = 0; i < 3000 && !std::filesystem::exists(folder + "/socket"); ++i) pause();
+  std::string path;
+  std::getline(std::ifstream(folder + "/socket"), path);
+  auto client = stream::StreamClient::connect(path);
+  ASSERT_TRUE(client.ok()) << client.error().message;
+  const auto send = [&](const stream::AnyMessage& message) {
+    stream::Bytes bytes;
+    append_message(bytes, message);
+    (*client)->push(std::move(bytes), 1 << 20);
+    (*client)->flush();
+  };
+  send(stream::describe_this_process("left behind", ""));
+  std::ofstream(folder + "/connected") << "yes";
+  for (int i = 0; i < messages; ++i) {
+    send(stream::Message{.severity = store::Severity::Info, .text = fmt::format("data {}", i)});
+    pause();
+  }
+}
+
+constexpr const char* kUntilConnected =
+    "echo \"$TALLY_CAPTURE_SOCKET\" > path; mv path socket; "
+    "while [ ! -e connected ]; do sleep 0.05; done";
+
+TEST_F(Run, data_that_arrives_after_the_end_is_received_and_it_is_said) {
+  std::thread sender([&] { send_messages(folder_.path(), 100); });
+  const auto run = tally({"-o", "a.tally", "--", "sh", "-c", kUntilConnected});
+  sender.join();
+  EXPECT_THAT(run.standard_error, HasSubstr("the application has ended; receiving the remaining"));
+  EXPECT_THAT(run.standard_error, testing::Not(HasSubstr("that it started")));
+  auto reader = store::Reader::open(folder_.file("a.tally"));
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  auto rows = reader->query("SELECT count(*) FROM message WHERE text LIKE 'data %'");
+  ASSERT_TRUE(rows.ok() && rows->step());
+  EXPECT_EQ(rows->integer(0), 100);
 }
 
 TEST_F(Run, application_without_vulkan_leaves_no_capture_and_it_is_said) {

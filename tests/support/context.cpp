@@ -26,18 +26,21 @@ std::vector<VkExtensionProperties> device_extensions(VkPhysicalDevice gpu) {
   return extensions;
 }
 
-uint32_t graphics_and_compute_family(VkPhysicalDevice gpu, uint32_t* queues) {
+// A family for graphics and compute; on a device without graphics, one for compute.
+uint32_t choose_family(VkPhysicalDevice gpu, uint32_t* queues) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(gpu, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(gpu, &count, families.data());
-  const VkQueueFlags wanted = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
-  for (uint32_t i = 0; i < count; ++i) {
-    if ((families[i].queueFlags & wanted) != wanted) continue;
-    *queues = families[i].queueCount;
-    return i;
+  for (const VkQueueFlags wanted : {VkQueueFlags{VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT},
+                                    VkQueueFlags{VK_QUEUE_COMPUTE_BIT}}) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if ((families[i].queueFlags & wanted) != wanted) continue;
+      *queues = families[i].queueCount;
+      return i;
+    }
   }
-  throw std::runtime_error("the device has no queue family for graphics and compute");
+  throw std::runtime_error("the device has no queue family for compute");
 }
 
 // The features of Vulkan 1.0 to 1.3 that a device has, as one chain for VkDeviceCreateInfo.
@@ -151,7 +154,7 @@ void Context::choose_gpu() {
 
 void Context::create_device(const ContextOptions& options) {
   uint32_t queues = 0;
-  queue_family_ = graphics_and_compute_family(gpu_, &queues);
+  queue_family_ = choose_family(gpu_, &queues);
   queues = std::min(queues, options.queue_count);
   const std::vector<float> priorities(queues, 1.0f);
   VkDeviceQueueCreateInfo queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};

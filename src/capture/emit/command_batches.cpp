@@ -18,6 +18,8 @@ constexpr size_t kMaxOpenBatches = 16;
 // stream::kMaxMessageBytes.
 constexpr size_t kMaxNumbers = size_t{128} << 10;
 
+constexpr const char* kNoCounts = "the driver returned no counts for it";
+
 bool is_zero(const store::Column& column) {
   return column.values.size() == 1 && column.values[0] == 0;
 }
@@ -38,6 +40,14 @@ size_t count_unexpected(std::span<const uint64_t> values, uint64_t executions,
   return count;
 }
 
+// If the capture adds the static costs, executions are the only returned metric that follows from
+// executions.
+std::vector<uint64_t> unit_costs(const MetricLayout& layout) {
+  std::vector<uint64_t> costs(layout.values());
+  if (layout.executions) costs[*layout.executions] = 1;
+  return costs;
+}
+
 }  // namespace
 
 CommandBatches::CommandBatches(PacketBuilder& packet, StreamConnection& connection,
@@ -46,7 +56,8 @@ CommandBatches::CommandBatches(PacketBuilder& packet, StreamConnection& connecti
       connection_(connection),
       execution_(execution),
       layout_(layout),
-      block_words_(kHeaderWords + layout.values()) {}
+      block_words_(kHeaderWords + layout.values()),
+      unit_costs_(unit_costs(layout)) {}
 
 stream::CommandBatch CommandBatches::describe(const Head& head) const {
   stream::CommandBatch message{.function = head.function,
@@ -84,16 +95,18 @@ bool CommandBatches::takes(const Batch& batch, const Head& head,
   return true;
 }
 
-CommandBatches::Batch& CommandBatches::batch_for(const CommandRun& run,
-                                                 std::span<const uint64_t> words) {
+CommandBatches::Batch& CommandBatches::batch_for(const CommandSlice& slice) {
+  const CommandRun& run = *slice.run;
   Head head{.function = run.function,
             .pass_of = run.pass_of,
             .pass = run.pass,
             .subpass = run.subpass,
-            .counted = !words.empty()};
+            .counted = !slice.words.empty(),
+            .read = run.result != CommandRun::kNone && !slice.unread};
   if (run.pipeline != CommandRun::kNone) {
     head.pipeline = execution_.recording->pipelines[run.pipeline].get();
   }
+  const auto words = slice.words.first(slice.words_of_command());
   const auto found =
       std::ranges::find_if(batches_, [&](const Batch& batch) { return takes(batch, head, words); });
   if (found != batches_.end() && found->message.size < found->max_size) {
@@ -107,20 +120,26 @@ CommandBatches::Batch& CommandBatches::batch_for(const CommandRun& run,
     send(batches_.back());
     batches_.pop_back();
   }
-  return begin_batch(head, run, words);
+  return begin_batch(head, slice);
 }
 
-CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const CommandRun& run,
-                                                   std::span<const uint64_t> words) {
+CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const CommandSlice& slice) {
   Batch& batch = batches_.emplace_front();
   batch.head = head;
   batch.message = describe(head);
-  if (head.pipeline) batch.pipeline = execution_.recording->pipelines[run.pipeline];
-  for (size_t i = 0; i * block_words_ < words.size(); ++i) {
+  if (head.pipeline) batch.pipeline = execution_.recording->pipelines[slice.run->pipeline];
+  for (size_t i = 0; i * block_words_ < slice.words_of_command(); ++i) {
     Block& block = batch.blocks.emplace_back();
-    block.id = block_id(words, i);
+    block.id = block_id(slice.words, i);
     if (head.pipeline && layout_.executions) {
       block.shader = head.pipeline->shader_of(block.id.stage);
+    }
+    if (layout_.added.empty()) continue;
+    if (block.shader) {
+      block.costs = unit_costs_;
+    } else {
+      connection_.message(store::Severity::Warning,
+                          "costs are missing of a pipeline with several shaders of one stage");
     }
   }
   batch.max_size =
@@ -128,58 +147,76 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
   return batch;
 }
 
-void CommandBatches::add(const CommandRun& run, size_t index, std::span<const uint64_t> words,
-                         const std::optional<stream::GpuTime>& gpu) {
-  const Recording& recording = *execution_.recording;
-  words = words.first(words.size() - words.size() % block_words_);
-  Batch& batch = batch_for(run, words);
+void CommandBatches::add(const CommandSlice& slice, const std::optional<stream::GpuTime>& gpu) {
+  const Id label = connection_.label_under(execution_.parent_label, slice.run->label);
+  for (uint32_t begin = 0; begin < slice.count;) {
+    Batch& batch = batch_for(slice.part(begin, 1));
+    const auto capacity = static_cast<uint32_t>(batch.max_size - batch.message.size);
+    const CommandSlice part = slice.part(begin, capacity);
+    append(batch, part, label, gpu);
+    begin += part.count;
+  }
+}
+
+// Column by column.
+void CommandBatches::append(Batch& batch, const CommandSlice& slice, Id label,
+                            const std::optional<stream::GpuTime>& gpu) const {
   stream::CommandBatch& message = batch.message;
-  const size_t at = message.size;
-  message.positions.values.push_back(static_cast<int64_t>(index));
-  const Id label = connection_.label_under(execution_.parent_label, run.label);
-  message.labels.append(at, label != 0 ? static_cast<int64_t>(label) : store::Column::kNull);
-  for (size_t i = 0; i < message.parameters.size(); ++i) {
-    message.parameters[i].append(at, recording.parameter(run, index, i));
+  const size_t begin = message.size;
+  const auto fill = [&](store::Column& column, const auto& value_of) {
+    for (size_t i = 0; i < slice.count; ++i) column.append(begin + i, value_of(i));
+  };
+  for (uint32_t i = 0; i < slice.count; ++i) {
+    message.positions.values.push_back(int64_t{slice.first} + i);
   }
-  message.gpu_begin_ns.append(at, gpu ? gpu->begin_ns : store::Column::kNull);
-  message.gpu_time_ns.append(at, gpu ? gpu->time_ns : store::Column::kNull);
-  for (size_t i = 0; i < batch.blocks.size(); ++i) {
-    add_block(at, batch.blocks[i],
-              words.subspan(i * block_words_ + kHeaderWords, layout_.values()));
+  fill(message.labels,
+       [&](size_t) { return label != 0 ? static_cast<int64_t>(label) : store::Column::kNull; });
+  const size_t parameters = message.parameters.size();
+  for (size_t p = 0; p < parameters; ++p) {
+    fill(message.parameters[p], [&](size_t i) { return slice.parameters[i * parameters + p]; });
   }
-  ++message.size;
+  fill(message.gpu_begin_ns, [&](size_t) { return gpu ? gpu->begin_ns : store::Column::kNull; });
+  fill(message.gpu_time_ns, [&](size_t) { return gpu ? gpu->time_ns : store::Column::kNull; });
+  for (size_t block = 0; block < batch.blocks.size(); ++block) {
+    for (size_t i = 0; i < slice.count; ++i) {
+      const size_t at = i * slice.words_of_command() + block * block_words_ + kHeaderWords;
+      add_block(begin + i, batch.blocks[block], slice.words.subspan(at, layout_.values()));
+    }
+  }
+  message.size += slice.count;
 }
 
 // `at` is the number of commands that already have values.
 void CommandBatches::add_block(size_t at, Block& block, std::span<const uint64_t> values) const {
   uint64_t executions = 0;
-  std::span<const uint64_t> costs;
   if (block.shader) {
     executions = values[*layout_.executions];
-    costs = block.shader->costs.costs_of(block.id.block, executions, values);
-    if (costs.empty()) executions = 0;
+    if (block.costs.empty()) {
+      block.costs = block.shader->costs.learn(block.id.block, executions, values);
+      if (block.costs.empty()) executions = 0;
+    }
   }
   size_t known = 0;
   for (auto& [metric, column] : block.others) {
-    known += values[metric] != expected(executions, costs, metric);
+    known += values[metric] != expected(executions, block.costs, metric);
     column.append(at, store::stored(values[metric]));
   }
-  if (count_unexpected(values, executions, costs) != known) {
-    begin_others(at, block, values, executions, costs);
+  if (count_unexpected(values, executions, block.costs) != known) {
+    begin_others(at, block, values, executions);
   }
   block.executions.append(at, store::stored(executions));
 }
 
 // Adds columns for the metrics that differ from the expected value for the first time.
 void CommandBatches::begin_others(size_t at, Block& block, std::span<const uint64_t> values,
-                                  uint64_t executions, std::span<const uint64_t> costs) {
+                                  uint64_t executions) {
   for (uint32_t metric = 0; metric < values.size(); ++metric) {
-    if (values[metric] == expected(executions, costs, metric)) continue;
+    if (values[metric] == expected(executions, block.costs, metric)) continue;
     if (std::ranges::find(block.others, metric, &Other::metric) != block.others.end()) continue;
     store::Column& column = block.others.emplace_back(Other{metric, {}}).values;
     for (size_t earlier = 0; earlier < at; ++earlier) {
       const auto times = static_cast<uint64_t>(block.executions.at(earlier));
-      column.append(earlier, store::stored(expected(times, costs, metric)));
+      column.append(earlier, store::stored(expected(times, block.costs, metric)));
     }
     column.append(at, store::stored(values[metric]));
   }
@@ -193,12 +230,37 @@ void CommandBatches::flush() {
 void CommandBatches::send(Batch& batch) {
   packet_.need(batch.pipeline);
   packet_.add_labels();
-  for (size_t i = 0; i < batch.blocks.size(); ++i) {
-    Shader* const shader = batch.blocks[i].shader;
-    if (shader && (i == 0 || shader != batch.blocks[i - 1].shader)) packet_.add_costs(*shader);
-  }
+  send_costs(batch);
   packet_.add(std::move(batch.message));
   send_values(batch);
+  note_missing_stages(batch);
+}
+
+void CommandBatches::send_costs(const Batch& batch) {
+  for (size_t i = 0; i < batch.blocks.size(); ++i) {
+    Shader* const shader = batch.blocks[i].shader;
+    if (!shader || (i != 0 && shader == batch.blocks[i - 1].shader)) continue;
+    if (shader->facts && !layout_.added.empty()) shader->costs.add(layout_, shader->facts->costs);
+    packet_.add_costs(*shader);
+  }
+}
+
+// Reports stages of an instrumented pipeline that returned no block although commands with it ran.
+// Each is reported once, and the report is withdrawn when a block arrives.
+void CommandBatches::note_missing_stages(const Batch& batch) {
+  using Counts = Shader::Counts;
+  if (!batch.head.read || !batch.pipeline) return;
+  const std::string& diagnostics = batch.pipeline->diagnostics;
+  for (const auto& shader : batch.pipeline->shaders) {
+    if (shader->counts == Counts::Seen || !shader->module) continue;
+    const bool seen = std::ranges::any_of(batch.blocks, [&](const Block& block) {
+      return (block.id.stage & static_cast<uint32_t>(shader->stage)) != 0;
+    });
+    const Counts before = std::exchange(shader->counts, seen ? Counts::Seen : Counts::Missing);
+    if (before == shader->counts || (seen && before == Counts::Unknown)) continue;
+    const char* reason = diagnostics.empty() ? kNoCounts : diagnostics.c_str();
+    packet_.add(stream::NotInstrumented{shader->id, seen ? "" : reason});
+  }
 }
 
 void CommandBatches::send_values(Batch& batch) {
@@ -220,7 +282,7 @@ void CommandBatches::send_values(Batch& batch) {
     }
     for (auto& [metric, values] : block.others) {
       make_room(values);
-      message.others.push_back({sub, stage, index, metric, std::move(values)});
+      message.others.push_back({sub, stage, index, layout_.returned[metric], std::move(values)});
     }
   }
   if (numbers > 0) packet_.add(std::move(message));

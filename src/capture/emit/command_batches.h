@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capture/emit/packet_builder.h"
+#include "capture/readback/command_slices.h"
 #include "capture/readback/submission.h"
 
 namespace tally::capture {
@@ -20,11 +21,7 @@ class CommandBatches {
   CommandBatches(PacketBuilder& packet, StreamConnection& connection, const Execution& execution,
                  const MetricLayout& layout);
 
-  // Adds the command `index`, which belongs to `run`. `words` are the metric blocks of its result,
-  // in the format of vkGetShaderInstrumentationValuesARM. Empty `words`: the command was not
-  // counted.
-  void add(const CommandRun& run, size_t index, std::span<const uint64_t> words,
-           const std::optional<stream::GpuTime>& gpu);
+  void add(const CommandSlice& slice, const std::optional<stream::GpuTime>& gpu);
   void flush();
 
  private:
@@ -35,14 +32,15 @@ class CommandBatches {
     uint32_t block = 0;
     bool operator==(const BlockId&) const = default;
   };
-  // A metric with values that differ from executions x cost.
+  // A returned metric with values that differ from executions x cost.
   struct Other {
-    uint32_t metric = 0;
+    uint32_t metric = 0;  // index in MetricLayout::returned
     store::Column values;
   };
   struct Block {
     BlockId id;
-    Shader* shader = nullptr;  // null: unknown
+    Shader* shader = nullptr;         // null: unknown
+    std::span<const uint64_t> costs;  // of the returned metrics; empty: not learned yet
     store::Column executions;
     std::vector<Other> others;
   };
@@ -54,6 +52,7 @@ class CommandBatches {
     uint32_t pass = 0;
     uint32_t subpass = 0;
     bool counted = false;
+    bool read = false;  // the driver returned what it has counted, if anything
     bool operator==(const Head&) const = default;
   };
   struct Batch {
@@ -66,21 +65,27 @@ class CommandBatches {
 
   stream::CommandBatch describe(const Head& head) const;
   bool takes(const Batch& batch, const Head& head, std::span<const uint64_t> words) const;
-  Batch& batch_for(const CommandRun& run, std::span<const uint64_t> words);
-  Batch& begin_batch(const Head& head, const CommandRun& run, std::span<const uint64_t> words);
+  // Returns a batch that takes at least the first command of the slice.
+  Batch& batch_for(const CommandSlice& slice);
+  Batch& begin_batch(const Head& head, const CommandSlice& slice);
   BlockId block_id(std::span<const uint64_t> words, size_t index) const;
+  void append(Batch& batch, const CommandSlice& slice, Id label,
+              const std::optional<stream::GpuTime>& gpu) const;
   void add_block(size_t at, Block& block, std::span<const uint64_t> values) const;
   static void begin_others(size_t at, Block& block, std::span<const uint64_t> values,
-                           uint64_t executions, std::span<const uint64_t> costs);
+                           uint64_t executions);
   void send(Batch& batch);
+  void send_costs(const Batch& batch);
   void send_values(Batch& batch);
+  void note_missing_stages(const Batch& batch);
 
   PacketBuilder& packet_;
   StreamConnection& connection_;
   const Execution& execution_;
   const MetricLayout& layout_;
   const size_t block_words_;
-  std::deque<Batch> batches_;  // most recently used first
+  const std::vector<uint64_t> unit_costs_;  // where the capture adds the static costs
+  std::deque<Batch> batches_;               // most recently used first
 };
 
 }  // namespace tally::capture

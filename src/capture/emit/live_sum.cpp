@@ -2,6 +2,7 @@
 
 #include <tally/vulkan_arm.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace tally::capture {
@@ -39,12 +40,10 @@ std::optional<LiveCounter> invocations_of(uint32_t stage) {
 
 // The number of draws as far as the host knows it. A command with its draw count in a buffer counts
 // as one draw.
-uint64_t draws_of(const Recording& recording, const CommandRun& run, size_t index) {
+uint64_t draws_of(store::Function function, std::span<const int64_t> parameters) {
   using store::Function;
-  const auto parameter = [&](size_t of_function) {
-    return static_cast<uint64_t>(recording.parameter(run, index, of_function));
-  };
-  switch (run.function) {
+  const auto parameter = [&](size_t index) { return static_cast<uint64_t>(parameters[index]); };
+  switch (function) {
     case Function::DrawMulti:
     case Function::DrawMultiIndexed:
       return parameter(0);
@@ -68,35 +67,52 @@ void LiveSum::add_execution(const Execution& execution,
   }
 }
 
-void LiveSum::add_command(const Execution& execution, const CommandRun& run, size_t index,
-                          std::span<const uint64_t> words) {
-  const Recording& recording = *execution.recording;
+void LiveSum::add_commands(const Execution& execution, const CommandSlice& slice) {
+  const CommandRun& run = *slice.run;
   const LiveCounter counter = counter_of(store::function_info(run.function).kind);
-  add(counter, execution.runs);
+  add(counter, uint64_t{slice.count} * execution.runs);
   if (counter == LiveCounter::DrawCommands) {
-    add(LiveCounter::Draws, draws_of(recording, run, index) * execution.runs);
+    for (uint32_t i = 0; i < slice.count; ++i) {
+      const size_t begin = i * slice.parameters_of_command();
+      add(LiveCounter::Draws,
+          draws_of(run.function, slice.parameters.subspan(begin)) * execution.runs);
+    }
   }
-  if (words.empty()) add(LiveCounter::CommandsNotCounted, execution.runs);
-  const Pipeline* pipeline =
-      run.pipeline == CommandRun::kNone ? nullptr : recording.pipelines[run.pipeline].get();
+  if (slice.words.empty()) {
+    add(LiveCounter::CommandsNotCounted, uint64_t{slice.count} * execution.runs);
+  }
+  const Pipeline* pipeline = run.pipeline == CommandRun::kNone
+                                 ? nullptr
+                                 : execution.recording->pipelines[run.pipeline].get();
   constexpr size_t kHeaderWords =
       sizeof(VkShaderInstrumentationMetricDataHeaderARM) / sizeof(uint64_t);
   const size_t block_words = kHeaderWords + layout_.values();
-  for (; words.size() >= block_words; words = words.subspan(block_words)) {
+  for (size_t at = 0; at < slice.words.size(); at += block_words) {
     VkShaderInstrumentationMetricDataHeaderARM header;
-    std::memcpy(&header, words.data(), sizeof header);
-    add_block(pipeline, header.stages, header.basicBlockIndex,
-              words.subspan(kHeaderWords, layout_.values()));
+    std::memcpy(&header, slice.words.data() + at, sizeof header);
+    add_block(pipeline ? pipeline->shader_of(header.stages) : nullptr, header.stages,
+              header.basicBlockIndex, slice.words.subspan(at + kHeaderWords, layout_.values()));
   }
 }
 
-void LiveSum::add_block(const Pipeline* pipeline, uint32_t stage, uint32_t block,
+void LiveSum::add_block(const Shader* shader, uint32_t stage, uint32_t block,
                         std::span<const uint64_t> values) {
-  for (size_t i = 0; i < values.size(); ++i) metrics_[i] += values[i];
+  for (size_t i = 0; i < values.size(); ++i) metrics_[layout_.returned[i]] += values[i];
+  if (!shader || !shader->facts || !layout_.executions) return;
+  const uint64_t executions = values[*layout_.executions];
+  add_static_costs(*shader, block, executions);
   const auto invocations = invocations_of(stage);
-  const Shader* shader = pipeline ? pipeline->shader_of(stage) : nullptr;
-  if (!invocations || !shader || shader->entry_block != block || !layout_.executions) return;
-  add(*invocations, values[*layout_.executions]);
+  if (invocations && shader->facts->entry_block == block) add(*invocations, executions);
+}
+
+// Nothing, where the device returns them.
+void LiveSum::add_static_costs(const Shader& shader, uint32_t block, uint64_t executions) {
+  if (layout_.added.empty()) return;
+  const std::vector<BlockCost>& costs = shader.facts->costs;
+  const auto of_block = std::ranges::equal_range(costs, block, {}, &BlockCost::block);
+  for (const BlockCost& known : of_block) {
+    metrics_[layout_.added[static_cast<size_t>(known.cost)]] += executions * known.per_execution;
+  }
 }
 
 }  // namespace tally::capture

@@ -16,6 +16,7 @@
 
 #include "base/live_counters.h"
 #include "capture/readback/block_costs.h"
+#include "capture/readback/command_slices.h"
 #include "capture/readback/submission.h"
 
 namespace tally::capture {
@@ -42,22 +43,20 @@ inline constexpr size_t kLiveCounterCount = 14;
 // The sum over one submission.
 class LiveSum {
  public:
-  explicit LiveSum(const MetricLayout& layout) : layout_(layout), metrics_(layout.values()) {}
+  explicit LiveSum(const MetricLayout& layout) : layout_(layout), metrics_(layout.metrics.size()) {}
 
   void add_execution(const Execution& execution,
                      std::span<const std::optional<stream::GpuTime>> times);
-  // Adds the command `index`, which belongs to `run`. `words` are its metric blocks, in the format
-  // of vkGetShaderInstrumentationValuesARM. Empty `words`: the command was not counted.
-  void add_command(const Execution& execution, const CommandRun& run, size_t index,
-                   std::span<const uint64_t> words);
+  void add_commands(const Execution& execution, const CommandSlice& slice);
 
   const std::array<uint64_t, kLiveCounterCount>& counts() const { return counts_; }
   std::span<const uint64_t> metrics() const { return metrics_; }  // in the order of the device
 
  private:
   void add(LiveCounter counter, uint64_t value) { counts_[static_cast<size_t>(counter)] += value; }
-  void add_block(const Pipeline* pipeline, uint32_t stage, uint32_t block,
+  void add_block(const Shader* shader, uint32_t stage, uint32_t block,
                  std::span<const uint64_t> values);
+  void add_static_costs(const Shader& shader, uint32_t block, uint64_t executions);
 
   const MetricLayout& layout_;
   std::array<uint64_t, kLiveCounterCount> counts_{1};  // the submission itself

@@ -119,10 +119,10 @@ void PacketBuilder::add_costs(Shader& shader) {
   for (const BlockCosts::Update& item : shader.costs.take_updates()) {
     const size_t metrics = item.costs.size();
     const bool continues = message.metrics == metrics && !message.costs.empty() &&
-                           message.first_block + message.costs.size() / metrics == item.first_block;
+                           message.first_block + message.costs.size() / metrics == item.block;
     if (!continues || message.costs.size() > kCostsPerMessage) {
       flush();
-      message.first_block = item.first_block;
+      message.first_block = item.block;
       message.metrics = static_cast<uint32_t>(metrics);
     }
     message.costs.insert(message.costs.end(), item.costs.begin(), item.costs.end());

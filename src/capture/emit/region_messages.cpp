@@ -20,38 +20,9 @@ void add_values(PacketBuilder& packet, uint32_t counter, const std::vector<uint3
   }
 }
 
-}  // namespace
-
-void RegionMessages::send(int64_t index, const Recording& recording) {
-  PacketBuilder packet(connection_, device_);
-  for (size_t i = 0; i < recording.passes.size(); ++i) {
-    const RecordedPass& pass = recording.passes[i];
-    if (!pass.regions || !pass.ended) continue;
-    const VkRect2D& area = pass.regions->shape.area;
-    add(packet,
-        {.execution = index,
-         .pass = static_cast<uint32_t>(i),
-         .x = area.offset.x,
-         .y = area.offset.y,
-         .width = area.extent.width,
-         .height = area.extent.height,
-         .region_width = capture_.region().width,
-         .region_height = capture_.region().height},
-        *pass.regions);
-    if (!pass.picture) continue;
-    send_picture(packet,
-                 {.execution = index,
-                  .pass = static_cast<uint32_t>(i),
-                  .attachment = pass.picture->attachment,
-                  .width = area.extent.width,
-                  .height = area.extent.height},
-                 *pass.picture);
-  }
-}
-
 // Sends one layer at a time, with as many rows per message as fit.
-void RegionMessages::send_picture(PacketBuilder& packet, stream::PassPicture message,
-                                  const RecordedPicture& picture) {
+void send_picture(PacketBuilder& packet, stream::PassPicture message,
+                  const RecordedPicture& picture) {
   const size_t row_bytes = picture.row_bytes();
   const size_t bytes_at_once = std::max<size_t>(kPixelsPerMessage / message.width, 1) * row_bytes;
   for (message.layer = 0; message.layer < picture.layers; ++message.layer) {
@@ -66,17 +37,46 @@ void RegionMessages::send_picture(PacketBuilder& packet, stream::PassPicture mes
   }
 }
 
-void RegionMessages::add(PacketBuilder& packet, stream::PassRegions message,
-                         const RecordedRegions& regions) const {
+void send_pass(PacketBuilder& packet, uint32_t counters, stream::PassRegions message,
+               const RecordedRegions& regions) {
   for (message.subpass = 0; message.subpass < regions.shape.subpasses; ++message.subpass) {
     for (message.layer = 0; message.layer < regions.shape.layers; ++message.layer) {
       packet.add(message);
-      for (uint32_t counter = 0; counter < capture_.counters(); ++counter) {
+      for (uint32_t counter = 0; counter < counters; ++counter) {
         const auto values = regions.read(message.subpass, message.layer, counter);
         const bool zero = std::ranges::all_of(values, [](uint32_t value) { return value == 0; });
         if (!zero) add_values(packet, counter, values);
       }
     }
+  }
+}
+
+}  // namespace
+
+void send_regions(PacketBuilder& packet, const RegionCapture& capture, int64_t index,
+                  const Recording& recording) {
+  for (size_t i = 0; i < recording.passes.size(); ++i) {
+    const RecordedPass& pass = recording.passes[i];
+    if (!pass.regions || !pass.ended) continue;
+    const VkRect2D& area = pass.regions->shape.area;
+    send_pass(packet, capture.counters(),
+              {.execution = index,
+               .pass = static_cast<uint32_t>(i),
+               .x = area.offset.x,
+               .y = area.offset.y,
+               .width = area.extent.width,
+               .height = area.extent.height,
+               .region_width = capture.region().width,
+               .region_height = capture.region().height},
+              *pass.regions);
+    if (!pass.picture) continue;
+    send_picture(packet,
+                 {.execution = index,
+                  .pass = static_cast<uint32_t>(i),
+                  .attachment = pass.picture->attachment,
+                  .width = area.extent.width,
+                  .height = area.extent.height},
+                 *pass.picture);
   }
 }
 

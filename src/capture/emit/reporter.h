@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,7 @@ namespace tally::capture {
 class Reporter {
  public:
   Reporter(StreamConnection& connection, ShaderRegistry& shaders, const RegionCapture& regions,
-           stream::Device device);
+           stream::Device device, MetricLayout layout);
 
   Id device() const { return device_.id; }
   void announce_device();
@@ -37,21 +36,25 @@ class Reporter {
   void report_rest();
 
  private:
-  class ExecutionReport;
-
+  // Reads one execution of a submission. Sends it if there is a receiver (`packet`), and adds it to
+  // `live` if that is not null. Returns whether another execution of the recording overlapped it.
+  bool report_execution(const Submission& submission, size_t index, LiveSum* live,
+                        PacketBuilder* packet);
+  void write_execution(PacketBuilder& packet, const Execution& execution, size_t index,
+                       const Recording::Read& read);
   void write_frame(PacketBuilder& packet, const Frames::Frame& frame);
   void write_pipelines(PacketBuilder& packet);
   void write_passes(PacketBuilder& packet, const Execution& execution, const Recording::Read& read);
-  void write_regions(const Submission& submission, const std::vector<bool>& overlapped);
-  void note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline, uint32_t stages);
+  void write_regions(PacketBuilder& packet, const Submission& submission,
+                     const std::vector<bool>& overlapped);
 
   StreamConnection& connection_;
   ShaderRegistry& shaders_;
   const RegionCapture& regions_;
-  stream::Device device_;
-  MetricLayout layout_;
-  std::vector<uint32_t> live_places_;  // of the device's metrics in the live totals
-  FrameSet frames_;                    // known to the receiver
+  const stream::Device device_;
+  const MetricLayout layout_;
+  const std::vector<uint32_t> live_places_;  // of the device's metrics in the live totals
+  FrameSet frames_;                          // known to the receiver
 };
 
 }  // namespace tally::capture

@@ -15,12 +15,17 @@ constexpr auto kWaitSlice = std::chrono::milliseconds(50);
 
 }  // namespace
 
-VkFence FencePool::borrow() {
+SubmissionReader::~SubmissionReader() {
+  stop(std::chrono::milliseconds::max());
+  for (const VkFence fence : free_fences_) table_.DestroyFence(device_, fence, nullptr);
+}
+
+VkFence SubmissionReader::borrow_fence() {
   {
     const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      const VkFence fence = free_.back();
-      free_.pop_back();
+    if (!free_fences_.empty()) {
+      const VkFence fence = free_fences_.back();
+      free_fences_.pop_back();
       return fence;
     }
   }
@@ -30,23 +35,23 @@ VkFence FencePool::borrow() {
   return fence;
 }
 
-void FencePool::give_back(VkFence fence) {
+void SubmissionReader::give_back(VkFence fence) {
   table_.ResetFences(device_, 1, &fence);
   const std::lock_guard lock(mutex_);
-  free_.push_back(fence);
+  free_fences_.push_back(fence);
 }
 
-void FencePool::destroy_all() {
-  const std::lock_guard lock(mutex_);
-  for (const VkFence fence : free_) table_.DestroyFence(device_, fence, nullptr);
-  free_.clear();
-}
-
-VkResult FencePool::wait(VkFence fence, std::chrono::nanoseconds patience) const {
-  return table_.WaitForFences(device_, 1, &fence, VK_TRUE, static_cast<uint64_t>(patience.count()));
+bool SubmissionReader::submit_fence(PendingSubmission& item) {
+  item.fence = borrow_fence();
+  return item.fence != VK_NULL_HANDLE &&
+         table_.QueueSubmit(queue_, 0, nullptr, item.fence) == VK_SUCCESS;
 }
 
 void SubmissionReader::add(PendingSubmission item) {
+  if (item.submission && !submit_fence(item)) {
+    reporter_.lost(*item.submission, "no fence is available: the values of a submission are lost");
+    return;
+  }
   {
     std::unique_lock lock(mutex_);
     reported_.wait(lock, [this] { return !reading_is_behind() || stopping_; });
@@ -116,7 +121,9 @@ VkResult SubmissionReader::await(const PendingSubmission& item) {
   if (item.fence == VK_NULL_HANDLE) return VK_SUCCESS;
   VkResult result = VK_SUCCESS;
   do {
-    result = fences_.wait(item.fence, given_up() ? std::chrono::milliseconds(0) : kWaitSlice);
+    const std::chrono::nanoseconds timeout = given_up() ? std::chrono::milliseconds(0) : kWaitSlice;
+    result = table_.WaitForFences(device_, 1, &item.fence, VK_TRUE,
+                                  static_cast<uint64_t>(timeout.count()));
   } while (result == VK_TIMEOUT && !given_up());
   return result;
 }
@@ -135,7 +142,7 @@ void SubmissionReader::finish(PendingSubmission& item) {
                                                        static_cast<int>(result)));
   }
   if (item.frame_end) reporter_.report(*item.frame_end);
-  if (item.fence != VK_NULL_HANDLE && result == VK_SUCCESS) fences_.give_back(item.fence);
+  if (item.fence != VK_NULL_HANDLE && result == VK_SUCCESS) give_back(item.fence);
 }
 
 }  // namespace tally::capture

@@ -20,30 +20,16 @@
 
 namespace tally::capture {
 
-// Free fences of a device.
-class FencePool {
- public:
-  FencePool(VkDevice device, const DeviceTable& table) : device_(device), table_(table) {}
-  VkFence borrow();  // unsignaled; null if none is available
-  void give_back(VkFence fence);
-  void destroy_all();
-  VkResult wait(VkFence fence, std::chrono::nanoseconds patience) const;
-
- private:
-  const VkDevice device_;
-  const DeviceTable& table_;
-  std::mutex mutex_;
-  std::vector<VkFence> free_;
-};
-
 class SubmissionReader {
  public:
   using Matches = std::function<bool(const PendingSubmission&)>;
 
-  SubmissionReader(FencePool& fences, Reporter& reporter) : fences_(fences), reporter_(reporter) {}
-  ~SubmissionReader() { stop(std::chrono::milliseconds::max()); }
+  SubmissionReader(VkDevice device, const DeviceTable& table, VkQueue queue, Reporter& reporter)
+      : device_(device), table_(table), queue_(queue), reporter_(reporter) {}
+  ~SubmissionReader();
 
-  // Waits while too many completed commands are unread. This limits their memory.
+  // Call this after the item's submission; the queue is externally synchronised. Waits while too
+  // many completed commands are unread. This limits their memory.
   void add(PendingSubmission item);
   // Waits until the last matching item has been reported. Returns false if the GPU did not complete
   // it within `patience`. The time for reading and sending is not limited.
@@ -52,6 +38,9 @@ class SubmissionReader {
   void stop(std::chrono::milliseconds patience);
 
  private:
+  bool submit_fence(PendingSubmission& item);
+  VkFence borrow_fence();
+  void give_back(VkFence fence);
   void run();
   VkResult await(const PendingSubmission& item);
   void finish(PendingSubmission& item);
@@ -60,9 +49,12 @@ class SubmissionReader {
 
   static constexpr uint64_t kMaxUnreadCommands = uint64_t{1} << 21;
 
-  FencePool& fences_;
+  const VkDevice device_;
+  const DeviceTable& table_;
+  const VkQueue queue_;
   Reporter& reporter_;
   std::mutex mutex_;
+  std::vector<VkFence> free_fences_;  // unsignaled
   std::condition_variable added_;
   std::condition_variable reported_;
   std::deque<PendingSubmission> items_;  // only the thread removes items

@@ -48,10 +48,10 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
 void CommandBuffer::end() {
   deactivate();
   if (!recording_ || !needs_barrier_ || !primary_ || between_suspended_) return;
-  // Values by region are written like colour attachments.
-  const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
-                                VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT |
-                                    VK_ACCESS_TRANSFER_WRITE_BIT,
+  VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  // Values by region are written like colour attachments. A compute queue has none.
+  if (can_count_regions_) writes |= VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
+  const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, writes,
                                 VK_ACCESS_HOST_READ_BIT};
   table_.CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                             0, 1, &barrier, 0, nullptr, 0, nullptr);
@@ -159,7 +159,7 @@ std::optional<TimestampPair> CommandBuffer::before_action(
   if (store::function_info(function).kind != store::CallKind::Draw && scope_ == Scope::Outside)
     pair = begin_time();
   if (pair) command.timestamps = *pair;
-  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
+  recording_->add(std::move(command), {parameters.begin(), parameters.size()}, pipeline);
   return pair;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "catalogue/stages.h"
@@ -14,6 +15,21 @@ std::optional<VkShaderStageFlagBits> stage_of(spv::ExecutionModel model) {
   const auto* stage = catalogue::find_stage_of_model(static_cast<uint32_t>(model));
   if (stage == nullptr) return std::nullopt;
   return static_cast<VkShaderStageFlagBits>(stage->bit);
+}
+
+std::vector<BlockCost> static_costs(std::span<const spirv::Block> blocks) {
+  std::vector<BlockCost> costs;
+  for (uint32_t block = 0; block < blocks.size(); ++block) {
+    for (size_t i = 0; i < spirv::kCostClassCount; ++i) {
+      const auto cost = static_cast<spirv::CostClass>(i);
+      const uint64_t count = blocks[block].mix[cost];
+      // Every block has an entry, so that its executions are known.
+      if (count != 0 || cost == spirv::CostClass::Instruction)
+        costs.push_back({block, cost, static_cast<uint32_t>(count)});
+    }
+  }
+  costs.shrink_to_fit();
+  return costs;
 }
 
 }  // namespace
@@ -31,19 +47,19 @@ ModuleFacts module_facts(std::span<const uint32_t> words) {
     const auto function =
         std::ranges::find(map->functions(), entry.function_id, &spirv::MappedFunction::id);
     if (function != map->functions().end() && function->block_count != 0) {
-      found.entry_blocks.push_back({*stage, entry.name, function->first_block});
+      found.entry_points.push_back(
+          {*stage, entry.name, function->first_block, static_costs(map->blocks())});
     }
   }
   return found;
 }
 
-std::optional<uint32_t> entry_block_of(std::span<const EntryBlock> blocks,
-                                       VkShaderStageFlagBits stage,
-                                       const std::string& entry_point) {
-  for (const EntryBlock& entry : blocks) {
-    if (entry.stage == stage && entry.entry_point == entry_point) return entry.block;
+const EntryPointFacts* ModuleFacts::find(VkShaderStageFlagBits stage,
+                                         const std::string& name) const {
+  for (const EntryPointFacts& entry : entry_points) {
+    if (entry.stage == stage && entry.name == name) return &entry;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace tally::capture

@@ -1,32 +1,34 @@
-// What the layer reads from the SPIR-V of a module: the block that counts the invocations of a
-// shader (the first block of its entry point), and the name of its source.
+// What the layer reads from the SPIR-V of a module: the name of its source, and for each entry
+// point the block that counts its invocations (its first block) and the static costs of its blocks.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "capture/readback/block_costs.h"
+
 namespace tally::capture {
 
-struct EntryBlock {
+struct EntryPointFacts {
   VkShaderStageFlagBits stage{};
-  std::string entry_point;
-  uint32_t block = 0;
+  std::string name;
+  uint32_t entry_block = 0;
+  std::vector<BlockCost> costs;  // ascending blocks, each with at least one
 };
 
 struct ModuleFacts {
-  std::vector<EntryBlock> entry_blocks;  // of all entry points
-  std::string source;                    // the file that debug information names first
+  std::vector<EntryPointFacts> entry_points;
+  std::string source;  // the file that debug information names first
+
+  // Null if there is none.
+  const EntryPointFacts* find(VkShaderStageFlagBits stage, const std::string& name) const;
 };
 
 // Returns empty facts for SPIR-V that cannot be read.
 ModuleFacts module_facts(std::span<const uint32_t> words);
-
-std::optional<uint32_t> entry_block_of(std::span<const EntryBlock> blocks,
-                                       VkShaderStageFlagBits stage, const std::string& entry_point);
 
 }  // namespace tally::capture

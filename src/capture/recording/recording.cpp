@@ -56,7 +56,7 @@ bool CommandRun::continues_with(const CommandRun& command) const {
          timestamps == kNone && command.timestamps == kNone && label == command.label;
 }
 
-void Recording::add(CommandRun command, std::span<const int64_t> values,
+void Recording::add(CommandRun&& command, std::span<const int64_t> values,
                     const std::shared_ptr<Pipeline>& pipeline) {
   if (commands() >= kMaxCommands) {
     ++commands_lost;
@@ -70,10 +70,10 @@ void Recording::add(CommandRun command, std::span<const int64_t> values,
     ++command_runs.back().count;
   } else {
     command.first = commands();
-    command.first_parameter = static_cast<uint32_t>(parameters_.size());
+    command.parameters = parameters_.begin_run();
     command_runs.push_back(command);
   }
-  parameters_.insert(parameters_.end(), values.begin(), values.end());
+  parameters_.add(values);
 }
 
 VkShaderInstrumentationARM Recording::next_object() {

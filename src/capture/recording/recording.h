@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "capture/readback/host_memory.h"
+#include "capture/recording/parameters.h"
 #include "capture/recording/passes.h"
 #include "capture/recording/region_capture.h"
 #include "capture/recording/shaders.h"
@@ -43,7 +44,7 @@ struct CommandRun {
   // Set by the recording.
   uint32_t first = 0;  // index of the first command in the recording
   uint32_t count = 1;
-  uint32_t first_parameter = 0;
+  Parameters::Position parameters;
 
   // Whether `command` continues this run.
   bool continues_with(const CommandRun& command) const;
@@ -89,7 +90,7 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
   // During recording. The pipeline index of `command` is not set yet.
-  void add(CommandRun command, std::span<const int64_t> parameters,
+  void add(CommandRun&& command, std::span<const int64_t> parameters,
            const std::shared_ptr<Pipeline>& pipeline);
   // Returns the object for the next result. Creates a new one if the last one is full. Returns null
   // if the creation fails.
@@ -110,10 +111,9 @@ class Recording {
   uint32_t commands() const {
     return command_runs.empty() ? 0 : command_runs.back().first + command_runs.back().count;
   }
-  // Returns a parameter of the command `index`, which belongs to the run.
-  int64_t parameter(const CommandRun& run, size_t index, size_t parameter) const {
-    const size_t of_each = store::parameter_count(run.function);
-    return parameters_[run.first_parameter + (index - run.first) * of_each + parameter];
+  // Reads the parameters of the run's commands.
+  Parameters::Cursor parameters(const CommandRun& run) const {
+    return {parameters_, run.parameters};
   }
   const std::shared_ptr<Object>& command_buffer() const { return command_buffer_; }
   int64_t number() const { return number_; }
@@ -151,7 +151,7 @@ class Recording {
 
   const VkDevice device_;
   const DeviceTable& table_;
-  std::deque<int64_t> parameters_;
+  Parameters parameters_;
   const std::shared_ptr<Object> command_buffer_;
   const int64_t number_;
   const bool simultaneous_;

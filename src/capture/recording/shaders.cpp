@@ -89,8 +89,7 @@ std::shared_ptr<Shader> ShaderRegistry::shader(const std::shared_ptr<Module>& mo
     shader->module = module;
     shader->stage = stage.stage;
     shader->entry_point = entry;
-    if (module)
-      shader->entry_block = entry_block_of(module->facts.entry_blocks, stage.stage, entry);
+    if (module) shader->facts = module->facts.find(stage.stage, entry);
   }
   return shader;
 }

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -26,7 +25,7 @@ struct Shader {
   std::shared_ptr<Module> module;  // null: the SPIR-V is unknown
   VkShaderStageFlagBits stage{};
   std::string entry_point;
-  std::optional<uint32_t> entry_block;  // its executions are the shader's invocations
+  const EntryPointFacts* facts = nullptr;  // of the module; null: unknown
 
   // Guarded by the emission lock.
   bool defined = false;

@@ -176,6 +176,34 @@ void ending(Context& context, const std::string& how) {
   vkDestroyFence(context.device(), fence, nullptr);
 }
 
+// fork() while a thread of the layer waits for its receiver, of which the labels ask too much. The
+// child, which has no such thread, runs the exit handlers. quick_exit() runs none of the driver's,
+// which may wait for its threads in vain.
+void fork_while_sending(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands();
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = std::string(60'000, 'x') + std::to_string(i);
+    const Label label(context, commands, name.c_str());
+    doubler.dispatch(commands, 1);
+  }
+  check(vkEndCommandBuffer(commands));
+  submit(context, {commands});
+  ::usleep(500'000);
+  const pid_t child = ::fork();
+  if (child == 0) std::quick_exit(0);
+  int status = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (::waitpid(child, &status, WNOHANG) == child) break;
+    ::usleep(10'000);
+    if (i != 999) continue;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  if (status != 0) ::_exit(7);
+  check(vkQueueWaitIdle(context.queue()));
+}
+
 // exit() while a submission has not been waited for.
 void exit_unwaited(Context& context) {
   const Doubler doubler(context);
@@ -413,6 +441,7 @@ int main(int argc, char** argv) {
       {"two_devices", two_devices},
       {"resets", resets},
       {"exit_unwaited", exit_unwaited},
+      {"fork_while_sending", fork_while_sending},
       {"draws", [&](Context& context) { draws(context, how); }},
       {"ending", [&](Context& context) { ending(context, how); }},
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "base/log.h"
@@ -41,8 +42,7 @@ class BlockWriter {
   explicit BlockWriter(const ValuesRequest& request)
       : request_(request),
         target_(static_cast<std::byte*>(request.blocks)),
-        capacity_(*request.count),
-        values_(request.metrics.size()) {
+        capacity_(*request.count) {
     for (size_t i = 0; i < request.metrics.size(); ++i) {
       if (request.metrics[i].kind == Metric::Kind::Subgroups) subgroups_.push_back(i);
     }
@@ -51,22 +51,30 @@ class BlockWriter {
   uint32_t written() const { return written_; }
 
   // False if the array is full before all blocks of the stage are written.
-  bool write(uint32_t result_index, const StageProgram& stage, const spirv::BlockCounts& counts) {
-    const std::span<const uint64_t> costs = known_costs(stage);
+  bool write(const InstrumentationRecord& record, const StageProgram& stage,
+             const spirv::BlockCounts& counts) {
+    const std::span<const uint64_t> costs = known_costs(*record.program, stage);
+    const size_t metrics = request_.metrics.size();
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
       if (written_ == capacity_) return false;
-      put_header({result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
-      put_values(counts, block, costs.subspan(block * values_.size(), values_.size()));
+      put_header({record.result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
+      put_values(counts, block, costs.subspan(block * metrics, metrics));
       ++written_;
     }
     return true;
   }
 
  private:
-  std::span<const uint64_t> known_costs(const StageProgram& stage) {
-    const auto [place, added] = costs_.try_emplace(&stage);
-    if (added) place->second = costs_of(stage, request_.metrics);
-    return place->second;
+  // Consecutive records are mostly of one program.
+  std::span<const uint64_t> known_costs(const Program& program, const StageProgram& stage) {
+    if (program_ != &program) {
+      program_ = &program;
+      program_costs_ = &costs_[&program];
+      program_costs_->resize(program.stages.size());
+    }
+    auto& costs = (*program_costs_)[static_cast<size_t>(&stage - program.stages.data())];
+    if (!costs) costs = costs_of(stage, request_.metrics);
+    return *costs;
   }
   void put_header(const VkShaderInstrumentationMetricDataHeaderARM& header) {
     std::memcpy(target_, &header, sizeof header);
@@ -75,22 +83,25 @@ class BlockWriter {
   void put_values(const spirv::BlockCounts& counts, uint32_t block,
                   std::span<const uint64_t> costs) {
     const uint64_t executions = counts.executions[block];
-    for (size_t i = 0; i < values_.size(); ++i) values_[i] = executions * costs[i];
+    for (size_t i = 0; i < costs.size(); ++i) put(i, executions * costs[i]);
     for (const size_t i : subgroups_) {
-      values_[i] = block < counts.subgroups.size() ? counts.subgroups[block] : 0;
+      put(i, block < counts.subgroups.size() ? counts.subgroups[block] : 0);
     }
-    const size_t bytes = values_.size() * sizeof(uint64_t);
-    std::memcpy(target_, values_.data(), bytes);
-    target_ += bytes;
+    target_ += costs.size() * sizeof(uint64_t);
+  }
+  void put(size_t metric, uint64_t value) {
+    std::memcpy(target_ + metric * sizeof value, &value, sizeof value);
   }
 
   const ValuesRequest& request_;
   std::byte* target_;
   const uint32_t capacity_;
   uint32_t written_ = 0;
-  std::vector<uint64_t> values_;   // of one block
-  std::vector<size_t> subgroups_;  // the metrics of that kind
-  std::unordered_map<const StageProgram*, std::vector<uint64_t>> costs_;
+  std::vector<size_t> subgroups_;                                        // the metrics of that kind
+  using StageCosts = std::vector<std::optional<std::vector<uint64_t>>>;  // of a program's stages
+  std::unordered_map<const Program*, StageCosts> costs_;
+  const Program* program_ = nullptr;  // of the last record
+  StageCosts* program_costs_ = nullptr;
 };
 
 // The part of the page with the record of one slot.
@@ -114,7 +125,7 @@ bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
     log_once(LogLevel::Error, "{}", read.error().message);
     return true;
   }
-  return writer.write(record.result_index, stage, reader.counts());
+  return writer.write(record, stage, reader.counts());
 }
 
 }  // namespace

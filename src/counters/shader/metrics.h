@@ -23,6 +23,7 @@ struct Metric {
 };
 
 // `subgroups`: whether subgroups are counted, which takes additional counters (a setting).
-std::vector<Metric> block_metrics(bool subgroups);
+// `static_costs`: whether the metrics of Kind::Cost are among them (a setting).
+std::vector<Metric> block_metrics(bool subgroups, bool static_costs);
 
 }  // namespace tally::counters

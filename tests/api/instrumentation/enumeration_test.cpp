@@ -1,10 +1,12 @@
 // What the layer offers, and that it changes nothing if no feature is enabled.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "api/kit.h"
 #include "catalogue/catalogue.h"
+#include "spirv/analysis/cost.h"
 #include "support/environment.h"
 
 namespace tally::test {
@@ -104,6 +106,24 @@ TEST_F(Enumeration, the_metric_of_subgroups_goes_with_its_setting) {
   const uint32_t with = count();
   start({{"count_subgroups", "false"}});
   EXPECT_EQ(count(), with - 1);
+}
+
+TEST_F(Enumeration, without_static_costs_the_metrics_are_those_that_are_counted) {
+  start({{"static_costs", "false"}});
+  uint32_t count = 8;
+  VkShaderInstrumentationMetricDescriptionARM metrics[8] = {};
+  check(enumerate_metrics()(context().gpu(), &count, metrics));
+  ASSERT_GE(count, 2u);
+  EXPECT_STREQ(metrics[0].name, "Executions");
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto same = [&](const catalogue::Counter* counter) {
+      return counter->name == metrics[i].name;
+    };
+    const auto counters = catalogue::counters_of(catalogue::Scope::Block);
+    const auto counter = std::ranges::find_if(counters, same);
+    ASSERT_NE(counter, counters.end()) << metrics[i].name;
+    EXPECT_FALSE(spirv::cost_class_of((*counter)->number)) << metrics[i].name;
+  }
 }
 
 // A file named vk_layer_settings.txt in its own folder, which the layers are told to use.

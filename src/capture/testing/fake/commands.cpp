@@ -38,6 +38,21 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoin
   device_table(b).CmdBindPipeline(b, point, pipeline);
 }
 
+VKAPI_ATTR void VKAPI_CALL CmdPipelineBarrier(VkCommandBuffer b, VkPipelineStageFlags source,
+                                              VkPipelineStageFlags target, VkDependencyFlags flags,
+                                              uint32_t count, const VkMemoryBarrier* barriers,
+                                              uint32_t buffer_count,
+                                              const VkBufferMemoryBarrier* buffers,
+                                              uint32_t image_count,
+                                              const VkImageMemoryBarrier* images) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const bool graphics = (barriers[i].srcAccessMask & VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT) != 0;
+    if (graphics && compute_only()) broken("an access that a queue for compute does not support");
+  }
+  device_table(b).CmdPipelineBarrier(b, source, target, flags, count, barriers, buffer_count,
+                                     buffers, image_count, images);
+}
+
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
                                               const VkCommandBuffer* secondaries) {
   {
@@ -152,6 +167,7 @@ void add_commands(Hooks& device) {
   device.push_back(vk::hook("vkCmdDraw", CmdDraw));
   device.push_back(vk::hook("vkCmdDispatch", CmdDispatch));
   device.push_back(vk::hook("vkCmdBindPipeline", CmdBindPipeline));
+  device.push_back(vk::hook("vkCmdPipelineBarrier", CmdPipelineBarrier));
   device.push_back(vk::hook("vkCmdExecuteCommands", CmdExecuteCommands));
   device.push_back(vk::hook("vkBeginCommandBuffer", BeginCommandBuffer));
   device.push_back(vk::hook("vkEndCommandBuffer", EndCommandBuffer));

@@ -1,6 +1,7 @@
 // VK_LAYER_TALLY_fake_instrumentation: VK_ARM_shader_instrumentation as a strict driver would have
 // it natively, with values that a test can foretell. It stands below the layer under test. Whoever
 // breaks one of the extension's rules is named in the file that FAKE_INSTRUMENTATION_REPORT names.
+// With FAKE_COMPUTE_ONLY the device's queues have no graphics.
 //
 // An instrumented stage has three blocks. A draw of v vertices and i instances, or a dispatch of so
 // many groups, with n = v * i (groups) runs block 0 n times, block 1 2n times, block 2 never. "fma"
@@ -29,7 +30,8 @@ namespace tally::fake {
   X(DestroyInstance, "")                    \
   X(EnumerateDeviceExtensionProperties, "") \
   X(GetPhysicalDeviceFeatures2, "KHR")      \
-  X(GetPhysicalDeviceProperties2, "KHR")
+  X(GetPhysicalDeviceProperties2, "KHR")    \
+  X(GetPhysicalDeviceQueueFamilyProperties, "")
 #define FAKE_DEVICE_FUNCTIONS(X) \
   X(BeginCommandBuffer, "")      \
   X(CmdBeginRenderPass, "")      \
@@ -41,6 +43,7 @@ namespace tally::fake {
   X(CmdEndRendering, "KHR")      \
   X(CmdExecuteCommands, "")      \
   X(CmdNextSubpass, "")          \
+  X(CmdPipelineBarrier, "")      \
   X(CreateComputePipelines, "")  \
   X(CreateGraphicsPipelines, "") \
   X(DestroyDevice, "")           \
@@ -95,6 +98,8 @@ DeviceTable& device_table(const void* handle);
 
 // A rule is.
 void broken(const char* rule);
+
+bool compute_only();
 
 // Commands of ours.
 using Hooks = std::vector<vk::Hook>;

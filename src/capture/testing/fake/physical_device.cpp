@@ -1,5 +1,6 @@
 // What the physical device says that it can do.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "capture/testing/fake/fake.h"
@@ -67,7 +68,18 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice d,
   }
 }
 
+VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceQueueFamilyProperties(
+    VkPhysicalDevice d, uint32_t* count, VkQueueFamilyProperties* families) {
+  instance_table(d).GetPhysicalDeviceQueueFamilyProperties(d, count, families);
+  if (!families || !compute_only()) return;
+  for (uint32_t i = 0; i < *count; ++i) {
+    families[i].queueFlags &= ~VkQueueFlags{VK_QUEUE_GRAPHICS_BIT};
+  }
+}
+
 }  // namespace
+
+bool compute_only() { return std::getenv("FAKE_COMPUTE_ONLY") != nullptr; }
 
 void add_physical_device(Hooks& instance) {
   instance.push_back(
@@ -78,6 +90,8 @@ void add_physical_device(Hooks& instance) {
   for (const char* name : {"vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceProperties2KHR"}) {
     instance.push_back(vk::hook(name, GetPhysicalDeviceProperties2));
   }
+  instance.push_back(
+      vk::hook("vkGetPhysicalDeviceQueueFamilyProperties", GetPhysicalDeviceQueueFamilyProperties));
   instance.push_back(
       vk::hook("vkEnumeratePhysicalDeviceShaderInstrumentationMetricsARM", EnumerateMetrics));
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tally::spirv {
 namespace {
 
@@ -11,11 +13,11 @@ class Values {
   Values(const CounterPlan& plan, std::vector<uint64_t>& values) : plan_(plan), values_(values) {}
 
   void evaluate(std::span<const uint64_t> counters) {
-    values_.clear();
-    for (uint32_t i = 0; i < plan_.counter_count; ++i) {
-      values_.push_back(i < counters.size() ? counters[i] : 0);
-    }
-    for (const auto& sum : plan_.derived) values_.push_back(of(sum));
+    values_.assign(plan_.value_count(), 0);
+    const size_t known = std::min<size_t>(plan_.counter_count, counters.size());
+    std::copy_n(counters.begin(), known, values_.begin());
+    uint32_t value = plan_.counter_count;
+    for (const auto& sum : plan_.derived) values_[value++] = of(sum);
   }
   uint64_t of(uint32_t value) const { return value < values_.size() ? values_[value] : 0; }
   uint64_t of(CounterPlan::Sum sum) const {
@@ -45,10 +47,12 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
                          BlockCounts& counts) const {
   Values values(*this, buffer);
   values.evaluate(counters);
-  counts.executions.clear();
-  counts.subgroups.clear();
-  for (const uint32_t value : block_values) counts.executions.push_back(values.of(value));
-  for (const uint32_t value : subgroup_counters) counts.subgroups.push_back(values.of(value));
+  const auto fill = [&](std::vector<uint64_t>& of_blocks, std::span<const uint32_t> positions) {
+    of_blocks.resize(positions.size());
+    for (size_t i = 0; i < positions.size(); ++i) of_blocks[i] = values.of(positions[i]);
+  };
+  fill(counts.executions, block_values);
+  fill(counts.subgroups, subgroup_counters);
 }
 
 // From the last value to the first: each passes its weight on to the values it is derived from.
