@@ -120,7 +120,7 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
     Block& block = batch.blocks.emplace_back();
     block.id = block_id(words, i);
     if (head.pipeline && layout_.executions) {
-      block.shader = head.pipeline->shader_of(block.id.stage);
+      block.shader = head.pipeline->shader_of(block.id.sub, block.id.stage);
     }
   }
   batch.max_size =

@@ -85,17 +85,20 @@ void LiveSum::add_command(const Execution& execution, const CommandRun& run, siz
   for (; words.size() >= block_words; words = words.subspan(block_words)) {
     VkShaderInstrumentationMetricDataHeaderARM header;
     std::memcpy(&header, words.data(), sizeof header);
-    add_block(pipeline, header.stages, header.basicBlockIndex,
-              words.subspan(kHeaderWords, layout_.values()));
+    add_block(pipeline, header, words.subspan(kHeaderWords, layout_.values()));
   }
 }
 
-void LiveSum::add_block(const Pipeline* pipeline, uint32_t stage, uint32_t block,
+void LiveSum::add_block(const Pipeline* pipeline,
+                        const VkShaderInstrumentationMetricDataHeaderARM& header,
                         std::span<const uint64_t> values) {
   for (size_t i = 0; i < values.size(); ++i) metrics_[i] += values[i];
-  const auto invocations = invocations_of(stage);
-  const Shader* shader = pipeline ? pipeline->shader_of(stage) : nullptr;
-  if (!invocations || !shader || shader->entry_block != block || !layout_.executions) return;
+  const auto invocations = invocations_of(header.stages);
+  const Shader* shader =
+      pipeline ? pipeline->shader_of(header.resultSubIndex, header.stages) : nullptr;
+  if (!invocations || !shader || shader->entry_block != header.basicBlockIndex ||
+      !layout_.executions)
+    return;
   add(*invocations, values[*layout_.executions]);
 }
 

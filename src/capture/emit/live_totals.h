@@ -5,6 +5,8 @@
 // the totals also include what a receiver captures.
 #pragma once
 
+#include <tally/vulkan_arm.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -56,7 +58,7 @@ class LiveSum {
 
  private:
   void add(LiveCounter counter, uint64_t value) { counts_[static_cast<size_t>(counter)] += value; }
-  void add_block(const Pipeline* pipeline, uint32_t stage, uint32_t block,
+  void add_block(const Pipeline* pipeline, const VkShaderInstrumentationMetricDataHeaderARM& header,
                  std::span<const uint64_t> values);
 
   const MetricLayout& layout_;

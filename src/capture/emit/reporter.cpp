@@ -115,24 +115,26 @@ class Reporter::ExecutionReport {
     if (!batches_) return;
     const bool has_time = run.timestamps < read_.times.size();
     batches_->add(run, index, words, has_time ? read_.times[run.timestamps] : std::nullopt);
-    note_stages(run, words);
+    note_shaders(run, words);
   }
 
   // Consecutive commands usually have the same pipeline. It is noted once.
-  void note_stages(const CommandRun& run, std::span<const uint64_t> words) {
+  void note_shaders(const CommandRun& run, std::span<const uint64_t> words) {
     if (run.result == CommandRun::kNone || run.pipeline == CommandRun::kNone) return;
-    if (!stages_.empty() && stages_.back().first == run.pipeline &&
-        (stages_.back().second == 0) == words.empty()) {
+    if (!seen_.empty() && seen_.back().first == run.pipeline &&
+        seen_.back().second.empty() == words.empty()) {
       return;
     }
-    uint32_t stages = 0;
+    const Pipeline& pipeline = *recording_.pipelines[run.pipeline];
+    std::vector<const Shader*> shaders;
     const size_t block_words = reporter_.layout_.block_bytes() / sizeof(uint64_t);
     for (size_t at = 0; at + block_words <= words.size(); at += block_words) {
       VkShaderInstrumentationMetricDataHeaderARM header;
       std::memcpy(&header, words.data() + at, sizeof header);
-      stages |= header.stages;
+      const Shader* shader = pipeline.shader_of(header.resultSubIndex, header.stages);
+      if (shaders.empty() || shaders.back() != shader) shaders.push_back(shader);
     }
-    stages_.emplace_back(run.pipeline, stages);
+    seen_.emplace_back(run.pipeline, std::move(shaders));
   }
 
   void note_what_is_missing() {
@@ -141,8 +143,8 @@ class Reporter::ExecutionReport {
                                     "the driver did not return the values of a command buffer");
       return;
     }
-    for (const auto& [pipeline, stages] : stages_) {
-      reporter_.note_missing_stages(*packet_, *recording_.pipelines[pipeline], stages);
+    for (const auto& [pipeline, shaders] : seen_) {
+      reporter_.note_missing_shaders(*packet_, *recording_.pipelines[pipeline], shaders);
     }
   }
 
@@ -159,7 +161,7 @@ class Reporter::ExecutionReport {
   std::vector<bool> done_;  // by command
   Recording::Read read_;
   bool complete_ = true;
-  std::vector<std::pair<uint32_t, uint32_t>> stages_;  // pipelines and their counted stages
+  std::vector<std::pair<uint32_t, std::vector<const Shader*>>> seen_;  // by pipeline: with blocks
 };
 
 void Reporter::announce_device() {
@@ -269,15 +271,15 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
   }
 }
 
-// Reports stages of an instrumented pipeline that returned no block although commands with it ran.
+// Reports shaders of an instrumented pipeline that returned no block although commands with it ran.
 // Each is reported once, and the report is withdrawn when a block arrives.
-void Reporter::note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline,
-                                   uint32_t stages) {
+void Reporter::note_missing_shaders(PacketBuilder& packet, const Pipeline& pipeline,
+                                    std::span<const Shader* const> with_blocks) {
   using Counts = Shader::Counts;
   const char* reason = pipeline.diagnostics.empty() ? kNoCounts : pipeline.diagnostics.c_str();
   for (const auto& shader : pipeline.shaders) {
     if (shader->counts == Counts::Seen || !shader->module) continue;
-    const bool seen = (stages & static_cast<uint32_t>(shader->stage)) != 0;
+    const bool seen = std::ranges::find(with_blocks, shader.get()) != with_blocks.end();
     const Counts before = std::exchange(shader->counts, seen ? Counts::Seen : Counts::Missing);
     if (before == shader->counts || (seen && before == Counts::Unknown)) continue;
     packet.add(stream::NotInstrumented{shader->id, seen ? "" : reason});

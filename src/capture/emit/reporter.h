@@ -43,7 +43,8 @@ class Reporter {
   void write_pipelines(PacketBuilder& packet);
   void write_passes(PacketBuilder& packet, const Execution& execution, const Recording::Read& read);
   void write_regions(const Submission& submission, const std::vector<bool>& overlapped);
-  void note_missing_stages(PacketBuilder& packet, const Pipeline& pipeline, uint32_t stages);
+  void note_missing_shaders(PacketBuilder& packet, const Pipeline& pipeline,
+                            std::span<const Shader* const> with_blocks);
 
   StreamConnection& connection_;
   ShaderRegistry& shaders_;

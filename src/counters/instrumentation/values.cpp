@@ -55,7 +55,8 @@ class BlockWriter {
     const std::span<const uint64_t> costs = known_costs(stage);
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
       if (written_ == capacity_) return false;
-      put_header({result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
+      put_header(
+          {result_index, stage.sub_index, static_cast<VkShaderStageFlags>(stage.stage), block});
       put_values(counts, block, costs.subspan(block * values_.size(), values_.size()));
       ++written_;
     }

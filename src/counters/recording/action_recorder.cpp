@@ -15,6 +15,8 @@ constexpr uint64_t kFirstIndirectWork = 4096;
 // A subgroup of vertex invocations adds once, with little contention.
 constexpr uint64_t kVerticesOfWork = 64;
 
+constexpr auto kRays = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+
 uint64_t packed_pointer(VkDeviceAddress record, uint32_t shards_log2) {
   return probe::record_pointer(record, shards_log2) | probe::kNumberedDraws;
 }
@@ -64,18 +66,21 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
                                 DrawInstances* draw) {
   InstrumentationRecorder& recorder = state_.instrumentation;
   const uint32_t index = recorder.take_index();
-  const bool shared = state_.status.has(Status::kQueryShaders);
+  const bool queried = state_.status.has(Status::kQueryShaders);
+  const bool shared = queried && point != kRays;
+  if (queried && !shared) state_.queries->count_error();
   if (shared && !(bound.pipeline && bound.pipeline->instrumented)) {
     count_for_queries(point, bound, work);
     return;
   }
-  if (!counts_blocks(bound.variant)) {
+  const bool linked_alone = point == kRays && bound.pipeline && !bound.pipeline->instrumented;
+  if (!counts_blocks(bound.variant) || linked_alone) {
     if (shared) state_.queries->count_error();
     write_null(point, bound);
     return;
   }
   const Program& program = *bound.program();
-  const uint32_t shards = recorder.shards().shards_for(work);
+  const uint32_t shards = program.one_shard ? 0 : recorder.shards().shards_for(work);
   const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
   const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
   VkDeviceSize offset = 0;
@@ -142,7 +147,7 @@ bool ActionRecorder::write_packed(const Bound& bound, uint64_t pointer, DrawInst
 }
 
 void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
-  if (!counts_blocks(bound.variant)) {
+  if (!counts_blocks(bound.variant) || point == kRays) {
     state_.queries->count_error();
     write_null(point, bound);
     return;
@@ -189,14 +194,13 @@ uint64_t ActionRecorder::estimate_draw(const Bound& bound, uint64_t vertices) {
   return (known ? vertices / kVerticesOfWork : 0) | fragments | 1;
 }
 
-// Other features count in every pass. Traces ignore conditional rendering.
+// Other features count in every pass.
 bool ActionRecorder::runs_twice(VkPipelineBindPoint point) {
   constexpr uint32_t kShaders = Status::kQueryShaders | Status::kInstrumented | Status::kRegions;
   if ((state_.status.flags & kShaders) != Status::kQueryShaders || !state_.queries->runs_twice()) {
     return false;
   }
-  return point != VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR && state_.bound.can_bind(point) &&
-         state_.bound.at(point)->variant != Variant::Plain;
+  return state_.bound.can_bind(point) && state_.bound.at(point)->variant != Variant::Plain;
 }
 
 bool ActionRecorder::begin_variant(bool counting) {
@@ -208,6 +212,9 @@ bool ActionRecorder::begin_variant(bool counting) {
 void ActionRecorder::prepare_generated_commands() {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
   state_.bound.bind_plain();
+  const Bound& rays = *state_.bound.at(kRays);
+  vk::guarded_void([&] { write_null(kRays, rays); },
+                   [&](VkResult error) { state_.status.note(error); });
 }
 
 }  // namespace tally::counters
