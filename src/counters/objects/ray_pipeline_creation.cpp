@@ -26,6 +26,7 @@ class Draft {
         stages_(state.device.handle, state.device.next),
         layout_(state.layouts.find(original.layout)) {
     flagged_ = state.needs.instrumentation && wants_instrumentation(original);
+    counts_ = flagged_ || state.needs.query_counters;
     remove_flag();
     counting_ = plain_;
     find_libraries();
@@ -36,13 +37,13 @@ class Draft {
   // Whether the layer changes the create info, or must know the pipeline.
   bool needed() const {
     const bool linkable = state_.needs.instrumentation && is_library();
-    return flagged_ || changes_chain_ || linkable || any_library_counts() ||
+    return counts_ || changes_chain_ || linkable || any_library_counts() ||
            (layout_ && layout_->covers_slot());
   }
 
   void build() {
     program_ = std::make_shared<Program>();
-    if (flagged_) instrument_stages();
+    if (counts_) instrument_stages();
     add_libraries();
   }
 
@@ -140,6 +141,16 @@ class Draft {
     stages_.build(state_.instrumenter, sources, request);
     counting_.pStages = stages_.infos().data();
     *program_ = stages_.program();
+    for (StageProgram& stage : program_->stages) stage.reported = flagged_;
+  }
+
+  // Of the pipeline's own stages. Call before those of libraries are added.
+  void note_uncounted() {
+    for (uint32_t i = 0; i < plain_.stageCount; ++i) {
+      const bool counted = std::ranges::any_of(
+          program_->stages, [&](const StageProgram& stage) { return stage.sub_index == i; });
+      if (!counted) program_->uncounted |= plain_.pStages[i].stage;
+    }
   }
 
   // The position of the stages' counters in the record. Those of linked libraries are fixed.
@@ -157,10 +168,12 @@ class Draft {
 
   // The stages of a library do not know the stride between the shards of a record.
   void add_libraries() {
+    note_uncounted();
     program_->one_shard = is_library() || any_library_counts();
     uint32_t first_stage = plain_.stageCount;
     for (const auto& library : libraries_) {
       if (const Program* program = program_of(library)) {
+        program_->uncounted |= program->uncounted;
         program_->capacities[0] = std::max(program_->capacities[0], program->capacities[0]);
         for (StageProgram stage : program->stages) {
           stage.sub_index += first_stage;
@@ -187,6 +200,7 @@ class Draft {
   std::shared_ptr<const CounterRanges::Range> range_;  // of a library's own stages
   std::string no_room_;
   bool flagged_ = false;
+  bool counts_ = false;  // flagged, or any pipeline may be bound while a query is active
   bool changes_chain_ = false;
 };
 

@@ -66,15 +66,14 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
                                 DrawInstances* draw) {
   InstrumentationRecorder& recorder = state_.instrumentation;
   const uint32_t index = recorder.take_index();
-  const bool queried = state_.status.has(Status::kQueryShaders);
-  const bool shared = queried && point != kRays;
-  if (queried && !shared) state_.queries->count_error();
+  const bool shared = state_.status.has(Status::kQueryShaders);
   if (shared && !(bound.pipeline && bound.pipeline->instrumented)) {
     count_for_queries(point, bound, work);
     return;
   }
-  const bool linked_alone = point == kRays && bound.pipeline && !bound.pipeline->instrumented;
-  if (!counts_blocks(bound.variant) || linked_alone) {
+  // A ray-tracing pipeline without the flag may contain code that counts.
+  const bool reported = point != kRays || (bound.pipeline && bound.pipeline->instrumented);
+  if (!counts_blocks(bound.variant) || !reported) {
     if (shared) state_.queries->count_error();
     write_null(point, bound);
     return;
@@ -147,14 +146,16 @@ bool ActionRecorder::write_packed(const Bound& bound, uint64_t pointer, DrawInst
 }
 
 void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
-  if (!counts_blocks(bound.variant) || point == kRays) {
+  if (!counts_blocks(bound.variant)) {
     state_.queries->count_error();
     write_null(point, bound);
     return;
   }
   // Later commands may share the record: the first dispatches get as many shards as draws do.
-  const uint32_t shards = state_.instrumentation.shards().shards_for(
-      std::max(work, kFirstWork >> std::bit_width(bound.actions)));
+  const uint64_t least_work = kFirstWork >> std::bit_width(bound.actions);
+  const ShardTable& table = state_.instrumentation.shards();
+  const uint32_t shards =
+      bound.program()->one_shard ? 0 : table.shards_for(std::max(work, least_work));
   SharedRecord record;
   VkResult result = state_.status.error;
   if (result == VK_SUCCESS) result = state_.queries->find_record(bound.program(), shards, record);
