@@ -43,8 +43,8 @@ TEST_F(RayRun, every_shader_has_its_own_invocations) {
     EXPECT_EQ(row.at("commands"), kSubmissions);
   }
   std::multimap<std::string, int> expected = {
-      {"ray generation", 64}, {"miss", 24},    {"miss", 16},    {"closest-hit", 28},
-      {"closest-hit", 12},    {"any-hit", 16}, {"any-hit", 16}, {"intersection", 16},
+      {"ray generation", 64}, {"miss", 24},    {"miss", 16},    {"closest hit", 28},
+      {"closest hit", 12},    {"any hit", 16}, {"any hit", 16}, {"intersection", 16},
       {"callable", 4},        {"callable", 4}};
   for (auto& [stage, count] : expected) count *= kSubmissions;
   using Pairs = std::multiset<std::pair<std::string, int>>;
@@ -53,11 +53,7 @@ TEST_F(RayRun, every_shader_has_its_own_invocations) {
 
 TEST_F(RayRun, every_stage_has_lines) {
   std::map<std::string, int> executions;  // by file and line
-  for (const json& row : rows("--by line")) {
-    const std::string file = row.at("file");
-    executions[file.substr(file.rfind('/') + 1) + ":" +
-               std::to_string(row.at("line").get<int>())] += row.at("executions").get<int>();
-  }
+  for (const json& row : rows("--by line")) executions[row.at("location")] = row.at("executions");
   EXPECT_EQ(executions.at("rays.rgen:17"), 8 * kSubmissions);
   EXPECT_EQ(executions.at("sky.rmiss:8"), 20 * kSubmissions);
   EXPECT_EQ(executions.at("surface.rchit:11"), 16 * kSubmissions);
@@ -69,11 +65,12 @@ TEST_F(RayRun, every_stage_has_lines) {
 }
 
 TEST_F(RayRun, every_trace_is_a_command) {
-  const json commands = rows("--by command");
+  const json commands = rows("--by draw --each");
   ASSERT_EQ(commands.size(), static_cast<size_t>(kSubmissions));
   for (const json& row : commands) {
-    EXPECT_EQ(row.at("call"), "vkCmdTraceRaysKHR");
-    EXPECT_EQ(row.at("width"), 8);
+    EXPECT_EQ(row.at("call"), "TraceRaysKHR 8 x 8 x 1");
+    EXPECT_EQ(row.at("invocations_any_hit"), 16 + 16);
+    EXPECT_EQ(row.at("ray_traversals"), 64 + 16 + 8);
   }
 }
 
