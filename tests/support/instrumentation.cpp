@@ -121,13 +121,15 @@ size_t Instrumentation::metric(std::string_view id) const {
 }
 
 Counts::Counts(const Instrumentation& instrumentation, VkShaderStageFlagBits stage,
-               std::span<const uint32_t> code, std::optional<uint32_t> result)
+               std::span<const uint32_t> code, std::optional<uint32_t> result,
+               std::optional<uint32_t> sub)
     : instrumentation_(instrumentation), stage_(stage), code_(code) {
   const size_t executions = instrumentation.metric("executions");
   executions_.resize(map_of(code, stage).blocks().size());
   for (const BlockValues& block : instrumentation.read()) {
     if (block.header.stages != static_cast<VkShaderStageFlags>(stage)) continue;
     if (result && block.header.resultIndex != *result) continue;
+    if (sub && block.header.resultSubIndex != *sub) continue;
     executions_.at(block.header.basicBlockIndex) += block.metrics[executions];
     totals_.resize(block.metrics.size());
     for (size_t i = 0; i < totals_.size(); ++i) totals_[i] += block.metrics[i];

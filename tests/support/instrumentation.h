@@ -52,13 +52,15 @@ class Instrumentation {
   std::vector<std::string> metric_names_;
 };
 
-// The counts of one shader in one command (without `result`: in all commands together), looked up
-// by position in the source. A shader compiled with DEBUG contains its source; "// @name" at the
+// The counts of one shader in one command (without `result`: in all commands together; `sub`: the
+// resultSubIndex, where a pipeline has several shaders of the stage), looked up by position in the
+// source. A shader compiled with DEBUG contains its source; "// @name" at the
 // end of a line marks the block that begins there.
 class Counts {
  public:
   Counts(const Instrumentation& instrumentation, VkShaderStageFlagBits stage,
-         std::span<const uint32_t> code, std::optional<uint32_t> result = std::nullopt);
+         std::span<const uint32_t> code, std::optional<uint32_t> result = std::nullopt,
+         std::optional<uint32_t> sub = std::nullopt);
 
   // The number of times the entry point was entered: the shader's invocations.
   uint64_t invocations() const { return executions_.at(0); }

@@ -22,6 +22,18 @@ spv::ExecutionModel execution_model(VkShaderStageFlagBits stage) {
       return spv::ExecutionModel::TaskEXT;
     case VK_SHADER_STAGE_MESH_BIT_EXT:
       return spv::ExecutionModel::MeshEXT;
+    case VK_SHADER_STAGE_RAYGEN_BIT_KHR:
+      return spv::ExecutionModel::RayGenerationKHR;
+    case VK_SHADER_STAGE_ANY_HIT_BIT_KHR:
+      return spv::ExecutionModel::AnyHitKHR;
+    case VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR:
+      return spv::ExecutionModel::ClosestHitKHR;
+    case VK_SHADER_STAGE_MISS_BIT_KHR:
+      return spv::ExecutionModel::MissKHR;
+    case VK_SHADER_STAGE_INTERSECTION_BIT_KHR:
+      return spv::ExecutionModel::IntersectionKHR;
+    case VK_SHADER_STAGE_CALLABLE_BIT_KHR:
+      return spv::ExecutionModel::CallableKHR;
     default:
       throw std::invalid_argument("no execution model for this stage");
   }

@@ -7,7 +7,7 @@
 
 namespace tally::test {
 
-// Throws std::invalid_argument for stages that no test runs (ray tracing).
+// Throws std::invalid_argument for stages that no test runs.
 spv::ExecutionModel execution_model(VkShaderStageFlagBits stage);
 
 }  // namespace tally::test

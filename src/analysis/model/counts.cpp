@@ -55,10 +55,11 @@ class StageLookup {
   StageLookup(const Model& model, const Batch& batch) : model_(model), batch_(batch) {}
 
   // Returns false if the shader is not selected.
-  bool find(uint32_t stage) {
-    if (stage != stage_) {
+  bool find(uint32_t sub, uint32_t stage) {
+    if (sub != sub_ || stage != stage_) {
+      sub_ = sub;
       stage_ = stage;
-      shader_ = model_.shader_of(batch_.pipeline, stage);
+      shader_ = model_.shader_of(batch_.pipeline, sub, stage);
     }
     return shader_ == kNone ? model_.selection.shader.empty()
                             : bool(model_.shader_selected[shader_]);
@@ -68,6 +69,7 @@ class StageLookup {
  private:
   const Model& model_;
   const Batch& batch_;
+  uint32_t sub_ = 0;
   uint32_t stage_ = 0;
   uint32_t shader_ = kNone;
 };
@@ -142,7 +144,7 @@ class StageVisit {
       if (count != values.counts.end()) stage = std::pair(count->sub, count->stage);
       if (other != values.others.end())
         stage = std::min(stage, std::pair(other->sub, other->stage));
-      const bool selected = lookup.find(stage.second);
+      const bool selected = lookup.find(stage.first, stage.second);
       sums.clear();
       auto rest = other;
       for (; count != values.counts.end() && std::pair(count->sub, count->stage) == stage;
@@ -210,7 +212,7 @@ Status visit_block_executions(const Model& model, const Progress& progress,
   return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
     StageLookup lookup(model, batch);
     const auto visit_row = [&](const auto& row, const store::Column& executions, bool have_costs) {
-      if (!lookup.find(row.stage) || lookup.shader() == kNone) return;
+      if (!lookup.find(row.sub, row.stage) || lookup.shader() == kNone) return;
       for (size_t i = 0; i < batch.commands.size(); ++i) {
         const uint64_t times = value_at(executions, i);
         if (times == 0) continue;
@@ -231,7 +233,7 @@ Status visit_block_values(const Model& model, const Progress& progress,
     StageLookup lookup(model, batch);
     for (const BlockOtherRow& row : values.others) {
       const uint32_t metric = model.metric_index.find(row.metric);
-      if (metric == kNone || !lookup.find(row.stage) || lookup.shader() == kNone) continue;
+      if (metric == kNone || !lookup.find(row.sub, row.stage) || lookup.shader() == kNone) continue;
       const BlockCountRow* const counts = counts_of(values, row);
       for (size_t i = 0; i < batch.commands.size(); ++i) {
         visit({batch.commands[i], lookup.shader(), row.block, metric, value_at(row.values, i),

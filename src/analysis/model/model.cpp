@@ -2,16 +2,20 @@
 
 namespace tally::analysis {
 
-uint32_t Model::shader_of(uint32_t pipeline, uint32_t stage) const {
+uint32_t Model::shader_of(uint32_t pipeline, uint32_t sub, uint32_t stage) const {
   if (pipeline == kNone) return kNone;
   uint32_t found = kNone;
+  uint32_t count = 0;
+  uint32_t position = 0;
   for (const store::RowId id : pipelines[pipeline].shaders) {
+    const uint32_t at = position++;
     const uint32_t shader = shader_index.find(id);
     if (shader == kNone || shaders[shader].stage != stage) continue;
-    if (found != kNone) return kNone;
+    if (at == sub) return shader;
     found = shader;
+    ++count;
   }
-  return found;
+  return count == 1 ? found : kNone;
 }
 
 uint32_t Model::parent_of_label(uint32_t label) const {

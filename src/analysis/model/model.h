@@ -101,8 +101,9 @@ struct Model {
                // unknown
   };
 
-  // The shader that a pipeline runs in a stage; kNone where it has none or several.
-  uint32_t shader_of(uint32_t pipeline, uint32_t stage) const;
+  // The shader that a pipeline runs in a stage; kNone where it has none. Of several (ray tracing),
+  // the one at the position `sub`.
+  uint32_t shader_of(uint32_t pipeline, uint32_t sub, uint32_t stage) const;
   // The enclosing label, or kNone. A parent is always an older row, so following parents
   // terminates.
   uint32_t parent_of_label(uint32_t label) const;

@@ -132,14 +132,14 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
     Block& block = batch.blocks.emplace_back();
     block.id = block_id(slice.words, i);
     if (head.pipeline && layout_.executions) {
-      block.shader = head.pipeline->shader_of(block.id.stage);
+      block.shader = head.pipeline->shader_of(block.id.sub, block.id.stage);
     }
     if (layout_.added.empty()) continue;
     if (block.shader) {
       block.costs = unit_costs_;
     } else {
       connection_.message(store::Severity::Warning,
-                          "costs are missing of a pipeline with several shaders of one stage");
+                          "costs are missing of a shader that the pipeline does not name");
     }
   }
   batch.max_size =
@@ -233,7 +233,7 @@ void CommandBatches::send(Batch& batch) {
   send_costs(batch);
   packet_.add(std::move(batch.message));
   send_values(batch);
-  note_missing_stages(batch);
+  note_missing_shaders(batch);
 }
 
 void CommandBatches::send_costs(const Batch& batch) {
@@ -245,16 +245,16 @@ void CommandBatches::send_costs(const Batch& batch) {
   }
 }
 
-// Reports stages of an instrumented pipeline that returned no block although commands with it ran.
+// Reports shaders of an instrumented pipeline that returned no block although commands with it ran.
 // Each is reported once, and the report is withdrawn when a block arrives.
-void CommandBatches::note_missing_stages(const Batch& batch) {
+void CommandBatches::note_missing_shaders(const Batch& batch) {
   using Counts = Shader::Counts;
   if (!batch.head.read || !batch.pipeline) return;
   const std::string& diagnostics = batch.pipeline->diagnostics;
   for (const auto& shader : batch.pipeline->shaders) {
     if (shader->counts == Counts::Seen || !shader->module) continue;
     const bool seen = std::ranges::any_of(batch.blocks, [&](const Block& block) {
-      return (block.id.stage & static_cast<uint32_t>(shader->stage)) != 0;
+      return batch.pipeline->shader_of(block.id.sub, block.id.stage) == shader.get();
     });
     const Counts before = std::exchange(shader->counts, seen ? Counts::Seen : Counts::Missing);
     if (before == shader->counts || (seen && before == Counts::Unknown)) continue;

@@ -77,7 +77,7 @@ class CommandBatches {
   void send(Batch& batch);
   void send_costs(const Batch& batch);
   void send_values(Batch& batch);
-  void note_missing_stages(const Batch& batch);
+  void note_missing_shaders(const Batch& batch);
 
   PacketBuilder& packet_;
   StreamConnection& connection_;

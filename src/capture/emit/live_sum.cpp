@@ -90,8 +90,9 @@ void LiveSum::add_commands(const Execution& execution, const CommandSlice& slice
   for (size_t at = 0; at < slice.words.size(); at += block_words) {
     VkShaderInstrumentationMetricDataHeaderARM header;
     std::memcpy(&header, slice.words.data() + at, sizeof header);
-    add_block(pipeline ? pipeline->shader_of(header.stages) : nullptr, header.stages,
-              header.basicBlockIndex, slice.words.subspan(at + kHeaderWords, layout_.values()));
+    add_block(pipeline ? pipeline->shader_of(header.resultSubIndex, header.stages) : nullptr,
+              header.stages, header.basicBlockIndex,
+              slice.words.subspan(at + kHeaderWords, layout_.values()));
   }
 }
 

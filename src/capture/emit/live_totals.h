@@ -5,6 +5,8 @@
 // the totals also include what a receiver captures.
 #pragma once
 
+#include <tally/vulkan_arm.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>

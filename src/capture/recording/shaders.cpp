@@ -46,14 +46,16 @@ const char* debug_name(const VkPipelineShaderStageCreateInfo& stage) {
 
 }  // namespace
 
-Shader* Pipeline::shader_of(uint32_t stage) const {
-  Shader* found = nullptr;
-  for (const auto& shader : shaders) {
-    if (static_cast<uint32_t>(shader->stage) != stage) continue;
-    if (found) return nullptr;
-    found = shader.get();
+Shader* Pipeline::shader_of(uint32_t sub_index, uint32_t stage) const {
+  const auto is_it = [&](const auto& shader) {
+    return static_cast<uint32_t>(shader->stage) == stage;
+  };
+  if (std::ranges::count_if(shaders, is_it) > 1) {
+    const bool known = sub_index < shaders.size() && is_it(shaders[sub_index]);
+    return known ? shaders[sub_index].get() : nullptr;
   }
-  return found;
+  const auto found = std::ranges::find_if(shaders, is_it);
+  return found == shaders.end() ? nullptr : found->get();
 }
 
 bool PipelineDraft::selected_by(const std::string& pattern) const {

@@ -45,8 +45,9 @@ struct Pipeline : InternedObject {
   bool is_stand_in = false;
 
   bool instrumented() const { return not_instrumented.empty(); }
-  // Returns the only shader of this stage. Null if there is none or more than one.
-  Shader* shader_of(uint32_t stage) const;
+  // Returns the only shader of this stage. Of several (ray tracing), the one whose index is
+  // resultSubIndex; null if that is of another stage.
+  Shader* shader_of(uint32_t sub_index, uint32_t stage) const;
 };
 
 // The stages of a pipeline, read from its create info before its creation.

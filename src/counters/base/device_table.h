@@ -176,7 +176,6 @@ namespace tally::counters {
   X(DestroyQueryPool, "")                     \
   X(DestroyRenderPass, "")                    \
   X(DestroyShaderModule, "")                  \
-  X(DestroyDeferredOperationKHR, "")          \
   X(DeviceWaitIdle, "")                       \
   X(EndCommandBuffer, "")                     \
   X(FlushMappedMemoryRanges, "")              \

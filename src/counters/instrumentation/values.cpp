@@ -57,7 +57,8 @@ class BlockWriter {
     const size_t metrics = request_.metrics.size();
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
       if (written_ == capacity_) return false;
-      put_header({record.result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
+      put_header({record.result_index, stage.sub_index,
+                  static_cast<VkShaderStageFlags>(stage.stage), block});
       put_values(counts, block, costs.subspan(block * metrics, metrics));
       ++written_;
     }

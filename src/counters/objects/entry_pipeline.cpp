@@ -3,6 +3,7 @@
 
 #include "counters/layer/entry_points.h"
 #include "counters/objects/pipeline_creation.h"
+#include "counters/objects/ray_pipeline_creation.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -149,13 +150,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_shaders(VkDevice handle, uint32_t cou
   return vk::guarded([&] { return create_shaders(device, {infos, count}, allocator, shaders); });
 }
 
-VKAPI_ATTR void VKAPI_CALL hook_destroy_operation(VkDevice handle, VkDeferredOperationKHR operation,
-                                                  const VkAllocationCallbacks* allocator) {
-  Device& device = *find_device(handle);
-  device.next().DestroyDeferredOperationKHR(handle, operation, allocator);
-  if (DeviceState* state = device.state()) state->objects.deferred.take(operation);
-}
-
 VKAPI_ATTR void VKAPI_CALL hook_destroy_pipeline(VkDevice handle, VkPipeline pipeline,
                                                  const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
@@ -178,7 +172,6 @@ void add_pipeline_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCreateRayTracingPipelinesKHR", hook_create_rays);
   add("vkCreateShaderModule", hook_create_module);
   add("vkCreateShadersEXT", hook_create_shaders);
-  add("vkDestroyDeferredOperationKHR", hook_destroy_operation);
   add("vkDestroyPipeline", hook_destroy_pipeline);
   add("vkDestroyPipelineLayout", hook_destroy_layout);
   add("vkDestroyShaderModule", hook_destroy_module);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "counters/base/device_context.h"
+#include "counters/objects/counter_ranges.h"
 #include "counters/objects/pipeline.h"
 #include "counters/objects/pipeline_layout.h"
 #include "counters/objects/render_passes.h"
@@ -45,8 +46,7 @@ struct ObjectState {
   vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines;
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
-  // Create infos that a pending deferred operation still reads.
-  vk::HandleMap<VkDeferredOperationKHR, std::shared_ptr<void>> deferred;
+  CounterRanges counter_ranges;
 
   // Set once a layout exists for which the layer must inspect updates of push constants.
   std::atomic<bool> inspects_constants = false;

@@ -1,6 +1,7 @@
 // A pipeline of the application and its variants: driver pipelines with the same state whose
 // shaders count. The application holds the handle of the plain one. Exists only for pipelines that
-// a feature of the layer needs.
+// a feature of the layer needs. A ray-tracing pipeline that counts is its own variant: the plain
+// handle and that of Variant::Blocks are the same.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -8,8 +9,10 @@
 #include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "counters/base/device_table.h"
+#include "counters/objects/counter_ranges.h"
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_layout.h"
 #include "counters/shader/program.h"
@@ -38,7 +41,8 @@ struct Pipeline {
   void destroy_variants() {
     for (size_t i = 1; i < kVariants; ++i) {
       const VkPipeline handle = std::exchange(variants[i], VK_NULL_HANDLE);
-      if (handle != VK_NULL_HANDLE) next.DestroyPipeline(device, handle, nullptr);
+      if (handle == VK_NULL_HANDLE || handle == variants[0]) continue;
+      next.DestroyPipeline(device, handle, nullptr);
     }
   }
 
@@ -48,6 +52,9 @@ struct Pipeline {
   std::array<VkPipeline, kVariants> variants{};
   std::array<std::shared_ptr<const Program>, kVariants> programs;  // of variants that count blocks
   StatedFacts facts;                                               // of graphics pipelines
+  uint32_t ray_stages = 0;                                         // with those of libraries
+  // Of a ray-tracing library: where the counters of its stages are, with those of its libraries.
+  std::vector<std::shared_ptr<const CounterRanges::Range>> ranges;
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
 };
 

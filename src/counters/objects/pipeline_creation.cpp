@@ -14,8 +14,6 @@
 namespace tally::counters {
 namespace {
 
-constexpr const char* kNoticeId = "TALLY-uninstrumented-shader";
-
 // The application's create infos without VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM. Chains
 // are copied only where that changes them.
 template <typename Info>
@@ -41,7 +39,6 @@ class PlainInfos {
   const Info* data() const { return infos_.data(); }
   const Info& operator[](size_t i) const { return infos_[i]; }
   bool wanted(size_t i) const { return wanted_[i]; }
-  bool any_wanted() const { return std::ranges::find(wanted_, true) != wanted_.end(); }
 
  private:
   std::vector<Info> infos_;
@@ -69,15 +66,6 @@ void set_stages(VkGraphicsPipelineCreateInfo& info,
 void set_stages(VkComputePipelineCreateInfo& info,
                 const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
   info.stage = stages.front();
-}
-
-std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
-                                            const VkPipelineShaderStageCreateInfo& stage) {
-  if (stage.module != VK_NULL_HANDLE) return state.shader_modules.find(stage.module);
-  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
-      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-  if (!chained) return nullptr;
-  return state.codes.add({chained->pCode, chained->codeSize / sizeof(uint32_t)});
 }
 
 // Replaces the libraries of a pipeline by their variants and adds the programs of those.
@@ -227,7 +215,7 @@ class VariantBuilder {
   void report_refusals(VkPipeline plain) const {
     for (const StageVariants::Refusal& refusal : stages_.refusals()) {
       state_.device.messages.notice(
-          kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(plain),
+          kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(plain),
           fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
                       to_string(refusal.hash), refusal.reason));
     }
@@ -277,7 +265,8 @@ bool can_count(ObjectState& state, const Info& info, const PipelineLayout* layou
     reason = "graphicsPipelineLibrary is not enabled on the device";
   }
   if (!reason) return true;
-  state.device.messages.notice(kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline),
+  state.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+                               vk::handle_bits(pipeline),
                                fmt::format("a pipeline runs uninstrumented: {}", reason));
   return false;
 }
@@ -297,7 +286,8 @@ VkResult add_variant(ObjectState& state, VkPipelineCache cache, const Info& info
       VariantBuilder<Info>(state, info, pipeline.layout, variant).create(cache, pipeline);
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
   state.device.messages.notice(
-      kNoticeId, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.variant(Variant::Plain)),
+      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+      vk::handle_bits(pipeline.variant(Variant::Plain)),
       fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented variant "
                   "with error {}",
                   static_cast<int>(result)));
@@ -379,22 +369,13 @@ VkResult create_compute_pipelines(ObjectState& state, VkPipelineCache cache,
   return create_with_variants(state, cache, infos, allocator, pipelines);
 }
 
-VkResult create_ray_tracing_pipelines(ObjectState& state, VkDeferredOperationKHR operation,
-                                      VkPipelineCache cache,
-                                      std::span<const VkRayTracingPipelineCreateInfoKHR> infos,
-                                      const VkAllocationCallbacks* allocator,
-                                      VkPipeline* pipelines) {
-  // A deferred operation reads the create infos until it completes.
-  const auto plain = std::make_shared<PlainInfos<VkRayTracingPipelineCreateInfoKHR>>(
-      infos, state.needs.instrumentation);
-  if (plain->any_wanted()) {
-    state.device.messages.notice(
-        kNoticeId, VK_OBJECT_TYPE_DEVICE, state.device.handle_bits(),
-        "ray-tracing pipelines run uninstrumented: the layer has no pass for their stages");
-  }
-  if (operation != VK_NULL_HANDLE) state.deferred.insert(operation, plain);
-  return state.device.next.CreateRayTracingPipelinesKHR(
-      state.device.handle, operation, cache, plain->count(), plain->data(), allocator, pipelines);
+std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
+                                            const VkPipelineShaderStageCreateInfo& stage) {
+  if (stage.module != VK_NULL_HANDLE) return state.shader_modules.find(stage.module);
+  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
+      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  if (!chained) return nullptr;
+  return state.codes.add({chained->pCode, chained->codeSize / sizeof(uint32_t)});
 }
 
 void destroy_pipeline(ObjectState& state, VkPipeline pipeline,

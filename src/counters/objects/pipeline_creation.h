@@ -6,11 +6,16 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <memory>
 #include <span>
 
 namespace tally::counters {
 
 struct ObjectState;
+struct ShaderCode;
+
+// The id of messages about what runs uninstrumented.
+inline constexpr const char* kUninstrumentedNotice = "TALLY-uninstrumented-shader";
 
 VkResult create_graphics_pipelines(ObjectState& state, VkPipelineCache cache,
                                    std::span<const VkGraphicsPipelineCreateInfo> infos,
@@ -20,12 +25,9 @@ VkResult create_compute_pipelines(ObjectState& state, VkPipelineCache cache,
                                   std::span<const VkComputePipelineCreateInfo> infos,
                                   const VkAllocationCallbacks* allocator, VkPipeline* pipelines);
 
-// Ray-tracing pipelines run uninstrumented: removes the flag and reports it.
-VkResult create_ray_tracing_pipelines(ObjectState& state, VkDeferredOperationKHR operation,
-                                      VkPipelineCache cache,
-                                      std::span<const VkRayTracingPipelineCreateInfoKHR> infos,
-                                      const VkAllocationCallbacks* allocator,
-                                      VkPipeline* pipelines);
+// The SPIR-V of a stage, null if it is not known.
+std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
+                                            const VkPipelineShaderStageCreateInfo& stage);
 
 void destroy_pipeline(ObjectState& state, VkPipeline pipeline,
                       const VkAllocationCallbacks* allocator);

@@ -15,6 +15,8 @@ constexpr uint64_t kFirstIndirectWork = 4096;
 // A subgroup of vertex invocations adds once, with little contention.
 constexpr uint64_t kVerticesOfWork = 64;
 
+constexpr auto kRays = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+
 uint64_t packed_pointer(VkDeviceAddress record, uint32_t shards_log2) {
   return probe::record_pointer(record, shards_log2) | probe::kNumberedDraws;
 }
@@ -69,13 +71,15 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
     count_for_queries(point, bound, work);
     return;
   }
-  if (!counts_blocks(bound.variant)) {
+  // A ray-tracing pipeline without the flag may contain code that counts.
+  const bool reported = point != kRays || (bound.pipeline && bound.pipeline->instrumented);
+  if (!counts_blocks(bound.variant) || !reported) {
     if (shared) state_.queries->count_error();
     write_null(point, bound);
     return;
   }
   const Program& program = *bound.program();
-  const uint32_t shards = recorder.shards().shards_for(work);
+  const uint32_t shards = program.one_shard ? 0 : recorder.shards().shards_for(work);
   const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
   const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
   VkDeviceSize offset = 0;
@@ -148,8 +152,10 @@ void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, 
     return;
   }
   // Later commands may share the record: the first dispatches get as many shards as draws do.
-  const uint32_t shards = state_.instrumentation.shards().shards_for(
-      std::max(work, kFirstWork >> std::bit_width(bound.actions)));
+  const uint64_t least_work = kFirstWork >> std::bit_width(bound.actions);
+  const ShardTable& table = state_.instrumentation.shards();
+  const uint32_t shards =
+      bound.program()->one_shard ? 0 : table.shards_for(std::max(work, least_work));
   SharedRecord record;
   VkResult result = state_.status.error;
   if (result == VK_SUCCESS) result = state_.queries->find_record(bound.program(), shards, record);
@@ -189,14 +195,13 @@ uint64_t ActionRecorder::estimate_draw(const Bound& bound, uint64_t vertices) {
   return (known ? vertices / kVerticesOfWork : 0) | fragments | 1;
 }
 
-// Other features count in every pass. Traces ignore conditional rendering.
+// Other features count in every pass.
 bool ActionRecorder::runs_twice(VkPipelineBindPoint point) {
   constexpr uint32_t kShaders = Status::kQueryShaders | Status::kInstrumented | Status::kRegions;
   if ((state_.status.flags & kShaders) != Status::kQueryShaders || !state_.queries->runs_twice()) {
     return false;
   }
-  return point != VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR && state_.bound.can_bind(point) &&
-         state_.bound.at(point)->variant != Variant::Plain;
+  return state_.bound.can_bind(point) && state_.bound.at(point)->variant != Variant::Plain;
 }
 
 bool ActionRecorder::begin_variant(bool counting) {
@@ -208,6 +213,9 @@ bool ActionRecorder::begin_variant(bool counting) {
 void ActionRecorder::prepare_generated_commands() {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
   state_.bound.bind_plain();
+  const Bound& rays = *state_.bound.at(kRays);
+  vk::guarded_void([&] { write_null(kRays, rays); },
+                   [&](VkResult error) { state_.status.note(error); });
 }
 
 }  // namespace tally::counters

@@ -23,6 +23,10 @@ Pipeline* BoundState::resolve(Bound& bound) const {
 
 Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) const {
   using Status = RecordingStatus;
+  if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) {
+    const Pipeline* rays = resolve(bound);
+    return rays ? rays->choose(Variant::Blocks) : Variant::Plain;
+  }
   const bool regions = status_.has(Status::kRegions) && point == VK_PIPELINE_BIND_POINT_GRAPHICS;
   const bool blocks = status_.has(Status::kInstrumented | Status::kQueryShaders);
   if (!blocks && !regions) return Variant::Plain;
@@ -49,6 +53,7 @@ void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
   }
   if (bound->handle != pipeline || !bound->pipeline) *bound = {pipeline, nullptr, Variant::Plain};
   bind_variant(point, *bound, wanted_variant(point, *bound));
+  if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) update_dirty_pointer();
 }
 
 void BoundState::bind_wanted() {

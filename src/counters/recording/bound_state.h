@@ -56,8 +56,10 @@ class BoundState {
   // Binds the variants that the active features need.
   void bind_wanted();
   void bind_plain();
-  // Pipelines may not be bound while transform feedback is active.
+  // Whether another variant may be bound. Ray-tracing pipelines have none, and no pipeline may be
+  // bound while transform feedback is active.
   bool can_bind(VkPipelineBindPoint point) const {
+    if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) return false;
     return point != VK_PIPELINE_BIND_POINT_GRAPHICS || !transform_feedback_;
   }
   void set_transform_feedback(bool active) { transform_feedback_ = active; }

@@ -104,6 +104,11 @@ struct IndirectDispatch : Unknown {
   }
 };
 struct Trace : Unknown {
+  using Unknown::of;
+  using Table = const VkStridedDeviceAddressRegionKHR*;
+  static uint64_t of(Table, Table, Table, Table, uint32_t x, uint32_t y, uint32_t z) {
+    return Groups::of(x, y, z);
+  }
   template <typename... Others>
   static void count(CommandCounts& counts, Others...) {
     counts.trace();

@@ -39,16 +39,21 @@ struct StageProgram {
   // Whether VK_ARM_shader_instrumentation reports it.
   bool reported = true;
   uint32_t rasterized_stream = 0;  // of a geometry shader
+  // The index of a ray-tracing stage in its pipeline, which may have several of a kind. Stages of
+  // libraries follow the pipeline's own. 0 for other stages.
+  uint32_t sub_index = 0;
 };
 
 struct Program {
-  std::vector<StageProgram> stages;                  // ascending stage bits
+  std::vector<StageProgram> stages;                  // ascending sub-indices and stage bits
   std::array<uint32_t, kAddressSlots> capacities{};  // counters in a shard of each slot's record
   // Stages that run uninstrumented, and stages whose output samples or primitives are not counted.
   VkShaderStageFlags uncounted = 0;
   VkShaderStageFlags uncounted_outputs = 0;
   // Whether shaders read the packed draw index (probe::kNumberedDraws).
   bool uses_packed_draw_index = false;
+  // Whether records must have one shard: the stages do not agree on the stride.
+  bool one_shard = false;
 
   // Adds a stage after the others of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {
@@ -56,6 +61,14 @@ struct Program {
     const uint32_t first_counter = capacity;
     capacity += probe::stage_capacity(info->plan.counter_count);
     stages.push_back({stage, slot, first_counter, std::move(info)});
+  }
+
+  // Leaves the first counters of the main slot's record free.
+  void move_behind(uint32_t counters) {
+    for (StageProgram& stage : stages) {
+      if (stage.slot == AddressSlot::Main) stage.first_counter += counters;
+    }
+    capacities[static_cast<size_t>(AddressSlot::Main)] += counters;
   }
 
   // Call when all stages have been added.

@@ -19,6 +19,15 @@ AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request,
                                                                        : AddressSlot::Main;
 }
 
+// A pipeline may have several ray-tracing stages of a kind, so they keep their order.
+bool is_ray_tracing(const Stage& stage) {
+  constexpr VkShaderStageFlags kRays =
+      VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR |
+      VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR | VK_SHADER_STAGE_MISS_BIT_KHR |
+      VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_CALLABLE_BIT_KHR;
+  return (stage.info->stage & kRays) != 0;
+}
+
 // Whether transform feedback may capture outputs of the shader.
 bool captures(const spirv::FeedbackLayout& layout) {
   return std::ranges::any_of(layout.buffers, [](const auto& buffer) { return buffer.stride != 0; });
@@ -36,7 +45,9 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
   // In the order of the stage bits, as in the record.
   std::vector<size_t> order(stages.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](size_t i) { return stages[i].info->stage; });
+  std::ranges::stable_sort(order, {}, [&](size_t i) {
+    return is_ray_tracing(stages[i]) ? 0u : static_cast<uint32_t>(stages[i].info->stage);
+  });
   if (request.number_draws) {
     const Result<spirv::PackedDrawIndices> numbers =
         choose_packed_draw_indices(instrumenter, stages, request);
@@ -51,6 +62,9 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
     Variant variant = make_variant(has_blocks, has_regions);
     while (variant != Variant::Plain) {
       const Status added = add_instrumented(instrumenter, stages[i], request, variant, infos_[i]);
+      if (added && is_ray_tracing(stages[i])) {
+        program_.stages.back().sub_index = static_cast<uint32_t>(i);
+      }
       if (added) break;
       infos_[i] = *stages[i].info;
       refuse(stages[i], added.error());
@@ -63,6 +77,10 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
     }
   }
   program_.uses_packed_draw_index = packed_draw_indices_.has_value();
+  if (request.first_counter) {
+    program_.move_behind(
+        request.first_counter(program_.capacities[static_cast<size_t>(AddressSlot::Main)]));
+  }
   place_counters();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ class StageVariants {
     std::optional<spirv::Tessellation> tessellation;  // if it makes the pipeline's primitives
     // Whether shaders may use a packed draw index: the stages are vertex and fragment alone.
     bool number_draws = false;
+    // The position of the stages' counters in the record, called with their number. Null: the
+    // record begins with them.
+    std::function<uint32_t(uint32_t counters)> first_counter;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
 

@@ -132,7 +132,8 @@ class PrivateCounting : public CounterCode {
   // Whether the lanes that end together also began together.
   bool ends_as_it_begins() const {
     const SegmentGraph& graph = tools_.context.graph;
-    return graph.segments.size() == 1 && graph.exits.size() == 1 && !may_flush_twice();
+    return !tools_.context.stage.repacks && graph.segments.size() == 1 && graph.exits.size() == 1 &&
+           !may_flush_twice();
   }
 
   uint32_t new_private_variable() {

@@ -32,12 +32,12 @@ constexpr StageTraits kStages[] = {
     {ExecutionModel::GLCompute, false, true, kWorkgroupTerms},
     {ExecutionModel::TaskEXT, false, true, kWorkgroupTerms},
     {ExecutionModel::MeshEXT, false, true, kWorkgroupTerms},
-    {ExecutionModel::RayGenerationKHR, false, true, kLaunchTerms},
-    {ExecutionModel::IntersectionKHR, false, true, kLaunchTerms},
-    {ExecutionModel::AnyHitKHR, false, true, kLaunchTerms},
-    {ExecutionModel::ClosestHitKHR, false, true, kLaunchTerms},
-    {ExecutionModel::MissKHR, false, true, kLaunchTerms},
-    {ExecutionModel::CallableKHR, false, true, kLaunchTerms},
+    {ExecutionModel::RayGenerationKHR, false, true, kLaunchTerms, true},
+    {ExecutionModel::IntersectionKHR, false, true, kLaunchTerms, true},
+    {ExecutionModel::AnyHitKHR, false, true, kLaunchTerms, true},
+    {ExecutionModel::ClosestHitKHR, false, true, kLaunchTerms, true},
+    {ExecutionModel::MissKHR, false, true, kLaunchTerms, true},
+    {ExecutionModel::CallableKHR, false, true, kLaunchTerms, true},
 };
 
 }  // namespace

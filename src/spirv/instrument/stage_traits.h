@@ -27,6 +27,8 @@ struct StageTraits {
   // ballots: SwiftShader's ballot has four lanes for the three vertices of a triangle.
   bool lanes_are_invocations;
   std::span<const ShardTerm> shard_terms;
+  // Whether calls of other shaders may put subgroups together anew.
+  bool repacks = false;
 };
 
 // The catalogue's name of a stage, "unknown" if it has none.

@@ -33,7 +33,8 @@ void unlock(const Context& context) {
 
 Context& PerformanceTest::start_performance(LayerSettings::Pairs settings, ContextOptions options) {
   VkPhysicalDevicePerformanceQueryFeaturesKHR features{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR, nullptr, VK_TRUE, VK_TRUE};
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR, options.device_next,
+      VK_TRUE, VK_TRUE};
   options.device_extensions.push_back(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
   options.device_next = &features;
   settings.emplace_back("validate_spirv", "true");

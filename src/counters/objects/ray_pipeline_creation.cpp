@@ -1,0 +1,294 @@
+#include "counters/objects/ray_pipeline_creation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "counters/objects/object_state.h"
+#include "counters/objects/pipeline_creation.h"
+#include "counters/objects/pipeline_flags.h"
+#include "counters/shader/stage_variants.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+using Info = VkRayTracingPipelineCreateInfoKHR;
+
+// One pipeline in the making.
+class Draft {
+ public:
+  Draft(ObjectState& state, const Info& original)
+      : state_(state),
+        plain_(original),
+        chain_(original.pNext),
+        stages_(state.device.handle, state.device.next),
+        layout_(state.layouts.find(original.layout)) {
+    flagged_ = state.needs.instrumentation && wants_instrumentation(original);
+    counts_ = flagged_ || state.needs.query_counters;
+    remove_flag();
+    counting_ = plain_;
+    find_libraries();
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  // Whether the layer changes the create info, or must know the pipeline.
+  bool needed() const {
+    const bool linkable = state_.needs.instrumentation && is_library();
+    return counts_ || changes_chain_ || linkable || any_library_counts() ||
+           (layout_ && layout_->covers_slot());
+  }
+
+  void build() {
+    program_ = std::make_shared<Program>();
+    if (counts_) instrument_stages();
+    add_libraries();
+  }
+
+  const Info& plain() const { return plain_; }
+  const Info& counting() const { return counting_; }
+  bool replaces_stages() const { return counting_.pStages != plain_.pStages; }
+
+  // Call if the driver created the pipeline with the application's stages.
+  void drop_own_stages() {
+    counting_ = plain_;
+    program_ = std::make_shared<Program>();
+    range_.reset();
+    add_libraries();
+  }
+
+  // Call with the new pipeline, when nothing can fail any more.
+  void report_refusals(VkPipeline pipeline) const {
+    if (!no_room_.empty()) notice(pipeline, no_room_);
+    for (const StageVariants::Refusal& refusal : stages_.refusals()) {
+      notice(pipeline,
+             fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
+                         to_string(refusal.hash), refusal.reason));
+    }
+  }
+
+  // Registers the new pipeline.
+  void adopt(VkPipeline handle) {
+    auto pipeline = std::make_shared<Pipeline>(state_.device.handle, state_.device.next);
+    pipeline->variant(Variant::Plain) = handle;
+    pipeline->layout = layout_;
+    pipeline->instrumented = flagged_;
+    pipeline->ray_stages = stage_count();
+    if (is_library()) {
+      if (range_) pipeline->ranges.push_back(range_);
+      for (const auto& library : libraries_) {
+        if (!library) continue;
+        pipeline->ranges.insert(pipeline->ranges.end(), library->ranges.begin(),
+                                library->ranges.end());
+      }
+    }
+    if (!program_->stages.empty()) {
+      pipeline->variant(Variant::Blocks) = handle;
+      pipeline->programs[static_cast<size_t>(Variant::Blocks)] = program_;
+    }
+    state_.pipelines.insert(handle, std::move(pipeline));
+  }
+
+ private:
+  static const Program* program_of(const std::shared_ptr<Pipeline>& library) {
+    return library ? library->programs[static_cast<size_t>(Variant::Blocks)].get() : nullptr;
+  }
+
+  bool is_library() const {
+    return (pipeline_flags(plain_) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  }
+  bool any_library_counts() const { return std::ranges::any_of(libraries_, program_of); }
+
+  uint32_t stage_count() const {
+    uint32_t count = plain_.stageCount;
+    for (const auto& library : libraries_) count += library ? library->ray_stages : 0;
+    return count;
+  }
+
+  void remove_flag() {
+    constexpr VkStructureType kType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR;
+    changes_chain_ = vk::find_in_chain<VkBaseInStructure>(plain_.pNext, kType) != nullptr;
+    if (!changes_chain_) return;
+    const uint64_t flags =
+        pipeline_flags(plain_) & ~VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+    set_pipeline_flags(plain_, chain_, flags);
+  }
+
+  void find_libraries() {
+    const VkPipelineLibraryCreateInfoKHR* info = plain_.pLibraryInfo;
+    for (uint32_t i = 0; info && i < info->libraryCount; ++i) {
+      libraries_.push_back(state_.pipelines.find(info->pLibraries[i]));
+    }
+  }
+
+  void instrument_stages() {
+    if (plain_.stageCount == 0) return;
+    if (!layout_ || layout_->path() == AddressPath::None) {
+      no_room_ =
+          "a pipeline runs uninstrumented: its pipeline layout leaves no room for the record "
+          "pointer";
+      return;
+    }
+    std::vector<Stage> sources;
+    for (uint32_t i = 0; i < plain_.stageCount; ++i) {
+      sources.emplace_back(&plain_.pStages[i], find_code(state_, plain_.pStages[i]));
+    }
+    StageVariants::Request request;
+    request.addressing = layout_->addressing(false);
+    request.first_counter = [this](uint32_t counters) { return first_counter(counters); };
+    stages_.build(state_.instrumenter, sources, request);
+    counting_.pStages = stages_.infos().data();
+    *program_ = stages_.program();
+    for (StageProgram& stage : program_->stages) stage.reported = flagged_;
+  }
+
+  // Of the pipeline's own stages. Call before those of libraries are added.
+  void note_uncounted() {
+    for (uint32_t i = 0; i < plain_.stageCount; ++i) {
+      const bool counted = std::ranges::any_of(
+          program_->stages, [&](const StageProgram& stage) { return stage.sub_index == i; });
+      if (!counted) program_->uncounted |= plain_.pStages[i].stage;
+    }
+  }
+
+  // The position of the stages' counters in the record. Those of linked libraries are fixed.
+  uint32_t first_counter(uint32_t counters) {
+    if (is_library()) {
+      range_ = state_.counter_ranges.take(counters);
+      return range_->first;
+    }
+    uint32_t end = 0;
+    for (const auto& library : libraries_) {
+      if (const Program* program = program_of(library)) end = std::max(end, program->capacities[0]);
+    }
+    return end;
+  }
+
+  // The stages of a library do not know the stride between the shards of a record.
+  void add_libraries() {
+    note_uncounted();
+    program_->one_shard = is_library() || any_library_counts();
+    uint32_t first_stage = plain_.stageCount;
+    for (const auto& library : libraries_) {
+      if (const Program* program = program_of(library)) {
+        program_->uncounted |= program->uncounted;
+        program_->capacities[0] = std::max(program_->capacities[0], program->capacities[0]);
+        for (StageProgram stage : program->stages) {
+          stage.sub_index += first_stage;
+          program_->stages.push_back(std::move(stage));
+        }
+      }
+      first_stage += library ? library->ray_stages : 0;
+    }
+  }
+
+  void notice(VkPipeline pipeline, const std::string& text) const {
+    state_.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+                                  vk::handle_bits(pipeline), text);
+  }
+
+  ObjectState& state_;
+  Info plain_;     // the application's, without the flag
+  Info counting_;  // the same with instrumented stages
+  vk::ChainCopy chain_;
+  StageVariants stages_;
+  std::shared_ptr<PipelineLayout> layout_;
+  std::vector<std::shared_ptr<Pipeline>> libraries_;  // null: not known
+  std::shared_ptr<Program> program_;
+  std::shared_ptr<const CounterRanges::Range> range_;  // of a library's own stages
+  std::string no_room_;
+  bool flagged_ = false;
+  bool counts_ = false;  // flagged, or any pipeline may be bound while a query is active
+  bool changes_chain_ = false;
+};
+
+class Batch {
+ public:
+  Batch(ObjectState& state, VkPipelineCache cache, std::span<const Info> infos,
+        const VkAllocationCallbacks* allocator, VkPipeline* pipelines)
+      : state_(state), cache_(cache), allocator_(allocator), pipelines_(pipelines, infos.size()) {
+    for (const Info& info : infos) drafts_.emplace_back(state, info);
+  }
+
+  bool needed() const { return std::ranges::any_of(drafts_, &Draft::needed); }
+
+  VkResult create() {
+    for (Draft& draft : drafts_) draft.build();
+    VkResult result = call(&Draft::counting);
+    if (result < VK_SUCCESS && std::ranges::any_of(drafts_, &Draft::replaces_stages)) {
+      result = create_plain(result);
+    }
+    // A failure here must not leave the application with pipelines of a failed call.
+    const VkResult adopted = vk::guarded([&] {
+      adopt();
+      return VK_SUCCESS;
+    });
+    if (adopted == VK_SUCCESS) return result;
+    destroy();
+    return adopted;
+  }
+
+ private:
+  VkResult call(const Info& (Draft::*choose)() const) const {
+    std::vector<Info> infos;
+    for (const Draft& draft : drafts_) infos.push_back((draft.*choose)());
+    return state_.device.next.CreateRayTracingPipelinesKHR(
+        state_.device.handle, VK_NULL_HANDLE, cache_, static_cast<uint32_t>(infos.size()),
+        infos.data(), allocator_, pipelines_.data());
+  }
+
+  VkResult create_plain(VkResult refusal) {
+    destroy();
+    const VkResult result = call(&Draft::plain);
+    if (result < VK_SUCCESS) return result;
+    state_.device.messages.notice(
+        kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
+        fmt::format("ray-tracing pipelines run uninstrumented: the driver rejected their "
+                    "instrumented shaders with VkResult {}",
+                    static_cast<int>(refusal)));
+    for (Draft& draft : drafts_) draft.drop_own_stages();
+    return result;
+  }
+
+  void adopt() {
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      if (pipelines_[i] == VK_NULL_HANDLE) continue;
+      drafts_[i].adopt(pipelines_[i]);
+      drafts_[i].report_refusals(pipelines_[i]);
+    }
+  }
+
+  void destroy() {
+    for (VkPipeline& pipeline : pipelines_) {
+      if (pipeline != VK_NULL_HANDLE) destroy_pipeline(state_, pipeline, allocator_);
+      pipeline = VK_NULL_HANDLE;
+    }
+  }
+
+  ObjectState& state_;
+  VkPipelineCache cache_;
+  const VkAllocationCallbacks* allocator_;
+  std::span<VkPipeline> pipelines_;
+  std::deque<Draft> drafts_;
+};
+
+}  // namespace
+
+VkResult create_ray_tracing_pipelines(ObjectState& state, VkDeferredOperationKHR operation,
+                                      VkPipelineCache cache, std::span<const Info> infos,
+                                      const VkAllocationCallbacks* allocator,
+                                      VkPipeline* pipelines) {
+  Batch batch(state, cache, infos, allocator, pipelines);
+  if (!batch.needed()) {
+    return state.device.next.CreateRayTracingPipelinesKHR(state.device.handle, operation, cache,
+                                                          static_cast<uint32_t>(infos.size()),
+                                                          infos.data(), allocator, pipelines);
+  }
+  const VkResult result = batch.create();
+  const bool asked_to_defer = operation != VK_NULL_HANDLE;
+  return asked_to_defer && result == VK_SUCCESS ? VK_OPERATION_NOT_DEFERRED_KHR : result;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,7 @@
+#version 460
+#extension GL_EXT_ray_tracing : require
+layout(location = 0) rayPayloadInEXT uvec4 payload;
+
+void main() {
+  payload.x = 32u + gl_HitKindEXT;
+}
