@@ -139,7 +139,7 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
       block.costs = unit_costs_;
     } else {
       connection_.message(store::Severity::Warning,
-                          "costs are missing of a pipeline with several shaders of one stage");
+                          "static costs are missing: a pipeline has several shaders of one stage");
     }
   }
   batch.max_size =
