@@ -139,7 +139,8 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
       block.costs = unit_costs_;
     } else {
       connection_.message(store::Severity::Warning,
-                          "costs are missing of a shader that the pipeline does not name");
+                          "static costs are missing: the values name a shader that the pipeline "
+                          "does not have");
     }
   }
   batch.max_size =

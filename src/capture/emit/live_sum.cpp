@@ -110,9 +110,9 @@ void LiveSum::add_block(const Shader* shader, uint32_t stage, uint32_t block,
 void LiveSum::add_static_costs(const Shader& shader, uint32_t block, uint64_t executions) {
   if (layout_.added.empty()) return;
   const std::vector<BlockCost>& costs = shader.facts->costs;
-  const auto of_block = std::ranges::equal_range(costs, block, {}, &BlockCost::block);
-  for (const BlockCost& known : of_block) {
-    metrics_[layout_.added[static_cast<size_t>(known.cost)]] += executions * known.per_execution;
+  auto known = std::ranges::lower_bound(costs, block, {}, &BlockCost::block);
+  for (; known != costs.end() && known->block == block; ++known) {
+    metrics_[layout_.added[static_cast<size_t>(known->cost)]] += executions * known->per_execution;
   }
 }
 

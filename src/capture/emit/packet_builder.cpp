@@ -36,7 +36,7 @@ const char* module_problem(const Shader& shader) {
 }  // namespace
 
 PacketBuilder::PacketBuilder(StreamConnection& connection, Id device)
-    : connection_(connection), device_(device) {
+    : connection_(connection), emission_lock_(connection.emission_mutex()), device_(device) {
   add_labels();
   for (const stream::Message& message : connection_.take_messages()) add(message);
   for (const auto& thing : connection_.take_names()) {

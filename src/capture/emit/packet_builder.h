@@ -1,8 +1,9 @@
 // Builds messages for the receiver, preceded by the definitions that they need, and pushes them as
-// they grow. The caller holds the emission lock of the connection for the lifetime of the builder.
+// they grow. Holds the emission lock of the connection.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "capture/emit/stream_connection.h"
@@ -37,6 +38,7 @@ class PacketBuilder {
   void add_name(const std::shared_ptr<InternedObject>& thing);
 
   StreamConnection& connection_;
+  const std::lock_guard<std::mutex> emission_lock_;
   const Id device_;
   stream::Bytes bytes_;
 };

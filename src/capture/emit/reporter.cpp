@@ -15,19 +15,14 @@ Reporter::Reporter(StreamConnection& connection, ShaderRegistry& shaders,
       layout_(std::move(layout)),
       live_places_(LiveTotals::instance().list(layout_)) {}
 
-void Reporter::announce_device() {
-  const std::lock_guard lock(connection_.emission_mutex());
-  PacketBuilder(connection_, device_.id).add(device_);
-}
+void Reporter::announce_device() { PacketBuilder(connection_, device_.id).add(device_); }
 
 void Reporter::announce_queue(const stream::Queue& queue, InternedObject& object) {
-  const std::lock_guard lock(connection_.emission_mutex());
   PacketBuilder packet(connection_, device_.id);
   if (!std::exchange(object.defined, true)) packet.add(queue);
 }
 
 void Reporter::report(const Submission& submission) {
-  const std::lock_guard lock(connection_.emission_mutex());
   std::optional<PacketBuilder> packet;
   if (connection_.receiving()) {
     packet.emplace(connection_, device_.id);
@@ -114,7 +109,6 @@ void Reporter::write_regions(PacketBuilder& packet, const Submission& submission
 
 void Reporter::lost(const Submission& submission, const std::string& why) {
   connection_.message(store::Severity::Error, why);
-  const std::lock_guard lock(connection_.emission_mutex());
   submission.for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
   PacketBuilder packet(connection_, device_.id);
@@ -124,7 +118,6 @@ void Reporter::lost(const Submission& submission, const std::string& why) {
 }
 
 void Reporter::report(const FrameEnd& end) {
-  const std::lock_guard lock(connection_.emission_mutex());
   PacketBuilder packet(connection_, device_.id);
   write_frame(packet, end.frame);
   packet.add(stream::FrameEnded{device_.id, end.frame.number, end.end_ns, end.by_present});
@@ -132,7 +125,6 @@ void Reporter::report(const FrameEnd& end) {
 }
 
 void Reporter::report_rest() {
-  const std::lock_guard lock(connection_.emission_mutex());
   PacketBuilder packet(connection_, device_.id);
   write_pipelines(packet);
 }

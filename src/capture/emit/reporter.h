@@ -1,5 +1,6 @@
-// Turns the completed submissions of a device into messages. Any thread may call it; the emission
-// lock of the connection serializes the calls. The reporter waits if the receiver cannot keep up.
+// Turns the completed submissions of a device into messages. Any thread may call it; where there is
+// a receiver, the emission lock serializes the calls. The reporter waits if the receiver cannot
+// keep up.
 #pragma once
 
 #include <cstdint>

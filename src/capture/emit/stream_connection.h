@@ -98,7 +98,7 @@ class StreamConnection {
   void message(store::Severity severity, const std::string& text);
   void name_changed(std::shared_ptr<InternedObject> thing, std::string name);
 
-  // Held while messages are built and pushed, from the first definition to the push. A definition
+  // A PacketBuilder holds it from the first definition to the push. A definition
   // must arrive once, before any message that refers to it.
   std::mutex& emission_mutex() { return emission_mutex_; }
 

@@ -13,7 +13,6 @@
 #include "capture/entry/entry.h"
 #include "capture/entry/loader_link.h"
 #include "store/clock.h"
-#include "store/stream_codec.h"
 #include "vk/boundary.h"
 #include "vk/core_versions.h"
 
@@ -53,10 +52,7 @@ void watch_exit() {
 
 void announce_not_captured(StreamConnection& connection, const stream::Device& description) {
   log_once(LogLevel::Warning, "{}: not captured: {}", description.name, description.not_captured);
-  const std::lock_guard lock(connection.emission_mutex());
-  stream::Bytes bytes;
-  append_message(bytes, description);
-  connection.push(std::move(bytes));
+  PacketBuilder(connection, description.id).add(description);
 }
 
 struct Creation {
