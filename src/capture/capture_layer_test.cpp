@@ -68,6 +68,19 @@ TEST(CaptureLayer, totals_and_blocks_agree_with_the_driver) {
       << "no multiple of the executions, and there all the same";
 }
 
+TEST(CaptureLayer, hides_an_extension_that_cannot_be_counted) {
+  const Session session = run({.scenario = "uncountable"});
+  EXPECT_THAT(session.errors(),
+              HasSubstr(fmt::format("listed=0 feature=0 created={} function=0",
+                                    static_cast<int>(VK_ERROR_EXTENSION_NOT_PRESENT))));
+}
+
+TEST(CaptureLayer, hides_nothing_without_a_receiver) {
+  const Session session =
+      run({.scenario = "uncountable", .environment = {{"TALLY_CAPTURE_SOCKET", ""}}});
+  EXPECT_THAT(session.errors(), HasSubstr("listed=1 feature=1 created=0 function=1"));
+}
+
 TEST(CaptureLayer, overlapping_submissions_add_up_exactly) {
   const Session session = run({.scenario = "simultaneous"});
   int64_t executed = 0;

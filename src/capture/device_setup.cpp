@@ -82,21 +82,29 @@ MetricLayout describe_metrics(const InstanceTable& table, VkPhysicalDevice devic
   return MetricLayout::of(std::move(metrics));
 }
 
+bool offers_counters(const InstanceTable& table, VkPhysicalDevice device) {
+  return table.GetPhysicalDeviceFeatures2 && table.GetPhysicalDeviceProperties2 &&
+         offers_extension(table, device, kExtension) &&
+         table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM &&
+         offers_feature(table, device);
+}
+
 std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
                            const VkDeviceCreateInfo& info) {
   if (enables_extension(info, kExtension)) {
     return fmt::format("the application uses {} itself", kExtension);
   }
-  if (!table.GetPhysicalDeviceFeatures2 || !table.GetPhysicalDeviceProperties2 ||
-      !offers_extension(table, device, kExtension) ||
-      !table.EnumeratePhysicalDeviceShaderInstrumentationMetricsARM ||
-      !offers_feature(table, device)) {
+  if (!offers_counters(table, device)) {
     return fmt::format("neither the driver nor VK_LAYER_TALLY_counters offers {}", kExtension);
   }
   return {};
 }
 
 }  // namespace
+
+bool hides_extensions(const Instance& instance, VkPhysicalDevice device) {
+  return instance.settings().wants_anything() && offers_counters(instance.table(), device);
+}
 
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
                            const VkDeviceCreateInfo& info, Id id) {

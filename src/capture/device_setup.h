@@ -17,6 +17,10 @@ namespace tally::capture {
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
                            const VkDeviceCreateInfo& info, Id id);
 
+// Whether extensions whose shaders cannot be counted are hidden on this device: the layer has a
+// receiver or keeps live totals, and the device can be captured.
+bool hides_extensions(const Instance& instance, VkPhysicalDevice device);
+
 // The application's create info with VK_ARM_shader_instrumentation enabled. If `regions` is
 // enabled, it also enables what counting by region needs.
 class CapturedDeviceInfo {

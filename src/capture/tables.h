@@ -3,6 +3,7 @@
 
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
 
 #include "vk/dispatch.h"
 
@@ -50,11 +51,19 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(CmdDispatch, "")                               \
   X(CmdDispatchBase, "KHR")                        \
   X(CmdDispatchIndirect, "")                       \
+  X(CmdDispatchIndirect2KHR, "")                   \
   X(CmdDraw, "")                                   \
   X(CmdDrawIndexed, "")                            \
   X(CmdDrawIndexedIndirect, "")                    \
   X(CmdDrawIndexedIndirectCount, "KHR")            \
+  X(CmdDrawIndexedIndirect2KHR, "")                \
+  X(CmdDrawIndexedIndirectCount2KHR, "")           \
   X(CmdDrawIndirect, "")                           \
+  X(CmdDrawIndirect2KHR, "")                       \
+  X(CmdDrawIndirectByteCount2EXT, "")              \
+  X(CmdDrawIndirectCount2KHR, "")                  \
+  X(CmdDrawMeshTasksIndirect2EXT, "")              \
+  X(CmdDrawMeshTasksIndirectCount2EXT, "")         \
   X(CmdDrawIndirectByteCountEXT, "")               \
   X(CmdDrawIndirectCount, "KHR")                   \
   X(CmdDrawMeshTasksEXT, "")                       \
@@ -68,6 +77,8 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(CmdEndRenderPass, "")                          \
   X(CmdEndRenderPass2, "KHR")                      \
   X(CmdEndRendering, "KHR")                        \
+  X(CmdEndRendering2EXT, "")                       \
+  X(CmdEndRendering2KHR, "")                       \
   X(CmdEndShaderInstrumentationARM, "")            \
   X(CmdExecuteCommands, "")                        \
   X(CmdExecuteGeneratedCommandsEXT, "")            \

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "catalogue/document.h"
+#include "catalogue/hidden_extensions.h"
 
 namespace tally::catalogue {
 namespace {
@@ -99,6 +100,22 @@ TEST(catalogue, the_page_is_up_to_date) {
   std::ifstream file(TALLY_COUNTERS_PAGE);
   const std::string page(std::istreambuf_iterator<char>(file), {});
   EXPECT_EQ(page, markdown()) << "build the target counters_page";
+}
+
+TEST(hidden_extensions, are_those_of_the_page) {
+  std::ifstream file(TALLY_VULKAN_PAGE);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(page.find(hidden_extensions_markdown()), std::string::npos)
+      << TALLY_VULKAN_PAGE << " must contain:\n"
+      << hidden_extensions_markdown();
+}
+
+TEST(hidden_extensions, are_found_by_name_and_by_command) {
+  EXPECT_NE(find_hidden_extension("VK_NV_ray_tracing"), nullptr);
+  EXPECT_EQ(find_hidden_extension("VK_KHR_ray_tracing_pipeline"), nullptr);
+  EXPECT_TRUE(is_hidden_command("vkCmdTraceRaysNV"));
+  EXPECT_FALSE(is_hidden_command("vkCmdTraceRaysKHR"));
+  EXPECT_FALSE(is_hidden_command(""));
 }
 
 }  // namespace

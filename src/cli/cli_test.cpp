@@ -448,6 +448,13 @@ TEST(Doctor, reports_limitations_without_calling_them_problems) {
   EXPECT_THAT(notes(facts), HasSubstr("validation layer is not installed"));
 }
 
+TEST(Doctor, lists_the_extensions_of_the_driver_that_are_hidden) {
+  DoctorFacts facts = healthy();
+  facts.native.devices[0].extensions.insert("VK_NV_ray_tracing");
+  EXPECT_EQ(problems(facts), "");
+  EXPECT_THAT(notes(facts), HasSubstr("VK_NV_ray_tracing is hidden from a captured application"));
+}
+
 TEST(DeviceSupport, distinguishes_native_and_added_interfaces) {
   DoctorFacts facts = healthy();
   const auto devices = compare_devices(facts.native, facts.with_tally);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "catalogue/hidden_extensions.h"
 #include "cli/layers.h"
 
 namespace tally::cli {
@@ -102,6 +103,9 @@ std::vector<DeviceSupport> compare_devices(const VulkanProbe& native,
     for (const KnownInterface& known : kInterfaces) {
       support.interfaces.push_back(
           {known.name, known.purpose, has(&device, known), has(support.with_tally, known)});
+    }
+    for (const std::string& name : device.extensions) {
+      if (catalogue::find_hidden_extension(name)) support.hidden.push_back(name);
     }
     support.missing = missing_for_instrumentation(device);
     if (!device.extensions.contains(kShaderInstrumentation))

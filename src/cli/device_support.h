@@ -26,7 +26,9 @@ struct DeviceSupport {
   // The features that instrumentation needs and the device lacks, by their Vulkan names.
   std::vector<std::string> missing;
   std::vector<std::string> limitations;  // missing optional features, and their effect
-  bool can_capture() const;              // shader counts are available, native or emulated
+  // The extensions of the driver that Tally hides while it counts.
+  std::vector<std::string> hidden;
+  bool can_capture() const;  // shader counts are available, native or emulated
 };
 
 // One element for each device of `native`, matched by UUID and name.

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "analysis/model/selection.h"
+#include "catalogue/hidden_extensions.h"
 
 namespace tally::cli {
 namespace {
@@ -152,6 +153,10 @@ class Examination {
                               native ? "shader counts by the driver itself"
                                      : "shader counts emulated by instrumenting SPIR-V, exact"));
     for (const std::string& text : support.limitations) note(subject, text);
+    for (const std::string& name : support.hidden) {
+      note(subject, fmt::format("{} is hidden from a captured application: {}", name,
+                                catalogue::find_hidden_extension(name)->reason));
+    }
     std::vector<std::string> without;
     for (const CountingInterface& interface : support.interfaces) {
       if (!interface.with_tally) without.push_back(interface.name);

@@ -116,7 +116,7 @@ struct QueryIndirect {
   uint32_t first_bytes = 0;  // of kByteCount
   uint32_t index_bytes = 0;  // size of one index
   uint32_t index_count = 0;
-  uint32_t reserved = 0;
+  uint32_t restart = 0;                // the index that restarts the primitive
   QueryTarget targets[kQueryTargets];  // the matrix holds pairs of a row and a metric
 };
 

@@ -41,6 +41,16 @@ constexpr FunctionInfo kFunctions[] = {
     {TraceRays, "vkCmdTraceRaysIndirect2KHR", {}},
     {TraceRays, "vkCmdTraceRaysNV", {"width", "height", "depth"}},
     {Generated, "vkCmdExecuteGeneratedCommandsEXT", {"isPreprocessed"}},
+    {Draw, "vkCmdDrawIndirect2KHR", {"drawCount", "stride"}},
+    {Draw, "vkCmdDrawIndexedIndirect2KHR", {"drawCount", "stride"}},
+    {Draw, "vkCmdDrawIndirectCount2KHR", {"maxDrawCount", "stride"}},
+    {Draw, "vkCmdDrawIndexedIndirectCount2KHR", {"maxDrawCount", "stride"}},
+    {Draw,
+     "vkCmdDrawIndirectByteCount2EXT",
+     {"instanceCount", "firstInstance", "counterOffset", "vertexStride"}},
+    {Draw, "vkCmdDrawMeshTasksIndirect2EXT", {"drawCount", "stride"}},
+    {Draw, "vkCmdDrawMeshTasksIndirectCount2EXT", {"maxDrawCount", "stride"}},
+    {Dispatch, "vkCmdDispatchIndirect2KHR", {}},
 };
 static_assert(std::size(kFunctions) == kFunctionCount);
 

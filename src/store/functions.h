@@ -34,9 +34,17 @@ enum class Function : uint8_t {
   TraceRaysIndirect2,
   TraceRaysNv,
   ExecuteGeneratedCommands,
+  DrawIndirect2,
+  DrawIndexedIndirect2,
+  DrawIndirectCount2,
+  DrawIndexedIndirectCount2,
+  DrawIndirectByteCount2,
+  DrawMeshTasksIndirect2,
+  DrawMeshTasksIndirectCount2,
+  DispatchIndirect2,
 };
 
-inline constexpr size_t kFunctionCount = 23;
+inline constexpr size_t kFunctionCount = 31;
 inline constexpr size_t kMaxParameters = 6;
 
 struct FunctionInfo {

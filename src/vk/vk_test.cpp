@@ -14,6 +14,7 @@
 #include "vk/core_versions.h"
 #include "vk/dispatch.h"
 #include "vk/handle_map.h"
+#include "vk/hiding.h"
 #include "vk/hooks.h"
 #include "vk/layer.h"
 
@@ -27,6 +28,32 @@ struct UnknownStruct {
   const void* pNext;
   uint32_t payload[6];
 };
+
+TEST(Hiding, switches_off_the_features_of_hidden_extensions_alone) {
+  VkPhysicalDeviceSubpassShadingFeaturesHUAWEI hidden{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBPASS_SHADING_FEATURES_HUAWEI, nullptr, VK_TRUE};
+  VkPhysicalDeviceMultiviewFeatures kept{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES,
+                                         &hidden, VK_TRUE, VK_TRUE, VK_TRUE};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &kept};
+  features.features.geometryShader = VK_TRUE;
+  hide_features(features);
+  EXPECT_FALSE(hidden.subpassShading);
+  EXPECT_TRUE(kept.multiview && kept.multiviewGeometryShader && kept.multiviewTessellationShader);
+  EXPECT_TRUE(features.features.geometryShader);
+}
+
+// vkGetPhysicalDeviceFeatures2 writes as many features as the struct has.
+TEST(Hiding, knows_the_number_of_features_of_each_struct) {
+  for (const catalogue::HiddenExtension& extension : catalogue::hidden_extensions()) {
+    for (const catalogue::HiddenFeatures& features : extension.features) {
+      const size_t size = struct_size(static_cast<VkStructureType>(features.structure_type));
+      if (features.count == 0 || size == 0) continue;  // newer than the installed headers
+      const size_t last = 2 * sizeof(void*) + features.count * sizeof(VkBool32);
+      EXPECT_EQ(size, (last + alignof(void*) - 1) / alignof(void*) * alignof(void*))
+          << extension.name;
+    }
+  }
+}
 
 TEST(ChainCopy, edits_do_not_change_the_original) {
   VkPhysicalDeviceShaderInstrumentationFeaturesARM ours{

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that each layer hooks every command of vk.xml, or that commands.txt says why it does not.
+"""Checks that each layer hooks or hides every command of vk.xml, or that commands.txt says why it does not.
 
 Usage: check_commands.py [--newest] HOOK_NAMES VK_XML
-HOOK_NAMES is the program that prints the layers' hooks. With --newest the registry knows every command: names in
+HOOK_NAMES is the program that prints the layers' hooks, and what they hide (src/catalogue/hidden_extensions.cpp). A hidden
+command must belong to hidden extensions alone. With --newest the registry knows every command: names in
 commands.txt or in the layers that it does not know are wrong, too.
 """
 import fnmatch
@@ -13,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 LIST = Path(__file__).parent / "commands.txt"
-CLASSES = ("passed on", "hidden", "not counted")
+CLASSES = ("passed on", "not counted")
 
 # Commands that a counter may have to see: they draw, dispatch, trace, bind, push, query, submit, or make pipelines or
 # shaders. A pattern classifies none of them; each is named. Commands of command buffers are all among them, except those
@@ -40,6 +41,15 @@ def commands_of(registry):
         else:
             tasks[command.findtext("proto/name")] = command.get("tasks") or ""
     return {name: "action" in tasks.get(aliases.get(name, name), "") for name in used}
+
+
+def extensions_of(registry):
+    """The extensions that each command belongs to; a core version counts as one."""
+    owners = {}
+    for part in registry.findall("feature") + registry.findall("extensions/extension"):
+        for command in part.findall("require/command"):
+            owners.setdefault(command.get("name"), set()).add(part.get("name"))
+    return owners
 
 
 class Classification:
@@ -72,11 +82,29 @@ class Classification:
         known[name] = kind
 
 
+def check_hidden(registry, commands, hooks, newest):
+    """What is wrong with the hidden commands: they must be those of hidden extensions, and of no others."""
+    owners, hidden = extensions_of(registry), hooks.get("hidden_extension", set())
+    wrong = []
+    for name in sorted(hooks.get("hidden", ())):
+        for owner in sorted(owners.get(name, set()) - hidden):
+            wrong.append(f"{name} is hidden, but {owner}, which has it too, is not")
+        if newest and name not in commands:
+            wrong.append(f"{name} is hidden, but is no command of Vulkan")
+    known = {extension.get("name") for extension in registry.findall("extensions/extension")}
+    if newest:
+        wrong += [f"{name} is hidden, but is no extension of Vulkan" for name in sorted(hidden - known)]
+    return wrong
+
+
 def check(registry, hooks, text, newest=False):
-    """What is wrong, as a list of sentences. `hooks` are the names of each layer."""
+    """What is wrong, as a list of sentences. `hooks` are the names of each layer, and of what is hidden."""
     commands, known = commands_of(registry), Classification(text)
-    wrong = list(known.errors)
+    hidden = hooks.get("hidden", set())
+    wrong = known.errors + check_hidden(registry, commands, hooks, newest)
     for layer, hooked in sorted(hooks.items()):
+        if layer.startswith("hidden"):
+            continue
         exact, patterns = known.exact.get(layer, {}), known.patterns.get(layer, {})
         used = set()
         for name in sorted(commands):
@@ -85,6 +113,9 @@ def check(registry, hooks, text, newest=False):
             if name in hooked:
                 if name in exact:
                     wrong.append(f"{layer}: {name} is hooked, but is listed as \"{exact[name]}\"")
+            elif name in hidden:
+                if name in exact:
+                    wrong.append(f"{layer}: {name} is hidden, but is listed as \"{exact[name]}\"")
             elif name in exact:
                 continue
             elif commands[name] or NAMED_ONE_BY_ONE.match(name):
@@ -112,14 +143,14 @@ def main():
         sys.exit(__doc__)
     registry = ElementTree.parse(arguments[1]).getroot()
     hooks = read_hooks(arguments[0])
-    if set(hooks) != {"counters", "capture"}:
+    if not {"counters", "capture"} <= set(hooks):
         sys.exit(f"the hooks of both layers are expected, not those of {sorted(hooks)}")
     wrong = check(registry, hooks, LIST.read_text(), "--newest" in sys.argv)
     for sentence in wrong:
         print(sentence)
     if wrong:
-        sys.exit(f"{len(wrong)} errors: hook the command, or say in {LIST} why not")
-    print(f"{len(commands_of(registry))} commands, each hooked or listed")
+        sys.exit(f"{len(wrong)} errors: hook or hide the command, or say in {LIST} why not")
+    print(f"{len(commands_of(registry))} commands, each hooked, hidden or listed")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,16 @@ class CheckCommands(unittest.TestCase):
     def test_a_hooked_command_is_not_listed(self):
         self.assertEqual(len(check(registry(), HOOKS, TEXT + "  vkCmdDraw\n")), 1)
 
+    def test_a_hidden_command_needs_no_line_and_belongs_to_hidden_extensions_alone(self):
+        new = registry("vkCmdDrawEverythingEXT")
+        hidden = HOOKS | {"hidden": {"vkCmdDrawEverythingEXT"}, "hidden_extension": {"VK_EXT_new"}}
+        self.assertEqual(check(new, hidden, TEXT, newest=True), [])
+        self.assertEqual(len(check(new, hidden, TEXT + "  vkCmdDrawEverythingEXT\n")), 1)
+        self.assertEqual(len(check(new, hidden | {"hidden_extension": {"VK_EXT_other"}}, TEXT)), 1)
+        self.assertEqual(len(check(registry(), hidden, TEXT, newest=True)), 1)
+        core = HOOKS | {"hidden": {"vkCmdDraw"}, "hidden_extension": {"VK_EXT_new"}}
+        self.assertEqual(len(check(registry(), core, TEXT)), 1)
+
     def test_a_list_may_be_of_several_layers(self):
         hooks = {"layer": {"vkCmdDraw"}, "other": {"vkCmdDraw"}}
         self.assertEqual(check(registry(), hooks, TEXT.replace("[layer]", "[layer other]"), newest=True), [])

@@ -61,6 +61,32 @@ VKAPI_ATTR void VKAPI_CALL indirect_count(VkCommandBuffer b, VkBuffer buffer, Vk
                  count_buffer, count_offset, most, stride);
 }
 
+// The same of VK_KHR_device_address_commands.
+template <auto Member, Function kFunction>
+VKAPI_ATTR void VKAPI_CALL indirect_2(VkCommandBuffer b, const VkDrawIndirect2InfoKHR* info) {
+  action<Member>(kFunction, {info->drawCount, number(info->addressRange.stride)}, b, info);
+}
+
+template <auto Member, Function kFunction>
+VKAPI_ATTR void VKAPI_CALL indirect_count_2(VkCommandBuffer b,
+                                            const VkDrawIndirectCount2InfoKHR* info) {
+  action<Member>(kFunction, {info->maxDrawCount, number(info->addressRange.stride)}, b, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+CmdDrawIndirectByteCount2EXT(VkCommandBuffer b, uint32_t instances, uint32_t first_instance,
+                             const VkBindTransformFeedbackBuffer2InfoEXT* counter,
+                             uint32_t counter_offset, uint32_t stride) {
+  action<&DeviceTable::CmdDrawIndirectByteCount2EXT>(
+      Function::DrawIndirectByteCount2, {instances, first_instance, counter_offset, stride}, b,
+      instances, first_instance, counter, counter_offset, stride);
+}
+
+VKAPI_ATTR void VKAPI_CALL CmdDispatchIndirect2KHR(VkCommandBuffer b,
+                                                   const VkDispatchIndirect2InfoKHR* info) {
+  action<&DeviceTable::CmdDispatchIndirect2KHR>(Function::DispatchIndirect2, {}, b, info);
+}
+
 VKAPI_ATTR void VKAPI_CALL CmdDrawIndirectByteCountEXT(VkCommandBuffer b, uint32_t instances,
                                                        uint32_t first_instance, VkBuffer buffer,
                                                        VkDeviceSize buffer_offset,
@@ -165,6 +191,10 @@ std::span<const DeviceHook> action_hooks() {
 #define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
 #define TALLY_INDIRECT(name, kind) \
   device_hook<&DeviceTable::name>("vk" #name, indirect<&DeviceTable::name, Function::kind>)
+#define TALLY_INDIRECT_2(name, kind) \
+  device_hook<&DeviceTable::name>("vk" #name, indirect_2<&DeviceTable::name, Function::kind>)
+#define TALLY_COUNT_2(name, kind) \
+  device_hook<&DeviceTable::name>("vk" #name, indirect_count_2<&DeviceTable::name, Function::kind>)
 #define TALLY_COUNT(name, suffix, kind)              \
   device_hook<&DeviceTable::name>("vk" #name suffix, \
                                   indirect_count<&DeviceTable::name, Function::kind>)
@@ -183,6 +213,14 @@ std::span<const DeviceHook> action_hooks() {
       TALLY_COUNT(CmdDrawIndexedIndirectCount, "", DrawIndexedIndirectCount),
       TALLY_COUNT(CmdDrawIndexedIndirectCount, "AMD", DrawIndexedIndirectCount),
       TALLY_COUNT(CmdDrawIndexedIndirectCount, "KHR", DrawIndexedIndirectCount),
+      TALLY_INDIRECT_2(CmdDrawIndirect2KHR, DrawIndirect2),
+      TALLY_INDIRECT_2(CmdDrawIndexedIndirect2KHR, DrawIndexedIndirect2),
+      TALLY_INDIRECT_2(CmdDrawMeshTasksIndirect2EXT, DrawMeshTasksIndirect2),
+      TALLY_COUNT_2(CmdDrawIndirectCount2KHR, DrawIndirectCount2),
+      TALLY_COUNT_2(CmdDrawIndexedIndirectCount2KHR, DrawIndexedIndirectCount2),
+      TALLY_COUNT_2(CmdDrawMeshTasksIndirectCount2EXT, DrawMeshTasksIndirectCount2),
+      TALLY_ROW(CmdDrawIndirectByteCount2EXT),
+      TALLY_ROW(CmdDispatchIndirect2KHR),
       TALLY_ROW(CmdDrawIndirectByteCountEXT),
       TALLY_ROW(CmdDrawMultiEXT),
       TALLY_ROW(CmdDrawMultiIndexedEXT),
@@ -202,6 +240,8 @@ std::span<const DeviceHook> action_hooks() {
   };
 #undef TALLY_ROW
 #undef TALLY_INDIRECT
+#undef TALLY_INDIRECT_2
+#undef TALLY_COUNT_2
 #undef TALLY_COUNT
   return rows;
 }

@@ -15,6 +15,7 @@
 #include "store/clock.h"
 #include "vk/boundary.h"
 #include "vk/core_versions.h"
+#include "vk/hiding.h"
 
 namespace tally::capture {
 namespace {
@@ -120,6 +121,16 @@ VkResult create_captured(const Creation& creation, std::shared_ptr<StreamConnect
   return result;
 }
 
+// The loader refuses hidden extensions that an application enables; here are those that another
+// layer enables.
+bool refuses(const Instance& instance, VkPhysicalDevice device, const VkDeviceCreateInfo& info) {
+  const catalogue::HiddenExtension* hidden = vk::find_hidden_extension(info);
+  if (!hidden || !hides_extensions(instance, device)) return false;
+  log_once(LogLevel::Warning, "vkCreateDevice(): {} is hidden while Tally captures: {}",
+           hidden->name, hidden->reason);
+  return true;
+}
+
 }  // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
@@ -133,6 +144,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
     const auto create = reinterpret_cast<PFN_vkCreateDevice>(
         next.get_instance_proc_addr(instance->handle(), "vkCreateDevice"));
     if (!create) return VK_ERROR_INITIALIZATION_FAILED;
+    if (refuses(*instance, physical_device, *info)) return VK_ERROR_EXTENSION_NOT_PRESENT;
     const Creation creation{instance, next, create, physical_device, *info, allocator, device};
     std::shared_ptr<StreamConnection> connection = instance->connection();
     return connection ? create_captured(creation, std::move(connection))
@@ -165,6 +177,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
                                                  : nullptr;
   }
   if (vk::is_newer_than(wanted, device->application_version())) return nullptr;
+  if (catalogue::is_hidden_command(wanted)) return nullptr;
   if (const vk::Hook* hook = debug_utils_hooks().find(wanted)) return hook->function;
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
   const DeviceHook* hook = next ? device_hooks().find(wanted) : nullptr;

@@ -22,6 +22,7 @@ struct DeviceCondition {
 using DeviceHook = vk::BasicHook<DeviceCondition>;
 
 const vk::HookTable& instance_hooks();
+const vk::HookTable& physical_device_hooks();
 // Hooks of all devices, captured or not. All other device hooks exist on captured devices only.
 const vk::HookTable& any_device_hooks();
 const vk::BasicHookTable<DeviceCondition>& device_hooks();

@@ -45,7 +45,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstanceProcAddr(VkInstance handle, 
   const std::shared_ptr<Instance> instance = Instance::find(handle);
   if (!instance) return nullptr;
   const PFN_vkVoidFunction next = instance->next().get_instance_proc_addr(handle, name);
-  const vk::Hook* hook = next ? debug_utils_hooks().find(name) : nullptr;
+  if (!next) return nullptr;
+  const vk::Hook* hook = physical_device_hooks().find(name);
+  if (!hook) hook = debug_utils_hooks().find(name);
   return hook ? hook->function : next;
 }
 

@@ -92,18 +92,37 @@ VKAPI_ATTR void VKAPI_CALL CmdEndRendering(VkCommandBuffer b) {
       [](CommandBuffer& state) { state.after_end_rendering(); });
 }
 
+// The end info's type is named after one extension or another.
+template <auto Member, typename EndInfo>
+VKAPI_ATTR void VKAPI_CALL end_rendering_2(VkCommandBuffer b, const EndInfo* info) {
+  around(
+      b, [](CommandBuffer& state) { state.before_end_rendering(); },
+      [&](const DeviceTable& next) { (next.*Member)(b, info); },
+      [](CommandBuffer& state) { state.after_end_rendering(); });
+}
+
 }  // namespace
 
 std::span<const DeviceHook> pass_hooks() {
+  const PFN_vkCmdEndRendering2KHR end_khr = end_rendering_2<&DeviceTable::CmdEndRendering2KHR>;
+  const PFN_vkCmdEndRendering2EXT end_ext = end_rendering_2<&DeviceTable::CmdEndRendering2EXT>;
 #define TALLY_ROW(name, suffix) device_hook<&DeviceTable::name>("vk" #name suffix, name)
   static const DeviceHook rows[] = {
-      TALLY_ROW(CmdBeginRenderPass, ""),     TALLY_ROW(CmdBeginRenderPass2, ""),
-      TALLY_ROW(CmdBeginRenderPass2, "KHR"), TALLY_ROW(CmdNextSubpass, ""),
-      TALLY_ROW(CmdNextSubpass2, ""),        TALLY_ROW(CmdNextSubpass2, "KHR"),
-      TALLY_ROW(CmdEndRenderPass, ""),       TALLY_ROW(CmdEndRenderPass2, ""),
-      TALLY_ROW(CmdEndRenderPass2, "KHR"),   TALLY_ROW(CmdBeginRendering, ""),
-      TALLY_ROW(CmdBeginRendering, "KHR"),   TALLY_ROW(CmdEndRendering, ""),
+      TALLY_ROW(CmdBeginRenderPass, ""),
+      TALLY_ROW(CmdBeginRenderPass2, ""),
+      TALLY_ROW(CmdBeginRenderPass2, "KHR"),
+      TALLY_ROW(CmdNextSubpass, ""),
+      TALLY_ROW(CmdNextSubpass2, ""),
+      TALLY_ROW(CmdNextSubpass2, "KHR"),
+      TALLY_ROW(CmdEndRenderPass, ""),
+      TALLY_ROW(CmdEndRenderPass2, ""),
+      TALLY_ROW(CmdEndRenderPass2, "KHR"),
+      TALLY_ROW(CmdBeginRendering, ""),
+      TALLY_ROW(CmdBeginRendering, "KHR"),
+      TALLY_ROW(CmdEndRendering, ""),
       TALLY_ROW(CmdEndRendering, "KHR"),
+      device_hook<&DeviceTable::CmdEndRendering2KHR>("vkCmdEndRendering2KHR", end_khr),
+      device_hook<&DeviceTable::CmdEndRendering2EXT>("vkCmdEndRendering2EXT", end_ext),
   };
 #undef TALLY_ROW
   return rows;

@@ -79,22 +79,26 @@ void read_properties(const InstanceTable& table, VkPhysicalDevice device, Region
 
 }  // namespace
 
-bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name) {
-  uint32_t count = 0;
+std::vector<VkExtensionProperties> list_extensions(const InstanceTable& table,
+                                                   VkPhysicalDevice device) {
   std::vector<VkExtensionProperties> extensions;
   VkResult result = VK_INCOMPLETE;
   while (result == VK_INCOMPLETE) {
+    uint32_t count = 0;
     if (table.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) {
-      return false;
+      return {};
     }
     extensions.resize(count);
     result = table.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+    extensions.resize(count);
   }
-  extensions.resize(count);
-  return result == VK_SUCCESS &&
-         std::ranges::any_of(extensions, [&](const VkExtensionProperties& one) {
-           return std::strcmp(one.extensionName, name) == 0;
-         });
+  return result == VK_SUCCESS ? extensions : std::vector<VkExtensionProperties>{};
+}
+
+bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name) {
+  return std::ranges::any_of(list_extensions(table, device), [&](const VkExtensionProperties& one) {
+    return std::strcmp(one.extensionName, name) == 0;
+  });
 }
 
 bool enables_extension(const VkDeviceCreateInfo& info, const char* name) {

@@ -3,11 +3,16 @@
 
 #include <span>
 
+#include <vector>
+
 #include "capture/recording/region_capture.h"
 #include "capture/tables.h"
 
 namespace tally::capture {
 
+// Of the next layer. Empty where they cannot be enumerated.
+std::vector<VkExtensionProperties> list_extensions(const InstanceTable& table,
+                                                   VkPhysicalDevice device);
 bool offers_extension(const InstanceTable& table, VkPhysicalDevice device, const char* name);
 bool enables_extension(const VkDeviceCreateInfo& info, const char* name);
 

@@ -106,6 +106,32 @@ VkCommandBuffer secondary(const Context& context, const VkCommandBufferInheritan
   return commands;
 }
 
+// Whether an extension is listed, its feature offered, a device created with it, and its function
+// resolved.
+void uncountable(Context& context) {
+  VkPhysicalDeviceSubpassShadingFeaturesHUAWEI feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBPASS_SHADING_FEATURES_HUAWEI};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &feature};
+  vkGetPhysicalDeviceFeatures2(context.gpu(), &features);
+  const char* const extension = VK_HUAWEI_SUBPASS_SHADING_EXTENSION_NAME;
+  const float priority = 1;
+  const VkDeviceQueueCreateInfo queue{
+      VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, nullptr, 0, context.queue_family(), 1, &priority};
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = 1;
+  info.ppEnabledExtensionNames = &extension;
+  VkDevice device = VK_NULL_HANDLE;
+  const VkResult result = vkCreateDevice(context.gpu(), &info, nullptr, &device);
+  if (result == VK_SUCCESS) vkDestroyDevice(device, nullptr);
+  context.take_errors();  // the loader's, where it cannot be created
+  const bool function =
+      vkGetDeviceProcAddr(context.device(), "vkCmdSubpassShadingHUAWEI") != nullptr;
+  std::fprintf(stderr, "listed=%d feature=%u created=%d function=%d\n",
+               context.has_extension(extension), feature.subpassShading, result, function);
+}
+
 // One recording, submitted twice: the second submission's values are its own.
 void resubmit(Context& context) {
   const Doubler doubler(context);
@@ -437,6 +463,7 @@ int main(int argc, char** argv) {
       {"late_names", late_names},
       {"ten", ten},
       {"many", many},
+      {"uncountable", uncountable},
       {"threads", threads},
       {"two_devices", two_devices},
       {"resets", resets},

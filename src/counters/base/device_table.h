@@ -5,6 +5,7 @@
 
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
 
 #include "vk/dispatch.h"
 
@@ -33,12 +34,20 @@ namespace tally::counters {
   X(CmdDispatch, "")                       \
   X(CmdDispatchBase, "KHR")                \
   X(CmdDispatchIndirect, "")               \
+  X(CmdDispatchIndirect2KHR, "")           \
   X(CmdDraw, "")                           \
   X(CmdDrawIndexed, "")                    \
   X(CmdDrawIndexedIndirect, "")            \
   X(CmdDrawIndexedIndirectCount, "KHR")    \
   X(CmdDrawIndexedIndirectCountAMD, "")    \
   X(CmdDrawIndirect, "")                   \
+  X(CmdDrawIndirect2KHR, "")               \
+  X(CmdDrawIndirectByteCount2EXT, "")      \
+  X(CmdDrawIndirectCount2KHR, "")          \
+  X(CmdDrawIndexedIndirect2KHR, "")        \
+  X(CmdDrawIndexedIndirectCount2KHR, "")   \
+  X(CmdDrawMeshTasksIndirect2EXT, "")      \
+  X(CmdDrawMeshTasksIndirectCount2EXT, "") \
   X(CmdDrawIndirectByteCountEXT, "")       \
   X(CmdDrawIndirectCount, "KHR")           \
   X(CmdDrawIndirectCountAMD, "")           \
@@ -72,34 +81,53 @@ namespace tally::counters {
   X(UninitializePerformanceApiINTEL, "")
 
 // Commands that performance queries count.
-#define TALLY_COUNTERS_COUNTED_FUNCTIONS(X)   \
-  X(CmdBindDescriptorSets2, "KHR")            \
-  X(CmdBindIndexBuffer, "")                   \
-  X(CmdBindIndexBuffer2, "KHR")               \
-  X(CmdBindVertexBuffers, "")                 \
-  X(CmdBindVertexBuffers2, "EXT")             \
-  X(CmdBlitImage, "")                         \
-  X(CmdBlitImage2, "KHR")                     \
-  X(CmdClearAttachments, "")                  \
-  X(CmdClearColorImage, "")                   \
-  X(CmdClearDepthStencilImage, "")            \
-  X(CmdCopyBuffer2, "KHR")                    \
-  X(CmdCopyBufferToImage, "")                 \
-  X(CmdCopyBufferToImage2, "KHR")             \
-  X(CmdCopyImage, "")                         \
-  X(CmdCopyImage2, "KHR")                     \
-  X(CmdCopyImageToBuffer, "")                 \
-  X(CmdCopyImageToBuffer2, "KHR")             \
-  X(CmdPipelineBarrier2, "KHR")               \
-  X(CmdPushDescriptorSet, "KHR")              \
-  X(CmdPushDescriptorSet2, "KHR")             \
-  X(CmdPushDescriptorSetWithTemplate, "KHR")  \
-  X(CmdPushDescriptorSetWithTemplate2, "KHR") \
-  X(CmdResolveImage, "")                      \
-  X(CmdResolveImage2, "KHR")                  \
-  X(CmdSetDescriptorBufferOffsetsEXT, "")     \
-  X(CmdUpdateBuffer, "")                      \
-  X(CmdWaitEvents, "")                        \
+#define TALLY_COUNTERS_COUNTED_FUNCTIONS(X)          \
+  X(CmdBindDescriptorBufferEmbeddedSamplersEXT, "")  \
+  X(CmdBindDescriptorBufferEmbeddedSamplers2EXT, "") \
+  X(CmdBindDescriptorSets2, "KHR")                   \
+  X(CmdBindIndexBuffer, "")                          \
+  X(CmdBindIndexBuffer2, "KHR")                      \
+  X(CmdBindVertexBuffers, "")                        \
+  X(CmdBindVertexBuffers2, "EXT")                    \
+  X(CmdBindVertexBuffers3KHR, "")                    \
+  X(CmdBlitImage, "")                                \
+  X(CmdBlitImage2, "KHR")                            \
+  X(CmdClearAttachments, "")                         \
+  X(CmdClearColorImage, "")                          \
+  X(CmdClearDepthStencilImage, "")                   \
+  X(CmdConvertCooperativeVectorMatrixNV, "")         \
+  X(CmdCopyBuffer2, "KHR")                           \
+  X(CmdCopyBufferToImage, "")                        \
+  X(CmdCopyBufferToImage2, "KHR")                    \
+  X(CmdCopyImage, "")                                \
+  X(CmdCopyImage2, "KHR")                            \
+  X(CmdCopyImageToBuffer, "")                        \
+  X(CmdCopyImageToBuffer2, "KHR")                    \
+  X(CmdCopyImageToMemoryKHR, "")                     \
+  X(CmdCopyMemoryIndirectKHR, "")                    \
+  X(CmdCopyMemoryIndirectNV, "")                     \
+  X(CmdCopyMemoryKHR, "")                            \
+  X(CmdCopyMemoryToImageIndirectKHR, "")             \
+  X(CmdCopyMemoryToImageIndirectNV, "")              \
+  X(CmdCopyMemoryToImageKHR, "")                     \
+  X(CmdCopyTensorARM, "")                            \
+  X(CmdDecompressMemoryEXT, "")                      \
+  X(CmdDecompressMemoryIndirectCountEXT, "")         \
+  X(CmdDecompressMemoryIndirectCountNV, "")          \
+  X(CmdDecompressMemoryNV, "")                       \
+  X(CmdFillMemoryKHR, "")                            \
+  X(CmdPipelineBarrier2, "KHR")                      \
+  X(CmdPushDescriptorSet, "KHR")                     \
+  X(CmdPushDescriptorSet2, "KHR")                    \
+  X(CmdPushDescriptorSetWithTemplate, "KHR")         \
+  X(CmdPushDescriptorSetWithTemplate2, "KHR")        \
+  X(CmdResolveImage, "")                             \
+  X(CmdResolveImage2, "KHR")                         \
+  X(CmdSetDescriptorBufferOffsets2EXT, "")           \
+  X(CmdSetDescriptorBufferOffsetsEXT, "")            \
+  X(CmdUpdateBuffer, "")                             \
+  X(CmdUpdateMemoryKHR, "")                          \
+  X(CmdWaitEvents, "")                               \
   X(CmdWaitEvents2, "KHR")
 
 #define TALLY_COUNTERS_DEVICE_FUNCTIONS(X)    \
@@ -116,19 +144,26 @@ namespace tally::counters {
   X(CmdBeginRenderPass, "")                   \
   X(CmdBeginRenderPass2, "KHR")               \
   X(CmdBeginRendering, "KHR")                 \
+  X(CmdBeginTransformFeedback2EXT, "")        \
   X(CmdBeginTransformFeedbackEXT, "")         \
+  X(CmdBindIndexBuffer3KHR, "")               \
   X(CmdBindDescriptorSets, "")                \
   X(CmdBindPipeline, "")                      \
   X(CmdBindPipelineShaderGroupNV, "")         \
   X(CmdBindShadersEXT, "")                    \
+  X(CmdBindTransformFeedbackBuffers2EXT, "")  \
   X(CmdBindTransformFeedbackBuffersEXT, "")   \
   X(CmdCopyBuffer, "")                        \
   X(CmdCopyQueryPoolResults, "")              \
+  X(CmdCopyQueryPoolResultsToMemoryKHR, "")   \
   X(CmdEndQuery, "")                          \
   X(CmdEndQueryIndexedEXT, "")                \
   X(CmdEndRenderPass, "")                     \
   X(CmdEndRenderPass2, "KHR")                 \
   X(CmdEndRendering, "KHR")                   \
+  X(CmdEndRendering2EXT, "")                  \
+  X(CmdEndRendering2KHR, "")                  \
+  X(CmdEndTransformFeedback2EXT, "")          \
   X(CmdEndTransformFeedbackEXT, "")           \
   X(CmdExecuteCommands, "")                   \
   X(CmdFillBuffer, "")                        \
@@ -141,10 +176,12 @@ namespace tally::counters {
   X(CmdResetQueryPool, "")                    \
   X(CmdSetPatchControlPointsEXT, "")          \
   X(CmdSetPrimitiveRestartEnable, "EXT")      \
+  X(CmdSetPrimitiveRestartIndexEXT, "")       \
   X(CmdSetPrimitiveTopology, "EXT")           \
   X(CmdSetRasterizerDiscardEnable, "EXT")     \
   X(CmdWriteTimestamp, "")                    \
   X(CmdWriteTimestamp2, "KHR")                \
+  X(CmdBeginConditionalRendering2EXT, "")     \
   X(CmdBeginConditionalRenderingEXT, "")      \
   X(CmdEndConditionalRenderingEXT, "")        \
   X(CreateBuffer, "")                         \

@@ -12,7 +12,11 @@ namespace tally::counters {
 
 DeviceCreation::DeviceCreation(const VkDeviceCreateInfo& info, const PhysicalDevice& gpu,
                                const Options& options)
-    : gpu_(gpu), options_(options), info_(info), chain_(info.pNext) {
+    : gpu_(gpu),
+      options_(options),
+      hidden_(vk::find_hidden_extension(info)),
+      info_(info),
+      chain_(info.pNext) {
   extensions_.assign(info.ppEnabledExtensionNames,
                      info.ppEnabledExtensionNames + info.enabledExtensionCount);
   queues_.assign(info.pQueueCreateInfos, info.pQueueCreateInfos + info.queueCreateInfoCount);
@@ -136,7 +140,15 @@ void DeviceCreation::take_core_queries(VkPhysicalDeviceFeatures& features) {
   }
 }
 
+// Counters that other applications ask for without knowing of them, such as emulated statistics,
+// are not among these.
+bool DeviceCreation::asks_for_counters() const {
+  return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.performance_intel ||
+         (emulated_queries_.performance && !gpu_.native_performance_queries);
+}
+
 VkResult DeviceCreation::refusal() const {
+  if (hidden_ && asks_for_counters()) return VK_ERROR_EXTENSION_NOT_PRESENT;
   if (unsupported_) return VK_ERROR_FEATURE_NOT_PRESENT;
   if (gpu_.missing.empty()) return VK_SUCCESS;
   return extension_enabled_ || regions_extension_enabled_ ? VK_ERROR_EXTENSION_NOT_PRESENT

@@ -13,6 +13,7 @@
 #include "counters/base/physical_device.h"
 #include "counters/queries/types.h"
 #include "vk/chain.h"
+#include "vk/hiding.h"
 
 namespace tally::counters {
 
@@ -39,6 +40,11 @@ class DeviceCreation {
   bool anything_enabled() const {
     return feature_enabled_ || regions_feature_enabled_ || emulated_queries_.any();
   }
+  // An extension that the application enabled together with a feature of the layer, and whose
+  // commands the layer cannot count. Null if there is none.
+  const catalogue::HiddenExtension* uncounted_extension() const {
+    return anything_enabled() ? hidden_ : nullptr;
+  }
   // VK_SUCCESS, or the error of vkCreateDevice.
   VkResult refusal() const;
 
@@ -62,6 +68,7 @@ class DeviceCreation {
   TransferQueue transfer_queue() const { return transfer_queue_; }
 
  private:
+  bool asks_for_counters() const;
   bool take_extension(const char* name);
   template <typename Features, typename... Members>
   void refuse_unsupported(const Features* wanted, const Features& offered, Members... members);
@@ -88,6 +95,7 @@ class DeviceCreation {
 
   const PhysicalDevice& gpu_;
   const Options& options_;
+  const catalogue::HiddenExtension* hidden_;
   VkDeviceCreateInfo info_;
   vk::ChainCopy chain_;
   std::vector<const char*> extensions_;

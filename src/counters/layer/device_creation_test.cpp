@@ -52,6 +52,34 @@ TEST_F(DeviceCreationTest, our_extension_and_struct_do_not_reach_the_driver) {
   EXPECT_EQ(creation.refusal(), VK_SUCCESS);
 }
 
+TEST_F(DeviceCreationTest, counters_exclude_an_extension_that_they_would_miss) {
+  const char* extensions[] = {extension_, VK_NV_RAY_TRACING_EXTENSION_NAME};
+  info_.enabledExtensionCount = 2;
+  info_.ppEnabledExtensionNames = extensions;
+  const DeviceCreation counted(info_, gpu_, options_);
+  EXPECT_EQ(counted.refusal(), VK_ERROR_EXTENSION_NOT_PRESENT);
+  ASSERT_NE(counted.uncounted_extension(), nullptr);
+  EXPECT_EQ(counted.uncounted_extension()->name, VK_NV_RAY_TRACING_EXTENSION_NAME);
+
+  ours_.shaderInstrumentation = VK_FALSE;
+  const DeviceCreation uncounted(info_, gpu_, options_);
+  EXPECT_EQ(uncounted.refusal(), VK_SUCCESS) << "nothing is counted";
+  EXPECT_EQ(uncounted.uncounted_extension(), nullptr);
+  EXPECT_TRUE(uncounted.has_extension(VK_NV_RAY_TRACING_EXTENSION_NAME));
+}
+
+TEST_F(DeviceCreationTest, emulated_queries_alone_do_not_exclude_it) {
+  const char* extension = VK_NV_RAY_TRACING_EXTENSION_NAME;
+  info_.ppEnabledExtensionNames = &extension;
+  info_.pNext = nullptr;
+  const VkPhysicalDeviceFeatures core{.pipelineStatisticsQuery = VK_TRUE};
+  info_.pEnabledFeatures = &core;
+  const DeviceCreation creation(info_, gpu_, options_);
+  ASSERT_TRUE(creation.emulated_queries().statistics);
+  EXPECT_EQ(creation.refusal(), VK_SUCCESS);
+  EXPECT_NE(creation.uncounted_extension(), nullptr) << "a message names it";
+}
+
 TEST_F(DeviceCreationTest, features_are_switched_on_in_structs_of_their_own_where_there_are_none) {
   const DeviceCreation creation(info_, gpu_, options_);
   ASSERT_NE(creation.info().pEnabledFeatures, nullptr);

@@ -1,4 +1,6 @@
 // The features and properties of physical devices, and vkCreateDevice.
+#include <fmt/format.h>
+
 #include <cstring>
 #include <optional>
 
@@ -307,6 +309,15 @@ VKAPI_ATTR void VKAPI_CALL hook_queue_families(VkPhysicalDevice handle, uint32_t
   });
 }
 
+void report_uncounted(Instance& instance, const catalogue::HiddenExtension& extension,
+                      bool refused) {
+  const std::string_view effect = refused ? "counters cannot be enabled together with"
+                                          : "emulated queries do not count the commands of";
+  instance.messages().notice(
+      "TALLY-uncounted-extension", VK_OBJECT_TYPE_INSTANCE, vk::handle_bits(instance.handle()),
+      fmt::format("vkCreateDevice(): {} {}: {}", effect, extension.name, extension.reason));
+}
+
 VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& original,
                        const VkAllocationCallbacks* allocator, VkDevice* device) {
   Instance& instance = *find_instance(handle);
@@ -319,6 +330,9 @@ VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& origin
   if (!create) return VK_ERROR_INITIALIZATION_FAILED;
   const DeviceCreation creation(original, gpu, instance.options());
   const VkResult refusal = creation.refusal();
+  if (const auto* extension = creation.uncounted_extension()) {
+    report_uncounted(instance, *extension, refusal != VK_SUCCESS);
+  }
   if (refusal != VK_SUCCESS) return refusal;
   const VkResult result = create(handle, &creation.info(), allocator, device);
   if (result != VK_SUCCESS) return result;

@@ -42,9 +42,17 @@ void add_binds(std::vector<vk::Hook>& hooks) {
       hooks, "vkCmdPushDescriptorSetWithTemplate2", "vkCmdPushDescriptorSetWithTemplate2KHR");
   add<&Table::CmdSetDescriptorBufferOffsetsEXT, kDescriptors>(hooks,
                                                               "vkCmdSetDescriptorBufferOffsetsEXT");
+  add<&Table::CmdSetDescriptorBufferOffsets2EXT, kDescriptors>(
+      hooks, "vkCmdSetDescriptorBufferOffsets2EXT");
+  add<&Table::CmdBindDescriptorBufferEmbeddedSamplersEXT, kDescriptors>(
+      hooks, "vkCmdBindDescriptorBufferEmbeddedSamplersEXT");
+  add<&Table::CmdBindDescriptorBufferEmbeddedSamplers2EXT, kDescriptors>(
+      hooks, "vkCmdBindDescriptorBufferEmbeddedSamplers2EXT");
   add<&Table::CmdBindVertexBuffers, Metric::VertexBufferBinds>(hooks, "vkCmdBindVertexBuffers");
   add<&Table::CmdBindVertexBuffers2, Metric::VertexBufferBinds>(hooks, "vkCmdBindVertexBuffers2",
                                                                 "vkCmdBindVertexBuffers2EXT");
+  add<&Table::CmdBindVertexBuffers3KHR, Metric::VertexBufferBinds>(hooks,
+                                                                   "vkCmdBindVertexBuffers3KHR");
 }
 
 void add_barriers(std::vector<vk::Hook>& hooks) {
@@ -78,12 +86,37 @@ void add_transfers(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdClearAttachments, Metric::Clears>(hooks, "vkCmdClearAttachments");
 }
 
+// Between memory that addresses or other objects name.
+void add_memory_transfers(std::vector<vk::Hook>& hooks) {
+  constexpr Metric kTransfer = Metric::Transfers;
+  add<&Table::CmdConvertCooperativeVectorMatrixNV, kTransfer>(
+      hooks, "vkCmdConvertCooperativeVectorMatrixNV");
+  add<&Table::CmdCopyImageToMemoryKHR, kTransfer>(hooks, "vkCmdCopyImageToMemoryKHR");
+  add<&Table::CmdCopyMemoryIndirectKHR, kTransfer>(hooks, "vkCmdCopyMemoryIndirectKHR");
+  add<&Table::CmdCopyMemoryIndirectNV, kTransfer>(hooks, "vkCmdCopyMemoryIndirectNV");
+  add<&Table::CmdCopyMemoryKHR, kTransfer>(hooks, "vkCmdCopyMemoryKHR");
+  add<&Table::CmdCopyMemoryToImageIndirectKHR, kTransfer>(hooks,
+                                                          "vkCmdCopyMemoryToImageIndirectKHR");
+  add<&Table::CmdCopyMemoryToImageIndirectNV, kTransfer>(hooks, "vkCmdCopyMemoryToImageIndirectNV");
+  add<&Table::CmdCopyMemoryToImageKHR, kTransfer>(hooks, "vkCmdCopyMemoryToImageKHR");
+  add<&Table::CmdCopyTensorARM, kTransfer>(hooks, "vkCmdCopyTensorARM");
+  add<&Table::CmdDecompressMemoryEXT, kTransfer>(hooks, "vkCmdDecompressMemoryEXT");
+  add<&Table::CmdDecompressMemoryIndirectCountEXT, kTransfer>(
+      hooks, "vkCmdDecompressMemoryIndirectCountEXT");
+  add<&Table::CmdDecompressMemoryIndirectCountNV, kTransfer>(
+      hooks, "vkCmdDecompressMemoryIndirectCountNV");
+  add<&Table::CmdDecompressMemoryNV, kTransfer>(hooks, "vkCmdDecompressMemoryNV");
+  add<&Table::CmdFillMemoryKHR, kTransfer>(hooks, "vkCmdFillMemoryKHR");
+  add<&Table::CmdUpdateMemoryKHR, kTransfer>(hooks, "vkCmdUpdateMemoryKHR");
+}
+
 }  // namespace
 
 void add_counted_command_entry_points(std::vector<vk::Hook>& hooks) {
   add_binds(hooks);
   add_barriers(hooks);
   add_transfers(hooks);
+  add_memory_transfers(hooks);
 }
 
 }  // namespace tally::counters

@@ -14,7 +14,7 @@ constexpr VkDeviceSize kMaxIndexBytes = 64 << 20;
 constexpr size_t kRecentCopies = 8;
 
 bool same(const IndexRange& a, const IndexRange& b) {
-  return a.buffer == b.buffer && a.offset == b.offset && a.size == b.size;
+  return a.memory == b.memory && a.size == b.size;
 }
 
 }  // namespace
@@ -26,19 +26,19 @@ bool ArgumentRecorder::exceeds_limits(const IndirectCommand& command) {
 VkResult ArgumentRecorder::add(const IndirectCommand& command, const DrawFacts& facts,
                                QueryArguments entry, bool can_copy, QueryWork& work) {
   const VkDeviceSize bytes = argument_bytes(command);
-  const VkDeviceSize count_bytes = command.count_buffer != VK_NULL_HANDLE ? sizeof(uint64_t) : 0;
+  const VkDeviceSize count_bytes = command.count.is_null() ? 0 : sizeof(uint64_t);
   QuerySpace space;
   VkResult result = memory_.reserve(count_bytes + bytes, space);
   if (result != VK_SUCCESS) return result;
-  entry.target = space.buffer;
   entry.operation = describe(command, facts);
   entry.operation.arguments = space.address + count_bytes;
-  entry.buffer = command.buffer;
-  entry.arguments = {command.offset, space.offset + count_bytes, bytes};
+  entry.arguments = command.arguments;
+  entry.arguments_copy = {space.address + count_bytes, space.buffer, space.offset + count_bytes};
+  entry.argument_bytes = bytes;
   if (count_bytes != 0) {
     entry.operation.count_at = space.address;
-    entry.count_buffer = command.count_buffer;
-    entry.count = {command.count_offset, space.offset, sizeof(uint32_t)};
+    entry.count = command.count;
+    entry.count_copy = space;
   }
   result = add_indices(command, entry.operation, work);
   if (result != VK_SUCCESS) return result;
@@ -58,32 +58,32 @@ VkResult ArgumentRecorder::add_indices(const IndirectCommand& command,
   const IndexRange range = indices_of(command);
   if (range.size == 0) return VK_SUCCESS;
   operation.index_bytes = range.index_bytes;
+  operation.restart = range.restart;
   operation.index_count = static_cast<uint32_t>(range.size / range.index_bytes);
   const size_t all = work.indices.size();
   const std::span recent = std::span(work.indices).last(std::min(all, kRecentCopies));
   const auto known =
       std::ranges::find_if(recent, [&](const IndexCopy& copy) { return same(copy.source, range); });
   if (known != recent.end()) {
-    operation.indices = known->address;
+    operation.indices = known->target.address;
     return VK_SUCCESS;
   }
   QuerySpace space;
   const VkResult result = memory_.reserve(range.size, space);
   if (result != VK_SUCCESS) return result;
   operation.indices = space.address;
-  work.indices.push_back({range, space.address, space.buffer, space.offset});
+  work.indices.push_back({range, space});
   return VK_SUCCESS;
 }
 
 void ArgumentRecorder::copy(const QueryArguments& arguments) const {
   const VkCommandBuffer commands = context_.commands;
-  if (arguments.arguments.size != 0) {
-    context_.next.CmdCopyBuffer(commands, arguments.buffer, arguments.target, 1,
-                                &arguments.arguments);
+  if (arguments.argument_bytes != 0) {
+    copy_in(context_.next, commands, arguments.arguments, arguments.arguments_copy,
+            arguments.argument_bytes);
   }
-  if (arguments.count_buffer != VK_NULL_HANDLE) {
-    context_.next.CmdCopyBuffer(commands, arguments.count_buffer, arguments.target, 1,
-                                &arguments.count);
+  if (!arguments.count.is_null()) {
+    copy_in(context_.next, commands, arguments.count, arguments.count_copy, sizeof(uint32_t));
   }
 }
 
@@ -95,10 +95,8 @@ void ArgumentRecorder::copy_pending(QueryWork& work) const {
     arguments.copied = true;
   }
   for (const IndexCopy& index_copy : work.indices) {
-    const VkBufferCopy region{index_copy.source.offset, index_copy.target_offset,
-                              index_copy.source.size};
-    context_.next.CmdCopyBuffer(context_.commands, index_copy.source.buffer, index_copy.target, 1,
-                                &region);
+    copy_in(context_.next, context_.commands, index_copy.source.memory, index_copy.target,
+            index_copy.source.size);
   }
   work.indices.clear();
 }

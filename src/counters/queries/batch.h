@@ -66,11 +66,11 @@ struct QueryArguments {
   probe::QueryIndirect operation;
   std::vector<QueryTarget> targets;
   bool inherited = false;
-  VkBuffer target = VK_NULL_HANDLE;  // of the copies
-  VkBuffer buffer = VK_NULL_HANDLE;
-  VkBufferCopy arguments{};
-  VkBuffer count_buffer = VK_NULL_HANDLE;
-  VkBufferCopy count{};
+  NamedMemory arguments;
+  QuerySpace arguments_copy;
+  VkDeviceSize argument_bytes = 0;
+  NamedMemory count;
+  QuerySpace count_copy;
   bool copied = false;
 };
 

@@ -4,7 +4,9 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include <optional>
+#include <tally/vulkan_newest.h>
+
+#include <variant>
 
 #include "counters/base/device_table.h"
 
@@ -12,33 +14,42 @@ namespace tally::counters {
 
 class Condition {
  public:
-  void begin(const VkConditionalRenderingBeginInfoEXT& info) {
+  // How it began: nothing, or the command's info.
+  using Info = std::variant<std::monostate, VkConditionalRenderingBeginInfoEXT,
+                            VkConditionalRenderingBeginInfo2EXT>;
+
+  template <typename BeginInfo>
+  void begin(BeginInfo info) {
+    info.pNext = nullptr;
     info_ = info;
-    info_->pNext = nullptr;
   }
-  void end() { info_.reset(); }
+  void end() { info_ = {}; }
 
   // Conditional rendering is off for the lifetime of this object.
   class Interruption {
    public:
     Interruption(const Condition& condition, const DeviceTable& next, VkCommandBuffer commands)
         : info_(condition.info_), next_(next), commands_(commands) {
-      if (info_) next_.CmdEndConditionalRenderingEXT(commands_);
+      if (info_.index() != 0) next_.CmdEndConditionalRenderingEXT(commands_);
     }
     ~Interruption() {
-      if (info_) next_.CmdBeginConditionalRenderingEXT(commands_, &*info_);
+      if (const auto* info = std::get_if<VkConditionalRenderingBeginInfoEXT>(&info_)) {
+        next_.CmdBeginConditionalRenderingEXT(commands_, info);
+      } else if (const auto* newer = std::get_if<VkConditionalRenderingBeginInfo2EXT>(&info_)) {
+        next_.CmdBeginConditionalRendering2EXT(commands_, newer);
+      }
     }
     Interruption(const Interruption&) = delete;
     Interruption& operator=(const Interruption&) = delete;
 
    private:
-    const std::optional<VkConditionalRenderingBeginInfoEXT>& info_;
+    const Info& info_;
     const DeviceTable& next_;
     VkCommandBuffer commands_;
   };
 
  private:
-  std::optional<VkConditionalRenderingBeginInfoEXT> info_;
+  Info info_;
 };
 
 }  // namespace tally::counters

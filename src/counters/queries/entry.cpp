@@ -232,19 +232,41 @@ VKAPI_ATTR void VKAPI_CALL hook_end_indexed(VkCommandBuffer commands, VkQueryPoo
   }
 }
 
-VKAPI_ATTR void VKAPI_CALL hook_copy(VkCommandBuffer commands, VkQueryPool handle, uint32_t first,
-                                     uint32_t count, VkBuffer target, VkDeviceSize offset,
-                                     VkDeviceSize stride, VkQueryResultFlags flags) {
+// `next()` records the command for a pool of the driver.
+template <typename Next>
+void copy_results(VkCommandBuffer commands, VkQueryPool handle, uint32_t first, uint32_t count,
+                  const NamedMemory& target, VkDeviceSize stride, VkQueryResultFlags flags,
+                  Next&& next) {
   const Recording recording(commands, handle);
   if (!recording.pool) {
-    next_of(commands).CmdCopyQueryPoolResults(commands, handle, first, count, target, offset,
-                                              stride, flags);
+    next();
   } else if (count != 0 && recording.pool->contains(first, count)) {
     record(recording, [&] {
       recording.state->query_commands().copy_results(
-          *recording.pool, {first, count, 0, nullptr, stride, flags}, {target, offset});
+          *recording.pool, {first, count, 0, nullptr, stride, flags}, target);
     });
   }
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_copy(VkCommandBuffer commands, VkQueryPool handle, uint32_t first,
+                                     uint32_t count, VkBuffer target, VkDeviceSize offset,
+                                     VkDeviceSize stride, VkQueryResultFlags flags) {
+  copy_results(commands, handle, first, count, {target, offset}, stride, flags, [&] {
+    next_of(commands).CmdCopyQueryPoolResults(commands, handle, first, count, target, offset,
+                                              stride, flags);
+  });
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_copy_to_memory(VkCommandBuffer commands, VkQueryPool handle,
+                                               uint32_t first, uint32_t count,
+                                               const VkStridedDeviceAddressRangeKHR* target,
+                                               VkAddressCommandFlagsKHR target_flags,
+                                               VkQueryResultFlags flags) {
+  const NamedMemory memory{.address = target->address, .flags = target_flags};
+  copy_results(commands, handle, first, count, memory, target->stride, flags, [&] {
+    next_of(commands).CmdCopyQueryPoolResultsToMemoryKHR(commands, handle, first, count, target,
+                                                         target_flags, flags);
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_buffer_requirements(VkDevice device,
@@ -289,6 +311,13 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_condition(VkCommandBuffer commands,
   if (state && state->queries()) state->queries()->begin_condition(*info);
 }
 
+VKAPI_ATTR void VKAPI_CALL hook_begin_condition_2(VkCommandBuffer commands,
+                                                  const VkConditionalRenderingBeginInfo2EXT* info) {
+  next_of(commands).CmdBeginConditionalRendering2EXT(commands, info);
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->queries()) state->queries()->begin_condition(*info);
+}
+
 VKAPI_ATTR void VKAPI_CALL hook_end_condition(VkCommandBuffer commands) {
   next_of(commands).CmdEndConditionalRenderingEXT(commands);
   CommandBuffer* state = find_command_buffer(commands);
@@ -306,6 +335,15 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_feedback_buffers(VkCommandBuffer commands, 
                                                        sizes);
 }
 
+VKAPI_ATTR void VKAPI_CALL
+hook_bind_feedback_buffers_2(VkCommandBuffer commands, uint32_t first, uint32_t count,
+                             const VkBindTransformFeedbackBuffer2InfoEXT* infos) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->transform_feedback().bind_buffers(first, count, infos);
+  }
+  next_of(commands).CmdBindTransformFeedbackBuffers2EXT(commands, first, count, infos);
+}
+
 }  // namespace
 
 void add_query_entry_points(std::vector<vk::Hook>& hooks) {
@@ -313,10 +351,13 @@ void add_query_entry_points(std::vector<vk::Hook>& hooks) {
     hooks.push_back(vk::hook(name, function, kQueries));
   };
   add("vkCmdBeginConditionalRenderingEXT", hook_begin_condition);
+  add("vkCmdBeginConditionalRendering2EXT", hook_begin_condition_2);
   add("vkCmdBeginQuery", hook_begin);
   add("vkCmdBeginQueryIndexedEXT", hook_begin_indexed);
   add("vkCmdBindTransformFeedbackBuffersEXT", hook_bind_feedback_buffers);
+  add("vkCmdBindTransformFeedbackBuffers2EXT", hook_bind_feedback_buffers_2);
   add("vkCmdCopyQueryPoolResults", hook_copy);
+  add("vkCmdCopyQueryPoolResultsToMemoryKHR", hook_copy_to_memory);
   add("vkCmdEndConditionalRenderingEXT", hook_end_condition);
   add("vkCmdEndQuery", hook_end);
   add("vkCmdEndQueryIndexedEXT", hook_end_indexed);

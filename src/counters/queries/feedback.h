@@ -26,7 +26,8 @@ const std::vector<uint64_t>& feedback_pairs();
 // Where the driver stores its counters when transform feedback begins.
 struct FeedbackStart {
   VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceSize offset = 0;  // of the counter of buffer 0; the others follow at 4 bytes each
+  VkDeviceSize offset = 0;      // of the counter of buffer 0; the others follow at 4 bytes each
+  VkDeviceAddress address = 0;  // the same place
 };
 
 // Describes the captured buffers of a pipeline. `sizes`: of the bound buffers.

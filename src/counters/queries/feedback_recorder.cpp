@@ -14,7 +14,7 @@ VkResult FeedbackRecorder::begin(const probe::QueryFeedback& description, Feedba
   active_->span.flags = probe::QueryFeedback::kFirst;
   active_->span.capacity = space.address;
   active_->span.starts = space.address + kCapacityBytes;
-  start = {space.buffer, space.offset + kCapacityBytes};
+  start = {space.buffer, space.offset + kCapacityBytes, space.address + kCapacityBytes};
   return VK_SUCCESS;
 }
 

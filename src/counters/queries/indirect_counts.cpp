@@ -55,7 +55,7 @@ IndexRange indices_of(const IndirectCommand& command) {
   if (command.kind == QueryIndirect::kIndices) {
     const VkDeviceSize skipped =
         std::min(range.size, VkDeviceSize{command.first_index} * range.index_bytes);
-    range.offset += skipped;
+    range.memory = range.memory.behind(skipped);
     range.size -= skipped;
     range.size = std::min(range.size, VkDeviceSize{command.max_count} * range.index_bytes);
   }

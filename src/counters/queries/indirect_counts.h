@@ -9,6 +9,7 @@
 
 #include "counters/memory/record_pool.h"
 #include "counters/objects/draw_facts.h"
+#include "counters/queries/named_memory.h"
 #include "counters/shader/query_source.h"
 #include "probe/query.h"
 
@@ -16,30 +17,30 @@ namespace tally::counters {
 
 // A range of an index buffer.
 struct IndexRange {
-  VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceSize offset = 0;
+  NamedMemory memory;
   VkDeviceSize size = 0;     // VK_WHOLE_SIZE: up to the end of the buffer
   uint32_t index_bytes = 4;  // of one index
+  uint32_t restart = ~0u;    // the index that restarts the primitive
 };
+// The restart index that binding an index buffer sets.
+inline uint32_t default_restart(uint32_t index_bytes) {
+  return index_bytes == 4 ? ~0u : (1u << (8 * index_bytes)) - 1;
+}
 
 // A copy of an index range.
 struct IndexCopy {
   IndexRange source;
-  VkDeviceAddress address = 0;
-  VkBuffer target = VK_NULL_HANDLE;
-  VkDeviceSize target_offset = 0;
+  QuerySpace target;
 };
 
 struct IndirectCommand {
   probe::QueryIndirect::Kind kind = probe::QueryIndirect::kDraw;
   bool mesh = false;
   bool indexed = false;
-  VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceSize offset = 0;
-  uint32_t max_count = 1;  // of draws
-  uint32_t stride = 0;     // bytes; for kByteCount of a vertex
-  VkBuffer count_buffer = VK_NULL_HANDLE;
-  VkDeviceSize count_offset = 0;
+  NamedMemory arguments;
+  uint32_t max_count = 1;    // of draws
+  uint32_t stride = 0;       // bytes; for kByteCount of a vertex
+  NamedMemory count;         // null: all draws
   uint32_t instances = 0;    // for kByteCount and kIndices
   uint32_t first_bytes = 0;  // for kByteCount
   uint32_t first_index = 0;  // for kIndices

@@ -96,7 +96,7 @@ VkResult QueryRecorder::write_timestamp(const std::shared_ptr<QueryPool>& pool, 
 }
 
 VkResult QueryRecorder::copy_results(const QueryPool& pool, const QueryPool::Request& request,
-                                     const CopyTarget& target) {
+                                     const NamedMemory& target) {
   return copies_.record(pool, request, condition_, target);
 }
 
@@ -125,11 +125,6 @@ void QueryRecorder::end_feedback() {
   begin_interval();
   feedback_.close_span(totals_, work_);
   feedback_.end();
-}
-
-void QueryRecorder::begin_condition(const VkConditionalRenderingBeginInfoEXT& condition) {
-  conditioned_ = true;
-  if (!in_pass_) condition_.begin(condition);
 }
 
 void QueryRecorder::end_condition() {

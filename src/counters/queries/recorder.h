@@ -53,7 +53,7 @@ class QueryRecorder {
   // Inside a render pass the timestamp is written when the pass has ended.
   VkResult write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request,
-                        const CopyTarget& target);
+                        const NamedMemory& target);
   bool active() const { return !active_.empty() || inherited_.any() || feedback_.active(); }
   // Whether a query counts in shaders.
   bool counts_shaders() const { return active_.count_in_shaders() || feedback_.active(); }
@@ -69,7 +69,11 @@ class QueryRecorder {
   VkResult begin_feedback(const probe::QueryFeedback& description, FeedbackStart& start);
   void end_feedback();
   // Conditional rendering of the application. If it begins in a render pass, it ends there.
-  void begin_condition(const VkConditionalRenderingBeginInfoEXT& condition);
+  template <typename BeginInfo>
+  void begin_condition(const BeginInfo& condition) {
+    conditioned_ = true;
+    if (!in_pass_) condition_.begin(condition);
+  }
   void end_condition();
   // Queries of the driver that would count dispatches of the layer.
   void begin_driver_statistics() { inherited_.begin_driver_statistics(); }

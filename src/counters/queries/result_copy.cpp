@@ -3,9 +3,16 @@
 #include <vector>
 
 namespace tally::counters {
+namespace {
+
+QuerySpace space_of(const RecordPage& page) {
+  return {page.address, page.chunk->buffer(), page.offset};
+}
+
+}  // namespace
 
 VkResult ResultCopy::record(const QueryPool& pool, const QueryPool::Request& request,
-                            const Condition& condition, const CopyTarget& target) {
+                            const Condition& condition, const NamedMemory& target) {
   QueryPrograms& programs = context_.state.programs;
   VkResult result = programs.prepare();
   if (result != VK_SUCCESS) return result;
@@ -28,17 +35,15 @@ VkResult ResultCopy::record(const QueryPool& pool, const QueryPool::Request& req
   std::vector<VkBufferCopy> regions;
   const bool packed = request.stride == bytes || request.count == 1;
   for (uint32_t i = 0; i < (packed ? 1 : request.count); ++i) {
-    regions.push_back({page.offset + i * bytes, target.offset + i * request.stride,
-                       packed ? bytes * request.count : bytes});
+    regions.push_back({i * bytes, i * request.stride, packed ? bytes * request.count : bytes});
   }
-  context_.next.CmdCopyBuffer(context_.commands, page.chunk->buffer(), target.buffer,
-                              static_cast<uint32_t>(regions.size()), regions.data());
+  copy_out(context_.next, context_.commands, space_of(page), target, std::move(regions));
   return VK_SUCCESS;
 }
 
 // The driver's results go to another page of the layer. Each result is then copied from its page.
 VkResult ResultCopy::copy_mixed(const QueryPool& pool, const QueryPool::Request& request,
-                                const RecordPage& layer_page, const CopyTarget& target) {
+                                const RecordPage& layer_page, const NamedMemory& target) {
   const DriverPool& driver = *pool.driver();
   const VkDeviceSize bytes[] = {pool.result_bytes(0), driver.drivers_bytes()};
   RecordPage driver_page;
@@ -54,14 +59,13 @@ VkResult ResultCopy::copy_mixed(const QueryPool& pool, const QueryPool::Request&
   for (uint32_t i = 0; i < request.count; ++i) {
     for (const DriverPool::Run& run : runs) {
       const size_t half = run.is_drivers ? 1 : 0;
-      regions[half].push_back({pages[half]->offset + i * bytes[half] + run.copy.srcOffset,
-                               target.offset + i * request.stride + run.copy.dstOffset,
-                               run.copy.size});
+      regions[half].push_back({i * bytes[half] + run.copy.srcOffset,
+                               i * request.stride + run.copy.dstOffset, run.copy.size});
     }
   }
   for (size_t half = 0; half < 2; ++half) {
-    context_.next.CmdCopyBuffer(context_.commands, pages[half]->chunk->buffer(), target.buffer,
-                                static_cast<uint32_t>(regions[half].size()), regions[half].data());
+    copy_out(context_.next, context_.commands, space_of(*pages[half]), target,
+             std::move(regions[half]));
   }
   return VK_SUCCESS;
 }

@@ -7,14 +7,10 @@
 #include "counters/queries/batch.h"
 #include "counters/queries/condition.h"
 #include "counters/queries/context.h"
+#include "counters/queries/named_memory.h"
 #include "counters/queries/query_memory.h"
 
 namespace tally::counters {
-
-struct CopyTarget {
-  VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceSize offset = 0;
-};
 
 class ResultCopy {
  public:
@@ -22,11 +18,11 @@ class ResultCopy {
       : context_(context), memory_(memory), batches_(batches) {}
 
   VkResult record(const QueryPool& pool, const QueryPool::Request& request,
-                  const Condition& condition, const CopyTarget& target);
+                  const Condition& condition, const NamedMemory& target);
 
  private:
   VkResult copy_mixed(const QueryPool& pool, const QueryPool::Request& request,
-                      const RecordPage& layer_page, const CopyTarget& target);
+                      const RecordPage& layer_page, const NamedMemory& target);
 
   const QueryContext& context_;
   QueryMemory& memory_;

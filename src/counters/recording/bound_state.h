@@ -93,6 +93,7 @@ class BoundState {
   // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
   DrawFacts draw_facts();
   void bind_indices(const IndexRange& indices) { indices_ = indices; }
+  void set_restart_index(uint32_t index) { indices_.restart = index; }
   const IndexRange& indices() const { return indices_; }
 
  private:

@@ -31,8 +31,8 @@ void CommandCounts::mesh_draw(uint64_t workgroups) {
 IndexRange CommandCounts::bound_indices() const {
   IndexRange range = state_.bound.indices();
   if (range.size != VK_WHOLE_SIZE) return range;
-  const VkDeviceSize whole = state_.device.queries->buffer_sizes.find(range.buffer);
-  range.size = whole > range.offset ? whole - range.offset : 0;
+  const VkDeviceSize whole = state_.device.queries->buffer_sizes.find(range.memory.buffer);
+  range.size = whole > range.memory.offset ? whole - range.memory.offset : 0;
   return range;
 }
 

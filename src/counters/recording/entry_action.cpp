@@ -66,20 +66,33 @@ template <Arguments::Kind kKind, bool kMesh = false, bool kIndexed = false>
 struct IndirectDraw : Unknown {
   static void count(CommandCounts& counts, VkBuffer buffer, VkDeviceSize offset, uint32_t max_count,
                     uint32_t stride) {
-    count(counts, buffer, offset, VK_NULL_HANDLE, 0, max_count, stride);
+    count_draws(counts, {buffer, offset}, {}, max_count, stride);
   }
   static void count(CommandCounts& counts, VkBuffer buffer, VkDeviceSize offset,
                     VkBuffer count_buffer, VkDeviceSize count_offset, uint32_t max_count,
                     uint32_t stride) {
+    count_draws(counts, {buffer, offset}, {count_buffer, count_offset}, max_count, stride);
+  }
+  static void count(CommandCounts& counts, const VkDrawIndirect2InfoKHR* info) {
+    count_draws(counts, {.address = info->addressRange.address, .flags = info->addressFlags}, {},
+                info->drawCount, static_cast<uint32_t>(info->addressRange.stride));
+  }
+  static void count(CommandCounts& counts, const VkDrawIndirectCount2InfoKHR* info) {
+    count_draws(counts, {.address = info->addressRange.address, .flags = info->addressFlags},
+                {.address = info->countAddressRange.address, .flags = info->countAddressFlags},
+                info->maxDrawCount, static_cast<uint32_t>(info->addressRange.stride));
+  }
+
+ private:
+  static void count_draws(CommandCounts& counts, const NamedMemory& arguments,
+                          const NamedMemory& count, uint32_t max_count, uint32_t stride) {
     counts.indirect(CommandMetric::Draws, {.kind = kKind,
                                            .mesh = kMesh,
                                            .indexed = kIndexed,
-                                           .buffer = buffer,
-                                           .offset = offset,
+                                           .arguments = arguments,
                                            .max_count = max_count,
                                            .stride = stride,
-                                           .count_buffer = count_buffer,
-                                           .count_offset = count_offset});
+                                           .count = count});
   }
 };
 using IndirectVertices = IndirectDraw<Arguments::kDraw>;
@@ -89,9 +102,21 @@ using IndirectTasks = IndirectDraw<Arguments::kTasks, true>;
 struct ByteCount : Unknown {
   static void count(CommandCounts& counts, uint32_t instances, uint32_t, VkBuffer buffer,
                     VkDeviceSize offset, uint32_t first_bytes, uint32_t vertex_stride) {
+    count_bytes(counts, instances, {buffer, offset}, first_bytes, vertex_stride);
+  }
+  static void count(CommandCounts& counts, uint32_t instances, uint32_t,
+                    const VkBindTransformFeedbackBuffer2InfoEXT* counter, uint32_t first_bytes,
+                    uint32_t vertex_stride) {
+    count_bytes(counts, instances,
+                {.address = counter->addressRange.address, .flags = counter->addressFlags},
+                first_bytes, vertex_stride);
+  }
+
+ private:
+  static void count_bytes(CommandCounts& counts, uint32_t instances, const NamedMemory& counter,
+                          uint32_t first_bytes, uint32_t vertex_stride) {
     counts.indirect(CommandMetric::Draws, {.kind = Arguments::kByteCount,
-                                           .buffer = buffer,
-                                           .offset = offset,
+                                           .arguments = counter,
                                            .stride = vertex_stride,
                                            .instances = instances,
                                            .first_bytes = first_bytes});
@@ -100,7 +125,12 @@ struct ByteCount : Unknown {
 struct IndirectDispatch : Unknown {
   static void count(CommandCounts& counts, VkBuffer buffer, VkDeviceSize offset) {
     counts.indirect(CommandMetric::Dispatches,
-                    {.kind = Arguments::kGroups, .buffer = buffer, .offset = offset});
+                    {.kind = Arguments::kGroups, .arguments = {buffer, offset}});
+  }
+  static void count(CommandCounts& counts, const VkDispatchIndirect2InfoKHR* info) {
+    counts.indirect(CommandMetric::Dispatches, {.kind = Arguments::kGroups,
+                                                .arguments = {.address = info->addressRange.address,
+                                                              .flags = info->addressFlags}});
   }
 };
 struct Trace : Unknown {
@@ -216,6 +246,8 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBase");
   add<&Table::CmdDispatchBase, kCompute, Groups>(hooks, "vkCmdDispatchBaseKHR");
   add<&Table::CmdDispatchIndirect, kCompute, IndirectDispatch>(hooks, "vkCmdDispatchIndirect");
+  add<&Table::CmdDispatchIndirect2KHR, kCompute, IndirectDispatch>(hooks,
+                                                                   "vkCmdDispatchIndirect2KHR");
   add<&Table::CmdDraw, kGraphics, Vertices>(hooks, "vkCmdDraw");
   add<&Table::CmdDrawIndexed, kGraphics, Indices>(hooks, "vkCmdDrawIndexed");
   add<&Table::CmdDrawIndexedIndirect, kGraphics, IndirectIndices>(hooks,
@@ -234,6 +266,19 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
                                                                  "vkCmdDrawIndirectCountKHR");
   add<&Table::CmdDrawIndirectCountAMD, kGraphics, IndirectVertices>(hooks,
                                                                     "vkCmdDrawIndirectCountAMD");
+  add<&Table::CmdDrawIndirect2KHR, kGraphics, IndirectVertices>(hooks, "vkCmdDrawIndirect2KHR");
+  add<&Table::CmdDrawIndirectCount2KHR, kGraphics, IndirectVertices>(hooks,
+                                                                     "vkCmdDrawIndirectCount2KHR");
+  add<&Table::CmdDrawIndexedIndirect2KHR, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirect2KHR");
+  add<&Table::CmdDrawIndexedIndirectCount2KHR, kGraphics, IndirectIndices>(
+      hooks, "vkCmdDrawIndexedIndirectCount2KHR");
+  add<&Table::CmdDrawIndirectByteCount2EXT, kGraphics, ByteCount>(hooks,
+                                                                  "vkCmdDrawIndirectByteCount2EXT");
+  add<&Table::CmdDrawMeshTasksIndirect2EXT, kGraphics, IndirectMeshGroups>(
+      hooks, "vkCmdDrawMeshTasksIndirect2EXT");
+  add<&Table::CmdDrawMeshTasksIndirectCount2EXT, kGraphics, IndirectMeshGroups>(
+      hooks, "vkCmdDrawMeshTasksIndirectCount2EXT");
   add<&Table::CmdDrawMeshTasksEXT, kGraphics, MeshGroups>(hooks, "vkCmdDrawMeshTasksEXT");
   add<&Table::CmdDrawMeshTasksIndirectCountEXT, kGraphics, IndirectMeshGroups>(
       hooks, "vkCmdDrawMeshTasksIndirectCountEXT");

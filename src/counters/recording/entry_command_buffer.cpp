@@ -238,6 +238,26 @@ VKAPI_ATTR void VKAPI_CALL hook_end_transform_feedback(VkCommandBuffer commands,
   if (CommandBuffer* state = find_command_buffer(commands)) state->transform_feedback().end();
 }
 
+VKAPI_ATTR void VKAPI_CALL
+hook_begin_transform_feedback_2(VkCommandBuffer commands, uint32_t first, uint32_t count,
+                                const VkBindTransformFeedbackBuffer2InfoEXT* infos) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    vk::guarded_void(
+        [&] {
+          state->transform_feedback().begin({.first = first, .count = count, .infos = infos});
+        },
+        [&](VkResult error) { state->fail(error); });
+  }
+  next_of(commands).CmdBeginTransformFeedback2EXT(commands, first, count, infos);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+hook_end_transform_feedback_2(VkCommandBuffer commands, uint32_t first, uint32_t count,
+                              const VkBindTransformFeedbackBuffer2InfoEXT* infos) {
+  next_of(commands).CmdEndTransformFeedback2EXT(commands, first, count, infos);
+  if (CommandBuffer* state = find_command_buffer(commands)) state->transform_feedback().end();
+}
+
 }  // namespace
 
 void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks) {
@@ -247,10 +267,12 @@ void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkAllocateCommandBuffers", hook_allocate);
   add("vkBeginCommandBuffer", hook_begin);
   add("vkCmdBeginTransformFeedbackEXT", hook_begin_transform_feedback);
+  add("vkCmdBeginTransformFeedback2EXT", hook_begin_transform_feedback_2);
   add("vkCmdBindPipeline", hook_bind_pipeline);
   add("vkCmdBindPipelineShaderGroupNV", hook_bind_shader_group);
   add("vkCmdBindShadersEXT", hook_bind_shaders);
   add("vkCmdEndTransformFeedbackEXT", hook_end_transform_feedback);
+  add("vkCmdEndTransformFeedback2EXT", hook_end_transform_feedback_2);
   add("vkCmdExecuteCommands", hook_execute);
   add("vkCmdPushConstants", hook_push_constants);
   add("vkCmdPushConstants2", hook_push_constants2);

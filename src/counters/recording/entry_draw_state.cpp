@@ -27,26 +27,41 @@ uint32_t bytes_of(VkIndexType type) {
   }
 }
 
-void note_indices(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
+void note_indices(VkCommandBuffer commands, const NamedMemory& memory, VkDeviceSize size,
                   VkIndexType type) {
   CommandBuffer* state = find_command_buffer(commands);
   if (!state) return;
   state->count_command(CommandMetric::IndexBufferBinds);
-  state->bound().bind_indices(
-      {buffer, offset, buffer != VK_NULL_HANDLE ? size : 0, bytes_of(type)});
+  const uint32_t bytes = bytes_of(type);
+  state->bound().bind_indices({memory, memory.is_null() ? 0 : size, bytes, default_restart(bytes)});
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_bind_indices(VkCommandBuffer commands, VkBuffer buffer,
                                              VkDeviceSize offset, VkIndexType type) {
-  note_indices(commands, buffer, offset, VK_WHOLE_SIZE, type);
+  note_indices(commands, {buffer, offset}, VK_WHOLE_SIZE, type);
   next_of(commands).CmdBindIndexBuffer(commands, buffer, offset, type);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_bind_indices_2(VkCommandBuffer commands, VkBuffer buffer,
                                                VkDeviceSize offset, VkDeviceSize size,
                                                VkIndexType type) {
-  note_indices(commands, buffer, offset, size, type);
+  note_indices(commands, {buffer, offset}, size, type);
   next_of(commands).CmdBindIndexBuffer2(commands, buffer, offset, size, type);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_bind_indices_3(VkCommandBuffer commands,
+                                               const VkBindIndexBuffer3InfoKHR* info) {
+  const VkDeviceAddressRangeKHR& range = info->addressRange;
+  note_indices(commands, {.address = range.address, .flags = info->addressFlags}, range.size,
+               info->indexType);
+  next_of(commands).CmdBindIndexBuffer3KHR(commands, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_set_restart_index(VkCommandBuffer commands, uint32_t index) {
+  if (CommandBuffer* state = find_command_buffer(commands)) {
+    state->bound().set_restart_index(index);
+  }
+  next_of(commands).CmdSetPrimitiveRestartIndexEXT(commands, index);
 }
 
 }  // namespace
@@ -68,9 +83,11 @@ void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCmdBindIndexBuffer", hook_bind_indices);
   add("vkCmdBindIndexBuffer2", hook_bind_indices_2);
   add("vkCmdBindIndexBuffer2KHR", hook_bind_indices_2);
+  add("vkCmdBindIndexBuffer3KHR", hook_bind_indices_3);
   add("vkCmdSetPatchControlPointsEXT", kSetPatch);
   add("vkCmdSetPrimitiveRestartEnable", kSetRestart);
   add("vkCmdSetPrimitiveRestartEnableEXT", kSetRestart);
+  add("vkCmdSetPrimitiveRestartIndexEXT", hook_set_restart_index);
   add("vkCmdSetPrimitiveTopology", kSetTopology);
   add("vkCmdSetPrimitiveTopologyEXT", kSetTopology);
   add("vkCmdSetRasterizerDiscardEnable", kSetDiscard);

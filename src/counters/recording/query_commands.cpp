@@ -86,7 +86,7 @@ void QueryCommands::resolve() {
 }
 
 void QueryCommands::copy_results(const QueryPool& pool, const QueryPool::Request& request,
-                                 const CopyTarget& target) {
+                                 const NamedMemory& target) {
   resolve_for(pool);
   state_.status.note(state_.queries->copy_results(pool, request, target));
   state_.bound.restore_after_dispatch();

@@ -18,7 +18,7 @@ class QueryCommands {
   void reset(const std::shared_ptr<QueryPool>& pool, uint32_t first, uint32_t count);
   void write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   void copy_results(const QueryPool& pool, const QueryPool::Request& request,
-                    const CopyTarget& target);
+                    const NamedMemory& target);
   void inherit(const VkCommandBufferInheritanceInfo& info);
   void end_pass();
   // A query of the driver that counts compute invocations has ended.

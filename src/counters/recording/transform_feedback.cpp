@@ -17,6 +17,13 @@ void TransformFeedback::bind_buffers(uint32_t first, uint32_t count, const VkBuf
   }
 }
 
+void TransformFeedback::bind_buffers(uint32_t first, uint32_t count,
+                                     const VkBindTransformFeedbackBuffer2InfoEXT* infos) {
+  for (uint32_t i = 0; i < count && first + i < kFeedbackBuffers; ++i) {
+    sizes_[first + i] = infos[i].addressRange.size;
+  }
+}
+
 // It is counted even if no query is active: one may begin before it ends.
 void TransformFeedback::begin(const Counters& counters) {
   const QueryState* queries = state_.device.queries.get();
@@ -40,6 +47,7 @@ void TransformFeedback::count(const Counters& counters) {
   }
   queries_.update_flags();
   if (counters.buffers) copy_counters(counters, start);
+  if (counters.infos) copy_addressed_counters(counters, start);
 }
 
 // Inside a render pass the layer cannot copy buffers. Instead it begins and ends transform feedback
@@ -60,6 +68,25 @@ void TransformFeedback::copy_counters(const Counters& counters, const FeedbackSt
                                            counters.buffers, counters.offsets);
   state_.next.CmdEndTransformFeedbackEXT(state_.handle, counters.first, count, targets.data(),
                                          offsets.data());
+}
+
+void TransformFeedback::copy_addressed_counters(const Counters& counters,
+                                                const FeedbackStart& start) const {
+  std::array<VkBindTransformFeedbackBuffer2InfoEXT, kFeedbackBuffers> targets{};
+  const uint32_t count = std::min(counters.count, kFeedbackBuffers);
+  bool any = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    targets[i].sType = VK_STRUCTURE_TYPE_BIND_TRANSFORM_FEEDBACK_BUFFER_2_INFO_EXT;
+    if (counters.infos[i].addressRange.address == 0) continue;
+    targets[i].addressRange = {start.address + (counters.first + i) * sizeof(uint32_t),
+                               sizeof(uint32_t)};
+    targets[i].addressFlags = kLayerAddressFlags;
+    any = true;
+  }
+  if (!any) return;
+  state_.next.CmdBeginTransformFeedback2EXT(state_.handle, counters.first, counters.count,
+                                            counters.infos);
+  state_.next.CmdEndTransformFeedback2EXT(state_.handle, counters.first, count, targets.data());
 }
 
 void TransformFeedback::end() {

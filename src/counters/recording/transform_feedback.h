@@ -14,11 +14,13 @@ namespace tally::counters {
 
 class TransformFeedback {
  public:
-  // The counter buffers of vkCmdBeginTransformFeedbackEXT.
+  // The counter buffers of vkCmdBeginTransformFeedbackEXT, or `infos` of
+  // vkCmdBeginTransformFeedback2EXT.
   struct Counters {
     uint32_t first = 0, count = 0;
     const VkBuffer* buffers = nullptr;
     const VkDeviceSize* offsets = nullptr;
+    const VkBindTransformFeedbackBuffer2InfoEXT* infos = nullptr;
   };
 
   TransformFeedback(CommandState& state, QueryCommands& queries)
@@ -27,6 +29,8 @@ class TransformFeedback {
   void reset() { sizes_ = {}; }
   void bind_buffers(uint32_t first, uint32_t count, const VkBuffer* buffers,
                     const VkDeviceSize* offsets, const VkDeviceSize* sizes);
+  void bind_buffers(uint32_t first, uint32_t count,
+                    const VkBindTransformFeedbackBuffer2InfoEXT* infos);
   // Before transform feedback begins, and after it has ended.
   void begin(const Counters& counters);
   void end();
@@ -34,6 +38,7 @@ class TransformFeedback {
  private:
   void count(const Counters& counters);
   void copy_counters(const Counters& counters, const FeedbackStart& start) const;
+  void copy_addressed_counters(const Counters& counters, const FeedbackStart& start) const;
 
   CommandState& state_;
   QueryCommands& queries_;

@@ -176,6 +176,13 @@ VKAPI_ATTR void VKAPI_CALL hook_end_render_pass2(VkCommandBuffer commands,
   end_pass(commands);
 }
 
+// The end info's type is named after one extension or another.
+template <auto kNext, typename EndInfo>
+VKAPI_ATTR void VKAPI_CALL hook_end_rendering_2(VkCommandBuffer commands, const EndInfo* info) {
+  (next_of(commands).*kNext)(commands, info);
+  end_pass(commands);
+}
+
 VKAPI_ATTR void VKAPI_CALL hook_end_rendering(VkCommandBuffer commands) {
   next_of(commands).CmdEndRendering(commands);
   end_pass(commands);
@@ -322,6 +329,10 @@ void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
   pass("vkCmdEndRenderPass2KHR", hook_end_render_pass2);
   pass("vkCmdEndRendering", hook_end_rendering);
   pass("vkCmdEndRenderingKHR", hook_end_rendering);
+  const PFN_vkCmdEndRendering2KHR end_khr = hook_end_rendering_2<&DeviceTable::CmdEndRendering2KHR>;
+  const PFN_vkCmdEndRendering2EXT end_ext = hook_end_rendering_2<&DeviceTable::CmdEndRendering2EXT>;
+  pass("vkCmdEndRendering2KHR", end_khr);
+  pass("vkCmdEndRendering2EXT", end_ext);
   pass("vkCmdNextSubpass", hook_next_subpass);
   pass("vkCmdNextSubpass2", hook_next_subpass2);
   pass("vkCmdNextSubpass2KHR", hook_next_subpass2);

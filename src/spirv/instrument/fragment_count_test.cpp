@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "spirv/testing/instrumented.h"
 
 namespace tally::spirv {
@@ -42,6 +44,32 @@ TEST(FragmentCount, what_is_counted_is_added_before_a_kill) {
                             "%dies = OpLabel\nOpKill\n%rest = OpLabel\nOpReturn\n"),
                    fragment_options());
   EXPECT_THAT(text, testing::ContainsRegex("OpFunctionCall %void %tally_flush\n *OpKill\n"));
+}
+
+// The installed SPIRV-Tools do not know OpAbortKHR: OpNop and OpKill stand for its three words in
+// the text.
+TEST(FragmentCount, what_is_counted_is_added_before_an_abort) {
+  using Words = std::vector<uint32_t>;
+  const Words stand_in{0x00010000, 0x00010000, 0x000100fc};
+  Words module =
+      assemble_1_3(fragment("OpSelectionMerge %rest None\nOpBranchConditional %true %dies %rest\n"
+                            "%dies = OpLabel\nOpNop\nOpNop\nOpKill\n%rest = OpLabel\n"
+                            "OpReturn\n"));
+  const auto at = std::search(module.begin(), module.end(), stand_in.begin(), stand_in.end());
+  ASSERT_NE(at, module.end());
+  constexpr uint32_t kAbort = 3u << 16 | 5121u;
+  const auto truth = std::find(module.begin(), module.end(), 3u << 16 | 41u);  // OpConstantTrue
+  ASSERT_NE(truth, module.end());
+  const Words message{kAbort, truth[1], truth[2]};
+  std::copy(message.begin(), message.end(), at);
+  auto result = add_block_counts(module, fragment_options());
+  ASSERT_TRUE(result.ok());
+  const auto abort = std::find(result->words.begin(), result->words.end(), kAbort);
+  ASSERT_NE(abort, result->words.end());
+  std::copy(stand_in.begin(), stand_in.end(), abort);
+  EXPECT_THAT(
+      readable(result->words),
+      testing::ContainsRegex("OpFunctionCall %void %tally_flush\n *OpNop\n *OpNop\n *OpKill\n"));
 }
 
 TEST(FragmentCount, what_is_counted_is_added_before_a_demotion_and_nothing_after_it) {

@@ -86,7 +86,7 @@ bool ends_invocation(spv::Op opcode) {
     case spv::Op::OpEmitMeshTasksEXT:
       return true;
     default:
-      return ends_invocation_inside_block(opcode);
+      return opcode == newer::OpAbortKHR || ends_invocation_inside_block(opcode);
   }
 }
 

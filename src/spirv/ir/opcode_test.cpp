@@ -134,6 +134,7 @@ TEST(opcode, terminators_are_those_that_end_blocks) {
   EXPECT_TRUE(is_terminator(spv::Op::OpEmitMeshTasksEXT));
   EXPECT_TRUE(is_terminator(spv::Op::OpIgnoreIntersectionKHR));
   EXPECT_TRUE(is_terminator(static_cast<spv::Op>(5121)));  // OpAbortKHR
+  EXPECT_TRUE(ends_invocation(static_cast<spv::Op>(5121)));
   // Ends the invocation, but is followed by a terminator.
   EXPECT_FALSE(is_terminator(spv::Op::OpDemoteToHelperInvocation));
   EXPECT_FALSE(is_terminator(spv::Op::OpTerminateRayNV));

@@ -18,7 +18,7 @@ STREAM = {"store/stream.h", "store/stream_client.h", "store/this_process.h", "st
 ALLOWED = {
     "base": set(),
     "catalogue": {"base"},
-    "vk": {"base"},
+    "vk": {"base", "catalogue"},
     "probe": {"base"},
     "spirv/ir": {"base", "catalogue"},
     "spirv/analysis": {"base", "catalogue", "spirv/ir"},

@@ -54,6 +54,11 @@ namespace tally::fake {
 TALLY_VK_TABLE(InstanceTable, FAKE_INSTANCE_FUNCTIONS)
 TALLY_VK_TABLE(DeviceTable, FAKE_DEVICE_FUNCTIONS)
 
+// An extension that it has and does nothing for.
+constexpr const char* kUncountable = VK_HUAWEI_SUBPASS_SHADING_EXTENSION_NAME;
+constexpr VkStructureType kUncountableFeatures =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBPASS_SHADING_FEATURES_HUAWEI;
+
 constexpr const char* kMetrics[] = {"executions", "fma", "subgroups"};
 constexpr uint32_t kMetricCount = 3;
 constexpr uint32_t kBlocks = 3;

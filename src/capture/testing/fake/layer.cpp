@@ -42,8 +42,9 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice d, const VkDeviceCr
     const char* name = info->ppEnabledExtensionNames[i];
     const bool ours = std::strcmp(name, VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME) == 0;
     named |= ours;
-    if (!ours) extensions.push_back(name);
+    if (!ours && std::strcmp(name, kUncountable) != 0) extensions.push_back(name);
   }
+  chain.remove(kUncountableFeatures);
   if (enabled != named) broken("the feature without the extension, or the other way round");
   VkDeviceCreateInfo copy = *info;
   copy.pNext = chain.head();
@@ -60,6 +61,8 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice d, const VkDeviceCr
       [&](const char* name) { return next.get_device_proc_addr(*device, name); });
   return result;
 }
+
+VKAPI_ATTR void VKAPI_CALL CmdSubpassShading(VkCommandBuffer) {}
 
 VKAPI_ATTR void VKAPI_CALL DestroyDevice(VkDevice d, const VkAllocationCallbacks* a) {
   if (!state().objects.empty()) broken("objects outlive the device");
@@ -85,6 +88,7 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo* info,
 PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice d, const char* name) {
   static const vk::HookTable hooks = [] {
     Hooks all = {vk::hook("vkGetDeviceProcAddr", GetDeviceProcAddr),
+                 vk::hook("vkCmdSubpassShadingHUAWEI", CmdSubpassShading),
                  vk::hook("vkDestroyDevice", DestroyDevice)};
     add_instrumentation(all);
     add_commands(all);

@@ -36,6 +36,8 @@ VKAPI_ATTR VkResult VKAPI_CALL EnumerateDeviceExtensionProperties(
   std::strcpy(ours.extensionName, VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
   ours.specVersion = VK_ARM_SHADER_INSTRUMENTATION_SPEC_VERSION;
   all.push_back(ours);
+  std::strcpy(ours.extensionName, kUncountable);
+  all.push_back(ours);
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -44,8 +46,12 @@ VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceFeatures2(VkPhysicalDevice d,
   constexpr VkStructureType kType =
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM;
   {
-    const vk::UnlinkedStructs without(features, {kType});
+    const vk::UnlinkedStructs without(features, {kType, kUncountableFeatures});
     instance_table(d).GetPhysicalDeviceFeatures2(d, features);
+  }
+  if (auto* uncountable = vk::find_in_out_chain<VkPhysicalDeviceSubpassShadingFeaturesHUAWEI>(
+          features, kUncountableFeatures)) {
+    uncountable->subpassShading = VK_TRUE;
   }
   if (auto* ours = vk::find_in_out_chain<VkPhysicalDeviceShaderInstrumentationFeaturesARM>(features,
                                                                                            kType)) {

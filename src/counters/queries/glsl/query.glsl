@@ -54,7 +54,7 @@ struct QueryIndirect {
   uint target_count;
   uint first_bytes;
   uint index_bytes, index_count;
-  uint reserved;
+  uint restart;  // the index that restarts the primitive
   QueryTarget targets[kQueryTargets];
 };
 

@@ -15,7 +15,7 @@ bool restarts_at(uint index) {
   const uint mask = bytes == 4 ? ~0u : (1u << (8 * bytes)) - 1;
   const uint at = index * bytes;
   const uint word = Words(COMMAND.indices).at[at / 4];
-  return ((word >> (8 * (at % 4))) & mask) == mask;
+  return ((word >> (8 * (at % 4))) & mask) == COMMAND.restart;
 }
 
 // The indices from `begin` to `end` of a draw that begins at `first_index`.

@@ -67,7 +67,10 @@ void main() {
   const uint first = COMMAND.first;
   const uint step = COMMAND.step;
   uint draws = kind == kIndices ? 1 : COMMAND.max_draws;
-  if (COMMAND.count_at != uvec2(0)) draws = min(draws, Words(COMMAND.count_at).at[0]);
+  // llvmpipe of Mesa 26 reads before it tests the condition, so the address must not be null.
+  const bool counted = COMMAND.count_at != uvec2(0);
+  const uint count = Words(counted ? COMMAND.count_at : address).at[0];
+  if (counted) draws = min(draws, count);
   // All lanes process the indices of one draw together. Without indices each lane processes other draws.
   const bool restarts = COMMAND.indices != uvec2(0);
   for (uint i = 0; restarts && i < draws; ++i) {

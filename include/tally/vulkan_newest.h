@@ -1,0 +1,271 @@
+/* The parts that Tally uses of Vulkan extensions that no driver of Debian 12 has. As
+ * vulkan_newer.h: each block is skipped if the installed vulkan_core.h declares the extension
+ * itself. C and C++. */
+#ifndef TALLY_VULKAN_NEWEST_H
+#define TALLY_VULKAN_NEWEST_H
+
+#include <vulkan/vulkan_core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef VK_KHR_device_address_commands
+#define VK_KHR_device_address_commands 1
+#define VK_KHR_DEVICE_ADDRESS_COMMANDS_SPEC_VERSION 1
+#define VK_KHR_DEVICE_ADDRESS_COMMANDS_EXTENSION_NAME "VK_KHR_device_address_commands"
+#define VK_STRUCTURE_TYPE_DEVICE_MEMORY_COPY_KHR ((VkStructureType)1000318000)
+#define VK_STRUCTURE_TYPE_COPY_DEVICE_MEMORY_INFO_KHR ((VkStructureType)1000318001)
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_ADDRESS_COMMANDS_FEATURES_KHR \
+  ((VkStructureType)1000318006)
+#define VK_STRUCTURE_TYPE_BIND_INDEX_BUFFER_3_INFO_KHR ((VkStructureType)1000318007)
+#define VK_STRUCTURE_TYPE_BIND_VERTEX_BUFFER_3_INFO_KHR ((VkStructureType)1000318008)
+#define VK_STRUCTURE_TYPE_DRAW_INDIRECT_2_INFO_KHR ((VkStructureType)1000318009)
+#define VK_STRUCTURE_TYPE_DRAW_INDIRECT_COUNT_2_INFO_KHR ((VkStructureType)1000318010)
+#define VK_STRUCTURE_TYPE_DISPATCH_INDIRECT_2_INFO_KHR ((VkStructureType)1000318011)
+#define VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_2_EXT ((VkStructureType)1000318012)
+#define VK_STRUCTURE_TYPE_BIND_TRANSFORM_FEEDBACK_BUFFER_2_INFO_EXT ((VkStructureType)1000318013)
+
+typedef VkFlags VkAddressCommandFlagsKHR;
+#define VK_ADDRESS_COMMAND_FULLY_BOUND_BIT_KHR 0x00000002
+#define VK_ADDRESS_COMMAND_STORAGE_BUFFER_USAGE_BIT_KHR 0x00000004
+
+typedef struct VkDeviceAddressRangeKHR {
+  VkDeviceAddress address;
+  VkDeviceSize size;
+} VkDeviceAddressRangeKHR;
+
+typedef struct VkStridedDeviceAddressRangeKHR {
+  VkDeviceAddress address;
+  VkDeviceSize size;
+  VkDeviceSize stride;
+} VkStridedDeviceAddressRangeKHR;
+
+typedef struct VkDeviceMemoryCopyKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkDeviceAddressRangeKHR srcRange;
+  VkAddressCommandFlagsKHR srcFlags;
+  VkDeviceAddressRangeKHR dstRange;
+  VkAddressCommandFlagsKHR dstFlags;
+} VkDeviceMemoryCopyKHR;
+
+typedef struct VkCopyDeviceMemoryInfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t regionCount;
+  const VkDeviceMemoryCopyKHR* pRegions;
+} VkCopyDeviceMemoryInfoKHR;
+
+typedef struct VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 deviceAddressCommands;
+} VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR;
+
+typedef struct VkBindIndexBuffer3InfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkDeviceAddressRangeKHR addressRange;
+  VkAddressCommandFlagsKHR addressFlags;
+  VkIndexType indexType;
+} VkBindIndexBuffer3InfoKHR;
+
+typedef struct VkBindVertexBuffer3InfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkBool32 setStride;
+  VkStridedDeviceAddressRangeKHR addressRange;
+  VkAddressCommandFlagsKHR addressFlags;
+} VkBindVertexBuffer3InfoKHR;
+
+typedef struct VkDrawIndirect2InfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkStridedDeviceAddressRangeKHR addressRange;
+  VkAddressCommandFlagsKHR addressFlags;
+  uint32_t drawCount;
+} VkDrawIndirect2InfoKHR;
+
+typedef struct VkDrawIndirectCount2InfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkStridedDeviceAddressRangeKHR addressRange;
+  VkAddressCommandFlagsKHR addressFlags;
+  VkDeviceAddressRangeKHR countAddressRange;
+  VkAddressCommandFlagsKHR countAddressFlags;
+  uint32_t maxDrawCount;
+} VkDrawIndirectCount2InfoKHR;
+
+typedef struct VkDispatchIndirect2InfoKHR {
+  VkStructureType sType;
+  const void* pNext;
+  VkDeviceAddressRangeKHR addressRange;
+  VkAddressCommandFlagsKHR addressFlags;
+} VkDispatchIndirect2InfoKHR;
+
+typedef struct VkConditionalRenderingBeginInfo2EXT {
+  VkStructureType sType;
+  const void* pNext;
+  VkDeviceAddressRangeKHR addressRange;
+  VkAddressCommandFlagsKHR addressFlags;
+  VkConditionalRenderingFlagsEXT flags;
+} VkConditionalRenderingBeginInfo2EXT;
+
+typedef struct VkBindTransformFeedbackBuffer2InfoEXT {
+  VkStructureType sType;
+  const void* pNext;
+  VkDeviceAddressRangeKHR addressRange;
+  VkAddressCommandFlagsKHR addressFlags;
+} VkBindTransformFeedbackBuffer2InfoEXT;
+
+/* Only passed through: Tally does not read the members. */
+typedef struct VkCopyDeviceMemoryImageInfoKHR VkCopyDeviceMemoryImageInfoKHR;
+
+typedef void(VKAPI_PTR* PFN_vkCmdBindIndexBuffer3KHR)(VkCommandBuffer commandBuffer,
+                                                      const VkBindIndexBuffer3InfoKHR* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdBindVertexBuffers3KHR)(
+    VkCommandBuffer commandBuffer, uint32_t firstBinding, uint32_t bindingCount,
+    const VkBindVertexBuffer3InfoKHR* pBindingInfos);
+typedef void(VKAPI_PTR* PFN_vkCmdDrawIndirect2KHR)(VkCommandBuffer commandBuffer,
+                                                   const VkDrawIndirect2InfoKHR* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdDrawIndexedIndirect2KHR)(VkCommandBuffer commandBuffer,
+                                                          const VkDrawIndirect2InfoKHR* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdDispatchIndirect2KHR)(VkCommandBuffer commandBuffer,
+                                                       const VkDispatchIndirect2InfoKHR* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdCopyMemoryKHR)(VkCommandBuffer commandBuffer,
+                                                const VkCopyDeviceMemoryInfoKHR* pCopyMemoryInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdCopyMemoryToImageKHR)(
+    VkCommandBuffer commandBuffer, const VkCopyDeviceMemoryImageInfoKHR* pCopyMemoryInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdCopyImageToMemoryKHR)(
+    VkCommandBuffer commandBuffer, const VkCopyDeviceMemoryImageInfoKHR* pCopyMemoryInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdUpdateMemoryKHR)(VkCommandBuffer commandBuffer,
+                                                  const VkDeviceAddressRangeKHR* pDstRange,
+                                                  VkAddressCommandFlagsKHR dstFlags,
+                                                  VkDeviceSize dataSize, const void* pData);
+typedef void(VKAPI_PTR* PFN_vkCmdFillMemoryKHR)(VkCommandBuffer commandBuffer,
+                                                const VkDeviceAddressRangeKHR* pDstRange,
+                                                VkAddressCommandFlagsKHR dstFlags, uint32_t data);
+typedef void(VKAPI_PTR* PFN_vkCmdCopyQueryPoolResultsToMemoryKHR)(
+    VkCommandBuffer commandBuffer, VkQueryPool queryPool, uint32_t firstQuery, uint32_t queryCount,
+    const VkStridedDeviceAddressRangeKHR* pDstRange, VkAddressCommandFlagsKHR dstFlags,
+    VkQueryResultFlags queryResultFlags);
+typedef void(VKAPI_PTR* PFN_vkCmdDrawIndirectCount2KHR)(VkCommandBuffer commandBuffer,
+                                                        const VkDrawIndirectCount2InfoKHR* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdDrawIndexedIndirectCount2KHR)(
+    VkCommandBuffer commandBuffer, const VkDrawIndirectCount2InfoKHR* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdBeginConditionalRendering2EXT)(
+    VkCommandBuffer commandBuffer,
+    const VkConditionalRenderingBeginInfo2EXT* pConditionalRenderingBegin);
+typedef void(VKAPI_PTR* PFN_vkCmdBindTransformFeedbackBuffers2EXT)(
+    VkCommandBuffer commandBuffer, uint32_t firstBinding, uint32_t bindingCount,
+    const VkBindTransformFeedbackBuffer2InfoEXT* pBindingInfos);
+typedef void(VKAPI_PTR* PFN_vkCmdBeginTransformFeedback2EXT)(
+    VkCommandBuffer commandBuffer, uint32_t firstCounterRange, uint32_t counterRangeCount,
+    const VkBindTransformFeedbackBuffer2InfoEXT* pCounterInfos);
+typedef void(VKAPI_PTR* PFN_vkCmdEndTransformFeedback2EXT)(
+    VkCommandBuffer commandBuffer, uint32_t firstCounterRange, uint32_t counterRangeCount,
+    const VkBindTransformFeedbackBuffer2InfoEXT* pCounterInfos);
+typedef void(VKAPI_PTR* PFN_vkCmdDrawIndirectByteCount2EXT)(
+    VkCommandBuffer commandBuffer, uint32_t instanceCount, uint32_t firstInstance,
+    const VkBindTransformFeedbackBuffer2InfoEXT* pCounterInfo, uint32_t counterOffset,
+    uint32_t vertexStride);
+typedef void(VKAPI_PTR* PFN_vkCmdDrawMeshTasksIndirect2EXT)(VkCommandBuffer commandBuffer,
+                                                            const VkDrawIndirect2InfoKHR* pInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdDrawMeshTasksIndirectCount2EXT)(
+    VkCommandBuffer commandBuffer, const VkDrawIndirectCount2InfoKHR* pInfo);
+#endif /* VK_KHR_device_address_commands */
+
+#ifndef VK_EXT_primitive_restart_index
+#define VK_EXT_primitive_restart_index 1
+#define VK_EXT_PRIMITIVE_RESTART_INDEX_SPEC_VERSION 1
+#define VK_EXT_PRIMITIVE_RESTART_INDEX_EXTENSION_NAME "VK_EXT_primitive_restart_index"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVE_RESTART_INDEX_FEATURES_EXT \
+  ((VkStructureType)1000678000)
+
+typedef struct VkPhysicalDevicePrimitiveRestartIndexFeaturesEXT {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 primitiveRestartIndex;
+} VkPhysicalDevicePrimitiveRestartIndexFeaturesEXT;
+
+typedef void(VKAPI_PTR* PFN_vkCmdSetPrimitiveRestartIndexEXT)(VkCommandBuffer commandBuffer,
+                                                              uint32_t primitiveRestartIndex);
+#endif /* VK_EXT_primitive_restart_index */
+
+#ifndef VK_KHR_maintenance10
+#define VK_KHR_maintenance10 1
+/* Only passed through: Tally does not read the members. Also in VK_EXT_fragment_density_map_offset.
+ */
+typedef struct VkRenderingEndInfoKHR VkRenderingEndInfoKHR;
+typedef void(VKAPI_PTR* PFN_vkCmdEndRendering2KHR)(VkCommandBuffer commandBuffer,
+                                                   const VkRenderingEndInfoKHR* pRenderingEndInfo);
+#endif /* VK_KHR_maintenance10 */
+
+#ifndef VK_EXT_fragment_density_map_offset
+#define VK_EXT_fragment_density_map_offset 1
+typedef void(VKAPI_PTR* PFN_vkCmdEndRendering2EXT)(VkCommandBuffer commandBuffer,
+                                                   const VkRenderingEndInfoKHR* pRenderingEndInfo);
+#endif /* VK_EXT_fragment_density_map_offset */
+
+/* Commands of VK_EXT_descriptor_buffer that came with VK_KHR_maintenance6. vulkan_newer.h declares
+ * what Tally uses of the latter. */
+#ifndef VK_VERSION_1_4
+typedef struct VkSetDescriptorBufferOffsetsInfoEXT VkSetDescriptorBufferOffsetsInfoEXT;
+typedef struct VkBindDescriptorBufferEmbeddedSamplersInfoEXT
+    VkBindDescriptorBufferEmbeddedSamplersInfoEXT;
+typedef void(VKAPI_PTR* PFN_vkCmdSetDescriptorBufferOffsets2EXT)(
+    VkCommandBuffer commandBuffer,
+    const VkSetDescriptorBufferOffsetsInfoEXT* pSetDescriptorBufferOffsetsInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdBindDescriptorBufferEmbeddedSamplers2EXT)(
+    VkCommandBuffer commandBuffer,
+    const VkBindDescriptorBufferEmbeddedSamplersInfoEXT* pBindDescriptorBufferEmbeddedSamplersInfo);
+#endif
+
+#ifndef VK_NV_cooperative_vector
+#define VK_NV_cooperative_vector 1
+/* Only passed through: Tally does not read the members. */
+typedef struct VkConvertCooperativeVectorMatrixInfoNV VkConvertCooperativeVectorMatrixInfoNV;
+typedef void(VKAPI_PTR* PFN_vkCmdConvertCooperativeVectorMatrixNV)(
+    VkCommandBuffer commandBuffer, uint32_t infoCount,
+    const VkConvertCooperativeVectorMatrixInfoNV* pInfos);
+#endif /* VK_NV_cooperative_vector */
+
+#ifndef VK_KHR_copy_memory_indirect
+#define VK_KHR_copy_memory_indirect 1
+/* Only passed through: Tally does not read the members. */
+typedef struct VkCopyMemoryIndirectInfoKHR VkCopyMemoryIndirectInfoKHR;
+typedef struct VkCopyMemoryToImageIndirectInfoKHR VkCopyMemoryToImageIndirectInfoKHR;
+typedef void(VKAPI_PTR* PFN_vkCmdCopyMemoryIndirectKHR)(
+    VkCommandBuffer commandBuffer, const VkCopyMemoryIndirectInfoKHR* pCopyMemoryIndirectInfo);
+typedef void(VKAPI_PTR* PFN_vkCmdCopyMemoryToImageIndirectKHR)(
+    VkCommandBuffer commandBuffer,
+    const VkCopyMemoryToImageIndirectInfoKHR* pCopyMemoryToImageIndirectInfo);
+#endif /* VK_KHR_copy_memory_indirect */
+
+#ifndef VK_ARM_tensors
+#define VK_ARM_tensors 1
+/* Only passed through: Tally does not read the members. */
+typedef struct VkCopyTensorInfoARM VkCopyTensorInfoARM;
+typedef void(VKAPI_PTR* PFN_vkCmdCopyTensorARM)(VkCommandBuffer commandBuffer,
+                                                const VkCopyTensorInfoARM* pCopyTensorInfo);
+#endif /* VK_ARM_tensors */
+
+#ifndef VK_EXT_memory_decompression
+#define VK_EXT_memory_decompression 1
+typedef VkFlags64 VkMemoryDecompressionMethodFlagsEXT;
+/* Only passed through: Tally does not read the members. */
+typedef struct VkDecompressMemoryInfoEXT VkDecompressMemoryInfoEXT;
+typedef void(VKAPI_PTR* PFN_vkCmdDecompressMemoryEXT)(
+    VkCommandBuffer commandBuffer, const VkDecompressMemoryInfoEXT* pDecompressMemoryInfoEXT);
+typedef void(VKAPI_PTR* PFN_vkCmdDecompressMemoryIndirectCountEXT)(
+    VkCommandBuffer commandBuffer, VkMemoryDecompressionMethodFlagsEXT decompressionMethod,
+    VkDeviceAddress indirectCommandsAddress, VkDeviceAddress indirectCommandsCountAddress,
+    uint32_t maxDecompressionCount, uint32_t stride);
+#endif /* VK_EXT_memory_decompression */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TALLY_VULKAN_NEWEST_H */

@@ -1,0 +1,49 @@
+#include "vk/hiding.h"
+
+#include <algorithm>
+#include <span>
+
+namespace tally::vk {
+namespace {
+
+// The features follow pNext, as in every feature struct.
+struct AnyFeatures {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 first;
+};
+
+uint32_t hidden_features(VkStructureType type) {
+  for (const catalogue::HiddenExtension& extension : catalogue::hidden_extensions()) {
+    for (const catalogue::HiddenFeatures& features : extension.features) {
+      if (features.count != 0 && features.structure_type == static_cast<uint32_t>(type)) {
+        return features.count;
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void hide_extensions(std::vector<VkExtensionProperties>& extensions) {
+  std::erase_if(extensions, [](const VkExtensionProperties& extension) {
+    return catalogue::find_hidden_extension(extension.extensionName) != nullptr;
+  });
+}
+
+void hide_features(VkPhysicalDeviceFeatures2& features) {
+  for (auto* node = static_cast<VkBaseOutStructure*>(features.pNext); node; node = node->pNext) {
+    auto* flags = &reinterpret_cast<AnyFeatures*>(node)->first;
+    std::fill_n(flags, hidden_features(node->sType), VK_FALSE);
+  }
+}
+
+const catalogue::HiddenExtension* find_hidden_extension(const VkDeviceCreateInfo& info) {
+  for (const char* name : std::span(info.ppEnabledExtensionNames, info.enabledExtensionCount)) {
+    if (const auto* hidden = catalogue::find_hidden_extension(name)) return hidden;
+  }
+  return nullptr;
+}
+
+}  // namespace tally::vk

@@ -1,0 +1,167 @@
+#include "vk/layer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "api/newest_driver/newest_driver.h"
+#include "vk/chain.h"
+
+namespace tally::test::newest {
+
+vk::HandleMap<void*, Instance*>& instances() {
+  static auto* all = new vk::HandleMap<void*, Instance*>;
+  return *all;
+}
+vk::HandleMap<void*, Device*>& devices() {
+  static auto* all = new vk::HandleMap<void*, Device*>;
+  return *all;
+}
+
+Place Device::find(VkDeviceAddress address) {
+  if (address == 0) return {};
+  const std::lock_guard lock(mutex);
+  const auto after = addresses.upper_bound(address);
+  if (after != addresses.begin()) {
+    const auto& [first, buffer] = *std::prev(after);
+    if (address - first < sizes[buffer]) return {buffer, address - first};
+  }
+  std::fprintf(stderr, "test driver: an address of no buffer\n");
+  std::abort();
+}
+
+namespace {
+
+constexpr VkStructureType kAddressFeatures =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_ADDRESS_COMMANDS_FEATURES_KHR;
+constexpr VkStructureType kRestartFeatures =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVE_RESTART_INDEX_FEATURES_EXT;
+
+const VkExtensionProperties kExtensions[] = {
+    {VK_KHR_DEVICE_ADDRESS_COMMANDS_EXTENSION_NAME, VK_KHR_DEVICE_ADDRESS_COMMANDS_SPEC_VERSION},
+    {VK_EXT_PRIMITIVE_RESTART_INDEX_EXTENSION_NAME, VK_EXT_PRIMITIVE_RESTART_INDEX_SPEC_VERSION},
+    {"VK_KHR_maintenance10", 1}};
+
+bool is_ours(const char* extension) {
+  return std::ranges::any_of(kExtensions, [&](const VkExtensionProperties& ours) {
+    return std::strcmp(ours.extensionName, extension) == 0;
+  });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
+                                               const VkAllocationCallbacks* allocator,
+                                               VkInstance* handle) {
+  const vk::NextInstance next = vk::take_next_instance(*info);
+  const auto create = reinterpret_cast<PFN_vkCreateInstance>(
+      next.get_instance_proc_addr(VK_NULL_HANDLE, "vkCreateInstance"));
+  const VkResult result = create(info, allocator, handle);
+  if (result != VK_SUCCESS) return result;
+  auto* instance = new Instance{*handle, next, {}};
+  instance->next.load([&](const char* name) { return next.get_instance_proc_addr(*handle, name); });
+  instances().insert(vk::dispatch_key(*handle), instance);
+  return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle,
+                                            const VkAllocationCallbacks* allocator) {
+  const std::unique_ptr<Instance> instance(instances().take(vk::dispatch_key(handle)));
+  instance->next.DestroyInstance(handle, allocator);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL list_extensions(VkPhysicalDevice gpu, const char* layer,
+                                               uint32_t* count, VkExtensionProperties* properties) {
+  const auto list = instance_of(gpu).next.EnumerateDeviceExtensionProperties;
+  if (layer) return list(gpu, layer, count, properties);
+  uint32_t below = 0;
+  list(gpu, nullptr, &below, nullptr);
+  std::vector<VkExtensionProperties> all(below);
+  list(gpu, nullptr, &below, all.data());
+  all.insert(all.end(), std::begin(kExtensions), std::end(kExtensions));
+  return vk::write_array<VkExtensionProperties>(all, count, properties);
+}
+
+VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFeatures2* features) {
+  {
+    const vk::UnlinkedStructs unlinked(features, {kAddressFeatures, kRestartFeatures});
+    instance_of(gpu).next.GetPhysicalDeviceFeatures2(gpu, features);
+  }
+  auto* addresses = vk::find_in_out_chain<VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR>(
+      features->pNext, kAddressFeatures);
+  if (addresses) addresses->deviceAddressCommands = VK_TRUE;
+  auto* restart = vk::find_in_out_chain<VkPhysicalDevicePrimitiveRestartIndexFeaturesEXT>(
+      features->pNext, kRestartFeatures);
+  if (restart) restart->primitiveRestartIndex = VK_TRUE;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDeviceCreateInfo* info,
+                                             const VkAllocationCallbacks* allocator,
+                                             VkDevice* handle) {
+  auto device = std::make_unique<Device>();
+  device->next_device = vk::take_next_device(*info);
+  VkDeviceCreateInfo below = *info;
+  vk::ChainCopy chain(info->pNext);
+  chain.remove(kAddressFeatures);
+  chain.remove(kRestartFeatures);
+  below.pNext = chain.head();
+  std::vector<const char*> extensions(info->ppEnabledExtensionNames,
+                                      info->ppEnabledExtensionNames + info->enabledExtensionCount);
+  std::erase_if(extensions, is_ours);
+  below.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  below.ppEnabledExtensionNames = extensions.data();
+  const auto create = reinterpret_cast<PFN_vkCreateDevice>(
+      device->next_device.get_instance_proc_addr(instance_of(gpu).handle, "vkCreateDevice"));
+  const VkResult result = create(gpu, &below, allocator, handle);
+  if (result != VK_SUCCESS) return result;
+  device->next.load(
+      [&](const char* name) { return device->next_device.get_device_proc_addr(*handle, name); });
+  devices().insert(vk::dispatch_key(*handle), device.release());
+  return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice handle, const VkAllocationCallbacks* allocator) {
+  const std::unique_ptr<Device> device(devices().take(vk::dispatch_key(handle)));
+  device->next.DestroyDevice(handle, allocator);
+}
+
+PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name);
+PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance instance, const char* name);
+
+const vk::HookTable& hooks() {
+  static const auto* all = [] {
+    Hooks rows{
+        vk::hook("vkCreateDevice", create_device),
+        vk::hook("vkCreateInstance", create_instance),
+        vk::hook("vkDestroyDevice", destroy_device),
+        vk::hook("vkDestroyInstance", destroy_instance),
+        vk::hook("vkEnumerateDeviceExtensionProperties", list_extensions),
+        vk::hook("vkGetDeviceProcAddr", get_device_proc_addr),
+        vk::hook("vkGetInstanceProcAddr", get_instance_proc_addr),
+        vk::hook("vkGetPhysicalDeviceFeatures2", get_features),
+        vk::hook("vkGetPhysicalDeviceFeatures2KHR", get_features),
+    };
+    add_command_hooks(rows);
+    return new vk::HookTable(std::move(rows));
+  }();
+  return *all;
+}
+
+PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char* name) {
+  if (const vk::Hook* hook = hooks().find(name)) return hook->function;
+  return device_of(handle).next_device.get_device_proc_addr(handle, name);
+}
+
+PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char* name) {
+  if (const vk::Hook* hook = hooks().find(name)) return hook->function;
+  return handle ? instance_of(handle).next_instance.get_instance_proc_addr(handle, name) : nullptr;
+}
+
+}  // namespace
+}  // namespace tally::test::newest
+
+extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* interface) {
+  using namespace tally::test::newest;
+  return tally::vk::negotiate(interface, get_instance_proc_addr, get_device_proc_addr, nullptr);
+}

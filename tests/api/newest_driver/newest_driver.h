@@ -1,0 +1,92 @@
+// A layer that stands for a driver with VK_KHR_device_address_commands,
+// VK_EXT_primitive_restart_index and vkCmdEndRendering2KHR of VK_KHR_maintenance10. It is the
+// lowest of a test's layers.
+//
+// It translates each address into the buffer that it belongs to, and calls the command that takes a
+// buffer. It ignores restart indices: what is drawn is that of the default index, while the layer
+// above counts indices that it copies.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
+
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "vk/dispatch.h"
+#include "vk/handle_map.h"
+#include "vk/hooks.h"
+#include "vk/layer.h"
+
+namespace tally::test::newest {
+
+#define TALLY_NEWEST_INSTANCE_FUNCTIONS(X)  \
+  X(DestroyInstance, "")                    \
+  X(EnumerateDeviceExtensionProperties, "") \
+  X(GetPhysicalDeviceFeatures2, "KHR")
+TALLY_VK_TABLE(InstanceTable, TALLY_NEWEST_INSTANCE_FUNCTIONS)
+
+#define TALLY_NEWEST_DEVICE_FUNCTIONS(X)    \
+  X(CmdBeginConditionalRenderingEXT, "")    \
+  X(CmdBeginTransformFeedbackEXT, "")       \
+  X(CmdBindIndexBuffer, "")                 \
+  X(CmdBindTransformFeedbackBuffersEXT, "") \
+  X(CmdBindVertexBuffers, "")               \
+  X(CmdCopyBuffer, "")                      \
+  X(CmdCopyQueryPoolResults, "")            \
+  X(CmdDispatchIndirect, "")                \
+  X(CmdDrawIndexedIndirect, "")             \
+  X(CmdDrawIndexedIndirectCount, "KHR")     \
+  X(CmdDrawIndirect, "")                    \
+  X(CmdDrawIndirectByteCountEXT, "")        \
+  X(CmdDrawIndirectCount, "KHR")            \
+  X(CmdDrawMeshTasksIndirectCountEXT, "")   \
+  X(CmdDrawMeshTasksIndirectEXT, "")        \
+  X(CmdEndRendering, "KHR")                 \
+  X(CmdEndTransformFeedbackEXT, "")         \
+  X(CmdFillBuffer, "")                      \
+  X(CmdUpdateBuffer, "")                    \
+  X(CreateBuffer, "")                       \
+  X(DestroyBuffer, "")                      \
+  X(DestroyDevice, "")                      \
+  X(GetBufferDeviceAddress, "KHR")
+TALLY_VK_TABLE(DeviceTable, TALLY_NEWEST_DEVICE_FUNCTIONS)
+
+// A place in a buffer; null for the address 0.
+struct Place {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;
+};
+
+struct Instance {
+  VkInstance handle;
+  vk::NextInstance next_instance;
+  InstanceTable next;
+};
+
+struct Device {
+  vk::NextDevice next_device;
+  DeviceTable next;
+  std::mutex mutex;  // guards what follows
+  std::unordered_map<VkBuffer, VkDeviceSize> sizes;
+  std::map<VkDeviceAddress, VkBuffer> addresses;  // of first bytes
+
+  // Ends the process at an address of no buffer.
+  Place find(VkDeviceAddress address);
+};
+
+vk::HandleMap<void*, Instance*>& instances();
+vk::HandleMap<void*, Device*>& devices();
+inline Instance& instance_of(const void* handle) {
+  return *instances().find(vk::dispatch_key(handle));
+}
+inline Device& device_of(const void* handle) { return *devices().find(vk::dispatch_key(handle)); }
+
+using Hooks = std::vector<vk::Hook>;
+void add_command_hooks(Hooks& hooks);
+
+}  // namespace tally::test::newest
