@@ -14,7 +14,7 @@
 namespace tally::cli {
 
 // 0: success. 1: success, and the answer is no (`doctor` found a problem, there is no device, a
-// report has nothing to show). 2: failure.
+// report has nothing to show, `diff` found a difference). 2: failure.
 inline constexpr int kDone = 0;
 inline constexpr int kNo = 1;
 inline constexpr int kFailed = 2;
@@ -39,6 +39,7 @@ using Action = std::function<int()>;
 // `after_dashes` holds the arguments after "--".
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_report(CLI::App& app, Action& chosen);
+void add_diff(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h
