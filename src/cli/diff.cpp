@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "analysis/diff/difference.h"
+#include "analysis/diff/compare.h"
 #include "analysis/model/load_model.h"
 #include "cli/command.h"
 #include "cli/options.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/diff/profile.h"
+#include "analysis/diff/make_profile.h"
 #include "base/status.h"
 
 namespace tally::cli {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/diff/compare.h"
 #include "report/diff_table.h"
 
 namespace tally::report {

@@ -75,12 +75,15 @@ std::vector<size_t> other_metrics(const CaptureDiff& diff, DiffBy by, size_t met
   return shown;
 }
 
+// "24.76 ms +-8%": the median of the frames, and how far they lie from it.
 std::string time_text(const std::optional<analysis::TimeSpread>& time) {
   if (!time) return {};
   const std::string median = duration_text(static_cast<double>(time->median_ns));
-  if (time->frames == 1) return median;
-  return fmt::format("{} ({} - {})", median, duration_text(static_cast<double>(time->least_ns)),
-                     duration_text(static_cast<double>(time->most_ns)));
+  if (time->frames == 1 || time->median_ns == 0) return median;
+  const uint64_t spread =
+      std::max(time->most_ns - time->median_ns, time->median_ns - time->least_ns);
+  return fmt::format("{} \u00B1{:.0f}%", median,
+                     100 * static_cast<double>(spread) / static_cast<double>(time->median_ns));
 }
 
 class DiffTable {
@@ -97,7 +100,6 @@ class DiffTable {
     table_.total_rows = differences.size();
     if (top != 0 && top < differences.size()) {
       differences.resize(top);
-      table_.title += fmt::format(" (first {} of {})", top, with_separators(table_.total_rows));
     }
     for (const Difference& d : differences) table_.rows.push_back(row_of(d));
     hide_empty_columns();
@@ -131,9 +133,9 @@ class DiffTable {
     for (const size_t other : others_)
       add(diff_.metrics[other].id.c_str(), diff_.metrics[other].title, Unit::Count,
           ColumnRole::Value);
+    add("time_before", "GPU time", Unit::Nanoseconds, ColumnRole::Value);
+    add("time_after", "GPU time now", Unit::Nanoseconds, ColumnRole::Value);
     add("frames", "frames", Unit::None, ColumnRole::Text);
-    add("time_before", "GPU time (least - most)", Unit::None, ColumnRole::Text);
-    add("time_after", "GPU time now", Unit::None, ColumnRole::Text);
     add("text", by_ == DiffBy::Function ? "file" : "source", Unit::None, ColumnRole::Text);
   }
 
@@ -147,9 +149,9 @@ class DiffTable {
                signed_text(values),
                percent_text(values)};
     for (const size_t other : others_) row.emplace_back(signed_text(values_of(d, other)));
-    row.emplace_back(d.frames);
     row.emplace_back(time_text(d.time_before));
     row.emplace_back(time_text(d.time_after));
+    row.emplace_back(d.frames);
     row.emplace_back(line_text(d));
     return row;
   }

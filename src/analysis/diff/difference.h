@@ -52,11 +52,6 @@ struct CaptureDiff {
   bool empty() const;
 };
 
-// "llvmpipe (LLVM 15.0.6, 256 bits); llvmpipe Mesa 22.3.6": the devices of a capture.
-std::string driver_of(const Summary& summary);
-
-CaptureDiff compare(const Profile& before, const Profile& after);
-
 // Sorts by the amount by which a metric changed, the largest first; equal ones by name.
 void sort_differences(std::vector<Difference>& differences, size_t metric);
 

@@ -12,7 +12,6 @@
 
 #include "analysis/model/metrics.h"
 #include "analysis/tables/summary.h"
-#include "base/status.h"
 
 namespace tally::analysis {
 
@@ -73,13 +72,5 @@ struct Profile {
   // The metric that counts the invocations of a stage; nullopt: no such stage ran.
   std::optional<size_t> invocations_of(const std::string& stage) const;
 };
-
-struct ProfileOptions {
-  bool code = true;       // shaders have functions and lines
-  bool commands = false;  // commands have items
-};
-
-Result<Profile> make_profile(const Model& model, const ProfileOptions& options,
-                             const Progress& progress);
 
 }  // namespace tally::analysis
