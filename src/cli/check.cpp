@@ -101,8 +101,8 @@ Status comparable(const Pair& pair, const Snapshot& snapshot, const Snapshot& no
                     pair.snapshot, snapshot.driver, pair.capture, now.driver)};
   }
   if (snapshot.frames != now.frames && !options.update) {
-    return Error{fmt::format("{}: is of {} frames, {} of {}", pair.snapshot, snapshot.frames,
-                             pair.capture, now.frames)};
+    return Error{fmt::format("{}: the number of frames is {}, of {} {}", pair.snapshot,
+                             snapshot.frames, pair.capture, now.frames)};
   }
   return {};
 }

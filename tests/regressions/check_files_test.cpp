@@ -159,7 +159,7 @@ TEST_F(CheckFiles, another_driver_is_refused_unless_it_is_allowed) {
 TEST_F(CheckFiles, another_number_of_frames_is_refused) {
   write_capture("two.tally", 4, 2);
   expect_refused({"check", "scene.snapshot", "two.tally"},
-                 "scene.snapshot: is of 1 frames, two.tally of 2");
+                 "scene.snapshot: the number of frames is 1, of two.tally 2");
   EXPECT_EQ(tally({"check", "--update", "scene.snapshot", "two.tally"}).end.shell_status(), 0);
 }
 

@@ -137,7 +137,7 @@ class Comparison {
     const Summary& a = before_.summary;
     const Summary& b = after_.summary;
     if (a.frames != b.frames)
-      note(fmt::format("OLD has {} frames, NEW has {}: counts are sums over all of them", a.frames,
+      note(fmt::format("frames: OLD has {}, NEW has {}; counts are sums over all of them", a.frames,
                        b.frames));
     if (driver_of(a) != driver_of(b))
       note(fmt::format("OLD was captured on {}, NEW on {}", driver_of(a), driver_of(b)));

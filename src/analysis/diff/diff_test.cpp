@@ -196,7 +196,7 @@ TEST_F(Diff, notes_another_number_of_frames) {
     }
     scene.finish();
   }
-  EXPECT_THAT(diff().notes, ElementsAre(HasSubstr("OLD has 1 frames, NEW has 2")));
+  EXPECT_THAT(diff().notes, ElementsAre(HasSubstr("frames: OLD has 1, NEW has 2")));
 }
 
 }  // namespace
