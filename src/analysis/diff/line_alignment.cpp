@@ -198,8 +198,15 @@ std::vector<AlignedLine> align_lines(std::span<const std::string> before,
 
 double likeness(std::span<const std::string> before, std::span<const std::string> after) {
   if (before.empty() || after.empty()) return 0;
-  const auto lines = Aligner(before, after).same_lines();
-  const auto same = std::ranges::count(lines, LineMatch::Same, &AlignedLine::match);
+  std::unordered_map<std::string_view, size_t> left;
+  for (const std::string& line : after) ++left[trimmed(line)];
+  size_t same = 0;
+  for (const std::string& line : before) {
+    const auto found = left.find(trimmed(line));
+    if (found == left.end() || found->second == 0) continue;
+    --found->second;
+    ++same;
+  }
   return static_cast<double>(same) / static_cast<double>(std::max(before.size(), after.size()));
 }
 

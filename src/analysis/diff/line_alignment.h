@@ -25,7 +25,7 @@ struct AlignedLine {
 std::vector<AlignedLine> align_lines(std::span<const std::string> before,
                                      std::span<const std::string> after);
 
-// The proportion of lines that are the same in both texts, from 0 to 1; 0 if either is empty.
+// The proportion of lines that both texts have, in any order, from 0 to 1; 0 if either is empty.
 double likeness(std::span<const std::string> before, std::span<const std::string> after);
 
 // The change as a patch in unified format; empty if the texts are equal.

@@ -144,7 +144,8 @@ class CodeComparison {
         if (Place{other.file, other.line} == aligned->after) ++lines[other.function];
     }
     for (const auto& [other, count] : lines)
-      if (2 * count > total && !taken[other]) return &after_.functions[other];
+      if (2 * count > total && other < taken.size() && !taken[other])
+        return &after_.functions[other];
     return nullptr;
   }
 

@@ -61,9 +61,11 @@ LineItem& line_at(ShaderItem& item, const Place& place, const LineFunctions& lin
   const auto found = std::ranges::lower_bound(item.lines, place, {}, key);
   if (found != item.lines.end() && key(*found) == place) return *found;
   const auto function = lines.of.find(place);
+  // Damaged captures may have several codes of one hash.
+  const bool known = function != lines.of.end() && function->second < item.functions.size();
   return *item.lines.insert(found, {.file = place.first,
                                     .line = place.second,
-                                    .function = function == lines.of.end() ? 0 : function->second,
+                                    .function = known ? function->second : 0,
                                     .values = {}});
 }
 
