@@ -14,12 +14,16 @@
 namespace tally::cli {
 
 // 0: success. 1: success, and the answer is no (`doctor` found a problem, there is no device, a
-// report has nothing to show). 2: failure.
+// report has nothing to show, `diff` found a difference). 2: failure.
 inline constexpr int kDone = 0;
 inline constexpr int kNo = 1;
 inline constexpr int kFailed = 2;
 // The exit status of `--strict` for an incomplete capture.
 inline constexpr int kIncomplete = 4;
+
+// The exit status of `check` for counts outside of their limits. There 1 is a failure of Tally or
+// of the capture, and 2 a wrong input.
+inline constexpr int kRegression = 3;
 
 // Formats help with a custom usage line.
 class UsageFormatter : public CLI::Formatter {
@@ -39,6 +43,9 @@ using Action = std::function<int()>;
 // `after_dashes` holds the arguments after "--".
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_report(CLI::App& app, Action& chosen);
+void add_diff(CLI::App& app, Action& chosen);
+void add_snapshot(CLI::App& app, Action& chosen);
+void add_check(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h

@@ -1,14 +1,5 @@
 // `tally report`: shows a capture as tables.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cctype>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -19,6 +10,7 @@
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/heatmap.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "report/display_text.h"
 #include "report/header.h"
@@ -31,8 +23,6 @@ namespace {
 using analysis::Analyzer;
 using analysis::Table;
 
-constexpr size_t kDefaultWidth = 120;
-constexpr size_t kMinWidth = 60;
 constexpr size_t kDefaultTop = 20;
 
 struct Options {
@@ -63,13 +53,6 @@ std::vector<std::string> split(const std::string& list, char separator) {
   return parts;
 }
 
-size_t terminal_width() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
-    return std::max<size_t>(size.ws_col, kMinWidth);
-  return kDefaultWidth;
-}
-
 Result<analysis::Selection> selection_of(const Options& options) {
   analysis::Selection selection;
   if (!options.frames.empty()) {
@@ -96,16 +79,6 @@ Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& option
   }
   table_options.top = options.top.value_or(options.json() ? 0 : kDefaultTop);
   return analyzer.tables(*analysis::by_from_name(options.by), table_options);
-}
-
-// Writes to standard output. Returns kFailed if the write fails.
-int write_out(const std::function<void(const report::Output&)>& write) {
-  bool written = true;
-  write([&](std::string_view piece) {
-    written = written && std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
-  });
-  return written ? print("")
-                 : fail({fmt::format("cannot write to standard output: {}", std::strerror(errno))});
 }
 
 void write_text(const analysis::Summary& summary, const std::vector<Table>& tables,
@@ -184,16 +157,6 @@ int run(const Options& options) {
   progress.reset();
   if (!tables) return fail(with_context(tables.error(), options.file));
   return show(analyzer, std::move(*tables), options);
-}
-
-// Accepts a number from 0. CLI11 itself converts "-1" to the largest number.
-CLI::Validator whole_number() {
-  const auto problem = [](const std::string& text) {
-    const bool is_number =
-        std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-    return is_number ? std::string() : text + " is not a whole number";
-  };
-  return CLI::Validator(problem, "");
 }
 
 // Rejects options that would have no effect.

@@ -41,8 +41,11 @@ ALLOWED = {
     "analysis/model": {"base", "store", "catalogue"} | BLOCK_MAP,
     "analysis/cost": {"base", "store", "catalogue", "analysis/model"} | BLOCK_MAP,
     "analysis/tables": {"base", "store", "catalogue", "analysis/model", "analysis/cost"} | BLOCK_MAP,
-    "report": {"base", "analysis/model", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
-    "cli": {"base", "report", "analysis/model", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
+    "analysis/diff": {"base", "store", "catalogue", "analysis/model", "analysis/cost", "analysis/tables"} | BLOCK_MAP,
+    "analysis/check": {"base", "store", "analysis/model", "analysis/diff", "analysis/tables"},
+    "report": {"base", "analysis/model", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "store", "catalogue", "picture"},
+    "cli": {"base", "report", "analysis/model", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "store", "catalogue",
+            "picture"},
 }
 
 GENERATED = re.compile(r"^[a-z_]+\.comp\.h$")  # from GLSL, by tally_glsl

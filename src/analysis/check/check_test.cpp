@@ -1,0 +1,207 @@
+// Tests of snapshots and limits.
+#include "analysis/check/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace tally::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kHead = "tally-snapshot 1\ndriver \"GPU; d 1\"\nframes 3\n";
+
+std::string error_of(const std::string& text) {
+  const auto parsed = parse_snapshot("f", text);
+  return parsed ? "none" : parsed.error().message;
+}
+
+std::string limits_error(const std::string& text) {
+  const auto parsed = parse_limits("f", text);
+  return parsed ? "none" : parsed.error().message;
+}
+
+TEST(Snapshots, are_read_as_they_are_written) {
+  Snapshot snapshot{"GPU; \"d\" 1\\2", "0.1.0", 3, {}};
+  snapshot.counts[{"shader", "a \"b\" \\c # d", "instructions"}] =
+      std::numeric_limits<uint64_t>::max();
+  snapshot.counts[{"pass", "main 64x64", "draws"}] = 1;
+  const std::string text = snapshot_text(snapshot);
+  EXPECT_THAT(text, HasSubstr("frames 3\npass \"main 64x64\" draws 1\nshader \"a \\\"b\\\" "));
+  const auto read = parse_snapshot("f", text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->counts, snapshot.counts);
+  EXPECT_EQ(read->driver, snapshot.driver);
+  EXPECT_EQ(read->frames, 3u);
+  EXPECT_EQ(snapshot_text(*read), text);
+}
+
+TEST(Snapshots, that_are_wrong_are_refused_with_file_and_line) {
+  const std::string head = kHead;
+  EXPECT_EQ(error_of(head), "none");
+  EXPECT_EQ(error_of(""), "f:1: empty; it begins with \"tally-snapshot 1\"");
+  EXPECT_EQ(error_of("{}"), "f:1: not a file that begins with \"tally-snapshot 1\"");
+  EXPECT_EQ(error_of("tally-snapshot 2\n"),
+            "f:1: tally-snapshot of version 2; this tally reads version 1");
+  EXPECT_EQ(error_of("tally-snapshot 1\nframes 3\n"), "f:1: has no driver");
+  EXPECT_EQ(error_of(head + "frames 3\n"), "f:4: frames is already in line 3");
+  EXPECT_EQ(error_of(head + "<<<<<<< mine\n"), "f:4: a marker of an unresolved merge");
+  EXPECT_EQ(error_of(head + "\n=======\n"), "f:5: a marker of an unresolved merge");
+  EXPECT_EQ(error_of(head + "pass a draws 1\npass \"a\" draws 2\n"),
+            "f:5: the same count as in line 4");
+  EXPECT_EQ(error_of(head + "line a draws 1\n"), "f:4: 'line' is neither pass nor shader");
+  EXPECT_EQ(error_of(head + "pass a draws\n"), "f:4: not \"pass NAME METRIC COUNT\"");
+  EXPECT_EQ(error_of(head + "pass a \"d raws\" 1\n"), "f:4: 'd raws' is not the id of a metric");
+  EXPECT_EQ(error_of(head + "pass a draws -1\n"), "f:4: '-1' is not a count");
+  EXPECT_EQ(error_of(head + "pass a draws 18446744073709551616\n"),
+            "f:4: '18446744073709551616' is not a count");
+  EXPECT_EQ(error_of(head + "pass \"a draws 1\n"), "f:4: a quoted name has no end");
+  EXPECT_EQ(error_of(head + "pass \"a\"draws 1\n"), "f:4: a space is missing after a quoted name");
+  EXPECT_THAT(error_of(head + "pass a\x01 draws 1\n"), HasSubstr("f:4: control characters"));
+  EXPECT_THAT(error_of(head + "pass a\xff draws 1\n"), HasSubstr("f:4: control characters"));
+}
+
+TEST(Limits, that_are_wrong_are_refused_with_file_and_line) {
+  const std::string head = "# of the scene\ntally-limits 1\n";
+  EXPECT_EQ(limits_error(head + "pass * draws exact # as it is\n"), "none");
+  EXPECT_EQ(limits_error(head + "pass * draws\n"), "f:3: not \"KIND NAME METRIC LIMIT\"");
+  EXPECT_EQ(limits_error(head + "draw * draws exact\n"),
+            "f:3: 'draw' is not pass, shader, function or line");
+  EXPECT_EQ(limits_error(head + "pass * draws +1\n"),
+            "f:3: '+1' is not exact, +N%, ratchet, ignore or <=N");
+  EXPECT_EQ(limits_error(head + "pass * draws +1.23456%\n"),
+            "f:3: '+1.23456%' is not a percentage of up to 4 decimals");
+  EXPECT_EQ(limits_error(head + "pass * draws +x%\n"),
+            "f:3: '+x%' is not a percentage of up to 4 decimals");
+  EXPECT_EQ(limits_error(head + "pass * draws <=many\n"), "f:3: 'many' is not a count");
+  EXPECT_EQ(limits_error(head + "line a.frag:3 executions +1%\n"),
+            "f:3: a line can only have a limit <=N: snapshots do not hold it");
+  EXPECT_EQ(limits_error(head + "pass * * ignore\npass * * +1%\n"),
+            "f:4: the same rule as in line 3");
+}
+
+Limit limit(const std::string& text) {
+  const auto limits = parse_limits("f", "tally-limits 1\npass a draws " + text + "\n");
+  EXPECT_TRUE(limits.ok()) << limits.error().message;
+  return limits->rules.front();
+}
+
+TEST(Limits, allow_exactly_what_they_say) {
+  EXPECT_TRUE(allows(limit("exact"), 5, 5));
+  EXPECT_FALSE(allows(limit("exact"), 5, 4));
+  EXPECT_TRUE(allows(limit("+1%"), 1000, 1010));
+  EXPECT_FALSE(allows(limit("+1%"), 1000, 1011));
+  EXPECT_TRUE(allows(limit("+1%"), 1000, 0));
+  EXPECT_FALSE(allows(limit("+1%"), 0, 1));
+  EXPECT_TRUE(allows(limit("+0.0001%"), 1'000'000, 1'000'001));
+  EXPECT_FALSE(allows(limit("+0.0001%"), 999'999, 1'000'000));
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  EXPECT_TRUE(allows(limit("+1%"), kMost - 1, kMost));
+  EXPECT_TRUE(allows(limit("ratchet"), 5, 4));
+  EXPECT_FALSE(allows(limit("ratchet"), 5, 6));
+  EXPECT_TRUE(allows(limit("<=7"), 0, 7));
+  EXPECT_FALSE(allows(limit("<=7"), 9, 8));
+  EXPECT_TRUE(allows(limit("ignore"), 1, 2));
+}
+
+class Check : public testing::Test {
+ protected:
+  Check() {
+    profile_.metrics = {{.id = "draws", .title = "draws", .description = {}},
+                        {.id = "instructions", .title = "instructions", .description = {}}};
+    set("main 64x64", 2, 100);
+    set("bloom 64x64", 3, 50);
+    snapshot_ = make_snapshot(profile_, "0.1.0");
+  }
+
+  void set(const std::string& name, uint64_t draws, uint64_t instructions) {
+    std::erase_if(profile_.passes, [&](const Item& item) { return item.name == name; });
+    Item item;
+    item.name = name;
+    item.values = {draws, instructions};
+    profile_.passes.push_back(item);
+  }
+
+  Result<CheckResult> result(const std::string& rules = {}) const {
+    const auto limits = parse_limits("f", "tally-limits 1\n" + rules);
+    if (!limits) return limits.error();
+    return check(snapshot_, *limits, profile_, "0.1.0");
+  }
+
+  // "main 64x64 draws 2>3 exact; ..."
+  std::string findings(const std::string& rules = {}) const {
+    const auto checked = result(rules);
+    if (!checked) return checked.error().message;
+    std::string text;
+    for (const Finding& f : checked->findings)
+      text += f.key.name + " " + f.key.metric + " " + std::to_string(f.before) + ">" +
+              std::to_string(f.after) + " " + f.limit.text + "; ";
+    return text;
+  }
+
+  Profile profile_;
+  Snapshot snapshot_;
+};
+
+TEST_F(Check, finds_any_other_count_by_default) {
+  EXPECT_EQ(findings(), "");
+  set("main 64x64", 1, 101);
+  EXPECT_EQ(findings(), "main 64x64 draws 2>1 exact; main 64x64 instructions 100>101 exact; ");
+}
+
+TEST_F(Check, finds_what_is_new_and_what_is_gone) {
+  set("shadow 64x64", 1, 0);
+  std::erase_if(profile_.passes, [](const Item& item) { return item.name == "bloom 64x64"; });
+  EXPECT_EQ(findings(),
+            "bloom 64x64 draws 3>0 exact; bloom 64x64 instructions 50>0 exact; "
+            "shadow 64x64 draws 0>1 exact; ");
+}
+
+TEST_F(Check, takes_the_last_rule_that_matches_and_every_cap) {
+  set("main 64x64", 2, 104);
+  EXPECT_EQ(findings("pass * * exact\npass main* instructions +4%\n"), "");
+  EXPECT_EQ(findings("pass main* instructions +4%\npass * * exact\n"),
+            "main 64x64 instructions 100>104 exact; ");
+  EXPECT_EQ(findings("pass main* * ignore\npass * instructions <=103\n"),
+            "main 64x64 instructions 100>104 <=103; ");
+}
+
+TEST_F(Check, refuses_a_limit_that_matches_nothing) {
+  EXPECT_EQ(findings("\npass moan* draws exact\n"), "f:3: this limit matches no count");
+  EXPECT_EQ(findings("line a.frag:3 executions <=5\n"), "f:2: this limit matches no count");
+}
+
+TEST_F(Check, update_takes_new_counts_but_never_raises_a_ratchet) {
+  set("main 64x64", 1, 200);
+  set("bloom 64x64", 4, 60);
+  const auto checked = result("pass main* * ratchet\npass bloom* draws ignore\n");
+  ASSERT_TRUE(checked.ok());
+  const Counts expected = {{{"pass", "bloom 64x64", "instructions"}, 60},
+                           {{"pass", "main 64x64", "draws"}, 1},
+                           {{"pass", "main 64x64", "instructions"}, 100}};
+  EXPECT_EQ(checked->updated.counts, expected);
+  ASSERT_EQ(checked->remaining().size(), 1u);
+  EXPECT_EQ(checked->remaining()[0].key.metric, "instructions");
+}
+
+TEST_F(Check, limits_of_lines_and_functions_name_their_place) {
+  ShaderItem shader;
+  shader.name = "a.frag";
+  shader.place = shader.stage = "fragment";
+  shader.values = {0, 900};
+  shader.files = {{"shaders/a.frag", {}}};
+  shader.functions = {{"shade", "shaders/a.frag", 7, {0, 500}}};
+  shader.lines = {{0, 8, 0, {0, 400}}};
+  profile_.shaders.push_back(shader);
+  const auto checked = result(
+      "shader * * ignore\nfunction a.frag:shade instructions <=400\nline a.frag:8 * <=400\n");
+  ASSERT_TRUE(checked.ok()) << checked.error().message;
+  ASSERT_EQ(checked->findings.size(), 1u);
+  EXPECT_EQ(checked->findings[0].file, "shaders/a.frag");
+  EXPECT_EQ(checked->findings[0].line, 7u);
+}
+
+}  // namespace
+}  // namespace tally::analysis

@@ -1,0 +1,150 @@
+#include "analysis/check/snapshot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/check/line_fields.h"
+#include "analysis/diff/compare.h"
+#include "analysis/model/counts.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr const char* kFormat = "tally-snapshot";
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of("/\\") + 1); }
+
+std::string name_of_pass(const Item& pass) {
+  return pass.place.empty() ? pass.name : pass.place + " / " + pass.name;
+}
+
+// A name as it is read back: control characters are not written.
+std::string printable_name(const std::string& name) {
+  std::string result = name;
+  for (char& c : result) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = ' ';
+  }
+  return result;
+}
+
+bool is_metric(const std::string& id) {
+  return !id.empty() && std::ranges::all_of(id, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+void add_counts(Counts& counts, const std::string& kind, const std::string& name,
+                const std::vector<Metric>& metrics, const std::vector<uint64_t>& values) {
+  for (size_t m = 0; m < values.size(); ++m) {
+    if (values[m] == 0) continue;
+    uint64_t& sum = counts[{kind, printable_name(name), metrics[m].id}];
+    sum = saturating_sum(sum, values[m]);
+  }
+}
+
+class Parser {
+ public:
+  Status take(const FieldLine& line) {
+    const std::string& first = line.fields.front();
+    if (first == "driver" || first == "tally" || first == "frames") return take_head(line);
+    if (first != "pass" && first != "shader")
+      return Error{fmt::format("'{}' is neither pass nor shader", first)};
+    if (line.fields.size() != 4) return Error{fmt::format("not \"{} NAME METRIC COUNT\"", first)};
+    if (!is_metric(line.fields[2]))
+      return Error{fmt::format("'{}' is not the id of a metric", line.fields[2])};
+    const auto count = parse_count(line.fields[3]);
+    if (!count) return count.error();
+    const auto [place, added] =
+        lines_.emplace(CountKey{first, line.fields[1], line.fields[2]}, line.number);
+    if (!added) return Error{fmt::format("the same count as in line {}", place->second)};
+    snapshot_.counts[place->first] = *count;
+    return {};
+  }
+
+  Result<Snapshot> finish(const std::string& file) {
+    for (const char* name : {"driver", "frames"})
+      if (!head_.contains(name)) return error_at(file, 1, fmt::format("has no {}", name));
+    return std::move(snapshot_);
+  }
+
+ private:
+  Status take_head(const FieldLine& line) {
+    const std::string& name = line.fields.front();
+    if (line.fields.size() != 2) return Error{fmt::format("{} has not one value", name)};
+    const auto [place, added] = head_.emplace(name, line.number);
+    if (!added) return Error{fmt::format("{} is already in line {}", name, place->second)};
+    if (name == "driver") snapshot_.driver = line.fields[1];
+    if (name == "tally") snapshot_.tool_version = line.fields[1];
+    if (name != "frames") return {};
+    const auto frames = parse_count(line.fields[1]);
+    if (!frames) return frames.error();
+    snapshot_.frames = *frames;
+    return {};
+  }
+
+  Snapshot snapshot_;
+  std::map<std::string, size_t> head_;  // lines
+  std::map<CountKey, size_t> lines_;
+};
+
+}  // namespace
+
+Snapshot make_snapshot(const Profile& profile, const std::string& tool_version) {
+  Snapshot snapshot{
+      printable_name(driver_of(profile.summary)), tool_version, profile.summary.frames, {}};
+  for (const Item& pass : profile.passes)
+    add_counts(snapshot.counts, "pass", name_of_pass(pass), profile.metrics, pass.values);
+  for (const ShaderItem& shader : profile.shaders) {
+    add_counts(snapshot.counts, "shader", shader.name + " " + shader.place, profile.metrics,
+               shader.values);
+  }
+  return snapshot;
+}
+
+std::string snapshot_text(const Snapshot& snapshot) {
+  std::string text = fmt::format("{} {}\n", kFormat, kSnapshotVersion);
+  text += fmt::format("driver {}\n", quoted_name(snapshot.driver));
+  text += fmt::format("tally {}\n", quoted_name(snapshot.tool_version));
+  text += fmt::format("frames {}\n", snapshot.frames);
+  for (const auto& [key, count] : snapshot.counts)
+    text += fmt::format("{} {} {} {}\n", key.kind, quoted_name(key.name), key.metric, count);
+  return text;
+}
+
+Result<Snapshot> parse_snapshot(const std::string& file, std::string_view text) {
+  Parser parser;
+  const Status status = for_each_line(file, text, kFormat, kSnapshotVersion,
+                                      [&](const FieldLine& line) { return parser.take(line); });
+  if (!status) return status.error();
+  return parser.finish(file);
+}
+
+bool is_snapshot(std::string_view text) { return text.starts_with(std::string(kFormat) + " "); }
+
+std::map<CountKey, CodeCount> code_counts(const Profile& profile) {
+  std::map<CountKey, CodeCount> counts;
+  const auto add = [&](const char* kind, const std::string& name, const std::string& file,
+                       uint32_t line, const std::vector<uint64_t>& values) {
+    for (size_t m = 0; m < values.size(); ++m) {
+      CodeCount& count = counts[{kind, name, profile.metrics[m].id}];
+      count.value = saturating_sum(count.value, values[m]);
+      if (count.file.empty()) count.file = file, count.line = line;
+    }
+  };
+  for (const ShaderItem& shader : profile.shaders) {
+    for (const FunctionItem& function : shader.functions) {
+      const std::string file = function.file.empty() ? shader.name : base_name(function.file);
+      add("function", file + ":" + function.name, function.file, function.line, function.values);
+    }
+    for (const LineItem& line : shader.lines) {
+      if (line.line == 0 || line.file >= shader.files.size()) continue;
+      const std::string& file = shader.files[line.file].name;
+      add("line", fmt::format("{}:{}", base_name(file), line.line), file, line.line, line.values);
+    }
+  }
+  return counts;
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,203 @@
+// Tests of the alignment of lines, and of differences between captures that the tests write.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "analysis/diff/compare.h"
+#include "analysis/diff/line_alignment.h"
+#include "analysis/diff/make_profile.h"
+#include "analysis/model/load_model.h"
+#include "analysis/model/test_scene.h"
+
+namespace tally::analysis {
+namespace {
+
+using store::RowId;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Lines = std::vector<std::string>;
+
+// "0=0 1~2 2-": same, edited or moved line, or none.
+std::string alignment(const Lines& before, const Lines& after) {
+  std::string text;
+  const auto aligned = align_lines(before, after);
+  for (size_t i = 0; i < aligned.size(); ++i) {
+    text += (i == 0 ? "" : " ") + std::to_string(i);
+    const char kind = "-=~>"[static_cast<size_t>(aligned[i].match)];
+    text += kind;
+    if (kind != '-') text += std::to_string(aligned[i].after);
+  }
+  return text;
+}
+
+TEST(LineAlignment, finds_the_same_lines_around_an_insertion) {
+  EXPECT_EQ(alignment({"a", "b", "c"}, {"a", "x", "y", "b", "c"}), "0=0 1=3 2=4");
+}
+
+TEST(LineAlignment, ignores_indentation) {
+  EXPECT_EQ(alignment({"  if (a)", "b\t"}, {"if (a)", "  b"}), "0=0 1=1");
+}
+
+TEST(LineAlignment, pairs_an_edited_line_with_the_similar_one_between_the_same_neighbours) {
+  EXPECT_EQ(
+      alignment({"begin", "sum += noise(4);", "end"}, {"begin", "x", "sum += noise(5);", "end"}),
+      "0=0 1~2 2=3");
+  EXPECT_EQ(alignment({"begin", "return a;", "end"}, {"begin", "color = texture(b);", "end"}),
+            "0=0 1- 2=2");
+}
+
+TEST(LineAlignment, finds_a_line_in_another_order_if_it_occurs_once) {
+  EXPECT_EQ(alignment({"float light = 1.0;", "one", "two", "three"},
+                      {"one", "two", "three", "float light = 1.0;"}),
+            "0>3 1=0 2=1 3=2");
+  EXPECT_EQ(alignment({"}", "one", "two", "three"}, {"one", "two", "three", "}"}),
+            "0- 1=0 2=1 3=2");
+}
+
+// The library compares long sequences in parts.
+TEST(LineAlignment, of_long_texts_is_in_order_and_only_of_equal_lines) {
+  std::mt19937 random(7);
+  Lines before, after;
+  for (int i = 0; i < 6000; ++i) {
+    before.push_back(std::to_string(random() % 500));
+    after.push_back(std::to_string(random() % 500));
+  }
+  const auto aligned = align_lines(before, after);
+  size_t next = 0, same = 0;
+  for (size_t i = 0; i < aligned.size(); ++i) {
+    if (aligned[i].match != LineMatch::Same) continue;
+    ASSERT_GE(aligned[i].after, next);
+    ASSERT_EQ(before[i], after[aligned[i].after]);
+    next = aligned[i].after + 1;
+    ++same;
+  }
+  EXPECT_GT(same, 0u);
+}
+
+TEST(UnifiedPatch, holds_the_changed_lines_with_their_neighbours) {
+  EXPECT_EQ(unified_patch("f", Lines{"a", "b", "c", "d", "e", "f", "g"},
+                          Lines{"a", "b", "c", "d", "E", "f", "g"}),
+            "--- a/f\n+++ b/f\n@@ -2,6 +2,6 @@\n b\n c\n d\n-e\n+E\n f\n g\n");
+  EXPECT_EQ(unified_patch("f", Lines{}, Lines{"a"}), "--- a/f\n+++ b/f\n@@ -0,0 +1,1 @@\n+a\n");
+  EXPECT_EQ(unified_patch("f", Lines{"a"}, Lines{"a"}), "");
+}
+
+class Diff : public testing::Test {
+ protected:
+  Profile profile(const std::string& file) const {
+    auto reader = store::Reader::open(file);
+    EXPECT_TRUE(reader.ok());
+    const auto model = load_model(std::move(*reader), {});
+    EXPECT_TRUE(model.ok());
+    auto made = make_profile(*model, {.commands = true}, nullptr);
+    EXPECT_TRUE(made.ok());
+    return std::move(*made);
+  }
+
+  CaptureDiff diff() const { return compare(profile(before_), profile(after_)); }
+
+  static const Difference& only(const CaptureDiff& diff, DiffBy by) {
+    static const Difference kNone;
+    EXPECT_EQ(diff.of(by).size(), 1u);
+    return diff.of(by).empty() ? kNone : diff.of(by).front();
+  }
+
+  store::TestDirectory directory_;
+  const std::string before_ = directory_.file("before.tally");
+  const std::string after_ = directory_.file("after.tally");
+};
+
+TEST_F(Diff, is_empty_if_only_order_and_time_differ) {
+  for (const auto& [file, turned] : {std::pair(before_, false), std::pair(after_, true)}) {
+    TestScene scene(file);
+    const RowId shader = scene.add_shader("aa", "a.comp");
+    RowId blur = 0, sum = 0;
+    if (turned) sum = scene.add_pipeline("p2", "sum", shader);
+    blur = scene.add_pipeline("p1", "blur", shader);
+    if (!turned) sum = scene.add_pipeline("p2", "sum", shader);
+    scene.begin_frame(0);
+    scene.dispatch(turned ? sum : blur, {}, turned ? 5 : 700, {4, 4, 0, 4});
+    scene.dispatch(turned ? blur : sum, {}, turned ? 900 : 6, {4, 4, 0, 4});
+    scene.finish();
+  }
+  const CaptureDiff none = diff();
+  EXPECT_TRUE(none.empty());
+  EXPECT_THAT(none.notes, IsEmpty());
+}
+
+TEST_F(Diff, tells_renamed_from_added_and_removed) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId shader = scene.add_shader("aa", "a.comp");
+    scene.begin_frame(0);
+    const auto run = [&](const char* hash, const char* name) {
+      scene.dispatch(scene.add_pipeline(hash, name, shader), {}, {}, {4, 4, 0, 4});
+    };
+    run("p1", after ? "soften" : "blur");
+    after ? run("p3", "grain") : run("p2", "sum");
+    scene.finish();
+  }
+  const CaptureDiff changes = diff();
+  std::vector<std::string> seen;
+  for (const Difference& d : changes.of(DiffBy::Pipeline))
+    seen.push_back(std::to_string(static_cast<int>(d.change)) + d.old_name + ">" + d.name);
+  // The left-over pipelines have the same shaders, and so are versions of one another.
+  EXPECT_THAT(seen, ElementsAre(std::to_string(static_cast<int>(Change::Renamed)) + "blur>soften",
+                                std::to_string(static_cast<int>(Change::Renamed)) + "sum>grain"));
+}
+
+TEST_F(Diff, matches_an_edited_shader_by_its_name) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId shader = scene.add_shader(after ? "bb" : "aa", "a.comp");
+    const RowId pipeline = scene.add_pipeline(after ? "p2" : "p1", "", shader);
+    scene.begin_frame(0);
+    scene.dispatch(pipeline, {}, {}, {4, 3, after ? 2u : 1u, 4});
+    scene.finish();
+  }
+  const CaptureDiff changes = diff();
+  EXPECT_EQ(only(changes, DiffBy::Shader).change, Change::Changed);
+  EXPECT_EQ(only(changes, DiffBy::Pipeline).change, Change::Changed);
+  const Difference& line = only(changes, DiffBy::Line);
+  EXPECT_EQ(line.name, "branch.comp:4");
+  EXPECT_EQ(line.text, "else a = 1 + 2;");
+  EXPECT_FALSE(line.only_invocations);
+  EXPECT_FALSE(changes.same_code);
+}
+
+TEST_F(Diff, says_which_frames_of_a_command_differ_and_that_the_code_is_not_the_cause) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId shader = scene.add_shader("aa", "a.comp");
+    const RowId pipeline = scene.add_pipeline("p1", "blur", shader);
+    for (int64_t frame = 0; frame < 4; ++frame) {
+      scene.begin_frame(frame);
+      const uint64_t times = after && frame != 1 ? 16 : 8;
+      scene.dispatch(pipeline, {}, {}, {times, times, 0, times});
+    }
+    scene.finish();
+  }
+  const CaptureDiff changes = diff();
+  EXPECT_TRUE(changes.same_code);
+  EXPECT_EQ(only(changes, DiffBy::Command).frames, "0, 2-3");
+  EXPECT_TRUE(only(changes, DiffBy::Shader).only_invocations);
+  for (const Difference& line : changes.of(DiffBy::Line)) EXPECT_TRUE(line.only_invocations);
+}
+
+TEST_F(Diff, notes_another_number_of_frames) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId pipeline = scene.add_pipeline("p1", "blur", scene.add_shader("aa", "a.comp"));
+    for (int64_t frame = 0; frame < (after ? 2 : 1); ++frame) {
+      scene.begin_frame(frame);
+      scene.dispatch(pipeline, {}, {}, {4, 4, 0, 4});
+    }
+    scene.finish();
+  }
+  EXPECT_THAT(diff().notes, ElementsAre(HasSubstr("frames: OLD has 1, NEW has 2")));
+}
+
+}  // namespace
+}  // namespace tally::analysis

@@ -1,0 +1,65 @@
+// The difference between two captures: what was added, removed, renamed or moved, and what has
+// other counts. Without differences every list is empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/diff/profile.h"
+
+namespace tally::analysis {
+
+enum class DiffBy { Pass, Pipeline, Shader, Function, Line, Command };
+
+// The names of DiffBy's values for users, in the same order.
+inline constexpr std::string_view kDiffByNames[] = {"pass",     "pipeline", "shader",
+                                                    "function", "line",     "draw"};
+inline constexpr size_t kDiffByCount = std::size(kDiffByNames);
+
+enum class Change {
+  Changed,  // other counts
+  Added,
+  Removed,
+  Renamed,  // the same content under another name
+  Moved,    // the same name elsewhere: a pass under other labels, a line elsewhere in its text
+};
+
+struct Difference {
+  Change change = Change::Changed;
+  std::string name, place, text;  // after; for a removed item, before. `text`: of a line
+  std::string old_name, old_place, old_text;  // before, where they differ
+  std::string file;                           // of functions and lines, with its folders
+  uint32_t line = 0;                          // of functions and lines; 0: unknown
+  std::string frames;                         // of commands: the frames that differ
+  std::vector<uint64_t> before, after;        // by metric; empty: it does not exist there
+  std::optional<TimeSpread> time_before, time_after;
+  // Of shaders, functions and lines: every count changed in proportion to the shader's invocations,
+  // so that their number is the cause, and not this code.
+  bool only_invocations = false;
+};
+
+struct CaptureDiff {
+  Summary before, after;
+  std::vector<Metric> metrics;  // that both captures have
+  std::vector<Difference> by[kDiffByCount];
+  std::vector<std::string> notes;  // what makes the captures hard to compare
+  bool same_code = true;           // no shader or pipeline was added, removed or edited
+
+  const std::vector<Difference>& of(DiffBy kind) const { return by[static_cast<size_t>(kind)]; }
+  bool empty() const;
+};
+
+// Sorts by the amount by which a metric changed, the largest first; equal ones by name.
+void sort_differences(std::vector<Difference>& differences, size_t metric);
+
+// The values of a metric; 0 where the item does not exist.
+struct ValuePair {
+  uint64_t before, after;
+  uint64_t amount() const { return before < after ? after - before : before - after; }
+};
+ValuePair values_of(const Difference& difference, size_t metric);
+
+}  // namespace tally::analysis

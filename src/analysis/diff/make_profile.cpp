@@ -1,0 +1,312 @@
+#include "analysis/diff/make_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <unordered_map>
+
+#include "analysis/cost/block_totals.h"
+#include "analysis/diff/shader_items.h"
+#include "analysis/model/counts.h"
+#include "analysis/model/first_uses.h"
+#include "analysis/model/label_paths.h"
+#include "analysis/model/names.h"
+#include "analysis/tables/command_groups.h"
+#include "base/hash.h"
+
+namespace tally::analysis {
+namespace {
+
+constexpr size_t kStages = 32;
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += std::string(part) + '\n';
+  return text;
+}
+
+TimeSpread spread_of(std::vector<uint64_t> times) {
+  std::ranges::sort(times);
+  return {times.front(), times[times.size() / 2], times.back(), times.size()};
+}
+
+// A list of items without duplicates: equal ones share an element.
+template <typename T>
+class ItemList {
+ public:
+  explicit ItemList(std::vector<T>& items) : items_(items) {}
+
+  // `metrics`: the number of values of a new item.
+  uint32_t add(T item, size_t metrics) {
+    const std::string key =
+        joined({item.name, item.place, item.identity.names, item.identity.hash});
+    const auto [place, added] = by_key_.emplace(key, static_cast<uint32_t>(items_.size()));
+    if (!added) return place->second;
+    item.values.resize(metrics);
+    items_.push_back(std::move(item));
+    return place->second;
+  }
+
+ private:
+  std::vector<T>& items_;
+  std::unordered_map<std::string, uint32_t> by_key_;
+};
+
+class ProfileBuilder {
+ public:
+  ProfileBuilder(const Model& model, const ProfileOptions& options)
+      : model_(model),
+        options_(options),
+        labels_(model),
+        names_(name_shaders(model)),
+        pass_list_(profile_.passes) {
+    profile_.summary = summarize(model);
+    profile_.metrics = describe_metrics(model);
+    captured_metrics_ = profile_.metrics.size();
+    add_metrics();
+  }
+
+  Result<Profile> run(const Progress& progress) {
+    add_shaders();
+    add_pipelines();
+    add_passes();
+    if (options_.commands) add_commands();
+    count_commands();
+    time_passes();
+    Status status = count_values(progress);
+    if (status.ok() && options_.code) status = count_code(progress);
+    if (!status.ok()) return status.error();
+    remove_unused(profile_.pipelines);
+    remove_unused(profile_.shaders);
+    return std::move(profile_);
+  }
+
+ private:
+  void add_metrics() {
+    const auto add = [this](std::string id, std::string title) {
+      profile_.metrics.push_back(
+          {.id = std::move(id), .title = std::move(title), .description = {}});
+      return profile_.metrics.size() - 1;
+    };
+    draws_ = add("draws", "draws");
+    dispatches_ = add("dispatches", "dispatches");
+    passes_ = add("passes", "passes");
+    invocations_.resize(kStages, kNone);
+    for (const store::ShaderRow& shader : model_.shaders) {
+      const auto bit = static_cast<size_t>(std::countr_zero(shader.stage));
+      if (bit >= kStages || invocations_[bit] != kNone) continue;
+      const std::string name = stage_name(1u << bit);
+      std::string id = "invocations_" + name;
+      std::ranges::replace(id, ' ', '_');
+      invocations_[bit] = static_cast<uint32_t>(add(id, name + " inv"));
+    }
+  }
+
+  void add_shaders() {
+    ItemList<ShaderItem> list(profile_.shaders);
+    for (uint32_t s = 0; s < model_.shaders.size(); ++s) {
+      const store::ShaderRow& row = model_.shaders[s];
+      const std::string hash = shader_hash(model_, s), stage = stage_name(row.stage);
+      const bool named = names_[s] != short_hash(hash);
+      ShaderItem item;
+      item.name = names_[s];
+      item.place = item.stage = stage;
+      if (row.entry_point != "main") item.place += " " + row.entry_point;
+      if (named) item.identity.names = joined({names_[s], stage, row.entry_point});
+      item.identity.hash = joined({hash, stage, row.entry_point});
+      shader_items_.push_back(list.add(std::move(item), profile_.metrics.size()));
+    }
+  }
+
+  // "scene.vert + scene.frag"
+  std::string shaders_of(uint32_t pipeline) const {
+    std::string text;
+    for (const store::RowId id : model_.pipelines[pipeline].shaders) {
+      const uint32_t shader = model_.shader_index.find(id);
+      if (shader != kNone) text += (text.empty() ? "" : " + ") + names_[shader];
+    }
+    return text;
+  }
+
+  std::string name_of_pipeline(uint32_t pipeline) const {
+    if (pipeline == kNone) return "(no pipeline)";
+    const store::PipelineRow& row = model_.pipelines[pipeline];
+    return row.name.empty() ? shaders_of(pipeline) : row.name;
+  }
+
+  void add_pipelines() {
+    ItemList<Item> list(profile_.pipelines);
+    for (uint32_t p = 0; p < model_.pipelines.size(); ++p) {
+      const store::PipelineRow& row = model_.pipelines[p];
+      const std::string shaders = shaders_of(p);
+      Item item{.name = name_of_pipeline(p), .place = row.bind_point};
+      if (item.name.empty()) item.name = short_hash(row.hash);
+      if (!row.name.empty()) item.identity.names = joined({row.name, row.bind_point});
+      item.identity.hash = joined({row.hash, row.bind_point});
+      if (!shaders.empty()) item.identity.likeness = joined({shaders, row.bind_point});
+      pipeline_items_.push_back(list.add(std::move(item), profile_.metrics.size()));
+    }
+  }
+
+  Item pass_item(uint32_t pass, const std::string& label) const {
+    if (pass == kNone)
+      return {
+          .name = "(outside of passes)", .place = {}, .identity = {.names = "(outside of passes)"}};
+    const store::PassRow& row = model_.passes[pass].row;
+    const std::string look = fmt::format("{}x{}x{} {} {}", row.width, row.height, row.layers,
+                                         row.view_mask, row.attachments);
+    Item item{.name = pass_text(&model_.passes[pass]), .place = label};
+    if (!row.name.empty() || !label.empty()) item.identity.names = joined({label, row.name});
+    item.identity.hash = joined({row.name, look});
+    item.identity.likeness = joined({row.name, row.attachments});
+    return item;
+  }
+
+  void add_passes() {
+    groups_ = group_commands(model_, GroupBy::Pass, /*merge=*/true);
+    for (const CommandGroup& group : groups_.groups) {
+      const std::string label =
+          group.pass == kNone ? std::string() : labels_.path(model_.passes[group.pass].label);
+      const uint32_t item = pass_list_.add(pass_item(group.pass, label), profile_.metrics.size());
+      pass_items_.push_back(item);
+      profile_.passes[item].values[passes_] += group.passes;
+    }
+  }
+
+  uint32_t item_of_pass(uint32_t pass) {
+    return pass_list_.add(pass_item(pass, labels_.path(model_.passes[pass].label)),
+                          profile_.metrics.size());
+  }
+
+  // Without its size, if it has a name.
+  static std::string name_of_pass(const Pass& pass) {
+    return pass.row.name.empty() ? pass_text(&pass) : pass.row.name;
+  }
+
+  void add_commands() {
+    ItemList<Item> list(profile_.commands);
+    command_groups_ = group_commands(model_, GroupBy::Command, /*merge=*/true);
+    for (const CommandGroup& group : command_groups_.groups) {
+      const Command& command = model_.commands[group.first_command];
+      const Pass* pass = command.pass == kNone ? nullptr : &model_.passes[command.pass];
+      const std::string call =
+          command.call == kNone ? std::string() : call_text(model_.calls[command.call]);
+      Item item{.name = call + ", " + name_of_pipeline(command.pipeline)};
+      item.place = labels_.path(command.label);
+      if (pass) item.place += (item.place.empty() ? "" : ", ") + name_of_pass(*pass);
+      item.identity.names = joined({item.place, item.name});
+      command_items_.push_back(list.add(std::move(item), profile_.metrics.size()));
+    }
+  }
+
+  // Calls `add` with each item that the command is part of, except its shaders.
+  template <typename Add>
+  void for_items_of(uint32_t command, Add add) {
+    add(profile_.passes[pass_items_[groups_.group_of_command[command]]]);
+    const uint32_t pipeline = model_.commands[command].pipeline;
+    if (pipeline != kNone) add(profile_.pipelines[pipeline_items_[pipeline]]);
+    if (options_.commands)
+      add(profile_.commands[command_items_[command_groups_.group_of_command[command]]]);
+  }
+
+  void count_commands() {
+    for (uint32_t i = 0; i < model_.commands.size(); ++i) {
+      const Command& command = model_.commands[i];
+      const bool draw =
+          command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
+      for_items_of(i,
+                   [&](Item& item) { item.values[draw ? draws_ : dispatches_] += command.runs; });
+      if (options_.commands) add_to_frame(i, hash_combine(1, command.runs));
+    }
+  }
+
+  void add_to_frame(uint32_t command, uint64_t hash) {
+    Item& item = profile_.commands[command_items_[command_groups_.group_of_command[command]]];
+    item.frames[model_.frames[model_.commands[command].frame].number] += hash;
+  }
+
+  void time_passes() {
+    const FirstUses first_uses = find_first_uses(model_);
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> times;  // by pass item and frame
+    for (uint32_t p = 0; p < model_.passes.size(); ++p) {
+      const Pass& pass = model_.passes[p];
+      if (!pass.row.gpu_time_ns || *pass.row.gpu_time_ns < 0 || first_uses.passes[p]) continue;
+      times[{item_of_pass(p), pass.frame}] += static_cast<uint64_t>(*pass.row.gpu_time_ns);
+    }
+    std::map<uint32_t, std::vector<uint64_t>> by_item;
+    for (const auto& [key, time] : times) by_item[key.first].push_back(time);
+    for (auto& [item, frames] : by_item) profile_.passes[item].time = spread_of(std::move(frames));
+  }
+
+  Status count_values(const Progress& progress) {
+    Status status = visit_stage_values(model_, progress, [this](const StageValue& v) {
+      const auto add = [&](Item& item) {
+        item.values[v.metric] = saturating_sum(item.values[v.metric], v.value);
+      };
+      for_items_of(v.command, add);
+      if (v.shader != kNone) add(profile_.shaders[shader_items_[v.shader]]);
+      if (options_.commands)
+        add_to_frame(v.command, hash_combine(hash_combine(v.stage, v.metric), v.value));
+    });
+    return status.ok() ? count_invocations(progress) : status;
+  }
+
+  Status count_invocations(const Progress& progress) {
+    if (!codes_) codes_ = std::make_unique<ShaderCodes>(model_);
+    return visit_block_executions(model_, progress, [this](const BlockExecutions& b) {
+      if (b.block != codes_->entry_block(b.shader)) return;
+      const auto bit = static_cast<size_t>(std::countr_zero(model_.shaders[b.shader].stage));
+      if (bit >= kStages) return;
+      const auto add = [&](Item& item) {
+        uint64_t& sum = item.values[invocations_[bit]];
+        sum = saturating_sum(sum, b.executions);
+      };
+      for_items_of(b.command, add);
+      add(profile_.shaders[shader_items_[b.shader]]);
+    });
+  }
+
+  Status count_code(const Progress& progress) {
+    const Variants variants(model_, *codes_);
+    const auto totals = BlockTotals::count(model_, *codes_, variants, progress);
+    if (!totals) return totals.error();
+    const std::vector<Metric> metrics(
+        profile_.metrics.begin(),
+        profile_.metrics.begin() + static_cast<ptrdiff_t>(captured_metrics_));
+    for (uint32_t s = 0; s < model_.shaders.size(); ++s)
+      add_code(profile_.shaders[shader_items_[s]], s, *codes_, variants, *totals, metrics);
+    return {};
+  }
+
+  // Items of which nothing was executed would only be noise.
+  template <typename T>
+  static void remove_unused(std::vector<T>& items) {
+    std::erase_if(items, [](const T& item) {
+      return std::ranges::all_of(item.values, [](uint64_t value) { return value == 0; });
+    });
+  }
+
+  const Model& model_;
+  const ProfileOptions options_;
+  const LabelPaths labels_;
+  const std::vector<std::string> names_;  // by shader
+  Profile profile_;
+  ItemList<Item> pass_list_;
+  size_t captured_metrics_ = 0, draws_ = 0, dispatches_ = 0, passes_ = 0;
+  std::vector<uint32_t> invocations_;  // metric, by bit of the stage
+  CommandGroups groups_, command_groups_;
+  std::vector<uint32_t> pass_items_, command_items_;     // by group
+  std::vector<uint32_t> shader_items_, pipeline_items_;  // by shader, pipeline
+  std::unique_ptr<ShaderCodes> codes_;
+};
+
+}  // namespace
+
+Result<Profile> make_profile(const Model& model, const ProfileOptions& options,
+                             const Progress& progress) {
+  return ProfileBuilder(model, options).run(progress);
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,76 @@
+// What a capture holds, summed up by what a user knows across captures: passes, pipelines, shaders
+// with their functions and lines, and similar commands. Small, and independent of the capture file.
+//
+// Invariants: items of a list have different identities. `values` has an element for each metric.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/model/metrics.h"
+#include "analysis/tables/summary.h"
+
+namespace tally::analysis {
+
+// GPU times of an item's frames, without first uses of pipelines.
+struct TimeSpread {
+  uint64_t least_ns = 0, median_ns = 0, most_ns = 0;
+  uint64_t frames = 0;
+};
+
+// What an item is called in other captures. An empty text equals no other.
+struct Identity {
+  std::string names;     // what the application calls it
+  std::string hash;      // what it consists of
+  std::string likeness;  // what distinguishes it if nothing else does
+};
+
+struct Item {
+  std::string name;   // as reports show it: "main 640x480", "scene.frag"
+  std::string place;  // the labels around a pass or command; the stage of a shader
+  Identity identity;
+  std::vector<uint64_t> values;
+  std::map<int64_t, uint64_t> frames;  // commands only: a hash of the values, by frame
+  std::optional<TimeSpread> time;
+};
+
+struct FunctionItem {
+  std::string name;
+  std::string file;
+  uint32_t line = 0;  // its first line with code; 0: unknown
+  std::vector<uint64_t> values;
+};
+
+struct LineItem {
+  uint32_t file = 0;
+  uint32_t line = 0;      // from 1; 0: instructions without a line
+  uint32_t function = 0;  // into ShaderItem::functions
+  std::vector<uint64_t> values;
+};
+
+struct SourceText {
+  std::string name;
+  std::vector<std::string> lines;
+};
+
+struct ShaderItem : Item {
+  std::string stage;
+  std::vector<SourceText> files;
+  std::vector<FunctionItem> functions;
+  std::vector<LineItem> lines;
+};
+
+struct Profile {
+  Summary summary;
+  std::vector<Metric> metrics;  // those of the capture, then draws, dispatches, passes, invocations
+  std::vector<Item> passes, pipelines, commands;
+  std::vector<ShaderItem> shaders;
+
+  // The metric that counts the invocations of a stage; nullopt: no such stage ran.
+  std::optional<size_t> invocations_of(const std::string& stage) const;
+};
+
+}  // namespace tally::analysis

@@ -1,0 +1,47 @@
+#include "cli/options.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/command.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr size_t kDefaultWidth = 120;
+constexpr size_t kMinWidth = 60;
+
+}  // namespace
+
+size_t terminal_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
+    return std::max<size_t>(size.ws_col, kMinWidth);
+  return kDefaultWidth;
+}
+
+CLI::Validator whole_number() {
+  const auto problem = [](const std::string& text) {
+    const bool is_number =
+        std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+    return is_number ? std::string() : text + " is not a whole number";
+  };
+  return CLI::Validator(problem, "");
+}
+
+int write_out(const std::function<void(const report::Output&)>& write) {
+  bool written = true;
+  write([&](std::string_view piece) {
+    written = written && std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
+  });
+  return written ? print("")
+                 : fail({fmt::format("cannot write to standard output: {}", std::strerror(errno))});
+}
+
+}  // namespace tally::cli

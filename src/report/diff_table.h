@@ -1,0 +1,28 @@
+// Differences as tables of text: the counts before and after, and by how much they changed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/diff/difference.h"
+#include "analysis/tables/table.h"
+#include "base/status.h"
+
+namespace tally::report {
+
+// The metric with this id; empty: the default. An error lists the ids.
+Result<size_t> diff_metric(const analysis::CaptureDiff& diff, const std::string& id);
+
+// The differences of one kind, those of `metric` first; `top` rows, 0 for all.
+analysis::Table diff_table(const analysis::CaptureDiff& diff, analysis::DiffBy by, size_t metric,
+                           size_t top);
+
+// "+1,234", "-5", "0".
+std::string signed_text(const analysis::ValuePair& values);
+// "+12.5%"; "new" and "gone" where one of the values is 0.
+std::string percent_text(const analysis::ValuePair& values);
+
+// "changed", "added" ...
+std::string change_name(analysis::Change change);
+
+}  // namespace tally::report

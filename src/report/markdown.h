@@ -1,0 +1,38 @@
+// Tables as Markdown, for the job summaries and comments of code hosts. Names and source lines come
+// from the application: they can neither end a cell nor become markup.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "analysis/tables/table.h"
+
+namespace tally::report {
+
+// A comment on GitHub has at most 65,536 characters; a job summary there has 1 MiB, and a comment
+// on GitLab 1,000,000 characters. What is written here fits into each of them.
+inline constexpr size_t kMaxMarkdownBytes = 65'000;
+
+// A piece of code or a name, as it is.
+std::string markdown_code(std::string_view text);
+std::string markdown_text(std::string_view text);
+
+// A document that ends before it is too long, and says so.
+class MarkdownDocument {
+ public:
+  // Adds a paragraph or heading; false if it does not fit.
+  bool add(std::string_view paragraph);
+  // Adds the rows that fit, and their number where some do not.
+  void add(const analysis::Table& table);
+  std::string take() { return std::move(text_); }
+
+ private:
+  bool fits(size_t bytes) const { return text_.size() + bytes + kReserved <= kMaxMarkdownBytes; }
+  static constexpr size_t kReserved = 200;  // for the line that says what is left out
+
+  std::string text_;
+  bool full_ = false;
+};
+
+}  // namespace tally::report
