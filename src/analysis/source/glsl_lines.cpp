@@ -52,6 +52,7 @@ class MarkReader {
       : module_(module),
         blocks_(module.blocks()),
         times_seen_(module.instruction_count()),
+        loop_entry_(blocks_.size()),
         loop_line_(blocks_.size()),
         loop_end_(blocks_.size()) {
     lines_.line_of.resize(module.instruction_count());
@@ -71,6 +72,7 @@ class MarkReader {
     }
     for (uint32_t block = 0; block < blocks_.size(); ++block) assign_rest(block);
     assign_loop_parts();
+    assign_loop_entries();
     return std::move(lines_);
   }
 
@@ -137,6 +139,7 @@ class MarkReader {
     const uint32_t header = next_header();
     if (header == kNone) return;
     loop_line_[header] = here();
+    loop_entry_[header] = last_block_;
     opening_ = header;
     const auto condition = condition_blocks(module_, header);
     last_block_ = condition.empty() ? header : condition.back();
@@ -218,6 +221,14 @@ class MarkReader {
     }
   }
 
+  // After the parts of all loops: a block before a loop may be the condition of another.
+  void assign_loop_entries() {
+    for (uint32_t header = 0; header < blocks_.size(); ++header) {
+      if (loop_line_[header] != 0 && !is_repeated(blocks_[loop_entry_[header]]))
+        assign_if_without_lines(loop_entry_[header], loop_line_[header]);
+    }
+  }
+
   void assign_if_without_lines(uint32_t index, uint32_t line) {
     const auto begin = lines_.line_of.begin() + blocks_[index].begin;
     const auto end = lines_.line_of.begin() + blocks_[index].end;
@@ -229,6 +240,7 @@ class MarkReader {
   GlslLines lines_;
   std::vector<uint32_t> block_of_;              // by instruction
   std::vector<uint32_t> times_seen_;            // by instruction: directives that name it
+  std::vector<uint32_t> loop_entry_;            // by header: the block before the loop
   std::vector<uint32_t> loop_line_, loop_end_;  // by header: the lines of `for` and `} while`
   std::vector<uint32_t> scopes_;                // open braces: the loop's header, or kNone
   uint32_t opening_ = kNone;                    // the loop whose brace comes next

@@ -6,7 +6,8 @@
 //   expression, belongs to the line of its first use in its block; without a use there, to the next
 //   line of its block, else to the one before.
 // - The condition and the continue part of a loop belong to the line that opens the loop, or to the
-//   `while` that closes it. So does a continue part that SPIRV-Cross wrote several times.
+//   `while` that closes it. So does a block without lines that leads to the loop. So does a
+//   continue part that SPIRV-Cross wrote several times.
 //
 // So every line but those of loops has the instructions of one block, and its count is exact.
 #pragma once

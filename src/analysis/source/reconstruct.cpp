@@ -22,8 +22,9 @@ std::vector<uint32_t> marked_copy(const spirv::Module& module) {
 Result<Reconstruction> reconstruct(const spirv::Module& module, const spirv::EntryPoint& entry,
                                    const std::string& file_name) {
   const auto glsl = run_isolated([&]() -> Result<std::string> {
-    if (Status valid = check_decompilable(module.words()); !valid) return valid.error();
-    return decompile(marked_copy(module), entry);
+    const std::vector<uint32_t> marked = marked_copy(module);
+    if (Status valid = check_decompilable(marked); !valid) return valid.error();
+    return decompile(marked, entry);
   });
   if (!glsl) return glsl.error();
   GlslLines read = read_marks(module, *glsl);

@@ -133,9 +133,9 @@ std::vector<std::string> ShaderSources::notes() const {
   std::vector<std::string> notes;
   if (reconstructed_ != 0) {
     notes.push_back(fmt::format(
-        "{} shader(s) have no source and are shown as GLSL that SPIRV-Cross reconstructed from "
-        "their SPIR-V; it is not the application's text. --source spirv shows the instructions.",
-        reconstructed_));
+        "{} shader(s) {}are shown as GLSL that SPIRV-Cross reconstructed from their SPIR-V; it is "
+        "not the application's text. --source spirv shows the instructions.",
+        reconstructed_, options_.choice == SourceChoice::Glsl ? "" : "have no source and "));
   }
   if (!not_reconstructed_.empty()) {
     notes.push_back(

@@ -139,7 +139,9 @@ Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptio
       std::any_of(tables.begin(), tables.end(), [&](const Table& t) { return t.id != "source"; });
   if (kind == ListingKind::Disassembly || tables.empty()) return tables;
   for (std::string& note : sources_->notes()) tables.back().notes.push_back(std::move(note));
-  if (lacks_source) tables.back().notes.push_back(debug_information_hint());
+  const bool is_chosen = sources_->options().choice == SourceChoice::Glsl ||
+                         sources_->options().choice == SourceChoice::Spirv;
+  if (lacks_source && !is_chosen) tables.back().notes.push_back(debug_information_hint());
   return tables;
 }
 

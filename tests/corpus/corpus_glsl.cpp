@@ -1,0 +1,101 @@
+// Reconstructs GLSL of every entry point of SPIR-V modules. Each has to succeed, or to fail with a
+// reason; a crash of SPIRV-Cross is a failure here, although reports survive it. Most of what is
+// executed must have a line, and only loops may have lines of several blocks.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/source/reconstruct.h"
+#include "corpus/module_files.h"
+
+namespace {
+
+using tally::spirv::CostClass;
+
+struct Tally {
+  size_t entries = 0, reconstructed = 0, wrong = 0;
+  uint64_t instructions = 0, with_line = 0;
+  std::map<std::string, size_t> reasons;
+};
+
+bool is_loop(const std::string& line) {
+  const std::string text = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+  return text.starts_with("for (") || text.starts_with("while (") || text == "do" ||
+         text.starts_with("} while (");
+}
+
+// Whether a line has the instructions of more than one block although it is no loop's.
+bool mixes_blocks(const tally::analysis::Reconstruction& made) {
+  std::map<uint32_t, const tally::spirv::Block*> block_of;
+  for (const tally::spirv::Block& block : made.map.blocks()) {
+    for (const tally::spirv::LineCost& line : made.map.lines_of(block)) {
+      const auto [known, is_new] = block_of.emplace(line.location.line, &block);
+      const bool is_other = !is_new && known->second != &block;
+      if (is_other && !is_loop(made.lines.at(line.location.line - 1))) return true;
+    }
+  }
+  return false;
+}
+
+void count_lines(const tally::analysis::Reconstruction& made, Tally& tally) {
+  for (const tally::spirv::Block& block : made.map.blocks()) {
+    tally.instructions += block.mix[CostClass::Instruction];
+    for (const tally::spirv::LineCost& line : made.map.lines_of(block)) {
+      tally.with_line += line.mix[CostClass::Instruction];
+      if (line.location.line > made.lines.size()) ++tally.wrong;
+    }
+  }
+}
+
+void check(const std::string& name, const tally::spirv::Module& module, Tally& tally) {
+  for (const tally::spirv::EntryPoint& entry : module.entry_points()) {
+    ++tally.entries;
+    const auto made = tally::analysis::reconstruct(module, entry, "x");
+    if (made) {
+      ++tally.reconstructed;
+      count_lines(*made, tally);
+      if (mixes_blocks(*made)) {
+        fmt::print("{}: a line has several blocks\n", name);
+        ++tally.wrong;
+      }
+      continue;
+    }
+    const std::string& reason = made.error().message;
+    ++tally.reasons[reason];
+    if (reason.starts_with("it ") || reason.empty()) {
+      fmt::print("{}: {}\n", name, reason);
+      ++tally.wrong;
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Reconstructs GLSL of SPIR-V modules."};
+  std::vector<std::string> folders;
+  double least = 0;
+  app.add_option("FOLDER", folders)->required();
+  app.add_option("--at-least", least, "Share of the entry points that are reconstructed");
+  CLI11_PARSE(app, argc, argv);
+  Tally tally;
+  for (const std::string& folder : folders) {
+    for (const std::string& file : tally::test::module_files(folder)) {
+      const auto words = tally::test::read_words(file);
+      if (!words) return 1;
+      const auto module = tally::spirv::Module::parse(*words);
+      if (module) check(file, *module, tally);
+    }
+  }
+  for (const auto& [reason, times] : tally.reasons) fmt::print("{:5} {}\n", times, reason);
+  fmt::print("{} of {} entry points reconstructed; {} of {} instructions have a line\n",
+             tally.reconstructed, tally.entries, tally.with_line, tally.instructions);
+  const bool enough = tally.entries != 0 && static_cast<double>(tally.reconstructed) >=
+                                                least * static_cast<double>(tally.entries);
+  const bool mapped = tally.with_line * 100 >= tally.instructions * 95;
+  return tally.wrong == 0 && enough && mapped ? 0 : 1;
+}
