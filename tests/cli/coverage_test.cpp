@@ -10,9 +10,12 @@
 #include <functional>
 #include <sstream>
 
+#include "analysis/model/load_model.h"
 #include "analysis/model/test_scene.h"
+#include "analysis/source/missing_texts.h"
 #include "cli/source_writer.h"
 #include "program.h"
+#include "store/source_texts.h"
 #include "store/test_capture.h"
 
 namespace tally::test {
@@ -221,6 +224,42 @@ TEST_F(CoverageCommand, reports_take_the_text_of_named_files_from_a_folder) {
   const auto several = tally({"report", "a.tally", "--by", "line", "--sources", "code"});
   EXPECT_THAT(several.standard_output, HasSubstr("several files for"));
   expect_refused({"report", "a.tally", "--sources", "nowhere"}, "nowhere: No such file");
+}
+
+TEST_F(CoverageCommand, stored_texts_serve_reports_and_coverage) {
+  capture("a.tally", {10, 3, 7, 10}, {}, /*with_text=*/false);
+  ASSERT_TRUE(store::add_source_texts(folder_.file("a.tally"),
+                                      {{"shaders/branch.comp", "one\ntwo\nthree\nfour\n"}})
+                  .ok());
+  EXPECT_THAT(tally({"report", "a.tally", "--by", "line"}).standard_output, HasSubstr("three"));
+  const auto run = tally({"coverage", "a.tally", "-o", "a.info", "--sources", "src"});
+  EXPECT_EQ(run.end.shell_status(), 0) << run.standard_error;
+  EXPECT_EQ(text_of("src/shaders/branch.comp"), "one\ntwo\nthree\nfour\n");
+}
+
+TEST_F(CoverageCommand, texts_of_named_files_are_found_for_a_capture) {
+  capture("a.tally", {10, 3, 7, 10}, {}, /*with_text=*/false);
+  capture("b.tally", {10, 3, 7, 10});
+  set_text("code/shaders/branch.comp", "text");
+  const auto folder = analysis::SourceFolder::open(folder_.file("code"));
+  ASSERT_TRUE(folder.ok());
+  const auto found = [&](const std::string& name) {
+    auto reader = store::Reader::open(folder_.file(name));
+    const auto model = analysis::load_model(std::move(*reader), {});
+    return analysis::find_texts(*model, *folder);
+  };
+  ASSERT_EQ(found("a.tally").texts.size(), 1u);
+  EXPECT_EQ(found("a.tally").texts[0].name, "shaders/branch.comp");
+  EXPECT_EQ(found("a.tally").texts[0].text, "text");
+  EXPECT_TRUE(found("b.tally").texts.empty());
+  EXPECT_TRUE(found("b.tally").missing.empty());
+}
+
+TEST_F(CoverageCommand, a_run_with_a_folder_that_does_not_exist_starts_nothing) {
+  expect_refused({"run", "--sources", "nowhere", "--", "touch", "started"},
+                 "nowhere: No such file");
+  EXPECT_FALSE(fs::exists(folder_.file("started")));
+  EXPECT_FALSE(fs::exists(folder_.file("touch.tally")));
 }
 
 TEST(SafePath, nothing_leads_out_of_the_folder) {

@@ -5,6 +5,7 @@
 
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
+#include "analysis/source/missing_texts.h"
 #include "base/hash.h"
 
 namespace tally::analysis {
@@ -68,6 +69,9 @@ class CoverageBuilder::Capture {
       : builder_(builder), model_(model), codes_(model), variants_(model, codes_) {}
 
   Status run(const Progress& progress) {
+    auto texts = stored_texts(model_);
+    if (!texts) return texts.error();
+    stored_texts_ = std::move(*texts);
     auto totals = BlockTotals::count(model_, codes_, variants_, progress);
     if (!totals) return totals.error();
     const std::vector<Use> uses = uses_of_shaders(model_);
@@ -119,9 +123,12 @@ class CoverageBuilder::Capture {
     std::vector<FileCoverage*> files;
     for (const spirv::SourceFile& file : code.map.files()) {
       const std::string name = file.name.empty() ? model_.shader_names[shader] : file.name;
-      FileCoverage& added = builder_.files_[{name, file.text}];
+      const auto stored = stored_texts_.find(name);
+      const bool is_stored = file.text.empty() && stored != stored_texts_.end();
+      const std::string& text = is_stored ? stored->second : file.text;
+      FileCoverage& added = builder_.files_[{name, text}];
       added.name = name;
-      added.text = file.text;
+      added.text = text;
       files.push_back(&added);
     }
     return files;
@@ -181,6 +188,7 @@ class CoverageBuilder::Capture {
   const Model& model_;
   ShaderCodes codes_;
   Variants variants_;
+  std::map<std::string, std::string> stored_texts_;
 };
 
 Status CoverageBuilder::add(const Model& model, const Progress& progress) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/model/source_text.h"
+#include "analysis/source/missing_texts.h"
 #include "analysis/source/reconstruct.h"
 
 namespace tally::analysis {
@@ -17,17 +18,6 @@ constexpr size_t kNamesInNote = 3;
 bool has_lines(const spirv::BlockMap& map) {
   return std::ranges::any_of(map.blocks(),
                              [](const spirv::Block& block) { return block.line_count != 0; });
-}
-
-// By file: whether a block has a line of it.
-std::vector<bool> files_with_code(const spirv::BlockMap& map) {
-  std::vector<bool> has_code(map.files().size());
-  for (const spirv::Block& block : map.blocks()) {
-    for (const spirv::LineCost& line : map.lines_of(block)) {
-      if (line.location.file < has_code.size()) has_code[line.location.file] = true;
-    }
-  }
-  return has_code;
 }
 
 // "a, b, c and 4 more"
@@ -61,7 +51,10 @@ const std::string& ShaderSource::text(const spirv::SourceLocation& location) con
 }
 
 ShaderSources::ShaderSources(const Model& model, ShaderCodes& codes, SourceOptions options)
-    : model_(model), codes_(codes), options_(std::move(options)), sources_(model.shaders.size()) {}
+    : model_(model), codes_(codes), options_(std::move(options)), sources_(model.shaders.size()) {
+  // Without the table there are fewer texts; a damaged file shows elsewhere.
+  if (auto texts = stored_texts(model)) stored_texts_ = std::move(*texts);
+}
 
 const ShaderSource& ShaderSources::of(uint32_t shader) {
   auto& source = sources_[shader];
@@ -94,11 +87,16 @@ void ShaderSources::add_files(ShaderSource& source, const spirv::BlockMap& map) 
     const spirv::SourceFile& file = map.files()[i];
     SourceFileText& added = source.files_.emplace_back(
         SourceFileText{file.name, lines_of_text(file.text), SourceOrigin::Debug});
-    if (added.lines.empty() && has_code[i]) add_text_of_folder(added);
+    if (added.lines.empty() && has_code[i]) add_text_from_outside(added);
   }
 }
 
-void ShaderSources::add_text_of_folder(SourceFileText& file) {
+void ShaderSources::add_text_from_outside(SourceFileText& file) {
+  if (const auto stored = stored_texts_.find(file.name); stored != stored_texts_.end()) {
+    file.lines = lines_of_text(stored->second);
+    file.origin = SourceOrigin::File;
+    return;
+  }
   const auto match = options_.folder ? options_.folder->find(file.name) : std::nullopt;
   if (match && match->candidates.empty()) {
     file.lines = lines_of_text(match->text);

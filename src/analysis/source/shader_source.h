@@ -1,12 +1,13 @@
 // The source lines of shaders: the one place that decides which lines a report shows.
 //
 // - Debug: the debug information has lines, and the text of a file is embedded.
-// - File: the text is from a file of the user's folder.
+// - File: the text is from a file of the user's folder (--sources of `tally run` or `report`).
 // - Reconstructed: GLSL that SPIRV-Cross made of the SPIR-V (reconstruct.h).
 // - Spirv: there are no lines; a report shows instructions.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,12 +85,13 @@ class ShaderSources {
  private:
   ShaderSource make(uint32_t shader, const ShaderCode& code);
   void add_files(ShaderSource& source, const spirv::BlockMap& map);
-  void add_text_of_folder(SourceFileText& file);
+  void add_text_from_outside(SourceFileText& file);
   void add_reconstruction(ShaderSource& source, uint32_t shader, const ShaderCode& code);
 
   const Model& model_;
   ShaderCodes& codes_;
   SourceOptions options_;
+  std::map<std::string, std::string> stored_texts_;     // of the capture, by name
   std::vector<std::unique_ptr<ShaderSource>> sources_;  // by shader
   std::vector<std::string> missing_files_, ambiguous_files_, not_reconstructed_;
   size_t reconstructed_ = 0;

@@ -39,10 +39,10 @@ ALLOWED = {
     "picture": {"base"},
     "store": {"base", "catalogue", "picture"},
     "analysis/model": {"base", "store", "catalogue"} | BLOCK_MAP,
-    "analysis/source": {"base", "analysis/model", "spirv/analysis/cfg.h"} | BLOCK_MAP,
+    "analysis/source": {"base", "store", "analysis/model", "spirv/analysis/cfg.h"} | BLOCK_MAP,
     "analysis/cost": {"base", "store", "catalogue", "analysis/model", "analysis/source"} | BLOCK_MAP,
     "analysis/tables": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost"} | BLOCK_MAP,
-    "analysis/coverage": {"base", "store", "analysis/model", "analysis/cost", "spirv/analysis/cfg.h"} | BLOCK_MAP,
+    "analysis/coverage": {"base", "store", "analysis/model", "analysis/source", "analysis/cost", "spirv/analysis/cfg.h"} | BLOCK_MAP,
     "report": {"base", "analysis/model", "analysis/coverage", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
     "cli": {"base", "report", "analysis/model", "analysis/source", "analysis/coverage", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
 }
