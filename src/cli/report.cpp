@@ -36,6 +36,8 @@ struct Options {
   std::string heatmap;
   std::string counter;
   std::string format = "text";
+  std::string source = "auto";
+  std::string sources;
   std::optional<size_t> top;
   std::optional<size_t> width;
   analysis::TableOptions table;
@@ -64,6 +66,18 @@ Result<analysis::Selection> selection_of(const Options& options) {
   if (!options.annotate.empty()) selection.shader = options.annotate;
   if (!options.disassemble.empty()) selection.shader = options.disassemble;
   return selection;
+}
+
+Result<analysis::SourceOptions> source_options_of(const Options& options) {
+  analysis::SourceOptions sources;
+  const auto& names = analysis::kSourceChoiceNames;
+  const auto chosen = std::find(std::begin(names), std::end(names), options.source);
+  sources.choice = static_cast<analysis::SourceChoice>(chosen - std::begin(names));
+  if (options.sources.empty()) return sources;
+  auto folder = analysis::SourceFolder::open(options.sources);
+  if (!folder) return folder.error();
+  sources.folder = std::make_shared<const analysis::SourceFolder>(std::move(*folder));
+  return sources;
 }
 
 Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& options) {
@@ -146,12 +160,15 @@ int show(const Analyzer& analyzer, std::vector<Table> tables, const Options& opt
 int run(const Options& options) {
   const auto selection = selection_of(options);
   if (!selection) return fail(selection.error());
+  auto sources = source_options_of(options);
+  if (!sources) return fail(sources.error());
   auto reader = store::Reader::open(options.file);
   if (!reader) return fail(reader.error());
   auto model = analysis::load_model(std::move(*reader), *selection);
   if (!model) return fail(with_context(model.error(), options.file));
   std::optional<ProgressLine> progress("reading " + options.file);
-  Analyzer analyzer(std::move(*model), [&](double fraction) { progress->update(fraction); });
+  Analyzer analyzer(
+      std::move(*model), [&](double fraction) { progress->update(fraction); }, std::move(*sources));
   if (!options.heatmap.empty()) return draw_heatmap(analyzer, options);
   auto tables = make_tables(analyzer, options);
   progress.reset();
@@ -232,8 +249,8 @@ void add_report(CLI::App& app, Action& chosen) {
                     "With --by draw: show every draw instead of merging identical ones");
   CLI::Option* annotate = command
                               ->add_option("--annotate", options->annotate,
-                                           "Show a shader's source with counts in the margin, "
-                                           "or its disassembly if it has no source")
+                                           "Show a shader's source with counts in the margin "
+                                           "(see --source)")
                               ->type_name("SHADER")
                               ->excludes(by_option)
                               ->excludes(heatmap);
@@ -244,6 +261,18 @@ void add_report(CLI::App& app, Action& chosen) {
       ->excludes(by_option)
       ->excludes(heatmap)
       ->excludes(annotate);
+  std::vector<std::string> choices(std::begin(analysis::kSourceChoiceNames),
+                                   std::end(analysis::kSourceChoiceNames));
+  command
+      ->add_option("--source", options->source,
+                   "Lines to show: auto (debug information, else GLSL that SPIRV-Cross makes of "
+                   "the SPIR-V, else SPIR-V), debug, glsl or spirv")
+      ->check(CLI::IsMember(choices).description(""))
+      ->type_name("KIND");
+  command
+      ->add_option("--sources", options->sources,
+                   "Find source files that debug information only names in this folder")
+      ->type_name("FOLDER");
   command->add_option("--format", options->format, "text or json (docs/reference/report-json.md)")
       ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");

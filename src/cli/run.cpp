@@ -15,6 +15,7 @@
 
 #include "analysis/model/load_model.h"
 #include "analysis/model/selection.h"
+#include "analysis/source/missing_texts.h"
 #include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "cli/child.h"
@@ -31,6 +32,7 @@
 #include "report/values.h"
 #include "store/clock.h"
 #include "store/collector.h"
+#include "store/source_texts.h"
 #include "store/writer.h"
 
 namespace tally::cli {
@@ -47,6 +49,7 @@ struct Options {
   std::string shader;
   std::string driver;
   std::string egl = "auto";
+  std::string sources;
   std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
   bool force = false;
   bool strict = false;
@@ -232,6 +235,11 @@ class Run {
         return range.error();
     }
     if (Status regions = check_regions(); !regions) return regions.error();
+    if (!options_.sources.empty()) {
+      auto folder = analysis::SourceFolder::open(options_.sources);
+      if (!folder) return folder.error();
+      source_folder_.emplace(std::move(*folder));
+    }
     auto layers = find_layers(own_executable());
     if (!layers) return layers.error();
     layers_ = std::move(*layers);
@@ -270,6 +278,7 @@ class Run {
     const bool anything = collector_->progress().processes != 0;
     if (!options_.quiet) print_exit_signal(end);
     if (!written) say("the capture is incomplete: " + written.error().message);
+    if (anything && source_folder_) add_sources();
     if (!anything) {
       ::unlink(file_.c_str());
       if (!options_.quiet) print_nothing_captured(program_, egl_.problem);
@@ -286,8 +295,25 @@ class Run {
     return written.ok() && summary.complete();
   }
 
+  // Stores the texts of source files that the shaders only name.
+  void add_sources() {
+    analysis::FoundTexts found;
+    if (const auto model = model_of(file_)) found = find_texts(*model, *source_folder_);
+    if (!found.texts.empty()) {
+      if (Status added = store::add_source_texts(file_, found.texts); !added)
+        say(added.error().message);
+    }
+    for (const auto& [names, problem] : {std::pair(&found.missing, "not found"),
+                                         std::pair(&found.ambiguous, "several files match")}) {
+      if (names->empty()) continue;
+      say(fmt::format("{}: {} for {} source file(s), for example {}", options_.sources, problem,
+                      names->size(), names->front()));
+    }
+  }
+
   const Options& options_;
   std::string program_;
+  std::optional<analysis::SourceFolder> source_folder_;
   std::optional<LayerSet> layers_;
   std::optional<TemporaryFolder> folder_;
   EglFiles egl_;
@@ -349,6 +375,10 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
                    "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
       ->check(CLI::IsMember({"auto", "vendor", "preload", "off"}).description(""))
       ->type_name("MODE");
+  command
+      ->add_option("--sources", options->sources,
+                   "Store source files that debug information only names, as found in this folder")
+      ->type_name("FOLDER");
   command->add_flag("--strict", options->strict, "Exit with status 4 if the capture is incomplete");
   command->add_flag("-q,--quiet", options->quiet, "Print no summary");
   command->add_flag("-v,--verbose", options->verbose,

@@ -35,6 +35,26 @@ class Capture : public testing::Test {
   store::TestDirectory folder_;
 };
 
+TEST_F(Capture, lines_of_reconstructed_glsl_have_exact_counts) {
+  const auto result = run("", "3 0");
+  ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
+  const auto table = report("--annotate compute")["tables"][0];
+  EXPECT_EQ(table["by"], "glsl");
+  const auto executions_of = [&](const std::string& text) {
+    for (const auto& row : table["rows"]) {
+      if (row["text"].get<std::string>().find(text) != std::string::npos)
+        return row["executions"].get<int64_t>();
+    }
+    return int64_t{-1};
+  };
+  constexpr int64_t kInvocations = 3 * 4 * 64;
+  EXPECT_EQ(executions_of("sum = 0u;"), kInvocations);
+  EXPECT_EQ(executions_of("for ("), kInvocations * 11);
+  EXPECT_EQ(executions_of("sum += "), kInvocations * 10);
+  EXPECT_EQ(executions_of("if ("), kInvocations);
+  EXPECT_EQ(executions_of("= sum;"), 3 * 4 * 16);
+}
+
 TEST_F(Capture, counts_of_a_compute_shader_are_exact) {
   const auto result = run("", "3 0");
   ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;

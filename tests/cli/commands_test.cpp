@@ -73,7 +73,7 @@ TEST_F(Commands, version_is_the_projects) {
 TEST_F(Commands, help_names_every_command) {
   const auto run = tally({"--help"});
   EXPECT_EQ(run.end.shell_status(), 0);
-  for (const char* command : {"run", "report", "list", "doctor"})
+  for (const char* command : {"run", "report", "coverage", "list", "doctor"})
     EXPECT_THAT(run.standard_output, HasSubstr(command));
 }
 

@@ -42,6 +42,9 @@ const Case kCases[] = {
     {"columns.txt", {"--by", "shader", "--columns", "stage,instructions,share"}},
     {"annotate-source.txt", {"--annotate", "lit"}},
     {"annotate-without-source.txt", {"--annotate", "deadbeef"}},
+    {"annotate-glsl.txt", {"--annotate", "lit", "--source", "glsl"}},
+    {"annotate-spirv.txt", {"--annotate", "deadbeef", "--source", "spirv"}},
+    {"line-debug.txt", {"--by", "line", "--source", "debug"}},
     {"disassemble.txt", {"--disassemble", "lit"}},
     {"shader.json", {"--by", "shader", "--format", "json"}},
     {"line.json", {"--by", "line", "--format", "json", "--top", "1"}},
@@ -81,6 +84,39 @@ TEST_P(Golden, report_of_the_sample_is_as_expected) {
 INSTANTIATE_TEST_SUITE_P(Reports, Golden, testing::ValuesIn(kCases), [](const auto& tested) {
   return replaced(replaced(tested.param.name, "-", "_"), ".", "_");
 });
+
+// Writes the sample's coverage beside it, and compares what was printed or written.
+void expect_coverage(const std::vector<std::string>& options, const std::string& name) {
+  const store::TestDirectory directory;
+  const std::string file = directory.file("sample.tally"), written = directory.file("out");
+  write_sample_capture(file);
+  std::vector<std::string> arguments{TALLY_PROGRAM, "coverage", file, file};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  if (!options.empty()) arguments.insert(arguments.end(), {"-o", written});
+  auto run = cli::run_captured(arguments, cli::environment_strings(cli::current_environment()),
+                               std::chrono::seconds(60));
+  ASSERT_TRUE(run.ok());
+  ASSERT_EQ(run->end.shell_status(), 0) << run->standard_error;
+  std::stringstream output;
+  if (options.empty()) {
+    output << run->standard_output;
+  } else {
+    output << std::ifstream(written).rdbuf();
+  }
+  const std::string text = replaced(output.str(), directory.path(), "DIRECTORY");
+  const std::string expected_file = std::string(TALLY_EXPECTED) + "/" + name;
+  if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) std::ofstream(expected_file) << text;
+  std::stringstream expected;
+  expected << std::ifstream(expected_file).rdbuf();
+  EXPECT_EQ(text, expected.str());
+}
+
+TEST(Coverage, summary_of_the_sample_is_as_expected) { expect_coverage({}, "coverage.txt"); }
+
+TEST(Coverage, files_of_the_sample_are_as_expected) {
+  expect_coverage({"--format", "lcov"}, "coverage.info");
+  expect_coverage({"--format", "cobertura"}, "coverage.xml");
+}
 
 TEST(ReportJson, every_table_has_a_cell_for_each_of_its_columns) {
   const store::TestDirectory directory;

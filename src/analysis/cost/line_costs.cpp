@@ -13,14 +13,14 @@ constexpr Place kNoLine{0, 0};
 
 class CostAttribution {
  public:
-  CostAttribution(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
-                  const std::vector<Metric>& metrics)
-      : code_(code), variant_(variant), totals_(totals), metrics_(metrics) {}
+  CostAttribution(const ShaderCode& code, const spirv::BlockMap& map, uint32_t variant,
+                  const BlockTotals& totals, const std::vector<Metric>& metrics)
+      : code_(code), map_(map), variant_(variant), totals_(totals), metrics_(metrics) {}
 
   std::vector<LineValues> run() {
-    for (size_t block = 0; block < code_.map.blocks().size(); ++block) {
+    for (size_t block = 0; block < map_.blocks().size(); ++block) {
       if (!code_.is_countable(block)) continue;
-      for (const spirv::LineCost& line : code_.map.lines_of(code_.map.blocks()[block]))
+      for (const spirv::LineCost& line : map_.lines_of(map_.blocks()[block]))
         values_at(place_of(line.location));
       const bool executed =
           block < totals_.block_count(variant_) && totals_.executions(variant_, block) != 0;
@@ -36,7 +36,7 @@ class CostAttribution {
 
  private:
   void attribute(size_t index, size_t metric) {
-    const spirv::Block& block = code_.map.blocks()[index];
+    const spirv::Block& block = map_.blocks()[index];
     const uint64_t total = totals_.value(variant_, index, metric);
     switch (metrics_[metric].attribution) {
       case Attribution::ByClass:
@@ -54,7 +54,7 @@ class CostAttribution {
 
   void attribute_by_class(size_t index, const spirv::Block& block, size_t metric, uint64_t total) {
     uint64_t rest = total;
-    for (const spirv::LineCost& line : code_.map.lines_of(block)) {
+    for (const spirv::LineCost& line : map_.lines_of(block)) {
       const uint64_t cost = line.mix[metrics_[metric].cost_class];
       const uint64_t part =
           std::min(rest, saturating_product(totals_.executions(variant_, index), cost));
@@ -76,7 +76,7 @@ class CostAttribution {
   }
 
   void raise_every_line(const spirv::Block& block, size_t metric, uint64_t value) {
-    for (const spirv::LineCost& line : code_.map.lines_of(block)) {
+    for (const spirv::LineCost& line : map_.lines_of(block)) {
       uint64_t& max_value = values_at(place_of(line.location))[metric];
       max_value = std::max(max_value, value);
     }
@@ -99,6 +99,7 @@ class CostAttribution {
   }
 
   const ShaderCode& code_;
+  const spirv::BlockMap& map_;
   uint32_t variant_;
   const BlockTotals& totals_;
   const std::vector<Metric>& metrics_;
@@ -107,9 +108,15 @@ class CostAttribution {
 
 }  // namespace
 
+std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMap& lines,
+                                    uint32_t variant, const BlockTotals& totals,
+                                    const std::vector<Metric>& metrics) {
+  return CostAttribution(code, lines, variant, totals, metrics).run();
+}
+
 std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics) {
-  return CostAttribution(code, variant, totals, metrics).run();
+  return line_values(code, code.map, variant, totals, metrics);
 }
 
 std::vector<uint64_t> instruction_values(const spirv::Module& module,

@@ -18,6 +18,11 @@ struct LineValues {
 // The lines of one shader variant that have code, by file and line; lines that never ran have
 // values of 0. A metric of a cost class goes to the line of each instruction. For a metric that
 // counts a block's executions, a line gets the maximum over its blocks.
+// `lines` is the block map whose lines count: the code's own, or a ShaderSource's.
+std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMap& lines,
+                                    uint32_t variant, const BlockTotals& totals,
+                                    const std::vector<Metric>& metrics);
+// By the lines of the debug information.
 std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics);
 

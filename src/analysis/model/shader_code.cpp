@@ -43,7 +43,7 @@ Result<ShaderCode> load(const Model& model, uint32_t shader) {
       *module, static_cast<spv::ExecutionModel>(stage->execution_model), row.entry_point);
   auto map = spirv::BlockMap::build(*module, execution, row.entry_point);
   if (!map) return map.error();
-  ShaderCode code{std::move(*module), std::move(*map), kNone};
+  ShaderCode code{std::move(*module), std::move(*map), kNone, execution};
   code.entry_block = first_block_of_entry(code, execution, row.entry_point);
   return code;
 }

@@ -16,6 +16,12 @@ struct ShaderCode {
   spirv::BlockMap map;
   // The first block of the entry point; its executions are the shader's invocations.
   uint32_t entry_block = kNone;
+  spv::ExecutionModel execution_model = spv::ExecutionModel::Max;
+
+  // Null if the entry point is unknown.
+  const spirv::EntryPoint* entry(const std::string& name) const {
+    return module.find_entry_point(execution_model, name);
+  }
 
   // Whether the block's function can be counted (spirv::MappedFunction).
   bool is_countable(size_t block) const;

@@ -21,11 +21,4 @@ std::vector<std::string> lines_of_text(const std::string& text) {
   return lines;
 }
 
-std::string SourceLines::text(const spirv::SourceLocation& location) {
-  if (location.file >= files_.size() || location.line == 0) return {};
-  auto& lines = files_[location.file];
-  if (!lines) lines = lines_of_text(map_.files()[location.file].text);
-  return location.line <= lines->size() ? (*lines)[location.line - 1] : std::string();
-}
-
 }  // namespace tally::analysis

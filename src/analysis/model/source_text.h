@@ -1,7 +1,6 @@
-// Source files, as embedded in the debug information of a shader.
+// Names and texts of source files.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,18 +13,5 @@ std::string file_title(const spirv::BlockMap& map, uint32_t file);
 
 // The lines of a text, without line terminators.
 std::vector<std::string> lines_of_text(const std::string& text);
-
-// The lines of a shader's files. Each file is split once, on first use. Must not outlive the map.
-class SourceLines {
- public:
-  explicit SourceLines(const spirv::BlockMap& map) : map_(map), files_(map.files().size()) {}
-
-  // The line without its terminator; "" if the module does not contain it.
-  std::string text(const spirv::SourceLocation& location);
-
- private:
-  const spirv::BlockMap& map_;
-  std::vector<std::optional<std::vector<std::string>>> files_;
-};
 
 }  // namespace tally::analysis

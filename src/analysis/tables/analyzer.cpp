@@ -26,10 +26,11 @@ std::optional<By> by_from_name(std::string_view name) {
   return static_cast<By>(found - std::begin(kByNames));
 }
 
-Analyzer::Analyzer(Model model, Progress progress)
+Analyzer::Analyzer(Model model, Progress progress, SourceOptions sources)
     : model_(std::make_shared<Model>(std::move(model))),
       progress_(std::move(progress)),
       codes_(std::make_unique<ShaderCodes>(*model_)),
+      sources_(std::make_unique<ShaderSources>(*model_, *codes_, std::move(sources))),
       variants_(std::make_unique<Variants>(*model_, *codes_)) {}
 
 Result<const BlockTotals*> Analyzer::totals() {
@@ -71,8 +72,9 @@ Result<Table> Analyzer::table(By by, const TableOptions& options) {
   }
   const auto blocks = totals();
   if (!blocks) return blocks.error();
-  return by == By::Line ? make_line_table(*model_, *codes_, *variants_, **blocks, options)
-                        : make_block_table(*model_, *codes_, *variants_, **blocks, options);
+  return by == By::Line
+             ? make_line_table(*model_, *codes_, *sources_, *variants_, **blocks, options)
+             : make_block_table(*model_, *codes_, *sources_, *variants_, **blocks, options);
 }
 
 Result<std::vector<Table>> Analyzer::tables(By by, const TableOptions& options) {
@@ -129,14 +131,17 @@ Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptio
   std::vector<Table> tables;
   for (uint32_t v = 0; v < variants_->size(); ++v) {
     if (!is_listed(v, **blocks)) continue;
-    auto made = make_listing(*model_, *codes_, *variants_, **blocks, v, kind, options);
+    auto made = make_listing(*model_, *codes_, *sources_, *variants_, **blocks, v, kind, options);
     if (!made) return made.error();
     tables.push_back(std::move(*made));
   }
   const bool lacks_source =
       std::any_of(tables.begin(), tables.end(), [&](const Table& t) { return t.id != "source"; });
-  if (kind == ListingKind::Source && lacks_source)
-    tables.back().notes.push_back(debug_information_hint());
+  if (kind == ListingKind::Disassembly || tables.empty()) return tables;
+  for (std::string& note : sources_->notes()) tables.back().notes.push_back(std::move(note));
+  const bool is_chosen = sources_->options().choice == SourceChoice::Glsl ||
+                         sources_->options().choice == SourceChoice::Spirv;
+  if (lacks_source && !is_chosen) tables.back().notes.push_back(debug_information_hint());
   return tables;
 }
 

@@ -9,6 +9,7 @@
 #include "analysis/cost/block_totals.h"
 #include "analysis/model/shader_code.h"
 #include "analysis/model/variants.h"
+#include "analysis/source/shader_source.h"
 #include "analysis/tables/command_groups.h"
 #include "analysis/tables/listing.h"
 #include "analysis/tables/table_builder.h"
@@ -25,7 +26,7 @@ std::optional<By> by_from_name(std::string_view name);
 
 class Analyzer {
  public:
-  Analyzer(Model model, Progress progress);
+  Analyzer(Model model, Progress progress, SourceOptions sources = {});
 
   const Model& model() const { return *model_; }
 
@@ -52,6 +53,7 @@ class Analyzer {
   std::shared_ptr<Model> model_;
   Progress progress_;
   std::unique_ptr<ShaderCodes> codes_;
+  std::unique_ptr<ShaderSources> sources_;
   std::unique_ptr<Variants> variants_;
   std::unique_ptr<BlockTotals> totals_;
 };

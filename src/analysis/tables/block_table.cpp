@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "analysis/model/names.h"
-#include "analysis/model/source_text.h"
 #include "analysis/tables/fields.h"
 #include "analysis/tables/notes.h"
 
@@ -40,24 +38,29 @@ std::string function_text(ShaderCodes& codes, const BlockRef& ref) {
   return codes.of(ref.shader)->map.functions()[block->function].name;
 }
 
-std::string location_text(ShaderCodes& codes, const BlockRef& ref) {
-  const spirv::Block* block = block_of(codes, ref);
-  if (block == nullptr || !block->location) return {};
-  const spirv::BlockMap& map = codes.of(ref.shader)->map;
-  return fmt::format("{}:{}", file_title(map, block->location->file), block->location->line);
+// Null if the block has no line.
+const spirv::SourceLocation* location_of(ShaderCodes& codes, ShaderSources& sources,
+                                         const BlockRef& ref) {
+  if (block_of(codes, ref) == nullptr || !sources.of(ref.shader).has_lines()) return nullptr;
+  const auto& location = sources.of(ref.shader).map().blocks()[ref.block].location;
+  return location ? &*location : nullptr;
 }
 
-std::string source_text(ShaderCodes& codes, std::map<uint32_t, SourceLines>& texts,
-                        const BlockRef& ref) {
-  const spirv::Block* block = block_of(codes, ref);
-  if (block == nullptr || !block->location) return {};
-  SourceLines& lines = texts.try_emplace(ref.shader, codes.of(ref.shader)->map).first->second;
-  const std::string text = lines.text(*block->location);
+std::string location_text(ShaderCodes& codes, ShaderSources& sources, const BlockRef& ref) {
+  const spirv::SourceLocation* location = location_of(codes, sources, ref);
+  if (location == nullptr) return {};
+  return fmt::format("{}:{}", sources.of(ref.shader).file_title(location->file), location->line);
+}
+
+std::string source_text(ShaderCodes& codes, ShaderSources& sources, const BlockRef& ref) {
+  const spirv::SourceLocation* location = location_of(codes, sources, ref);
+  if (location == nullptr) return {};
+  const std::string& text = sources.of(ref.shader).text(*location);
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, const Variants& variants,
-                                const std::vector<BlockRef>& refs) {
+std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                                const Variants& variants, const std::vector<BlockRef>& refs) {
   const auto text = [&](const char* id, const char* title, const char* description, auto make) {
     return key_field(id, title, description,
                      [&refs, make](size_t r) -> Cell { return make(refs[r]); });
@@ -80,18 +83,20 @@ std::vector<Field> block_fields(const Model& model, ShaderCodes& codes, const Va
       [&refs](size_t r) -> Cell { return uint64_t{refs[r].block}; }, Unit::Count));
   fields.push_back(text("function", "function", "function that contains the block",
                         [&codes](const BlockRef& ref) { return function_text(codes, ref); }));
-  fields.push_back(text("location", "location", "first source line of the block",
-                        [&codes](const BlockRef& ref) { return location_text(codes, ref); }));
+  fields.push_back(
+      text("location", "location", "first source line of the block",
+           [&codes, &sources](const BlockRef& ref) { return location_text(codes, sources, ref); }));
   return fields;
 }
 
 }  // namespace
 
-Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Variants& variants,
-                               const BlockTotals& totals, const TableOptions& options) {
+Result<Table> make_block_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                               const Variants& variants, const BlockTotals& totals,
+                               const TableOptions& options) {
   const std::vector<Metric> metrics = describe_metrics(model);
   const std::vector<BlockRef> refs = executed_blocks(variants, totals);
-  const std::vector<Field> keys = block_fields(model, codes, variants, refs);
+  const std::vector<Field> keys = block_fields(model, codes, sources, variants, refs);
   Table table;
   table.id = "block";
   table.title = "Basic blocks";
@@ -109,7 +114,6 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Var
                            .title = "source",
                            .role = ColumnRole::Text,
                            .description = "text of the first source line of the block"});
-  std::map<uint32_t, SourceLines> texts;  // by shader
   for (size_t r = 0; r < refs.size(); ++r) {
     Row row = make_row(keys, r);
     row.push_back(totals.executions(refs[r].variant, refs[r].block));
@@ -117,12 +121,13 @@ Result<Table> make_block_table(const Model& model, ShaderCodes& codes, const Var
       if (metrics[m].id != "executions")
         row.push_back(totals.value(refs[r].variant, refs[r].block, m));
     }
-    row.push_back(source_text(codes, texts, refs[r]));
+    row.push_back(source_text(codes, sources, refs[r]));
     table.rows.push_back(std::move(row));
   }
   if (Status finished = finish_table(table, metrics, options); !finished.ok())
     return finished.error();
   if (!options.header_above) add_notes(model, table);
+  for (std::string& note : sources.notes()) table.notes.push_back(std::move(note));
   return table;
 }
 

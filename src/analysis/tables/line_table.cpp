@@ -10,7 +10,6 @@
 #include "analysis/model/counts.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
-#include "analysis/model/source_text.h"
 #include "analysis/tables/notes.h"
 
 namespace tally::analysis {
@@ -24,18 +23,20 @@ using LineKey = std::tuple<std::string, uint32_t, std::string, uint32_t>;
 struct Line {
   std::vector<uint64_t> metrics;
   std::set<uint32_t> variants;
+  SourceOrigin origin = SourceOrigin::Debug;
 };
 
-std::string full_name(const spirv::BlockMap& map, uint32_t file) {
-  return file < map.files().size() ? map.files()[file].name : std::string();
+std::string full_name(const ShaderSource& source, uint32_t file) {
+  return file < source.files().size() ? source.files()[file].name : std::string();
 }
 
 class LineTable {
  public:
-  LineTable(const Model& model, ShaderCodes& codes, const Variants& variants,
-            const BlockTotals& totals, const TableOptions& options)
+  LineTable(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+            const Variants& variants, const BlockTotals& totals, const TableOptions& options)
       : model_(model),
         codes_(codes),
+        sources_(sources),
         variants_(variants),
         totals_(totals),
         options_(options),
@@ -51,6 +52,7 @@ class LineTable {
     if (Status finished = finish_table(table_, metrics_, options_); !finished.ok())
       return finished.error();
     if (!options_.header_above) add_notes(model_, table_);
+    for (std::string& note : sources_.notes()) table_.notes.push_back(std::move(note));
     if (without_lines_ != 0) {
       table_.notes.push_back(fmt::format(
           "{} shader(s) have no source lines and are shown as SPIR-V, with the line numbers of "
@@ -69,9 +71,12 @@ class LineTable {
     };
     table_.id = "line";
     table_.title = "Source lines";
-    text("location", "location", "file and line, or shader and line of its disassembly",
+    text("location", "location",
+         "file and line, or shader and line of its reconstructed GLSL or its disassembly",
          ColumnRole::Key, true);
     text("file", "file", "name of the file, as recorded in the shader", ColumnRole::Key, false);
+    text("origin", "origin", "where the text is from: debug, file, reconstructed or spirv",
+         ColumnRole::Key, false);
     text("stage", "stage", "stage of the pipeline, if there is only one", ColumnRole::Key, false);
     text("shader", "shader", "shader that contains the line, or the number of such shaders",
          ColumnRole::Key, false);
@@ -88,34 +93,32 @@ class LineTable {
   void add_variant(uint32_t variant) {
     const auto& code = codes_.of(variants_[variant].shader);
     if (!code.ok()) return;
-    const auto lines = line_values(*code, variant, totals_, metrics_);
-    const bool has_lines = std::any_of(
-        lines.begin(), lines.end(), [](const LineValues& line) { return line.location.line != 0; });
-    if (!has_lines) {
+    const ShaderSource& source = sources_.of(variants_[variant].shader);
+    if (!source.has_lines()) {
       ++without_lines_;
       add_instructions(*code, variant);
       return;
     }
-    SourceLines texts(code->map);
-    for (const LineValues& line : lines) add_line(*code, texts, variant, line);
+    for (const LineValues& line : line_values(*code, source.map(), variant, totals_, metrics_))
+      add_line(source, variant, line);
   }
 
   const std::string& shader_name(uint32_t variant) const {
     return model_.shader_names[variants_[variant].shader];
   }
 
-  void add_line(const ShaderCode& code, SourceLines& texts, uint32_t variant,
-                const LineValues& values) {
+  void add_line(const ShaderSource& source, uint32_t variant, const LineValues& values) {
     const bool known = values.location.line != 0;
     const uint32_t kept_apart = options_.merge ? kNone : variant;
     const LineKey key =
         known
-            ? LineKey{full_name(code.map, values.location.file), values.location.line,
-                      texts.text(values.location), kept_apart}
+            ? LineKey{full_name(source, values.location.file), values.location.line,
+                      source.text(values.location), kept_apart}
             : LineKey{shader_name(variant), 0, "(instructions without a source line)", kept_apart};
     Line& line = lines_[key];
     line.metrics.resize(metrics_.size());
     line.variants.insert(variant);
+    line.origin = known ? source.files()[values.location.file].origin : source.origin();
     for (size_t m = 0; m < metrics_.size(); ++m) {
       line.metrics[m] = saturating_sum(line.metrics[m], values.metrics[m]);
     }
@@ -129,8 +132,8 @@ class LineTable {
     // Rows of the same line are adjacent.
     has_duplicate_lines_ |= last_ == std::pair(file, number) && number != 0;
     last_ = {file, number};
-    add_row(number == 0 ? title : fmt::format("{}:{}", title, number), file, line.variants,
-            line.metrics, text);
+    add_row(number == 0 ? title : fmt::format("{}:{}", title, number), file, line.origin,
+            line.variants, line.metrics, text);
   }
 
   void add_instructions(const ShaderCode& code, uint32_t variant) {
@@ -144,17 +147,20 @@ class LineTable {
         const auto values =
             instruction_values(code.module, code.module.instruction(i), executions, metrics_);
         if (metrics_.empty() || values[default_metric(metrics_)] == 0) continue;
-        add_row(fmt::format("{}:asm:{}", shader_name(variant), i + 1), std::string(), {variant},
-                values, texts[i]);
+        add_row(fmt::format("{}:asm:{}", shader_name(variant), i + 1), std::string(),
+                SourceOrigin::Spirv, {variant}, values, texts[i]);
       }
     }
   }
 
-  void add_row(std::string location, std::string file, const std::set<uint32_t>& variants,
-               const std::vector<uint64_t>& metrics, std::string text) {
+  void add_row(std::string location, std::string file, SourceOrigin origin,
+               const std::set<uint32_t>& variants, const std::vector<uint64_t>& metrics,
+               std::string text) {
     const Variant& first = variants_[*variants.begin()];
     const bool one = variants.size() == 1;
-    Row row = {std::move(location), std::move(file),
+    Row row = {std::move(location),
+               std::move(file),
+               std::string(origin_name(origin)),
                one ? stage_name(model_.shaders[first.shader].stage) : std::string(),
                one ? model_.shader_names[first.shader] : fmt::format("{} shaders", variants.size()),
                one ? variant_text(model_, first) : std::string()};
@@ -166,6 +172,7 @@ class LineTable {
 
   const Model& model_;
   ShaderCodes& codes_;
+  ShaderSources& sources_;
   const Variants& variants_;
   const BlockTotals& totals_;
   const TableOptions& options_;
@@ -179,9 +186,10 @@ class LineTable {
 
 }  // namespace
 
-Result<Table> make_line_table(const Model& model, ShaderCodes& codes, const Variants& variants,
-                              const BlockTotals& totals, const TableOptions& options) {
-  return LineTable(model, codes, variants, totals, options).run();
+Result<Table> make_line_table(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                              const Variants& variants, const BlockTotals& totals,
+                              const TableOptions& options) {
+  return LineTable(model, codes, sources, variants, totals, options).run();
 }
 
 }  // namespace tally::analysis

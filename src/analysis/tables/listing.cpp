@@ -8,7 +8,6 @@
 #include "analysis/cost/line_costs.h"
 #include "analysis/model/disassembly.h"
 #include "analysis/model/names.h"
-#include "analysis/model/source_text.h"
 
 namespace tally::analysis {
 namespace {
@@ -49,24 +48,23 @@ class Listing {
     }
   }
 
-  bool has_source() const {
-    for (const spirv::SourceFile& file : code_.map.files()) {
-      if (!file.text.empty()) return true;
-    }
-    return false;
-  }
-
-  Table source() {
-    start("source");
+  Table source(const ShaderSource& source) {
+    const bool is_reconstructed = source.origin() == SourceOrigin::Reconstructed;
+    start(is_reconstructed ? "glsl" : "source");
+    if (is_reconstructed) table_.title = "Reconstructed GLSL of " + table_.title;
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> lines;
-    for (LineValues& line : line_values(code_, variant_, totals_, metrics_)) {
-      lines[{line.location.file, line.location.line}] = std::move(line.metrics);
+    std::vector<uint32_t> last_line(source.files().size());
+    for (LineValues& line : line_values(code_, source.map(), variant_, totals_, metrics_)) {
+      const auto& [file, number, column, end_line] = line.location;
+      if (file < last_line.size()) last_line[file] = std::max(last_line[file], number);
+      lines[{file, number}] = std::move(line.metrics);
     }
-    for (uint32_t file = 0; file < code_.map.files().size(); ++file) {
-      const std::vector<std::string> texts = lines_of_text(code_.map.files()[file].text);
-      for (uint32_t line = 1; line <= texts.size(); ++line) {
+    for (uint32_t file = 0; file < source.files().size(); ++file) {
+      const auto texts = static_cast<uint32_t>(source.files()[file].lines.size());
+      for (uint32_t line = 1; line <= std::max(texts, last_line[file]); ++line) {
         const auto values = lines.find({file, line});
-        add(fmt::format("{}:{}", file_title(code_.map, file), line), texts[line - 1],
+        if (texts == 0 && values == lines.end()) continue;
+        add(fmt::format("{}:{}", source.file_title(file), line), source.text({file, line}),
             values == lines.end() || use_ == Use::NotCounted ? nullptr : &values->second);
       }
     }
@@ -192,15 +190,16 @@ class Listing {
 
 }  // namespace
 
-Result<Table> make_listing(const Model& model, ShaderCodes& codes, const Variants& variants,
-                           const BlockTotals& totals, uint32_t variant, ListingKind kind,
-                           const TableOptions& options) {
+Result<Table> make_listing(const Model& model, ShaderCodes& codes, ShaderSources& sources,
+                           const Variants& variants, const BlockTotals& totals, uint32_t variant,
+                           ListingKind kind, const TableOptions& options) {
   const uint32_t shader = variants[variant].shader;
   const auto& code = codes.of(shader);
   if (!code.ok()) return with_context(code.error(), model.shader_names[shader]);
   Listing listing(model, *code, variants, totals, variant, options);
-  return kind == ListingKind::Source && listing.has_source() ? listing.source()
-                                                             : listing.disassembly();
+  if (kind == ListingKind::Disassembly || !sources.of(shader).has_lines())
+    return listing.disassembly();
+  return listing.source(sources.of(shader));
 }
 
 }  // namespace tally::analysis

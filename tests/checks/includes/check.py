@@ -39,13 +39,16 @@ ALLOWED = {
     "picture": {"base"},
     "store": {"base", "catalogue", "picture"},
     "analysis/model": {"base", "store", "catalogue"} | BLOCK_MAP,
-    "analysis/cost": {"base", "store", "catalogue", "analysis/model"} | BLOCK_MAP,
-    "analysis/tables": {"base", "store", "catalogue", "analysis/model", "analysis/cost"} | BLOCK_MAP,
-    "analysis/diff": {"base", "store", "catalogue", "analysis/model", "analysis/cost", "analysis/tables"} | BLOCK_MAP,
+    "analysis/source": {"base", "store", "analysis/model", "spirv/analysis/cfg.h"} | BLOCK_MAP,
+    "analysis/cost": {"base", "store", "catalogue", "analysis/model", "analysis/source"} | BLOCK_MAP,
+    "analysis/tables": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost"} | BLOCK_MAP,
+    "analysis/coverage": {"base", "store", "analysis/model", "analysis/source", "analysis/cost", "spirv/analysis/cfg.h"} | BLOCK_MAP,
+    "analysis/diff": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables"} | BLOCK_MAP,
     "analysis/check": {"base", "store", "analysis/model", "analysis/diff", "analysis/tables"},
-    "report": {"base", "analysis/model", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "store", "catalogue", "picture"},
-    "cli": {"base", "report", "analysis/model", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "store", "catalogue",
-            "picture"},
+    "report": {"base", "analysis/model", "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check",
+               "store", "catalogue", "picture"},
+    "cli": {"base", "report", "analysis/model", "analysis/source", "analysis/coverage", "analysis/cost", "analysis/tables",
+            "analysis/diff", "analysis/check", "store", "catalogue", "picture"},
 }
 
 GENERATED = re.compile(r"^[a-z_]+\.comp\.h$")  # from GLSL, by tally_glsl

@@ -1,0 +1,213 @@
+#include "analysis/coverage/coverage.h"
+
+#include <algorithm>
+#include <span>
+
+#include "analysis/model/counts.h"
+#include "analysis/model/names.h"
+#include "analysis/source/missing_texts.h"
+#include "base/hash.h"
+
+namespace tally::analysis {
+namespace {
+
+void add_to(uint64_t& sum, uint64_t value) { sum = saturating_sum(sum, value); }
+
+// By shader: whether commands of the capture used it, and whether counted ones did.
+struct Use {
+  bool used = false, counted = false;
+  std::string reason;  // why it was not counted
+};
+
+std::vector<Use> uses_of_shaders(const Model& model) {
+  std::vector<Use> uses(model.shaders.size());
+  for (const Batch& batch : model.batches) {
+    if (batch.pipeline == kNone || batch.commands.empty()) continue;
+    const store::PipelineRow& pipeline = model.pipelines[batch.pipeline];
+    for (const store::RowId id : pipeline.shaders) {
+      const uint32_t shader = model.shader_index.find(id);
+      if (shader == kNone) continue;
+      Use& use = uses[shader];
+      use.used = true;
+      const std::string& own = model.shaders[shader].not_instrumented;
+      const std::string& reason = own.empty() ? pipeline.not_instrumented : own;
+      use.counted |= batch.counted && reason.empty();
+      if (use.reason.empty()) use.reason = reason;
+    }
+  }
+  return uses;
+}
+
+std::string text_hash(const std::string& text) {
+  return to_string(hash_bytes(std::as_bytes(std::span(text))));
+}
+
+}  // namespace
+
+CoverageSum& CoverageSum::operator+=(const CoverageSum& other) {
+  lines += other.lines, lines_hit += other.lines_hit;
+  functions += other.functions, functions_hit += other.functions_hit;
+  branches += other.branches, branches_hit += other.branches_hit;
+  return *this;
+}
+
+CoverageSum sum_of(const FileCoverage& file) {
+  CoverageSum sum;
+  for (const auto& [line, count] : file.lines) ++sum.lines, sum.lines_hit += count != 0;
+  for (const auto& [name, function] : file.functions)
+    ++sum.functions, sum.functions_hit += function.count != 0;
+  for (const auto& [key, branch] : file.branches) {
+    for (const uint64_t taken : branch.taken) ++sum.branches, sum.branches_hit += taken != 0;
+  }
+  return sum;
+}
+
+// Adds the shaders of one capture.
+class CoverageBuilder::Capture {
+ public:
+  Capture(CoverageBuilder& builder, const Model& model)
+      : builder_(builder), model_(model), codes_(model), variants_(model, codes_) {}
+
+  Status run(const Progress& progress) {
+    auto texts = stored_texts(model_);
+    if (!texts) return texts.error();
+    stored_texts_ = std::move(*texts);
+    auto totals = BlockTotals::count(model_, codes_, variants_, progress);
+    if (!totals) return totals.error();
+    const std::vector<Use> uses = uses_of_shaders(model_);
+    for (uint32_t shader = 0; shader < model_.shaders.size(); ++shader)
+      add_shader(shader, uses[shader], *totals);
+    return {};
+  }
+
+ private:
+  // The specializations that have counts.
+  std::vector<uint32_t> counted_variants(uint32_t shader, const BlockTotals& totals) const {
+    std::vector<uint32_t> counted;
+    for (uint32_t v = 0; v < variants_.size(); ++v) {
+      if (variants_[v].shader == shader && totals.block_count(v) != 0) counted.push_back(v);
+    }
+    return counted;
+  }
+
+  void add_shader(uint32_t shader, const Use& use, const BlockTotals& totals) {
+    std::vector<uint32_t> counted = counted_variants(shader, totals);
+    const auto& code = codes_.of(shader);
+    if (counted.empty() && use.used && !use.counted) {
+      return add_uncovered(shader, ShaderState::NotCounted,
+                           use.reason.empty() ? "the capture has no counts of it" : use.reason);
+    }
+    if (!code.ok()) return add_uncovered(shader, ShaderState::NoLines, code.error().message);
+    const bool has_lines = std::ranges::any_of(
+        code->map.blocks(), [](const spirv::Block& block) { return block.line_count != 0; });
+    if (!has_lines) return add_uncovered(shader, ShaderState::NoLines, {});
+    if (counted.empty()) {
+      add_uncovered(shader, use.used ? ShaderState::NoInvocations : ShaderState::NeverDrawn, {});
+      counted.push_back(shader);  // the variant without executions: its lines count 0
+    }
+    const std::vector<FileCoverage*> files = files_of(shader, *code);
+    for (const uint32_t variant : counted) {
+      add_lines(*code, variant, totals, files);
+      add_functions(*code, variant, totals, files);
+      add_branches(*code, variant, totals, files);
+    }
+  }
+
+  void add_uncovered(uint32_t shader, ShaderState state, std::string reason) {
+    builder_.coverage_.uncovered.push_back({model_.reader.path(), model_.shader_names[shader],
+                                            stage_name(model_.shaders[shader].stage), state,
+                                            std::move(reason)});
+  }
+
+  std::vector<FileCoverage*> files_of(uint32_t shader, const ShaderCode& code) {
+    std::vector<FileCoverage*> files;
+    for (const spirv::SourceFile& file : code.map.files()) {
+      const std::string name = file.name.empty() ? model_.shader_names[shader] : file.name;
+      const auto stored = stored_texts_.find(name);
+      const bool is_stored = file.text.empty() && stored != stored_texts_.end();
+      const std::string& text = is_stored ? stored->second : file.text;
+      FileCoverage& added = builder_.files_[{name, text}];
+      added.name = name;
+      added.text = text;
+      files.push_back(&added);
+    }
+    return files;
+  }
+
+  static uint64_t executions(uint32_t variant, size_t block, const BlockTotals& totals) {
+    return block < totals.block_count(variant) ? totals.executions(variant, block) : 0;
+  }
+
+  // As in reports, a line ran as often as the block of the line that ran most often.
+  void add_lines(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+                 const std::vector<FileCoverage*>& files) {
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> counts;
+    for (size_t b = 0; b < code.map.blocks().size(); ++b) {
+      if (!code.is_countable(b)) continue;
+      for (const spirv::LineCost& line : code.map.lines_of(code.map.blocks()[b])) {
+        uint64_t& count = counts[{line.location.file, line.location.line}];
+        count = std::max(count, executions(variant, b, totals));
+      }
+    }
+    for (const auto& [place, count] : counts)
+      add_to(files[place.first]->lines[place.second], count);
+  }
+
+  void add_functions(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+                     const std::vector<FileCoverage*>& files) {
+    for (const spirv::MappedFunction& function : code.map.functions()) {
+      if (!function.is_countable) continue;
+      const auto blocks = code.map.blocks().subspan(function.first_block, function.block_count);
+      const auto first = std::ranges::find_if(
+          blocks, [](const spirv::Block& block) { return block.location.has_value(); });
+      if (first == blocks.end()) continue;
+      const uint32_t line = first->location->line;
+      const auto [place, is_new] = files[first->location->file]->functions.try_emplace(
+          function.name, FunctionCoverage{line, 0});
+      place->second.line = std::min(place->second.line, line);
+      add_to(place->second.count, executions(variant, function.first_block, totals));
+    }
+  }
+
+  void add_branches(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+                    const std::vector<FileCoverage*>& files) {
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;  // of branches by line
+    for (const BranchCounts& branch : branch_counts(code, variant, totals)) {
+      const auto& [file, line, column, end_line] = branch.location;
+      const uint32_t number = numbers[{file, line}]++;
+      if (branch.taken.empty()) continue;
+      const auto targets = static_cast<uint32_t>(branch.taken.size());
+      BranchCoverage& sum = files[file]->branches[{line, number, targets}];
+      sum.executed |= branch.executions != 0;
+      sum.taken.resize(targets);
+      for (uint32_t t = 0; t < targets; ++t) add_to(sum.taken[t], branch.taken[t]);
+    }
+  }
+
+  CoverageBuilder& builder_;
+  const Model& model_;
+  ShaderCodes codes_;
+  Variants variants_;
+  std::map<std::string, std::string> stored_texts_;
+};
+
+Status CoverageBuilder::add(const Model& model, const Progress& progress) {
+  coverage_.captures.push_back(model.reader.path());
+  coverage_.last_start_unix_ns =
+      std::max(coverage_.last_start_unix_ns, model.capture.start_unix_ns);
+  return Capture(*this, model).run(progress);
+}
+
+Coverage CoverageBuilder::finish() && {
+  std::map<std::string, size_t> texts;  // by name
+  std::erase_if(files_, [](const auto& file) { return file.second.lines.empty(); });
+  for (const auto& [key, file] : files_) ++texts[key.first];
+  for (auto& [key, file] : files_) {
+    if (texts[key.first] > 1) file.name += "@" + short_hash(text_hash(key.second));
+    coverage_.files.push_back(std::move(file));
+  }
+  std::ranges::sort(coverage_.files, {}, &FileCoverage::name);
+  return std::move(coverage_);
+}
+
+}  // namespace tally::analysis

@@ -1,0 +1,252 @@
+// Sources of shaders: reconstructed GLSL, files of a folder, and the isolation of SPIRV-Cross.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spirv-tools/libspirv.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "analysis/model/test_scene.h"
+#include "analysis/source/decompile.h"
+#include "analysis/source/glsl_lines.h"
+#include "analysis/source/isolated.h"
+#include "analysis/source/line_marks.h"
+#include "analysis/source/reconstruct.h"
+#include "analysis/source/source_folder.h"
+#include "store/test_capture.h"
+
+namespace tally::analysis {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Blocks: 0 entry, 1 loop header, 2 body, 3 then, 4 after, 5 continue, 6 merge.
+constexpr const char* kLoop = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+OpName %main "main"
+OpName %sum "sum"
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %data DescriptorSet 0
+OpDecorate %data Binding 0
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%block = OpTypeStruct %uint
+%to_block = OpTypePointer StorageBuffer %block
+%to_uint = OpTypePointer StorageBuffer %uint
+%data = OpVariable %to_block StorageBuffer
+%zero = OpConstant %uint 0
+%one = OpConstant %uint 1
+%three = OpConstant %uint 3
+%ten = OpConstant %uint 10
+%main = OpFunction %void None %function
+%entry = OpLabel
+%sum = OpAccessChain %to_uint %data %zero
+OpStore %sum %zero
+OpBranch %header
+%header = OpLabel
+%i = OpPhi %uint %zero %entry %next %continue
+%less = OpULessThan %bool %i %ten
+OpLoopMerge %merge %continue None
+OpBranchConditional %less %body %merge
+%body = OpLabel
+%old = OpLoad %uint %sum
+%new = OpIAdd %uint %old %i
+OpStore %sum %new
+%big = OpUGreaterThan %bool %new %three
+OpSelectionMerge %after None
+OpBranchConditional %big %then %after
+%then = OpLabel
+OpStore %sum %three
+OpBranch %after
+%after = OpLabel
+OpBranch %continue
+%continue = OpLabel
+%next = OpIAdd %uint %i %one
+OpBranch %header
+%merge = OpLabel
+OpStore %sum %one
+OpReturn
+OpFunctionEnd
+)";
+
+spirv::Module assembled(const char* text) {
+  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
+  spv_binary binary = nullptr;
+  spvTextToBinary(context, text, std::strlen(text), &binary, nullptr);
+  std::vector<uint32_t> words;
+  if (binary != nullptr) words.assign(binary->code, binary->code + binary->wordCount);
+  spvBinaryDestroy(binary);
+  spvContextDestroy(context);
+  auto module = spirv::Module::parse(words);
+  EXPECT_TRUE(module.ok());
+  return std::move(*module);
+}
+
+Reconstruction reconstructed(const spirv::Module& module) {
+  auto made = reconstruct(module, module.entry_points().front(), "x:glsl");
+  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
+  return std::move(*made);
+}
+
+// The lines of the block, trimmed.
+std::set<std::string> texts_of_block(const Reconstruction& made, size_t block) {
+  std::set<std::string> texts;
+  for (const spirv::LineCost& line : made.map.lines_of(made.map.blocks()[block])) {
+    const std::string& text = made.lines.at(line.location.line - 1);
+    texts.insert(text.substr(text.find_first_not_of(' ')));
+  }
+  return texts;
+}
+
+TEST(Reconstruction, each_block_has_the_lines_that_it_became) {
+  const Reconstruction made = reconstructed(assembled(kLoop));
+  ASSERT_EQ(made.map.blocks().size(), 7u);
+  const std::string name = *texts_of_block(made, 1).begin();
+  EXPECT_THAT(name, testing::StartsWith("for (uint "));
+  EXPECT_THAT(texts_of_block(made, 5), ElementsAre(name));
+  EXPECT_THAT(texts_of_block(made, 2), testing::Contains(testing::StartsWith("if (")));
+  EXPECT_THAT(*texts_of_block(made, 3).begin(), HasSubstr("= 3u;"));
+  EXPECT_EQ(texts_of_block(made, 3).size(), 1u);
+  EXPECT_THAT(*texts_of_block(made, 6).begin(), HasSubstr("= 1u;"));
+}
+
+TEST(Reconstruction, lines_outside_loop_headers_belong_to_one_block) {
+  const Reconstruction made = reconstructed(assembled(kLoop));
+  std::map<uint32_t, std::set<size_t>> blocks_of_line;
+  for (size_t b = 0; b < made.map.blocks().size(); ++b) {
+    for (const spirv::LineCost& line : made.map.lines_of(made.map.blocks()[b]))
+      blocks_of_line[line.location.line].insert(b);
+  }
+  for (const auto& [line, blocks] : blocks_of_line) {
+    const bool is_loop = made.lines[line - 1].find("for (") != std::string::npos;
+    EXPECT_EQ(blocks.size() > 1, is_loop) << made.lines[line - 1];
+  }
+}
+
+TEST(Reconstruction, text_holds_no_directive_of_ours) {
+  for (const std::string& line : reconstructed(assembled(kLoop)).lines) {
+    EXPECT_EQ(line.find("#line"), std::string::npos);
+    EXPECT_EQ(line.find("line_directive"), std::string::npos);
+  }
+}
+
+TEST(Reconstruction, debug_information_of_the_module_is_not_in_the_way) {
+  auto module = spirv::Module::parse(branching_shader());
+  ASSERT_TRUE(module.ok());
+  const Reconstruction made = reconstructed(*module);
+  ASSERT_EQ(made.map.files().size(), 1u);
+  EXPECT_EQ(made.map.files()[0].name, "x:glsl");
+}
+
+TEST(Reconstruction, invalid_modules_are_refused_before_spirv_cross_sees_them) {
+  std::string text = kLoop;
+  text.replace(text.find("%new = OpIAdd %uint %old %i"), 27, "%new = OpFAdd %uint %old %i");
+  const spirv::Module module = assembled(text.c_str());
+  const auto made = reconstruct(module, module.entry_points().front(), "x");
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, HasSubstr("SPIRV-Tools does not accept the module"));
+}
+
+TEST(LineMarks, marked_copies_are_valid) {
+  const spirv::Module module = assembled(kLoop);
+  std::vector<uint32_t> lines(module.instruction_count());
+  const std::vector<bool> marks = markable(module);
+  for (uint32_t i = 0; i < lines.size(); ++i) lines[i] = marks[i] ? i + 1 : 0;
+  const Status valid = check_decompilable(with_lines(module, kMarkFile, lines));
+  EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : valid.error().message);
+}
+
+TEST(LineMarks, text_without_marks_gives_no_instruction_a_line) {
+  const spirv::Module module = assembled(kLoop);
+  const GlslLines read =
+      read_marks(module, "#line 99999 \"tally\"\nvoid main()\n{\n#line 0\n}\n}\n#line x\n");
+  EXPECT_THAT(read.text, ElementsAre("void main()", "{", "}", "}"));
+  for (const uint32_t line : read.line_of) EXPECT_EQ(line, 0u);
+}
+
+TEST(Isolation, returns_what_the_work_returns) {
+  const auto done = run_isolated([] { return Result<std::string>(std::string(200'000, 'x')); });
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(*done, std::string(200'000, 'x'));
+  const auto failed = run_isolated([]() -> Result<std::string> { return Error{"no"}; });
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "no");
+}
+
+TEST(Isolation, names_how_the_work_ended) {
+  const auto error_of = [](const std::function<Result<std::string>()>& work) {
+    const auto result = run_isolated(work, {.seconds = 1, .output = 1000});
+    return result.ok() ? "" : result.error().message;
+  };
+  EXPECT_EQ(error_of([]() -> Result<std::string> {
+              std::raise(SIGSEGV);
+              return std::string();
+            }),
+            "it crashed with signal 11");
+  EXPECT_EQ(error_of([]() -> Result<std::string> { throw std::runtime_error("thrown"); }),
+            "thrown");
+  EXPECT_EQ(error_of([]() -> Result<std::string> {
+              std::this_thread::sleep_for(std::chrono::seconds(30));
+              return std::string();
+            }),
+            "it took more than 1 s");
+  EXPECT_EQ(error_of([] { return Result<std::string>(std::string(2000, 'x')); }),
+            "its result is too large");
+}
+
+class Folder : public testing::Test {
+ protected:
+  void add(const std::string& path, const std::string& text) {
+    const std::filesystem::path file = folder_.file(path);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  SourceFolder open() {
+    auto opened = SourceFolder::open(folder_.path());
+    EXPECT_TRUE(opened.ok());
+    return std::move(*opened);
+  }
+  store::TestDirectory folder_;
+};
+
+TEST_F(Folder, the_longest_common_end_of_the_path_decides) {
+  add("a/light.hlsl", "a");
+  add("b/light.hlsl", "b");
+  const SourceFolder folder = open();
+  EXPECT_EQ(folder.find("C:\\game\\b\\light.hlsl")->text, "b");
+  EXPECT_EQ(folder.find("/other/a/light.hlsl")->text, "a");
+  EXPECT_FALSE(folder.find("/other/a/dark.hlsl"));
+  EXPECT_FALSE(folder.find(""));
+}
+
+TEST_F(Folder, files_that_match_equally_well_are_all_named) {
+  add("a/light.hlsl", "a");
+  add("b/light.hlsl", "b");
+  const auto match = open().find("light.hlsl");
+  ASSERT_TRUE(match);
+  EXPECT_EQ(match->text, "");
+  EXPECT_THAT(match->candidates, ElementsAre("a/light.hlsl", "b/light.hlsl"));
+}
+
+TEST_F(Folder, hidden_folders_and_links_to_folders_are_passed_over) {
+  add(".git/light.hlsl", "git");
+  add("real/light.hlsl", "real");
+  std::filesystem::create_directory_symlink(folder_.file("real"), folder_.file("link"));
+  const auto match = open().find("light.hlsl");
+  ASSERT_TRUE(match);
+  EXPECT_EQ(match->text, "real");
+}
+
+}  // namespace
+}  // namespace tally::analysis

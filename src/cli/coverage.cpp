@@ -1,0 +1,157 @@
+// `tally coverage`: the coverage of shader sources, as a summary or for other tools.
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "analysis/coverage/coverage.h"
+#include "analysis/model/load_model.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/source_writer.h"
+#include "report/coverage_files.h"
+#include "report/coverage_summary.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr size_t kWidth = 120;
+
+struct Options {
+  std::vector<std::string> files;
+  std::string output;
+  std::string format = "lcov";
+  std::string sources;
+};
+
+// What a file of each format begins with: only such a file is replaced.
+std::string_view signature_of(const std::string& format) {
+  return format == "lcov" ? "TN:" : "<?xml";
+}
+
+Status may_write(const std::string& path, const std::string& format) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  const std::string_view signature = signature_of(format);
+  std::array<char, 8> head{};
+  bool replaceable = S_ISREG(info.st_mode) && info.st_size == 0;
+  if (std::FILE* file = S_ISREG(info.st_mode) ? std::fopen(path.c_str(), "rbe") : nullptr) {
+    const size_t size = std::fread(head.data(), 1, signature.size(), file);
+    replaceable = replaceable || std::string_view(head.data(), size) == signature;
+    std::fclose(file);
+  }
+  if (replaceable) return {};
+  return Error{
+      fmt::format("{}: exists and is not a file of {}; it is left as it is", path, format)};
+}
+
+// Removes the file if it cannot be written completely.
+Status write_file(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) return Error{path + ": " + std::strerror(errno)};
+  bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  written = std::fclose(file) == 0 && written;
+  if (written) return {};
+  const Error error{path + ": " + std::strerror(errno)};
+  std::remove(path.c_str());
+  return error;
+}
+
+Result<analysis::Coverage> read_captures(const std::vector<std::string>& files) {
+  analysis::CoverageBuilder builder;
+  for (const std::string& file : files) {
+    auto reader = store::Reader::open(file);
+    if (!reader) return reader.error();
+    const auto model = analysis::load_model(std::move(*reader), {});
+    if (!model) return with_context(model.error(), file);
+    ProgressLine progress("reading " + file);
+    const Status added = builder.add(*model, [&](double fraction) { progress.update(fraction); });
+    if (!added) return with_context(added.error(), file);
+  }
+  return std::move(builder).finish();
+}
+
+// Writes the texts, and returns the path of each file: where its text now is, else its name.
+Result<report::CoveragePaths> write_sources(const analysis::Coverage& coverage,
+                                            const std::string& folder) {
+  report::CoveragePaths paths = report::recorded_paths(coverage);
+  std::set<std::string> taken;
+  for (size_t i = 0; i < coverage.files.size(); ++i) {
+    const analysis::FileCoverage& file = coverage.files[i];
+    if (file.text.empty()) continue;
+    std::string name = safe_relative_path(file.name);
+    while (!taken.insert(name).second) name += "_";
+    const auto path = write_source(folder, name, file.text);
+    if (!path) return path.error();
+    paths.paths[i] = *path;
+  }
+  return paths;
+}
+
+std::string why_nothing(const analysis::Coverage& coverage) {
+  if (!coverage.files.empty()) return {};
+  return coverage.uncovered.empty()
+             ? "the captures have no shaders"
+             : "no shader of the captures has debug information with source lines";
+}
+
+int write_output(const analysis::Coverage& coverage, const Options& options) {
+  if (Status allowed = may_write(options.output, options.format); !allowed)
+    return fail(allowed.error());
+  auto paths = options.sources.empty() ? report::recorded_paths(coverage)
+                                       : write_sources(coverage, options.sources);
+  if (!paths) return fail(paths.error());
+  const std::string text = options.format == "lcov"
+                               ? report::lcov_tracefile(coverage, *paths)
+                               : report::cobertura_xml(coverage, *paths, TALLY_VERSION);
+  const Status written = write_file(options.output, text);
+  return written ? kDone : fail(written.error());
+}
+
+int run(const Options& options) {
+  const auto coverage = read_captures(options.files);
+  if (!coverage) return fail(coverage.error());
+  if (const std::string nothing = why_nothing(*coverage); !nothing.empty()) {
+    say(nothing);
+    return kNo;
+  }
+  if (!options.output.empty()) return write_output(*coverage, options);
+  std::string text;
+  report::write_coverage_summary(*coverage, kWidth, [&](std::string_view piece) { text += piece; });
+  return print(text);
+}
+
+}  // namespace
+
+void add_coverage(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("coverage", "Show which shader lines ran, or write it for other tools");
+  command->add_option("FILE", options->files, "Captures made by tally run; counts are summed")
+      ->required();
+  CLI::Option* output =
+      command->add_option("-o,--output", options->output, "Write a file for other tools")
+          ->type_name("FILE");
+  command->add_option("--format", options->format, "lcov or cobertura")
+      ->check(CLI::IsMember({"lcov", "cobertura"}).description(""))
+      ->type_name("FORMAT")
+      ->needs(output);
+  command
+      ->add_option("--sources", options->sources,
+                   "Write the source texts of the captures below this folder, and name them in the "
+                   "output")
+      ->type_name("FOLDER")
+      ->needs(output);
+  command->footer(
+      "Examples: tally coverage game.tally\n"
+      "          tally coverage a.tally b.tally -o shaders.info --sources src\n"
+      "          genhtml --branch-coverage shaders.info -o html");
+  command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace tally::cli
