@@ -99,6 +99,7 @@ Options parse_options(const Settings& settings) {
   options.max_shards_log2 = options.fixed_shards ? static_cast<uint32_t>(std::bit_width(shards)) - 1
                                                  : probe::kMaxShardsLog2;
   options.count_subgroups = settings.flag("count_subgroups", options.count_subgroups);
+  options.count_branches = settings.flag("count_branches", options.count_branches);
   options.packed_draw_indices = choose<PackedDrawIndices>(
       settings, "packed_draw_indices", options.packed_draw_indices,
       {{"auto", PackedDrawIndices::Auto}, {"never", PackedDrawIndices::Never}});

@@ -32,6 +32,7 @@ struct Options {
   uint32_t max_shards_log2 = 0;
   bool fixed_shards = false;  // every record has 2^max_shards_log2 shards
   bool count_subgroups = true;
+  bool count_branches = false;
   PackedDrawIndices packed_draw_indices = PackedDrawIndices::Auto;
   bool validate_spirv = false;
   bool verify_counts = false;  // implies Placement::Every

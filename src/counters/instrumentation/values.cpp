@@ -24,6 +24,8 @@ std::vector<uint64_t> costs_of(const StageProgram& stage, std::span<const Metric
           costs.push_back(1);
           break;
         case Metric::Kind::Subgroups:
+        case Metric::Kind::Lanes:
+        case Metric::Kind::Branch:
           costs.push_back(0);
           break;
         case Metric::Kind::Cost:
@@ -44,8 +46,12 @@ class BlockWriter {
         capacity_(*request.count),
         values_(request.metrics.size()) {
     for (size_t i = 0; i < request.metrics.size(); ++i) {
-      if (request.metrics[i].kind == Metric::Kind::Subgroups) subgroups_.push_back(i);
+      const Metric::Kind kind = request.metrics[i].kind;
+      if (kind == Metric::Kind::Subgroups) subgroups_.emplace_back(i, 1);
+      if (kind == Metric::Kind::Lanes) subgroups_.emplace_back(i, request.subgroup_size);
     }
+    const auto first = std::ranges::find(request.metrics, Metric::Kind::Branch, &Metric::kind);
+    first_branch_ = static_cast<size_t>(first - request.metrics.begin());
   }
 
   uint32_t written() const { return written_; }
@@ -53,10 +59,15 @@ class BlockWriter {
   // False if the array is full before all blocks of the stage are written.
   bool write(uint32_t result_index, const StageProgram& stage, const spirv::BlockCounts& counts) {
     const std::span<const uint64_t> costs = known_costs(stage);
+    auto branches = std::span(counts.branches);
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
       if (written_ == capacity_) return false;
       put_header({result_index, 0, static_cast<VkShaderStageFlags>(stage.stage), block});
-      put_values(counts, block, costs.subspan(block * values_.size(), values_.size()));
+      size_t taken = 0;
+      while (taken < branches.size() && branches[taken].block == block) ++taken;
+      put_values(counts, block, costs.subspan(block * values_.size(), values_.size()),
+                 branches.first(taken));
+      branches = branches.subspan(taken);
       ++written_;
     }
     return true;
@@ -72,12 +83,15 @@ class BlockWriter {
     std::memcpy(target_, &header, sizeof header);
     target_ += sizeof header;
   }
-  void put_values(const spirv::BlockCounts& counts, uint32_t block,
-                  std::span<const uint64_t> costs) {
+  void put_values(const spirv::BlockCounts& counts, uint32_t block, std::span<const uint64_t> costs,
+                  std::span<const spirv::BlockCounts::Taken> branches) {
     const uint64_t executions = counts.executions[block];
     for (size_t i = 0; i < values_.size(); ++i) values_[i] = executions * costs[i];
-    for (const size_t i : subgroups_) {
-      values_[i] = block < counts.subgroups.size() ? counts.subgroups[block] : 0;
+    for (const auto& [i, factor] : subgroups_) {
+      values_[i] = block < counts.subgroups.size() ? factor * counts.subgroups[block] : 0;
+    }
+    for (const auto& [of, target, times] : branches) {
+      if (first_branch_ + target < values_.size()) values_[first_branch_ + target] = times;
     }
     const size_t bytes = values_.size() * sizeof(uint64_t);
     std::memcpy(target_, values_.data(), bytes);
@@ -88,8 +102,10 @@ class BlockWriter {
   std::byte* target_;
   const uint32_t capacity_;
   uint32_t written_ = 0;
-  std::vector<uint64_t> values_;   // of one block
-  std::vector<size_t> subgroups_;  // the metrics of that kind
+  std::vector<uint64_t> values_;  // of one block
+  // The metrics that are a multiple of the subgroups, and the factor.
+  std::vector<std::pair<size_t, uint64_t>> subgroups_;
+  size_t first_branch_ = 0;  // the metrics of branches are the last, by target
   std::unordered_map<const StageProgram*, std::vector<uint64_t>> costs_;
 };
 

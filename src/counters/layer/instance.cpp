@@ -27,7 +27,7 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, Ver
       next_instance_(next_instance),
       versions_(versions),
       options_(options),
-      metrics_(block_metrics(options.count_subgroups)) {
+      metrics_(block_metrics(options.count_subgroups, options.count_branches)) {
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
 }
 
