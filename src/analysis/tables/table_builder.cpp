@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "analysis/model/counts.h"
@@ -149,6 +150,16 @@ void note_uncounted_subgroups(Table& table, size_t lanes) {
       rows));
 }
 
+// Moves the last column before the first text.
+void place_before_text(Table& table) {
+  std::vector<size_t> indices(table.columns.size() - 1);
+  std::iota(indices.begin(), indices.end(), size_t{0});
+  const auto text = std::ranges::find(table.columns, ColumnRole::Text, &Column::role);
+  const auto at = std::min<size_t>(text - table.columns.begin(), indices.size());
+  indices.insert(indices.begin() + static_cast<ptrdiff_t>(at), table.columns.size() - 1);
+  select_columns(table, indices);
+}
+
 // Where subgroups are counted.
 void append_efficiency(Table& table) {
   const auto executions = table.column_index("subgroup_executions");
@@ -160,6 +171,7 @@ void append_efficiency(Table& table) {
     return efficiency(static_cast<uint64_t>(number_of(a)), static_cast<uint64_t>(number_of(b)));
   });
   table.columns.push_back(efficiency_column());
+  place_before_text(table);
 }
 
 }  // namespace
