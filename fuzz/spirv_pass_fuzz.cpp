@@ -64,6 +64,7 @@ BlockCountOptions options_of(const tally::fuzz::SpirvInput& input, const Module&
   options.int64_atomics = (choices[3] & 3) == 3;
   options.subgroup_operations = choices[3] & 4;
   options.count_subgroups = choices[3] & 8;
+  options.count_branches = choices[3] & 16;
   options.alpha_to_coverage = choices[3] & 32;
   options.identity = choices[3] >= 0xf0;
   options.max_shards_log2 = choices[4] % (tally::probe::kMaxShardsLog2 + 1);

@@ -16,6 +16,7 @@ constexpr std::string_view kMemory = "Memory";
 constexpr std::string_view kTexture = "Textures and images";
 constexpr std::string_view kInterface = "Stage interface";
 constexpr std::string_view kControl = "Control and cooperation";
+constexpr std::string_view kBranches = "Branches";
 constexpr std::string_view kRay = "Rays";
 constexpr std::string_view kMatrix = "Matrices";
 constexpr std::string_view kRegion = "Regions of a framebuffer";
@@ -55,6 +56,11 @@ constexpr Counter invocations(Number number, std::string_view id, std::string_vi
   return query(number, id, name, kInvocations, Unit::Generic, Storage::Uint64, description);
 }
 
+constexpr Counter branch(Number number, std::string_view id, std::string_view name,
+                         std::string_view description) {
+  return block(number, id, name, kBranches, description, Unit::Generic, Scope::Branch);
+}
+
 // Sums over the fragment shader invocations of a region, modulo 2^32.
 constexpr Counter region(Number number, std::string_view id, std::string_view name,
                          std::string_view description, Unit unit = Unit::Generic) {
@@ -66,6 +72,9 @@ constexpr Counter kVulkanCounters[] = {
           "Times the block was executed, counted by invocation. Helper invocations do not count."),
     block(Number::Subgroups, "subgroups", "Subgroups", kExecution,
           "Times a subgroup executed the block with at least one non-helper invocation."),
+    block(Number::SubgroupLanes, "subgroup_lanes", "Subgroup lanes", kExecution,
+          "Lanes of those subgroups: their number times the device's subgroupSize. The executions "
+          "as a share of them are the SIMD efficiency."),
 
     cost(Number::Instructions, "instructions", "Instructions", kExecution,
          "SPIR-V instructions executed, each counted once whatever its width. Labels, merges, "
@@ -191,6 +200,42 @@ constexpr Counter kVulkanCounters[] = {
 
     cost(Number::OtherInstructions, "other_instructions", "Other instructions", kExecution,
          "Instructions of no other class, and those that Tally does not know."),
+
+    branch(Number::BranchTarget0, "branch_target_0", "Branch target 0",
+           "Times the branch that ends the block went to its first target: of a conditional branch "
+           "the one of a true condition, of a switch its default. 0 where a block has one target."),
+    branch(Number::BranchTarget1, "branch_target_1", "Branch target 1",
+           "Times the branch that ends the block went to its second target: of a conditional "
+           "branch the one of a false condition, of a switch the first block of a case but the "
+           "default's."),
+    branch(Number::BranchTarget2, "branch_target_2", "Branch target 2",
+           "Times the switch that ends the block went to its third target."),
+    branch(Number::BranchTarget3, "branch_target_3", "Branch target 3",
+           "Times the switch that ends the block went to its fourth target."),
+    branch(Number::BranchTarget4, "branch_target_4", "Branch target 4",
+           "Times the switch that ends the block went to its fifth target."),
+    branch(Number::BranchTarget5, "branch_target_5", "Branch target 5",
+           "Times the switch that ends the block went to its sixth target."),
+    branch(Number::BranchTarget6, "branch_target_6", "Branch target 6",
+           "Times the switch that ends the block went to its seventh target."),
+    branch(Number::BranchTarget7, "branch_target_7", "Branch target 7",
+           "Times the switch that ends the block went to its eighth target."),
+    branch(Number::BranchTarget8, "branch_target_8", "Branch target 8",
+           "Times the switch that ends the block went to its ninth target."),
+    branch(Number::BranchTarget9, "branch_target_9", "Branch target 9",
+           "Times the switch that ends the block went to its tenth target."),
+    branch(Number::BranchTarget10, "branch_target_10", "Branch target 10",
+           "Times the switch that ends the block went to its eleventh target."),
+    branch(Number::BranchTarget11, "branch_target_11", "Branch target 11",
+           "Times the switch that ends the block went to its twelfth target."),
+    branch(Number::BranchTarget12, "branch_target_12", "Branch target 12",
+           "Times the switch that ends the block went to its thirteenth target."),
+    branch(Number::BranchTarget13, "branch_target_13", "Branch target 13",
+           "Times the switch that ends the block went to its fourteenth target."),
+    branch(Number::BranchTarget14, "branch_target_14", "Branch target 14",
+           "Times the switch that ends the block went to its fifteenth target."),
+    branch(Number::BranchTarget15, "branch_target_15", "Branch target 15",
+           "Times the switch that ends the block went to its sixteenth target."),
 
     region(Number::FragmentWarps, "fragment_warps", "Fragment warps",
            "Fragment invocations divided by the device's subgroup size, rounded up: a full-screen "
@@ -478,6 +523,8 @@ std::string_view name_of(Scope scope) {
       return "process";
     case Scope::Device:
       return "device";
+    case Scope::Branch:
+      return "branch";
   }
   return "?";
 }

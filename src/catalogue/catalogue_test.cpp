@@ -70,6 +70,15 @@ TEST(catalogue, block_counters_begin_with_executions) {
   EXPECT_EQ(block[0]->number, Number::Executions);
 }
 
+TEST(catalogue, counters_of_branches_are_in_the_order_of_the_targets) {
+  const std::vector<const Counter*> branches = counters_of(Scope::Branch);
+  EXPECT_EQ(branches.size(), 16u);
+  for (uint32_t target = 0; target < branches.size(); ++target) {
+    EXPECT_EQ(static_cast<uint32_t>(branches[target]->number),
+              static_cast<uint32_t>(Number::BranchTarget0) + target);
+  }
+}
+
 TEST(catalogue, region_counters_begin_with_warps_and_have_32_bits) {
   const std::vector<const Counter*> region = counters_of(Scope::Region);
   ASSERT_FALSE(region.empty());

@@ -44,6 +44,7 @@ enum class Scope : uint16_t {
   Frame = 1 << 5,          // between two presentations
   Process = 1 << 6,        // the process as a whole, at the time of reading
   Device = 1 << 7,         // the device as a whole, at the time of reading
+  Branch = 1 << 8,         // a target of the branch that ends a basic block; a metric of the block
 };
 
 class Scopes {
@@ -66,6 +67,24 @@ constexpr Scopes operator|(Scope a, Scope b) { return Scopes(a) | Scopes(b); }
 enum class Number : uint32_t {
   Executions = 1,
   Subgroups = 2,
+  // By number of the target.
+  BranchTarget0 = 3,
+  BranchTarget1,
+  BranchTarget2,
+  BranchTarget3,
+  BranchTarget4,
+  BranchTarget5,
+  BranchTarget6,
+  BranchTarget7,
+  BranchTarget8,
+  BranchTarget9,
+  BranchTarget10,
+  BranchTarget11,
+  BranchTarget12,
+  BranchTarget13,
+  BranchTarget14,
+  BranchTarget15,
+  SubgroupLanes,
 
   Instructions = 256,
   Fma,

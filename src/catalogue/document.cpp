@@ -16,8 +16,9 @@ constexpr std::string_view kIntroduction =
     "reused.\n"
     "`cmake --build <build> --target counters_page` generates this page from `src/catalogue`.\n";
 
-constexpr Scope kScopes[] = {Scope::Block,         Scope::Region, Scope::Command, Scope::RenderPass,
-                             Scope::CommandBuffer, Scope::Frame,  Scope::Process, Scope::Device};
+constexpr Scope kScopes[] = {Scope::Block,      Scope::Region,        Scope::Command,
+                             Scope::RenderPass, Scope::CommandBuffer, Scope::Frame,
+                             Scope::Process,    Scope::Device,        Scope::Branch};
 
 std::string scope_list(Scopes scopes) {
   std::string list;

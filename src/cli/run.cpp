@@ -51,6 +51,8 @@ struct Options {
   std::string egl = "auto";
   std::string sources;
   std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
+  bool branches = false;
+  bool divergence = false;
   bool force = false;
   bool strict = false;
   bool quiet = false;
@@ -62,6 +64,17 @@ struct Options {
 // whole names.
 std::string layer_pattern(const std::string& pattern) {
   return pattern.find_first_of("*?[") == std::string::npos ? "*" + pattern + "*" : pattern;
+}
+
+// A counter of subgroups on each block is not for every capture. Fragments of several draws with
+// packed draw indices may share a subgroup, which then counts for one of them.
+void set_subgroups(Environment& environment, bool divergence) {
+  if (divergence) {
+    environment["TALLY_COUNT_SUBGROUPS"] = "1";
+    environment["TALLY_PACKED_DRAW_INDICES"] = "never";
+  } else {
+    environment.try_emplace("TALLY_COUNT_SUBGROUPS", "0");
+  }
 }
 
 Result<Environment> application_environment(const Options& options, const LayerSet& layers,
@@ -78,6 +91,8 @@ Result<Environment> application_environment(const Options& options, const LayerS
   if (options.regions.find('x') != std::string::npos) {
     environment["TALLY_REGION_SIZE"] = options.regions;
   }
+  if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
+  set_subgroups(environment, options.divergence);
   if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
   if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
   add_egl(environment, egl, parse_egl_mode(options.egl));
@@ -117,6 +132,7 @@ void print_environment_changes(const Environment& environment) {
        {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
         "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
         "TALLY_FRAMES", "TALLY_SHADER", "TALLY_REGIONS", "TALLY_REGION_SIZE", "TALLY_STATIC_COSTS",
+        "TALLY_COUNT_BRANCHES", "TALLY_COUNT_SUBGROUPS", "TALLY_PACKED_DRAW_INDICES",
         "TALLY_LOG_LEVEL"}) {
     const std::string value = value_of(environment, name);
     if (!value.empty()) say(fmt::format("{}={}", name, value));
@@ -165,6 +181,32 @@ void print_summary(const analysis::Model& model, const analysis::Summary& summar
   const auto size = std::filesystem::file_size(file, ignored);
   say(fmt::format("capture: {} ({})", file, report::bytes_text(static_cast<double>(size))));
   say("next: " + report_command(file));
+}
+
+// Whether the capture has a value of the metric that is not 0.
+bool has_values(const analysis::Model& model, store::RowId metric) {
+  for (const char* table : {"block_cost", "batch_other"}) {
+    auto rows = model.reader.query(
+        fmt::format("SELECT 1 FROM {} WHERE metric = {} LIMIT 1", table, metric));
+    if (rows && rows->step()) return true;
+  }
+  return false;
+}
+
+// What was asked for and is not in the capture, and why.
+void print_refusals(const analysis::Model& model, const Options& options) {
+  constexpr const char* kNative =
+      "the driver implements VK_ARM_shader_instrumentation itself and does not count them";
+  if (model.metrics.empty()) return;  // nothing was counted at all
+  if (options.branches && model.branch_metrics.empty())
+    say(fmt::format("no branches: {}", kNative));
+  if (!options.divergence) return;
+  if (model.subgroup_lanes == analysis::kNone) {
+    say(fmt::format("no SIMD efficiency: {}", kNative));
+  } else if (!has_values(model, model.metrics[model.subgroup_lanes].id)) {
+    say("no SIMD efficiency: the driver has no subgroup operations in the stages that ran "
+        "(tally doctor)");
+  }
 }
 
 // The application may have left other processes running that are being captured. Data that was sent
@@ -291,6 +333,7 @@ class Run {
     }
     const analysis::Summary summary = analysis::summarize(*model);
     if (!options_.quiet) print_summary(*model, summary, file_);
+    if (!options_.quiet) print_refusals(*model, options_);
     print_missing(summary);
     return written.ok() && summary.complete();
   }
@@ -366,6 +409,11 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
                  "Also count every render pass by region of the framebuffer; --regions=WxH sets "
                  "the size of a region")
       ->type_name("[=WxH]");
+  command->add_flag("--branches", options->branches,
+                    "Also count how often each branch and switch went to each of its targets");
+  command->add_flag("--divergence", options->divergence,
+                    "Also count the subgroups that execute each block: reports show the SIMD "
+                    "efficiency");
   command
       ->add_option("--driver", options->driver,
                    "Use this driver: its manifest, or a part of the manifest's name")

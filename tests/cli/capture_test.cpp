@@ -113,6 +113,54 @@ TEST_F(Capture, loop_body_runs_ten_times_as_often_as_its_shader) {
   EXPECT_EQ(executions, (std::set<uint64_t>{4 * 16, 4 * 64, 4 * 64 * 10, 4 * 64 * 11}));
 }
 
+// The executions of the rows of branches, by their label.
+std::multiset<std::pair<std::string, uint64_t>> branches_of(const nlohmann::json& table) {
+  std::multiset<std::pair<std::string, uint64_t>> branches;
+  for (const auto& row : table["rows"]) {
+    if (row["branch"] != "") branches.emplace(row["branch"], row["executions"]);
+  }
+  return branches;
+}
+
+TEST_F(Capture, every_target_of_a_branch_is_counted_with_branches) {
+  const auto run_it = run("--branches", "3 0");
+  ASSERT_EQ(run_it.end.shell_status(), 0) << run_it.standard_error;
+  constexpr uint64_t kGroups = 3 * 4;
+  EXPECT_EQ(branches_of(report("--annotate compute")["tables"][0]),
+            (std::multiset<std::pair<std::string, uint64_t>>{{"true", kGroups * 64 * 10},
+                                                             {"false", kGroups * 64},
+                                                             {"true", kGroups * 16},
+                                                             {"false", kGroups * 48}}));
+}
+
+// Workgroups of 64 invocations, of which the first 16 store; every subgroup size divides 16.
+TEST_F(Capture, whole_subgroups_are_fully_efficient_with_divergence) {
+  const auto run_it = run("--divergence", "3 0");
+  ASSERT_EQ(run_it.end.shell_status(), 0) << run_it.standard_error;
+  const auto shader = report("--by shader")["tables"][0]["rows"][0];
+  EXPECT_EQ(shader["simd_efficiency"], 100.0);
+  EXPECT_EQ(shader["subgroup_lanes"], shader["executions"]);
+  EXPECT_GT(shader["subgroups"], 0);
+  for (const char* by : {"draw", "pipeline", "frame"}) {
+    for (const auto& row : report(std::string("--by ") + by)["tables"][0]["rows"]) {
+      EXPECT_EQ(row["simd_efficiency"], 100.0) << by;
+    }
+  }
+  for (const auto& row : report("--by block")["tables"][0]["rows"]) {
+    EXPECT_EQ(row["subgroup_lanes"], row["executions"]);
+  }
+}
+
+TEST_F(Capture, subgroups_and_branches_are_counted_on_request_alone) {
+  ASSERT_EQ(run("", "1 0").end.shell_status(), 0);
+  const auto table = report("--by shader")["tables"][0];
+  for (const auto& column : table["columns"]) {
+    EXPECT_NE(column["id"], "subgroups");
+    EXPECT_NE(column["id"], "simd_efficiency");
+  }
+  EXPECT_FALSE(report("--annotate compute")["tables"][0]["rows"][0].contains("branch"));
+}
+
 TEST_F(Capture, frames_that_never_come_are_said_to_be_why_nothing_is_captured) {
   const auto result = run("--frames 100-", "5 0");
   ASSERT_EQ(result.end.shell_status(), 0);

@@ -87,7 +87,8 @@ class Check {
       return;
     }
     ++totals.results;
-    if (options.placement == Placement::Minimal && !options.count_subgroups) {
+    if (options.placement == Placement::Minimal && !options.count_subgroups &&
+        !options.count_branches) {
       totals.blocks += result->plan.block_count;
       totals.counters += result->plan.counter_count;
     }

@@ -36,6 +36,7 @@ class PlanWords {
       words_.insert(words_.end(), list->begin(), list->end());
     }
     words_.insert(words_.end(), plan.output_counters.begin(), plan.output_counters.end());
+    for (const auto& of : plan.branch_values) add({of.block, of.target, of.value});
   }
 
   tally::Hash128 hash() const { return tally::hash_words(words_); }

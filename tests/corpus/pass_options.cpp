@@ -83,6 +83,16 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
   add("spirv-1.0", [](auto& options) { options.spirv_version_limit = 0x00010000; });
   add("own-trip-counts", [](auto& options) { options.trip_counts = false; });
   add("every-exit", [](auto& options) { options.single_exit = false; });
+  add("branches", [](auto& options) { options.count_branches = true; });
+  add("branches-by-lane", [](auto& options) {
+    options.count_branches = true;
+    options.counting = spirv::Counting::Lane;
+  });
+  add("branches-by-subgroup", [](auto& options) {
+    options.count_branches = options.count_subgroups = true;
+    options.counting = spirv::Counting::Subgroup;
+    options.placement = spirv::Placement::Every;
+  });
   add("nesting-limit", [](auto& options) { options.driver.max_nested_conditionals = 20; });
   if (stage == ExecutionModel::Fragment) add_fragment_options(all);
   if (stage == ExecutionModel::Vertex || stage == ExecutionModel::Fragment) {

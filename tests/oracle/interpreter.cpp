@@ -233,6 +233,20 @@ std::vector<uint64_t> Interpreter::executions() const {
   return executions;
 }
 
+std::map<std::pair<uint32_t, uint32_t>, uint64_t> Interpreter::edges() const {
+  std::map<uint32_t, uint32_t> numbers;  // by label
+  for (const uint32_t f : module_.reachable_functions(entry_->function_id)) {
+    for (const auto& block : module_.blocks_of(module_.functions()[f])) {
+      numbers.emplace(block.label_id, static_cast<uint32_t>(numbers.size()));
+    }
+  }
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> edges;
+  for (const auto& [labels, times] : edges_) {
+    edges[{numbers.at(labels.first), numbers.at(labels.second)}] = times;
+  }
+  return edges;
+}
+
 const Interpreter::Words& Interpreter::value(const Frame& frame, uint32_t id) const {
   const auto local = frame.values.find(id);
   return local != frame.values.end() ? local->second : constants_.at(id);
@@ -253,6 +267,7 @@ Interpreter::Words Interpreter::call(uint32_t function_id, const std::vector<Wor
   uint32_t previous = 0;
   for (uint32_t label = blocks.front().label_id; label != 0;) {
     const uint32_t target = run_block(frame, label, previous, result);
+    if (!is_helper_ && target != 0) ++edges_[{label, target}];
     previous = label;
     label = target;
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spirv/ir/module.h"
@@ -40,6 +41,9 @@ class Interpreter {
 
   // The executions so far, by the public block numbers.
   std::vector<uint64_t> executions() const;
+  // How often the invocations went from one block to another, by the public numbers of both. Only
+  // what happened.
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> edges() const;
 
  private:
   using Words = std::vector<uint32_t>;
@@ -70,7 +74,8 @@ class Interpreter {
   std::map<uint32_t, uint32_t> globals_;  // variable -> object
   std::vector<Words> objects_;
   std::vector<uint32_t> buffer_;
-  std::map<uint32_t, uint64_t> counts_;  // by label
+  std::map<uint32_t, uint64_t> counts_;                      // by label
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> edges_;  // by labels
   bool is_helper_ = false;
   uint64_t steps_ = 0;
 };

@@ -14,12 +14,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string_view>
 
 #include "full_screen.vert.h"
 #include "oracle/generator.h"
 #include "oracle/interpreter.h"
+#include "spirv/analysis/branches.h"
 #include "support/environment.h"
 #include "support/gpu_run.h"
 #include "support/spirv.h"
@@ -61,7 +63,25 @@ struct Expected {
   std::vector<uint32_t> values;   // of a dispatch
   std::vector<uint32_t> picture;  // of a draw
   std::vector<uint64_t> executions;
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> branches;  // by block and number of the target
 };
+
+// How often the program's branches went to each of their targets.
+std::map<std::pair<uint32_t, uint32_t>, uint64_t> branches_of(const spirv::Module& module,
+                                                              VkShaderStageFlagBits stage,
+                                                              const Interpreter& interpreter) {
+  const auto map = spirv::BlockMap::build(module, execution_model(stage), "main");
+  if (!map) throw std::runtime_error(map.error().message);
+  const auto edges = interpreter.edges();
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> branches;
+  for (const spirv::Branch& branch : spirv::branches_of(module, *map)) {
+    for (uint32_t target = 0; target < branch.targets.size(); ++target) {
+      const auto edge = edges.find({branch.block, branch.targets[target].block});
+      branches[{branch.block, target}] = edge == edges.end() ? 0 : edge->second;
+    }
+  }
+  return branches;
+}
 
 // The colour of a texel, as the target's format stores it.
 uint32_t texel_of(const std::vector<uint32_t>& output) {
@@ -99,6 +119,7 @@ Expected expected_of(const std::vector<uint32_t>& code, const RandomProgram& ran
     }
   }
   expected.executions = interpreter.executions();
+  expected.branches = branches_of(*module, stage_of(kind), interpreter);
   return expected;
 }
 
@@ -155,9 +176,14 @@ class ProgramTest {
     const auto ways = all_ways(abilities_of(context_), stage_of(kind));
     const size_t count = std::min(options_.ways, ways.size());
     for (size_t i = 0; i < count; ++i) {
-      const Way& way = ways[(seed / 3 * count + i) % ways.size()];
+      Way way = ways[(seed / 3 * count + i) % ways.size()];
+      way.count_branches = (seed / 3 + i) % 2 == 0;
       send_line(std::string(kDoing) + to_string(way));
-      const auto finding = compare(kind, expected, run_program(context_, program, way));
+      const Outcome outcome = run_program(context_, program, way);
+      std::string finding = compare(kind, expected, outcome);
+      if (finding.empty() && way.count_branches) {
+        finding = compare_branches(expected, outcome.counts.back().blocks);
+      }
       if (!finding.empty()) send_line(std::string(kFailed) + finding);
     }
     send_line(fmt::format("{}{} {}", kRan, expected.executions.size(), count));
@@ -167,6 +193,24 @@ class ProgramTest {
   static bool is_right(ProgramKind kind, const Expected& expected, const Outcome& outcome) {
     return kind == ProgramKind::Fragment ? outcome.picture == expected.picture
                                          : outcome.values == expected.values;
+  }
+
+  static std::string compare_branches(const Expected& expected, const spirv::BlockCounts& counts) {
+    auto counted = expected.branches;
+    for (auto& [branch, times] : counted) times = 0;
+    for (const auto& taken : counts.branches) {
+      const auto known = counted.find({taken.block, taken.target});
+      if (known == counted.end()) {
+        return fmt::format("block {} has no target {}", taken.block, taken.target);
+      }
+      known->second = taken.times;
+    }
+    for (const auto& [branch, times] : expected.branches) {
+      if (counted[branch] == times) continue;
+      return fmt::format("the branch of block {} went to its target {} {} times, counted {}",
+                         branch.first, branch.second, times, counted[branch]);
+    }
+    return {};
   }
 
   // What is wrong, or nothing.

@@ -53,6 +53,7 @@ BlockCountOptions options_for(const ShaderStage& stage, const Way& way, uint32_t
   options.subgroup_operations = (abilities.subgroup_stages & stage.stage) && !way.no_subgroups;
   options.max_shards_log2 = way.shards_log2;
   options.count_subgroups = way.count_subgroups;
+  options.count_branches = way.count_branches;
   options.driver.hangs_on_discards = abilities.hangs_on_discards || way.hangs_on_discards;
   options.driver.max_nested_conditionals = abilities.max_nested_conditionals;
   if (way.uniform_buffer) {
@@ -371,11 +372,12 @@ std::string to_string(const Way& way) {
   constexpr const char* kCountings[] = {"lane", "subgroup", "private"};
   constexpr const char* kNumbers[] = {"", " numbers", " unused-numbers"};
   return fmt::format(
-      "{} {}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
+      "{} {}{}{}{}{}{}{}{}{}", kCountings[static_cast<int>(way.counting)],
       way.placement == Placement::Every ? "every" : "minimal",
       way.shards_log2 ? fmt::format(" {} shards", 1 << way.shards_log2) : "",
       way.uniform_buffer ? " uniform" : "", way.narrow ? " narrow" : "",
       way.no_subgroups ? " no-subgroups" : "", way.count_subgroups ? " count-subgroups" : "",
+      way.count_branches ? " count-branches" : "",
       way.hangs_on_discards ? " hangs-on-discards" : "", kNumbers[static_cast<int>(way.numbers)]);
 }
 

@@ -40,6 +40,7 @@ struct Way {
   bool narrow = false;          // no 64-bit integers
   bool no_subgroups = false;    // no subgroup operations
   bool count_subgroups = false;
+  bool count_branches = false;
   bool hangs_on_discards = false;   // instruments as for a driver that hangs
   Numbers numbers = Numbers::None;  // for vertex and fragment shaders
 };

@@ -83,6 +83,7 @@ Status BlockTotals::compute_values(const StoredValues& stored_values) {
     totals_[variant].values->add(block, metric, stored.value);
   }
   add_executions_metric();
+  add_subgroup_executions();
   return status;
 }
 
@@ -93,6 +94,16 @@ void BlockTotals::add_executions_metric() {
   for (Totals& of : totals_) {
     for (size_t block = 0; block < of.executions.size(); ++block) {
       of.values->raise_to(block, metric, of.executions[block]);
+    }
+  }
+}
+
+void BlockTotals::add_subgroup_executions() {
+  if (model_.subgroup_lanes == kNone) return;
+  for (Totals& of : totals_) {
+    for (size_t block = 0; block < of.executions.size(); ++block) {
+      if (of.values->at(block, model_.subgroup_lanes) == 0) continue;
+      of.values->add(block, model_.subgroup_executions, of.executions[block]);
     }
   }
 }

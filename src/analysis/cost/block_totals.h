@@ -45,6 +45,7 @@ class BlockTotals {
   bool reserve_block(uint32_t variant, uint32_t block);
   Status compute_values(const StoredValues& stored_values);
   void add_executions_metric();
+  void add_subgroup_executions();
 
   const Model& model_;
   ShaderCodes& codes_;

@@ -25,6 +25,8 @@ class CostAttribution {
       const bool executed =
           block < totals_.block_count(variant_) && totals_.executions(variant_, block) != 0;
       if (!executed) continue;
+      for (const spirv::LineCost& line : map_.lines_of(map_.blocks()[block]))
+        note_block(place_of(line.location), block);
       for (size_t metric = 0; metric < metrics_.size(); ++metric) attribute(block, metric);
     }
     std::vector<LineValues> result;
@@ -43,8 +45,7 @@ class CostAttribution {
         attribute_by_class(index, block, metric, total);
         break;
       case Attribution::EveryLine:
-        raise_every_line(block, metric, total);
-        break;
+        break;  // note_block
       case Attribution::FirstLine:
         if (block.location) add(place_of(block.location), metric, total);
         if (!block.location && total != 0) add_without_line(index, metric, total);
@@ -64,21 +65,22 @@ class CostAttribution {
     if (rest != 0) add_without_line(index, metric, rest);
   }
 
-  // Adds a value to the instructions without a line. Their executions are the maximum over their
-  // blocks.
+  // Adds a value to the instructions without a line.
   void add_without_line(size_t index, size_t metric, uint64_t value) {
     add(kNoLine, metric, value);
-    for (size_t m = 0; m < metrics_.size(); ++m) {
-      if (metrics_[m].attribution != Attribution::EveryLine) continue;
-      uint64_t& max_value = values_at(kNoLine)[m];
-      max_value = std::max(max_value, totals_.value(variant_, index, m));
-    }
+    note_block(kNoLine, index);
   }
 
-  void raise_every_line(const spirv::Block& block, size_t metric, uint64_t value) {
-    for (const spirv::LineCost& line : map_.lines_of(block)) {
-      uint64_t& max_value = values_at(place_of(line.location))[metric];
-      max_value = std::max(max_value, value);
+  // Gives the line what says how often the block ran, if no other block of the line ran as often.
+  void note_block(const Place& place, size_t index) {
+    uint64_t& most = most_executed_[place];
+    const uint64_t executions = totals_.executions(variant_, index);
+    if (executions <= most) return;
+    most = executions;
+    std::vector<uint64_t>& values = values_at(place);
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      if (metrics_[m].attribution != Attribution::EveryLine) continue;
+      values[m] = totals_.value(variant_, index, m);
     }
   }
 
@@ -104,6 +106,7 @@ class CostAttribution {
   const BlockTotals& totals_;
   const std::vector<Metric>& metrics_;
   std::map<Place, std::vector<uint64_t>> lines_;
+  std::map<Place, uint64_t> most_executed_;  // executions of the line's most executed block
 };
 
 }  // namespace
@@ -120,17 +123,20 @@ std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
 }
 
 std::vector<uint64_t> instruction_values(const spirv::Module& module,
-                                         const spirv::Instruction& instruction, uint64_t executions,
+                                         const spirv::Instruction& instruction, uint32_t variant,
+                                         size_t block, const BlockTotals& totals,
                                          const std::vector<Metric>& metrics) {
+  const bool ran = block < totals.block_count(variant);
+  const uint64_t executions = ran ? totals.executions(variant, block) : 0;
   const spirv::InstructionMix mix = spirv::cost_of(module, instruction);
   std::vector<uint64_t> values;
-  for (const Metric& metric : metrics) {
-    switch (metric.attribution) {
+  for (size_t m = 0; m < metrics.size(); ++m) {
+    switch (metrics[m].attribution) {
       case Attribution::ByClass:
-        values.push_back(saturating_product(executions, mix[metric.cost_class]));
+        values.push_back(saturating_product(executions, mix[metrics[m].cost_class]));
         break;
       case Attribution::EveryLine:
-        values.push_back(metric.id == "executions" ? executions : 0);
+        values.push_back(ran ? totals.value(variant, block, m) : 0);
         break;
       case Attribution::FirstLine:
         values.push_back(0);

@@ -16,8 +16,8 @@ struct LineValues {
 };
 
 // The lines of one shader variant that have code, by file and line; lines that never ran have
-// values of 0. A metric of a cost class goes to the line of each instruction. For a metric that
-// counts a block's executions, a line gets the maximum over its blocks.
+// values of 0. A metric of a cost class goes to the line of each instruction. Metrics that say how
+// often a block ran are those of the most executed block of the line.
 // `lines` is the block map whose lines count: the code's own, or a ShaderSource's.
 std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMap& lines,
                                     uint32_t variant, const BlockTotals& totals,
@@ -26,9 +26,10 @@ std::vector<LineValues> line_values(const ShaderCode& code, const spirv::BlockMa
 std::vector<LineValues> line_values(const ShaderCode& code, uint32_t variant,
                                     const BlockTotals& totals, const std::vector<Metric>& metrics);
 
-// The values of one instruction in a block with this number of executions.
+// The values of one instruction of a block.
 std::vector<uint64_t> instruction_values(const spirv::Module& module,
-                                         const spirv::Instruction& instruction, uint64_t executions,
+                                         const spirv::Instruction& instruction, uint32_t variant,
+                                         size_t block, const BlockTotals& totals,
                                          const std::vector<Metric>& metrics);
 
 }  // namespace tally::analysis

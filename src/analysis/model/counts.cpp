@@ -21,6 +21,15 @@ bool same_block(const A& a, const B& b) {
   return a.sub == b.sub && a.stage == b.stage && a.block == b.block;
 }
 
+// The stored values from the block of `row` on. The reader sorts the rows.
+std::span<const BlockOtherRow> others_of(const store::BatchValues& values,
+                                         const BlockCountRow& row) {
+  const auto key = [](const auto& r) { return std::tuple(r.sub, r.stage, r.block); };
+  const auto first = std::ranges::lower_bound(
+      values.others, key(row), {}, [&](const BlockOtherRow& other) { return key(other); });
+  return {first, values.others.end()};
+}
+
 // The counts of the block of `row`, or null. The reader sorts the rows.
 const BlockCountRow* counts_of(const store::BatchValues& values, const BlockOtherRow& row) {
   const auto key = [](const auto& r) { return std::tuple(r.sub, r.stage, r.block); };
@@ -78,17 +87,18 @@ class StageLookup {
 class BlockCosts {
  public:
   struct Cost {
-    uint32_t metric;
+    store::RowId metric;
     uint64_t per_execution;
   };
 
-  static Result<BlockCosts> load(const Model& model) {
+  // Of the metrics for which `wanted` returns true.
+  template <typename Wanted>
+  static Result<BlockCosts> load(const Model& model, Wanted&& wanted) {
     BlockCosts costs;
     const Status status = model.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
       const uint32_t shader = model.shader_index.find(row.shader);
-      const uint32_t metric = model.metric_index.find(row.metric);
-      if (shader != kNone && metric != kNone) {
-        costs.costs_[{shader, row.block}].push_back({metric, row.per_execution});
+      if (shader != kNone && wanted(row.metric)) {
+        costs.costs_[{shader, row.block}].push_back({row.metric, row.per_execution});
       }
       return true;
     });
@@ -127,11 +137,28 @@ class StageSums {
   size_t commands_;
 };
 
+// Visits the costs of a block that apply: of metrics that have no stored values of their own.
+// `others` are the stored values from that block on.
+template <typename Visit>
+void for_each_cost(const BlockCosts& costs, uint32_t shader, const BlockCountRow& count,
+                   std::span<const BlockOtherRow> others, Visit&& visit) {
+  size_t own = 0;
+  while (own < others.size() && same_block(others[own], count)) ++own;
+  for (const BlockCosts::Cost& cost : costs.of(shader, count.block)) {
+    const bool stands_alone = std::ranges::any_of(
+        others.first(own), [&](const BlockOtherRow& row) { return row.metric == cost.metric; });
+    if (!stands_alone) visit(cost);
+  }
+}
+
 class StageVisit {
  public:
   StageVisit(const Model& model, const BlockCosts& costs,
              const std::function<void(const StageValue&)>& visit)
-      : model_(model), costs_(costs), visit_(visit) {}
+      : model_(model),
+        costs_(costs),
+        visit_(visit),
+        executions_(executions_metric(describe_metrics(model))) {}
 
   void run(const Batch& batch, const store::BatchValues& values) {
     StageLookup lookup(model_, batch);
@@ -170,14 +197,9 @@ class StageVisit {
   void add_counts(uint32_t shader, const BlockCountRow& count,
                   std::span<const BlockOtherRow> others, StageSums& sums) const {
     if (shader == kNone) return;
-    size_t own = 0;
-    while (own < others.size() && same_block(others[own], count)) ++own;
-    for (const BlockCosts::Cost& cost : costs_.of(shader, count.block)) {
-      const store::RowId metric = model_.metrics[cost.metric].id;
-      const bool stands_alone = std::ranges::any_of(
-          others.first(own), [&](const BlockOtherRow& row) { return row.metric == metric; });
-      if (!stands_alone) sums.add(cost.metric, count.executions, cost.per_execution);
-    }
+    for_each_cost(costs_, shader, count, others, [&](const BlockCosts::Cost& cost) {
+      sums.add(model_.metric_index.find(cost.metric), count.executions, cost.per_execution);
+    });
   }
 
   void emit(const Batch& batch, uint32_t shader, uint32_t stage, const StageSums& sums) const {
@@ -187,18 +209,34 @@ class StageVisit {
         if (of[i] != 0) visit_({batch.commands[i], shader, stage, metric, of[i]});
       }
     }
+    if (model_.subgroup_lanes != kNone && executions_ != kNone) {
+      emit_subgroup_executions(batch, shader, stage, sums);
+    }
+  }
+
+  // A stage's subgroups are counted in all of its blocks or in none.
+  void emit_subgroup_executions(const Batch& batch, uint32_t shader, uint32_t stage,
+                                const StageSums& sums) const {
+    const std::vector<uint64_t>& lanes = sums.of(model_.subgroup_lanes);
+    const std::vector<uint64_t>& executions = sums.of(executions_);
+    for (size_t i = 0; i < std::min(lanes.size(), executions.size()); ++i) {
+      if (lanes[i] == 0 || executions[i] == 0) continue;
+      visit_({batch.commands[i], shader, stage, model_.subgroup_executions, executions[i]});
+    }
   }
 
   const Model& model_;
   const BlockCosts& costs_;
   const std::function<void(const StageValue&)>& visit_;
+  const uint32_t executions_;  // the metric
 };
 
 }  // namespace
 
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit) {
-  const auto costs = BlockCosts::load(model);
+  const auto costs = BlockCosts::load(
+      model, [&](store::RowId metric) { return model.metric_index.find(metric) != kNone; });
   if (!costs) return costs.error();
   StageVisit stages(model, *costs, visit);
   return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
@@ -239,6 +277,37 @@ Status visit_block_values(const Model& model, const Progress& progress,
         visit({batch.commands[i], lookup.shader(), row.block, metric, value_at(row.values, i),
                counts ? value_at(counts->executions, i) : 0});
       }
+    }
+  });
+}
+
+Status visit_branch_values(const Model& model, const Progress& progress,
+                           const std::function<void(const BranchValue&)>& visit) {
+  const auto& targets = model.branch_metrics;
+  if (targets.empty()) return {};
+  const auto costs =
+      BlockCosts::load(model, [&](store::RowId metric) { return targets.contains(metric); });
+  if (!costs) return costs.error();
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model, batch);
+    const auto visit_column = [&](uint32_t block, store::RowId metric, const store::Column& column,
+                                  uint64_t factor) {
+      for (size_t i = 0; i < batch.commands.size(); ++i) {
+        const uint64_t times = saturating_product(value_at(column, i), factor);
+        if (times == 0) continue;
+        visit({batch.commands[i], lookup.shader(), block, targets.at(metric), times});
+      }
+    };
+    for (const BlockOtherRow& row : values.others) {
+      if (!targets.contains(row.metric) || !lookup.find(row.stage)) continue;
+      if (lookup.shader() != kNone) visit_column(row.block, row.metric, row.values, 1);
+    }
+    for (const BlockCountRow& row : values.counts) {
+      if (!lookup.find(row.stage) || lookup.shader() == kNone) continue;
+      for_each_cost(*costs, lookup.shader(), row, others_of(values, row),
+                    [&](const BlockCosts::Cost& cost) {
+                      visit_column(row.block, cost.metric, row.executions, cost.per_execution);
+                    });
     }
   });
 }

@@ -38,6 +38,15 @@ struct BlockValue {
   uint64_t executions;
 };
 
+// The number of times one stage of one command went from a block to a target of its branch.
+struct BranchValue {
+  uint32_t command;
+  uint32_t shader;  // never kNone
+  uint32_t block;
+  uint32_t target;
+  uint64_t times;
+};
+
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit);
 // Visits blocks with static costs first, then blocks whose executions are stored as values, as
@@ -46,6 +55,10 @@ Status visit_block_executions(const Model& model, const Progress& progress,
                               const std::function<void(const BlockExecutions&)>& visit);
 Status visit_block_values(const Model& model, const Progress& progress,
                           const std::function<void(const BlockValue&)>& visit);
+
+// Visits nothing unless the capture counts branches.
+Status visit_branch_values(const Model& model, const Progress& progress,
+                           const std::function<void(const BranchValue&)>& visit);
 
 // a + b, saturated at UINT64_MAX.
 uint64_t saturating_sum(uint64_t a, uint64_t b);

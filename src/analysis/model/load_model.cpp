@@ -5,6 +5,7 @@
 
 #include "analysis/model/execution_order.h"
 #include "analysis/model/first_uses.h"
+#include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
 
 namespace tally::analysis {
@@ -28,6 +29,35 @@ void take(Result<T> result, T& target, Status& status) {
   }
 }
 
+// Moves the metrics of branches out of those that every table has.
+void separate_branch_metrics(Model& model) {
+  for (const store::MetricRow& row : model.metrics) {
+    const catalogue::Counter* counter = counter_for(row);
+    if (!counter || !counter->scopes.has(catalogue::Scope::Branch)) continue;
+    model.branch_metrics[row.id] = static_cast<uint32_t>(counter->number) -
+                                   static_cast<uint32_t>(catalogue::Number::BranchTarget0);
+  }
+  std::erase_if(model.metrics,
+                [&](const store::MetricRow& row) { return model.branch_metrics.contains(row.id); });
+}
+
+constexpr store::RowId kSubgroupExecutions = -1;  // no row of a file has this id
+
+// Adds the metric of executions in counted subgroups if there are lanes to compare them with.
+void add_subgroup_executions(Model& model) {
+  for (uint32_t i = 0; i < model.metrics.size(); ++i) {
+    const catalogue::Counter* counter = counter_for(model.metrics[i]);
+    if (counter && counter->number == catalogue::Number::SubgroupLanes) model.subgroup_lanes = i;
+  }
+  if (model.subgroup_lanes == kNone) return;
+  model.subgroup_executions = static_cast<uint32_t>(model.metrics.size());
+  model.metrics.push_back({.id = kSubgroupExecutions,
+                           .name = "Subgroup executions",
+                           .description = "Executions of the blocks whose subgroups are counted. "
+                                          "Their share of the subgroup lanes is the SIMD "
+                                          "efficiency."});
+}
+
 Status load_small_tables(Model& model) {
   Status status;
   const store::Reader& reader = model.reader;
@@ -44,6 +74,8 @@ Status load_small_tables(Model& model) {
   take(reader.region_counters(), model.region_counters, status);
   take(reader.messages(), model.messages, status);
   if (!status.ok()) return status;
+  separate_branch_metrics(model);
+  add_subgroup_executions(model);
   model.device_index = index_rows(model.devices);
   model.metric_index = index_rows(model.metrics);
   model.module_index = index_rows(model.modules);

@@ -4,8 +4,6 @@
 #include <cctype>
 #include <set>
 
-#include "catalogue/catalogue.h"
-
 namespace tally::analysis {
 namespace {
 
@@ -30,17 +28,6 @@ std::string in_lower_case(std::string title) {
   return title;
 }
 
-// Finds the counter with this name or id and the same description. The description matters: a
-// driver's metric may have the same name by chance.
-const catalogue::Counter* counter_for(const store::MetricRow& row) {
-  for (const catalogue::Counter& counter : catalogue::counters()) {
-    if ((row.name == counter.name || row.name == counter.id) &&
-        row.description == counter.description)
-      return &counter;
-  }
-  return nullptr;
-}
-
 Unit unit_of(catalogue::Unit unit) {
   switch (unit) {
     case catalogue::Unit::Nanoseconds:
@@ -55,7 +42,8 @@ Unit unit_of(catalogue::Unit unit) {
 }
 
 void set_attribution(Metric& metric, catalogue::Number number) {
-  if (number == catalogue::Number::Executions || number == catalogue::Number::Subgroups) {
+  if (number == catalogue::Number::Executions || number == catalogue::Number::Subgroups ||
+      number == catalogue::Number::SubgroupLanes) {
     metric.attribution = Attribution::EveryLine;
     return;
   }
@@ -105,7 +93,22 @@ std::vector<Metric> describe_all(const std::vector<Row>& rows) {
 
 }  // namespace
 
-std::vector<Metric> describe_metrics(const Model& model) { return describe_all(model.metrics); }
+const catalogue::Counter* counter_for(const store::MetricRow& row) {
+  for (const catalogue::Counter& counter : catalogue::counters()) {
+    if ((row.name == counter.name || row.name == counter.id) &&
+        row.description == counter.description)
+      return &counter;
+  }
+  return nullptr;
+}
+
+std::vector<Metric> describe_metrics(const Model& model) {
+  std::vector<Metric> metrics = describe_all(model.metrics);
+  if (model.subgroup_executions != kNone) {
+    metrics[model.subgroup_executions].attribution = Attribution::EveryLine;
+  }
+  return metrics;
+}
 
 std::vector<Metric> describe_region_counters(const Model& model) {
   return describe_all(model.region_counters);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/model/model.h"
+#include "catalogue/catalogue.h"
 #include "spirv/analysis/cost.h"
 
 namespace tally::analysis {
@@ -16,7 +17,7 @@ enum class Unit { None, Count, Nanoseconds, Bytes, Percent };
 // How a block's value of a metric is attributed to the source lines of the block.
 enum class Attribution {
   ByClass,    // each line gets its static cost of a class, times the executions
-  EveryLine,  // every line gets the block's value, which says how often it ran
+  EveryLine,  // a line gets the value of the most executed of its blocks
   FirstLine,  // the block's first line gets the whole value
 };
 
@@ -28,6 +29,10 @@ struct Metric {
   Attribution attribution = Attribution::FirstLine;
   spirv::CostClass cost_class = spirv::CostClass::Instruction;
 };
+
+// The counter of Tally's catalogue that is the metric, or null. The description matters: a driver's
+// metric may have the same name by chance.
+const catalogue::Counter* counter_for(const store::MetricRow& row);
 
 // In the order of Model::metrics.
 std::vector<Metric> describe_metrics(const Model& model);

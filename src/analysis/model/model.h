@@ -72,7 +72,14 @@ struct Model {
   store::CaptureRow capture;
   std::vector<store::ProcessRow> processes;
   std::vector<store::DeviceRow> devices;
-  std::vector<store::MetricRow> metrics;  // position 0 counts executions
+  std::vector<store::MetricRow> metrics;  // position 0 counts executions; without those of branches
+  // The positions of the metrics whose ratio is the SIMD efficiency: lanes of subgroups, and the
+  // executions of the blocks whose subgroups are counted. kNone if the capture does not count
+  // subgroups. The second is not in the file: it is derived from the others.
+  uint32_t subgroup_lanes = kNone, subgroup_executions = kNone;
+  // The metrics of branches, by their id: the number of the target that they count. Empty if the
+  // capture does not count branches.
+  std::unordered_map<store::RowId, uint32_t> branch_metrics;
   std::vector<store::ModuleRow> modules;
   std::vector<store::ShaderRow> shaders;
   std::vector<store::PipelineRow> pipelines;

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "catalogue/catalogue.h"
 #include "spirv/analysis/block_map.h"
 
 namespace tally::analysis {
@@ -82,15 +81,16 @@ TestScene::TestScene(const std::string& path, const std::string& frame_range)
       .process = process, .name = "GPU", .type = "cpu", .uuid = "00", .per_block = true});
   queue_ = writer_.add(store::QueueRow{.device = device_});
   buffer_ = writer_.add(store::ObjectRow{.device = device_, .type = "VkCommandBuffer"});
-  const auto add_metric = [&](catalogue::Number number) {
-    const catalogue::Counter& counter = catalogue::counter(number);
-    return writer_.add(store::MetricRow{.name = std::string(counter.name),
-                                        .description = std::string(counter.description)});
-  };
   executions_ = add_metric(catalogue::Number::Executions);
   instructions_ = add_metric(catalogue::Number::Instructions);
-  writer_.add(store::DeviceMetricRow{.device = device_, .position = 0, .metric = executions_});
-  writer_.add(store::DeviceMetricRow{.device = device_, .position = 1, .metric = instructions_});
+}
+
+TestScene::RowId TestScene::add_metric(catalogue::Number number) {
+  const catalogue::Counter& counter = catalogue::counter(number);
+  const RowId metric = writer_.add(store::MetricRow{
+      .name = std::string(counter.name), .description = std::string(counter.description)});
+  writer_.add(store::DeviceMetricRow{.device = device_, .position = metrics_++, .metric = metric});
+  return metric;
 }
 
 TestScene::RowId TestScene::add_shader(const std::string& hash, const std::string& name) {
@@ -136,7 +136,7 @@ void TestScene::dispatch(RowId pipeline, std::optional<RowId> label,
                          const std::vector<uint64_t>& executions) {
   const RowId function =
       writer_.add(store::FunctionRow{.kind = store::CallKind::Dispatch, .name = "vkCmdDispatch"});
-  const RowId batch = writer_.add(
+  batch_ = writer_.add(
       store::CommandBatchRow{.execution = execution_,
                              .size = 1,
                              .function = function,
@@ -148,11 +148,19 @@ void TestScene::dispatch(RowId pipeline, std::optional<RowId> label,
                              .gpu_time_ns = {{gpu_time_ns.value_or(store::Column::kNull)}}});
   for (uint32_t block = 0; block < executions.size(); ++block) {
     if (executions[block] == 0) continue;
-    writer_.add(store::BlockCountRow{.batch = batch,
+    writer_.add(store::BlockCountRow{.batch = batch_,
                                      .stage = kCompute,
                                      .block = block,
                                      .executions = {{store::stored(executions[block])}}});
   }
+}
+
+void TestScene::set_value(uint32_t block, RowId metric, uint64_t value) {
+  writer_.add(store::BlockOtherRow{.batch = batch_,
+                                   .stage = kCompute,
+                                   .block = block,
+                                   .metric = metric,
+                                   .values = {{store::stored(value)}}});
 }
 
 void TestScene::finish() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catalogue/catalogue.h"
 #include "store/test_capture.h"
 #include "store/writer.h"
 
@@ -21,6 +22,9 @@ class TestScene {
 
   explicit TestScene(const std::string& path, const std::string& frame_range = {});
 
+  // Adds a metric of the catalogue to the device.
+  RowId add_metric(catalogue::Number number);
+
   RowId add_shader(const std::string& hash, const std::string& name);
   RowId add_pipeline(const std::string& hash, const std::string& name, RowId shader);
   RowId add_label(std::optional<RowId> parent, const std::string& name);
@@ -28,11 +32,15 @@ class TestScene {
   // `executions` are those of the shader's blocks; 0 if a block did not run.
   void dispatch(RowId pipeline, std::optional<RowId> label, std::optional<int64_t> gpu_time_ns,
                 const std::vector<uint64_t>& executions);
+  // A value of a block of the last dispatch that does not follow from its executions.
+  void set_value(uint32_t block, RowId metric, uint64_t value);
   void finish();
 
  private:
   store::Writer writer_;
-  RowId device_ = 0, queue_ = 0, buffer_ = 0, executions_ = 0, instructions_ = 0, execution_ = 0;
+  RowId device_ = 0, queue_ = 0, buffer_ = 0, executions_ = 0, instructions_ = 0, execution_ = 0,
+        batch_ = 0;
+  uint32_t metrics_ = 0;
   std::vector<uint64_t> costs_;  // instructions by block
   int64_t position_ = 0, number_ = 0;
 };

@@ -128,10 +128,13 @@ Result<std::vector<Table>> Analyzer::overview(const TableOptions& options) {
 Result<std::vector<Table>> Analyzer::listings(ListingKind kind, const TableOptions& options) {
   const auto blocks = totals();
   if (!blocks) return blocks.error();
+  const auto branches = BranchTotals::count(*model_, *codes_, *variants_, **blocks, progress_);
+  if (!branches) return branches.error();
   std::vector<Table> tables;
   for (uint32_t v = 0; v < variants_->size(); ++v) {
     if (!is_listed(v, **blocks)) continue;
-    auto made = make_listing(*model_, *codes_, *sources_, *variants_, **blocks, v, kind, options);
+    auto made = make_listing(*model_, *codes_, *sources_, *variants_, **blocks, *branches, v, kind,
+                             options);
     if (!made) return made.error();
     tables.push_back(std::move(*made));
   }

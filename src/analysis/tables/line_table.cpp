@@ -139,13 +139,12 @@ class LineTable {
   void add_instructions(const ShaderCode& code, uint32_t variant) {
     const std::vector<std::string> texts = disassemble(code.module);
     for (size_t block = 0; block < totals_.block_count(variant); ++block) {
-      const uint64_t executions = totals_.executions(variant, block);
-      if (executions == 0) continue;
+      if (totals_.executions(variant, block) == 0) continue;
       const spirv::Block& b = code.map.blocks()[block];
       for (size_t i = code.module.definition_index(b.label_id);
            i < code.module.instruction_count() && code.module.word_offset(i) < b.word_end; ++i) {
-        const auto values =
-            instruction_values(code.module, code.module.instruction(i), executions, metrics_);
+        const auto values = instruction_values(code.module, code.module.instruction(i), variant,
+                                               block, totals_, metrics_);
         if (metrics_.empty() || values[default_metric(metrics_)] == 0) continue;
         add_row(fmt::format("{}:asm:{}", shader_name(variant), i + 1), std::string(),
                 SourceOrigin::Spirv, {variant}, values, texts[i]);

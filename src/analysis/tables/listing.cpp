@@ -30,11 +30,13 @@ Use use_of(const Model& model, const Variants& variants, const BlockTotals& tota
 class Listing {
  public:
   Listing(const Model& model, const ShaderCode& code, const Variants& variants,
-          const BlockTotals& totals, uint32_t variant, const TableOptions& options)
+          const BlockTotals& totals, const BranchTotals& branches, uint32_t variant,
+          const TableOptions& options)
       : model_(model),
         code_(code),
         variants_(variants),
         totals_(totals),
+        branches_(branches.of(variant)),
         variant_(variant),
         shader_(variants[variant].shader),
         use_(use_of(model, variants, totals, variant)),
@@ -59,6 +61,7 @@ class Listing {
       if (file < last_line.size()) last_line[file] = std::max(last_line[file], number);
       lines[{file, number}] = std::move(line.metrics);
     }
+    const auto branches = branches_by_line(source.map());
     for (uint32_t file = 0; file < source.files().size(); ++file) {
       const auto texts = static_cast<uint32_t>(source.files()[file].lines.size());
       for (uint32_t line = 1; line <= std::max(texts, last_line[file]); ++line) {
@@ -66,6 +69,8 @@ class Listing {
         if (texts == 0 && values == lines.end()) continue;
         add(fmt::format("{}:{}", source.file_title(file), line), source.text({file, line}),
             values == lines.end() || use_ == Use::NotCounted ? nullptr : &values->second);
+        const auto [first, last] = branches.equal_range({file, line});
+        for (auto branch = first; branch != last; ++branch) add_branch(*branch->second);
       }
     }
     return std::move(table_);
@@ -80,9 +85,11 @@ class Listing {
         add(std::to_string(i + 1), texts[i], nullptr);
         continue;
       }
-      const auto values = instruction_values(code_.module, code_.module.instruction(i),
-                                             executions(block_of[i]), metrics_);
+      const auto values = instruction_values(code_.module, code_.module.instruction(i), variant_,
+                                             block_of[i], totals_, metrics_);
       add(std::to_string(i + 1), texts[i], &values);
+      if (i + 1 < texts.size() && block_of[i + 1] == block_of[i]) continue;
+      if (const BranchCount* count = branch_of(block_of[i])) add_branch(*count);
     }
     return std::move(table_);
   }
@@ -108,17 +115,71 @@ class Listing {
           "it.",
           function.name));
     }
+    if (shows_efficiency()) table_.columns.push_back(efficiency_column());
     if (shows_metric()) add_metric_columns(table_, {metrics_[shown_metric_]});
     for (Column& column : table_.columns) {
       column.shown = true;
       if (column.id == "executions") column.zero = kNeverExecuted;
     }
     table_.columns.push_back({.id = "location", .title = "line", .role = ColumnRole::Key});
+    if (!branches_.empty()) add_branch_columns();
     table_.columns.push_back({.id = "text", .title = "text", .role = ColumnRole::Text});
   }
 
-  uint64_t executions(size_t block) const {
-    return block < totals_.block_count(variant_) ? totals_.executions(variant_, block) : 0;
+  void add_branch_columns() {
+    table_.columns.push_back({.id = "branch_block",
+                              .title = "block",
+                              .unit = Unit::Count,
+                              .role = ColumnRole::Key,
+                              .description = "of a branch's target: the block that the branch ends",
+                              .shown = false});
+    table_.columns.push_back({.id = "branch",
+                              .title = "branch",
+                              .role = ColumnRole::Key,
+                              .description = "of a branch's target: true, false, default or its "
+                                             "cases; executions says how often it was taken",
+                              .shown = false});
+  }
+
+  // By file and line.
+  std::multimap<std::pair<uint32_t, uint32_t>, const BranchCount*> branches_by_line(
+      const spirv::BlockMap& lines) const {
+    std::multimap<std::pair<uint32_t, uint32_t>, const BranchCount*> branches;
+    for (const BranchCount& count : branches_) {
+      const auto& location = lines.blocks()[count.branch.block].end_location;
+      if (location) branches.emplace(std::pair(location->file, location->line), &count);
+    }
+    return branches;
+  }
+
+  // The branch that ends a block, or null.
+  const BranchCount* branch_of(size_t block) const {
+    const auto found = std::ranges::lower_bound(
+        branches_, block, {}, [](const BranchCount& count) { return count.branch.block; });
+    return found != branches_.end() && found->branch.block == block ? &*found : nullptr;
+  }
+
+  // A row for each target, without a location: the line's own row has it.
+  void add_branch(const BranchCount& count) {
+    const uint64_t total = count.total();
+    for (size_t target = 0; target < count.taken.size(); ++target) {
+      const auto& taken = count.taken[target];
+      const std::string& label = count.branch.targets[target].label;
+      std::string text = fmt::format("branch {} {}: ", count.branch.block, label);
+      if (!taken) {
+        text += "not known";
+      } else if (total == 0) {
+        text += "never reached";
+      } else {
+        text += fmt::format("taken {:.1f} %",
+                            100 * static_cast<double>(*taken) / static_cast<double>(total));
+      }
+      Row row = {Cell(), taken ? Cell(*taken) : Cell()};
+      row.resize(2 + size_t{shows_efficiency()} + size_t{shows_metric()});
+      row.insert(row.end(), {std::string(), uint64_t{count.branch.block}, label, std::move(text)});
+      table_.rows.push_back(std::move(row));
+    }
+    table_.total_rows = table_.rows.size();
   }
 
   std::string why_not_counted() const {
@@ -134,6 +195,8 @@ class Listing {
     return "The capture has no counts for this shader's blocks.";
   }
 
+  bool shows_efficiency() const { return model_.subgroup_lanes != kNone; }
+
   bool shows_metric() const {
     return shown_metric_ != kNone && metrics_[shown_metric_].id != "executions";
   }
@@ -141,15 +204,20 @@ class Listing {
   void add(std::string location, std::string text, const std::vector<uint64_t>* values) {
     Row row;
     if (values == nullptr) {
-      row.resize(shows_metric() ? 3 : 2);
+      row.resize(2 + size_t{shows_efficiency()} + size_t{shows_metric()});
     } else {
       const uint64_t value = shown_metric_ == kNone ? 0 : (*values)[shown_metric_];
       row.push_back(total_ > 0 && value != 0 ? Cell(100 * static_cast<double>(value) / total_)
                                              : Cell());
       row.push_back(executions_in(*values));
+      if (shows_efficiency()) {
+        row.push_back(
+            efficiency((*values)[model_.subgroup_executions], (*values)[model_.subgroup_lanes]));
+      }
       if (shows_metric()) row.push_back(value);
     }
     row.emplace_back(std::move(location));
+    if (!branches_.empty()) row.insert(row.end(), {Cell(), std::string()});
     row.emplace_back(std::move(text));
     table_.rows.push_back(std::move(row));
     table_.total_rows = table_.rows.size();
@@ -179,6 +247,7 @@ class Listing {
   const ShaderCode& code_;
   const Variants& variants_;
   const BlockTotals& totals_;
+  const std::vector<BranchCount>& branches_;
   uint32_t variant_;
   uint32_t shader_;
   Use use_;
@@ -191,12 +260,13 @@ class Listing {
 }  // namespace
 
 Result<Table> make_listing(const Model& model, ShaderCodes& codes, ShaderSources& sources,
-                           const Variants& variants, const BlockTotals& totals, uint32_t variant,
-                           ListingKind kind, const TableOptions& options) {
+                           const Variants& variants, const BlockTotals& totals,
+                           const BranchTotals& branches, uint32_t variant, ListingKind kind,
+                           const TableOptions& options) {
   const uint32_t shader = variants[variant].shader;
   const auto& code = codes.of(shader);
   if (!code.ok()) return with_context(code.error(), model.shader_names[shader]);
-  Listing listing(model, *code, variants, totals, variant, options);
+  Listing listing(model, *code, variants, totals, branches, variant, options);
   if (kind == ListingKind::Disassembly || !sources.of(shader).has_lines())
     return listing.disassembly();
   return listing.source(sources.of(shader));

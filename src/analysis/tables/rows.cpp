@@ -59,4 +59,12 @@ void Rows::append_column(size_t from, std::function<Cell(const Cell&)> make) {
   });
 }
 
+void Rows::append_column(size_t first, size_t second,
+                         std::function<Cell(const Cell&, const Cell&)> make) {
+  if (empty()) return;
+  if (!held_.empty()) make_columns(held_.front().size());
+  columns_.push_back([a = columns_.at(first), b = columns_.at(second), make = std::move(make)](
+                         size_t number) { return make(a(number), b(number)); });
+}
+
 }  // namespace tally::analysis

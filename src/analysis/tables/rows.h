@@ -45,6 +45,9 @@ class Rows {
   void select_columns(const std::vector<size_t>& indices);
   // Appends a column whose cells are computed from the cells of column `from`.
   void append_column(size_t from, std::function<Cell(const Cell&)> make);
+  // ... of two columns.
+  void append_column(size_t first, size_t second,
+                     std::function<Cell(const Cell&, const Cell&)> make);
 
  private:
   void make_columns(size_t count);

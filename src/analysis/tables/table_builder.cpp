@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "analysis/model/counts.h"
@@ -135,7 +136,59 @@ Status sort_and_share(Table& table, const std::string& id, const std::vector<boo
   return {};
 }
 
+void note_uncounted_subgroups(Table& table, size_t lanes) {
+  const auto executions = table.column_index("executions");
+  size_t rows = 0;
+  for (size_t r = 0; executions && r < table.rows.size(); ++r) {
+    if (number_of(table.rows.cell(r, *executions)) == 0) continue;
+    if (number_of(table.rows.cell(r, lanes)) == 0) ++rows;
+  }
+  if (rows == 0) return;
+  table.notes.push_back(fmt::format(
+      "{} row(s) have no SIMD efficiency: the driver cannot count the subgroups of their shaders "
+      "(tally doctor).",
+      rows));
+}
+
+// Moves the last column before the first text.
+void place_before_text(Table& table) {
+  std::vector<size_t> indices(table.columns.size() - 1);
+  std::iota(indices.begin(), indices.end(), size_t{0});
+  const auto text = std::ranges::find(table.columns, ColumnRole::Text, &Column::role);
+  const auto at = std::min<size_t>(text - table.columns.begin(), indices.size());
+  indices.insert(indices.begin() + static_cast<ptrdiff_t>(at), table.columns.size() - 1);
+  select_columns(table, indices);
+}
+
+// Where subgroups are counted.
+void append_efficiency(Table& table) {
+  const auto executions = table.column_index("subgroup_executions");
+  const auto lanes = table.column_index("subgroup_lanes");
+  if (!executions || !lanes) return;
+  note_uncounted_subgroups(table, *lanes);
+  if (all_zero(table, *lanes)) return;
+  table.rows.append_column(*executions, *lanes, [](const Cell& a, const Cell& b) {
+    return efficiency(static_cast<uint64_t>(number_of(a)), static_cast<uint64_t>(number_of(b)));
+  });
+  table.columns.push_back(efficiency_column());
+  place_before_text(table);
+}
+
 }  // namespace
+
+Cell efficiency(uint64_t executions, uint64_t lanes) {
+  if (lanes == 0) return {};
+  return 100 * static_cast<double>(executions) / static_cast<double>(lanes);
+}
+
+Column efficiency_column() {
+  return {.id = "simd_efficiency",
+          .title = "SIMD efficiency",
+          .unit = Unit::Percent,
+          .description =
+              "executions as a percentage of the lanes of the subgroups that executed; "
+              "of the stages whose subgroups are counted"};
+}
 
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics) {
   for (const Metric& metric : metrics) {
@@ -156,6 +209,7 @@ void append_metrics(Row& row, const MetricMatrix& matrix, size_t index) {
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
                     const std::vector<bool>& is_whole) {
   show_preferred_metrics(table);
+  append_efficiency(table);
   hide_empty_columns(table);
   std::string sort = options.sort;
   if (sort.empty() && !metrics.empty()) sort = metrics[default_metric(metrics)].id;

@@ -27,9 +27,14 @@ struct TableOptions {
 void add_metric_columns(Table& table, const std::vector<Metric>& metrics);
 void append_metrics(Row& row, const MetricMatrix& matrix, size_t index);
 
-// Sorts the rows, adds the column "share", and keeps the top rows and the selected columns. An
-// error lists the available columns. If rows include the values of other rows, `is_whole` marks (by
-// row) the rows that together form the total.
+// The share of the lanes of the executed subgroups that executed, in percent; empty without lanes.
+Cell efficiency(uint64_t executions, uint64_t lanes);
+Column efficiency_column();
+
+// Adds the column of the SIMD efficiency where subgroups are counted. Sorts the rows, adds the
+// column "share", and keeps the top rows and the selected columns. An error lists the available
+// columns. If rows include the values of other rows, `is_whole` marks (by row) the rows that
+// together form the total.
 Status finish_table(Table& table, const std::vector<Metric>& metrics, const TableOptions& options,
                     const std::vector<bool>& is_whole = {});
 

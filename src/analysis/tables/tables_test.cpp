@@ -205,6 +205,125 @@ TEST_F(Tables, identical_draws_are_one_row_unless_each_is_requested) {
   EXPECT_EQ(require(analyzer.table(By::Draw, {.each = true})).rows.size(), 6u);
 }
 
+// Block 0 of the shader branches in line 2 to block 1 (true) and block 2 (false).
+class BranchTargets : public Tables {
+ protected:
+  void write(bool with_branches) {
+    TestScene scene(file_);
+    RowId yes = 0, no = 0;
+    if (with_branches) {
+      yes = scene.add_metric(catalogue::Number::BranchTarget0);
+      no = scene.add_metric(catalogue::Number::BranchTarget1);
+    }
+    const RowId shader = scene.add_shader("11112222aaaa", "branch.comp");
+    const RowId pipeline = scene.add_pipeline("aaaa0000cccc", "p", shader);
+    scene.begin_frame(0);
+    for (const uint64_t taken : {5u, 7u}) {
+      scene.dispatch(pipeline, {}, {}, {16, taken, 16 - taken, 16});
+      if (!with_branches) continue;
+      scene.set_value(0, yes, taken);
+      scene.set_value(0, no, 16 - taken);
+    }
+    scene.finish();
+  }
+
+  Table annotated(ListingKind kind) {
+    Analyzer analyzer = open();
+    const auto listings = analyzer.listings(kind, {});
+    EXPECT_TRUE(listings.ok());
+    return listings->at(0);
+  }
+};
+
+TEST_F(BranchTargets, follow_their_line_with_the_times_that_each_target_was_taken) {
+  write(true);
+  for (const ListingKind kind : {ListingKind::Source, ListingKind::Disassembly}) {
+    const Table table = annotated(kind);
+    const auto labels = texts(table, "branch");
+    const auto first = static_cast<size_t>(std::ranges::find(labels, "true") - labels.begin());
+    ASSERT_LT(first + 1, labels.size());
+    EXPECT_EQ(cell(table, first, "executions"), Cell(uint64_t{12}));
+    EXPECT_EQ(cell(table, first, "branch_block"), Cell(uint64_t{0}));
+    EXPECT_EQ(cell(table, first, "text"), Cell("branch 0 true: taken 37.5 %"));
+    EXPECT_EQ(cell(table, first + 1, "branch"), Cell("false"));
+    EXPECT_EQ(cell(table, first + 1, "executions"), Cell(uint64_t{20}));
+    EXPECT_EQ(std::ranges::count(labels, ""), static_cast<int64_t>(labels.size()) - 2);
+    if (kind == ListingKind::Source) {
+      EXPECT_EQ(cell(table, first - 1, "location"), Cell("branch.comp:2"));
+    } else {
+      EXPECT_THAT(texts(table, "text").at(first - 1), HasSubstr("OpBranchConditional"));
+    }
+  }
+}
+
+TEST_F(BranchTargets, are_no_metric_of_other_tables) {
+  write(true);
+  const Table with = require(open().table(By::Shader, {}));
+  EXPECT_FALSE(with.column_index("branch_target_0"));
+  write(false);
+  EXPECT_EQ(with.columns.size(), require(open().table(By::Shader, {})).columns.size());
+}
+
+TEST_F(BranchTargets, have_no_rows_where_they_are_not_counted) {
+  write(false);
+  EXPECT_FALSE(annotated(ListingKind::Source).column_index("branch"));
+}
+
+// Two shaders on a device with subgroups of 8, of which those of one are counted.
+class Subgroups : public Tables {
+ protected:
+  void SetUp() override {
+    TestScene scene(file_);
+    const RowId subgroups = scene.add_metric(catalogue::Number::Subgroups);
+    const RowId lanes = scene.add_metric(catalogue::Number::SubgroupLanes);
+    const RowId counted = scene.add_pipeline("aaaa0000cccc", "counted",
+                                             scene.add_shader("11112222aaaa", "branch.comp"));
+    const RowId other =
+        scene.add_pipeline("bbbb0000cccc", "other", scene.add_shader("33334444bbbb", "other.comp"));
+    scene.begin_frame(0);
+    scene.dispatch(counted, {}, {}, {16, 4, 12, 16});
+    for (const auto& [block, times] : {std::pair(0, 2), {1, 2}, {2, 2}, {3, 4}}) {
+      scene.set_value(block, subgroups, times);
+      scene.set_value(block, lanes, 8 * times);
+    }
+    scene.dispatch(other, {}, {}, {5, 5, 0, 5});
+    scene.finish();
+  }
+};
+
+TEST_F(Subgroups, give_the_efficiency_of_what_is_counted) {
+  Analyzer analyzer = open();
+  const Table shaders = require(analyzer.table(By::Shader, {}));
+  ASSERT_EQ(texts(shaders, "shader"), (std::vector<std::string>{"branch.comp", "other.comp"}));
+  EXPECT_EQ(cell(shaders, 0, "simd_efficiency"), Cell(100.0 * 48 / 80));
+  EXPECT_EQ(cell(shaders, 1, "simd_efficiency"), Cell());
+  EXPECT_THAT(shaders.notes, testing::Contains(HasSubstr("1 row(s) have no SIMD efficiency")));
+  const Table frames = require(analyzer.table(By::Frame, {}));
+  EXPECT_EQ(cell(frames, 0, "simd_efficiency"), Cell(100.0 * 48 / 80))
+      << "the other shader's executions are left out";
+  EXPECT_EQ(cell(frames, 0, "executions"), Cell(uint64_t{48 + 15}));
+}
+
+TEST_F(Subgroups, of_a_line_are_those_of_its_most_executed_block) {
+  const Table lines = require(open({.frames = {}, .shader = "branch.comp"}).table(By::Line, {}));
+  std::map<std::string, Cell> efficiency;
+  for (size_t r = 0; r < lines.rows.size(); ++r) {
+    efficiency[std::get<std::string>(cell(lines, r, "location"))] =
+        cell(lines, r, "simd_efficiency");
+  }
+  EXPECT_EQ(efficiency["branch.comp:2"], Cell(100.0));
+  EXPECT_EQ(efficiency["branch.comp:3"], Cell(25.0));
+  EXPECT_EQ(efficiency["branch.comp:4"], Cell(75.0));
+  EXPECT_EQ(efficiency["branch.comp:6"], Cell(50.0));
+}
+
+TEST_F(Subgroups, show_their_efficiency_beside_the_source) {
+  Analyzer analyzer = open({.frames = {}, .shader = "branch.comp"});
+  const auto listings = analyzer.listings(ListingKind::Source, {});
+  ASSERT_TRUE(listings.ok());
+  EXPECT_EQ(cell(listings->at(0), 2, "simd_efficiency"), Cell(25.0));
+}
+
 // Two modules with the same name, one of which has two specializations.
 class Permutations : public Tables {
  protected:

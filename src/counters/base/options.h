@@ -33,6 +33,7 @@ struct Options {
   bool fixed_shards = false;  // every record has 2^max_shards_log2 shards
   bool count_subgroups = true;
   bool static_costs = true;  // metrics that are executions times a static cost
+  bool count_branches = false;
   PackedDrawIndices packed_draw_indices = PackedDrawIndices::Auto;
   bool validate_spirv = false;
   bool verify_counts = false;  // implies Placement::Every

@@ -159,8 +159,8 @@ VkResult get_values(VkDevice handle, VkShaderInstrumentationARM instrumentation,
   }
   std::vector<std::string> findings;
   const bool verify = device.instance().options().verify_counts;
-  const VkResult result =
-      object->values({device.instance().metrics(), count, blocks, verify ? &findings : nullptr});
+  const VkResult result = object->values({device.instance().metrics(), device.gpu().subgroup_size,
+                                          count, blocks, verify ? &findings : nullptr});
   for (const std::string& finding : findings) {
     device.messages().internal_error("TALLY-verify-counts", kObjectType,
                                      vk::handle_bits(instrumentation), finding);

@@ -25,6 +25,8 @@ std::vector<uint64_t> costs_of(const StageProgram& stage, std::span<const Metric
           costs.push_back(1);
           break;
         case Metric::Kind::Subgroups:
+        case Metric::Kind::Lanes:
+        case Metric::Kind::Branch:
           costs.push_back(0);
           break;
         case Metric::Kind::Cost:
@@ -44,8 +46,12 @@ class BlockWriter {
         target_(static_cast<std::byte*>(request.blocks)),
         capacity_(*request.count) {
     for (size_t i = 0; i < request.metrics.size(); ++i) {
-      if (request.metrics[i].kind == Metric::Kind::Subgroups) subgroups_.push_back(i);
+      const Metric::Kind kind = request.metrics[i].kind;
+      if (kind == Metric::Kind::Subgroups) subgroups_.emplace_back(i, 1);
+      if (kind == Metric::Kind::Lanes) subgroups_.emplace_back(i, request.subgroup_size);
     }
+    const auto first = std::ranges::find(request.metrics, Metric::Kind::Branch, &Metric::kind);
+    first_branch_ = static_cast<size_t>(first - request.metrics.begin());
   }
 
   uint32_t written() const { return written_; }
@@ -55,11 +61,15 @@ class BlockWriter {
              const spirv::BlockCounts& counts) {
     const std::span<const uint64_t> costs = known_costs(*record.program, stage);
     const size_t metrics = request_.metrics.size();
+    auto branches = std::span(counts.branches);
     for (uint32_t block = 0; block < stage.info->blocks.size(); ++block) {
       if (written_ == capacity_) return false;
       put_header({record.result_index, stage.sub_index,
                   static_cast<VkShaderStageFlags>(stage.stage), block});
-      put_values(counts, block, costs.subspan(block * metrics, metrics));
+      size_t taken = 0;
+      while (taken < branches.size() && branches[taken].block == block) ++taken;
+      put_values(counts, block, costs.subspan(block * metrics, metrics), branches.first(taken));
+      branches = branches.subspan(taken);
       ++written_;
     }
     return true;
@@ -81,12 +91,15 @@ class BlockWriter {
     std::memcpy(target_, &header, sizeof header);
     target_ += sizeof header;
   }
-  void put_values(const spirv::BlockCounts& counts, uint32_t block,
-                  std::span<const uint64_t> costs) {
+  void put_values(const spirv::BlockCounts& counts, uint32_t block, std::span<const uint64_t> costs,
+                  std::span<const spirv::BlockCounts::Taken> branches) {
     const uint64_t executions = counts.executions[block];
     for (size_t i = 0; i < costs.size(); ++i) put(i, executions * costs[i]);
-    for (const size_t i : subgroups_) {
-      put(i, block < counts.subgroups.size() ? counts.subgroups[block] : 0);
+    for (const auto& [i, factor] : subgroups_) {
+      put(i, block < counts.subgroups.size() ? factor * counts.subgroups[block] : 0);
+    }
+    for (const auto& [of, target, times] : branches) {
+      if (first_branch_ + target < costs.size()) put(first_branch_ + target, times);
     }
     target_ += costs.size() * sizeof(uint64_t);
   }
@@ -98,7 +111,9 @@ class BlockWriter {
   std::byte* target_;
   const uint32_t capacity_;
   uint32_t written_ = 0;
-  std::vector<size_t> subgroups_;                                        // the metrics of that kind
+  // The metrics that are a multiple of the subgroups, and the factor.
+  std::vector<std::pair<size_t, uint64_t>> subgroups_;
+  size_t first_branch_ = 0;  // the metrics of branches are the last, by target
   using StageCosts = std::vector<std::optional<std::vector<uint64_t>>>;  // of a program's stages
   std::unordered_map<const Program*, StageCosts> costs_;
   const Program* program_ = nullptr;  // of the last record

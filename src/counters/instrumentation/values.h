@@ -28,6 +28,7 @@ struct InstrumentationRecord {
 // The arguments of vkGetShaderInstrumentationValuesARM.
 struct ValuesRequest {
   std::span<const Metric> metrics;
+  uint64_t subgroup_size = 1;                    // the device's
   uint32_t* count = nullptr;                     // in: capacity in blocks; out: blocks written
   void* blocks = nullptr;                        // null: only count
   std::vector<std::string>* findings = nullptr;  // inconsistent counts; null: not checked

@@ -65,6 +65,7 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.subgroup_stages = gpu.subgroup_stages;
   result.pass.max_shards_log2 = options.max_shards_log2;
   result.pass.count_subgroups = options.count_subgroups;
+  result.pass.count_branches = options.count_branches;
   result.pass.count_outputs = creation.emulated_queries().counts_shaders();
   result.packed_draw_index_locations = packed_draw_index_locations(creation);
   result.pass.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;

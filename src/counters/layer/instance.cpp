@@ -27,7 +27,9 @@ Instance::Instance(VkInstance handle, const vk::NextInstance& next_instance, Ver
       next_instance_(next_instance),
       versions_(versions),
       options_(options),
-      metrics_(block_metrics(options.count_subgroups, options.static_costs)) {
+      metrics_(block_metrics({.subgroups = options.count_subgroups,
+                              .branches = options.count_branches,
+                              .static_costs = options.static_costs})) {
   next_.load([&](const char* name) { return next_instance.get_instance_proc_addr(handle, name); });
 }
 

@@ -1,5 +1,5 @@
 // The metrics of VK_ARM_shader_instrumentation: the counters of scope "block", in the order of the
-// catalogue.
+// catalogue, then those of scope "branch".
 #pragma once
 
 #include <optional>
@@ -15,15 +15,22 @@ struct Metric {
   enum class Kind {
     Executions,  // of the block, by non-helper invocations
     Subgroups,   // subgroups that executed the block
+    Lanes,       // of those subgroups
+    Branch,      // times the block's branch went to its target number `target`
     Cost,        // executions times the block's static cost in `cost`
   };
   const catalogue::Counter* counter = nullptr;
   Kind kind = Kind::Executions;
   spirv::CostClass cost = spirv::CostClass::Instruction;
+  uint32_t target = 0;
 };
 
-// `subgroups`: whether subgroups are counted, which takes additional counters (a setting).
-// `static_costs`: whether the metrics of Kind::Cost are among them (a setting).
-std::vector<Metric> block_metrics(bool subgroups, bool static_costs);
+// Which metrics there are, besides executions, depends on settings.
+struct MetricChoice {
+  bool subgroups = false;  // they and branches take additional counters
+  bool branches = false;
+  bool static_costs = true;  // the metrics of Kind::Cost
+};
+std::vector<Metric> block_metrics(const MetricChoice& choice);
 
 }  // namespace tally::counters

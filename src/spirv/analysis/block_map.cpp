@@ -89,6 +89,7 @@ void BlockMapBuilder::add_cost(const Instruction& instruction, Block& block) {
   const SourcePlace& place = cursor_.place();
   if (!place.location) return;
   if (!block.location) block.location = place.location;
+  block.end_location = place.location;
   costs_.add(instruction, line_mix(place, block));
 }
 

@@ -28,10 +28,11 @@ struct Block {
   uint32_t function_id;
   uint32_t function;  // index into BlockMap::functions()
   uint32_t label_id;
-  uint32_t word_begin, word_end;            // of the module: OpLabel to terminator
-  std::optional<SourceLocation> location;   // of its first instruction that has one
-  InstructionMix mix;                       // of the whole block
-  uint32_t first_line = 0, line_count = 0;  // into BlockMap::lines()
+  uint32_t word_begin, word_end;               // of the module: OpLabel to terminator
+  std::optional<SourceLocation> location;      // of its first instruction that has one
+  std::optional<SourceLocation> end_location;  // of its terminator, or of the last before it
+  InstructionMix mix;                          // of the whole block
+  uint32_t first_line = 0, line_count = 0;     // into BlockMap::lines()
 };
 
 struct MappedFunction {

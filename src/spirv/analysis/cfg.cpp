@@ -8,18 +8,17 @@
 namespace tally::spirv {
 namespace {
 
-// Words of a literal of the switch's selector type: 2 for 64-bit integers.
-uint32_t selector_words(const Module& module, uint32_t selector) {
-  const std::optional<Instruction> type = module.definition(module.type_of(selector));
-  return type && type->opcode() == spv::Op::OpTypeInt && type->operand(0) > 32 ? 2 : 1;
-}
-
 Error label_error(const Instruction& instruction, uint32_t label) {
   return Error{fmt::format("SPIR-V word {}: {} is not a block of this function",
                            instruction.offset(), label)};
 }
 
 }  // namespace
+
+uint32_t selector_words(const Module& module, uint32_t selector) {
+  const std::optional<Instruction> type = module.definition(module.type_of(selector));
+  return type && type->opcode() == spv::Op::OpTypeInt && type->operand(0) > 32 ? 2 : 1;
+}
 
 std::vector<uint32_t> branch_targets(const Module& module, const Instruction& terminator) {
   switch (terminator.opcode()) {

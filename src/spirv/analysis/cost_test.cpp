@@ -386,12 +386,13 @@ TEST(cost, sums_and_sizes_saturate) {
 TEST(cost, classes_and_block_counters_of_the_catalogue_match) {
   const std::vector<const catalogue::Counter*> counters =
       catalogue::counters_of(catalogue::Scope::Block);
-  ASSERT_EQ(counters.size(), kCostClassCount + 2);
+  ASSERT_EQ(counters.size(), kCostClassCount + 3);
   EXPECT_EQ(counters[0]->number, catalogue::Number::Executions);
   EXPECT_EQ(counters[1]->number, catalogue::Number::Subgroups);
+  EXPECT_EQ(counters[2]->number, catalogue::Number::SubgroupLanes);
   for (size_t index = 0; index < kCostClassCount; ++index) {
     const auto cost = static_cast<CostClass>(index);
-    EXPECT_EQ(counters[index + 2]->number, counter_of(cost));
+    EXPECT_EQ(counters[index + 3]->number, counter_of(cost));
     EXPECT_EQ(cost_class_of(counter_of(cost)), cost);
   }
   EXPECT_EQ(cost_class_of(catalogue::Number::Executions), std::nullopt);

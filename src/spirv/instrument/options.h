@@ -85,6 +85,8 @@ struct BlockCountOptions {
   // Also count the subgroups that execute each block. Ignored with Counting::Lane, and in stages
   // whose subgroups contain lanes without an invocation (StageTraits::lanes_are_invocations).
   bool count_subgroups = false;
+  // Also count how often each branch goes to each of its targets (plan/branch_edges.h).
+  bool count_branches = false;
   // Also count the stage's outputs: samples covered by fragment invocations that are not discarded;
   // primitives of geometry shaders (for each stream) and of mesh shaders; in a tessellation control
   // shader, if `tessellation` is given, the primitives that the tessellator generates.

@@ -100,7 +100,8 @@ class PrivateCounting : public CounterCode {
     const SegmentGraph& graph = tools_.context.graph;
     const bool of_outputs = counter.what == Counter::What::Outputs;
     const bool of_subgroups = counter.what == Counter::What::Subgroups;
-    const bool always = counter.segment == graph.entry_segment && !of_outputs;
+    const bool of_branch = counter.what == Counter::What::Branch;
+    const bool always = counter.segment == graph.entry_segment && !of_outputs && !of_branch;
     PrivateSlot slot;
     if (always && !of_subgroups && !may_flush_twice()) {
       slot.kind = PrivateSlot::Kind::EveryInvocation;
@@ -113,7 +114,7 @@ class PrivateCounting : public CounterCode {
       slot.variable = flag_word_;
     } else {
       slot.variable = new_counter();
-      if (counter.what == Counter::What::Executions && !counter.trip && one_ == 0) {
+      if ((counter.what == Counter::What::Executions || of_branch) && !counter.trip && one_ == 0) {
         one_ = new_private_variable();
       }
     }
@@ -150,6 +151,7 @@ class PrivateCounting : public CounterCode {
 
   // The bit, or 0 if the lane must not set it.
   uint32_t flag(InstructionBuilder& code, const Counter& counter, uint32_t bit) {
+    if (counter.edge) return if_taken(code, *counter.edge, editor().constant_u32(1u << bit));
     if (counter.what != Counter::What::Subgroups) return editor().constant_u32(1u << bit);
     return code.emit(Op::OpShiftLeftLogical, u32_, {is_first(code), editor().constant_u32(bit)});
   }
@@ -158,7 +160,12 @@ class PrivateCounting : public CounterCode {
   uint32_t executions(InstructionBuilder& code, const Counter& counter) {
     if (counter.trip) return trips(code, *counter.trip);
     if (counter.what == Counter::What::Subgroups) return is_first(code);
-    return code.load(u32_, one_);
+    const uint32_t one = code.load(u32_, one_);
+    return counter.edge ? if_taken(code, *counter.edge, one) : one;
+  }
+
+  uint32_t if_taken(InstructionBuilder& code, const BranchEdge& edge, uint32_t value) {
+    return code.emit(Op::OpSelect, u32_, {is_taken(code, editor(), edge), value, zero_});
   }
 
   uint32_t trips(InstructionBuilder& code, const TripCount& trip) {

@@ -1,5 +1,5 @@
 // Counting::Subgroup: each time a subgroup executes the segment, its lowest counting lane adds the
-// number of lanes that count.
+// number of lanes that count, or of those of them that take the edge.
 #include "spirv/instrument/counting.h"
 
 namespace tally::spirv {
@@ -13,19 +13,31 @@ class SubgroupCounting : public CounterCode {
       : tools_(tools), counters_(counters.begin(), counters.end()), subgroup_(editor()) {}
 
   void count(InstructionBuilder& code, uint32_t counter) override {
-    uint32_t& function = functions_[counters_[counter].what == Counter::What::Subgroups];
+    const auto& edge = counters_[counter].edge;
+    const bool of_subgroups = counters_[counter].what == Counter::What::Subgroups;
+    uint32_t& function = functions_[edge ? kLanesIf : of_subgroups ? kSubgroups : kLanes];
     if (function == 0) function = editor().new_id();
-    code.call(editor().type_void(), function, {editor().constant_u32(counter)});
+    const uint32_t number = editor().constant_u32(counter);
+    if (edge) {
+      code.call(editor().type_void(), function, {number, is_taken(code, editor(), *edge)});
+    } else {
+      code.call(editor().type_void(), function, {number});
+    }
   }
 
   void leave(InstructionBuilder&, const Exit&) override {}
 
   void finish() override {
-    if (functions_[0] != 0) make_function(functions_[0], false);
-    if (functions_[1] != 0) make_function(functions_[1], true);
+    for (const What what : {kLanes, kSubgroups, kLanesIf}) {
+      if (functions_[what] != 0) make_function(functions_[what], what);
+    }
   }
 
  private:
+  // What a function adds: the lanes, one for the subgroup, or the lanes with a condition.
+  enum What { kLanes, kSubgroups, kLanesIf };
+  static constexpr const char* kNames[] = {"tally.count", "tally.count_subgroup", "tally.count_if"};
+
   Editor& editor() const { return tools_.context.editor; }
 
   // 0 if they never are.
@@ -43,23 +55,38 @@ class SubgroupCounting : public CounterCode {
     return code.emit(Op::OpLogicalOr, boolean, {own, is_lowest});
   }
 
-  // void count(uint counter)
-  void make_function(uint32_t function, bool of_subgroups) {
+  // Both if there are two.
+  uint32_t both(InstructionBuilder& code, uint32_t one, uint32_t other) {
+    if (one == 0 || other == 0) return one == 0 ? other : one;
+    return code.emit(Op::OpLogicalAnd, editor().type_bool(), {one, other});
+  }
+
+  uint32_t function_type(What what) {
     const uint32_t none = editor().type_void();
     const uint32_t u32 = editor().type_int(32);
-    editor().name(function, of_subgroups ? "tally.count_subgroup" : "tally.count");
+    return what == kLanesIf ? editor().type_function(none, {u32, editor().type_bool()})
+                            : editor().type_function(none, {u32});
+  }
+
+  // void count(uint counter), void count_subgroup(uint counter),
+  // void count_if(uint counter, bool condition)
+  void make_function(uint32_t function, What what) {
+    const uint32_t none = editor().type_void();
+    const uint32_t u32 = editor().type_int(32);
+    editor().name(function, kNames[what]);
     InstructionBuilder code = editor().new_code();
-    code.emit_as(function, Op::OpFunction, none,
-                 std::vector<uint32_t>{0, editor().type_function(none, {u32})});
+    code.emit_as(function, Op::OpFunction, none, std::vector<uint32_t>{0, function_type(what)});
     const uint32_t counter = code.emit(Op::OpFunctionParameter, u32, {});
+    const uint32_t condition =
+        what == kLanesIf ? code.emit(Op::OpFunctionParameter, editor().type_bool(), {}) : 0;
     code.label(code.new_id());
     const uint32_t address = tools_.record.load_record_pointer(code);
     code.if_then(tools_.record.is_set(code, address), [&] {
-      const uint32_t live = tools_.helper_mask.is_live(code);
+      const uint32_t live = both(code, tools_.helper_mask.is_live(code), condition);
       const uint32_t ballot = subgroup_.ballot(code, live);
       uint32_t lanes = editor().constant_u32(1);
       uint32_t adds = subgroup_.is_lowest(code, ballot, live);
-      if (!of_subgroups) {
+      if (what != kSubgroups) {
         const uint32_t all = subgroup_.bit_count(code, ballot);
         const uint32_t mixed = is_mixed(code, address);
         lanes = mixed == 0 ? all : code.emit(Op::OpSelect, u32, {mixed, lanes, all});
@@ -77,7 +104,7 @@ class SubgroupCounting : public CounterCode {
   CountingTools tools_;
   std::vector<Counter> counters_;
   SubgroupCode subgroup_;
-  uint32_t functions_[2] = {};  // of executions, of subgroups
+  uint32_t functions_[3] = {};  // by What; 0 if it is not needed
 };
 
 }  // namespace

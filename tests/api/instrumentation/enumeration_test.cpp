@@ -96,7 +96,7 @@ TEST_F(Enumeration, a_short_array_of_metrics_gives_incomplete) {
   EXPECT_STREQ(metrics[2].name, "");
 }
 
-TEST_F(Enumeration, the_metric_of_subgroups_goes_with_its_setting) {
+TEST_F(Enumeration, the_metrics_of_subgroups_go_with_their_setting) {
   const auto count = [&] {
     uint32_t metrics = 0;
     check(enumerate_metrics()(context().gpu(), &metrics, nullptr));
@@ -105,7 +105,22 @@ TEST_F(Enumeration, the_metric_of_subgroups_goes_with_its_setting) {
   start({{"count_subgroups", "true"}});
   const uint32_t with = count();
   start({{"count_subgroups", "false"}});
-  EXPECT_EQ(count(), with - 1);
+  EXPECT_EQ(count(), with - 2);
+}
+
+TEST_F(Enumeration, the_metrics_of_branches_follow_the_others_with_their_setting) {
+  start({{"count_branches", "true"}});
+  const auto blocks = catalogue::counters_of(catalogue::Scope::Block);
+  const auto branches = catalogue::counters_of(catalogue::Scope::Branch);
+  uint32_t count = 100;
+  std::vector<VkShaderInstrumentationMetricDescriptionARM> metrics(
+      count, {VK_STRUCTURE_TYPE_SHADER_INSTRUMENTATION_METRIC_DESCRIPTION_ARM});
+  ASSERT_EQ(enumerate_metrics()(context().gpu(), &count, metrics.data()), VK_SUCCESS);
+  ASSERT_EQ(count, blocks.size() + branches.size());
+  for (size_t i = 0; i < branches.size(); ++i) {
+    EXPECT_EQ(metrics[blocks.size() + i].name, branches[i]->name);
+    EXPECT_EQ(metrics[blocks.size() + i].description, branches[i]->description);
+  }
 }
 
 TEST_F(Enumeration, without_static_costs_the_metrics_are_those_that_are_counted) {

@@ -56,6 +56,26 @@ TEST_F(Values, every_block_of_every_command_stands_in_order) {
                           std::pair(2u, std::vector<uint64_t>{24, 12, 24})));
 }
 
+// Invocations 0 to 7 of each workgroup, of which the odd ones take the branch of block 0 to
+// block 1.
+TEST_F(Values, a_branchs_targets_are_counted_with_the_setting) {
+  start({{"count_branches", "true"}, {"verify_counts", "true"}});
+  const Instrumentation instrumentation(context());
+  measure(instrumentation, [&](VkCommandBuffer commands) {
+    dispatch(commands, work().counting, 1);
+    dispatch(commands, work().counting, 3);
+  });
+  const size_t first = instrumentation.metric("branch_target_0");
+  std::vector<std::vector<uint64_t>> taken;
+  for (const BlockValues& values : instrumentation.read()) {
+    taken.push_back(
+        {values.metrics.at(first), values.metrics.at(first + 1), values.metrics.at(first + 2)});
+  }
+  EXPECT_THAT(taken,
+              ElementsAre(ElementsAre(4, 4, 0), ElementsAre(0, 0, 0), ElementsAre(0, 0, 0),
+                          ElementsAre(12, 12, 0), ElementsAre(0, 0, 0), ElementsAre(0, 0, 0)));
+}
+
 TEST_F(Values, a_short_array_holds_the_first_blocks_and_the_call_says_incomplete) {
   const Instrumentation instrumentation(context());
   measure(instrumentation, [&](VkCommandBuffer commands) {

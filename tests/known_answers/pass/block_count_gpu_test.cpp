@@ -9,6 +9,7 @@
 #include "depth.frag.h"
 #include "discard.frag.h"
 #include "discard_rest.frag.h"
+#include "divergent.comp.h"
 #include "early_returns.comp.h"
 #include "many_early_returns.comp.h"
 #include "memory.frag.h"
@@ -20,6 +21,9 @@
 
 namespace tally::test {
 namespace {
+
+using spirv::Counting;
+using spirv::Placement;
 
 template <size_t N>
 std::vector<uint32_t> code_of(const uint32_t (&words)[N]) {
@@ -179,6 +183,102 @@ void expect_early_returns_are_counted(Context& context, const Program& program, 
   }
   expected.push_back(kReturning / 128 * (128 - returns));
   EXPECT_EQ(expect_all_ways_agree(context, program)[0].blocks.executions, expected);
+}
+
+// A 64-bit selector; two cases lead to one block, which another case falls through to; the default
+// and a case lead to the merge block, where the other cases go as well.
+constexpr const char* kSwitch = R"(
+OpCapability Shader
+OpCapability Int64
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %index
+OpExecutionMode %main LocalSize 32 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%to_input = OpTypePointer Input %uint
+%index = OpVariable %to_input Input
+%high = OpConstant %ulong 4294967296
+%main = OpFunction %void None %fn
+%start = OpLabel
+%id = OpLoad %uint %index
+%low = OpUConvert %ulong %id
+%selector = OpBitwiseOr %ulong %low %high
+OpSelectionMerge %after None
+OpSwitch %selector %after 4294967301 %once 4294967302 %more 4294967303 %more 9 %more 4294967304 %after
+%once = OpLabel
+OpBranch %more
+%more = OpLabel
+OpBranch %after
+%after = OpLabel
+OpReturn
+OpFunctionEnd
+)";
+
+TEST(BlockCountGpu, every_target_of_a_switch_is_counted_in_all_ways) {
+  Context context;
+  const DeviceAbilities abilities = abilities_of(context);
+  if (!abilities.int64) GTEST_SKIP() << "the device has no 64-bit integers";
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, assemble(kSwitch, SPV_ENV_UNIVERSAL_1_3)}};
+  program.groups[0] = 3;
+  for (Way way : all_ways(abilities, VK_SHADER_STAGE_COMPUTE_BIT)) {
+    way.count_branches = true;
+    SCOPED_TRACE(to_string(way));
+    const Outcome outcome = run_program(context, program, way);
+    EXPECT_THAT(outcome.counts[0].findings, testing::IsEmpty());
+    EXPECT_EQ(outcome.counts[0].blocks.executions, (std::vector<uint64_t>{96, 3, 9, 96}));
+    std::vector<uint64_t> taken;
+    for (const auto& target : outcome.counts[0].blocks.branches) {
+      EXPECT_EQ(target.block, 0u);
+      EXPECT_EQ(target.target, taken.size());
+      taken.push_back(target.times);
+    }
+    EXPECT_EQ(taken,
+              (std::vector<uint64_t>{87, 3, 6}));  // default and case 8, case 5, cases 6 and 7
+  }
+}
+
+// The drivers of the tests keep the lanes of a structured construct together, and join them behind
+// it.
+TEST(BlockCountGpu, each_subgroup_counts_once_for_each_execution_with_an_active_lane) {
+  Context context;
+  const DeviceAbilities abilities = abilities_of(context);
+  if (!(abilities.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT)) {
+    GTEST_SKIP() << "compute shaders have no subgroup operations";
+  }
+  constexpr uint64_t kGroups = 3;
+  const uint64_t size = context.subgroup_size();
+  const uint64_t all = kGroups * 64 / size;  // subgroups
+  const uint64_t even = kGroups * ((64 / size + 1) / 2);
+  const uint64_t trips = size * (size + 1) / 2;  // of all lanes of a subgroup
+  Program program;
+  program.stages = {{VK_SHADER_STAGE_COMPUTE_BIT, code_of(divergent_comp)}};
+  program.values.assign(kGroups * 64, 1);
+  program.groups[0] = kGroups;
+  for (const Counting counting : {Counting::Private, Counting::Subgroup}) {
+    for (const Placement placement : {Placement::Every, Placement::Minimal}) {
+      for (const bool branches : {false, true}) {
+        const Way way = {.placement = placement,
+                         .counting = counting,
+                         .count_subgroups = true,
+                         .count_branches = branches};
+        SCOPED_TRACE(to_string(way));
+        const auto counts = run_program(context, program, way).counts[0].blocks;
+        // In the order of the source; the loop is a header, a test, its body and what follows.
+        EXPECT_EQ(
+            counts.executions,
+            (std::vector<uint64_t>{all * size, all, all * size, all * size / 2, all * size,
+                                   even * size, all * size, all * (trips + size),
+                                   all * (trips + size), all * trips, all * trips, all * size}));
+        EXPECT_EQ(counts.subgroups,
+                  (std::vector<uint64_t>{all, all, all, all, all, even, all, all * (size + 1),
+                                         all * (size + 1), all * size, all * size, all}));
+      }
+    }
+  }
 }
 
 TEST(BlockCountGpu, sixty_early_returns_compute_and_count_the_same_in_all_ways) {

@@ -1,11 +1,15 @@
 #include "spirv/instrument/plan/counter_placement.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
 namespace tally::spirv {
 namespace {
+
+// The cost of counting an edge, which takes a condition, relative to that of counting a segment.
+constexpr uint64_t kEdgeCost = 2;
 
 class PlanMaker {
  public:
@@ -16,9 +20,9 @@ class PlanMaker {
         options_(options),
         counts_subgroups_(count_subgroups),
         output_streams_(std::move(output_streams)),
-        flow_(graph.flow),
-        values_(graph.segments.size()) {
-    std::ranges::fill(values_, CounterPlan::kZero);
+        flow_(graph.flow) {
+    if (options.count_branches) split_edges(find_branch_edges(analyzed, graph));
+    values_.assign(flow_.vertex_count, CounterPlan::kZero);
     if (!options.trip_counts || options.counting != Counting::Private) return;
     for (const TripCount& trip : find_trip_counts(analyzed, graph)) {
       uint64_t& weight = flow_.weights[trip.segment];
@@ -31,33 +35,69 @@ class PlanMaker {
   void make() {
     const bool minimal = options_.placement == Placement::Minimal;
     FlowPlacement placement = minimal ? place_minimal(flow_) : FlowPlacement{everything(), {}};
-    for (const uint32_t segment : placement.counted) add_counter(segment);
+    for (const uint32_t vertex : placement.counted) add_counter(vertex);
     if (counts_subgroups_) count_subgroups();
     count_outputs();
     for (const FlowEquation& equation : placement.derived) derive(equation);
     if (!minimal) add_balances();
     map_blocks();
+    map_branches();
     plan_.counter_count = static_cast<uint32_t>(counters_.size());
   }
 
   CounterPlacement take() { return {std::move(counters_), std::move(plan_)}; }
 
  private:
-  void add_counter(uint32_t segment, Counter::What what = Counter::What::Executions) {
-    values_[segment] = static_cast<uint32_t>(counters_.size());
-    Counter& counter = counters_.emplace_back(at(segment, what));
+  bool is_edge(uint32_t vertex) const { return vertex >= graph_.segments.size(); }
+  const BranchEdge& edge_of(uint32_t vertex) const {
+    return edges_[vertex - graph_.segments.size()];
+  }
+  uint32_t block_of(uint32_t vertex) const {
+    return is_edge(vertex) ? edge_of(vertex).block : graph_.segments[vertex].block;
+  }
+
+  // Replaces each edge by a vertex of its own between its ends.
+  void split_edges(std::vector<BranchEdge> edges) {
+    edges_ = std::move(edges);
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> middles;
+    for (const BranchEdge& edge : edges_) {
+      middles.emplace(std::pair(edge.from, edge.to), flow_.vertex_count++);
+      flow_.weights.push_back(kEdgeCost *
+                              std::max(flow_.weights[edge.from], flow_.weights[edge.to]));
+    }
+    std::vector<FlowGraph::Edge> halves;
+    for (FlowGraph::Edge& edge : flow_.edges) {
+      const auto middle = middles.find({edge.from, edge.to});
+      if (middle == middles.end()) continue;
+      halves.push_back({middle->second, edge.to});
+      edge.to = middle->second;
+    }
+    flow_.edges.insert(flow_.edges.end(), halves.begin(), halves.end());
+  }
+
+  void add_counter(uint32_t vertex) {
+    values_[vertex] = static_cast<uint32_t>(counters_.size());
+    if (is_edge(vertex)) return add_edge_counter(edge_of(vertex));
+    const uint32_t segment = vertex;
+    Counter& counter = counters_.emplace_back(at(segment, Counter::What::Executions));
     if (const auto trip = trips_.find(segment); trip != trips_.end()) {
       counter.trip = trip->second;
       counter.insert_at = trip->second.insert_at;
     }
   }
 
-  Counter at(uint32_t segment, Counter::What what) const {
-    return {segment, what, graph_.segments[segment].insert_at, {}};
+  void add_edge_counter(const BranchEdge& edge) {
+    Counter& counter = counters_.emplace_back(at(edge.from, Counter::What::Branch));
+    counter.insert_at = edge.insert_at;
+    counter.edge = edge;
   }
 
-  void add_terms(const std::vector<uint32_t>& segments, bool negative) {
-    for (const uint32_t segment : segments) plan_.terms.push_back({values_[segment], negative});
+  Counter at(uint32_t segment, Counter::What what) const {
+    return {segment, what, graph_.segments[segment].insert_at, {}, 0, {}};
+  }
+
+  void add_terms(const std::vector<uint32_t>& vertices, bool negative) {
+    for (const uint32_t vertex : vertices) plan_.terms.push_back({values_[vertex], negative});
   }
 
   template <typename AddTerms>
@@ -80,6 +120,9 @@ class PlanMaker {
     for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
       if (graph_.segments[s].runs) all.push_back(s);
     }
+    for (uint32_t v = static_cast<uint32_t>(graph_.segments.size()); v < flow_.vertex_count; ++v) {
+      all.push_back(v);
+    }
     return all;
   }
 
@@ -95,7 +138,7 @@ class PlanMaker {
     result.inflow = sum([&] { add_terms(balance.inflow, false); });
     result.outflow = sum([&] { add_terms(balance.outflow, false); });
     const auto& some = balance.outflow.empty() ? balance.inflow : balance.outflow;
-    result.block = graph_.segments[some.front()].block;
+    result.block = block_of(some.front());
     plan_.balances.push_back(result);
   }
 
@@ -129,13 +172,21 @@ class PlanMaker {
     }
   }
 
+  void map_branches() {
+    for (size_t e = 0; e < edges_.size(); ++e) {
+      plan_.branch_values.push_back(
+          {edges_[e].block, edges_[e].target, values_[graph_.segments.size() + e]});
+    }
+  }
+
   const SegmentGraph& graph_;
   const BlockCountOptions& options_;
   bool counts_subgroups_;
   std::vector<uint32_t> output_streams_;
-  FlowGraph flow_;
+  FlowGraph flow_;  // its vertices are the segments, then the edges
+  std::vector<BranchEdge> edges_;
   std::unordered_map<uint32_t, TripCount> trips_;  // by segment
-  std::vector<uint32_t> values_;                   // by segment
+  std::vector<uint32_t> values_;                   // by vertex
   std::vector<Counter> counters_;
   CounterPlan plan_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "spirv/instrument/options.h"
+#include "spirv/instrument/plan/branch_edges.h"
 #include "spirv/instrument/plan/cfg_segments.h"
 #include "spirv/instrument/plan/counter_plan.h"
 #include "spirv/instrument/plan/trip_counts.h"
@@ -13,12 +14,13 @@
 namespace tally::spirv {
 
 struct Counter {
-  enum class What { Executions, Subgroups, Outputs };
-  uint32_t segment;  // index into SegmentGraph::segments
+  enum class What { Executions, Subgroups, Outputs, Branch };
+  uint32_t segment;  // index into SegmentGraph::segments; of a branch, the one that ends in it
   What what = What::Executions;
-  uint32_t insert_at = 0;         // the instruction before which the code is inserted
-  std::optional<TripCount> trip;  // if set, counted after the loop instead of in the segment
-  uint32_t stream = 0;            // of outputs
+  uint32_t insert_at = 0;          // the instruction before which the code is inserted
+  std::optional<TripCount> trip;   // if set, counted after the loop instead of in the segment
+  uint32_t stream = 0;             // of outputs
+  std::optional<BranchEdge> edge;  // of a branch
 };
 
 // The counters, and the plan from which the host derives the counts of all blocks.

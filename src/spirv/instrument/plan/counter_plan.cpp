@@ -53,6 +53,10 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
   };
   fill(counts.executions, block_values);
   fill(counts.subgroups, subgroup_counters);
+  counts.branches.clear();
+  for (const BranchValue& of : branch_values) {
+    counts.branches.push_back({of.block, of.target, values.of(of.value)});
+  }
 }
 
 // From the last value to the first: each passes its weight on to the values it is derived from.
@@ -88,6 +92,13 @@ std::vector<std::string> CounterPlan::verify(std::span<const uint64_t> counters)
     if (count >> 63) {
       findings.push_back(
           fmt::format("block {}: its count of {} is negative", block, static_cast<int64_t>(count)));
+    }
+  }
+  for (const BranchValue& of : branch_values) {
+    const uint64_t count = values.of(of.value);
+    if (count >> 63) {
+      findings.push_back(fmt::format("block {}: the count of {} of target {} is negative", of.block,
+                                     static_cast<int64_t>(count), of.target));
     }
   }
   return findings;

@@ -16,8 +16,15 @@ namespace tally::spirv {
 
 // Indexed by block number (BlockMap).
 struct BlockCounts {
+  // How often a block's branch went to one of its targets (analysis/branches.h).
+  struct Taken {
+    uint32_t block;
+    uint32_t target;
+    uint64_t times;
+  };
   std::vector<uint64_t> executions;  // by non-helper invocations
   std::vector<uint64_t> subgroups;   // empty unless they are counted
+  std::vector<Taken> branches;       // by block and target; empty unless they are counted
 };
 
 struct CounterPlan {
@@ -48,6 +55,14 @@ struct CounterPlan {
   // Counters of the stage's outputs (BlockCountOptions::count_outputs), or kZero: one for each
   // vertex stream of a geometry shader; other stages use the first.
   std::array<uint32_t, kStreams> output_counters{kZero, kZero, kZero, kZero};
+  // The value of each edge that leaves a branch, by block and target. Edges without one were not
+  // taken.
+  struct BranchValue {
+    uint32_t block;
+    uint32_t target;
+    uint32_t value;
+  };
+  std::vector<BranchValue> branch_values;
   std::vector<Balance> balances;  // flow conservation, in the placement of every block only
   std::vector<Term> terms;
 
