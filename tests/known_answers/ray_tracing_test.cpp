@@ -41,13 +41,15 @@ std::vector<uint32_t> expected_image() {
 
 class RayAnswers : public testing::Test {
  protected:
-  void start(const std::function<void(RayTracingDevice&)>& enable = {}) {
+  void start(const std::function<void(RayTracingDevice&)>& enable = {},
+             std::vector<const char*> driver_layers = {}) {
     VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation = {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
     RayTracingDevice rays(&instrumentation);
     if (enable) enable(rays);
     context_.emplace(
         rays.options({.layers = {"VK_LAYER_TALLY_counters"},
+                      .driver_layers = std::move(driver_layers),
                       .device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME}}));
     scene_.emplace(*context_, kRectangles, std::span(&kBox, 1));
     image_.emplace(*context_, kSide * kSide * sizeof(uint32_t));
@@ -574,6 +576,24 @@ TEST_F(RayAnswers, a_stage_that_cannot_be_instrumented_runs_and_the_others_are_c
   for (const BlockValues& block : instrumentation_->read()) {
     EXPECT_LT(block.header.resultSubIndex, kOdd);
   }
+}
+
+TEST_F(RayAnswers, a_pipeline_that_the_driver_rejects_with_our_code_runs_without_it) {
+  start({}, {"VK_LAYER_TALLY_test_driver"});
+  setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
+  const Pipeline pipeline = make_ray_pipeline(*context_, whole_pipeline());
+  unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED");
+  const std::vector<Message> messages = context_->messages();
+  EXPECT_EQ(std::ranges::count_if(messages,
+                                  [](const Message& message) {
+                                    return message.text.find(
+                                               "the driver rejected their "
+                                               "instrumented shaders") != std::string::npos;
+                                  }),
+            1);
+  measure(pipeline);
+  EXPECT_EQ(take_image(), expected_image());
+  EXPECT_TRUE(instrumentation_->read().empty());
 }
 
 TEST_F(RayAnswers, ray_queries_of_a_compute_shader_are_counted) {

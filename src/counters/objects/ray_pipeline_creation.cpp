@@ -16,6 +16,17 @@ namespace {
 
 using Info = VkRayTracingPipelineCreateInfoKHR;
 
+// Additions to a pipeline of many stages are spread over their counters already.
+constexpr uint64_t kMaxRecordBytes = 4 << 20;
+
+uint32_t max_shards_log2(uint32_t capacity) {
+  uint32_t shards_log2 = probe::kMaxShardsLog2;
+  while (shards_log2 > 0 && probe::record_bytes(capacity, shards_log2) > kMaxRecordBytes) {
+    --shards_log2;
+  }
+  return shards_log2;
+}
+
 // One pipeline in the making.
 class Draft {
  public:
@@ -169,7 +180,8 @@ class Draft {
   // The stages of a library do not know the stride between the shards of a record.
   void add_libraries() {
     note_uncounted();
-    program_->one_shard = is_library() || any_library_counts();
+    const bool linked = is_library() || any_library_counts();
+    program_->max_shards_log2 = linked ? 0 : max_shards_log2(program_->capacities[0]);
     uint32_t first_stage = plain_.stageCount;
     for (const auto& library : libraries_) {
       if (const Program* program = program_of(library)) {

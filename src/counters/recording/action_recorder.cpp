@@ -79,7 +79,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
     return;
   }
   const Program& program = *bound.program();
-  const uint32_t shards = program.one_shard ? 0 : recorder.shards().shards_for(work);
+  const uint32_t shards = std::min(recorder.shards().shards_for(work), program.max_shards_log2);
   const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
   const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
   VkDeviceSize offset = 0;
@@ -155,7 +155,7 @@ void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, 
   const uint64_t least_work = kFirstWork >> std::bit_width(bound.actions);
   const ShardTable& table = state_.instrumentation.shards();
   const uint32_t shards =
-      bound.program()->one_shard ? 0 : table.shards_for(std::max(work, least_work));
+      std::min(table.shards_for(std::max(work, least_work)), bound.program()->max_shards_log2);
   SharedRecord record;
   VkResult result = state_.status.error;
   if (result == VK_SUCCESS) result = state_.queries->find_record(bound.program(), shards, record);

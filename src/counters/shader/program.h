@@ -52,8 +52,8 @@ struct Program {
   VkShaderStageFlags uncounted_outputs = 0;
   // Whether shaders read the packed draw index (probe::kNumberedDraws).
   bool uses_packed_draw_index = false;
-  // Whether records must have one shard: the stages do not agree on the stride.
-  bool one_shard = false;
+  // The most shards that records may have.
+  uint32_t max_shards_log2 = probe::kMaxShardsLog2;
 
   // Adds a stage after the others of its slot.
   void add(VkShaderStageFlagBits stage, AddressSlot slot, std::shared_ptr<const StageInfo> info) {

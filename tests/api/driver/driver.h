@@ -44,6 +44,7 @@ struct Device {
   vk::NextDevice next_device;
   Table next;
   VkPhysicalDeviceMemoryProperties memory;
+  vk::HandleMap<VkShaderModule, bool> instrumented;
   std::mutex mutex;  // guards the members below
   std::unordered_map<VkQueryPool, std::unique_ptr<Pool>> pools;
   std::unordered_map<VkCommandBuffer, std::vector<Event>> events;
@@ -78,5 +79,6 @@ using Hooks = std::vector<vk::Hook>;
 void add_physical_device_hooks(Hooks& hooks);
 void add_pool_hooks(Hooks& hooks);
 void add_command_hooks(Hooks& hooks);
+void add_pipeline_hooks(Hooks& hooks);
 
 }  // namespace tally::test::driver

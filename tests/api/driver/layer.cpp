@@ -112,6 +112,7 @@ const vk::HookTable& hooks() {
     add_physical_device_hooks(rows);
     add_pool_hooks(rows);
     add_command_hooks(rows);
+    add_pipeline_hooks(rows);
     return new vk::HookTable(std::move(rows));
   }();
   return *all;

@@ -30,6 +30,8 @@ namespace tally::test::driver {
   X(CmdResetQueryPool, "")             \
   X(CreateBuffer, "")                  \
   X(CreateQueryPool, "")               \
+  X(CreateRayTracingPipelinesKHR, "")  \
+  X(CreateShaderModule, "")            \
   X(DestroyBuffer, "")                 \
   X(DestroyDevice, "")                 \
   X(DestroyQueryPool, "")              \
