@@ -175,6 +175,7 @@ namespace tally::counters {
   X(DestroyPipelineLayout, "")                \
   X(DestroyQueryPool, "")                     \
   X(DestroyRenderPass, "")                    \
+  X(DestroyShaderEXT, "")                     \
   X(DestroyShaderModule, "")                  \
   X(DestroyDeferredOperationKHR, "")          \
   X(DeviceWaitIdle, "")                       \
@@ -188,6 +189,7 @@ namespace tally::counters {
   X(GetDeviceBufferMemoryRequirements, "KHR") \
   X(GetDeviceQueue, "")                       \
   X(GetQueryPoolResults, "")                  \
+  X(GetShaderBinaryDataEXT, "")               \
   X(GetFenceStatus, "")                       \
   X(GetPrivateData, "EXT")                    \
   X(InvalidateMappedMemoryRanges, "")         \

@@ -74,8 +74,8 @@ class CommandBuffer {
   void next_subpass();
   // After the command that ends it.
   void end_pass();
-  // This is a secondary command buffer that continues a render pass.
-  void continue_pass();
+  // This is a secondary command buffer that continues a render pass; `views`: with several views.
+  void continue_pass(bool views);
   // Executed command buffers that have passes counted by region.
   const std::vector<std::shared_ptr<CommandBuffer>>& capturing() const { return capturing_; }
 
