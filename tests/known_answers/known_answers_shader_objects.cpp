@@ -46,7 +46,8 @@ const Stage kPlain = {kFragment, plain_frag};
 
 enum class Linking { Separate, Linked };
 
-// What all commands counted: every header with every metric.
+// What all commands counted: every header with every metric but the subgroups, into which drivers
+// pack the invocations of two pipelines differently.
 using Values = std::vector<std::pair<std::array<uint32_t, 3>, std::vector<uint64_t>>>;
 
 Values values_of(const Instrumentation& instrumentation) {
@@ -54,6 +55,8 @@ Values values_of(const Instrumentation& instrumentation) {
   for (const BlockValues& block : instrumentation.read()) {
     values.push_back({{block.header.resultIndex, block.header.stages, block.header.basicBlockIndex},
                       block.metrics});
+    values.back().second.erase(values.back().second.begin() +
+                               static_cast<ptrdiff_t>(instrumentation.metric("subgroups")));
   }
   return values;
 }
@@ -84,7 +87,6 @@ class ShaderObjectAnswers : public testing::Test {
   void SetUp() override {
     context_ = make_shader_object_context(true);
     if (!context_) GTEST_SKIP() << "no shader objects";
-    instrumentation_.emplace(*context_);
     target_.emplace(*context_);
     layout_ = make_pipeline_layout(*context_, {}, kPushBytes);
   }
@@ -181,7 +183,6 @@ class ShaderObjectAnswers : public testing::Test {
   }
 
   std::unique_ptr<Context> context_;
-  std::optional<Instrumentation> instrumentation_;
   std::optional<RenderTarget> target_;
   PipelineLayout layout_;
 };
@@ -308,8 +309,12 @@ TEST_F(ShaderObjectAnswers, any_combination_of_separate_shaders_counts) {
     const auto code = draw < 2 ? std::span<const uint32_t>(rectangle_vert) : patch_vert;
     EXPECT_EQ(Counts(instrumentation, kVertex, code, draw).invocations(), 4u) << draw;
     const Counts pixels(instrumentation, kFragment, fragments[draw % 2], draw);
-    if (draw < 2) EXPECT_EQ(pixels.invocations(), kRectanglePixels) << draw;
-    if (draw % 2 == 0) EXPECT_EQ(pixels.at("even"), pixels.at("odd")) << draw;
+    if (draw < 2) {
+      EXPECT_EQ(pixels.invocations(), kRectanglePixels) << draw;
+    }
+    if (draw == 0) {
+      EXPECT_EQ(pixels.at("even"), pixels.at("odd"));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <tally/vulkan_arm.h>
+#include <tally/vulkan_generated.h>
 #include <tally/vulkan_newer.h>
 
 #include "vk/dispatch.h"
@@ -102,111 +103,112 @@ namespace tally::counters {
   X(CmdWaitEvents, "")                        \
   X(CmdWaitEvents2, "KHR")
 
-#define TALLY_COUNTERS_DEVICE_FUNCTIONS(X)    \
-  TALLY_COUNTERS_ACTION_FUNCTIONS(X)          \
-  TALLY_COUNTERS_COUNTED_FUNCTIONS(X)         \
-  TALLY_COUNTERS_PERFORMANCE_FUNCTIONS(X)     \
-  X(AllocateCommandBuffers, "")               \
-  X(AllocateDescriptorSets, "")               \
-  X(AllocateMemory, "")                       \
-  X(BeginCommandBuffer, "")                   \
-  X(BindBufferMemory, "")                     \
-  X(CmdBeginQuery, "")                        \
-  X(CmdBeginQueryIndexedEXT, "")              \
-  X(CmdBeginRenderPass, "")                   \
-  X(CmdBeginRenderPass2, "KHR")               \
-  X(CmdBeginRendering, "KHR")                 \
-  X(CmdBeginTransformFeedbackEXT, "")         \
-  X(CmdBindDescriptorSets, "")                \
-  X(CmdBindPipeline, "")                      \
-  X(CmdBindPipelineShaderGroupNV, "")         \
-  X(CmdBindShadersEXT, "")                    \
-  X(CmdBindTransformFeedbackBuffersEXT, "")   \
-  X(CmdCopyBuffer, "")                        \
-  X(CmdCopyQueryPoolResults, "")              \
-  X(CmdEndQuery, "")                          \
-  X(CmdEndQueryIndexedEXT, "")                \
-  X(CmdEndRenderPass, "")                     \
-  X(CmdEndRenderPass2, "KHR")                 \
-  X(CmdEndRendering, "KHR")                   \
-  X(CmdEndTransformFeedbackEXT, "")           \
-  X(CmdExecuteCommands, "")                   \
-  X(CmdFillBuffer, "")                        \
-  X(CmdNextSubpass, "")                       \
-  X(CmdNextSubpass2, "KHR")                   \
-  X(CmdPipelineBarrier, "")                   \
-  X(CmdPreprocessGeneratedCommandsEXT, "")    \
-  X(CmdPushConstants, "")                     \
-  X(CmdPushConstants2, "KHR")                 \
-  X(CmdResetQueryPool, "")                    \
-  X(CmdSetPatchControlPointsEXT, "")          \
-  X(CmdSetPrimitiveRestartEnable, "EXT")      \
-  X(CmdSetPrimitiveTopology, "EXT")           \
-  X(CmdSetRasterizerDiscardEnable, "EXT")     \
-  X(CmdWriteTimestamp, "")                    \
-  X(CmdWriteTimestamp2, "KHR")                \
-  X(CmdBeginConditionalRenderingEXT, "")      \
-  X(CmdEndConditionalRenderingEXT, "")        \
-  X(CreateBuffer, "")                         \
-  X(CreateCommandPool, "")                    \
-  X(CreateComputePipelines, "")               \
-  X(CreateDescriptorPool, "")                 \
-  X(CreateDescriptorSetLayout, "")            \
-  X(CreateFence, "")                          \
-  X(CreateFramebuffer, "")                    \
-  X(CreateGraphicsPipelines, "")              \
-  X(CreatePipelineLayout, "")                 \
-  X(CreateQueryPool, "")                      \
-  X(CreateRayTracingPipelinesKHR, "")         \
-  X(CreateRenderPass, "")                     \
-  X(CreateRenderPass2, "KHR")                 \
-  X(CreateShaderModule, "")                   \
-  X(CreateShadersEXT, "")                     \
-  X(DebugMarkerSetObjectNameEXT, "")          \
-  X(DebugMarkerSetObjectTagEXT, "")           \
-  X(DestroyBuffer, "")                        \
-  X(DestroyCommandPool, "")                   \
-  X(DestroyDescriptorPool, "")                \
-  X(DestroyDescriptorSetLayout, "")           \
-  X(DestroyDevice, "")                        \
-  X(DestroyFence, "")                         \
-  X(DestroyFramebuffer, "")                   \
-  X(DestroyPipeline, "")                      \
-  X(DestroyPipelineLayout, "")                \
-  X(DestroyQueryPool, "")                     \
-  X(DestroyRenderPass, "")                    \
-  X(DestroyShaderEXT, "")                     \
-  X(DestroyShaderModule, "")                  \
-  X(DestroyDeferredOperationKHR, "")          \
-  X(DeviceWaitIdle, "")                       \
-  X(EndCommandBuffer, "")                     \
-  X(FlushMappedMemoryRanges, "")              \
-  X(FreeCommandBuffers, "")                   \
-  X(FreeMemory, "")                           \
-  X(GetBufferDeviceAddress, "KHR")            \
-  X(GetBufferDeviceAddressEXT, "")            \
-  X(GetBufferMemoryRequirements, "")          \
-  X(GetDeviceBufferMemoryRequirements, "KHR") \
-  X(GetDeviceQueue, "")                       \
-  X(GetQueryPoolResults, "")                  \
-  X(GetShaderBinaryDataEXT, "")               \
-  X(GetFenceStatus, "")                       \
-  X(GetPrivateData, "EXT")                    \
-  X(InvalidateMappedMemoryRanges, "")         \
-  X(MapMemory, "")                            \
-  X(QueueBindSparse, "")                      \
-  X(QueuePresentKHR, "")                      \
-  X(QueueSubmit, "")                          \
-  X(QueueSubmit2, "KHR")                      \
-  X(QueueWaitIdle, "")                        \
-  X(ResetCommandBuffer, "")                   \
-  X(ResetCommandPool, "")                     \
-  X(ResetFences, "")                          \
-  X(ResetQueryPool, "EXT")                    \
-  X(SetDebugUtilsObjectNameEXT, "")           \
-  X(SetDebugUtilsObjectTagEXT, "")            \
-  X(SetPrivateData, "EXT")                    \
-  X(UpdateDescriptorSets, "")                 \
+#define TALLY_COUNTERS_DEVICE_FUNCTIONS(X)         \
+  TALLY_COUNTERS_ACTION_FUNCTIONS(X)               \
+  TALLY_COUNTERS_COUNTED_FUNCTIONS(X)              \
+  TALLY_COUNTERS_PERFORMANCE_FUNCTIONS(X)          \
+  X(AllocateCommandBuffers, "")                    \
+  X(AllocateDescriptorSets, "")                    \
+  X(AllocateMemory, "")                            \
+  X(BeginCommandBuffer, "")                        \
+  X(BindBufferMemory, "")                          \
+  X(CmdBeginQuery, "")                             \
+  X(CmdBeginQueryIndexedEXT, "")                   \
+  X(CmdBeginRenderPass, "")                        \
+  X(CmdBeginRenderPass2, "KHR")                    \
+  X(CmdBeginRendering, "KHR")                      \
+  X(CmdBeginTransformFeedbackEXT, "")              \
+  X(CmdBindDescriptorSets, "")                     \
+  X(CmdBindPipeline, "")                           \
+  X(CmdBindPipelineShaderGroupNV, "")              \
+  X(CmdBindShadersEXT, "")                         \
+  X(CmdBindTransformFeedbackBuffersEXT, "")        \
+  X(CmdCopyBuffer, "")                             \
+  X(CmdCopyQueryPoolResults, "")                   \
+  X(CmdEndQuery, "")                               \
+  X(CmdEndQueryIndexedEXT, "")                     \
+  X(CmdEndRenderPass, "")                          \
+  X(CmdEndRenderPass2, "KHR")                      \
+  X(CmdEndRendering, "KHR")                        \
+  X(CmdEndTransformFeedbackEXT, "")                \
+  X(CmdExecuteCommands, "")                        \
+  X(CmdFillBuffer, "")                             \
+  X(CmdNextSubpass, "")                            \
+  X(CmdNextSubpass2, "KHR")                        \
+  X(CmdPipelineBarrier, "")                        \
+  X(CmdPreprocessGeneratedCommandsEXT, "")         \
+  X(CmdPushConstants, "")                          \
+  X(CmdPushConstants2, "KHR")                      \
+  X(CmdResetQueryPool, "")                         \
+  X(CmdSetPatchControlPointsEXT, "")               \
+  X(CmdSetPrimitiveRestartEnable, "EXT")           \
+  X(CmdSetPrimitiveTopology, "EXT")                \
+  X(CmdSetRasterizerDiscardEnable, "EXT")          \
+  X(CmdWriteTimestamp, "")                         \
+  X(CmdWriteTimestamp2, "KHR")                     \
+  X(CmdBeginConditionalRenderingEXT, "")           \
+  X(CmdEndConditionalRenderingEXT, "")             \
+  X(CreateBuffer, "")                              \
+  X(CreateCommandPool, "")                         \
+  X(CreateComputePipelines, "")                    \
+  X(CreateDescriptorPool, "")                      \
+  X(CreateDescriptorSetLayout, "")                 \
+  X(CreateFence, "")                               \
+  X(CreateFramebuffer, "")                         \
+  X(CreateGraphicsPipelines, "")                   \
+  X(CreatePipelineLayout, "")                      \
+  X(CreateQueryPool, "")                           \
+  X(CreateRayTracingPipelinesKHR, "")              \
+  X(CreateRenderPass, "")                          \
+  X(CreateRenderPass2, "KHR")                      \
+  X(CreateShaderModule, "")                        \
+  X(CreateShadersEXT, "")                          \
+  X(DebugMarkerSetObjectNameEXT, "")               \
+  X(DebugMarkerSetObjectTagEXT, "")                \
+  X(DestroyBuffer, "")                             \
+  X(DestroyCommandPool, "")                        \
+  X(DestroyDescriptorPool, "")                     \
+  X(DestroyDescriptorSetLayout, "")                \
+  X(DestroyDevice, "")                             \
+  X(DestroyFence, "")                              \
+  X(DestroyFramebuffer, "")                        \
+  X(DestroyPipeline, "")                           \
+  X(DestroyPipelineLayout, "")                     \
+  X(DestroyQueryPool, "")                          \
+  X(DestroyRenderPass, "")                         \
+  X(DestroyShaderEXT, "")                          \
+  X(DestroyShaderModule, "")                       \
+  X(DestroyDeferredOperationKHR, "")               \
+  X(DeviceWaitIdle, "")                            \
+  X(EndCommandBuffer, "")                          \
+  X(FlushMappedMemoryRanges, "")                   \
+  X(FreeCommandBuffers, "")                        \
+  X(FreeMemory, "")                                \
+  X(GetBufferDeviceAddress, "KHR")                 \
+  X(GetBufferDeviceAddressEXT, "")                 \
+  X(GetBufferMemoryRequirements, "")               \
+  X(GetDeviceBufferMemoryRequirements, "KHR")      \
+  X(GetDeviceQueue, "")                            \
+  X(GetQueryPoolResults, "")                       \
+  X(GetShaderBinaryDataEXT, "")                    \
+  X(GetFenceStatus, "")                            \
+  X(GetGeneratedCommandsMemoryRequirementsEXT, "") \
+  X(GetPrivateData, "EXT")                         \
+  X(InvalidateMappedMemoryRanges, "")              \
+  X(MapMemory, "")                                 \
+  X(QueueBindSparse, "")                           \
+  X(QueuePresentKHR, "")                           \
+  X(QueueSubmit, "")                               \
+  X(QueueSubmit2, "KHR")                           \
+  X(QueueWaitIdle, "")                             \
+  X(ResetCommandBuffer, "")                        \
+  X(ResetCommandPool, "")                          \
+  X(ResetFences, "")                               \
+  X(ResetQueryPool, "EXT")                         \
+  X(SetDebugUtilsObjectNameEXT, "")                \
+  X(SetDebugUtilsObjectTagEXT, "")                 \
+  X(SetPrivateData, "EXT")                         \
+  X(UpdateDescriptorSets, "")                      \
   X(WaitForFences, "")
 
 TALLY_VK_TABLE(InstanceTable, TALLY_COUNTERS_INSTANCE_FUNCTIONS)

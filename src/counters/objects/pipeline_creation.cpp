@@ -16,6 +16,12 @@ namespace {
 
 constexpr const char* kNoticeId = "TALLY-uninstrumented-shader";
 
+#ifndef VK_KHR_PIPELINE_BINARY_EXTENSION_NAME  // newer than the headers of Debian 12
+constexpr auto VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR =
+    static_cast<VkStructureType>(1000483002);
+constexpr uint64_t VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR = 0x80000000;
+#endif
+
 // The application's create infos without VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM. Chains
 // are copied only where that changes them.
 template <typename Info>
@@ -187,14 +193,16 @@ class VariantBuilder {
   }
 
   // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
-  // plain pipeline.
+  // plain pipeline. Binaries are those of the plain shaders, and so are the binaries to capture.
   void finish_info() {
     const uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
                              VK_PIPELINE_CREATE_DERIVATIVE_BIT |
                              VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-                             VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+                             VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
+                             VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR;
     info_.pNext = chain_.head();
     chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR);
     set_pipeline_flags(info_, chain_, pipeline_flags(info_) & ~dropped);
     info_.basePipelineHandle = VK_NULL_HANDLE;
     info_.basePipelineIndex = -1;

@@ -180,7 +180,8 @@ class ShaderGroup {
     StageVariants::Request request;
     request.variant = variant;
     request.addressing = *addressing;
-    request.alpha_to_coverage = true;  // it is dynamic state
+    request.alpha_to_coverage =
+        true;  // it is dynamic state; there are no views with shader objects
     request.primitive_ids = has_primitive_ids(stages_);
     request.tessellation = tessellation_of(stages_);
     const auto options = StageVariants::make_options(state_.instrumenter, stages_[i], request,

@@ -62,9 +62,4 @@ class ShaderSets {
   std::unordered_map<BoundShaders, std::shared_ptr<Pipeline>, Hash> sets_;
 };
 
-struct ObjectState;
-
-// The pipeline of these shaders. It is made when they are first bound together.
-std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bound);
-
 }  // namespace tally::counters

@@ -205,6 +205,9 @@ bool ActionRecorder::begin_variant(bool counting) {
 
 void ActionRecorder::prepare_generated_commands() {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
+  if (state_.status.has(Status::kQueryShaders | Status::kQueryCommands)) {
+    state_.queries->count_error();
+  }
   state_.bound.bind_plain();
 }
 

@@ -35,7 +35,8 @@ class ActionRecorder {
     end_variant();
     state_.bound.bind_handles(point, bound, bound.variant);
   }
-  // Generated commands may bind pipelines and push constants: they run with the plain pipelines.
+  // Generated commands that run with the plain pipelines: they take a result index, and active
+  // queries lack their counts.
   void prepare_generated_commands();
 
  private:

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "counters/objects/bound_shaders.h"
+
 namespace tally::counters {
 
 void BoundState::reset() {
   bound_ = {};
   shaders_ = {};
   known_sets_ = {};
-  region_views_ = false;
   transform_feedback_ = false;
   invalidate_pointer();
   constants_.clear();
@@ -38,13 +39,7 @@ std::shared_ptr<Pipeline> BoundState::find_shader_set(const Bound& bound) {
 
 Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   using Status = RecordingStatus;
-  bool regions = status_.has(Status::kRegions) && point == VK_PIPELINE_BIND_POINT_GRAPHICS;
-  if (regions && bound.shaders && region_views_) {
-    regions = false;
-    objects_.device.messages.notice(
-        "TALLY-uninstrumented-shader", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(commands_),
-        "shader objects are not counted by region in a render pass with several views");
-  }
+  const bool regions = status_.has(Status::kRegions) && point == VK_PIPELINE_BIND_POINT_GRAPHICS;
   const bool blocks = status_.has(Status::kInstrumented | Status::kQueryShaders);
   if (!blocks && !regions) return Variant::Plain;
   const Pipeline* known = resolve(bound);

@@ -68,8 +68,6 @@ class BoundState {
     return point != VK_PIPELINE_BIND_POINT_GRAPHICS || !transform_feedback_;
   }
   void set_transform_feedback(bool active) { transform_feedback_ = active; }
-  // Whether the pass that is counted by region renders to views: shader objects cannot tell.
-  void set_region_views(bool views) { region_views_ = views; }
   // The application bound something that has no variants, or nothing is bound.
   void invalidate_pipelines();
   void invalidate_pipeline(VkPipelineBindPoint point);
@@ -119,7 +117,6 @@ class BoundState {
   };
   std::array<KnownSet, 8> known_sets_;
   size_t next_known_set_ = 0;
-  bool region_views_ = false;
   bool transform_feedback_ = false;
   uint64_t pushed_pointer_ = 0;
   const PipelineLayout* pushed_layout_ = nullptr;

@@ -52,7 +52,6 @@ void CommandBuffer::end_instrumentation() {
 }
 
 void CommandBuffer::begin_capture(RegionRequest request) {
-  state_.bound.set_region_views(request.instance.multiview);
   const VkResult result = state_.regions->begin_pass(std::move(request));
   if (result != VK_SUCCESS) {
     fail(result);
@@ -82,8 +81,7 @@ void CommandBuffer::end_pass() {
   if (state_.queries) query_commands_.end_pass();
 }
 
-void CommandBuffer::continue_pass(bool views) {
-  state_.bound.set_region_views(views);
+void CommandBuffer::continue_pass() {
   if (state_.queries) state_.queries->continue_pass();
   if (!state_.regions) return;
   const VkResult result = state_.regions->begin_continuing();

@@ -35,6 +35,10 @@ class CommandBuffer {
 
   // No feature is active: the driver alone records the next command.
   bool idle() const { return state_.status.flags == 0; }
+  // Emulated queries count commands or in their shaders.
+  bool counts_queries() const {
+    return state_.status.has(RecordingStatus::kQueryShaders | RecordingStatus::kQueryCommands);
+  }
   bool drops_actions() const { return state_.status.has(RecordingStatus::kDropActions); }
   void count_command(CommandMetric metric) {
     if (counts_.wanted()) [[unlikely]]
@@ -74,8 +78,8 @@ class CommandBuffer {
   void next_subpass();
   // After the command that ends it.
   void end_pass();
-  // This is a secondary command buffer that continues a render pass; `views`: with several views.
-  void continue_pass(bool views);
+  // This is a secondary command buffer that continues a render pass.
+  void continue_pass();
   // Executed command buffers that have passes counted by region.
   const std::vector<std::shared_ptr<CommandBuffer>>& capturing() const { return capturing_; }
 

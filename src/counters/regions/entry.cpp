@@ -284,13 +284,6 @@ hook_buffer_address_ext(VkDevice device, const VkBufferDeviceAddressInfo* info) 
                       next_of(device).GetBufferDeviceAddressEXT(device, info));
 }
 
-// Of dynamic rendering: shader objects are bound in no other pass.
-bool has_views(const VkCommandBufferInheritanceInfo& info) {
-  const auto* rendering = vk::find_in_chain<VkCommandBufferInheritanceRenderingInfo>(
-      info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO);
-  return rendering && rendering->viewMask != 0;
-}
-
 }  // namespace
 
 VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
@@ -309,7 +302,7 @@ VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
   const Stripped<VkCommandBufferInheritanceInfo> inheritance(inherited);
   changed.pInheritanceInfo = &inheritance.info();
   const VkResult result = state.next().BeginCommandBuffer(commands, &changed);
-  if (result == VK_SUCCESS && continues) state.continue_pass(has_views(inherited));
+  if (result == VK_SUCCESS && continues) state.continue_pass();
   return result;
 }
 
