@@ -112,6 +112,10 @@ typedef void(VKAPI_PTR* PFN_vkCmdPreprocessGeneratedCommandsEXT)(
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT ((VkStructureType)1000482000)
 #define VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT ((VkStructureType)1000482002)
 
+#define VK_OBJECT_TYPE_SHADER_EXT ((VkObjectType)1000482000)
+#define VK_SHADER_CREATE_LINK_STAGE_BIT_EXT 0x00000001
+#define VK_INCOMPATIBLE_SHADER_BINARY_EXT ((VkResult)1000482000)
+
 VK_DEFINE_NON_DISPATCHABLE_HANDLE(VkShaderEXT)
 
 typedef VkFlags VkShaderCreateFlagsEXT;
@@ -154,6 +158,8 @@ typedef void(VKAPI_PTR* PFN_vkDestroyShaderEXT)(VkDevice device, VkShaderEXT sha
 typedef void(VKAPI_PTR* PFN_vkCmdBindShadersEXT)(VkCommandBuffer commandBuffer, uint32_t stageCount,
                                                  const VkShaderStageFlagBits* pStages,
                                                  const VkShaderEXT* pShaders);
+typedef VkResult(VKAPI_PTR* PFN_vkGetShaderBinaryDataEXT)(VkDevice device, VkShaderEXT shader,
+                                                          size_t* pDataSize, void* pData);
 #endif /* VK_EXT_shader_object */
 
 #ifndef VK_EXT_layer_settings

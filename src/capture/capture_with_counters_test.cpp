@@ -68,6 +68,27 @@ TEST(CaptureWithCounters, every_stage_of_a_draw_is_measured) {
       << "fragments";
 }
 
+TEST(CaptureWithCounters, draws_with_shader_objects_are_measured) {
+  const Session session({.scenario = "shader_objects", .layers = kLayers});
+  if (session.exit_status() == 77) GTEST_SKIP() << "no shader objects";
+  ASSERT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_THAT(executions(session), ElementsAre(3, 3 * 2, 3 * 3)) << "vertices";
+  EXPECT_EQ(
+      session.number("SELECT sum(executions) FROM block_count WHERE stage = 16 AND block = 0"),
+      64 * 64 * (1 + 2 + 3))
+      << "fragments";
+  EXPECT_EQ(session.number("SELECT count(*) FROM pipeline WHERE not_instrumented != ''"), 0);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pipeline"), 1) << "three sets of equal shaders";
+  EXPECT_EQ(session.number("SELECT count(*) FROM shader WHERE module IS NULL"), 0);
+}
+
+TEST(CaptureWithCounters, commands_that_the_device_generates_are_measured) {
+  const Session session({.scenario = "generated", .layers = kLayers});
+  if (session.exit_status() == 77) GTEST_SKIP() << "no generated commands";
+  ASSERT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_THAT(executions(session), ElementsAre(3 * kGroup));
+}
+
 TEST(CaptureWithCounters, secondaries_and_suspended_passes_are_exact) {
   EXPECT_THAT(executions(run({.scenario = "secondaries"})),
               ElementsAre(kGroup, 4 * kGroup, 3 * 2, 2 * 3 * 5, 9 * kGroup));

@@ -60,6 +60,7 @@ class Device {
   RecordingContext& context() { return context_; }
   StreamConnection& connection() { return context_.connection(); }
   ShaderRegistry& shaders() { return context_.shaders(); }
+  ShaderObjectRegistry& shader_objects() { return context_.shader_objects(); }
   PassRegistry& passes() { return context_.passes(); }
   const RegionCapture& regions() const { return context_.regions(); }
   Images* images() { return context_.images(); }

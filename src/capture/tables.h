@@ -2,19 +2,13 @@
 #pragma once
 
 #include <tally/vulkan_arm.h>
+#include <tally/vulkan_generated.h>
 #include <tally/vulkan_newer.h>
 #include <tally/vulkan_newest.h>
 
 #include "vk/dispatch.h"
 
 namespace tally::capture {
-
-// Functions of VK_EXT_shader_object and VK_EXT_device_generated_commands, which are newer than the
-// headers of Debian 12. The layer uses only the handles and flags.
-using PFN_vkCmdBindShadersEXT = void(VKAPI_PTR*)(VkCommandBuffer, uint32_t,
-                                                 const VkShaderStageFlagBits*, const uint64_t*);
-using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, VkBool32,
-                                                              const void*);
 
 #define TALLY_CAPTURE_INSTANCE_FUNCTIONS(X)                               \
   X(CreateDebugUtilsMessengerEXT, "")                                     \
@@ -108,6 +102,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(CreateRenderPass2, "KHR")                      \
   X(CreateShaderInstrumentationARM, "")            \
   X(CreateShaderModule, "")                        \
+  X(CreateShadersEXT, "")                          \
   X(CreateSwapchainKHR, "")                        \
   X(DebugMarkerSetObjectNameEXT, "")               \
   X(DestroyBuffer, "")                             \
@@ -120,6 +115,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(DestroyPipeline, "")                           \
   X(DestroyQueryPool, "")                          \
   X(DestroyRenderPass, "")                         \
+  X(DestroyShaderEXT, "")                          \
   X(DestroyShaderInstrumentationARM, "")           \
   X(DestroyShaderModule, "")                       \
   X(DestroySwapchainKHR, "")                       \
@@ -137,6 +133,7 @@ using PFN_vkCmdExecuteGeneratedCommandsEXT = void(VKAPI_PTR*)(VkCommandBuffer, V
   X(GetImageMemoryRequirements, "")                \
   X(GetQueryPoolResults, "")                       \
   X(GetSemaphoreCounterValue, "KHR")               \
+  X(GetShaderBinaryDataEXT, "")                    \
   X(GetShaderInstrumentationValuesARM, "")         \
   X(GetSwapchainImagesKHR, "")                     \
   X(MapMemory, "")                                 \

@@ -224,16 +224,18 @@ TEST_F(Capture, processes_that_outlive_the_first_are_waited_for) {
   EXPECT_TRUE(json["capture"]["complete"].get<bool>());
 }
 
-TEST_F(Capture, shader_objects_are_named_as_not_counted) {
+TEST_F(Capture, shader_objects_are_counted) {
   const auto result = run("-o a.tally", "3 0 objects");
   if (result.end.shell_status() == 77) GTEST_SKIP() << "the device has no shader objects";
   ASSERT_EQ(result.end.shell_status(), 0) << result.standard_error;
-  EXPECT_THAT(result.standard_error,
-              HasSubstr("not counted: pipeline of shader objects: shader objects "
-                        "(VK_EXT_shader_object) run uncounted"));
-  const auto not_counted = report("", "a.tally").at("capture").at("not_counted");
-  ASSERT_EQ(not_counted.size(), 1u);
-  EXPECT_EQ(not_counted[0].at("commands"), 3);
+  EXPECT_THAT(result.standard_error, testing::Not(HasSubstr("not counted")));
+  const auto counted = report("", "a.tally");
+  EXPECT_EQ(counted.at("capture").at("dispatches"), 3);
+  EXPECT_TRUE(counted.at("capture").at("not_counted").empty());
+  const auto row = report("--by shader", "a.tally")["tables"][0]["rows"][0];
+  EXPECT_EQ(row["stage"], "compute");
+  EXPECT_EQ(row["invocations"], 3 * 4 * 64);
+  EXPECT_EQ(row["shared_stores"], 3 * 4 * 16);
 }
 
 // The layers of a chain that the loader made, the one nearest to the application first.

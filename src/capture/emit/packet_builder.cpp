@@ -25,7 +25,8 @@ const char* bind_point_word(VkPipelineBindPoint bind_point) {
 
 // Returns why a shader cannot be counted, as far as its module tells.
 const char* module_problem(const Shader& shader) {
-  if (!shader.module) return "its SPIR-V is not known: the pipeline was created from an identifier";
+  if (!shader.module)
+    return "its SPIR-V is not known: it was created from an identifier or a binary";
   const auto& words = shader.module->words;
   if (words && words->size() * sizeof(uint32_t) + 256 > stream::kMaxModuleBytes) {
     return "its SPIR-V is too large for a capture";

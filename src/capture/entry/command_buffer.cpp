@@ -111,15 +111,6 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoin
   vk::guarded_void([&] { state->bind(bind_point, pipeline); });
 }
 
-VKAPI_ATTR void VKAPI_CALL CmdBindShadersEXT(VkCommandBuffer b, uint32_t count,
-                                             const VkShaderStageFlagBits* stages,
-                                             const uint64_t* shaders) {
-  CommandBuffer* state = find_command_buffer(b);
-  if (!state) return;
-  state->table().CmdBindShadersEXT(b, count, stages, shaders);
-  vk::guarded_void([&] { state->bind_shaders(count, stages, shaders); });
-}
-
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
                                               const VkCommandBuffer* secondaries) {
   CommandBuffer* state = find_command_buffer(b);
@@ -156,13 +147,12 @@ VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerEndEXT(VkCommandBuffer b) {
 std::span<const DeviceHook> command_buffer_hooks() {
 #define TALLY_ROW(name) device_hook<&DeviceTable::name>("vk" #name, name)
   static const DeviceHook rows[] = {
-      TALLY_ROW(CreateCommandPool),    TALLY_ROW(DestroyCommandPool),
-      TALLY_ROW(ResetCommandPool),     TALLY_ROW(AllocateCommandBuffers),
-      TALLY_ROW(FreeCommandBuffers),   TALLY_ROW(BeginCommandBuffer),
-      TALLY_ROW(EndCommandBuffer),     TALLY_ROW(ResetCommandBuffer),
-      TALLY_ROW(CmdBindPipeline),      TALLY_ROW(CmdBindShadersEXT),
-      TALLY_ROW(CmdExecuteCommands),   TALLY_ROW(CmdDebugMarkerBeginEXT),
-      TALLY_ROW(CmdDebugMarkerEndEXT),
+      TALLY_ROW(CreateCommandPool),      TALLY_ROW(DestroyCommandPool),
+      TALLY_ROW(ResetCommandPool),       TALLY_ROW(AllocateCommandBuffers),
+      TALLY_ROW(FreeCommandBuffers),     TALLY_ROW(BeginCommandBuffer),
+      TALLY_ROW(EndCommandBuffer),       TALLY_ROW(ResetCommandBuffer),
+      TALLY_ROW(CmdBindPipeline),        TALLY_ROW(CmdExecuteCommands),
+      TALLY_ROW(CmdDebugMarkerBeginEXT), TALLY_ROW(CmdDebugMarkerEndEXT),
   };
 #undef TALLY_ROW
   return rows;

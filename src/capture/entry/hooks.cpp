@@ -30,8 +30,9 @@ const vk::HookTable& any_device_hooks() {
 const vk::BasicHookTable<DeviceCondition>& device_hooks() {
   static const auto* const table = [] {
     std::vector<DeviceHook> all;
-    for (const auto& hooks : {action_hooks(), pass_hooks(), command_buffer_hooks(), object_hooks(),
-                              image_hooks(), pipeline_hooks(), queue_hooks()}) {
+    for (const auto& hooks :
+         {action_hooks(), pass_hooks(), command_buffer_hooks(), object_hooks(), image_hooks(),
+          pipeline_hooks(), shader_object_hooks(), queue_hooks()}) {
       all.insert(all.end(), hooks.begin(), hooks.end());
     }
     return new vk::BasicHookTable<DeviceCondition>(std::move(all));

@@ -10,6 +10,14 @@
 #include "vk/handle_map.h"
 
 namespace tally::capture {
+namespace {
+
+VkPipelineBindPoint bind_point_of(VkShaderStageFlagBits stage) {
+  return stage == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
+                                              : VK_PIPELINE_BIND_POINT_GRAPHICS;
+}
+
+}  // namespace
 
 CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, bool primary,
                              const CommandPool& pool)
@@ -33,6 +41,8 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   suspended_pass_.reset();
   subpass_ = 0;
   bound_ = {};
+  shaders_ = {};
+  new_shaders_ = uses_shaders_ = {};
   labels_.clear();
   continues_parent_ =
       !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
@@ -60,6 +70,7 @@ void CommandBuffer::end() {
 void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
   const size_t index = vk::bind_point_index(bind_point);
   if (!recording_ || index >= bound_.size()) return;
+  if (uses_shaders_[index]) forget_shaders(bind_point);
   bound_[index] = context_.shaders().pipeline(pipeline);
   if (!bound_[index] && pipeline != VK_NULL_HANDLE) {
     bound_[index] =
@@ -67,36 +78,61 @@ void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
   }
 }
 
+// A set is looked up when a command needs it: applications bind the stages one by one.
 void CommandBuffer::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
-                                 const uint64_t* shaders) {
+                                 const VkShaderEXT* shaders) {
   if (!recording_) return;
   for (uint32_t i = 0; i < count; ++i) {
-    const bool compute = stages[i] == VK_SHADER_STAGE_COMPUTE_BIT;
-    const auto bind_point =
-        compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
-    std::shared_ptr<Pipeline>& bound = bound_[vk::bind_point_index(bind_point)];
-    const bool unbinds = !shaders || shaders[i] == 0;
-    if (unbinds && bound && bound->is_stand_in && !compute) continue;  // another stage may be bound
-    bound = unbinds
-                ? nullptr
-                : context_.shaders().stand_in(ShaderRegistry::StandIn::ShaderObjects, bind_point);
+    const VkPipelineBindPoint bind_point = bind_point_of(stages[i]);
+    const size_t point = vk::bind_point_index(bind_point);
+    if (!uses_shaders_[point]) forget_shaders(bind_point);
+    bound_[point] = nullptr;
+    new_shaders_[point] = uses_shaders_[point] = true;
+    const auto index = static_cast<size_t>(std::countr_zero(static_cast<uint32_t>(stages[i])));
+    if (index >= kShaderStages) continue;
+    shaders_[index] = context_.shader_objects().find(shaders ? shaders[i] : VK_NULL_HANDLE);
   }
+}
+
+// A pipeline replaces the shaders of its bind point.
+void CommandBuffer::forget_shaders(VkPipelineBindPoint bind_point) {
+  const size_t point = vk::bind_point_index(bind_point);
+  new_shaders_[point] = uses_shaders_[point] = false;
+  for (size_t i = 0; i < kShaderStages; ++i) {
+    if (bind_point_of(static_cast<VkShaderStageFlagBits>(1u << i)) == bind_point) {
+      shaders_[i] = nullptr;
+    }
+  }
+}
+
+const std::shared_ptr<Pipeline>& CommandBuffer::bound_at(VkPipelineBindPoint bind_point) {
+  const size_t point = vk::bind_point_index(bind_point);
+  if (std::exchange(new_shaders_[point], false)) {
+    BoundShaders set;
+    for (size_t i = 0; i < kShaderStages; ++i) {
+      const auto stage = static_cast<VkShaderStageFlagBits>(1u << i);
+      if (bind_point_of(stage) == bind_point) set[i] = shaders_[i];
+    }
+    bound_[point] = context_.shader_objects().pipeline(bind_point, set);
+  }
+  return bound_[point];
 }
 
 const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function function) {
   switch (store::function_info(function).kind) {
     case store::CallKind::Dispatch:
-      return bound_[1];
+      return bound_at(VK_PIPELINE_BIND_POINT_COMPUTE);
     case store::CallKind::TraceRays:
-      return bound_[2];
+      return bound_at(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
     case store::CallKind::Generated:
+      if (generated_point_) return bound_at(*generated_point_);
       if (!generated_) {
         generated_ = context_.shaders().stand_in(ShaderRegistry::StandIn::GeneratedCommands,
                                                  VK_PIPELINE_BIND_POINT_GRAPHICS);
       }
       return generated_;
     default:
-      return bound_[0];
+      return bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS);
   }
 }
 

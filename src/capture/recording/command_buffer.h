@@ -19,6 +19,7 @@
 
 #include "capture/recording/label_stack.h"
 #include "capture/recording/recording.h"
+#include "capture/recording/shader_objects.h"
 #include "vk/bind_point.h"
 
 namespace tally::capture {
@@ -48,8 +49,14 @@ class CommandBuffer {
   void reset() { recording_.reset(); }
 
   void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
-  // `shaders` are handles of VK_EXT_shader_object. A null pointer means that all handles are null.
-  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages, const uint64_t* shaders);
+  // A null pointer stands for null handles.
+  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
+                    const VkShaderEXT* shaders);
+
+  // Before generated commands: where what they run is bound, if that is known.
+  void set_generated(std::optional<VkPipelineBindPoint> bind_point) {
+    generated_point_ = bind_point;
+  }
 
   // Call these before and after an action command. The result of before_action is passed to
   // after_action.
@@ -87,6 +94,8 @@ class CommandBuffer {
   FinalImage final_image(const RecordedPass& pass, const VkRenderPassBeginInfo& info) const;
   void take_picture(RecordedPass& pass);
   const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
+  const std::shared_ptr<Pipeline>& bound_at(VkPipelineBindPoint bind_point);
+  void forget_shaders(VkPipelineBindPoint bind_point);
   Id label() const { return labels_.innermost(); }
 
   RecordingContext& context_;
@@ -110,6 +119,11 @@ class CommandBuffer {
   std::optional<uint32_t> suspended_pass_;  // the pass that a resuming one continues
   uint32_t subpass_ = 0;
   std::array<std::shared_ptr<Pipeline>, vk::kBindPoints.size()> bound_;
+  BoundShaders shaders_;  // of the bind points without a pipeline
+  std::array<bool, vk::kBindPoints.size()> uses_shaders_{};
+  // Shaders were bound, and bound_ does not have their set yet.
+  std::array<bool, vk::kBindPoints.size()> new_shaders_{};
+  std::optional<VkPipelineBindPoint> generated_point_;
   std::shared_ptr<Pipeline> generated_;  // placeholder for the pipeline of generated commands
   LabelStack labels_;
 };

@@ -14,6 +14,7 @@
 #include "capture/recording/images.h"
 #include "capture/recording/passes.h"
 #include "capture/recording/region_capture.h"
+#include "capture/recording/shader_objects.h"
 #include "capture/recording/shaders.h"
 #include "capture/recording/timestamps.h"
 #include "capture/tables.h"
@@ -35,6 +36,7 @@ class RecordingContext {
   const DeviceTable& table() const { return table_; }
   StreamConnection& connection() { return *connection_; }
   ShaderRegistry& shaders() { return shaders_; }
+  ShaderObjectRegistry& shader_objects() { return shader_objects_; }
   PassRegistry& passes() { return passes_; }
   TimestampPools& timestamps() { return timestamps_; }
   HostMemory& host_memory() { return host_memory_; }
@@ -59,6 +61,7 @@ class RecordingContext {
   const VkDevice handle_;
   DeviceTable table_;
   ShaderRegistry shaders_;
+  ShaderObjectRegistry shader_objects_;
   PassRegistry passes_;
   TimestampPools timestamps_;
   HostMemory host_memory_;

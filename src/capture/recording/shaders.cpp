@@ -150,8 +150,9 @@ std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindP
     const char* reason;
   };
   constexpr Text kTexts[] = {
-      {"of shader objects", "shader objects (VK_EXT_shader_object) run uncounted"},
-      {"of generated commands", "commands that the device generates run uncounted"},
+      {"of generated commands",
+       "commands that the device generates from an execution set, or that were "
+       "preprocessed by themselves, run uncounted"},
       {"of unknown origin", "it was created by a function that the capture does not know"}};
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Pipeline>& pipeline = stand_ins_[{kind, bind_point}];
@@ -164,7 +165,6 @@ std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindP
     pipeline->bind_point = bind_point;
     pipeline->hash = hash.result();
     pipeline->not_instrumented = text.reason;
-    pipeline->is_stand_in = true;
     pipeline->set_name(text.name);
   }
   return pipeline;

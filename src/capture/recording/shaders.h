@@ -42,8 +42,6 @@ struct Pipeline : InternedObject {
   std::string not_instrumented;  // the reason, "" = created with the flag
   std::string diagnostics;       // messages about instrumentation during its creation
 
-  bool is_stand_in = false;
-
   bool instrumented() const { return not_instrumented.empty(); }
   // Returns the only shader of this stage. Of several (ray tracing), the one whose index is
   // resultSubIndex; null if that is of another stage.
@@ -82,7 +80,7 @@ class ShaderRegistry {
 
   // Placeholder for commands that run without a pipeline known to the capture. The commands are
   // listed with the reason why their shaders are not counted.
-  enum class StandIn { ShaderObjects, GeneratedCommands, UnknownPipeline };
+  enum class StandIn { GeneratedCommands, UnknownPipeline };
   std::shared_ptr<Pipeline> stand_in(StandIn kind, VkPipelineBindPoint bind_point);
 
   // Returns the pipelines created since the last call. The emission uses it so that the capture

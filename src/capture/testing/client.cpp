@@ -25,7 +25,9 @@
 #include "double.comp.h"
 #include "support/context.h"
 #include "support/environment.h"
+#include "support/generated_commands.h"
 #include "support/memory.h"
+#include "support/shader_objects.h"
 
 namespace {
 
@@ -389,6 +391,55 @@ void two_devices(Context& context) {
   other.run([&](VkCommandBuffer commands) { there.dispatch(commands, 2); });
 }
 
+// Draws with shader objects: separate ones, linked ones, and the fragment shader changed. Exits
+// with 77 if the device has none.
+void shader_objects(Context&) {
+  const auto context = make_shader_object_context(false);
+  if (!context) std::exit(77);
+  const RenderTarget target(*context);
+  const Stage vertex{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert};
+  const Stage fragment{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag};
+  const auto make = [&](VkShaderCreateFlagsEXT flags) {
+    return std::vector<ShaderObjectInfo>{{vertex, VK_SHADER_STAGE_FRAGMENT_BIT, flags},
+                                         {fragment, 0, flags}};
+  };
+  const ShaderObjects separate(*context, make(0));
+  const ShaderObjects others(*context, make(0));
+  const ShaderObjects linked(*context, make(VK_SHADER_CREATE_LINK_STAGE_BIT_EXT));
+  context->run([&](VkCommandBuffer commands) {
+    target.begin(commands);
+    set_draw_state(*context, commands);
+    unbind_graphics_shaders(*context, commands);
+    separate.bind(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    bind_shader(*context, commands, VK_SHADER_STAGE_FRAGMENT_BIT, others[1]);
+    vkCmdDraw(commands, 3, 2, 0, 0);
+    linked.bind(commands);
+    vkCmdDraw(commands, 3, 3, 0, 0);
+    target.end(commands);
+  });
+}
+
+// A dispatch of three workgroups that the device generates. Exits with 77 if it cannot.
+void generated(Context&) {
+  const auto context = make_generated_context(false);
+  if (!context) std::exit(77);
+  const Buffer values(*context, 4096);
+  const StorageSet set(*context, {values});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(*context, {&set_layout, 1}, 4);
+  const Pipeline pipeline =
+      make_compute_pipeline(*context, {.shader = {.code = double_comp}, .layout = layout});
+  GeneratedCommands commands_of_device(*context, {.layout = layout, .words = {0, 3, 1, 1}});
+  VkGeneratedCommandsPipelineInfoEXT names = {
+      VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT, nullptr, pipeline};
+  context->run([&](VkCommandBuffer commands) {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    set.bind(commands, layout);
+    commands_of_device.execute(commands, &names);
+  });
+}
+
 // Recorded, reset, recorded anew, pool reset; only what is submitted counts.
 void resets(Context& context) {
   const Doubler doubler(context);
@@ -467,6 +518,8 @@ int main(int argc, char** argv) {
       {"threads", threads},
       {"two_devices", two_devices},
       {"resets", resets},
+      {"generated", generated},
+      {"shader_objects", shader_objects},
       {"exit_unwaited", exit_unwaited},
       {"fork_while_sending", fork_while_sending},
       {"draws", [&](Context& context) { draws(context, how); }},

@@ -123,9 +123,8 @@ class BlockWriter {
 // The part of the page with the record of one slot.
 std::span<const uint64_t> slot_words(const InstrumentationRecord& record, AddressSlot slot,
                                      std::span<const uint64_t> page) {
-  uint64_t begin = uint64_t{record.offset} * probe::kRecordAlignment;
-  if (slot == AddressSlot::Fragment)
-    begin += slot_bytes(*record.program, AddressSlot::Main, record.shards_log2);
+  const uint64_t begin = uint64_t{record.offset} * probe::kRecordAlignment +
+                         slot_begin(*record.program, slot, record.shards_log2);
   const uint64_t size = slot_bytes(*record.program, slot, record.shards_log2);
   if (begin + size > page.size_bytes()) return {};
   return page.subspan(begin / sizeof(uint64_t), size / sizeof(uint64_t));

@@ -31,11 +31,12 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   LayoutRules rules;
   rules.record_address = creation.options().record_address;
   rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
-  rules.address_slots = creation.pipeline_libraries() ? 2 : 1;
+  const bool separate_stages = creation.pipeline_libraries() || creation.shader_objects();
+  rules.address_slots = separate_stages ? kPipelineSlots : 1;
+  rules.shader_slots = creation.shader_objects();
   rules.region_slot = creation.regions_enabled();
   // So that the layer can null record pointers for a pass in which no shader counts.
-  rules.prefer_descriptor =
-      creation.emulated_queries().performance && !creation.pipeline_libraries();
+  rules.prefer_descriptor = creation.emulated_queries().performance && !separate_stages;
   // A layout cannot mix sets in descriptor buffers with sets from pools.
   const bool descriptor_buffers = creation.has_extension(VK_EXT_DESCRIPTOR_BUFFER_EXTENSION_NAME);
   rules.descriptor_sets = descriptor_buffers ? 0 : limits.maxBoundDescriptorSets;

@@ -191,6 +191,9 @@ void DeviceCreation::enable_needs() {
   const auto* libraries = chain_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
+  const auto* shader_objects = chain_.find<VkPhysicalDeviceShaderObjectFeaturesEXT>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT);
+  shader_objects_ = shader_objects && shader_objects->shaderObject == VK_TRUE;
   record_memory_ = resolve_record_memory(options_.record_memory, gpu_.memory);
   if (record_memory_ == RecordMemory::Device) add_transfer_queue();
 }

@@ -50,6 +50,7 @@ class DeviceCreation {
 
   bool has_extension(const char* name) const;
   bool pipeline_libraries() const { return pipeline_libraries_; }
+  bool shader_objects() const { return shader_objects_; }
   // Whether the layer may record conditional rendering itself.
   bool conditional_rendering() const {
     return emulated_queries_.performance && gpu_.conditional_rendering;
@@ -111,6 +112,7 @@ class DeviceCreation {
   bool regions_feature_enabled_ = false;
   bool performance_query_extension_enabled_ = false;
   bool pipeline_libraries_ = false;
+  bool shader_objects_ = false;
   EmulatedQueries emulated_queries_;
 };
 

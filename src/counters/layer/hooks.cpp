@@ -12,7 +12,9 @@ const vk::HookTable& device_hooks() {
     add_device_entry_points(hooks);
     add_command_buffer_entry_points(hooks);
     add_action_entry_points(hooks);
+    add_generated_command_entry_points(hooks);
     add_pipeline_entry_points(hooks);
+    add_shader_object_entry_points(hooks);
     add_queue_entry_points(hooks);
     add_object_name_entry_points(hooks);
     add_shader_instrumentation_entry_points(hooks);

@@ -1,6 +1,4 @@
 // Shader modules, pipeline layouts and pipelines.
-#include <deque>
-
 #include "counters/layer/entry_points.h"
 #include "counters/objects/pipeline_creation.h"
 #include "counters/objects/ray_pipeline_creation.h"
@@ -44,7 +42,7 @@ VkResult create_layout(VkDevice handle, const VkPipelineLayoutCreateInfo* info,
   const VkResult result =
       known->create(handle, device.next(), state->memory.words, *info, allocator, layout);
   if (result != VK_SUCCESS) return result;
-  if (known->widens() || known->covers_slot())
+  if (known->widens() || known->covers_reserved())
     state->objects.inspects_constants.store(true, std::memory_order_relaxed);
   state->objects.layouts.insert(*layout, std::move(known));
   return VK_SUCCESS;
@@ -110,46 +108,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_rays(VkDevice handle, VkDeferredOpera
   });
 }
 
-// Shader objects run uninstrumented, but must declare the ranges and sets of the extended layouts.
-VkResult create_shaders(Device& device, std::span<const VkShaderCreateInfoEXT> originals,
-                        const VkAllocationCallbacks* allocator, VkShaderEXT* shaders) {
-  DeviceState& state = *device.state();
-  std::vector<VkShaderCreateInfoEXT> infos(originals.begin(), originals.end());
-  std::deque<PipelineLayout::Extended> extended;
-  for (VkShaderCreateInfoEXT& info : infos) {
-    if ((info.flags & VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM) != 0) {
-      device.messages().notice("TALLY-uninstrumented-shader", VK_OBJECT_TYPE_DEVICE,
-                               device.handle_bits(), "shader objects run uninstrumented");
-    }
-    info.flags &= ~VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
-    VkPipelineLayoutCreateInfo layout_info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-    layout_info.setLayoutCount = info.setLayoutCount;
-    layout_info.pushConstantRangeCount = info.pushConstantRangeCount;
-    layout_info.pPushConstantRanges = info.pPushConstantRanges;
-    const PipelineLayout layout(layout_info, state.objects.layout_rules);
-    auto changed = layout.extend(state.memory.words, {info.pSetLayouts, info.setLayoutCount});
-    if (!changed) continue;
-    const PipelineLayout::Extended& kept = extended.emplace_back(std::move(*changed));
-    info.setLayoutCount = static_cast<uint32_t>(kept.sets.size());
-    info.pSetLayouts = kept.sets.data();
-    info.pushConstantRangeCount = static_cast<uint32_t>(kept.ranges.size());
-    info.pPushConstantRanges = kept.ranges.data();
-  }
-  return device.next().CreateShadersEXT(device.handle(), static_cast<uint32_t>(infos.size()),
-                                        infos.data(), allocator, shaders);
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL hook_create_shaders(VkDevice handle, uint32_t count,
-                                                   const VkShaderCreateInfoEXT* infos,
-                                                   const VkAllocationCallbacks* allocator,
-                                                   VkShaderEXT* shaders) {
-  Device& device = *find_device(handle);
-  if (!device.state()) {
-    return device.next().CreateShadersEXT(handle, count, infos, allocator, shaders);
-  }
-  return vk::guarded([&] { return create_shaders(device, {infos, count}, allocator, shaders); });
-}
-
 VKAPI_ATTR void VKAPI_CALL hook_destroy_pipeline(VkDevice handle, VkPipeline pipeline,
                                                  const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
@@ -171,7 +129,6 @@ void add_pipeline_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCreatePipelineLayout", hook_create_layout);
   add("vkCreateRayTracingPipelinesKHR", hook_create_rays);
   add("vkCreateShaderModule", hook_create_module);
-  add("vkCreateShadersEXT", hook_create_shaders);
   add("vkDestroyPipeline", hook_destroy_pipeline);
   add("vkDestroyPipelineLayout", hook_destroy_layout);
   add("vkDestroyShaderModule", hook_destroy_module);

@@ -1,5 +1,5 @@
 // What the layer knows of the objects that the application created on a device: shader modules,
-// pipeline layouts, pipelines and render passes.
+// pipeline layouts, pipelines, shader objects and render passes.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -45,6 +45,9 @@ struct ObjectState {
   vk::HandleMap<VkShaderModule, std::shared_ptr<const ShaderCode>> shader_modules;
   vk::HandleMap<VkPipelineLayout, std::shared_ptr<PipelineLayout>> layouts;
   vk::HandleMap<VkPipeline, std::shared_ptr<Pipeline>> pipelines;
+  vk::HandleMap<VkShaderEXT, std::shared_ptr<ShaderObject>> shaders;
+  ShaderSets shader_sets;
+  ShaderBinaries shader_binaries;
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
   CounterRanges counter_ranges;
 

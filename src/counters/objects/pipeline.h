@@ -15,6 +15,7 @@
 #include "counters/objects/counter_ranges.h"
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_layout.h"
+#include "counters/objects/shader_set.h"
 #include "counters/shader/program.h"
 #include "counters/shader/variant.h"
 
@@ -30,14 +31,10 @@ struct Pipeline {
   // destroys that of Variant::Plain.
   VkPipeline& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkPipeline variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
-  bool has(Variant which) const { return variant(which) != VK_NULL_HANDLE; }
-  // The best available variant.
-  Variant choose(Variant wanted) const {
-    if (has(wanted)) return wanted;
-    if (counts_blocks(wanted) && has(Variant::Blocks)) return Variant::Blocks;
-    if (counts_regions(wanted) && has(Variant::Regions)) return Variant::Regions;
-    return Variant::Plain;
+  bool has(Variant which) const {
+    return shaders ? shaders->has(which) : variant(which) != VK_NULL_HANDLE;
   }
+  Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
   void destroy_variants() {
     for (size_t i = 1; i < kVariants; ++i) {
       const VkPipeline handle = std::exchange(variants[i], VK_NULL_HANDLE);
@@ -56,6 +53,8 @@ struct Pipeline {
   // Of a ray-tracing library: where the counters of its stages are, with those of its libraries.
   std::vector<std::shared_ptr<const CounterRanges::Range>> ranges;
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
+  // Not null: this stands for shader objects that are bound together, and has no handles.
+  std::shared_ptr<const ShaderSet> shaders;
 };
 
 }  // namespace tally::counters

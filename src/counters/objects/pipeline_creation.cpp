@@ -14,6 +14,12 @@
 namespace tally::counters {
 namespace {
 
+#ifndef VK_KHR_PIPELINE_BINARY_EXTENSION_NAME  // newer than the headers of Debian 12
+constexpr auto VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR =
+    static_cast<VkStructureType>(1000483002);
+constexpr uint64_t VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR = 0x80000000;
+#endif
+
 // The application's create infos without VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM. Chains
 // are copied only where that changes them.
 template <typename Info>
@@ -94,7 +100,7 @@ class LibraryVariants {
   static void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
     const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
     for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
-    for (size_t slot = 0; slot < kAddressSlots; ++slot) {
+    for (size_t slot = 0; slot < kPipelineSlots; ++slot) {
       program.capacities[slot] = std::max(program.capacities[slot], library.capacities[slot]);
     }
   }
@@ -147,62 +153,15 @@ class VariantBuilder {
       sources.emplace_back(&stage, find_code(state_, stage));
     }
     if (sources.empty()) return;
-    const bool two_slots = state_.layout_rules.address_slots == kAddressSlots;
+    const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
     const bool number_draws = state_.instrumenter.options().packed_draw_index_locations != 0 &&
                               variant_ == Variant::Blocks &&
                               layout_->path() == AddressPath::PushConstant &&
                               may_number_draws(info_);
     stages_.build(state_.instrumenter, sources,
                   {variant_, layout_->addressing(two_slots), may_cover_by_alpha(info_), multiview(),
-                   has_primitive_ids(sources), tessellation(sources), number_draws});
+                   has_primitive_ids(sources), tessellation_of(sources), number_draws});
     set_stages(info_, stages_.infos());
-  }
-
-  // Fragment shaders may read gl_PrimitiveID if a geometry or mesh shader sets it, or if there is
-  // neither. In a library with the fragment shader alone, this is not known.
-  static bool has_primitive_ids(const std::vector<Stage>& stages) {
-    bool known = false;
-    for (const Stage& stage : stages) {
-      const VkShaderStageFlagBits bit = stage.info->stage;
-      known = known || bit == VK_SHADER_STAGE_VERTEX_BIT;
-      if (bit == VK_SHADER_STAGE_MESH_BIT_EXT) return false;
-      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT && !sets_primitive_id(stage)) {
-        return false;
-      }
-    }
-    return known;
-  }
-
-  // Nothing without tessellation, or where a geometry shader replaces the primitives.
-  static std::optional<spirv::Tessellation> tessellation(const std::vector<Stage>& stages) {
-    const Stage* control = nullptr;
-    const Stage* evaluation = nullptr;
-    for (const Stage& stage : stages) {
-      const VkShaderStageFlagBits bit = stage.info->stage;
-      if (bit == VK_SHADER_STAGE_GEOMETRY_BIT) return std::nullopt;
-      if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) control = &stage;
-      if (bit == VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) evaluation = &stage;
-    }
-    if (!control || !evaluation) return std::nullopt;
-    return find_tessellation(*control, *evaluation);
-  }
-
-  // `stages`: all of the pipeline.
-  static void note_uncounted(Program& program, VkShaderStageFlags stages) {
-    VkShaderStageFlags counted = 0;
-    VkShaderStageFlags outputs = 0;
-    for (const StageProgram& stage : program.stages) {
-      counted |= stage.stage;
-      const uint32_t output = stage.info->plan.output_counters[0];
-      if (output != spirv::CounterPlan::kZero) outputs |= stage.stage;
-    }
-    VkShaderStageFlags makers =
-        VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;
-    if ((stages & VK_SHADER_STAGE_GEOMETRY_BIT) == 0) {
-      makers |= VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
-    }
-    program.uncounted = stages & ~counted;
-    program.uncounted_outputs = stages & makers & ~outputs;
   }
 
   bool multiview() const {
@@ -222,14 +181,16 @@ class VariantBuilder {
   }
 
   // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
-  // plain pipeline.
+  // plain pipeline. Binaries are those of the plain shaders, and so are the binaries to capture.
   void finish_info() {
     const uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
                              VK_PIPELINE_CREATE_DERIVATIVE_BIT |
                              VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-                             VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+                             VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
+                             VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR;
     info_.pNext = chain_.head();
     chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR);
     set_pipeline_flags(info_, chain_, pipeline_flags(info_) & ~dropped);
     info_.basePipelineHandle = VK_NULL_HANDLE;
     info_.basePipelineIndex = -1;
@@ -261,7 +222,7 @@ bool can_count(ObjectState& state, const Info& info, const PipelineLayout* layou
     reason = "its pipeline layout leaves no room for the record pointer";
   } else if (library && layout->path() != AddressPath::PushConstant) {
     reason = "pipeline libraries need space for record pointers in the push constants";
-  } else if (library && state.layout_rules.address_slots != kAddressSlots) {
+  } else if (library && state.layout_rules.address_slots != kPipelineSlots) {
     reason = "graphicsPipelineLibrary is not enabled on the device";
   }
   if (!reason) return true;
@@ -314,7 +275,7 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const Info& info, bool
   // Any pipeline may be bound while a query is active.
   const bool blocks = instrumented || state.needs.query_counters;
   const bool regions = state.needs.regions && has_fragments(info);
-  if (!blocks && !regions && !(layout && layout->covers_slot())) return VK_SUCCESS;
+  if (!blocks && !regions && !(layout && layout->covers_reserved())) return VK_SUCCESS;
   auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
   pipeline->variant(Variant::Plain) = plain;
   pipeline->layout = layout;

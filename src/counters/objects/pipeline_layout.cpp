@@ -34,10 +34,10 @@ std::vector<VkPushConstantRange> PipelineLayout::extended_ranges() const {
     others &= ~range.stageFlags;
     range.size = rules_.push_constant_size - range.offset;
   }
-  if (others != 0) {
-    ranges.push_back(
-        {others, rules_.slot_offset(), rules_.push_constant_size - rules_.slot_offset()});
-  }
+  // An update by the application never overlaps this range.
+  const uint32_t begin =
+      std::clamp(application_end_, rules_.reserved_offset(), rules_.slot_offset());
+  if (others != 0) ranges.push_back({others, begin, rules_.push_constant_size - begin});
   return ranges;
 }
 
@@ -71,9 +71,9 @@ VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPo
                                 const VkAllocationCallbacks* allocator, VkPipelineLayout* handle) {
   device_ = device;
   next_ = &next;
-  std::optional<Extended> extended = extend(words, {info.pSetLayouts, info.setLayoutCount});
+  const std::optional<Extended> extended = extend(words, {info.pSetLayouts, info.setLayoutCount});
   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-  if (extended) result = create_extended(info, *extended, &own_, nullptr);
+  if (extended) result = create_own(device, next, info, *extended);
   if (result == VK_SUCCESS) {
     result = create_extended(info, *extended, handle, allocator);
   } else {
@@ -81,8 +81,16 @@ VkResult PipelineLayout::create(VkDevice device, const DeviceTable& next, WordPo
     path_ = AddressPath::None;
     result = next.CreatePipelineLayout(device, &info, allocator, handle);
   }
-  for (const VkPushConstantRange& range : extended_ranges()) slot_stages_ |= range.stageFlags;
   return result;
+}
+
+VkResult PipelineLayout::create_own(VkDevice device, const DeviceTable& next,
+                                    const VkPipelineLayoutCreateInfo& info,
+                                    const Extended& extended) {
+  device_ = device;
+  next_ = &next;
+  for (const VkPushConstantRange& range : extended.ranges) slot_stages_ |= range.stageFlags;
+  return create_extended(info, extended, &own_, nullptr);
 }
 
 StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) const {
@@ -97,6 +105,24 @@ StageVariants::Addressing PipelineLayout::addressing(bool separate_fragment) con
   addressing.fragment.push_constant_offset = slot_offset() + 8;
   addressing.separate_fragment = separate_fragment && path_ == AddressPath::PushConstant;
   return addressing;
+}
+
+std::optional<StageVariants::Addressing> PipelineLayout::shader_addressing(
+    VkShaderStageFlagBits stage) const {
+  StageVariants::Addressing result = addressing(false);
+  const auto slot = static_cast<uint32_t>(slot_of_shader(stage));
+  if (path_ != AddressPath::PushConstant) {
+    const bool alone = stage == VK_SHADER_STAGE_COMPUTE_BIT && path_ == AddressPath::Descriptor;
+    return alone ? std::optional(result) : std::nullopt;
+  }
+  if (slot < kPipelineSlots) {
+    result.main.push_constant_offset = slot_offset() + 8 * slot;
+  } else if (covers_reserved()) {
+    return std::nullopt;
+  } else {
+    result.main.push_constant_offset = slot_offset() - 8 * (slot - kPipelineSlots + 1);
+  }
+  return result;
 }
 
 // Extended ranges contain every byte after their begin. All ranges that a valid update overlaps

@@ -2,11 +2,10 @@
 // application's handle is that of the extended driver layout, so that plain pipelines, their
 // variants and what the application binds stay compatible. The slot has one of three paths:
 //
-// PushConstant: the last 8 bytes of the device's push constants; 8 more with pipeline libraries,
-// and
-//   8 more with counters by region. The offset is the same in every layout. Each range of the
-//   application is extended to cover the slot, since a stage may appear in one range only. Another
-//   range covers the other stages.
+// PushConstant: the last 8 bytes of the device's push constants; 8 more with pipeline libraries or
+//   shader objects, and 8 more with counters by region. The offset is the same in every layout.
+//   Each range of the application is extended to cover the slot, since a stage may appear in one
+//   range only. Another range covers the other stages.
 // Descriptor: for layouts whose ranges overlap those bytes. The last descriptor set of the device
 //   holds a dynamic uniform buffer. Sets between the application's sets and that one are empty.
 // None: neither is possible.
@@ -32,14 +31,19 @@ enum class AddressPath { None, PushConstant, Descriptor };
 struct LayoutRules {
   RecordAddress record_address = RecordAddress::Auto;
   uint32_t push_constant_size = 128;  // maxPushConstantsSize
-  uint32_t address_slots = 1;         // record pointers: 2 on devices with pipeline libraries
-  bool region_slot = false;           // another pointer, for counters by region
-  uint32_t descriptor_sets = 4;       // maxBoundDescriptorSets; 0: no set may be added
-  VkShaderStageFlags stages = 0;      // all stages that the device supports
-  bool prefer_descriptor = false;     // the host can change pointers in descriptors after recording
+  // Record pointers: 2 on devices with pipeline libraries or shader objects.
+  uint32_t address_slots = 1;
+  // Before those, in this order: geometry, evaluation, control (AddressSlot). Layouts whose
+  // push constants reach there do without.
+  bool shader_slots = false;
+  bool region_slot = false;        // another pointer, for counters by region
+  uint32_t descriptor_sets = 4;    // maxBoundDescriptorSets; 0: no set may be added
+  VkShaderStageFlags stages = 0;   // all stages that the device supports
+  bool prefer_descriptor = false;  // the host can change pointers in descriptors after recording
 
   uint32_t slots() const { return address_slots + (region_slot ? 1 : 0); }
   uint32_t slot_offset() const { return push_constant_size - 8 * slots(); }
+  uint32_t reserved_offset() const { return slot_offset() - (shader_slots ? 24 : 0); }
 };
 
 class PipelineLayout {
@@ -50,17 +54,21 @@ class PipelineLayout {
   PipelineLayout(const PipelineLayout&) = delete;
   PipelineLayout& operator=(const PipelineLayout&) = delete;
 
-  // Creates the application's layout, and an identically defined one that lives as long as this
-  // object: the layer's commands use it even after the application has destroyed its own.
-  VkResult create(VkDevice device, const DeviceTable& next, WordPool& words,
-                  const VkPipelineLayoutCreateInfo& info, const VkAllocationCallbacks* allocator,
-                  VkPipelineLayout* handle);
-
   // The sets and ranges that the driver gets in place of the application's; for shader objects too.
   struct Extended {
     std::vector<VkDescriptorSetLayout> sets;
     std::vector<VkPushConstantRange> ranges;
   };
+
+  // Creates the application's layout, and an identically defined one that lives as long as this
+  // object: the layer's commands use it even after the application has destroyed its own.
+  VkResult create(VkDevice device, const DeviceTable& next, WordPool& words,
+                  const VkPipelineLayoutCreateInfo& info, const VkAllocationCallbacks* allocator,
+                  VkPipelineLayout* handle);
+  // The latter alone, for shader objects, which have no layout object.
+  VkResult create_own(VkDevice device, const DeviceTable& next,
+                      const VkPipelineLayoutCreateInfo& info, const Extended& extended);
+
   // Nothing if there is no memory for the reserved set.
   std::optional<Extended> extend(WordPool& words,
                                  std::span<const VkDescriptorSetLayout> sets) const;
@@ -69,10 +77,14 @@ class PipelineLayout {
   VkPipelineLayout handle() const { return own_; }
   uint32_t slot_offset() const { return rules_.slot_offset(); }
   uint32_t reserved_set() const { return rules_.descriptor_sets - 1; }
+  // The first byte in which the layer may write to push constants.
+  uint32_t reserved_offset() const { return rules_.reserved_offset(); }
   VkShaderStageFlags slot_stages() const { return slot_stages_; }
   // Where shaders of a pipeline with this layout find their record pointer. path() must not be
   // None.
   StageVariants::Addressing addressing(bool separate_fragment) const;
+  // The same for a shader object: nothing if its slot is not in this layout.
+  std::optional<StageVariants::Addressing> shader_addressing(VkShaderStageFlagBits stage) const;
 
   // The stages that an update of push constants at `offset` must name with the extended ranges.
   VkShaderStageFlags widen(VkShaderStageFlags stages, uint32_t offset) const;
@@ -81,6 +93,8 @@ class PipelineLayout {
   }
   // Whether the application's push constants overlap the slot.
   bool covers_slot() const { return application_end_ > rules_.slot_offset(); }
+  // Whether they overlap any byte that the layer may write.
+  bool covers_reserved() const { return application_end_ > rules_.reserved_offset(); }
   // Pushes `values` to the bytes [begin, end), for the stages of the application's ranges.
   void push_application_bytes(VkCommandBuffer commands, uint32_t begin, uint32_t end,
                               const std::byte* values) const;

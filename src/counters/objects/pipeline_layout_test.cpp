@@ -7,8 +7,12 @@ namespace {
 
 LayoutRules rules(RecordAddress address = RecordAddress::Auto, uint32_t slots = 1,
                   bool regions = false) {
-  return {address, 128, slots,
-          regions, 8,   VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT};
+  return {.record_address = address,
+          .push_constant_size = 128,
+          .address_slots = slots,
+          .region_slot = regions,
+          .descriptor_sets = 8,
+          .stages = VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT};
 }
 
 // A layout of `sets` sets with these ranges, as the application asks for it.
@@ -40,6 +44,31 @@ TEST(PipelineLayout, counters_by_region_have_their_address_behind_the_records) {
   const LayoutRules with = rules(RecordAddress::Auto, 2, true);
   EXPECT_EQ(PipelineLayout(Asked({}).info, with).slot_offset(), 104u);
   EXPECT_EQ(with.slots(), 3u);
+}
+
+// The slots of tessellation, geometry and task shaders are left out where there is no room.
+TEST(PipelineLayout, shader_objects_have_an_address_for_each_stage_before_the_others) {
+  LayoutRules with = rules(RecordAddress::Auto, 2, true);
+  with.shader_slots = true;
+  const auto offset = [&](uint32_t bytes, VkShaderStageFlagBits stage) {
+    const Asked asked({{VK_SHADER_STAGE_ALL_GRAPHICS, 0, bytes}});
+    const auto addressing = PipelineLayout(asked.info, with).shader_addressing(stage);
+    return addressing ? addressing->main.push_constant_offset : 0;
+  };
+  for (const uint32_t bytes : {4u, 80u}) {
+    EXPECT_EQ(offset(bytes, VK_SHADER_STAGE_GEOMETRY_BIT), 80u);
+    EXPECT_EQ(offset(bytes, VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT), 88u);
+    EXPECT_EQ(offset(bytes, VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT), 96u);
+    EXPECT_EQ(offset(bytes, VK_SHADER_STAGE_TASK_BIT_EXT), 96u);
+  }
+  for (const uint32_t bytes : {4u, 80u, 84u, 104u}) {
+    EXPECT_EQ(offset(bytes, VK_SHADER_STAGE_VERTEX_BIT), 104u);
+    EXPECT_EQ(offset(bytes, VK_SHADER_STAGE_MESH_BIT_EXT), 104u);
+    EXPECT_EQ(offset(bytes, VK_SHADER_STAGE_FRAGMENT_BIT), 112u);
+  }
+  EXPECT_EQ(offset(84, VK_SHADER_STAGE_GEOMETRY_BIT), 0u);
+  EXPECT_EQ(offset(84, VK_SHADER_STAGE_TASK_BIT_EXT), 0u);
+  EXPECT_EQ(offset(108, VK_SHADER_STAGE_FRAGMENT_BIT), 0u) << "the address is in a descriptor";
 }
 
 TEST(PipelineLayout, a_full_one_takes_the_last_set_or_nothing) {

@@ -46,14 +46,14 @@ VkResult QueryBatches::make_records(const RecordBinding& binding,
     kept_programs_.push_back(binding.program);
   }
   for (const StageProgram& stage : binding.program->stages) {
-    const bool main = stage.slot == AddressSlot::Main;
     const probe::StageCounters counters = binding.program->counters(stage);
     const uint64_t first = uint64_t{counters.first_counter} * probe::kCounterBytes;
-    const VkDeviceAddress slot = main ? binding.record.main : binding.record.fragment;
-    const VkDeviceAddress kept = main ? binding.kept.main : binding.kept.fragment;
+    const VkDeviceAddress slot = binding.record.slot(*binding.program, stage.slot);
     probe::QueryRecord record;
     record.counters = slot + first;
-    if (kept != 0) record.kept = kept + first;
+    if (binding.kept.address != 0) {
+      record.kept = binding.kept.slot(*binding.program, stage.slot) + first;
+    }
     if (binding.previous != 0) record.previous = slot + binding.previous + first;
     record.counter_count = stage.info->plan.counter_count;
     record.stride = counters.stride;

@@ -21,11 +21,14 @@
 
 namespace tally::counters {
 
-// The record that commands with one program share: the address of each slot's counters.
+// The record that commands with one program share.
 struct SharedRecord {
-  VkDeviceAddress main = 0;
-  VkDeviceAddress fragment = 0;
+  VkDeviceAddress address = 0;
   uint32_t shards_log2 = 0;
+
+  VkDeviceAddress slot(const Program& program, AddressSlot which) const {
+    return address + slot_begin(program, which, shards_log2);
+  }
 };
 
 struct QueryTarget {

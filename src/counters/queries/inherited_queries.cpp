@@ -74,13 +74,10 @@ VkResult InheritedQueries::keep(QueryMemory& memory, QueryWork& work, QueryWork&
       kept.bindings.push_back(std::move(binding));
       continue;
     }
-    const uint64_t main_bytes = slot_bytes(*binding.program, AddressSlot::Main, 0);
-    const uint64_t fragment_bytes = slot_bytes(*binding.program, AddressSlot::Fragment, 0);
     QuerySpace space;
-    const VkResult result = memory.reserve(main_bytes + fragment_bytes, space);
+    const VkResult result = memory.reserve(all_slots_bytes(*binding.program, 0), space);
     if (result != VK_SUCCESS) return result;
-    binding.kept.main = space.address;
-    binding.kept.fragment = space.address + main_bytes;
+    binding.kept.address = space.address;
     kept.bindings.push_back(
         {.program = binding.program, .record = binding.kept, .inherited = true, .targets = {}});
     read.push_back(std::move(binding));

@@ -152,13 +152,10 @@ VkResult QueryRecorder::find_record(const std::shared_ptr<const Program>& progra
     record = binding.record;
     return VK_SUCCESS;
   }
-  const uint64_t main_bytes = slot_bytes(*program, AddressSlot::Main, shards_log2);
-  const uint64_t fragment_bytes = slot_bytes(*program, AddressSlot::Fragment, shards_log2);
   QuerySpace space;
-  const VkResult result = memory_.reserve(main_bytes + fragment_bytes, space);
-  record = {space.address, 0, shards_log2};
+  const VkResult result = memory_.reserve(all_slots_bytes(*program, shards_log2), space);
+  record = {space.address, shards_log2};
   if (result != VK_SUCCESS) return result;
-  record.fragment = record.main + main_bytes;
   add_binding(program, record);
   return VK_SUCCESS;
 }

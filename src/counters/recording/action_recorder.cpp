@@ -80,8 +80,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   }
   const Program& program = *bound.program();
   const uint32_t shards = std::min(recorder.shards().shards_for(work), program.max_shards_log2);
-  const uint64_t main_bytes = slot_bytes(program, AddressSlot::Main, shards);
-  const uint64_t bytes = main_bytes + slot_bytes(program, AddressSlot::Fragment, shards);
+  const uint64_t bytes = all_slots_bytes(program, shards);
   VkDeviceSize offset = 0;
   VkResult result = state_.status.error;
   if (result == VK_SUCCESS) result = recorder.reserve(shared ? 2 * bytes : bytes, shards, offset);
@@ -90,8 +89,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   const bool packed = draw && may_pack_index(program, *draw);
   const auto write = [&] {
     if (packed) return write_packed(bound, packed_pointer(address, shards), *draw);
-    return pointers_.write(point, bound, probe::record_pointer(address, shards),
-                           probe::record_pointer(address + main_bytes, shards));
+    return pointers_.write(point, bound, slot_pointers(program, address, shards));
   };
   if (result != VK_SUCCESS || !write()) {
     run_uncounted(point, bound);
@@ -100,7 +98,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   if (packed) bound.run = {&program, bytes};
   recorder.append(index, offset, shards, bound.program());
   if (shared) {
-    state_.queries->share(bound.program(), {address, address + main_bytes, shards}, bytes);
+    state_.queries->share(bound.program(), {address, shards}, bytes);
   }
 }
 
@@ -140,7 +138,7 @@ bool ActionRecorder::pack_index(uint64_t pointer, DrawInstances& draw) const {
 
 bool ActionRecorder::write_packed(const Bound& bound, uint64_t pointer, DrawInstances& draw) {
   if (pack_index(pointer, draw)) return true;
-  const bool written = pointers_.write(VK_PIPELINE_BIND_POINT_GRAPHICS, bound, pointer, 0);
+  const bool written = pointers_.write(VK_PIPELINE_BIND_POINT_GRAPHICS, bound, {pointer});
   state_.bound.set_pushed_pointer(bound, pointer);
   return written;
 }
@@ -159,7 +157,7 @@ void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, 
   SharedRecord record;
   VkResult result = state_.status.error;
   if (result == VK_SUCCESS) result = state_.queries->find_record(bound.program(), shards, record);
-  const uint64_t pointer = probe::record_pointer(record.main, record.shards_log2);
+  const uint64_t pointer = probe::record_pointer(record.address, record.shards_log2);
   const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
   // Consecutive commands of one pipeline share a record: its pointer usually was pushed already.
   if (result == VK_SUCCESS && graphics && pointer == state_.bound.pushed_pointer() &&
@@ -167,8 +165,8 @@ void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, 
     return;
   }
   if (result == VK_SUCCESS &&
-      pointers_.write(point, bound, pointer,
-                      probe::record_pointer(record.fragment, record.shards_log2))) {
+      pointers_.write(point, bound,
+                      slot_pointers(*bound.program(), record.address, record.shards_log2))) {
     if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
       state_.bound.set_pushed_pointer(bound, pointer);
     }
@@ -212,6 +210,9 @@ bool ActionRecorder::begin_variant(bool counting) {
 
 void ActionRecorder::prepare_generated_commands() {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
+  if (state_.status.has(Status::kQueryShaders | Status::kQueryCommands)) {
+    state_.queries->count_error();
+  }
   state_.bound.bind_plain();
   const Bound& rays = *state_.bound.at(kRays);
   vk::guarded_void([&] { write_null(kRays, rays); },

@@ -29,13 +29,14 @@ class ActionRecorder {
     if (!begin_variant(true)) return action();
     action();
     end_variant();
-    state_.next.CmdBindPipeline(state_.handle, point, bound.handle);
+    state_.bound.bind_handles(point, bound, Variant::Plain);
     begin_variant(false);
     action();
     end_variant();
-    state_.next.CmdBindPipeline(state_.handle, point, bound.pipeline->variant(bound.variant));
+    state_.bound.bind_handles(point, bound, bound.variant);
   }
-  // Generated commands may bind pipelines and push constants: they run with the plain pipelines.
+  // Generated commands that run with the plain pipelines: they take a result index, and active
+  // queries lack their counts.
   void prepare_generated_commands();
 
  private:

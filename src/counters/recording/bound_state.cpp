@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "counters/objects/bound_shaders.h"
+
 namespace tally::counters {
 
 void BoundState::reset() {
   bound_ = {};
-  compute_shader_ = VK_NULL_HANDLE;
+  shaders_ = {};
+  known_sets_ = {};
   transform_feedback_ = false;
   invalidate_pointer();
   constants_.clear();
@@ -14,14 +17,27 @@ void BoundState::reset() {
   indices_ = {};
 }
 
-Pipeline* BoundState::resolve(Bound& bound) const {
-  if (!bound.pipeline && bound.handle != VK_NULL_HANDLE) {
-    bound.pipeline = objects_.pipelines.find(bound.handle);
+Pipeline* BoundState::resolve(Bound& bound) {
+  if (!bound.pipeline && !bound.empty()) {
+    bound.pipeline = bound.shaders ? find_shader_set(bound) : objects_.pipelines.find(bound.handle);
   }
   return bound.pipeline.get();
 }
 
-Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) const {
+std::shared_ptr<Pipeline> BoundState::find_shader_set(const Bound& bound) {
+  BoundShaders shaders{};
+  const bool compute = &bound == at(VK_PIPELINE_BIND_POINT_COMPUTE);
+  for (size_t i = 0; i < kShaderStages; ++i) {
+    if (compute == (i == kComputeShader)) shaders[i] = shaders_[i];
+  }
+  const auto known = std::ranges::find(known_sets_, shaders, &KnownSet::shaders);
+  if (known != known_sets_.end() && known->pipeline) return known->pipeline;
+  KnownSet& added = known_sets_[next_known_set_++ % known_sets_.size()];
+  added = {shaders, pipeline_of(objects_, shaders)};
+  return added.pipeline;
+}
+
+Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   using Status = RecordingStatus;
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) {
     const Pipeline* rays = resolve(bound);
@@ -40,6 +56,19 @@ void BoundState::bind_variant(VkPipelineBindPoint point, Bound& bound, Variant v
   if (!bound.pipeline || bound.pipeline->layout.get() != pushed_layout_) invalidate_pointer();
   bound.variant = variant;
   bound.run = {};
+  bind_handles(point, bound, variant);
+}
+
+void BoundState::bind_handles(VkPipelineBindPoint point, const Bound& bound,
+                              Variant variant) const {
+  if (bound.shaders) {
+    if (variant == Variant::Plain) {
+      bind_plain_shaders(point);
+    } else {
+      bound.pipeline->shaders->bind(commands_, next_, variant);
+    }
+    return;
+  }
   next_.CmdBindPipeline(
       commands_, point,
       variant == Variant::Plain ? bound.handle : bound.pipeline->variant(variant));
@@ -51,9 +80,63 @@ void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
     next_.CmdBindPipeline(commands_, point, pipeline);
     return;
   }
-  if (bound->handle != pipeline || !bound->pipeline) *bound = {pipeline, nullptr, Variant::Plain};
+  if (bound->handle != pipeline || !bound->pipeline) {
+    *bound = {};
+    bound->handle = pipeline;
+  }
   bind_variant(point, *bound, wanted_variant(point, *bound));
   if (point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) update_dirty_pointer();
+}
+
+// Variants are bound before the next command that needs them: applications bind the stages one by
+// one. Until then the driver has plain shaders of all stages.
+void BoundState::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
+                              const VkShaderEXT* shaders) {
+  for (const VkPipelineBindPoint point :
+       {VK_PIPELINE_BIND_POINT_GRAPHICS, VK_PIPELINE_BIND_POINT_COMPUTE}) {
+    const bool compute = point == VK_PIPELINE_BIND_POINT_COMPUTE;
+    Bound& bound = *at(point);
+    const bool touched = std::any_of(stages, stages + count, [&](VkShaderStageFlagBits stage) {
+      return compute == (stage == VK_SHADER_STAGE_COMPUTE_BIT);
+    });
+    if (!touched) continue;
+    if (bound.shaders && bound.variant != Variant::Plain)
+      bind_variant(point, bound, Variant::Plain);
+    if (!bound.shaders) forget_shaders(compute);
+    bound = {};
+    bound.shaders = true;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const size_t index = shader_index(stages[i]);
+    if (index < kShaderStages) shaders_[index] = shaders ? shaders[i] : VK_NULL_HANDLE;
+  }
+  invalidate_pointer();
+  using Status = RecordingStatus;
+  if (status_.has(Status::kInstrumented | Status::kRegions | Status::kQueryShaders)) {
+    status_.set(Status::kDirtyPipelines);
+  }
+  next_.CmdBindShadersEXT(commands_, count, stages, shaders);
+}
+
+void BoundState::bind_plain_shaders(VkPipelineBindPoint point) const {
+  std::array<VkShaderStageFlagBits, kShaderStages> stages{};
+  BoundShaders handles{};
+  uint32_t count = 0;
+  for (size_t i = 0; i < kShaderStages; ++i) {
+    const bool compute = i == kComputeShader;
+    if (compute != (point == VK_PIPELINE_BIND_POINT_COMPUTE)) continue;
+    if (shaders_[i] == VK_NULL_HANDLE) continue;
+    stages[count] = static_cast<VkShaderStageFlagBits>(1u << i);
+    handles[count++] = shaders_[i];
+  }
+  if (count != 0) next_.CmdBindShadersEXT(commands_, count, stages.data(), handles.data());
+}
+
+// A pipeline was bound in between.
+void BoundState::forget_shaders(bool compute) {
+  for (size_t i = 0; i < kShaderStages; ++i) {
+    if (compute == (i == kComputeShader)) shaders_[i] = VK_NULL_HANDLE;
+  }
 }
 
 void BoundState::bind_wanted() {
@@ -61,7 +144,7 @@ void BoundState::bind_wanted() {
   for (size_t i = 0; i < bound_.size(); ++i) {
     Bound& bound = bound_[i];
     const VkPipelineBindPoint point = vk::kBindPoints[i];
-    if (bound.handle == VK_NULL_HANDLE || !can_bind(point)) continue;
+    if (bound.empty() || !can_bind(point)) continue;
     const Variant wanted = wanted_variant(point, bound);
     if (wanted != bound.variant) bind_variant(point, bound, wanted);
   }
@@ -81,7 +164,7 @@ void BoundState::bind_plain() {
 void BoundState::invalidate_pipelines() {
   invalidate_pointer();
   bound_ = {};
-  compute_shader_ = VK_NULL_HANDLE;
+  shaders_ = {};
 }
 
 void BoundState::invalidate_pipeline(VkPipelineBindPoint point) {
@@ -92,14 +175,7 @@ void BoundState::invalidate_pipeline(VkPipelineBindPoint point) {
 void BoundState::restore_after_dispatch() {
   invalidate_pointer();
   const Bound& bound = *at(VK_PIPELINE_BIND_POINT_COMPUTE);
-  if (bound.handle != VK_NULL_HANDLE) {
-    const bool plain = bound.variant == Variant::Plain;
-    next_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
-                          plain ? bound.handle : bound.pipeline->variant(bound.variant));
-  } else if (compute_shader_ != VK_NULL_HANDLE) {
-    constexpr VkShaderStageFlagBits kStage = VK_SHADER_STAGE_COMPUTE_BIT;
-    next_.CmdBindShadersEXT(commands_, 1, &kStage, &compute_shader_);
-  }
+  if (!bound.empty()) bind_handles(VK_PIPELINE_BIND_POINT_COMPUTE, bound, bound.variant);
   note_overwritten_constants();
 }
 
@@ -134,7 +210,7 @@ VkShaderStageFlags BoundState::note_constants(VkPipelineLayout layout, VkShaderS
                                               uint32_t offset, uint32_t size, const void* values) {
   const std::shared_ptr<PipelineLayout> known = objects_.layouts.find(layout);
   if (!known) return stages;
-  if (known->covers_slot()) constants_.keep(*known, offset, size, values);
+  if (known->covers_reserved()) constants_.keep(*known, offset, size, values);
   return known->widen(stages, offset);
 }
 
@@ -142,7 +218,7 @@ VkShaderStageFlags BoundState::note_constants(VkPipelineLayout layout, VkShaderS
 // them for another pipeline.
 void BoundState::restore_constants(Bound& bound) {
   const Pipeline* pipeline = resolve(bound);
-  if (!pipeline || !pipeline->layout || !pipeline->layout->covers_slot()) return;
+  if (!pipeline || !pipeline->layout || !pipeline->layout->covers_reserved()) return;
   constants_.restore(*pipeline->layout, commands_);
   invalidate_pointer();
   status_.clear(RecordingStatus::kDirtyConstants);

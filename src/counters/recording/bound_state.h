@@ -26,11 +26,13 @@ class BoundState {
   };
   struct Bound {
     VkPipeline handle = VK_NULL_HANDLE;  // the application's
+    bool shaders = false;                // shader objects are bound instead
     std::shared_ptr<Pipeline> pipeline;  // looked up when first needed
     Variant variant = Variant::Plain;    // the one that is bound
     uint32_t actions = 0;                // recorded since it was bound
     DrawRun run;                         // the last of them, with packed draw indices
 
+    bool empty() const { return handle == VK_NULL_HANDLE && !shaders; }
     const std::shared_ptr<const Program>& program() const {
       return pipeline->programs[static_cast<size_t>(variant)];
     }
@@ -50,9 +52,14 @@ class BoundState {
   }
   Bound& graphics() { return *at(VK_PIPELINE_BIND_POINT_GRAPHICS); }
   // Null for a pipeline that the layer has no variants of.
-  Pipeline* resolve(Bound& bound) const;
+  Pipeline* resolve(Bound& bound);
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
+  // A null pointer stands for null handles.
+  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
+                    const VkShaderEXT* shaders);
   void bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant);
+  // Binds a variant for the driver alone.
+  void bind_handles(VkPipelineBindPoint point, const Bound& bound, Variant variant) const;
   // Binds the variants that the active features need.
   void bind_wanted();
   void bind_plain();
@@ -66,8 +73,6 @@ class BoundState {
   // The application bound something that has no variants, or nothing is bound.
   void invalidate_pipelines();
   void invalidate_pipeline(VkPipelineBindPoint point);
-  // A shader object in place of a compute pipeline.
-  void bind_compute_shader(VkShaderEXT shader) { compute_shader_ = shader; }
   // A dispatch of the layer changed the compute pipeline and the push constants.
   void restore_after_dispatch();
   void update_dirty_pointer();
@@ -97,14 +102,24 @@ class BoundState {
   const IndexRange& indices() const { return indices_; }
 
  private:
-  Variant wanted_variant(VkPipelineBindPoint point, Bound& bound) const;
+  Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
+  void forget_shaders(bool compute);
+  void bind_plain_shaders(VkPipelineBindPoint point) const;
+  std::shared_ptr<Pipeline> find_shader_set(const Bound& bound);
 
   VkCommandBuffer commands_;
   const DeviceTable& next_;
   ObjectState& objects_;
   RecordingStatus& status_;
   std::array<Bound, vk::kBindPoints.size()> bound_;
-  VkShaderEXT compute_shader_ = VK_NULL_HANDLE;
+  BoundShaders shaders_{};  // of the bind points with Bound::shaders
+  // The sets that were looked up last. A recording keeps its shaders alive.
+  struct KnownSet {
+    BoundShaders shaders{};
+    std::shared_ptr<Pipeline> pipeline;
+  };
+  std::array<KnownSet, 8> known_sets_;
+  size_t next_known_set_ = 0;
   bool transform_feedback_ = false;
   uint64_t pushed_pointer_ = 0;
   const PipelineLayout* pushed_layout_ = nullptr;

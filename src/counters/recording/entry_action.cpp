@@ -218,24 +218,9 @@ void generated(VkCommandBuffer commands, Function DeviceTable::*next, Arguments.
   if (state) state->bound().invalidate_pipelines();
 }
 
-VKAPI_ATTR void VKAPI_CALL hook_generated_ext(VkCommandBuffer commands, VkBool32 preprocessed,
-                                              const VkGeneratedCommandsInfoEXT* info) {
-  generated(commands, &DeviceTable::CmdExecuteGeneratedCommandsEXT, preprocessed, info);
-}
-
 VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 preprocessed,
                                              const VkGeneratedCommandsInfoNV* info) {
   generated(commands, &DeviceTable::CmdExecuteGeneratedCommandsNV, preprocessed, info);
-}
-
-// Reads what is bound in `source`, which must be what the commands are executed with.
-VKAPI_ATTR void VKAPI_CALL hook_preprocess(VkCommandBuffer commands,
-                                           const VkGeneratedCommandsInfoEXT* info,
-                                           VkCommandBuffer source) {
-  CommandBuffer* state = find_command_buffer(source);
-  if (state) state->bound().bind_plain();
-  find_device(commands)->next().CmdPreprocessGeneratedCommandsEXT(commands, info, source);
-  if (state) state->bound().bind_wanted();
 }
 
 }  // namespace
@@ -295,11 +280,7 @@ void add_action_entry_points(std::vector<vk::Hook>& hooks) {
   add<&Table::CmdTraceRaysIndirectKHR, kRays, Trace>(hooks, "vkCmdTraceRaysIndirectKHR");
   add<&Table::CmdTraceRaysKHR, kRays, Trace>(hooks, "vkCmdTraceRaysKHR");
   add<&Table::CmdTraceRaysNV, kRays, Trace>(hooks, "vkCmdTraceRaysNV");
-  hooks.push_back(
-      vk::hook("vkCmdExecuteGeneratedCommandsEXT", hook_generated_ext, kInstrumentation));
   hooks.push_back(vk::hook("vkCmdExecuteGeneratedCommandsNV", hook_generated_nv, kInstrumentation));
-  hooks.push_back(
-      vk::hook("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess, kInstrumentation));
 }
 
 }  // namespace tally::counters

@@ -176,17 +176,13 @@ VKAPI_ATTR void VKAPI_CALL hook_bind_shader_group(VkCommandBuffer commands,
 VKAPI_ATTR void VKAPI_CALL hook_bind_shaders(VkCommandBuffer commands, uint32_t count,
                                              const VkShaderStageFlagBits* stages,
                                              const VkShaderEXT* shaders) {
-  if (CommandBuffer* state = find_command_buffer(commands)) {
-    for (uint32_t i = 0; i < count; ++i) {
-      state->bound().invalidate_pipeline(stages[i] == VK_SHADER_STAGE_COMPUTE_BIT
-                                             ? VK_PIPELINE_BIND_POINT_COMPUTE
-                                             : VK_PIPELINE_BIND_POINT_GRAPHICS);
-      if (stages[i] == VK_SHADER_STAGE_COMPUTE_BIT) {
-        state->bound().bind_compute_shader(shaders ? shaders[i] : VK_NULL_HANDLE);
-      }
-    }
+  CommandBuffer* state = find_command_buffer(commands);
+  if (!state) {
+    next_of(commands).CmdBindShadersEXT(commands, count, stages, shaders);
+    return;
   }
-  next_of(commands).CmdBindShadersEXT(commands, count, stages, shaders);
+  vk::guarded_void([&] { state->bound().bind_shaders(count, stages, shaders); },
+                   [&](VkResult error) { state->fail(error); });
 }
 
 bool inspects_constants(const CommandBuffer* state) {

@@ -2,22 +2,36 @@
 
 namespace tally::counters {
 
-bool PointerWriter::write(VkPipelineBindPoint point, const BoundState::Bound& bound, uint64_t main,
-                          uint64_t fragment) {
+bool PointerWriter::write(VkPipelineBindPoint point, const BoundState::Bound& bound,
+                          const SlotPointers& pointers) {
   state_.bound.invalidate_pointer();
   const PipelineLayout& layout = *bound.pipeline->layout;
   const uint64_t region = region_pointer(bound);
   if (layout.path() == AddressPath::Descriptor) {
-    return write_descriptor(point, layout, main, region);
+    return write_descriptor(point, layout, pointers[0], region);
   }
-  const LayoutRules& rules = state_.device.objects.layout_rules;
-  const uint64_t pointers[kAddressSlots + 1] = {
-      main, rules.address_slots == kAddressSlots ? fragment : region, region};
-  state_.next.CmdPushConstants(state_.handle, layout.handle(), layout.slot_stages(),
-                               layout.slot_offset(),
-                               rules.slots() * static_cast<uint32_t>(sizeof(uint64_t)), pointers);
-  state_.bound.note_overwritten_constants();
+  push(bound, pointers, region);
   return true;
+}
+
+// In the order of the push constants (LayoutRules).
+void PointerWriter::push(const BoundState::Bound& bound, const SlotPointers& pointers,
+                         uint64_t region) {
+  constexpr size_t kOthers = kAddressSlots - kPipelineSlots;
+  const LayoutRules& rules = state_.device.objects.layout_rules;
+  const PipelineLayout& layout = *bound.pipeline->layout;
+  std::array<uint64_t, kAddressSlots + 1> words{};
+  for (size_t i = 0; i < kOthers; ++i) words[i] = pointers[kAddressSlots - 1 - i];
+  size_t used = kOthers;
+  for (size_t i = 0; i < rules.address_slots; ++i) words[used++] = pointers[i];
+  if (rules.region_slot) words[used++] = region;
+  const bool others = bound.pipeline->shaders && !layout.covers_reserved();
+  const size_t first = others ? 0 : kOthers;
+  state_.next.CmdPushConstants(state_.handle, layout.handle(), layout.slot_stages(),
+                               others ? rules.reserved_offset() : rules.slot_offset(),
+                               static_cast<uint32_t>((used - first) * sizeof(uint64_t)),
+                               words.data() + first);
+  state_.bound.note_overwritten_constants();
 }
 
 uint64_t PointerWriter::region_pointer(const BoundState::Bound& bound) {

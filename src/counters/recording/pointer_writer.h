@@ -16,14 +16,15 @@ class PointerWriter {
 
   // The pointers of the record's slots. The pointer to the region's accumulators is added. Fails
   // only where memory for a pointer is needed, which null pointers never are.
-  bool write(VkPipelineBindPoint point, const BoundState::Bound& bound, uint64_t main,
-             uint64_t fragment);
+  bool write(VkPipelineBindPoint point, const BoundState::Bound& bound,
+             const SlotPointers& pointers);
   // The shaders count nothing.
   bool write_null(VkPipelineBindPoint point, const BoundState::Bound& bound) {
-    return write(point, bound, 0, 0);
+    return write(point, bound, {});
   }
 
  private:
+  void push(const BoundState::Bound& bound, const SlotPointers& pointers, uint64_t region);
   uint64_t region_pointer(const BoundState::Bound& bound);
   VkResult next_words(WordPage& page, uint32_t& index);
   bool write_descriptor(VkPipelineBindPoint point, const PipelineLayout& layout, uint64_t record,

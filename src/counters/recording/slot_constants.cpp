@@ -7,7 +7,7 @@ namespace tally::counters {
 
 void SlotConstants::keep(const PipelineLayout& layout, uint32_t offset, uint32_t size,
                          const void* values) {
-  const uint32_t slot = layout.slot_offset();
+  const uint32_t slot = layout.reserved_offset();
   const uint32_t begin = std::max(offset, slot);
   const uint32_t end =
       std::min<uint32_t>(offset + size, slot + static_cast<uint32_t>(bytes_.size()));
@@ -20,7 +20,7 @@ void SlotConstants::keep(const PipelineLayout& layout, uint32_t offset, uint32_t
 
 void SlotConstants::restore(const PipelineLayout& layout, VkCommandBuffer commands) const {
   layout.push_application_bytes(commands, begin_, end_,
-                                bytes_.data() + (begin_ - layout.slot_offset()));
+                                bytes_.data() + (begin_ - layout.reserved_offset()));
 }
 
 }  // namespace tally::counters

@@ -25,11 +25,30 @@ struct StageInfo {
   spirv::FeedbackLayout feedback;
 };
 
-// Where a stage finds its record pointer. Pipelines that are linked from libraries need a second
-// slot for the fragment stage: when a library is created, the number of counters of the other
-// stages is not known.
-enum class AddressSlot : uint8_t { Main, Fragment };
-inline constexpr size_t kAddressSlots = 2;
+// Where a stage finds its record pointer. Each slot has a record of its own. Pipelines that are
+// linked from libraries need a second slot for the fragment stage: when a library is created, the
+// number of counters of the other stages is not known. Of shader objects nothing is known of any
+// other stage, so no two stages of a draw share a slot (slot_of_shader).
+enum class AddressSlot : uint8_t { Main, Fragment, Control, Evaluation, Geometry };
+inline constexpr size_t kPipelineSlots = 2;
+inline constexpr size_t kAddressSlots = 5;
+
+// The slot of a shader object. Task shaders never run with tessellation.
+constexpr AddressSlot slot_of_shader(VkShaderStageFlagBits stage) {
+  switch (stage) {
+    case VK_SHADER_STAGE_FRAGMENT_BIT:
+      return AddressSlot::Fragment;
+    case VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT:
+    case VK_SHADER_STAGE_TASK_BIT_EXT:
+      return AddressSlot::Control;
+    case VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT:
+      return AddressSlot::Evaluation;
+    case VK_SHADER_STAGE_GEOMETRY_BIT:
+      return AddressSlot::Geometry;
+    default:
+      return AddressSlot::Main;
+  }
+}
 
 struct StageProgram {
   VkShaderStageFlagBits stage{};
@@ -77,9 +96,35 @@ struct Program {
   }
 };
 
+// Sets the stages that the program does not count. `stages`: all that run.
+void note_uncounted(Program& program, VkShaderStageFlags stages);
+
 // The size of one slot's record, padded so that the next slot's can follow.
 inline uint64_t slot_bytes(const Program& program, AddressSlot slot, uint32_t shards_log2) {
   return probe::record_bytes(program.capacities[static_cast<size_t>(slot)], shards_log2);
+}
+
+// The records of all slots follow each other. Where that of a slot begins:
+inline uint64_t slot_begin(const Program& program, AddressSlot slot, uint32_t shards_log2) {
+  uint64_t begin = 0;
+  for (size_t i = 0; i < static_cast<size_t>(slot); ++i) {
+    begin += slot_bytes(program, static_cast<AddressSlot>(i), shards_log2);
+  }
+  return begin;
+}
+inline uint64_t all_slots_bytes(const Program& program, uint32_t shards_log2) {
+  return slot_begin(program, static_cast<AddressSlot>(kAddressSlots), shards_log2);
+}
+
+// The tagged record pointer of each slot; all null: the shaders count nothing.
+using SlotPointers = std::array<uint64_t, kAddressSlots>;
+inline SlotPointers slot_pointers(const Program& program, uint64_t address, uint32_t shards_log2) {
+  SlotPointers pointers{};
+  for (size_t i = 0; i < kAddressSlots; ++i) {
+    pointers[i] = probe::record_pointer(address, shards_log2);
+    address += slot_bytes(program, static_cast<AddressSlot>(i), shards_log2);
+  }
+  return pointers;
 }
 
 }  // namespace tally::counters

@@ -46,6 +46,30 @@ std::optional<spirv::Tessellation> find_tessellation(const Stage& control,
   return modes;
 }
 
+bool has_primitive_ids(const std::vector<Stage>& stages) {
+  bool known = false;
+  for (const Stage& stage : stages) {
+    const VkShaderStageFlagBits bit = stage.info->stage;
+    known = known || bit == VK_SHADER_STAGE_VERTEX_BIT;
+    if (bit == VK_SHADER_STAGE_MESH_BIT_EXT) return false;
+    if (bit == VK_SHADER_STAGE_GEOMETRY_BIT && !sets_primitive_id(stage)) return false;
+  }
+  return known;
+}
+
+std::optional<spirv::Tessellation> tessellation_of(const std::vector<Stage>& stages) {
+  const Stage* control = nullptr;
+  const Stage* evaluation = nullptr;
+  for (const Stage& stage : stages) {
+    const VkShaderStageFlagBits bit = stage.info->stage;
+    if (bit == VK_SHADER_STAGE_GEOMETRY_BIT) return std::nullopt;
+    if (bit == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) control = &stage;
+    if (bit == VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT) evaluation = &stage;
+  }
+  if (!control || !evaluation) return std::nullopt;
+  return find_tessellation(*control, *evaluation);
+}
+
 std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment) {
   const auto find = [](const Stage& stage, spv::ExecutionModel model,
                        spv::StorageClass variables) -> std::optional<uint32_t> {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "counters/shader/shader_code.h"
 #include "spirv/analysis/analyzed_module.h"
@@ -37,6 +38,13 @@ bool sets_primitive_id(const Stage& stage);
 
 // The execution modes of both tessellation stages; empty if an entry point is missing.
 std::optional<spirv::Tessellation> find_tessellation(const Stage& control, const Stage& evaluation);
+
+// Whether fragment shaders may read gl_PrimitiveID: if a geometry or mesh shader sets it, or if
+// there is neither. For a fragment shader alone, this is not known.
+bool has_primitive_ids(const std::vector<Stage>& stages);
+
+// Nothing without tessellation, or where a geometry shader replaces the primitives.
+std::optional<spirv::Tessellation> tessellation_of(const std::vector<Stage>& stages);
 
 // The first Location after all outputs of the vertex shader and inputs of the fragment shader.
 std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment);

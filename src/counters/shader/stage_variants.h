@@ -52,6 +52,10 @@ class StageVariants {
     std::function<uint32_t(uint32_t counters)> first_counter;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
+  // The options of the pass for one stage.
+  static Result<spirv::BlockCountOptions> make_options(
+      const Instrumenter& instrumenter, const Stage& stage, const Request& request, Variant variant,
+      const std::optional<spirv::PackedDrawIndices>& numbers);
 
   const std::vector<VkPipelineShaderStageCreateInfo>& infos() const { return infos_; }
   const Program& program() const { return program_; }
@@ -63,9 +67,6 @@ class StageVariants {
                           Variant variant, VkPipelineShaderStageCreateInfo& target);
   // Specializes the stages with the positions of their counters, once all are known.
   void place_counters();
-  static Result<spirv::BlockCountOptions> make_options(
-      const Instrumenter& instrumenter, const Stage& stage, const Request& request, Variant variant,
-      const std::optional<spirv::PackedDrawIndices>& numbers);
   static Result<spirv::PackedDrawIndices> choose_packed_draw_indices(
       Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
   void refuse(const Stage& stage, const Error& error);

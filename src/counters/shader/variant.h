@@ -20,4 +20,13 @@ constexpr Variant make_variant(bool blocks, bool regions) {
   return static_cast<Variant>((blocks ? 1 : 0) | (regions ? 2 : 0));
 }
 
+// The best available variant of an object that has some of them.
+template <typename Object>
+constexpr Variant choose_variant(const Object& object, Variant wanted) {
+  if (object.has(wanted)) return wanted;
+  if (counts_blocks(wanted) && object.has(Variant::Blocks)) return Variant::Blocks;
+  if (counts_regions(wanted) && object.has(Variant::Regions)) return Variant::Regions;
+  return Variant::Plain;
+}
+
 }  // namespace tally::counters

@@ -332,14 +332,25 @@ class Libraries : public Pipelines {
     return true;
   }
 
-  Pipeline make_library(VkGraphicsPipelineLibraryFlagsEXT part, uint64_t flags) {
+  Pipeline make_library(VkGraphicsPipelineLibraryFlagsEXT parts, uint64_t flags) {
+    return make(parts, flags | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR, {});
+  }
+
+  // Provides these parts itself, and the others by `libraries`.
+  Pipeline make(VkGraphicsPipelineLibraryFlagsEXT part, uint64_t flags,
+                const std::vector<VkPipeline>& libraries) {
     const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
-    VkPipelineCreateFlags2CreateInfoKHR flags2{
-        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
-        flags | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR};
+    const VkPipelineLibraryCreateInfoKHR linked{VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR,
+                                                nullptr, static_cast<uint32_t>(libraries.size()),
+                                                libraries.data()};
+    const VkPipelineCreateFlags2CreateInfoKHR flags2{
+        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
+        libraries.empty() ? nullptr : &linked, flags};
     VkPipelineRenderingCreateInfo rendering{VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
                                             &flags2};
-    if (part == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT) {
+    const bool output =
+        (part & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT) != 0;
+    if (output) {
       rendering.colorAttachmentCount = 1;
       rendering.pColorAttachmentFormats = &format;
     }
@@ -371,24 +382,25 @@ class Libraries : public Pipelines {
     VkPipelineDynamicStateCreateInfo dynamic{VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
                                              nullptr, 0, 2, states};
 
-    const bool vertex = part == VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
-    const bool fragment = part == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
-    const ShaderModule module =
-        make_shader_module(context(), vertex ? std::span<const uint32_t>(full_screen_vert)
-                                             : std::span<const uint32_t>(orange_frag));
-    VkPipelineShaderStageCreateInfo stage{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
-    stage.stage = vertex ? VK_SHADER_STAGE_VERTEX_BIT : VK_SHADER_STAGE_FRAGMENT_BIT;
-    stage.module = module;
-    stage.pName = "main";
+    const bool vertex =
+        (part & VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT) != 0;
+    const bool fragment = (part & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT) != 0;
+    const ShaderModule vertex_module = make_shader_module(context(), full_screen_vert);
+    const ShaderModule fragment_module = make_shader_module(context(), orange_frag);
+    std::vector<VkPipelineShaderStageCreateInfo> stages;
+    const auto add_stage = [&](VkShaderStageFlagBits stage, VkShaderModule module) {
+      stages.push_back({VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, nullptr, 0, stage,
+                        module, "main", nullptr});
+    };
+    if (vertex) add_stage(VK_SHADER_STAGE_VERTEX_BIT, vertex_module);
+    if (fragment) add_stage(VK_SHADER_STAGE_FRAGMENT_BIT, fragment_module);
 
     VkGraphicsPipelineCreateInfo info{VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, &library};
     info.basePipelineIndex = -1;
-    if (vertex || fragment) {
-      info.stageCount = 1;
-      info.pStages = &stage;
-      info.layout = layout_;
-    }
-    if (part == VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT) {
+    info.stageCount = static_cast<uint32_t>(stages.size());
+    info.pStages = stages.data();
+    if (vertex || fragment || !libraries.empty()) info.layout = layout_;
+    if ((part & VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT) != 0) {
       info.pVertexInputState = &vertex_input;
       info.pInputAssemblyState = &assembly;
     }
@@ -401,7 +413,7 @@ class Libraries : public Pipelines {
       info.pDepthStencilState = &depth;
       info.pMultisampleState = &multisample;
     }
-    if (part == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT) {
+    if (output) {
       info.pColorBlendState = &blend;
       info.pMultisampleState = &multisample;
     }
@@ -435,7 +447,11 @@ class Libraries : public Pipelines {
         make_library(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT, fragment_flags),
         make_library(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
                      fragment_flags)};
-    const Pipeline pipeline = link({parts[0], parts[1], parts[2], parts[3]}, link_flags);
+    return measure_draw(link({parts[0], parts[1], parts[2], parts[3]}, link_flags));
+  }
+
+  // Vertex and fragment invocations of one draw.
+  std::pair<uint64_t, uint64_t> measure_draw(const Pipeline& pipeline) {
     const RenderTarget target(context());
     const Instrumentation instrumentation(context());
     context().run([&](VkCommandBuffer commands) {
@@ -448,6 +464,12 @@ class Libraries : public Pipelines {
     return {Counts(instrumentation, VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert).invocations(),
             Counts(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag).invocations()};
   }
+
+  static constexpr VkGraphicsPipelineLibraryFlagsEXT
+      kInput = VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT,
+      kBefore = VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
+      kBehind = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT,
+      kOutput = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
 
  private:
   PipelineLayout layout_;
@@ -465,6 +487,55 @@ TEST_F(Libraries, only_the_parts_that_were_made_for_it_count) {
   EXPECT_EQ(measure_linked(0, kFlag, kFlag), std::pair(uint64_t{0}, uint64_t{64 * 64}));
   EXPECT_EQ(measure_linked(kFlag, 0, kFlag), std::pair(uint64_t{3}, uint64_t{0}));
   EXPECT_EQ(measure_linked(kFlag, kFlag, 0), std::pair(uint64_t{0}, uint64_t{0}));
+}
+
+// The four parts in two, three and four libraries, linked with and without optimization.
+TEST_F(Libraries, every_split_counts) {
+  if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
+  const std::vector<std::vector<VkGraphicsPipelineLibraryFlagsEXT>> splits = {
+      {kInput | kBefore | kBehind | kOutput}, {kInput | kBefore, kBehind | kOutput},
+      {kInput, kBefore | kBehind | kOutput},  {kInput | kBefore | kBehind, kOutput},
+      {kInput, kBefore, kBehind | kOutput},   {kInput, kBefore | kBehind, kOutput},
+      {kInput | kBefore, kBehind, kOutput},   {kInput | kOutput, kBefore, kBehind},
+      {kInput, kBefore, kBehind, kOutput}};
+  constexpr uint64_t kRetain = VK_PIPELINE_CREATE_RETAIN_LINK_TIME_OPTIMIZATION_INFO_BIT_EXT;
+  constexpr uint64_t kOptimize = VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT;
+  for (const auto& split : splits) {
+    for (const bool optimized : {false, true}) {
+      std::vector<Pipeline> libraries;
+      std::vector<VkPipeline> handles;
+      for (const VkGraphicsPipelineLibraryFlagsEXT parts : split) {
+        libraries.push_back(make_library(parts, kFlag | (optimized ? kRetain : 0)));
+        handles.push_back(libraries.back());
+      }
+      EXPECT_EQ(measure_draw(link(handles, kFlag | (optimized ? kOptimize : 0))),
+                std::pair(uint64_t{3}, uint64_t{64 * 64}))
+          << split.size() << " libraries, the first with " << split[0] << ", " << optimized;
+    }
+  }
+}
+
+TEST_F(Libraries, libraries_of_libraries_count) {
+  if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
+  const Pipeline input = make_library(kInput, kFlag);
+  const Pipeline before = make_library(kBefore, kFlag);
+  const Pipeline behind = make_library(kBehind, kFlag);
+  const Pipeline output = make_library(kOutput, kFlag);
+  const Pipeline first = link({input, before}, kFlag | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR);
+  const Pipeline second = link({behind, output}, kFlag | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR);
+  EXPECT_EQ(measure_draw(link({first, second}, kFlag)), std::pair(uint64_t{3}, uint64_t{64 * 64}));
+}
+
+// The linked pipeline has one of the shaders itself.
+TEST_F(Libraries, a_pipeline_with_a_shader_of_its_own_counts) {
+  if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
+  const Pipeline before = make_library(kInput | kBefore, kFlag);
+  const Pipeline output = make_library(kOutput, kFlag);
+  EXPECT_EQ(measure_draw(make(kBehind, kFlag, {before, output})),
+            std::pair(uint64_t{3}, uint64_t{64 * 64}));
+  const Pipeline behind = make_library(kBehind | kOutput, 0);
+  EXPECT_EQ(measure_draw(make(kInput | kBefore, kFlag, {behind})),
+            std::pair(uint64_t{3}, uint64_t{0}));
 }
 
 TEST_F(Libraries, whole_pipelines_count_on_a_device_with_libraries) {

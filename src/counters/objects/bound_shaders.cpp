@@ -1,0 +1,43 @@
+#include "counters/objects/bound_shaders.h"
+
+#include "counters/objects/object_state.h"
+
+namespace tally::counters {
+namespace {
+
+// The state of primitive assembly is dynamic.
+constexpr DrawFacts kDynamicFacts{.dynamic_topology = true,
+                                  .dynamic_patch = true,
+                                  .dynamic_discard = true,
+                                  .dynamic_restart = true};
+
+std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state, ShaderSet::Shaders shaders) {
+  auto set = std::make_shared<const ShaderSet>(std::move(shaders));
+  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
+  pipeline->instrumented = set->instrumented();
+  pipeline->layout = set->layout();
+  pipeline->facts.facts = kDynamicFacts;
+  pipeline->facts.facts.stages = set->stages();
+  for (const Variant variant : {Variant::Blocks, Variant::Both}) {
+    if (!set->has(variant)) continue;
+    pipeline->programs[static_cast<size_t>(variant)] = set->make_program(variant);
+  }
+  pipeline->shaders = std::move(set);
+  return pipeline;
+}
+
+}  // namespace
+
+std::shared_ptr<Pipeline> pipeline_of(ObjectState& state, const BoundShaders& bound) {
+  if (std::shared_ptr<Pipeline> known = state.shader_sets.find(bound)) return known;
+  ShaderSet::Shaders shaders;
+  bool any = false;
+  for (size_t i = 0; i < kShaderStages; ++i) {
+    if (bound[i] != VK_NULL_HANDLE) shaders[i] = state.shaders.find(bound[i]);
+    any = any || shaders[i];
+  }
+  if (!any) return nullptr;
+  return state.shader_sets.add(bound, make_pipeline(state, std::move(shaders)));
+}
+
+}  // namespace tally::counters

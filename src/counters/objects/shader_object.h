@@ -1,0 +1,91 @@
+// A VkShaderEXT of the application and its variants: shaders of the driver that count. The
+// application holds the handle of the plain one.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_newer.h>
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "counters/base/device_table.h"
+#include "counters/objects/pipeline_layout.h"
+#include "counters/shader/program.h"
+#include "counters/shader/shader_code.h"
+#include "counters/shader/variant.h"
+
+namespace tally::counters {
+
+// What a shader object was made of. A binary of the shader has the same origin.
+struct ShaderOrigin {
+  std::shared_ptr<const ShaderCode> code;
+  std::string entry_point;
+  std::vector<VkSpecializationMapEntry> entries;
+  std::vector<std::byte> data;
+
+  VkSpecializationInfo specialization() const {
+    return {static_cast<uint32_t>(entries.size()), entries.data(), data.size(), data.data()};
+  }
+};
+
+struct ShaderObject {
+  ShaderObject(VkDevice owner, const DeviceTable& table, VkShaderStageFlagBits its_stage)
+      : device(owner), next(table), stage(its_stage) {}
+  ~ShaderObject() { destroy_variants(); }
+  ShaderObject(const ShaderObject&) = delete;
+  ShaderObject& operator=(const ShaderObject&) = delete;
+
+  // Null if it could not be created. The application owns that of Variant::Plain.
+  VkShaderEXT& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
+  VkShaderEXT variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
+  bool has(Variant which) const { return variant(which) != VK_NULL_HANDLE; }
+  Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
+  // What the variant counts of its blocks; null if nothing.
+  const std::shared_ptr<const StageInfo>& info(Variant which) const {
+    return infos[static_cast<size_t>(which)];
+  }
+  void destroy_variants() {
+    for (size_t i = 1; i < kVariants; ++i) {
+      const VkShaderEXT handle = std::exchange(variants[i], VK_NULL_HANDLE);
+      if (handle != VK_NULL_HANDLE) next.DestroyShaderEXT(device, handle, nullptr);
+    }
+  }
+
+  VkDevice device;
+  const DeviceTable& next;
+  VkShaderStageFlagBits stage;
+  bool instrumented = false;  // has VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM
+  std::array<VkShaderEXT, kVariants> variants{};
+  std::array<std::shared_ptr<const StageInfo>, kVariants> infos;
+  std::shared_ptr<const ShaderOrigin> origin;  // null: a binary of unknown origin
+  std::shared_ptr<PipelineLayout> layout;
+};
+
+// The origins of binaries that vkGetShaderBinaryDataEXT returned, by their contents. Thread-safe.
+class ShaderBinaries {
+ public:
+  void add(std::span<const std::byte> binary, const std::shared_ptr<const ShaderOrigin>& origin) {
+    const Hash128 hash = hash_bytes(binary);
+    const std::lock_guard lock(mutex_);
+    origins_[hash] = origin;
+  }
+  std::shared_ptr<const ShaderOrigin> find(std::span<const std::byte> binary) const {
+    const Hash128 hash = hash_bytes(binary);
+    const std::lock_guard lock(mutex_);
+    const auto found = origins_.find(hash);
+    return found == origins_.end() ? nullptr : found->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<Hash128, std::shared_ptr<const ShaderOrigin>> origins_;
+};
+
+}  // namespace tally::counters

@@ -1,0 +1,30 @@
+// Creation of shader objects: the application's own, as it asked for them, and the variants of
+// those that count. A failure of a variant costs the counts, not the shader.
+//
+// Linked shaders have variants that are linked too, in one call, with the stages that count nothing
+// created anew: the driver may bind linked shaders only together.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_newer.h>
+
+#include <span>
+
+#include "counters/memory/word_pool.h"
+
+namespace tally::counters {
+
+struct ObjectState;
+
+VkResult create_shader_objects(ObjectState& state, WordPool& words,
+                               std::span<const VkShaderCreateInfoEXT> infos,
+                               const VkAllocationCallbacks* allocator, VkShaderEXT* shaders);
+
+void destroy_shader_object(ObjectState& state, VkShaderEXT shader,
+                           const VkAllocationCallbacks* allocator);
+
+// Remembers what a binary was made of that the application received.
+void note_shader_binary(ObjectState& state, VkShaderEXT shader, std::span<const std::byte> binary);
+
+}  // namespace tally::counters

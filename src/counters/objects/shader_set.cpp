@@ -1,0 +1,92 @@
+#include "counters/objects/shader_set.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "vk/handle_map.h"
+
+namespace tally::counters {
+
+bool ShaderSet::has(Variant which) const {
+  uint8_t counted = 0;
+  for (const auto& shader : shaders_) {
+    if (shader) counted |= static_cast<uint8_t>(shader->choose(which));
+  }
+  return counted == static_cast<uint8_t>(which);
+}
+
+void ShaderSet::bind(VkCommandBuffer commands, const DeviceTable& next, Variant variant) const {
+  std::array<VkShaderStageFlagBits, kShaderStages> stages{};
+  std::array<VkShaderEXT, kShaderStages> handles{};
+  uint32_t count = 0;
+  for (const auto& shader : shaders_) {
+    if (!shader) continue;
+    stages[count] = shader->stage;
+    handles[count++] = shader->variant(shader->choose(variant));
+  }
+  if (count != 0) next.CmdBindShadersEXT(commands, count, stages.data(), handles.data());
+}
+
+bool ShaderSet::instrumented() const {
+  return std::ranges::any_of(shaders_,
+                             [](const auto& shader) { return shader && shader->instrumented; });
+}
+
+VkShaderStageFlags ShaderSet::stages() const {
+  VkShaderStageFlags stages = 0;
+  for (const auto& shader : shaders_) {
+    if (shader) stages |= shader->stage;
+  }
+  return stages;
+}
+
+// Shaders that are bound together have identically defined layouts. The layer's commands need one
+// that has a handle.
+std::shared_ptr<PipelineLayout> ShaderSet::layout() const {
+  std::shared_ptr<PipelineLayout> layout;
+  for (const auto& shader : shaders_) {
+    if (!shader || !shader->layout) continue;
+    if (!layout || layout->handle() == VK_NULL_HANDLE) layout = shader->layout;
+  }
+  return layout;
+}
+
+std::shared_ptr<const Program> ShaderSet::make_program(Variant variant) const {
+  auto program = std::make_shared<Program>();
+  for (const auto& shader : shaders_) {
+    if (!shader) continue;
+    const auto& info = shader->info(shader->choose(variant));
+    if (!info) continue;
+    program->add(shader->stage, slot_of_shader(shader->stage), info);
+    program->stages.back().reported = shader->instrumented;
+  }
+  note_uncounted(*program, stages());
+  return program;
+}
+
+size_t ShaderSets::Hash::operator()(const BoundShaders& bound) const {
+  uint64_t hash = 0;
+  for (const VkShaderEXT shader : bound) hash = hash_combine(hash, vk::handle_bits(shader));
+  return hash;
+}
+
+std::shared_ptr<Pipeline> ShaderSets::find(const BoundShaders& bound) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = sets_.find(bound);
+  return found == sets_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Pipeline> ShaderSets::add(const BoundShaders& bound,
+                                          std::shared_ptr<Pipeline> pipeline) {
+  const std::unique_lock lock(mutex_);
+  return sets_.try_emplace(bound, std::move(pipeline)).first->second;
+}
+
+void ShaderSets::remove(VkShaderEXT shader) {
+  const std::unique_lock lock(mutex_);
+  std::erase_if(sets_, [&](const auto& entry) {
+    return std::ranges::find(entry.first, shader) != entry.first.end();
+  });
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,56 @@
+// VK_EXT_device_generated_commands.
+#include "counters/layer/entry_points.h"
+#include "counters/recording/generated_commands.h"
+#include "vk/boundary.h"
+
+namespace tally::counters {
+namespace {
+
+// What is bound after generated commands is undefined.
+VKAPI_ATTR void VKAPI_CALL hook_execute(VkCommandBuffer commands, VkBool32 preprocessed,
+                                        const VkGeneratedCommandsInfoEXT* info) {
+  CommandBuffer* state = find_command_buffer(commands);
+  if (!state) {
+    find_device(commands)->next().CmdExecuteGeneratedCommandsEXT(commands, preprocessed, info);
+    return;
+  }
+  if (state->drops_actions()) return;
+  vk::guarded_void([&] { execute_generated_commands(*state, preprocessed, *info); },
+                   [&](VkResult error) { state->fail(error); });
+  state->bound().invalidate_pipelines();
+}
+
+// Reads what is bound in `source`, which must be what the commands are executed with.
+VKAPI_ATTR void VKAPI_CALL hook_preprocess(VkCommandBuffer commands,
+                                           const VkGeneratedCommandsInfoEXT* info,
+                                           VkCommandBuffer source) {
+  CommandBuffer* state = find_command_buffer(source);
+  if (state) state->bound().bind_plain();
+  find_device(commands)->next().CmdPreprocessGeneratedCommandsEXT(commands, info, source);
+  if (state) state->bound().bind_wanted();
+}
+
+VKAPI_ATTR void VKAPI_CALL
+hook_requirements(VkDevice handle, const VkGeneratedCommandsMemoryRequirementsInfoEXT* info,
+                  VkMemoryRequirements2* requirements) {
+  const Device& device = *find_device(handle);
+  if (!device.state()) {
+    device.next().GetGeneratedCommandsMemoryRequirementsEXT(handle, info, requirements);
+    return;
+  }
+  vk::guarded_void(
+      [&] { find_generated_requirements(device.state()->objects, *info, *requirements); });
+}
+
+}  // namespace
+
+void add_generated_command_entry_points(std::vector<vk::Hook>& hooks) {
+  const auto add = [&](std::string_view name, auto* function) {
+    hooks.push_back(vk::hook(name, function, kInstrumentation));
+  };
+  add("vkCmdExecuteGeneratedCommandsEXT", hook_execute);
+  add("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess);
+  add("vkGetGeneratedCommandsMemoryRequirementsEXT", hook_requirements);
+}
+
+}  // namespace tally::counters

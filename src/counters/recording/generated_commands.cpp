@@ -1,0 +1,119 @@
+#include "counters/recording/generated_commands.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "vk/chain.h"
+
+namespace tally::counters {
+namespace {
+
+// A copy of `Info` that names the variants in place of the application's pipeline or shaders.
+template <typename Info>
+class VariantInfo {
+ public:
+  VariantInfo(const ObjectState& state, const Info& info, Variant variant)
+      : info_(info), chain_(info.pNext) {
+    auto* pipeline = chain_.find<VkGeneratedCommandsPipelineInfoEXT>(
+        VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT);
+    if (pipeline) replace(state.pipelines.find(pipeline->pipeline), variant, pipeline->pipeline);
+    auto* shaders = chain_.find<VkGeneratedCommandsShaderInfoEXT>(
+        VK_STRUCTURE_TYPE_GENERATED_COMMANDS_SHADER_INFO_EXT);
+    if (shaders) {
+      shaders_.assign(shaders->pShaders, shaders->pShaders + shaders->shaderCount);
+      for (VkShaderEXT& shader : shaders_) replace(state.shaders.find(shader), variant, shader);
+      shaders->pShaders = shaders_.data();
+    }
+    info_.pNext = chain_.head();
+  }
+  VariantInfo(const VariantInfo&) = delete;
+  VariantInfo& operator=(const VariantInfo&) = delete;
+
+  // Whether a variant was found.
+  bool changed() const { return changed_; }
+  const Info& info() const { return info_; }
+
+ private:
+  template <typename Object, typename Handle>
+  void replace(const std::shared_ptr<Object>& known, Variant wanted, Handle& handle) {
+    if (!known) return;
+    const Variant variant = known->choose(wanted);
+    if (variant == Variant::Plain) return;
+    handle = known->variant(variant);
+    changed_ = true;
+  }
+
+  Info info_;
+  vk::ChainCopy chain_;
+  std::vector<VkShaderEXT> shaders_;
+  bool changed_ = false;
+};
+
+VkPipelineBindPoint bind_point_of(VkShaderStageFlags stages) {
+  constexpr VkShaderStageFlags kRays = VK_SHADER_STAGE_RAYGEN_BIT_KHR |
+                                       VK_SHADER_STAGE_MISS_BIT_KHR |
+                                       VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR;
+  if ((stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) return VK_PIPELINE_BIND_POINT_COMPUTE;
+  return (stages & kRays) != 0 ? VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR
+                               : VK_PIPELINE_BIND_POINT_GRAPHICS;
+}
+
+bool names_what_is_bound(const VkGeneratedCommandsInfoEXT& info) {
+  return vk::find_in_chain<VkBaseInStructure>(
+             info.pNext, VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT) ||
+         vk::find_in_chain<VkBaseInStructure>(info.pNext,
+                                              VK_STRUCTURE_TYPE_GENERATED_COMMANDS_SHADER_INFO_EXT);
+}
+
+// Null if the execution counts.
+const char* reason_against(const CommandBuffer& commands, VkBool32 preprocessed,
+                           const VkGeneratedCommandsInfoEXT& info) {
+  if (info.indirectExecutionSet != VK_NULL_HANDLE) return "they use an execution set";
+  if (preprocessed == VK_TRUE) return "they were preprocessed by themselves";
+  if (commands.counts_queries()) return "emulated queries are active";
+  return names_what_is_bound(info) ? nullptr : "they name no pipeline";
+}
+
+}  // namespace
+
+void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
+                                const VkGeneratedCommandsInfoEXT& info) {
+  const DeviceTable& next = commands.next();
+  if (commands.idle()) {
+    next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
+    return;
+  }
+  if (const char* reason = reason_against(commands, preprocessed, info)) {
+    commands.device().context.messages.notice(
+        "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER,
+        vk::handle_bits(commands.handle()),
+        fmt::format("generated commands run uninstrumented: {}", reason));
+    commands.actions().prepare_generated_commands();
+    next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
+    return;
+  }
+  const VkPipelineBindPoint point = bind_point_of(info.shaderStages);
+  commands.actions().prepare(point, kUnknownWork);
+  const VariantInfo<VkGeneratedCommandsInfoEXT> changed(commands.device().objects, info,
+                                                        commands.bound().at(point)->variant);
+  next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &changed.info());
+}
+
+void find_generated_requirements(const ObjectState& state,
+                                 const VkGeneratedCommandsMemoryRequirementsInfoEXT& info,
+                                 VkMemoryRequirements2& requirements) {
+  const DeviceTable& next = state.device.next;
+  next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &info, &requirements);
+  VkMemoryRequirements& all = requirements.memoryRequirements;
+  for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
+    const VariantInfo<VkGeneratedCommandsMemoryRequirementsInfoEXT> changed(state, info, variant);
+    if (!changed.changed()) continue;
+    VkMemoryRequirements2 needed{VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+    next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &changed.info(), &needed);
+    all.size = std::max(all.size, needed.memoryRequirements.size);
+    all.alignment = std::max(all.alignment, needed.memoryRequirements.alignment);
+    all.memoryTypeBits &= needed.memoryRequirements.memoryTypeBits;
+  }
+}
+
+}  // namespace tally::counters

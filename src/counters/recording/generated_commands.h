@@ -1,0 +1,25 @@
+// Commands that the device generates (VK_EXT_device_generated_commands). An execution without an
+// execution set runs what is bound, so it runs the bound variant and counts like a draw. These run
+// the application's own shaders and are named: executions with an execution set, whose pipelines
+// have a record each; executions that were preprocessed by themselves, before it was known what
+// would count; and those in emulated queries.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <tally/vulkan_generated.h>
+
+#include "counters/recording/command_buffer.h"
+
+namespace tally::counters {
+
+// Records the execution.
+void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
+                                const VkGeneratedCommandsInfoEXT& info);
+
+// What the plain pipeline or shaders need, or any variant of them.
+void find_generated_requirements(const ObjectState& state,
+                                 const VkGeneratedCommandsMemoryRequirementsInfoEXT& info,
+                                 VkMemoryRequirements2& requirements);
+
+}  // namespace tally::counters

@@ -1,0 +1,22 @@
+#include "counters/shader/program.h"
+
+namespace tally::counters {
+
+void note_uncounted(Program& program, VkShaderStageFlags stages) {
+  VkShaderStageFlags counted = 0;
+  VkShaderStageFlags outputs = 0;
+  for (const StageProgram& stage : program.stages) {
+    counted |= stage.stage;
+    const uint32_t output = stage.info->plan.output_counters[0];
+    if (output != spirv::CounterPlan::kZero) outputs |= stage.stage;
+  }
+  VkShaderStageFlags makers =
+      VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;
+  if ((stages & VK_SHADER_STAGE_GEOMETRY_BIT) == 0) {
+    makers |= VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
+  }
+  program.uncounted = stages & ~counted;
+  program.uncounted_outputs = stages & makers & ~outputs;
+}
+
+}  // namespace tally::counters

@@ -1,0 +1,105 @@
+#include "support/generated_commands.h"
+
+#include <tally/vulkan_arm.h>
+
+#include <algorithm>
+
+namespace tally::test {
+namespace {
+
+constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                      VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+                                      VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+
+}  // namespace
+
+GeneratedCommands::GeneratedCommands(const Context& context, const Info& info)
+    : context_(context), info_(info), words_(context, info.words.size() * 4, kUsage) {
+  std::ranges::copy(info.words, words_.as<uint32_t>().begin());
+  const VkIndirectCommandsPushConstantTokenEXT push = {{VK_SHADER_STAGE_ALL, 0, 4}};
+  const VkIndirectCommandsExecutionSetTokenEXT set = {
+      VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT, info.stages};
+  std::vector<VkIndirectCommandsLayoutTokenEXT> tokens;
+  const auto add = [&](VkIndirectCommandsTokenTypeEXT type) -> VkIndirectCommandsTokenDataEXT& {
+    tokens.push_back({VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_TOKEN_EXT});
+    tokens.back().type = type;
+    tokens.back().offset = 4 * static_cast<uint32_t>(tokens.size() - 1);
+    return tokens.back().data;
+  };
+  if (info.from_set) add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_EXECUTION_SET_EXT).pExecutionSet = &set;
+  add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT).pPushConstant = &push;
+  add(info.command);
+  VkIndirectCommandsLayoutCreateInfoEXT created = {
+      VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT};
+  created.shaderStages = info.stages;
+  created.indirectStride = static_cast<uint32_t>(words_.size()) / info.sequences;
+  created.pipelineLayout = info.layout;
+  created.tokenCount = static_cast<uint32_t>(tokens.size());
+  created.pTokens = tokens.data();
+  check(context.function<PFN_vkCreateIndirectCommandsLayoutEXT>(
+      "vkCreateIndirectCommandsLayoutEXT")(context.device(), &created, nullptr, &layout_));
+}
+
+GeneratedCommands::~GeneratedCommands() {
+  context_.function<PFN_vkDestroyIndirectCommandsLayoutEXT>("vkDestroyIndirectCommandsLayoutEXT")(
+      context_.device(), layout_, nullptr);
+}
+
+void GeneratedCommands::execute(VkCommandBuffer commands, void* names,
+                                VkIndirectExecutionSetEXT set) {
+  const VkGeneratedCommandsMemoryRequirementsInfoEXT wanted = {
+      VK_STRUCTURE_TYPE_GENERATED_COMMANDS_MEMORY_REQUIREMENTS_INFO_EXT,
+      names,
+      set,
+      layout_,
+      info_.sequences,
+      1};
+  VkMemoryRequirements2 required = {VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+  context_.function<PFN_vkGetGeneratedCommandsMemoryRequirementsEXT>(
+      "vkGetGeneratedCommandsMemoryRequirementsEXT")(context_.device(), &wanted, &required);
+  const VkDeviceSize size = std::max<VkDeviceSize>(required.memoryRequirements.size, 256);
+  const Buffer& scratch = scratch_.emplace_back(context_, size, kUsage);
+  VkGeneratedCommandsInfoEXT info = {VK_STRUCTURE_TYPE_GENERATED_COMMANDS_INFO_EXT, names};
+  info.shaderStages = info_.stages;
+  info.indirectExecutionSet = set;
+  info.indirectCommandsLayout = layout_;
+  info.indirectAddress = words_.address();
+  info.indirectAddressSize = words_.size();
+  info.preprocessAddress = scratch.address();
+  info.preprocessSize = size;
+  info.maxSequenceCount = info_.sequences;
+  info.maxDrawCount = 1;
+  context_.function<PFN_vkCmdExecuteGeneratedCommandsEXT>("vkCmdExecuteGeneratedCommandsEXT")(
+      commands, VK_FALSE, &info);
+}
+
+std::unique_ptr<Context> make_generated_context(bool instrumented) {
+  {
+    const Context driver;
+    if (!driver.has_extension(VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME) ||
+        !driver.has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
+      return nullptr;
+    }
+  }
+  VkPhysicalDeviceMaintenance5FeaturesKHR maintenance = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR, nullptr, VK_TRUE};
+  VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT generated = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_FEATURES_EXT, &maintenance,
+      VK_TRUE, VK_FALSE};
+  VkPhysicalDeviceShaderObjectFeaturesEXT objects = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, &generated, VK_TRUE};
+  VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, &objects, VK_TRUE};
+  ContextOptions options{.device_extensions = {VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME,
+                                               VK_KHR_MAINTENANCE_5_EXTENSION_NAME,
+                                               VK_EXT_SHADER_OBJECT_EXTENSION_NAME},
+                         .device_next = &objects};
+  if (instrumented) {
+    options.layers = {"VK_LAYER_TALLY_counters"};
+    options.device_extensions.push_back(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
+    options.device_next = &instrumentation;
+  }
+  return std::make_unique<Context>(options);
+}
+
+}  // namespace tally::test
