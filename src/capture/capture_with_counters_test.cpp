@@ -27,8 +27,8 @@ using ::testing::SizeIs;
 constexpr const char* kLayers = "VK_LAYER_TALLY_run";
 constexpr int64_t kGroup = 32;  // invocations of the client's compute shader
 
-Session run(SessionOptions options, int exit_status = 0) {
-  options.layers = kLayers;
+Session run(SessionOptions options, int exit_status = 0, const char* layers = kLayers) {
+  options.layers = layers;
   options.environment.emplace("TALLY_VALIDATE_SPIRV", "1");
   options.environment.emplace("TALLY_STATIC_COSTS", "0");  // as `tally run` does
   Session session(options);
@@ -87,6 +87,17 @@ TEST(CaptureWithCounters, commands_that_the_device_generates_are_measured) {
   if (session.exit_status() == 77) GTEST_SKIP() << "no generated commands";
   ASSERT_EQ(session.exit_status(), 0) << session.errors();
   EXPECT_THAT(executions(session), ElementsAre(3 * kGroup));
+}
+
+TEST(CaptureWithCounters, commands_whose_arguments_an_address_names_are_measured) {
+  const Session session = run({.scenario = "addressed"}, 0,
+                              "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:"
+                              "VK_LAYER_TALLY_test_newest_driver");
+  ASSERT_THAT(session.commands(), SizeIs(3));
+  EXPECT_EQ(session.commands()[0].call, "vkCmdDispatchIndirect2KHR");
+  EXPECT_EQ(session.commands()[2].call, "vkCmdDrawIndirect2KHR");
+  EXPECT_EQ(session.commands()[2].parameters, R"({"drawCount":2,"stride":16})");
+  EXPECT_THAT(executions(session), ElementsAre(3 * kGroup, 3, 3 * 2 + 3));
 }
 
 TEST(CaptureWithCounters, secondaries_and_suspended_passes_are_exact) {

@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include <tally/vulkan_newest.h>
+
 #include "base/live_counters.h"
 #include "capture/testing/painter.h"
 #include "capture/testing/region_scenarios.h"
@@ -132,6 +134,34 @@ void uncountable(Context& context) {
       vkGetDeviceProcAddr(context.device(), "vkCmdSubpassShadingHUAWEI") != nullptr;
   std::fprintf(stderr, "listed=%d feature=%u created=%d function=%d\n",
                context.has_extension(extension), feature.subpassShading, result, function);
+}
+
+// Dispatches and draws whose arguments an address names, on a device of its own.
+void addressed(Context&) {
+  VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_ADDRESS_COMMANDS_FEATURES_KHR, nullptr, VK_TRUE};
+  Context context({.device_extensions = {VK_KHR_DEVICE_ADDRESS_COMMANDS_EXTENSION_NAME},
+                   .device_next = &feature});
+  const Doubler doubler(context);
+  const Painter painter(context, Painter::Passes::Dynamic);
+  const Buffer arguments(
+      context, 64, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  const uint32_t words[] = {3, 1, 1, 0, 3, 2, 0, 0, 3, 1, 0, 0, 1};
+  std::memcpy(arguments.as<uint32_t>().data(), words, sizeof words);
+  const VkDispatchIndirect2InfoKHR groups{.sType = VK_STRUCTURE_TYPE_DISPATCH_INDIRECT_2_INFO_KHR,
+                                          .addressRange = {arguments.address(), 12}};
+  const VkDrawIndirect2InfoKHR draws{.sType = VK_STRUCTURE_TYPE_DRAW_INDIRECT_2_INFO_KHR,
+                                     .addressRange = {arguments.address() + 16, 32, 16},
+                                     .drawCount = 2};
+  context.run([&](VkCommandBuffer commands) {
+    doubler.bind(commands);
+    context.function<PFN_vkCmdDispatchIndirect2KHR>("vkCmdDispatchIndirect2KHR")(commands, &groups);
+    full_barrier(commands);
+    painter.target().begin(commands);
+    painter.draw(commands, 1);
+    context.function<PFN_vkCmdDrawIndirect2KHR>("vkCmdDrawIndirect2KHR")(commands, &draws);
+    painter.target().end(commands);
+  });
 }
 
 // One recording, submitted twice: the second submission's values are its own.
@@ -515,6 +545,7 @@ int main(int argc, char** argv) {
       {"ten", ten},
       {"many", many},
       {"uncountable", uncountable},
+      {"addressed", addressed},
       {"threads", threads},
       {"two_devices", two_devices},
       {"resets", resets},
