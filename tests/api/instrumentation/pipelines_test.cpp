@@ -493,10 +493,9 @@ TEST_F(Libraries, only_the_parts_that_were_made_for_it_count) {
 TEST_F(Libraries, every_split_counts) {
   if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
   const std::vector<std::vector<VkGraphicsPipelineLibraryFlagsEXT>> splits = {
-      {kInput | kBefore | kBehind | kOutput}, {kInput | kBefore, kBehind | kOutput},
-      {kInput, kBefore | kBehind | kOutput},  {kInput | kBefore | kBehind, kOutput},
-      {kInput, kBefore, kBehind | kOutput},   {kInput, kBefore | kBehind, kOutput},
-      {kInput | kBefore, kBehind, kOutput},   {kInput | kOutput, kBefore, kBehind},
+      {kInput, kBefore | kBehind | kOutput}, {kInput | kBefore | kBehind, kOutput},
+      {kInput, kBefore, kBehind | kOutput},  {kInput, kBefore | kBehind, kOutput},
+      {kInput | kBefore, kBehind, kOutput},  {kInput | kOutput, kBefore, kBehind},
       {kInput, kBefore, kBehind, kOutput}};
   constexpr uint64_t kRetain = VK_PIPELINE_CREATE_RETAIN_LINK_TIME_OPTIMIZATION_INFO_BIT_EXT;
   constexpr uint64_t kOptimize = VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT;
