@@ -432,6 +432,33 @@ TEST_F(RayLibraries, a_library_may_be_made_of_libraries) {
   expect_known_answers();
 }
 
+TEST_F(RayLibraries, a_stage_that_is_linked_twice_is_reported_once) {
+  start();
+  const Pipeline boxes = make_boxes();
+  const Pipeline callables = make_callables();
+  for (const bool instrumented : {false, true}) {
+    const Pipeline triangles = make_triangles(instrumented);
+    const Pipeline hits = make_ray_pipeline(*context_, {.layout = layout_,
+                                                        .libraries = {triangles},
+                                                        .flags = VK_PIPELINE_CREATE_LIBRARY_BIT_KHR,
+                                                        .instrumented = instrumented,
+                                                        .interface = true});
+    const Pipeline pipeline = link({hits, triangles, boxes, callables});
+    const BindingTable table(*context_, pipeline, 10, {0, {1, 2}, {3, 6, 7}, {8, 9}});
+    instrumentation_.emplace(*context_);
+    measure(pipeline, table);
+    const bool right = take_image() == expected_image();
+    if (!instrumented && !right) GTEST_SKIP() << "the driver runs such a stage twice";
+    EXPECT_TRUE(right);
+  }
+  sub_indices_ = {0, 1, 2, 3, 4, 7, 8, 9, 10, 11};
+  expect_known_answers();
+  for (const BlockValues& block : instrumentation_->read()) {
+    EXPECT_NE(block.header.resultSubIndex, 5u);
+    EXPECT_NE(block.header.resultSubIndex, 6u);
+  }
+}
+
 TEST_F(RayLibraries, stages_of_a_library_without_the_flag_are_not_counted) {
   start();
   const Pipeline triangles = make_triangles(false);

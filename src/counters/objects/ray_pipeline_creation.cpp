@@ -188,12 +188,21 @@ class Draft {
         program_->uncounted |= program->uncounted;
         program_->capacities[0] = std::max(program_->capacities[0], program->capacities[0]);
         for (StageProgram stage : program->stages) {
+          if (has_counters_of(stage)) continue;
           stage.sub_index += first_stage;
           program_->stages.push_back(std::move(stage));
         }
       }
       first_stage += library ? library->ray_stages : 0;
     }
+  }
+
+  // Whether a library that is linked more than once has added the stage. The counters of other
+  // stages are elsewhere.
+  bool has_counters_of(const StageProgram& stage) const {
+    return std::ranges::any_of(program_->stages, [&](const StageProgram& added) {
+      return added.info == stage.info && added.first_counter == stage.first_counter;
+    });
   }
 
   void notice(VkPipeline pipeline, const std::string& text) const {
@@ -234,6 +243,7 @@ class Batch {
     }
     // A failure here must not leave the application with pipelines of a failed call.
     const VkResult adopted = vk::guarded([&] {
+      if (refusal_ != VK_SUCCESS) drop_own_stages(result >= VK_SUCCESS);
       adopt();
       return VK_SUCCESS;
     });
@@ -246,6 +256,7 @@ class Batch {
   VkResult call(const Info& (Draft::*choose)() const) const {
     std::vector<Info> infos;
     for (const Draft& draft : drafts_) infos.push_back((draft.*choose)());
+    std::ranges::fill(pipelines_, VkPipeline{VK_NULL_HANDLE});
     return state_.device.next.CreateRayTracingPipelinesKHR(
         state_.device.handle, VK_NULL_HANDLE, cache_, static_cast<uint32_t>(infos.size()),
         infos.data(), allocator_, pipelines_.data());
@@ -253,15 +264,19 @@ class Batch {
 
   VkResult create_plain(VkResult refusal) {
     destroy();
-    const VkResult result = call(&Draft::plain);
-    if (result < VK_SUCCESS) return result;
+    refusal_ = refusal;
+    return call(&Draft::plain);
+  }
+
+  // `created`: with the application's stages.
+  void drop_own_stages(bool created) {
+    for (Draft& draft : drafts_) draft.drop_own_stages();
+    if (!created) return;
     state_.device.messages.notice(
         kUninstrumentedNotice, VK_OBJECT_TYPE_DEVICE, state_.device.handle_bits(),
         fmt::format("ray-tracing pipelines run uninstrumented: the driver rejected their "
                     "instrumented shaders with VkResult {}",
-                    static_cast<int>(refusal)));
-    for (Draft& draft : drafts_) draft.drop_own_stages();
-    return result;
+                    static_cast<int>(refusal_)));
   }
 
   void adopt() {
@@ -284,6 +299,7 @@ class Batch {
   const VkAllocationCallbacks* allocator_;
   std::span<VkPipeline> pipelines_;
   std::deque<Draft> drafts_;
+  VkResult refusal_ = VK_SUCCESS;  // of the instrumented shaders
 };
 
 }  // namespace
