@@ -58,6 +58,9 @@ class Check {
         options.stage = entry.model;
         options.entry_point = entry.name;
         check(path, words, options, valid);
+        if (options.max_shards_log2 == 0) continue;  // one for each counting and placement goes on
+        options.count_branches = true;
+        check(path, words, options, valid);
       }
     }
   }
