@@ -7,8 +7,8 @@ namespace tally::counters {
 namespace {
 
 // What is bound after generated commands is undefined.
-VKAPI_ATTR void VKAPI_CALL hook_execute(VkCommandBuffer commands, VkBool32 preprocessed,
-                                        const VkGeneratedCommandsInfoEXT* info) {
+VKAPI_ATTR void VKAPI_CALL hook_execute_generated(VkCommandBuffer commands, VkBool32 preprocessed,
+                                                  const VkGeneratedCommandsInfoEXT* info) {
   CommandBuffer* state = find_command_buffer(commands);
   if (!state) {
     find_device(commands)->next().CmdExecuteGeneratedCommandsEXT(commands, preprocessed, info);
@@ -48,7 +48,7 @@ void add_generated_command_entry_points(std::vector<vk::Hook>& hooks) {
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kInstrumentation));
   };
-  add("vkCmdExecuteGeneratedCommandsEXT", hook_execute);
+  add("vkCmdExecuteGeneratedCommandsEXT", hook_execute_generated);
   add("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess);
   add("vkGetGeneratedCommandsMemoryRequirementsEXT", hook_requirements);
 }

@@ -50,12 +50,12 @@ class VariantInfo {
 };
 
 VkPipelineBindPoint bind_point_of(VkShaderStageFlags stages) {
-  constexpr VkShaderStageFlags kRays = VK_SHADER_STAGE_RAYGEN_BIT_KHR |
-                                       VK_SHADER_STAGE_MISS_BIT_KHR |
-                                       VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR;
+  constexpr VkShaderStageFlags kRayStages = VK_SHADER_STAGE_RAYGEN_BIT_KHR |
+                                            VK_SHADER_STAGE_MISS_BIT_KHR |
+                                            VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR;
   if ((stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) return VK_PIPELINE_BIND_POINT_COMPUTE;
-  return (stages & kRays) != 0 ? VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR
-                               : VK_PIPELINE_BIND_POINT_GRAPHICS;
+  return (stages & kRayStages) != 0 ? VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR
+                                    : VK_PIPELINE_BIND_POINT_GRAPHICS;
 }
 
 bool names_what_is_bound(const VkGeneratedCommandsInfoEXT& info) {
