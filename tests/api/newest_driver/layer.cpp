@@ -42,7 +42,10 @@ constexpr VkStructureType kRestartFeatures =
 const VkExtensionProperties kExtensions[] = {
     {VK_KHR_DEVICE_ADDRESS_COMMANDS_EXTENSION_NAME, VK_KHR_DEVICE_ADDRESS_COMMANDS_SPEC_VERSION},
     {VK_EXT_PRIMITIVE_RESTART_INDEX_EXTENSION_NAME, VK_EXT_PRIMITIVE_RESTART_INDEX_SPEC_VERSION},
-    {"VK_KHR_maintenance10", 1}};
+    {"VK_KHR_maintenance10", 1},
+    {"VK_EXT_opacity_micromap", 1},
+    {"VK_KHR_video_encode_queue", 1},
+    {"VK_QCOM_elapsed_timer_query", 1}};
 
 bool is_ours(const char* extension) {
   return std::ranges::any_of(kExtensions, [&](const VkExtensionProperties& ours) {
@@ -142,6 +145,7 @@ const vk::HookTable& hooks() {
         vk::hook("vkGetPhysicalDeviceFeatures2KHR", get_features),
     };
     add_command_hooks(rows);
+    add_query_hooks(rows);
     return new vk::HookTable(std::move(rows));
   }();
   return *all;

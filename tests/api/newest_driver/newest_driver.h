@@ -5,6 +5,9 @@
 // It translates each address into the buffer that it belongs to, and calls the command that takes a
 // buffer. It ignores restart indices: what is drawn is that of the default index, while the layer
 // above counts indices that it copies.
+//
+// It also has query types that no driver here has. Their queries begin and end without an effect,
+// and the result of each is kFirstResult plus its number.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -14,6 +17,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +28,13 @@
 
 namespace tally::test::newest {
 
+inline constexpr auto kElapsedTime = static_cast<VkQueryType>(1000173000);
+inline constexpr auto kEncodeFeedback = static_cast<VkQueryType>(1000299000);
+inline constexpr VkQueryType kQueryTypes[] = {kElapsedTime, kEncodeFeedback,
+                                              VK_QUERY_TYPE_MICROMAP_SERIALIZATION_SIZE_EXT,
+                                              VK_QUERY_TYPE_MICROMAP_COMPACTED_SIZE_EXT};
+inline constexpr uint64_t kFirstResult = 1000;
+
 #define TALLY_NEWEST_INSTANCE_FUNCTIONS(X)  \
   X(DestroyInstance, "")                    \
   X(EnumerateDeviceExtensionProperties, "") \
@@ -32,6 +43,11 @@ TALLY_VK_TABLE(InstanceTable, TALLY_NEWEST_INSTANCE_FUNCTIONS)
 
 #define TALLY_NEWEST_DEVICE_FUNCTIONS(X)    \
   X(CmdBeginConditionalRenderingEXT, "")    \
+  X(CmdBeginQuery, "")                      \
+  X(CmdEndQuery, "")                        \
+  X(CreateQueryPool, "")                    \
+  X(DestroyQueryPool, "")                   \
+  X(GetQueryPoolResults, "")                \
   X(CmdBeginTransformFeedbackEXT, "")       \
   X(CmdBindIndexBuffer, "")                 \
   X(CmdBindTransformFeedbackBuffersEXT, "") \
@@ -74,6 +90,12 @@ struct Device {
   std::mutex mutex;  // guards what follows
   std::unordered_map<VkBuffer, VkDeviceSize> sizes;
   std::map<VkDeviceAddress, VkBuffer> addresses;  // of first bytes
+  std::set<VkQueryPool> pools;                    // of kQueryTypes
+
+  bool has_pool(VkQueryPool pool) {
+    const std::lock_guard lock(mutex);
+    return pools.contains(pool);
+  }
 
   // Ends the process at an address of no buffer.
   Place find(VkDeviceAddress address);
@@ -88,5 +110,6 @@ inline Device& device_of(const void* handle) { return *devices().find(vk::dispat
 
 using Hooks = std::vector<vk::Hook>;
 void add_command_hooks(Hooks& hooks);
+void add_query_hooks(Hooks& hooks);
 
 }  // namespace tally::test::newest
