@@ -100,6 +100,10 @@ TEST(CaptureWithCounters, commands_whose_arguments_an_address_names_are_measured
   EXPECT_THAT(executions(session), ElementsAre(3 * kGroup, 3, 3 * 2 + 3));
 }
 
+TEST(CaptureWithCounters, pipelines_of_identifiers_are_asked_for_with_their_code) {
+  EXPECT_THAT(executions(run({.scenario = "identifiers"})), ElementsAre(5 * kGroup));
+}
+
 TEST(CaptureWithCounters, secondaries_and_suspended_passes_are_exact) {
   EXPECT_THAT(executions(run({.scenario = "secondaries"})),
               ElementsAre(kGroup, 4 * kGroup, 3 * 2, 2 * 3 * 5, 9 * kGroup));

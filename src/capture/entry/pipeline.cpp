@@ -102,10 +102,53 @@ bool worth_another_try(VkResult result) {
          result != VK_ERROR_OUT_OF_DEVICE_MEMORY && result != VK_ERROR_DEVICE_LOST;
 }
 
-// `call(infos)` creates the pipelines.
+// Whether a shader is an identifier alone: it could not be counted.
+template <typename Info>
+bool lacks_code(const Info& info) {
+  return std::ranges::any_of(stages_of(info), [](const VkPipelineShaderStageCreateInfo& stage) {
+    const auto* identifier = vk::find_in_chain<VkPipelineShaderStageModuleIdentifierCreateInfoEXT>(
+        stage.pNext, VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT);
+    return stage.module == VK_NULL_HANDLE && identifier && identifier->identifierSize != 0;
+  });
+}
+
+template <typename Info>
+bool returns_early(const Info& info) {
+  const auto* flags2 = vk::find_in_chain<VkPipelineCreateFlags2CreateInfoKHR>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR);
+  const uint64_t flags = flags2 ? flags2->flags : info.flags;
+  return (flags & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
+}
+
+// Answers that pipelines of identifiers need to be compiled, as a driver without a cache does: the
+// application then creates them from SPIR-V. `create_one(info, pipeline)` creates one of the
+// others.
+template <typename Info, typename CreateOne>
+VkResult create_with_code(std::span<const Info> infos, VkPipeline* pipelines,
+                          const CreateOne& create_one) {
+  std::fill_n(pipelines, infos.size(), VkPipeline{VK_NULL_HANDLE});
+  VkResult all = VK_SUCCESS;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    VkResult result = VK_PIPELINE_COMPILE_REQUIRED;
+    if (!lacks_code(infos[i])) {
+      Info info = infos[i];
+      if (info.basePipelineIndex >= 0) {
+        info.basePipelineHandle = pipelines[info.basePipelineIndex];
+        info.basePipelineIndex = -1;
+      }
+      result = create_one(info, pipelines[i]);
+    }
+    if (all >= VK_SUCCESS && result != VK_SUCCESS) all = result;
+    if (result != VK_SUCCESS && returns_early(infos[i])) break;
+  }
+  return all;
+}
+
+// `call(infos, count, pipelines)` creates the pipelines.
 template <typename Info, typename Call>
-VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* pipelines,
-                const VkAllocationCallbacks* allocator, Call call) noexcept {
+VkResult create_instrumented(VkDevice handle, uint32_t count, const Info* infos,
+                             VkPipeline* pipelines, const VkAllocationCallbacks* allocator,
+                             Call call) noexcept {
   return vk::guarded([&] {
     const auto device = Device::find(handle);
     InstrumentedInfos<Info> instrumented(*device, {infos, count});
@@ -114,7 +157,7 @@ VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* 
     VkResult result = VK_SUCCESS;
     {
       const ReasonCollector reasons(ReasonCollector::kInstrumentation);
-      result = call(device->table(), instrumented.data());
+      result = call(device->table(), instrumented.data(), count, pipelines);
       diagnostics = reasons.text();
     }
     if (worth_another_try(result) && instrumented.any()) {
@@ -123,7 +166,7 @@ VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* 
       }
       instrumented.refuse(
           fmt::format("the driver refused it (VkResult {})", static_cast<int>(result)));
-      result = call(device->table(), infos);
+      result = call(device->table(), infos, count, pipelines);
     }
     for (uint32_t i = 0; i < count; ++i) {
       if (pipelines[i] == VK_NULL_HANDLE) continue;
@@ -135,14 +178,27 @@ VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* 
   });
 }
 
+template <typename Info, typename Call>
+VkResult create(VkDevice handle, uint32_t count, const Info* infos, VkPipeline* pipelines,
+                const VkAllocationCallbacks* allocator, Call call) noexcept {
+  const std::span all(infos, count);
+  if (std::ranges::none_of(all, lacks_code<Info>)) {
+    return create_instrumented(handle, count, infos, pipelines, allocator, call);
+  }
+  return create_with_code(all, pipelines, [&](const Info& info, VkPipeline& pipeline) {
+    return create_instrumented(handle, 1, &info, &pipeline, allocator, call);
+  });
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL CreateGraphicsPipelines(VkDevice d, VkPipelineCache cache,
                                                        uint32_t count,
                                                        const VkGraphicsPipelineCreateInfo* infos,
                                                        const VkAllocationCallbacks* a,
                                                        VkPipeline* pipelines) {
   return create(d, count, infos, pipelines, a,
-                [&](const DeviceTable& next, const VkGraphicsPipelineCreateInfo* chosen) {
-                  return next.CreateGraphicsPipelines(d, cache, count, chosen, a, pipelines);
+                [&](const DeviceTable& next, const VkGraphicsPipelineCreateInfo* chosen,
+                    uint32_t number, VkPipeline* made) {
+                  return next.CreateGraphicsPipelines(d, cache, number, chosen, a, made);
                 });
 }
 
@@ -152,8 +208,9 @@ VKAPI_ATTR VkResult VKAPI_CALL CreateComputePipelines(VkDevice d, VkPipelineCach
                                                       const VkAllocationCallbacks* a,
                                                       VkPipeline* pipelines) {
   return create(d, count, infos, pipelines, a,
-                [&](const DeviceTable& next, const VkComputePipelineCreateInfo* chosen) {
-                  return next.CreateComputePipelines(d, cache, count, chosen, a, pipelines);
+                [&](const DeviceTable& next, const VkComputePipelineCreateInfo* chosen,
+                    uint32_t number, VkPipeline* made) {
+                  return next.CreateComputePipelines(d, cache, number, chosen, a, made);
                 });
 }
 
@@ -163,12 +220,12 @@ VKAPI_ATTR VkResult VKAPI_CALL
 CreateRayTracingPipelinesKHR(VkDevice d, VkDeferredOperationKHR operation, VkPipelineCache cache,
                              uint32_t count, const VkRayTracingPipelineCreateInfoKHR* infos,
                              const VkAllocationCallbacks* a, VkPipeline* pipelines) {
-  const VkResult result =
-      create(d, count, infos, pipelines, a,
-             [&](const DeviceTable& next, const VkRayTracingPipelineCreateInfoKHR* chosen) {
-               return next.CreateRayTracingPipelinesKHR(d, VK_NULL_HANDLE, cache, count, chosen, a,
-                                                        pipelines);
-             });
+  const VkResult result = create(
+      d, count, infos, pipelines, a,
+      [&](const DeviceTable& next, const VkRayTracingPipelineCreateInfoKHR* chosen, uint32_t number,
+          VkPipeline* made) {
+        return next.CreateRayTracingPipelinesKHR(d, VK_NULL_HANDLE, cache, number, chosen, a, made);
+      });
   const bool asked_to_defer = operation != VK_NULL_HANDLE;
   return asked_to_defer && result == VK_SUCCESS ? VK_OPERATION_NOT_DEFERRED_KHR : result;
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -470,6 +471,44 @@ void generated(Context&) {
   });
 }
 
+// Two pipelines in one call, of which the first has an identifier in place of its shader. No driver
+// here has VK_EXT_shader_module_identifier; the identifier must not reach it. Exits with 78 if the
+// answer does not ask for the SPIR-V.
+void identifiers(Context& context) {
+  const ShaderModule module = make_shader_module(context, double_comp);
+  const std::array<uint8_t, 4> bytes = {1, 2, 3, 4};
+  const VkPipelineShaderStageModuleIdentifierCreateInfoEXT identifier{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT, nullptr,
+      static_cast<uint32_t>(bytes.size()), bytes.data()};
+  const Buffer values(context, 4096);
+  const StorageSet set(context, {values});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(context, {&set_layout, 1});
+  std::array<VkComputePipelineCreateInfo, 2> infos{};
+  for (VkComputePipelineCreateInfo& info : infos) {
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module;
+    info.stage.pName = "main";
+    info.layout = layout;
+    info.basePipelineIndex = -1;
+  }
+  infos[0].flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+  infos[0].stage.module = VK_NULL_HANDLE;
+  infos[0].stage.pNext = &identifier;
+  std::array<VkPipeline, 2> pipelines{};
+  const VkResult result = vkCreateComputePipelines(context.device(), VK_NULL_HANDLE, 2,
+                                                   infos.data(), nullptr, pipelines.data());
+  if (result != VK_PIPELINE_COMPILE_REQUIRED || pipelines[0] || !pipelines[1]) std::exit(78);
+  const Pipeline created(context.device(), pipelines[1]);
+  context.run([&](VkCommandBuffer commands) {
+    set.bind(commands, layout);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, created);
+    vkCmdDispatch(commands, 5, 1, 1);
+  });
+}
+
 // Recorded, reset, recorded anew, pool reset; only what is submitted counts.
 void resets(Context& context) {
   const Doubler doubler(context);
@@ -550,6 +589,7 @@ int main(int argc, char** argv) {
       {"two_devices", two_devices},
       {"resets", resets},
       {"generated", generated},
+      {"identifiers", identifiers},
       {"shader_objects", shader_objects},
       {"exit_unwaited", exit_unwaited},
       {"fork_while_sending", fork_while_sending},
