@@ -118,10 +118,11 @@ bool differs(const NamedDiff& named) {
 
 Result<std::vector<analysis::Table>> tables_of(const NamedDiff& named, const Options& options) {
   std::vector<analysis::Table> tables;
+  if (named.diff.metrics.empty()) return tables;  // only one folder has the capture
+  const auto metric = report::diff_metric(named.diff, options.sort);
+  if (!metric) return metric.error();
   for (const DiffBy by : tables_of(options)) {
     if (named.diff.of(by).empty()) continue;
-    const auto metric = report::diff_metric(named.diff, options.sort);
-    if (!metric) return metric.error();
     tables.push_back(report::diff_table(named.diff, by, *metric, options.rows()));
   }
   return tables;

@@ -14,7 +14,6 @@ namespace tally::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using analysis::CountKey;
 using analysis::Finding;
 
 std::string xml(const std::string& text) {

@@ -78,7 +78,7 @@ std::vector<size_t> other_metrics(const CaptureDiff& diff, DiffBy by, size_t met
 // "24.76 ms +-8%": the median of the frames, and how far they lie from it.
 std::string time_text(const std::optional<analysis::TimeSpread>& time) {
   if (!time) return {};
-  const std::string median = duration_text(static_cast<double>(time->median_ns));
+  std::string median = duration_text(static_cast<double>(time->median_ns));
   if (time->frames == 1 || time->median_ns == 0) return median;
   const uint64_t spread =
       std::max(time->most_ns - time->median_ns, time->median_ns - time->least_ns);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "lanterns/labels.h"
 #include "support/context.h"
 #include "support/memory.h"
 #include "support/pipeline.h"
@@ -16,6 +17,7 @@
 
 namespace {
 
+using lanterns::Label;
 using namespace tally::test;
 
 constexpr VkExtent2D kSize = {32, 32};
@@ -28,26 +30,6 @@ std::vector<uint32_t> read_words(const std::string& path) {
   std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
   return words;
 }
-
-class Label {
- public:
-  Label(const Context& context, VkCommandBuffer commands, const char* name)
-      : context_(context), commands_(commands) {
-    VkDebugUtilsLabelEXT label = {VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT};
-    label.pLabelName = name;
-    context.function<PFN_vkCmdBeginDebugUtilsLabelEXT>("vkCmdBeginDebugUtilsLabelEXT")(commands,
-                                                                                       &label);
-  }
-  ~Label() {
-    context_.function<PFN_vkCmdEndDebugUtilsLabelEXT>("vkCmdEndDebugUtilsLabelEXT")(commands_);
-  }
-  Label(const Label&) = delete;
-  Label& operator=(const Label&) = delete;
-
- private:
-  const Context& context_;
-  VkCommandBuffer commands_;
-};
 
 class Renderer {
  public:

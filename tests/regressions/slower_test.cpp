@@ -17,6 +17,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 std::string read_file(const std::string& path) {
@@ -77,6 +78,10 @@ class Slower : public testing::Test {
     return result;
   }
 
+  std::string overview() {
+    return run_tally(folder_.path(), {"diff", "before.tally", "after.tally"}, {}).standard_output;
+  }
+
   // The labels of the passes that differ.
   std::vector<std::string> passes() {
     std::vector<std::string> result;
@@ -106,6 +111,7 @@ TEST_F(Slower, one_more_octave_is_found_at_its_loop) {
   capture("after", "", {"sky.frag", "octave < 4", "octave < 5"});
   EXPECT_THAT(passes(), ElementsAre("sky"));
   EXPECT_THAT(names("shader"), ElementsAre("sky.frag"));
+  EXPECT_THAT(overview(), Not(HasSubstr("Draws and dispatches"))) << "the code is the cause";
   EXPECT_THAT(blamed("function"),
               UnorderedElementsAre("changed clouds", "changed noise", "changed hash"));
   // The loop, its body, and what it calls; nothing of main.
@@ -171,6 +177,8 @@ TEST_F(Slower, a_second_draw_is_found_in_its_pass_and_blames_no_line) {
   EXPECT_THAT(blamed("function"), IsEmpty());
   EXPECT_THAT(blamed("line"), IsEmpty());
   EXPECT_THAT(names("shader"), UnorderedElementsAre("quad.vert", "lamps.frag"));
+  EXPECT_THAT(overview(), HasSubstr("\nDraws and dispatches, by change of instructions\n"))
+      << "the code is the same";
   expect_check_fails();
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/check/check.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 
@@ -34,7 +35,7 @@ class Checker {
     for (size_t r = 0; r < used_.size(); ++r)
       if (!used_[r])
         return error_at(limits_.file, limits_.rules[r].line, "this limit matches no count");
-    std::ranges::stable_sort(result_.findings, {}, &Finding::key);
+    std::ranges::stable_sort(result_.findings, std::less<>(), &Finding::key);
     return std::move(result_);
   }
 

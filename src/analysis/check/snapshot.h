@@ -3,11 +3,11 @@
 // change touches only the lines of what it changes, and the order of execution does not matter.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "analysis/diff/profile.h"
 #include "base/status.h"
@@ -21,7 +21,11 @@ struct CountKey {
   std::string kind;  // "pass", "shader"; in limits also "function", "line"
   std::string name;
   std::string metric;
-  auto operator<=>(const CountKey&) const = default;
+
+  bool operator==(const CountKey&) const = default;
+  bool operator<(const CountKey& other) const {
+    return std::tie(kind, name, metric) < std::tie(other.kind, other.name, other.metric);
+  }
 };
 
 using Counts = std::map<CountKey, uint64_t>;
