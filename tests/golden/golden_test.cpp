@@ -103,7 +103,8 @@ void expect_coverage(const std::vector<std::string>& options, const std::string&
   } else {
     output << std::ifstream(written).rdbuf();
   }
-  const std::string text = replaced(output.str(), directory.path(), "DIRECTORY");
+  const std::string text = replaced(replaced(output.str(), directory.path(), "DIRECTORY"),
+                                    "tally " TALLY_VERSION, "tally VERSION");
   const std::string expected_file = std::string(TALLY_EXPECTED) + "/" + name;
   if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) std::ofstream(expected_file) << text;
   std::stringstream expected;

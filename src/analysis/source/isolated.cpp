@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
 
 namespace tally::analysis {
 namespace {
@@ -33,11 +33,8 @@ constexpr bool kLimitMemory = true;
 #endif
 
 size_t memory_of_this_process() {
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  unsigned long pages = 0;
-  if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
-  std::fclose(file);
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
   return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
