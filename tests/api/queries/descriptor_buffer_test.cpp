@@ -88,6 +88,13 @@ TEST_F(DescriptorBuffers, are_counted_and_read_as_without_the_layer) {
       queries.end(commands);
       full_barrier(commands);
     });
+    // The layer's own pipelines use no descriptors. The validation layer objects to the descriptor
+    // buffer that is still bound, although the rule is about the descriptors that a pipeline uses.
+    if (emulated) {
+      for (const Message& message : context().take_errors()) {
+        EXPECT_EQ(message.id, "VUID-vkCmdDispatch-None-08115") << message.text;
+      }
+    }
     EXPECT_EQ(queries.read()[0], 24u) << (emulated ? "emulated" : "native");
     for (uint32_t i = 0; i < 64; ++i) {
       EXPECT_EQ(values.as<uint32_t>()[i], i >= 24 ? 0u : i % 2 == 0 ? 5u : 15u) << i;
