@@ -1,5 +1,7 @@
 #include "counters/recording/generated_commands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
