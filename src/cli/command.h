@@ -39,6 +39,7 @@ using Action = std::function<int()>;
 // `after_dashes` holds the arguments after "--".
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes);
 void add_report(CLI::App& app, Action& chosen);
+void add_export(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h

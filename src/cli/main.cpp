@@ -48,6 +48,7 @@ int parse_and_run(int argc, char** argv) {
   tally::cli::Action chosen;
   tally::cli::add_run(app, chosen, arguments.after_dashes);
   tally::cli::add_report(app, chosen);
+  tally::cli::add_export(app, chosen);
   tally::cli::add_list(app, chosen);
   tally::cli::add_doctor(app, chosen);
   tally::cli::add_vulkan_probe(app, chosen);

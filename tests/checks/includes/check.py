@@ -42,7 +42,8 @@ ALLOWED = {
     "analysis/cost": {"base", "store", "catalogue", "analysis/model"} | BLOCK_MAP,
     "analysis/tables": {"base", "store", "catalogue", "analysis/model", "analysis/cost"} | BLOCK_MAP,
     "report": {"base", "analysis/model", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
-    "cli": {"base", "report", "analysis/model", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
+    "report/export": {"base", "analysis/model", "analysis/cost", "analysis/tables", "store", "report"},
+    "cli": {"base", "report", "report/export", "analysis/model", "analysis/cost", "analysis/tables", "store", "catalogue", "picture"},
 }
 
 GENERATED = re.compile(r"^[a-z_]+\.comp\.h$")  # from GLSL, by tally_glsl

@@ -1,0 +1,77 @@
+// A capture as a tree of calls: pass or pipeline -> draw -> entry point -> functions -> lines. The
+// common input of the exports to profile viewers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/cost/call_costs.h"
+#include "analysis/cost/command_costs.h"
+
+namespace tally::report {
+
+class CallTree {
+ public:
+  // `model` must outlive the tree.
+  static Result<CallTree> make(const analysis::Model& model, const analysis::Progress& progress);
+
+  const analysis::Model& model() const { return *model_; }
+  const std::vector<analysis::Metric>& metrics() const { return metrics_; }
+  const analysis::CommandCosts& commands() const { return *commands_; }
+  size_t variant_count() const { return variants_->size(); }
+  // The code of a variant's shader; null if it is not known.
+  const analysis::ShaderCode* code(uint32_t variant) const;
+  // "lit.frag fragment", with the pipeline if it specializes the shader.
+  std::string shader_text(uint32_t variant) const;
+  // The names for a viewer. `function` is an index into the block map's functions.
+  std::string function_text(uint32_t variant, uint32_t function) const;
+  std::string inlined_text(uint32_t variant, uint32_t inlined) const;
+  std::string file_text(uint32_t variant, uint32_t file) const;
+  // The file of a function's first line; the shader's name if it has no line.
+  std::string function_file(uint32_t variant, uint32_t function) const;
+
+ private:
+  CallTree() = default;
+
+  const analysis::Model* model_ = nullptr;
+  std::vector<analysis::Metric> metrics_;
+  std::vector<std::string> shader_names_;
+  std::unique_ptr<analysis::ShaderCodes> codes_;
+  std::unique_ptr<analysis::Variants> variants_;
+  std::unique_ptr<analysis::CommandCosts> commands_;
+};
+
+// A frame of a stack: an index into StackNames, and the line in its file (0: not known).
+struct StackFrame {
+  uint32_t function;
+  uint32_t line;
+};
+
+// The distinct functions of all stacks: passes, draws, shaders and their functions.
+class StackNames {
+ public:
+  struct Name {
+    std::string name;
+    std::string file;  // may be empty
+  };
+  uint32_t add(std::string name, std::string file);
+  const std::vector<Name>& all() const { return names_; }
+
+ private:
+  std::vector<Name> names_;
+  std::map<std::pair<std::string, std::string>, uint32_t> index_;
+};
+
+// Visits the costs of the tree's leaves: the outermost frame first, and the values by metric, of
+// which at least one is not 0. Names are added to `names` as they occur.
+using VisitStack =
+    std::function<void(std::span<const StackFrame> stack, const std::vector<uint64_t>& values)>;
+void visit_stacks(const CallTree& tree, StackNames& names, const VisitStack& visit);
+
+}  // namespace tally::report
