@@ -101,7 +101,13 @@ std::string CallTree::shader_text(uint32_t variant) const {
 }
 
 std::string CallTree::function_text(uint32_t variant, uint32_t function) const {
-  return fmt::format("{}: {}", shader_text(variant), code(variant)->map.functions()[function].name);
+  const analysis::ShaderCode& of = *code(variant);
+  const bool is_entry =
+      of.entry_block != kNone && of.map.blocks()[of.entry_block].function == function;
+  std::string name = of.map.functions()[function].name;
+  if (is_entry && name.starts_with('%'))  // without a name in the source
+    name = model_->shaders[(*variants_)[variant].shader].entry_point;
+  return fmt::format("{}: {}", shader_text(variant), name);
 }
 
 std::string CallTree::inlined_text(uint32_t variant, uint32_t inlined) const {
