@@ -77,10 +77,41 @@ void add_block(const spirv::BlockMap& map, const BlockValues& values,
 
 }  // namespace
 
-CallCosts::CallCosts(const ShaderCode& code, const std::vector<BlockValues>& values,
-                     const std::vector<Metric>& metrics)
-    : code_(code), metric_count_(metrics.size()) {
+ShaderCalls::ShaderCalls(const ShaderCode& code) : code_(code) {
+  const auto functions = code.map.functions();
   if (code.entry_block != kNone) entry_ = code.map.blocks()[code.entry_block].function;
+  for (uint32_t f = 0; f < functions.size(); ++f) function_of_id_[functions[f].id] = f;
+  const spirv::Module& module = code.module;
+  std::vector<uint32_t> rank(functions.size(), kNone);
+  for (const uint32_t index :
+       module.calls().callees_first(module.function_index(functions[entry_].id))) {
+    const auto found = function_of_id_.find(module.functions()[index].id);
+    if (found == function_of_id_.end()) continue;
+    rank[found->second] = static_cast<uint32_t>(order_.size());
+    order_.push_back(found->second);
+  }
+  for (uint32_t b = 0; b < code.map.blocks().size(); ++b) find_calls(b, rank);
+  std::ranges::stable_sort(calls_, {}, [&](const Call& call) { return rank[call.callee]; });
+}
+
+void ShaderCalls::find_calls(uint32_t index, const std::vector<uint32_t>& rank) {
+  const spirv::Block& block = code_.map.blocks()[index];
+  const spirv::Module& module = code_.module;
+  for (size_t i = module.definition_index(block.label_id);
+       i < module.instruction_count() && module.word_offset(i) < block.word_end; ++i) {
+    const auto called = spirv::called_functions(module.instruction(i));
+    for (const uint32_t id : {called.first, called.second}) {
+      const auto callee = function_of_id_.find(id);
+      if (callee == function_of_id_.end() || rank[callee->second] >= rank[block.function]) continue;
+      calls_.push_back({block.function, callee->second, index,
+                        block.location.value_or(spirv::SourceLocation{})});
+    }
+  }
+}
+
+CallCosts::CallCosts(const ShaderCalls& shader, const std::vector<BlockValues>& values,
+                     const std::vector<Metric>& metrics)
+    : shader_(shader), metric_count_(metrics.size()) {
   add_self_costs(values, metrics);
   find_calls(values);
   add_inclusive_costs();
@@ -88,59 +119,33 @@ CallCosts::CallCosts(const ShaderCode& code, const std::vector<BlockValues>& val
 
 void CallCosts::add_self_costs(const std::vector<BlockValues>& values,
                                const std::vector<Metric>& metrics) {
-  std::vector<LineSums> sums(code_.map.functions().size(), LineSums(metric_count_));
+  const spirv::BlockMap& map = shader_.code().map;
+  std::vector<LineSums> sums(map.functions().size(), LineSums(metric_count_));
   for (const BlockValues& block : values) {
-    if (block.block < code_.map.blocks().size())
-      add_block(code_.map, block, metrics, sums[code_.map.blocks()[block.block].function]);
+    if (block.block < map.blocks().size())
+      add_block(map, block, metrics, sums[map.blocks()[block.block].function]);
   }
   for (LineSums& function : sums) functions_.push_back(function.take());
 }
 
 // Calls that ran; of a function without any, its first call, so that every function has a caller.
-// Calls of a function that is not yet finished (a recursion, which shaders must not have) are left
-// out.
 void CallCosts::find_calls(const std::vector<BlockValues>& values) {
-  const auto functions = code_.map.functions();
-  std::map<uint32_t, uint32_t> function_of_id;
-  for (uint32_t f = 0; f < functions.size(); ++f) function_of_id[functions[f].id] = f;
-  std::map<uint32_t, uint64_t> executions;
-  for (const BlockValues& block : values) executions[block.block] = block.executions;
-
-  const spirv::Module& module = code_.module;
-  std::vector<uint32_t> rank(functions.size(), kNone);
-  for (const uint32_t index :
-       module.calls().callees_first(module.function_index(functions[entry_].id))) {
-    const auto found = function_of_id.find(module.functions()[index].id);
-    if (found == function_of_id.end()) continue;
-    rank[found->second] = static_cast<uint32_t>(order_.size());
-    order_.push_back(found->second);
-  }
-  std::vector<bool> has_run(functions.size()), has_call(functions.size());
-  std::vector<CallCost> unused;
-  for (uint32_t b = 0; b < code_.map.blocks().size(); ++b) {
-    const spirv::Block& block = code_.map.blocks()[b];
-    const uint64_t count = executions.contains(b) ? executions[b] : 0;
-    for (size_t i = module.definition_index(block.label_id);
-         i < module.instruction_count() && module.word_offset(i) < block.word_end; ++i) {
-      const auto called = spirv::called_functions(module.instruction(i));
-      for (const uint32_t id : {called.first, called.second}) {
-        const auto callee = function_of_id.find(id);
-        if (callee == function_of_id.end() || rank[callee->second] >= rank[block.function])
-          continue;
-        CallCost call{block.function, callee->second,
-                      block.location.value_or(spirv::SourceLocation{}), count,
-                      std::vector<uint64_t>(metric_count_)};
-        if (count != 0) has_run[callee->second] = true;
-        (count != 0 ? calls_ : unused).push_back(std::move(call));
-      }
+  const auto count_of = [&](uint32_t block) -> uint64_t {
+    const auto found = std::ranges::lower_bound(values, block, {}, &BlockValues::block);
+    return found != values.end() && found->block == block ? found->executions : 0;
+  };
+  const auto& calls = shader_.calls();
+  for (size_t first = 0, last = 0; first < calls.size(); first = last) {
+    const size_t before = calls_.size();
+    const auto add = [&](const ShaderCalls::Call& call, uint64_t count) {
+      calls_.push_back(
+          {call.caller, call.callee, call.location, count, std::vector<uint64_t>(metric_count_)});
+    };
+    for (last = first; last < calls.size() && calls[last].callee == calls[first].callee; ++last) {
+      if (const uint64_t count = count_of(calls[last].block)) add(calls[last], count);
     }
+    if (calls_.size() == before) add(calls[first], 0);
   }
-  for (CallCost& call : unused) {
-    if (has_run[call.callee] || has_call[call.callee]) continue;
-    has_call[call.callee] = true;
-    calls_.push_back(std::move(call));
-  }
-  std::ranges::stable_sort(calls_, {}, [&](const CallCost& call) { return rank[call.callee]; });
 }
 
 void CallCosts::add_inclusive_costs() {
@@ -189,11 +194,11 @@ class CallCosts::PathVisit {
   }
 
   bool has_few_paths() {
-    if (costs_.order_.size() > kMaxPathFunctions) return false;
-    paths_[costs_.entry_] = 1;
+    if (costs_.shader_.order().size() > kMaxPathFunctions) return false;
+    paths_[costs_.shader_.entry()] = 1;
     size_t all = 0;
-    for (size_t i = costs_.order_.size(); i-- > 0;) {
-      const uint32_t function = costs_.order_[i];
+    for (size_t i = costs_.shader_.order().size(); i-- > 0;) {
+      const uint32_t function = costs_.shader_.order()[i];
       all += paths_[function];
       if (all > kMaxPaths) return false;
       for (const CallCost* call : calls_of_[function]) paths_[call->callee] += paths_[function];
@@ -248,11 +253,12 @@ class CallCosts::PathVisit {
 
 void CallCosts::visit_paths(const Visit& visit) const {
   PathVisit paths(*this, visit);
-  if (paths.has_few_paths()) return paths.walk(entry_, 1);
+  if (paths.has_few_paths()) return paths.walk(shader_.entry(), 1);
   for (uint32_t f = 0; f < functions_.size(); ++f) {
-    const uint32_t path[] = {entry_, f};
+    const uint32_t path[] = {shader_.entry(), f};
     const std::span<const uint32_t> shown(path);
-    for (const SelfCost& line : functions_[f]) visit(shown.first(f == entry_ ? 1 : 2), line);
+    for (const SelfCost& line : functions_[f])
+      visit(shown.first(f == shader_.entry() ? 1 : 2), line);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,16 +33,44 @@ struct CallCost {
   std::vector<uint64_t> metrics;  // of the callee and what it calls, for these calls
 };
 
+// The functions and calls of a shader. `code` must outlive it.
+class ShaderCalls {
+ public:
+  struct Call {
+    uint32_t caller, callee;  // indices into BlockMap::functions()
+    uint32_t block;
+    spirv::SourceLocation location;
+  };
+  explicit ShaderCalls(const ShaderCode& code);
+
+  const ShaderCode& code() const { return code_; }
+  uint32_t entry() const { return entry_; }
+  // Callees before their callers.
+  const std::vector<uint32_t>& order() const { return order_; }
+  // Ordered by callee, as order() has them. Calls of a function that is not yet finished (a
+  // recursion, which shaders must not have) are left out.
+  const std::vector<Call>& calls() const { return calls_; }
+
+ private:
+  void find_calls(uint32_t block, const std::vector<uint32_t>& rank);
+
+  const ShaderCode& code_;
+  uint32_t entry_ = 0;
+  std::vector<uint32_t> order_;
+  std::vector<Call> calls_;
+  std::map<uint32_t, uint32_t> function_of_id_;
+};
+
 class CallCosts {
  public:
-  CallCosts(const ShaderCode& code, const std::vector<BlockValues>& values,
+  // `shader` must outlive it.
+  CallCosts(const ShaderCalls& shader, const std::vector<BlockValues>& values,
             const std::vector<Metric>& metrics);
 
   // By function of the block map: its lines, in the order of their locations.
   const std::vector<std::vector<SelfCost>>& functions() const { return functions_; }
   // Callees before their callers.
   const std::vector<CallCost>& calls() const { return calls_; }
-  uint32_t entry() const { return entry_; }
   // With everything that it calls, by metric.
   const std::vector<uint64_t>& inclusive(uint32_t function) const { return inclusive_[function]; }
 
@@ -57,10 +86,8 @@ class CallCosts {
   void find_calls(const std::vector<BlockValues>& values);
   void add_inclusive_costs();
 
-  const ShaderCode& code_;
+  const ShaderCalls& shader_;
   size_t metric_count_;
-  uint32_t entry_ = 0;
-  std::vector<uint32_t> order_;  // callees first
   std::vector<std::vector<SelfCost>> functions_;
   std::vector<CallCost> calls_;
   std::vector<std::vector<uint64_t>> inclusive_;

@@ -122,10 +122,9 @@ void CommandCosts::sort_groups() {
 }
 
 void CommandCosts::add_values(const Group& group, const Counts& counts,
-                              std::map<uint32_t, BlockValues>& sums) const {
+                              std::vector<BlockValues>& sums) const {
   const auto of_block = [&](uint32_t block) -> BlockValues& {
-    BlockValues& values = sums[block];
-    values.block = block;
+    BlockValues& values = element_at(sums, block, &BlockValues::block);
     values.metrics.resize(model_->metrics.size());
     return values;
   };
@@ -156,20 +155,16 @@ void CommandCosts::add_values(const Group& group, const Counts& counts,
 }
 
 std::vector<BlockValues> CommandCosts::values(size_t group) const {
-  std::map<uint32_t, BlockValues> sums;
-  add_values(groups_[group], counts_[group], sums);
   std::vector<BlockValues> values;
-  for (auto& [block, value] : sums) values.push_back(std::move(value));
+  values.reserve(counts_[group].executions.size());
+  add_values(groups_[group], counts_[group], values);
   return values;
 }
 
-std::vector<BlockValues> CommandCosts::variant_values(uint32_t variant) const {
-  std::map<uint32_t, BlockValues> sums;
-  for (size_t g = 0; g < groups_.size(); ++g) {
-    if (groups_[g].variant == variant) add_values(groups_[g], counts_[g], sums);
-  }
-  std::vector<BlockValues> values;
-  for (auto& [block, value] : sums) values.push_back(std::move(value));
+std::vector<std::vector<BlockValues>> CommandCosts::variant_values() const {
+  std::vector<std::vector<BlockValues>> values(variants_->size());
+  for (size_t g = 0; g < groups_.size(); ++g)
+    add_values(groups_[g], counts_[g], values[groups_[g].variant]);
   return values;
 }
 

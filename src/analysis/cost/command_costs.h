@@ -17,8 +17,8 @@ namespace tally::analysis {
 // The values of one block, by metric.
 struct BlockValues {
   uint32_t block;
-  uint64_t executions;
-  std::vector<uint64_t> metrics;
+  uint64_t executions = 0;
+  std::vector<uint64_t> metrics = {};
 };
 
 class CommandCosts {
@@ -45,8 +45,8 @@ class CommandCosts {
   const std::vector<Group>& groups() const { return groups_; }
   // The blocks of a group that ran, ascending.
   std::vector<BlockValues> values(size_t group) const;
-  // The sum over the groups of a variant.
-  std::vector<BlockValues> variant_values(uint32_t variant) const;
+  // By variant: the sums over its groups.
+  std::vector<std::vector<BlockValues>> variant_values() const;
   // "Draw 36 (opaque)".
   std::string draw_text(const Draw& draw) const;
 
@@ -74,8 +74,7 @@ class CommandCosts {
   Status count_blocks(const Variants& variants, const Progress& progress);
   Counts& counts_of(uint32_t command, uint32_t variant);
   void sort_groups();
-  void add_values(const Group& group, const Counts& counts,
-                  std::map<uint32_t, BlockValues>& sums) const;
+  void add_values(const Group& group, const Counts& counts, std::vector<BlockValues>& sums) const;
 
   const Model* model_;
   uint32_t executions_metric_;

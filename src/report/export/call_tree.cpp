@@ -31,8 +31,8 @@ class GroupStacks {
               {names_.add(commands.draw_text(commands.draws()[draw]), {}), 0},
               {names_.add(tree_.shader_text(variant), {}), 0}};
     const auto values = commands.values(group);
-    if (const analysis::ShaderCode* code = tree_.code(variant)) {
-      const analysis::CallCosts costs(*code, values, tree_.metrics());
+    if (tree_.code(variant) != nullptr) {
+      const analysis::CallCosts costs(tree_.calls(variant), values, tree_.metrics());
       costs.visit_paths([this](auto path, const auto& cost) { add(path, cost); });
     } else {
       add_without_code(values);
@@ -44,9 +44,7 @@ class GroupStacks {
     if (is_zero(cost.metrics)) return;
     stack_.resize(3);
     for (const uint32_t function : path) {
-      stack_.push_back({names_.add(tree_.function_text(variant_, function),
-                                   tree_.function_file(variant_, function)),
-                        0});
+      stack_.push_back({function_frame(function), 0});
     }
     if (cost.inlined != kNone)
       stack_.push_back({names_.add(tree_.inlined_text(variant_, cost.inlined),
@@ -54,6 +52,14 @@ class GroupStacks {
                         0});
     stack_.back().line = cost.location.line;
     visit_(stack_, cost.metrics);
+  }
+
+  uint32_t function_frame(uint32_t function) {
+    const auto [found, is_new] = functions_.try_emplace({variant_, function});
+    if (is_new)
+      found->second = names_.add(tree_.function_text(variant_, function),
+                                 tree_.function_file(variant_, function));
+    return found->second;
   }
 
   void add_without_code(const std::vector<analysis::BlockValues>& values) {
@@ -70,6 +76,7 @@ class GroupStacks {
   const VisitStack& visit_;
   uint32_t variant_ = 0;
   std::vector<StackFrame> stack_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> functions_;  // by variant and function
 };
 
 }  // namespace
@@ -90,6 +97,10 @@ Result<CallTree> CallTree::make(const analysis::Model& model, const analysis::Pr
 const analysis::ShaderCode* CallTree::code(uint32_t variant) const {
   const auto& code = codes_->of((*variants_)[variant].shader);
   return code.ok() ? &code.value() : nullptr;
+}
+
+const analysis::ShaderCalls& CallTree::calls(uint32_t variant) const {
+  return calls_.try_emplace(variant, *code(variant)).first->second;
 }
 
 std::string CallTree::shader_text(uint32_t variant) const {
@@ -137,7 +148,7 @@ std::string CallTree::function_file(uint32_t variant, uint32_t function) const {
 uint32_t StackNames::add(std::string name, std::string file) {
   const auto [found, is_new] =
       index_.try_emplace({std::move(name), std::move(file)}, static_cast<uint32_t>(names_.size()));
-  if (is_new) names_.push_back({found->first.first, found->first.second});
+  if (is_new) names_.push_back(&found->first);
   return found->second;
 }
 

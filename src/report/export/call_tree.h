@@ -24,9 +24,10 @@ class CallTree {
   const analysis::Model& model() const { return *model_; }
   const std::vector<analysis::Metric>& metrics() const { return metrics_; }
   const analysis::CommandCosts& commands() const { return *commands_; }
-  size_t variant_count() const { return variants_->size(); }
   // The code of a variant's shader; null if it is not known.
   const analysis::ShaderCode* code(uint32_t variant) const;
+  // Its functions and calls; only with code.
+  const analysis::ShaderCalls& calls(uint32_t variant) const;
   // "lit.frag fragment", with the pipeline if it specializes the shader.
   std::string shader_text(uint32_t variant) const;
   // The names for a viewer. `function` is an index into the block map's functions.
@@ -45,6 +46,7 @@ class CallTree {
   std::unique_ptr<analysis::ShaderCodes> codes_;
   std::unique_ptr<analysis::Variants> variants_;
   std::unique_ptr<analysis::CommandCosts> commands_;
+  mutable std::map<uint32_t, analysis::ShaderCalls> calls_;  // by variant, made on first use
 };
 
 // A frame of a stack: an index into StackNames, and the line in its file (0: not known).
@@ -56,16 +58,15 @@ struct StackFrame {
 // The distinct functions of all stacks: passes, draws, shaders and their functions.
 class StackNames {
  public:
-  struct Name {
-    std::string name;
-    std::string file;  // may be empty
-  };
   uint32_t add(std::string name, std::string file);
-  const std::vector<Name>& all() const { return names_; }
+  size_t size() const { return names_.size(); }
+  const std::string& name(size_t index) const { return names_[index]->first; }
+  const std::string& file(size_t index) const { return names_[index]->second; }  // may be empty
 
  private:
-  std::vector<Name> names_;
-  std::map<std::pair<std::string, std::string>, uint32_t> index_;
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, uint32_t> index_;
+  std::vector<const Key*> names_;
 };
 
 // Visits the costs of the tree's leaves: the outermost frame first, and the values by metric, of

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "analysis/model/counts.h"
 #include "report/display_text.h"
@@ -32,14 +32,13 @@ class CompressedNames {
   }
 
  private:
-  std::map<std::string, size_t> numbers_;
+  std::unordered_map<std::string, size_t> numbers_;
 };
 
 class Callgrind {
  public:
-  Callgrind(const CallTree& tree, const Output& out) : tree_(tree), out_(out) {
-    for (uint32_t v = 0; v < tree.variant_count(); ++v)
-      values_.push_back(tree.commands().variant_values(v));
+  Callgrind(const CallTree& tree, const Output& out)
+      : tree_(tree), out_(out), values_(tree.commands().variant_values()) {
     choose_events();
   }
 
@@ -116,21 +115,19 @@ class Callgrind {
     return fmt::format("{} in {}", commands.draw_text(d), commands.places()[d.place]);
   }
 
+  // A place is opened again for each of its draws, so that no draw's costs need to be kept.
   void write_commands() {
-    const auto& groups = tree_.commands().groups();
-    std::map<uint32_t, std::vector<std::pair<uint32_t, std::vector<uint64_t>>>> draws_of;  // place
+    const auto& commands = tree_.commands();
+    const auto& groups = commands.groups();
     for (size_t first = 0, last = 0; first < groups.size(); first = last) {
-      const uint32_t draw = groups[first].draw;
+      const auto& draw = commands.draws()[groups[first].draw];
       std::vector<uint64_t> sums(totals_.size());
-      begin_function(kCommandsFile, draw_name(draw));
-      for (last = first; last < groups.size() && groups[last].draw == draw; ++last)
+      const std::string name = draw_name(groups[first].draw);
+      begin_function(kCommandsFile, name);
+      for (last = first; last < groups.size() && groups[last].draw == groups[first].draw; ++last)
         add_to(sums, write_entry_call(last));
-      draws_of[tree_.commands().draws()[draw].place].emplace_back(draw, std::move(sums));
-    }
-    for (const auto& [place, draws] : draws_of) {
-      begin_function(kCommandsFile, tree_.commands().places()[place]);
-      for (const auto& [draw, sums] : draws)
-        write_call(kCommandsFile, draw_name(draw), tree_.commands().draws()[draw].runs, 0, sums);
+      begin_function(kCommandsFile, commands.places()[draw.place]);
+      write_call(kCommandsFile, name, draw.runs, 0, sums);
     }
   }
 
@@ -144,29 +141,32 @@ class Callgrind {
       add_to(sums, block.metrics);
       if (code != nullptr && block.block == code->entry_block) invocations = block.executions;
     }
-    const auto [file, name] = entry_of(variant);
+    const auto& [file, name] = entry_of(variant);
     write_call(file, name, invocations, 0, sums);
     return sums;
   }
 
-  std::pair<std::string, std::string> entry_of(uint32_t variant) const {
-    const analysis::ShaderCode* code = tree_.code(variant);
-    if (code == nullptr) return {kCommandsFile, tree_.shader_text(variant)};
-    const uint32_t entry =
-        code->entry_block == kNone ? 0 : code->map.blocks()[code->entry_block].function;
-    return {tree_.function_file(variant, entry), tree_.function_text(variant, entry)};
+  // The file and name of a variant's entry point.
+  const std::pair<std::string, std::string>& entry_of(uint32_t variant) {
+    const auto [found, is_new] = entries_.try_emplace(variant);
+    if (!is_new) return found->second;
+    if (tree_.code(variant) == nullptr)
+      return found->second = {kCommandsFile, tree_.shader_text(variant)};
+    const uint32_t entry = tree_.calls(variant).entry();
+    return found->second = {tree_.function_file(variant, entry),
+                            tree_.function_text(variant, entry)};
   }
 
   void write_shader(uint32_t variant) {
     const analysis::ShaderCode* code = tree_.code(variant);
     if (code == nullptr) {
-      const auto [file, name] = entry_of(variant);
+      const auto& [file, name] = entry_of(variant);
       begin_function(file, name);
       for (const BlockValues& block : values_[variant])
         out_("0" + costs_text(block.metrics) + "\n");
       return;
     }
-    const analysis::CallCosts costs(*code, values_[variant], tree_.metrics());
+    const analysis::CallCosts costs(tree_.calls(variant), values_[variant], tree_.metrics());
     for (uint32_t f = 0; f < costs.functions().size(); ++f) {
       const auto is_call = [f](const CallCost& call) {
         return call.caller == f && call.count != 0;
@@ -198,9 +198,10 @@ class Callgrind {
 
   const CallTree& tree_;
   const Output& out_;
-  std::vector<std::vector<BlockValues>> values_;  // by variant
-  std::vector<uint32_t> events_;                  // metrics
-  std::vector<uint64_t> totals_;                  // by metric
+  std::vector<std::vector<BlockValues>> values_;                               // by variant
+  std::vector<uint32_t> events_;                                               // metrics
+  std::vector<uint64_t> totals_;                                               // by metric
+  std::unordered_map<uint32_t, std::pair<std::string, std::string>> entries_;  // by variant
   CompressedNames files_, functions_;
 };
 

@@ -33,7 +33,7 @@ void visit_with_lines(const CallTree& tree, StackNames& names, uint32_t metric,
     with_line.assign(stack.begin(), stack.end());
     const StackFrame innermost = stack.back();
     if (innermost.line != 0) {
-      const std::string file = names.all()[innermost.function].file;
+      const std::string file = names.file(innermost.function);
       with_line.push_back(
           {names.add(fmt::format("{}:{}", base_name(file), innermost.line), file), innermost.line});
     }
@@ -49,7 +49,7 @@ void write_collapsed(const CallTree& tree, uint32_t metric, const Output& out) {
   visit_with_lines(tree, names, metric, [&](std::span<const StackFrame> stack, uint64_t value) {
     line.clear();
     for (const StackFrame& frame : stack)
-      line += (line.empty() ? "" : ";") + collapsed_name(names.all()[frame.function].name);
+      line += (line.empty() ? "" : ";") + collapsed_name(names.name(frame.function));
     out(fmt::format("{} {}\n", line, value));
   });
 }
@@ -72,7 +72,7 @@ void write_speedscope(const CallTree& tree, uint32_t metric, const std::string& 
     for (const StackFrame& frame : stack)
       sample += fmt::format("{}{}", &frame == stack.data() ? "" : ",", frame.function);
     out(sample + "]");
-    line_of.resize(names.all().size());
+    line_of.resize(names.size());
     line_of[stack.back().function] = stack.back().line;
     weights.push_back(value);
     total += value;
@@ -81,10 +81,9 @@ void write_speedscope(const CallTree& tree, uint32_t metric, const std::string& 
   for (size_t i = 0; i < weights.size(); ++i)
     out(fmt::format("{}{}", i == 0 ? "" : ",", weights[i]));
   out(fmt::format("],\n\"startValue\":0,\"endValue\":{}}}],\n\"shared\":{{\"frames\":[", total));
-  for (size_t i = 0; i < names.all().size(); ++i) {
-    const StackNames::Name& frame = names.all()[i];
-    out(fmt::format("{}{{\"name\":{}", i == 0 ? "\n" : ",\n", quoted(frame.name)));
-    if (!frame.file.empty()) out(",\"file\":" + quoted(frame.file));
+  for (size_t i = 0; i < names.size(); ++i) {
+    out(fmt::format("{}{{\"name\":{}", i == 0 ? "\n" : ",\n", quoted(names.name(i))));
+    if (!names.file(i).empty()) out(",\"file\":" + quoted(names.file(i)));
     if (line_of[i] != 0) out(fmt::format(",\"line\":{}", line_of[i]));
     out("}");
   }

@@ -65,8 +65,8 @@ class Pprof {
   void choose_metrics() {
     const uint32_t first = analysis::default_metric(tree_.metrics());
     std::vector<bool> is_used(tree_.metrics().size());
-    for (size_t group = 0; group < tree_.commands().groups().size(); ++group) {
-      for (const auto& block : tree_.commands().values(group)) {
+    for (const auto& blocks : tree_.commands().variant_values()) {
+      for (const analysis::BlockValues& block : blocks) {
         for (size_t m = 0; m < is_used.size(); ++m)
           is_used[m] = is_used[m] || block.metrics[m] != 0;
       }
@@ -155,13 +155,13 @@ class Pprof {
   }
 
   void write_functions() {
-    for (size_t i = 0; i < names_.all().size(); ++i) {
-      const int64_t name = string_index(names_.all()[i].name);
+    for (size_t i = 0; i < names_.size(); ++i) {
+      const int64_t name = string_index(names_.name(i));
       message(profile::kFunction, [&](pbf_writer& f) {
         f.add_uint64(function::kId, i + 1);
         f.add_int64(function::kName, name);
         f.add_int64(function::kSystemName, name);
-        f.add_int64(function::kFilename, string_index(names_.all()[i].file));
+        f.add_int64(function::kFilename, string_index(names_.file(i)));
       });
     }
   }
