@@ -14,7 +14,7 @@ struct Gzip::Stream {
 Gzip::Gzip(const Output& out) : out_(out), stream_(std::make_unique<Stream>()) {
   constexpr int kGzipFormat = 15 + 16;  // the largest window; with a header of gzip
   constexpr int kMemoryLevel = 8;
-  failed_ = deflateInit2(&stream_->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipFormat, kMemoryLevel,
+  failed_ = deflateInit2(&stream_->z, Z_BEST_SPEED, Z_DEFLATED, kGzipFormat, kMemoryLevel,
                          Z_DEFAULT_STRATEGY) != Z_OK;
 }
 
