@@ -91,6 +91,8 @@ size_t bytes_within(std::string_view text, size_t width) {
 }  // namespace
 
 std::string printable(std::string_view text) {
+  const auto is_plain = [](unsigned char c) { return c >= 0x20 && c < 0x7F; };
+  if (std::ranges::all_of(text, is_plain)) return std::string(text);  // almost all texts
   std::string out;
   out.reserve(text.size());
   size_t column = 0;

@@ -160,6 +160,7 @@ class Sample {
                        .layers = 1,
                        .attachments = R"([{"format":44,"load":"clear","store":"store"}])",
                        .label = opaque_,
+                       .gpu_begin_ns = 2'000'000 * (number + 1),
                        .gpu_time_ns = 1'500'000 + number});
     add_regions(pass, number);
     const RowId first = add_draw(execution, 0, graphics_, pass, 3);
@@ -180,6 +181,7 @@ class Sample {
         .positions = {{3}},
         .labels = {{reduce_}},
         .parameters = {{"groupCountX", {{4}}}, {"groupCountY", {{1}}}, {"groupCountZ", {{1}}}},
+        .gpu_begin_ns = {{2'000'000 * (number + 1) + 1'600'000}},
         .gpu_time_ns = {{20'000}}});
     add_counts(dispatch, loop_, {256, 2816, 2816, 2560, 256});
     writer_.end_frame(frame, 1'000 * number + 900, store::FrameEnd::Present);

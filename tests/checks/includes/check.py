@@ -47,7 +47,8 @@ ALLOWED = {
     "analysis/check": {"base", "store", "analysis/model", "analysis/diff", "analysis/tables"},
     "report": {"base", "analysis/model", "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check",
                "store", "catalogue", "picture"},
-    "cli": {"base", "report", "analysis/model", "analysis/source", "analysis/coverage", "analysis/cost", "analysis/tables",
+    "report/export": {"base", "analysis/model", "analysis/cost", "analysis/tables", "store", "report"},
+    "cli": {"base", "report", "report/export", "analysis/model", "analysis/source", "analysis/coverage", "analysis/cost", "analysis/tables",
             "analysis/diff", "analysis/check", "store", "catalogue", "picture"},
 }
 

@@ -1,0 +1,221 @@
+// `tally export`: writes a capture in a format that other tools read.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "analysis/model/load_model.h"
+#include "analysis/tables/analyzer.h"
+#include "analysis/tables/empty_result.h"
+#include "cli/command.h"
+#include "cli/export_file.h"
+#include "cli/progress.h"
+#include "report/export/callgrind.h"
+#include "report/export/flat_stacks.h"
+#include "report/export/perfetto.h"
+#include "report/export/pprof.h"
+#include "report/export/table_rows.h"
+
+namespace tally::cli {
+namespace {
+
+using analysis::Model;
+
+struct Options {
+  std::string file;
+  std::string format;
+  std::string output;
+  bool force = false;
+  std::string by;
+  std::string metric;
+  std::string frames;
+  std::string shader;
+};
+
+constexpr const char* kCreator = "tally " TALLY_VERSION;
+
+// What a format is made from.
+struct Input {
+  Model& model;
+  const Options& options;
+  const analysis::Progress& progress;
+  report::Output out;
+};
+
+Result<analysis::Table> table_of(const Input& input) {
+  analysis::Analyzer analyzer(std::move(input.model), input.progress);
+  const std::string by = input.options.by.empty() ? "draw" : input.options.by;
+  auto tables = analyzer.tables(*analysis::by_from_name(by), {});
+  if (!tables) return tables.error();
+  return std::move(tables->front());
+}
+
+Status write_table(const Input& input,
+                   void (*write)(const analysis::Table&, const report::Output&)) {
+  const auto table = table_of(input);
+  if (!table) return table.error();
+  write(*table, input.out);
+  return {};
+}
+
+Status write_calls(const Input& input,
+                   const std::function<Status(const report::CallTree&)>& write) {
+  if (input.model.metrics.empty()) return Error{"the capture has no counts of shaders"};
+  const auto tree = report::CallTree::make(input.model, input.progress);
+  return tree ? write(*tree) : Status(tree.error());
+}
+
+Status export_csv(const Input& input) { return write_table(input, report::write_csv); }
+Status export_json_lines(const Input& input) {
+  return write_table(input, report::write_json_lines);
+}
+Status export_callgrind(const Input& input) {
+  return write_calls(input, [&](const report::CallTree& tree) {
+    report::write_callgrind(tree, kCreator, input.out);
+    return Status();
+  });
+}
+
+Result<uint32_t> metric_of(const report::CallTree& tree, const std::string& id) {
+  if (id.empty()) return analysis::default_metric(tree.metrics());
+  std::string known;
+  for (uint32_t m = 0; m < tree.metrics().size(); ++m) {
+    if (tree.metrics()[m].id == id) return m;
+    known += (m == 0 ? "" : ", ") + tree.metrics()[m].id;
+  }
+  return Error{fmt::format("no metric '{}'; there are {}", id, known)};
+}
+
+Status export_collapsed(const Input& input) {
+  return write_calls(input, [&](const report::CallTree& tree) -> Status {
+    const auto metric = metric_of(tree, input.options.metric);
+    if (!metric) return metric.error();
+    report::write_collapsed(tree, *metric, input.out);
+    return {};
+  });
+}
+
+Status export_speedscope(const Input& input) {
+  return write_calls(input, [&](const report::CallTree& tree) -> Status {
+    const auto metric = metric_of(tree, input.options.metric);
+    if (!metric) return metric.error();
+    report::write_speedscope(tree, *metric, input.options.file, kCreator, input.out);
+    return {};
+  });
+}
+
+Status export_pprof(const Input& input) {
+  return write_calls(
+      input, [&](const report::CallTree& tree) { return report::write_pprof(tree, input.out); });
+}
+
+Status export_perfetto(const Input& input) {
+  return report::write_perfetto(input.model, input.progress, input.out);
+}
+
+enum class Needs { Table, Metric, Nothing };
+struct Format {
+  const char* name;
+  Status (*write)(const Input&);
+  Needs needs;  // the option that the format takes
+  bool is_binary;
+};
+constexpr Format kFormats[] = {
+    {"csv", export_csv, Needs::Table, false},
+    {"jsonl", export_json_lines, Needs::Table, false},
+    {"callgrind", export_callgrind, Needs::Nothing, false},
+    {"speedscope", export_speedscope, Needs::Metric, false},
+    {"collapsed", export_collapsed, Needs::Metric, false},
+    {"pprof", export_pprof, Needs::Nothing, true},
+    {"perfetto", export_perfetto, Needs::Nothing, true},
+};
+
+const Format& format_of(const Options& options) {
+  return *std::ranges::find(kFormats, options.format,
+                            [](const Format& format) { return std::string(format.name); });
+}
+
+Result<analysis::Selection> selection_of(const Options& options) {
+  analysis::Selection selection{.frames = {}, .shader = options.shader};
+  if (options.frames.empty()) return selection;
+  const auto range = analysis::parse_frame_range(options.frames);
+  if (!range) return range.error();
+  selection.frames = *range;
+  return selection;
+}
+
+int run(const Options& options) {
+  const Format& format = format_of(options);
+  const auto selection = selection_of(options);
+  if (!selection) return fail(selection.error());
+  auto reader = store::Reader::open(options.file);
+  if (!reader) return fail(reader.error());
+  auto model = analysis::load_model(std::move(*reader), *selection);
+  if (!model) return fail(with_context(model.error(), options.file));
+  if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
+    say(options.file + ": " + nothing);
+    return kNo;
+  }
+  auto file = ExportFile::open(options.output, options.file, options.force);
+  if (!file) return fail(file.error());
+  if (format.is_binary && file->is_terminal())
+    return fail({options.format + " is binary: write it to a file with -o"});
+  std::optional<ProgressLine> progress("reading " + options.file);
+  const analysis::Progress update = [&](double fraction) { progress->update(fraction); };
+  Status written =
+      format.write({*model, options, update, [&](std::string_view piece) { file->write(piece); }});
+  progress.reset();
+  if (!written) return fail(with_context(written.error(), options.file));
+  if (Status finished = file->finish(); !finished) return fail(finished.error());
+  return kDone;
+}
+
+void reject_unused_options(const Options& options) {
+  const Format& format = format_of(options);
+  if (!options.by.empty() && format.needs != Needs::Table)
+    throw CLI::ParseError("--by needs --format csv or jsonl", kFailed);
+  if (!options.metric.empty() && format.needs != Needs::Metric)
+    throw CLI::ParseError("--metric needs --format speedscope or collapsed", kFailed);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("export", "Write a capture for other tools");
+  command->add_option("FILE", options->file, "Capture made by tally run")->required();
+  std::vector<std::string> formats;
+  std::string names;
+  for (const Format& format : kFormats) {
+    formats.emplace_back(format.name);
+    names += (names.empty() ? "" : ", ") + formats.back();
+  }
+  command->add_option("--format", options->format, names)
+      ->required()
+      ->check(CLI::IsMember(formats).description(""))
+      ->type_name("FORMAT");
+  command
+      ->add_option("-o,--output", options->output,
+                   "File to write (default, and -: standard output)")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "Replace an existing file");
+  std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
+  command
+      ->add_option("--by", options->by, "Rows of csv and jsonl, as in tally report (default: draw)")
+      ->check(CLI::IsMember(by).description(""))
+      ->type_name("WHAT");
+  command
+      ->add_option("--metric", options->metric,
+                   "Metric of speedscope and collapsed (default: instructions)")
+      ->type_name("NAME");
+  command->add_option("--frame", options->frames, "Only these frames: 7, 3-9, 3- or -9")
+      ->type_name("A-B");
+  command->add_option("--shader", options->shader, "Only these shaders, as in tally report")
+      ->type_name("PATTERN");
+  command->footer("Example: tally export --format callgrind -o callgrind.out.vkcube vkcube.tally");
+  command->callback([options, &chosen] {
+    reject_unused_options(*options);
+    chosen = [options] { return run(*options); };
+  });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,78 @@
+// A capture as a tree of calls: pass or pipeline -> draw -> entry point -> functions -> lines. The
+// common input of the exports to profile viewers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/cost/call_costs.h"
+#include "analysis/cost/command_costs.h"
+
+namespace tally::report {
+
+class CallTree {
+ public:
+  // `model` must outlive the tree.
+  static Result<CallTree> make(const analysis::Model& model, const analysis::Progress& progress);
+
+  const analysis::Model& model() const { return *model_; }
+  const std::vector<analysis::Metric>& metrics() const { return metrics_; }
+  const analysis::CommandCosts& commands() const { return *commands_; }
+  // The code of a variant's shader; null if it is not known.
+  const analysis::ShaderCode* code(uint32_t variant) const;
+  // Its functions and calls; only with code.
+  const analysis::ShaderCalls& calls(uint32_t variant) const;
+  // "lit.frag fragment", with the pipeline if it specializes the shader.
+  std::string shader_text(uint32_t variant) const;
+  // The names for a viewer. `function` is an index into the block map's functions.
+  std::string function_text(uint32_t variant, uint32_t function) const;
+  std::string inlined_text(uint32_t variant, uint32_t inlined) const;
+  std::string file_text(uint32_t variant, uint32_t file) const;
+  // The file of a function's first line; the shader's name if it has no line.
+  std::string function_file(uint32_t variant, uint32_t function) const;
+
+ private:
+  CallTree() = default;
+
+  const analysis::Model* model_ = nullptr;
+  std::vector<analysis::Metric> metrics_;
+  std::vector<std::string> shader_names_;
+  std::unique_ptr<analysis::ShaderCodes> codes_;
+  std::unique_ptr<analysis::Variants> variants_;
+  std::unique_ptr<analysis::CommandCosts> commands_;
+  mutable std::map<uint32_t, analysis::ShaderCalls> calls_;  // by variant, made on first use
+};
+
+// A frame of a stack: an index into StackNames, and the line in its file (0: not known).
+struct StackFrame {
+  uint32_t function;
+  uint32_t line;
+};
+
+// The distinct functions of all stacks: passes, draws, shaders and their functions.
+class StackNames {
+ public:
+  uint32_t add(std::string name, std::string file);
+  size_t size() const { return names_.size(); }
+  const std::string& name(size_t index) const { return names_[index]->first; }
+  const std::string& file(size_t index) const { return names_[index]->second; }  // may be empty
+
+ private:
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, uint32_t> index_;
+  std::vector<const Key*> names_;
+};
+
+// Visits the costs of the tree's leaves: the outermost frame first, and the values by metric, of
+// which at least one is not 0. Names are added to `names` as they occur.
+using VisitStack =
+    std::function<void(std::span<const StackFrame> stack, const std::vector<uint64_t>& values)>;
+void visit_stacks(const CallTree& tree, StackNames& names, const VisitStack& visit);
+
+}  // namespace tally::report

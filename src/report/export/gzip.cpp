@@ -1,0 +1,43 @@
+#include "report/export/gzip.h"
+
+#include <zlib.h>
+
+#include <array>
+
+namespace tally::report {
+
+struct Gzip::Stream {
+  z_stream z{};
+  std::array<char, 64 * 1024> buffer;
+};
+
+Gzip::Gzip(const Output& out) : out_(out), stream_(std::make_unique<Stream>()) {
+  constexpr int kGzipFormat = 15 + 16;  // the largest window; with a header of gzip
+  constexpr int kMemoryLevel = 8;
+  failed_ = deflateInit2(&stream_->z, Z_BEST_SPEED, Z_DEFLATED, kGzipFormat, kMemoryLevel,
+                         Z_DEFAULT_STRATEGY) != Z_OK;
+}
+
+Gzip::~Gzip() { deflateEnd(&stream_->z); }
+
+void Gzip::write(std::string_view piece) { deflate_input(piece, Z_NO_FLUSH); }
+
+Status Gzip::finish() {
+  deflate_input({}, Z_FINISH);
+  return failed_ ? Status(Error{"cannot compress the profile"}) : Status();
+}
+
+void Gzip::deflate_input(std::string_view piece, int flush) {
+  if (failed_) return;
+  z_stream& z = stream_->z;
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
+  z.avail_in = static_cast<uInt>(piece.size());
+  do {
+    z.next_out = reinterpret_cast<Bytef*>(stream_->buffer.data());
+    z.avail_out = static_cast<uInt>(stream_->buffer.size());
+    failed_ = ::deflate(&z, flush) == Z_STREAM_ERROR;
+    out_({stream_->buffer.data(), stream_->buffer.size() - z.avail_out});
+  } while (!failed_ && z.avail_out == 0);
+}
+
+}  // namespace tally::report

@@ -1,0 +1,31 @@
+// Compresses a stream of bytes in the format of gzip.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/status.h"
+#include "report/output.h"
+
+namespace tally::report {
+
+class Gzip {
+ public:
+  explicit Gzip(const Output& out);
+  ~Gzip();
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+
+  void write(std::string_view piece);
+  Status finish();
+
+ private:
+  struct Stream;
+  void deflate_input(std::string_view piece, int flush);
+
+  const Output& out_;
+  std::unique_ptr<Stream> stream_;
+  bool failed_ = false;
+};
+
+}  // namespace tally::report

@@ -1,0 +1,60 @@
+#include "report/export/table_rows.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "store/utf8.h"
+
+namespace tally::report {
+namespace {
+
+using analysis::Cell;
+
+std::string csv_text(const std::string& text) {
+  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string::npos)
+    return store::clean_utf8(text);
+  std::string quoted = "\"";
+  for (const char c : store::clean_utf8(text)) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+std::string csv_cell(const Cell& cell) {
+  if (const auto* count = std::get_if<uint64_t>(&cell)) return fmt::format_int(*count).str();
+  if (const auto* text = std::get_if<std::string>(&cell)) return csv_text(*text);
+  if (const auto* ratio = std::get_if<double>(&cell)) return fmt::format("{}", *ratio);
+  return {};
+}
+
+nlohmann::ordered_json json_cell(const Cell& cell) {
+  if (const auto* count = std::get_if<uint64_t>(&cell)) return *count;
+  if (const auto* text = std::get_if<std::string>(&cell)) return store::clean_utf8(*text);
+  if (const auto* ratio = std::get_if<double>(&cell)) return *ratio;
+  return nullptr;
+}
+
+}  // namespace
+
+void write_csv(const analysis::Table& table, const Output& out) {
+  std::string line;
+  for (const analysis::Column& column : table.columns)
+    line += (line.empty() ? "" : ",") + csv_text(column.id);
+  out(line + "\r\n");
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    line.clear();
+    for (size_t c = 0; c < table.columns.size(); ++c)
+      line += (c == 0 ? "" : ",") + csv_cell(table.rows.cell(r, c));
+    out(line + "\r\n");
+  }
+}
+
+void write_json_lines(const analysis::Table& table, const Output& out) {
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    auto row = nlohmann::ordered_json::object();
+    for (size_t c = 0; c < table.columns.size(); ++c)
+      row[table.columns[c].id] = json_cell(table.rows.cell(r, c));
+    out(row.dump() + "\n");
+  }
+}
+
+}  // namespace tally::report

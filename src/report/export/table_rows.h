@@ -1,0 +1,16 @@
+// The rows of a table as comma-separated values (RFC 4180) and as JSON lines. Both hold what
+// `tally report --format json` holds of the table, value by value.
+#pragma once
+
+#include "analysis/tables/table.h"
+#include "report/output.h"
+
+namespace tally::report {
+
+// The first line holds the columns' ids. A value that is not known is empty; an empty text is "".
+void write_csv(const analysis::Table& table, const Output& out);
+
+// One JSON object for each row, by the columns' ids.
+void write_json_lines(const analysis::Table& table, const Output& out);
+
+}  // namespace tally::report
