@@ -299,11 +299,11 @@ Status visit_branch_values(const Model& model, const Progress& progress,
       }
     };
     for (const BlockOtherRow& row : values.others) {
-      if (!targets.contains(row.metric) || !lookup.find(row.stage)) continue;
+      if (!targets.contains(row.metric) || !lookup.find(row.sub, row.stage)) continue;
       if (lookup.shader() != kNone) visit_column(row.block, row.metric, row.values, 1);
     }
     for (const BlockCountRow& row : values.counts) {
-      if (!lookup.find(row.stage) || lookup.shader() == kNone) continue;
+      if (!lookup.find(row.sub, row.stage) || lookup.shader() == kNone) continue;
       for_each_cost(*costs, lookup.shader(), row, others_of(values, row),
                     [&](const BlockCosts::Cost& cost) {
                       visit_column(row.block, cost.metric, row.executions, cost.per_execution);
