@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/diff/compare.h"
+#include "analysis/diff/glsl_candidates.h"
 #include "analysis/model/load_model.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -32,6 +33,7 @@ struct Options {
   std::string by;
   std::string sort;
   std::string format = "text";
+  analysis::SourceChoice source = analysis::SourceChoice::Auto;
   std::optional<size_t> top;
   std::optional<size_t> width;
 
@@ -84,7 +86,8 @@ Result<std::vector<Pair>> pairs_of(const Options& options) {
   return pairs;
 }
 
-Result<analysis::CaptureDiff> diff_of(const Pair& pair, const analysis::ProfileOptions& wanted) {
+// Adds the shaders that differ to those of which GLSL is wanted.
+Result<analysis::CaptureDiff> diff_of(const Pair& pair, analysis::ProfileOptions& wanted) {
   if (pair.before.empty() || pair.after.empty()) {
     analysis::CaptureDiff only;
     only.notes.push_back(pair.before.empty() ? pair.after + " is new" : pair.before + " is gone");
@@ -94,15 +97,22 @@ Result<analysis::CaptureDiff> diff_of(const Pair& pair, const analysis::ProfileO
   if (!before) return before.error();
   const auto after = load_profile(pair.after, wanted);
   if (!after) return after.error();
+  if (wanted.code && wanted.reconstructed.empty()) {
+    wanted.reconstructed = glsl_candidates(*before, *after, wanted.source);
+    if (!wanted.reconstructed.empty()) return diff_of(pair, wanted);
+  }
   return compare(*before, *after);
 }
 
 // Where the code is the same, the commands are the cause: they are compared, too.
 Result<analysis::CaptureDiff> diff_of(const Pair& pair, const Options& options) {
   const bool commands = by_of(options) == DiffBy::Command;
-  auto diff = diff_of(pair, {.code = !commands, .commands = commands});
+  analysis::ProfileOptions wanted{
+      .code = !commands, .commands = commands, .source = options.source, .reconstructed = {}};
+  auto diff = diff_of(pair, wanted);
   if (!diff || !options.by.empty() || diff->empty() || !diff->same_code) return diff;
-  return diff_of(pair, {.code = true, .commands = true});
+  wanted.commands = true;
+  return diff_of(pair, wanted);
 }
 
 std::vector<DiffBy> tables_of(const Options& options) {
@@ -221,6 +231,7 @@ void add_diff(CLI::App& app, Action& chosen) {
       ->add_option("--sort", options->sort,
                    "Sort by the change of this metric, e.g. texture_samples or draws")
       ->type_name("METRIC");
+  add_source_option(*command, options->source);
   command->add_option("--format", options->format, "text, markdown or json")
       ->check(CLI::IsMember({"text", "markdown", "json"}).description(""))
       ->type_name("FORMAT");

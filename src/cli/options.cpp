@@ -35,6 +35,22 @@ CLI::Validator whole_number() {
   return CLI::Validator(problem, "");
 }
 
+void add_source_option(CLI::App& command, analysis::SourceChoice& choice) {
+  const std::vector<std::string> names(std::begin(analysis::kSourceChoiceNames),
+                                       std::end(analysis::kSourceChoiceNames));
+  const auto choose = [&choice, names](const std::string& name) {
+    const auto chosen = std::ranges::find(names, name);
+    choice = static_cast<analysis::SourceChoice>(chosen - names.begin());
+  };
+  command
+      .add_option_function<std::string>(
+          "--source", choose,
+          "Lines to show: auto (debug information, else GLSL that SPIRV-Cross makes of "
+          "the SPIR-V, else SPIR-V), debug, glsl or spirv")
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("KIND");
+}
+
 int write_out(const std::function<void(const report::Output&)>& write) {
   bool written = true;
   write([&](std::string_view piece) {

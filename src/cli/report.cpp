@@ -36,7 +36,7 @@ struct Options {
   std::string heatmap;
   std::string counter;
   std::string format = "text";
-  std::string source = "auto";
+  analysis::SourceChoice source = analysis::SourceChoice::Auto;
   std::string sources;
   std::optional<size_t> top;
   std::optional<size_t> width;
@@ -70,9 +70,7 @@ Result<analysis::Selection> selection_of(const Options& options) {
 
 Result<analysis::SourceOptions> source_options_of(const Options& options) {
   analysis::SourceOptions sources;
-  const auto& names = analysis::kSourceChoiceNames;
-  const auto chosen = std::find(std::begin(names), std::end(names), options.source);
-  sources.choice = static_cast<analysis::SourceChoice>(chosen - std::begin(names));
+  sources.choice = options.source;
   if (options.sources.empty()) return sources;
   auto folder = analysis::SourceFolder::open(options.sources);
   if (!folder) return folder.error();
@@ -261,14 +259,7 @@ void add_report(CLI::App& app, Action& chosen) {
       ->excludes(by_option)
       ->excludes(heatmap)
       ->excludes(annotate);
-  std::vector<std::string> choices(std::begin(analysis::kSourceChoiceNames),
-                                   std::end(analysis::kSourceChoiceNames));
-  command
-      ->add_option("--source", options->source,
-                   "Lines to show: auto (debug information, else GLSL that SPIRV-Cross makes of "
-                   "the SPIR-V, else SPIR-V), debug, glsl or spirv")
-      ->check(CLI::IsMember(choices).description(""))
-      ->type_name("KIND");
+  add_source_option(*command, options->source);
   command
       ->add_option("--sources", options->sources,
                    "Find source files that debug information only names in this folder")

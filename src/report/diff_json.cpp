@@ -54,6 +54,7 @@ Json difference_json(const std::vector<Metric>& metrics, const Difference& d) {
   add("old_place", d.old_place);
   add("file", d.file);
   if (d.line != 0) json["line"] = d.line;
+  add("origin", d.origin);
   add("text", d.text);
   add("old_text", d.old_text);
   add("frames", d.frames);

@@ -64,6 +64,14 @@ cli::CapturedRun report(const std::string& file, std::vector<std::string> argume
   return std::move(*run);
 }
 
+void expect_text(const std::string& text, const std::string& name) {
+  const std::string expected_file = std::string(TALLY_EXPECTED) + "/" + name;
+  if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) std::ofstream(expected_file) << text;
+  std::stringstream expected;
+  expected << std::ifstream(expected_file).rdbuf();
+  EXPECT_EQ(text, expected.str());
+}
+
 class Golden : public testing::TestWithParam<Case> {};
 
 TEST_P(Golden, report_of_the_sample_is_as_expected) {
@@ -73,12 +81,7 @@ TEST_P(Golden, report_of_the_sample_is_as_expected) {
   const cli::CapturedRun run = report(file, GetParam().arguments);
   ASSERT_EQ(run.end.shell_status(), 0) << run.standard_error;
   EXPECT_EQ(run.standard_error, "");
-  const std::string output = replaced(run.standard_output, directory.path(), "DIRECTORY");
-  const std::string expected_file = std::string(TALLY_EXPECTED) + "/" + GetParam().name;
-  if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) std::ofstream(expected_file) << output;
-  std::stringstream expected;
-  expected << std::ifstream(expected_file).rdbuf();
-  EXPECT_EQ(output, expected.str());
+  expect_text(replaced(run.standard_output, directory.path(), "DIRECTORY"), GetParam().name);
 }
 
 INSTANTIATE_TEST_SUITE_P(Reports, Golden, testing::ValuesIn(kCases), [](const auto& tested) {
@@ -103,13 +106,9 @@ void expect_coverage(const std::vector<std::string>& options, const std::string&
   } else {
     output << std::ifstream(written).rdbuf();
   }
-  const std::string text = replaced(replaced(output.str(), directory.path(), "DIRECTORY"),
-                                    "tally " TALLY_VERSION, "tally VERSION");
-  const std::string expected_file = std::string(TALLY_EXPECTED) + "/" + name;
-  if (std::getenv("TALLY_UPDATE_GOLDEN") != nullptr) std::ofstream(expected_file) << text;
-  std::stringstream expected;
-  expected << std::ifstream(expected_file).rdbuf();
-  EXPECT_EQ(text, expected.str());
+  expect_text(replaced(replaced(output.str(), directory.path(), "DIRECTORY"),
+                       "tally " TALLY_VERSION, "tally VERSION"),
+              name);
 }
 
 TEST(Coverage, summary_of_the_sample_is_as_expected) { expect_coverage({}, "coverage.txt"); }
@@ -117,6 +116,27 @@ TEST(Coverage, summary_of_the_sample_is_as_expected) { expect_coverage({}, "cove
 TEST(Coverage, files_of_the_sample_are_as_expected) {
   expect_coverage({"--format", "lcov"}, "coverage.info");
   expect_coverage({"--format", "cobertura"}, "coverage.xml");
+}
+
+// The loop of the compute shader, which has no source, runs once more.
+void expect_diff(std::vector<std::string> options, const std::string& name) {
+  const store::TestDirectory directory;
+  const std::string before = directory.file("before.tally"), after = directory.file("after.tally");
+  write_sample_capture(before);
+  write_sample_capture(after, 11);
+  options.insert(options.begin(), {TALLY_PROGRAM, "diff", before, after});
+  auto run = cli::run_captured(options, cli::environment_strings(cli::current_environment()),
+                               std::chrono::seconds(60));
+  ASSERT_TRUE(run.ok());
+  ASSERT_EQ(run->end.shell_status(), 1) << run->standard_error;
+  expect_text(replaced(run->standard_output, directory.path(), "DIRECTORY"), name);
+}
+
+TEST(Diff, of_samples_names_reconstructed_lines) {
+  expect_diff({}, "diff.txt");
+  expect_diff({"--by", "line", "--format", "markdown"}, "diff-line.md");
+  expect_diff({"--by", "line", "--format", "json"}, "diff-line.json");
+  expect_diff({"--by", "line", "--source", "debug"}, "diff-line-debug.txt");
 }
 
 TEST(ReportJson, every_table_has_a_cell_for_each_of_its_columns) {

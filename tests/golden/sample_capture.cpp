@@ -48,7 +48,7 @@ struct Shader {
 
 class Sample {
  public:
-  explicit Sample(store::Writer& writer) : writer_(writer) {}
+  Sample(store::Writer& writer, int64_t iterations) : writer_(writer), iterations_(iterations) {}
 
   void write() {
     write_device();
@@ -183,7 +183,8 @@ class Sample {
         .parameters = {{"groupCountX", {{4}}}, {"groupCountY", {{1}}}, {"groupCountZ", {{1}}}},
         .gpu_begin_ns = {{2'000'000 * (number + 1) + 1'600'000}},
         .gpu_time_ns = {{20'000}}});
-    add_counts(dispatch, loop_, {256, 2816, 2816, 2560, 256});
+    const int64_t tests = 256 * (iterations_ + 1);
+    add_counts(dispatch, loop_, {256, tests, tests, 256 * iterations_, 256});
     writer_.end_frame(frame, 1'000 * number + 900, store::FrameEnd::Present);
   }
 
@@ -231,6 +232,7 @@ class Sample {
   }
 
   store::Writer& writer_;
+  int64_t iterations_;
   std::vector<RowId> metrics_;
   RowId process_ = 0, device_ = 0, queue_ = 0, buffer_ = 0, render_pass_ = 0, opaque_ = 0,
         reduce_ = 0;
@@ -240,14 +242,14 @@ class Sample {
 
 }  // namespace
 
-void write_sample_capture(const std::string& path) {
+void write_sample_capture(const std::string& path, int64_t iterations) {
   store::Writer writer =
       require(store::Writer::create(path, {.tool_version = "0.1.0",
                                            .command_line = {"renderer", "--fast"},
                                            .working_directory = "/home/user",
                                            .start_unix_ns = 1'700'000'000'000'000'000,
                                            .start_monotonic_ns = 500}));
-  Sample(writer).write();
+  Sample(writer, iterations).write();
   const Status finished = writer.finish(2'500'000'500, 0);
   if (!finished) throw std::runtime_error(finished.error().message);
 }

@@ -2,11 +2,13 @@
 // lines. All its numbers are chosen by hand, so that tables made from it can be checked by hand.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tally::test {
 
-// Writes the capture to `path`. Throws std::runtime_error on failure.
-void write_sample_capture(const std::string& path);
+// Writes the capture to `path`. `iterations` are those of the compute shader's loop in each
+// invocation. Throws std::runtime_error on failure.
+void write_sample_capture(const std::string& path, int64_t iterations = 10);
 
 }  // namespace tally::test

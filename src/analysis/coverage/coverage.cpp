@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "analysis/coverage/branch_counts.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
 #include "analysis/source/missing_texts.h"
@@ -72,15 +73,22 @@ class CoverageBuilder::Capture {
     auto texts = stored_texts(model_);
     if (!texts) return texts.error();
     stored_texts_ = std::move(*texts);
-    auto totals = BlockTotals::count(model_, codes_, variants_, progress);
-    if (!totals) return totals.error();
+    const auto blocks = BlockTotals::count(model_, codes_, variants_, progress);
+    if (!blocks) return blocks.error();
+    const auto branches = BranchTotals::count(model_, codes_, variants_, *blocks, progress);
+    if (!branches) return branches.error();
     const std::vector<Use> uses = uses_of_shaders(model_);
     for (uint32_t shader = 0; shader < model_.shaders.size(); ++shader)
-      add_shader(shader, uses[shader], *totals);
+      add_shader(shader, uses[shader], {*blocks, *branches});
     return {};
   }
 
  private:
+  struct Totals {
+    const BlockTotals& blocks;
+    const BranchTotals& branches;
+  };
+
   // The specializations that have counts.
   std::vector<uint32_t> counted_variants(uint32_t shader, const BlockTotals& totals) const {
     std::vector<uint32_t> counted;
@@ -90,8 +98,8 @@ class CoverageBuilder::Capture {
     return counted;
   }
 
-  void add_shader(uint32_t shader, const Use& use, const BlockTotals& totals) {
-    std::vector<uint32_t> counted = counted_variants(shader, totals);
+  void add_shader(uint32_t shader, const Use& use, const Totals& totals) {
+    std::vector<uint32_t> counted = counted_variants(shader, totals.blocks);
     const auto& code = codes_.of(shader);
     if (counted.empty() && use.used && !use.counted) {
       return add_uncovered(shader, ShaderState::NotCounted,
@@ -107,8 +115,8 @@ class CoverageBuilder::Capture {
     }
     const std::vector<FileCoverage*> files = files_of(shader, *code);
     for (const uint32_t variant : counted) {
-      add_lines(*code, variant, totals, files);
-      add_functions(*code, variant, totals, files);
+      add_lines(*code, variant, totals.blocks, files);
+      add_functions(*code, variant, totals.blocks, files);
       add_branches(*code, variant, totals, files);
     }
   }
@@ -169,18 +177,27 @@ class CoverageBuilder::Capture {
     }
   }
 
-  void add_branches(const ShaderCode& code, uint32_t variant, const BlockTotals& totals,
+  // Exact counts if the capture has them, else what the counts of blocks tell.
+  void add_branches(const ShaderCode& code, uint32_t variant, const Totals& totals,
                     const std::vector<FileCoverage*>& files) {
+    const std::vector<BranchCount>& counted = totals.branches.of(variant);
+    if (!counted.empty()) return add_branches(counted, files);
+    add_branches(branch_counts(code, variant, totals.blocks), files);
+  }
+
+  static void add_branches(const std::vector<BranchCount>& branches,
+                           const std::vector<FileCoverage*>& files) {
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;  // of branches by line
-    for (const BranchCounts& branch : branch_counts(code, variant, totals)) {
-      const auto& [file, line, column, end_line] = branch.location;
+    for (const BranchCount& branch : branches) {
+      if (!branch.branch.location) continue;
+      const auto& [file, line, column, end_line] = *branch.branch.location;
       const uint32_t number = numbers[{file, line}]++;
-      if (branch.taken.empty()) continue;
+      if (std::count(branch.taken.begin(), branch.taken.end(), std::nullopt) != 0) continue;
       const auto targets = static_cast<uint32_t>(branch.taken.size());
       BranchCoverage& sum = files[file]->branches[{line, number, targets}];
-      sum.executed |= branch.executions != 0;
+      sum.executed |= branch.total() != 0;
       sum.taken.resize(targets);
-      for (uint32_t t = 0; t < targets; ++t) add_to(sum.taken[t], branch.taken[t]);
+      for (uint32_t t = 0; t < targets; ++t) add_to(sum.taken[t], *branch.taken[t]);
     }
   }
 

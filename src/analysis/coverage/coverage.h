@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/coverage/branch_counts.h"
 #include "analysis/model/model.h"
 
 namespace tally::analysis {

@@ -9,8 +9,52 @@
 namespace tally::analysis {
 namespace {
 
+using store::RowId;
 using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::Pair;
+
+// An `if` without `else` in line 2. Its false target is the merge block, where line 3 also leads;
+// the call before it hides how many invocations reach the branch.
+constexpr const char* kIfWithoutElse = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%file = OpString "shaders/if.comp"
+OpSource GLSL 450 %file "void main() {
+  if (step())
+    a = 1 + 1;
+  b = 1 + 2;
+}"
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%condition = OpTypeFunction %bool
+%true = OpConstantTrue %bool
+%one = OpConstant %uint 1
+%two = OpConstant %uint 2
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpLine %file 2 7
+%stepped = OpFunctionCall %bool %step
+OpSelectionMerge %end None
+OpBranchConditional %stepped %then %end
+%then = OpLabel
+OpLine %file 3 5
+%a = OpIAdd %uint %one %one
+OpBranch %end
+%end = OpLabel
+OpLine %file 4 3
+%b = OpIAdd %uint %one %two
+OpReturn
+OpFunctionEnd
+%step = OpFunction %bool None %condition
+%inside = OpLabel
+OpReturnValue %true
+OpFunctionEnd
+)";
 
 // Captures of the branching shader: line 2 branches, 3 or 4 follows, then 6.
 class CoverageTest : public testing::Test {
@@ -82,6 +126,48 @@ TEST_F(CoverageTest, a_dispatch_without_invocations_is_told_apart) {
   ASSERT_EQ(coverage.uncovered.size(), 1u);
   EXPECT_EQ(coverage.uncovered[0].state, ShaderState::NoInvocations);
   EXPECT_EQ(sum_of(coverage.files.at(0)).lines_hit, 0u);
+}
+
+TEST_F(CoverageTest, branches_that_block_counts_do_not_determine_need_branch_counts) {
+  const auto branches = [this](bool with_branches) {
+    const std::string path = folder_.file(with_branches ? "with" : "without");
+    TestScene scene(path);
+    RowId yes = 0, no = 0;
+    if (with_branches) {
+      yes = scene.add_metric(catalogue::Number::BranchTarget0);
+      no = scene.add_metric(catalogue::Number::BranchTarget1);
+    }
+    const RowId shader = scene.add_shader("1111", "", assembled(kIfWithoutElse));
+    scene.begin_frame(0);
+    scene.dispatch(scene.add_pipeline("p", "", shader), {}, {}, {10, 3, 9, 10});
+    if (with_branches) scene.set_value(0, yes, 3), scene.set_value(0, no, 6);
+    scene.finish();
+    const Coverage coverage = coverage_of({path});
+    EXPECT_THAT(coverage.files.at(0).lines, ElementsAre(Pair(2, 10), Pair(3, 3), Pair(4, 9)));
+    return coverage.files.at(0).branches;
+  };
+  EXPECT_THAT(branches(false), IsEmpty());
+  const auto counted = branches(true);
+  ASSERT_EQ(counted.size(), 1u);
+  EXPECT_EQ(counted.begin()->first, (FileCoverage::BranchKey{2, 0, 2}));
+  EXPECT_THAT(counted.begin()->second.taken, ElementsAre(3, 6));
+}
+
+TEST_F(CoverageTest, captures_with_and_without_branch_counts_are_summed) {
+  const std::string path = folder_.file("with");
+  {
+    TestScene scene(path);
+    const RowId yes = scene.add_metric(catalogue::Number::BranchTarget0),
+                no = scene.add_metric(catalogue::Number::BranchTarget1);
+    scene.begin_frame(0);
+    const RowId shader = scene.add_shader("1111", "");
+    scene.dispatch(scene.add_pipeline("p", "", shader), {}, {}, {10, 3, 7, 10});
+    scene.set_value(0, yes, 3), scene.set_value(0, no, 7);
+    scene.finish();
+  }
+  const Coverage coverage = coverage_of({path, capture("without", {5, 5, 0, 5})});
+  ASSERT_EQ(coverage.files.at(0).branches.size(), 1u);
+  EXPECT_THAT(coverage.files[0].branches.begin()->second.taken, ElementsAre(8, 7));
 }
 
 TEST_F(CoverageTest, sums_saturate) {

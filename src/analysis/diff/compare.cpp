@@ -147,6 +147,18 @@ class Comparison {
       note(fmt::format("only OLD has the metric {}: it is not compared", id));
     for (const std::string& id : map_.only_after())
       note(fmt::format("only NEW has the metric {}: it is not compared", id));
+    if (has_reconstructed_lines())
+      note(
+          "Lines of files that end in :glsl are of GLSL that SPIRV-Cross reconstructed from the "
+          "SPIR-V; it is not the application's text.");
+  }
+
+  bool has_reconstructed_lines() const {
+    const auto is_reconstructed = [](const Difference& d) {
+      return d.origin == origin_name(SourceOrigin::Reconstructed);
+    };
+    return std::ranges::any_of(diff_.of(DiffBy::Line), is_reconstructed) ||
+           std::ranges::any_of(diff_.of(DiffBy::Function), is_reconstructed);
   }
 
   const Profile& before_;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "analysis/diff/compare.h"
+#include "analysis/diff/glsl_candidates.h"
 #include "analysis/diff/line_alignment.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/model/load_model.h"
@@ -86,12 +87,13 @@ TEST(UnifiedPatch, holds_the_changed_lines_with_their_neighbours) {
 
 class Diff : public testing::Test {
  protected:
-  Profile profile(const std::string& file) const {
+  static Profile profile(const std::string& file,
+                         const ProfileOptions& options = {.commands = true, .reconstructed = {}}) {
     auto reader = store::Reader::open(file);
     EXPECT_TRUE(reader.ok());
     const auto model = load_model(std::move(*reader), {});
     EXPECT_TRUE(model.ok());
-    auto made = make_profile(*model, {.commands = true}, nullptr);
+    auto made = make_profile(*model, options, nullptr);
     EXPECT_TRUE(made.ok());
     return std::move(*made);
   }
@@ -184,6 +186,143 @@ TEST_F(Diff, says_which_frames_of_a_command_differ_and_that_the_code_is_not_the_
   EXPECT_EQ(only(changes, DiffBy::Command).frames, "0, 2-3");
   EXPECT_TRUE(only(changes, DiffBy::Shader).only_invocations);
   for (const Difference& line : changes.of(DiffBy::Line)) EXPECT_TRUE(line.only_invocations);
+}
+
+// Without debug information. Blocks: 0 entry, 1 then, 2 else, 3 merge.
+std::vector<uint32_t> shader_without_lines(const std::string& stored_by_else) {
+  const std::string text = R"(
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %data DescriptorSet 0
+OpDecorate %data Binding 0
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %void
+%block = OpTypeStruct %uint
+%to_block = OpTypePointer StorageBuffer %block
+%to_uint = OpTypePointer StorageBuffer %uint
+%data = OpVariable %to_block StorageBuffer
+%zero = OpConstant %uint 0
+%seven = OpConstant %uint 7
+%nine = OpConstant %uint 9
+%ten = OpConstant %uint 10
+%main = OpFunction %void None %function
+%entry = OpLabel
+%value = OpAccessChain %to_uint %data %zero
+%old = OpLoad %uint %value
+%big = OpUGreaterThan %bool %old %seven
+OpSelectionMerge %end None
+OpBranchConditional %big %then %else
+%then = OpLabel
+OpStore %value %seven
+OpBranch %end
+%else = OpLabel
+OpStore %value )" + stored_by_else +
+                           R"(
+OpBranch %end
+%end = OpLabel
+OpReturn
+OpFunctionEnd
+)";
+  return assembled(text.c_str());
+}
+
+class GlslDiff : public Diff {
+ protected:
+  struct Run {
+    const char* hash;
+    const char* stored_by_else;
+    std::vector<uint64_t> executions;
+  };
+
+  static void write(const std::string& file, const Run& run) {
+    TestScene scene(file);
+    const RowId shader =
+        scene.add_shader(run.hash, "a.comp", shader_without_lines(run.stored_by_else));
+    scene.begin_frame(0);
+    scene.dispatch(scene.add_pipeline("p", "p", shader), {}, {}, run.executions);
+    scene.finish();
+  }
+
+  std::set<std::string> candidates(SourceChoice choice) const {
+    return glsl_candidates(profile(before_), profile(after_), choice);
+  }
+
+  CaptureDiff diff(SourceChoice choice) const {
+    const ProfileOptions options{.source = choice, .reconstructed = candidates(choice)};
+    return compare(profile(before_, options), profile(after_, options));
+  }
+
+  static const Difference* line_with(const CaptureDiff& diff, const std::string& text) {
+    for (const Difference& line : diff.of(DiffBy::Line))
+      if (line.text.find(text) != std::string::npos) return &line;
+    return nullptr;
+  }
+};
+
+// The totals of the shader are the same: only lines tell.
+TEST_F(GlslDiff, names_the_reconstructed_line_whose_counts_changed) {
+  write(before_, {"aa", "%nine", {4, 3, 1, 4}});
+  write(after_, {"aa", "%nine", {4, 1, 3, 4}});
+  const CaptureDiff changes = diff(SourceChoice::Auto);
+  const Difference* line = line_with(changes, "= 9u;");
+  ASSERT_NE(line, nullptr);
+  EXPECT_THAT(line->name, testing::MatchesRegex("a\\.comp:glsl:[0-9]+"));
+  EXPECT_EQ(line->origin, "reconstructed");
+  EXPECT_EQ(values_of(*line, 0).before, 1u);
+  EXPECT_EQ(values_of(*line, 0).after, 3u);
+  ASSERT_NE(line_with(changes, "= 7u;"), nullptr);
+  EXPECT_THAT(changes.notes, ElementsAre(HasSubstr("not the application's text")));
+}
+
+TEST_F(GlslDiff, names_the_reconstructed_line_that_was_edited) {
+  write(before_, {"aa", "%nine", {4, 3, 1, 4}});
+  write(after_, {"bb", "%ten", {4, 2, 2, 4}});
+  const CaptureDiff changes = diff(SourceChoice::Auto);
+  const Difference* line = line_with(changes, "= 10u;");
+  ASSERT_NE(line, nullptr);
+  EXPECT_THAT(line->old_text, HasSubstr("= 9u;"));
+  EXPECT_EQ(line->change, Change::Changed);
+}
+
+TEST_F(GlslDiff, has_no_such_lines_if_they_are_not_wanted) {
+  write(before_, {"aa", "%nine", {4, 3, 1, 4}});
+  write(after_, {"bb", "%ten", {4, 2, 2, 4}});
+  for (const SourceChoice choice : {SourceChoice::Debug, SourceChoice::Spirv}) {
+    const CaptureDiff changes = diff(choice);
+    for (const Difference& line : changes.of(DiffBy::Line)) EXPECT_EQ(line.line, 0u);
+    EXPECT_THAT(changes.notes, IsEmpty());
+  }
+}
+
+TEST_F(GlslDiff, reconstructs_only_shaders_that_differ) {
+  write(before_, {"aa", "%nine", {4, 3, 1, 4}});
+  write(after_, {"aa", "%nine", {4, 3, 1, 4}});
+  EXPECT_THAT(candidates(SourceChoice::Auto), IsEmpty());
+  EXPECT_THAT(candidates(SourceChoice::Glsl), IsEmpty());
+  write(after_, {"bb", "%ten", {4, 3, 1, 4}});
+  EXPECT_EQ(candidates(SourceChoice::Auto).size(), 2u);
+  EXPECT_THAT(candidates(SourceChoice::Debug), IsEmpty());
+}
+
+TEST_F(GlslDiff, replaces_debug_lines_only_if_asked_to) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId pipeline = scene.add_pipeline("p", "p", scene.add_shader("aa", "a.comp"));
+    scene.begin_frame(0);
+    scene.dispatch(pipeline, {}, {}, {4, after ? 2u : 3u, after ? 2u : 1u, 4});
+    scene.finish();
+  }
+  EXPECT_THAT(candidates(SourceChoice::Auto), IsEmpty());
+  EXPECT_EQ(candidates(SourceChoice::Glsl).size(), 1u);
+  EXPECT_TRUE(diff(SourceChoice::Spirv).of(DiffBy::Line).empty());
+  ASSERT_FALSE(diff(SourceChoice::Auto).of(DiffBy::Line).empty());
+  EXPECT_EQ(diff(SourceChoice::Auto).of(DiffBy::Line)[0].origin, "debug");
 }
 
 TEST_F(Diff, notes_another_number_of_frames) {

@@ -33,6 +33,7 @@ struct Difference {
   std::string old_name, old_place, old_text;  // before, where they differ
   std::string file;                           // of functions and lines, with its folders
   uint32_t line = 0;                          // of functions and lines; 0: unknown
+  std::string origin;                         // of the file: origin_name()
   std::string frames;                         // of commands: the frames that differ
   std::vector<uint64_t> before, after;        // by metric; empty: it does not exist there
   std::optional<TimeSpread> time_before, time_after;

@@ -275,8 +275,15 @@ class ProfileBuilder {
     const std::vector<Metric> metrics(
         profile_.metrics.begin(),
         profile_.metrics.begin() + static_cast<ptrdiff_t>(captured_metrics_));
-    for (uint32_t s = 0; s < model_.shaders.size(); ++s)
-      add_code(profile_.shaders[shader_items_[s]], s, *codes_, variants, *totals, metrics);
+    const bool can_reconstruct = options_.source != SourceChoice::Spirv;
+    ShaderSources sources(model_, *codes_,
+                          {can_reconstruct ? SourceChoice::Debug : SourceChoice::Spirv, nullptr});
+    ShaderSources reconstructed(model_, *codes_, {options_.source, nullptr});
+    for (uint32_t s = 0; s < model_.shaders.size(); ++s) {
+      ShaderItem& item = profile_.shaders[shader_items_[s]];
+      const bool listed = options_.reconstructed.contains(item.identity.hash);
+      add_code(item, s, *codes_, listed ? reconstructed : sources, variants, *totals, metrics);
+    }
     return {};
   }
 

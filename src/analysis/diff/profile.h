@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/model/metrics.h"
+#include "analysis/source/shader_source.h"
 #include "analysis/tables/summary.h"
 
 namespace tally::analysis {
@@ -42,6 +43,7 @@ struct FunctionItem {
   std::string file;
   uint32_t line = 0;  // its first line with code; 0: unknown
   std::vector<uint64_t> values;
+  SourceOrigin origin = SourceOrigin::Spirv;  // of its file; Spirv: unknown
 };
 
 struct LineItem {
@@ -54,10 +56,12 @@ struct LineItem {
 struct SourceText {
   std::string name;
   std::vector<std::string> lines;
+  SourceOrigin origin = SourceOrigin::Debug;
 };
 
 struct ShaderItem : Item {
   std::string stage;
+  uint64_t counts = 0;  // a hash of the values of each block
   std::vector<SourceText> files;
   std::vector<FunctionItem> functions;
   std::vector<LineItem> lines;

@@ -24,6 +24,11 @@ std::string text_of(const ShaderItem& shader, const LineItem& line) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
+bool is_reconstructed(const ShaderItem& shader) {
+  return std::ranges::find(shader.files, SourceOrigin::Reconstructed, &SourceText::origin) !=
+         shader.files.end();
+}
+
 // "scene.frag:71"; code without a line has the name of its shader.
 std::string name_of(const ShaderItem& shader, const LineItem& line) {
   const SourceText* file = file_of(shader, line.file);
@@ -74,7 +79,11 @@ class CodeComparison {
     bool moved;
   };
 
-  bool same_code() const { return before_.identity.hash == after_.identity.hash; }
+  // Of equal code only one may have reconstructed lines: the other's source text may be known.
+  bool same_lines() const {
+    return before_.identity.hash == after_.identity.hash &&
+           is_reconstructed(before_) == is_reconstructed(after_);
+  }
 
   void align_lines_of_files() {
     for (const auto& [a, b] : match_files(before_, after_)) {
@@ -90,7 +99,7 @@ class CodeComparison {
 
   // Without a text a line's number says nothing about another version of the code.
   std::optional<Aligned> after_of(const LineItem& line) const {
-    if (line.line == 0 || same_code()) return Aligned{{line.file, line.line}, false};
+    if (line.line == 0 || same_lines()) return Aligned{{line.file, line.line}, false};
     const auto found = aligned_.find({line.file, line.line});
     return found == aligned_.end() ? std::nullopt : std::optional(found->second);
   }
@@ -123,7 +132,9 @@ class CodeComparison {
     d.name = name_of(shader, line);
     d.text = text_of(shader, line);
     d.line = line.line;
-    if (const SourceText* file = file_of(shader, line.file)) d.file = file->name;
+    const SourceText* file = file_of(shader, line.file);
+    if (file) d.file = file->name;
+    if (file && line.line != 0) d.origin = origin_name(file->origin);
     if (before && after) {
       set_old(d.old_name, name_of(before_, *before), d.name);
       set_old(d.old_text, text_of(before_, *before), d.text);
@@ -163,7 +174,8 @@ class CodeComparison {
         left.push_back(f);
         continue;
       }
-      const bool elsewhere = base_name(found->file) != base_name(old.file);
+      const bool elsewhere = base_name(found->file) != base_name(old.file) &&
+                             !is_reconstructed(before_) && !is_reconstructed(after_);
       pair(old, *found, elsewhere ? Change::Moved : Change::Changed);
     }
     for (const uint32_t f : left) {
@@ -185,6 +197,7 @@ class CodeComparison {
     d.name = function.name;
     d.file = function.file;
     d.line = function.line;
+    if (function.line != 0) d.origin = origin_name(function.origin);
     if (before && after) set_old(d.old_name, before->name, d.name);
     if (change == Change::Moved) d.old_text = before->file, d.text = after->file;
     result_.functions.push_back(std::move(d));

@@ -8,6 +8,7 @@
 #include "analysis/diff/function_costs.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/source_text.h"
+#include "base/hash.h"
 
 namespace tally::analysis {
 namespace {
@@ -25,11 +26,15 @@ struct LineFunctions {
   std::map<uint32_t, Place> first;  // by function
 };
 
-LineFunctions functions_of_lines(const ShaderCode& code, const FunctionTable& functions) {
+LineFunctions functions_of_lines(const ShaderCode& code, const spirv::BlockMap& map,
+                                 const FunctionTable& functions) {
   LineFunctions result;
-  for (const spirv::Block& block : code.map.blocks()) {
-    for (const spirv::LineCost& line : code.map.lines_of(block)) {
-      const uint32_t function = functions.function_of(block, line);
+  const bool knows_inlining = &map == &code.map;
+  for (size_t b = 0; b < map.blocks().size(); ++b) {
+    const spirv::Block& block = code.map.blocks()[b];
+    for (const spirv::LineCost& line : map.lines_of(map.blocks()[b])) {
+      const uint32_t function =
+          knows_inlining ? functions.function_of(block, line) : functions.function_of(block);
       const Place place{line.location.file, line.location.line};
       result.of.emplace(place, function);
       const auto [first, added] = result.first.emplace(function, place);
@@ -39,7 +44,11 @@ LineFunctions functions_of_lines(const ShaderCode& code, const FunctionTable& fu
   return result;
 }
 
-void add_files(ShaderItem& item, const ShaderCode& code) {
+// A text without lines of the code still tells which shader it is.
+void add_files(ShaderItem& item, const ShaderCode& code, const ShaderSource& source) {
+  for (const SourceFileText& file : source.files())
+    item.files.push_back({file.name, file.lines, file.origin});
+  if (!item.files.empty()) return;
   for (const spirv::SourceFile& file : code.map.files())
     item.files.push_back({file.name, lines_of_text(file.text)});
 }
@@ -48,8 +57,10 @@ void add_functions(ShaderItem& item, const FunctionTable& functions, const LineF
   for (uint32_t f = 0; f < functions.names().size(); ++f) {
     FunctionItem function{.name = functions.names()[f]};
     if (const auto first = lines.first.find(f); first != lines.first.end()) {
-      if (first->second.first < item.files.size())
+      if (first->second.first < item.files.size()) {
         function.file = item.files[first->second.first].name;
+        function.origin = item.files[first->second.first].origin;
+      }
       function.line = first->second.second;
     }
     item.functions.push_back(std::move(function));
@@ -69,21 +80,37 @@ LineItem& line_at(ShaderItem& item, const Place& place, const LineFunctions& lin
                                     .values = {}});
 }
 
+uint64_t hash_of_counts(uint32_t variant, const BlockTotals& totals, size_t metrics) {
+  uint64_t hash = 1;
+  for (size_t block = 0; block < totals.block_count(variant); ++block) {
+    hash = hash_combine(hash, totals.executions(variant, block));
+    for (size_t m = 0; m < metrics; ++m) hash = hash_combine(hash, totals.value(variant, block, m));
+  }
+  return hash;
+}
+
 }  // namespace
 
-void add_code(ShaderItem& item, uint32_t shader, ShaderCodes& codes, const Variants& variants,
-              const BlockTotals& totals, const std::vector<Metric>& metrics) {
+void add_code(ShaderItem& item, uint32_t shader, ShaderCodes& codes, ShaderSources& sources,
+              const Variants& variants, const BlockTotals& totals,
+              const std::vector<Metric>& metrics) {
   const auto& code = codes.of(shader);
   if (!code) return;
+  const ShaderSource& source = sources.of(shader);
+  const bool wants_lines = sources.options().choice != SourceChoice::Spirv;
   const FunctionTable functions(*code);
-  const LineFunctions lines = functions_of_lines(*code, functions);
+  const LineFunctions lines =
+      wants_lines ? functions_of_lines(*code, source.map(), functions) : LineFunctions();
   if (item.functions.empty()) {
-    add_files(item, *code);
+    add_files(item, *code, source);
     add_functions(item, functions, lines);
   }
   for (uint32_t v = 0; v < variants.size(); ++v) {
     if (variants[v].shader != shader || totals.block_count(v) == 0) continue;
-    for (const LineValues& line : line_values(*code, v, totals, metrics)) {
+    item.counts += hash_of_counts(v, totals, metrics.size());
+    const auto values = wants_lines ? line_values(*code, source.map(), v, totals, metrics)
+                                    : std::vector<LineValues>();
+    for (const LineValues& line : values) {
       const Place place{line.location.line == 0 ? 0 : line.location.file, line.location.line};
       add_values(line_at(item, place, lines).values, line.metrics);
     }

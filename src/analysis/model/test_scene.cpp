@@ -62,10 +62,12 @@ T require(Result<T> result) {
 
 }  // namespace
 
-std::vector<uint32_t> branching_shader() {
+std::vector<uint32_t> branching_shader() { return assembled(kBranching); }
+
+std::vector<uint32_t> assembled(const char* spirv_text) {
   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
   spv_binary binary = nullptr;
-  spvTextToBinary(context, kBranching, std::strlen(kBranching), &binary, nullptr);
+  spvTextToBinary(context, spirv_text, std::strlen(spirv_text), &binary, nullptr);
   if (binary == nullptr) std::abort();
   std::vector<uint32_t> words(binary->code, binary->code + binary->wordCount);
   spvBinaryDestroy(binary);
@@ -93,8 +95,8 @@ TestScene::RowId TestScene::add_metric(catalogue::Number number) {
   return metric;
 }
 
-TestScene::RowId TestScene::add_shader(const std::string& hash, const std::string& name) {
-  const std::vector<uint32_t> words = branching_shader();
+TestScene::RowId TestScene::add_shader(const std::string& hash, const std::string& name,
+                                       const std::vector<uint32_t>& words) {
   const RowId module = writer_.add(store::ModuleRow{.hash = hash, .name = name, .spirv = words});
   const RowId shader = writer_.add(store::ShaderRow{
       .device = device_, .module = module, .stage = kCompute, .entry_point = "main"});

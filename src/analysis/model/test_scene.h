@@ -16,6 +16,8 @@ namespace tally::analysis {
 // specialization constant. The instructions of the last block's return have no line.
 std::vector<uint32_t> branching_shader();
 
+std::vector<uint32_t> assembled(const char* spirv_text);
+
 class TestScene {
  public:
   using RowId = store::RowId;
@@ -25,7 +27,9 @@ class TestScene {
   // Adds a metric of the catalogue to the device.
   RowId add_metric(catalogue::Number number);
 
-  RowId add_shader(const std::string& hash, const std::string& name);
+  // A compute shader whose entry point is "main".
+  RowId add_shader(const std::string& hash, const std::string& name,
+                   const std::vector<uint32_t>& words = branching_shader());
   RowId add_pipeline(const std::string& hash, const std::string& name, RowId shader);
   RowId add_label(std::optional<RowId> parent, const std::string& name);
   void begin_frame(int64_t number);
