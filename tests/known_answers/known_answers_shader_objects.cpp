@@ -46,17 +46,18 @@ const Stage kPlain = {kFragment, plain_frag};
 
 enum class Linking { Separate, Linked };
 
-// What all commands counted: every header with every metric but the subgroups, into which drivers
-// pack the invocations of two pipelines differently.
+// What all commands counted: every header with every metric but those of subgroups, into which
+// drivers pack the invocations of two pipelines differently.
 using Values = std::vector<std::pair<std::array<uint32_t, 3>, std::vector<uint64_t>>>;
 
 Values values_of(const Instrumentation& instrumentation) {
   Values values;
   for (const BlockValues& block : instrumentation.read()) {
+    std::vector<uint64_t> metrics = block.metrics;
+    metrics.at(instrumentation.metric("subgroups")) = 0;
+    metrics.at(instrumentation.metric("subgroup_lanes")) = 0;
     values.push_back({{block.header.resultIndex, block.header.stages, block.header.basicBlockIndex},
-                      block.metrics});
-    values.back().second.erase(values.back().second.begin() +
-                               static_cast<ptrdiff_t>(instrumentation.metric("subgroups")));
+                      std::move(metrics)});
   }
   return values;
 }

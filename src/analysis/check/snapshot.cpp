@@ -11,7 +11,7 @@
 namespace tally::analysis {
 namespace {
 
-constexpr const char* kFormat = "tally-snapshot";
+constexpr const char* kSnapshotFormat = "tally-snapshot";
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of("/\\") + 1); }
 
@@ -104,7 +104,7 @@ Snapshot make_snapshot(const Profile& profile, const std::string& tool_version) 
 }
 
 std::string snapshot_text(const Snapshot& snapshot) {
-  std::string text = fmt::format("{} {}\n", kFormat, kSnapshotVersion);
+  std::string text = fmt::format("{} {}\n", kSnapshotFormat, kSnapshotVersion);
   text += fmt::format("driver {}\n", quoted_name(snapshot.driver));
   text += fmt::format("tally {}\n", quoted_name(snapshot.tool_version));
   text += fmt::format("frames {}\n", snapshot.frames);
@@ -115,13 +115,15 @@ std::string snapshot_text(const Snapshot& snapshot) {
 
 Result<Snapshot> parse_snapshot(const std::string& file, std::string_view text) {
   Parser parser;
-  const Status status = for_each_line(file, text, kFormat, kSnapshotVersion,
+  const Status status = for_each_line(file, text, kSnapshotFormat, kSnapshotVersion,
                                       [&](const FieldLine& line) { return parser.take(line); });
   if (!status) return status.error();
   return parser.finish(file);
 }
 
-bool is_snapshot(std::string_view text) { return text.starts_with(std::string(kFormat) + " "); }
+bool is_snapshot(std::string_view text) {
+  return text.starts_with(std::string(kSnapshotFormat) + " ");
+}
 
 std::map<CountKey, CodeCount> code_counts(const Profile& profile) {
   std::map<CountKey, CodeCount> counts;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "vk/bind_point.h"
+
 namespace tally::counters {
 namespace {
 
@@ -121,6 +123,9 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
       VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
   if ((subgroup.supportedOperations & kNeeded) == kNeeded)
     gpu.subgroup_stages = subgroup.supportedStages;
+  // NVIDIA's driver 580 hangs in traces whose shaders add up their counts with subgroup operations.
+  if (gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY)
+    gpu.subgroup_stages &= ~vk::kRayTracingStages;
 }
 
 void count_driver_counters(const InstanceTable& next, PhysicalDevice& gpu) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vk/bind_point.h"
+
 namespace tally::counters {
 namespace {
 
@@ -19,9 +21,7 @@ VkShaderStageFlags possible_stages(const DeviceCreation& creation) {
   }
   if (creation.has_extension(VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME) ||
       creation.has_extension(VK_NV_RAY_TRACING_EXTENSION_NAME)) {
-    stages |= VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR |
-              VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR | VK_SHADER_STAGE_MISS_BIT_KHR |
-              VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_CALLABLE_BIT_KHR;
+    stages |= vk::kRayTracingStages;
   }
   return stages;
 }

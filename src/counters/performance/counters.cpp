@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/uuid.h"
+#include "vk/bind_point.h"
 
 namespace tally::counters {
 namespace {
@@ -15,10 +16,6 @@ using Kind = QuerySource::Kind;
 
 constexpr VkShaderStageFlags kTessellation =
     VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT | VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
-constexpr VkShaderStageFlags kRays =
-    VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR |
-    VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR | VK_SHADER_STAGE_MISS_BIT_KHR |
-    VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_CALLABLE_BIT_KHR;
 constexpr VkShaderStageFlags kMesh = VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT;
 constexpr VkShaderStageFlags kAll = VK_SHADER_STAGE_ALL;
 
@@ -34,7 +31,7 @@ constexpr CommandCounter kCommands[] = {
     {Number::Draws, CommandMetric::Draws, kDrawing},
     {Number::IndirectDraws, CommandMetric::IndirectDraws, kDrawing},
     {Number::Dispatches, CommandMetric::Dispatches, kAll},
-    {Number::RayTraces, CommandMetric::Traces, kRays},
+    {Number::RayTraces, CommandMetric::Traces, vk::kRayTracingStages},
     {Number::Vertices, CommandMetric::Vertices, kDrawing},
     {Number::Primitives, CommandMetric::Primitives, kDrawing},
     {Number::Patches, CommandMetric::Patches, kTessellation},
@@ -66,7 +63,7 @@ constexpr StageCounter kInvocations[] = {
     {Number::ComputeShaderInvocations, VK_SHADER_STAGE_COMPUTE_BIT},
     {Number::TaskShaderInvocations, VK_SHADER_STAGE_TASK_BIT_EXT},
     {Number::MeshShaderInvocations, VK_SHADER_STAGE_MESH_BIT_EXT},
-    {Number::RayShaderInvocations, kRays},
+    {Number::RayShaderInvocations, vk::kRayTracingStages},
 };
 
 constexpr StageCounter kActiveLanes[] = {
@@ -124,7 +121,8 @@ class Formulas {
   static VkShaderStageFlags possible_stages(const PhysicalDevice& gpu,
                                             const VkQueueFamilyProperties& family) {
     VkShaderStageFlags stages = VK_SHADER_STAGE_COMPUTE_BIT;
-    if (gpu.has_extension(VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME)) stages |= kRays;
+    if (gpu.has_extension(VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME))
+      stages |= vk::kRayTracingStages;
     if ((family.queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0) return stages;
     stages |= VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
     if (gpu.tessellation_shader) stages |= kTessellation;

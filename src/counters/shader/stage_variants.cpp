@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "catalogue/stages.h"
+#include "vk/bind_point.h"
 
 namespace tally::counters {
 namespace {
@@ -20,13 +21,7 @@ AddressSlot slot_of(const Stage& stage, const StageVariants::Request& request,
 }
 
 // A pipeline may have several ray-tracing stages of a kind, so they keep their order.
-bool is_ray_tracing(const Stage& stage) {
-  constexpr VkShaderStageFlags kRays =
-      VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR |
-      VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR | VK_SHADER_STAGE_MISS_BIT_KHR |
-      VK_SHADER_STAGE_INTERSECTION_BIT_KHR | VK_SHADER_STAGE_CALLABLE_BIT_KHR;
-  return (stage.info->stage & kRays) != 0;
-}
+bool is_ray_tracing(const Stage& stage) { return (stage.info->stage & vk::kRayTracingStages) != 0; }
 
 // Whether transform feedback may capture outputs of the shader.
 bool captures(const spirv::FeedbackLayout& layout) {
