@@ -34,7 +34,9 @@ endif()
 
 add_library(tally_build_flags INTERFACE)
 target_compile_options(tally_build_flags INTERFACE
-  -Wall -Wextra -Wno-missing-field-initializers -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual)
+  -Wall -Wextra -Wno-missing-field-initializers -Werror -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
+  # In a unity build, names of one file seem to shadow those of another.
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 takes std::string's own operator+ for an overlapping copy or one out of bounds (its bugs 105329, 105651).
   target_compile_options(tally_build_flags INTERFACE
