@@ -40,8 +40,8 @@ constexpr uint32_t kType = 9, kTrackUuid = 11, kName = 23, kCounterValue = 30;
 constexpr int32_t kSliceBegin = 1, kSliceEnd = 2, kCounter = 4;
 }  // namespace event
 namespace stage {
-constexpr uint32_t kEventId = 1, kDuration = 2, kContext = 5, kExtraData = 6, kSubmission = 10,
-                   kQueueIid = 13, kStageIid = 14, kName = 17;
+constexpr uint32_t kEventId = 1, kDuration = 2, kContext = 5, kExtraData = 6, kQueueIid = 13,
+                   kStageIid = 14, kName = 17;
 constexpr uint32_t kExtraName = 1, kExtraValue = 2;
 }  // namespace stage
 namespace interned {
