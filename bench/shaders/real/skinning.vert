@@ -27,15 +27,25 @@ vec4 chain(int bone) {
   return q;
 }
 
+// A corner of the body's mesh: a capsule of 50 rows of 10 quads.
+vec3 body(uint index, out vec3 normal) {
+  const uint quad = index / 6, corner = uint[](0, 1, 2, 2, 1, 3)[index % 6];
+  const float angle = 0.62831853 * float(quad % 10 + (corner & 1)), along = float(quad / 10 + (corner >> 1)) / 50.0;
+  const float radius = 0.3 * sqrt(max(1.0 - pow(abs(2.0 * along - 1.0), 6.0), 0.0));
+  normal = vec3(cos(angle), 0.0, sin(angle));
+  return vec3(normal.x * radius, along * 2.0 - 1.0, normal.z * radius);
+}
+
 void main() {
   const uint v = uint(gl_VertexIndex) % vertex_count;
-  const vec3 position = vertices[2 * v].xyz, normal = normalize(vertices[2 * v + 1].xyz + 0.01);
+  vec3 normal;
+  const vec3 position = body(v, normal) * (1.0 + 0.02 * vertices[2 * v].x);
   vec3 moved = vec3(0.0), turned = vec3(0.0);
   float rest = 1.0;
   for (int i = 0; i < 4; ++i) {
     const float weight = i == 3 ? rest : rest * (0.5 + 0.25 * vertices[2 * v + 1].w);
     if (weight < 0.05) break;
-    const int bone = int(abs(vertices[2 * v].w) * 977.0 + float(i * 5)) % bone_count;
+    const int bone = (int((position.y + 1.0) * 25.0) + i * 5) % bone_count;
     const vec4 q = chain(bone);
     moved += rotated(q, position) * weight;
     turned += rotated(q, normal) * weight;
@@ -43,5 +53,5 @@ void main() {
   }
   const vec2 cell = vec2(gl_InstanceIndex % columns, gl_InstanceIndex / columns);
   tint = 0.5 + 0.5 * turned;
-  gl_Position = vec4((cell + 0.5) / float(columns) * 2.0 - 1.0 + moved.xy * 0.02, 0.5, 1.0);
+  gl_Position = vec4((cell + 0.5) / float(columns) * 2.0 - 1.0 + moved.xy * 0.9 / float(columns), 0.5, 1.0);
 }
