@@ -135,6 +135,10 @@ uint32_t Builtins::shifted(InstructionBuilder& code, BuiltIn builtin, uint32_t s
   return code.emit(Op::OpBitcast, u32, {code.emit(Op::OpFAdd, type, {value, added})});
 }
 
+uint32_t Builtins::lanes_below(InstructionBuilder& code) {
+  return load(code, input(BuiltIn::SubgroupLtMask, 4));
+}
+
 uint32_t Builtins::is_helper(InstructionBuilder& code) {
   return load(code, input(BuiltIn::HelperInvocation, 1));
 }

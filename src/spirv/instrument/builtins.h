@@ -30,6 +30,8 @@ class Builtins {
   // which must be below 2^23.
   uint32_t shifted(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t size,
                    uint32_t component, uint32_t shift);
+  // SubgroupLtMask: four words. Needs the capability GroupNonUniformBallot.
+  uint32_t lanes_below(InstructionBuilder& code);
   // HelperInvocation.
   uint32_t is_helper(InstructionBuilder& code);
   // The first word of SampleMask, as a 32-bit unsigned integer.
