@@ -83,7 +83,9 @@ class RealSet {
  private:
   void measure(const Kernel& kernel) {
     KernelRun plain(context_, capabilities_, kernel, nullptr, flags_);
-    KernelRun counted(context_, capabilities_, kernel, &techniques().back(), flags_);
+    Technique technique = techniques().back();
+    technique.count_subgroups = options_.subgroups;
+    KernelRun counted(context_, capabilities_, kernel, &technique, flags_);
     const std::string differs = difference(kernel, counted);
     const uint32_t units = plain.units_for(options_.target_ms * 1e6);
     plain.record(units);

@@ -8,7 +8,8 @@ namespace tally::bench {
 struct RealSetOptions {
   int rounds = 7;
   double target_ms = 20;
-  std::string only;  // only kernels whose name contains this
+  std::string only;        // only kernels whose name contains this
+  bool subgroups = false;  // also count the subgroups that execute each block
 };
 
 void measure_real_set(const RealSetOptions& options);

@@ -49,6 +49,7 @@ struct Options {
   double target_ms = 20;
   std::string only;
   std::string set = "techniques";
+  bool subgroups = false;
 };
 
 void measure_kernel(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
@@ -114,9 +115,12 @@ int main(int argc, char** argv) {
                  "techniques: three kernels, with each technique; real: real shaders, as the layer "
                  "counts them")
       ->check(CLI::IsMember({"techniques", "real"}));
+  app.add_flag("--subgroups", options.subgroups,
+               "with the real set: also count the subgroups that execute each block");
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] {
     if (options.set == "techniques") return tally::bench::run(options);
-    tally::bench::measure_real_set({options.rounds, options.target_ms, options.only});
+    tally::bench::measure_real_set(
+        {options.rounds, options.target_ms, options.only, options.subgroups});
   });
 }

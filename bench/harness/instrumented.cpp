@@ -44,6 +44,7 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     options.max_shards_log2 = technique.shards_log2;
     options.single_exit = technique.single_exit;
     options.trip_counts = technique.trip_counts;
+    options.count_subgroups = technique.count_subgroups;
     auto result = spirv::add_block_counts(source.words, options);
     if (!result) throw std::runtime_error(result.error().message);
 

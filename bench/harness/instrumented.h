@@ -22,6 +22,7 @@ struct Technique {
   uint32_t shards_log2;
   bool single_exit = false;
   bool trip_counts = false;
+  bool count_subgroups = false;
 };
 
 // From the simplest technique to the one that the layer uses.

@@ -65,6 +65,32 @@ TEST(BlockCount, the_rarer_side_of_an_early_return_is_counted) {
   EXPECT_EQ(result.plan.derive(counters).executions, (std::vector<uint64_t>{10, 3, 7}));
 }
 
+// Blocks: 0 and 1 of main, which calls %plain twice in block 0 and %branches once in block 1; 2 of
+// %plain; 3 to 5 of %branches.
+TEST(BlockCount, subgroups_are_counted_only_where_lanes_may_part) {
+  const std::string callees =
+      "%plain = OpFunction %void None %fn\n%p = OpLabel\nOpReturn\nOpFunctionEnd\n"
+      "%branches = OpFunction %void None %fn\n%b = OpLabel\n%x = OpUndef %bool\n"
+      "OpSelectionMerge %m None\nOpBranchConditional %x %y %m\n%y = OpLabel\nOpBranch %m\n"
+      "%m = OpLabel\nOpReturn\nOpFunctionEnd\n";
+  const std::string main =
+      "%main = OpFunction %void None %fn\n%start = OpLabel\n%c = OpFunctionCall %void %plain\n"
+      "%d = OpFunctionCall %void %plain\nOpBranch %next\n%next = OpLabel\n"
+      "%e = OpFunctionCall %void %branches\nOpReturn\nOpFunctionEnd\n";
+  BlockCountOptions options = compute_options();
+  options.count_subgroups = true;
+  const auto plan =
+      instrument(assemble_1_3(header(kCompute) + kTypes + main + callees), options).plan;
+  // Counters: executions of main and of %y; subgroups of main, %y and %m.
+  ASSERT_EQ(plan.counter_count, 5u);
+  const std::vector<uint64_t> counters{64, 10, 2, 1, 3};
+  EXPECT_EQ(plan.derive(counters).subgroups, (std::vector<uint64_t>{2, 2, 4, 2, 1, 3}));
+  options.placement = Placement::Every;
+  EXPECT_EQ(instrument(assemble_1_3(header(kCompute) + kTypes + main + callees), options)
+                .plan.counter_count,
+            12u);
+}
+
 TEST(BlockCount, identity_changes_no_byte) {
   BlockCountOptions options = compute_options();
   options.identity = true;
