@@ -45,10 +45,13 @@ ALLOWED = {
     "analysis/coverage": {"base", "store", "analysis/model", "analysis/source", "analysis/cost"} | BLOCK_MAP,
     "analysis/diff": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables"} | BLOCK_MAP,
     "analysis/check": {"base", "store", "analysis/model", "analysis/diff", "analysis/tables"},
+    "analysis/dataset": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables",
+                         "analysis/diff"} | BLOCK_MAP,
     "report": {"base", "analysis/model", "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check",
                "store", "catalogue", "picture"},
     "report/export": {"base", "analysis/model", "analysis/cost", "analysis/tables", "store", "report"},
-    "cli": {"base", "report", "report/export", "analysis/model", "analysis/source", "analysis/coverage", "analysis/cost", "analysis/tables",
+    "report/html": {"base", "analysis/dataset", "analysis/model", "analysis/tables", "report"},
+    "cli": {"base", "report", "report/export", "report/html", "analysis/dataset", "analysis/model", "analysis/source", "analysis/coverage", "analysis/cost", "analysis/tables",
             "analysis/diff", "analysis/check", "store", "catalogue", "picture"},
 }
 
