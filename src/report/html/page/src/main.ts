@@ -76,6 +76,7 @@ class Page {
     if (this.main.firstElementChild !== view.element) replace(this.main, view.element);
     view.update(changed);
     document.documentElement.dataset.ready = entry.id;
+    performance.mark(`shown ${entry.id}`);
   }
 
   private drawControls(): void {
@@ -115,6 +116,7 @@ async function start(): Promise<void> {
     const element = document.getElementById('data')!;
     const data = await unpack(element.textContent ?? '');
     element.remove();
+    performance.mark('unpacked');
     new Page(new App(data, state));
   } catch (error) {
     replace(document.body, h('p', { class: 'failure', role: 'alert' }, `This report cannot be shown: ${error instanceof Error ? error.message : error}`));

@@ -54,8 +54,8 @@ function blocksOf(model: Model, code: Code): Int32Array {
   return Int32Array.from(first.values()); // the first block of each function
 }
 
-// Of a counted "class" metric: how much of V the selected rows of a block take.
-function taken(model: Model, metric: string, wanted: (row: number) => boolean) {
+// Of a counted "class" metric: how much of V the selected rows of a block take. `takesRest`: whether what no row takes is part of it, too.
+function taken(model: Model, metric: string, wanted: (row: number) => boolean, takesRest: (block: number) => boolean) {
   const costs = model.t('costs'), block = costs.index('block'), cost = costs.values(metric);
   const first = new Int32Array(model.t('blocks').rows + 1);
   for (let row = 0; row < block.length; ++row) ++first[block[row] + 1];
@@ -68,7 +68,7 @@ function taken(model: Model, metric: string, wanted: (row: number) => boolean) {
       rest = subtract(rest, part);
       if (wanted(row)) sum = add(sum, part);
     }
-    return sum;
+    return takesRest(b) ? add(sum, rest) : sum;
   };
 }
 
@@ -142,7 +142,8 @@ export class Sums {
       return (row) => (code.rows.has(shader[block[row]]) ? column[row] : 0);
     }
     if (rule === 'class') {
-      const part = taken(model, metric, codeColumn(model, code));
+      const owner = model.t('blocks').index('function');
+      const part = taken(model, metric, codeColumn(model, code), (b) => code.kind === 'function' && code.rows.has(owner[b]));
       return (row) => part(block[row], executions[row], column[row]);
     }
     const blocks = rule === 'first' ? this.firstBlocks(code) : new Set(blocksOf(model, code));
@@ -209,16 +210,15 @@ export class Sums {
 // Executions and values by block, over a set of commands; and by line and function.
 export class BlockSums {
   readonly executions: Values;
-  private readonly multiplicity: Float64Array;
+  private readonly times: Map<number, number>; // value set -> commands that have it
   private readonly cache = new Map<string, Values>();
 
   constructor(private readonly model: Model, commands: Int32Array | null) {
-    const sets = model.t('commands').index('values');
-    this.multiplicity = new Float64Array(model.t('value_sets').rows);
-    const count = commands?.length ?? sets.length;
+    const sets = model.t('commands').index('values'), count = commands?.length ?? sets.length;
+    this.times = new Map();
     for (let i = 0; i < count; ++i) {
       const set = sets[commands ? commands[i] : i];
-      if (set >= 0) ++this.multiplicity[set];
+      if (set >= 0) this.times.set(set, (this.times.get(set) ?? 0) + 1);
     }
     this.executions = this.sumCounts('executions');
   }
@@ -228,9 +228,7 @@ export class BlockSums {
     const sets = this.model.t('value_sets'), first = sets.numbers('first'), length = sets.numbers('count');
     const out = new Float64Array(this.model.t('blocks').rows);
     let sum = 0;
-    for (let s = 0; s < sets.rows; ++s) {
-      const times = this.multiplicity[s];
-      if (times === 0) continue;
+    for (const [s, times] of this.times) {
       for (let row = first[s], end = row + length[s]; row < end; ++row) {
         const product = times * Number(value[row]);
         out[block[row]] += product;
@@ -239,9 +237,8 @@ export class BlockSums {
     }
     if (isSafe(sum)) return out;
     const big: bigint[] = Array.from(out, () => 0n);
-    for (let s = 0; s < sets.rows; ++s) {
-      for (let row = first[s]; this.multiplicity[s] && row < first[s] + length[s]; ++row)
-        big[block[row]] += BigInt(this.multiplicity[s]) * BigInt(value[row]);
+    for (const [s, times] of this.times) {
+      for (let row = first[s]; row < first[s] + length[s]; ++row) big[block[row]] += BigInt(times) * BigInt(value[row]);
     }
     return big.map(narrowed);
   }
@@ -326,7 +323,7 @@ export class BlockSums {
       const table = this.model.t('branch_counts'), set = table.index('value_set'), branch = table.index('branch');
       const count = table.values('taken');
       return sumBy(this.model.t('branches').rows, table.rows, (i) => branch[i],
-        (i) => multiply(this.multiplicity[set[i]], count[i]));
+        (i) => multiply(this.times.get(set[i]) ?? 0, count[i]));
     });
   }
 }

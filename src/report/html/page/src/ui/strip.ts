@@ -7,7 +7,7 @@ import { counted, durationText, valueText } from '../format';
 import { formatFrames, inRange } from '../model/scope';
 import { sumBy } from '../model/sums';
 
-const kHeight = 56, kMinBar = 1;
+const kHeight = 56, kMinBar = 1, kMaxBar = 36;
 
 interface FrameData {
   number: ArrayLike<number>;
@@ -93,7 +93,7 @@ export class FrameStrip {
     const canvas = h('canvas', { class: 'strip-canvas', 'aria-hidden': 'true' });
     const at = (event: PointerEvent) => {
       const box = canvas.getBoundingClientRect(), count = this.data[side].number.length;
-      return Math.max(0, Math.min(count - 1, Math.floor(((event.clientX - box.left) / box.width) * count)));
+      return Math.max(0, Math.min(count - 1, Math.floor((event.clientX - box.left) / Math.min(box.width / count, kMaxBar))));
     };
     canvas.addEventListener('pointerdown', (event) => {
       canvas.setPointerCapture(event.pointerId);
@@ -143,7 +143,7 @@ export class FrameStrip {
     const mostWork = Math.max(...this.data.map(({ work }) => maximum(work)), 1);
     const mostTime = Math.max(...this.data.map(({ time, first }) => maximum(Float64Array.from(time, (t, i) => t + first[i]))), 1);
     const colour = { work: css('--work'), time: css('--time'), first: css('--first-use'), mark: css('--warning'), faint: css('--faint') };
-    const own = width / count, gap = own > 4 ? 1 : 0, step = Math.max(1, Math.floor(count / (width * 2)));
+    const own = Math.min(width / count, kMaxBar), gap = own > 4 ? 1 : 0, step = Math.max(1, Math.floor(count / (width * 2)));
     const range = this.app.scope.frames;
     const chosen = (f: number) => (this.drag ? f >= Math.min(this.drag.start, this.drag.end) && f <= Math.max(this.drag.start, this.drag.end) : inRange(range, data.number[f]));
     for (let f = 0; f < count; f += step) {

@@ -13,7 +13,7 @@ const kRow = 24;
 const kExtra = 8;               // rows beyond the visible ones
 const kMaxHeight = 12_000_000;  // pixels; browsers limit an element's height
 const kPrinted = 100;
-const kCharacter = 7.1, kPadding = 20;
+const kPadding = 21, kMaxText = 200, kMaxFirst = 280, kMaxSource = 520, kMeasured = 200;
 
 export interface TableState {
   sort: string; // column id, with a leading "-" for descending
@@ -152,6 +152,8 @@ export class VirtualTable {
       h('button', { type: 'button', onclick: () => this.options.change({ sort: `${next ? '-' : ''}${column.id}` }) }, column.title + arrow));
     });
     replace(this.head, h('tr', { 'aria-rowindex': '1' }, ...cells));
+    const { fontSize, fontFamily } = getComputedStyle(this.table);
+    this.measure.font = `${fontSize} ${fontFamily}`;
     let width = 0;
     replace(this.columnGroup, ...this.shown.map((column, i) => {
       const col = h('col'), own = this.widthOf(column, this.formats[i]);
@@ -164,13 +166,21 @@ export class VirtualTable {
     this.table.setAttribute('aria-colcount', String(this.shown.length));
   }
 
+  private readonly measure = h('canvas').getContext('2d')!;
+
+  // Of the longest of some cells, and of the longest word of the title.
   private widthOf(column: TableColumn, format: Format): number {
-    const words = column.title.split(' '), title = Math.max(...words.map((word) => word.length), column.title.length / 2) + 2;
-    let most = title;
-    const step = Math.max(1, Math.floor(this.order.length / 300));
-    for (let i = 0; i < this.order.length; i += step) most = Math.max(most, format(column.cell(this.order[i])).text.length);
-    const limit = column.id === 'text' ? 64 : column.text ? 34 : 40;
-    return Math.ceil(Math.min(most, limit) * kCharacter + kPadding + (column.share ? 30 : 0));
+    const width = (text: string) => this.measure.measureText(text).width;
+    let most = Math.max(width(`${column.title} \u25BE`) / 2, ...column.title.split(' ').map((word) => width(`${word} \u25BE`) * 1.08));
+    let longest = '';
+    const step = Math.max(1, Math.floor(this.order.length / kMeasured));
+    for (let i = 0; i < this.order.length; i += step) {
+      const { text } = format(column.cell(this.order[i]));
+      if (text.length > longest.length) longest = text.slice(0, 200);
+    }
+    most = Math.max(most, width(longest) * 1.04);
+    const limit = column.id === 'text' ? kMaxSource : !column.text ? Infinity : column === this.shown.find((own) => own.text) ? kMaxFirst : kMaxText;
+    return Math.ceil(Math.min(most, limit)) + kPadding + (column.share ? 24 : 0);
   }
 
   private schedule(): void {

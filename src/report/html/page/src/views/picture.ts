@@ -6,7 +6,7 @@ import { subtract, type Exact } from '../exact';
 import { changeText, counted, exactText, percentText, signedText, withSeparators } from '../format';
 import { inRange } from '../model/scope';
 import { pictureBitmap, pictureEntries, regionGrid, type PictureEntry, type RegionGrid } from '../model/pictures';
-import { changeBytes, rampBytes } from '../ui/colours';
+import { changeBytes, heatBytes } from '../ui/colours';
 
 interface Shown { side: Side; entry: PictureEntry; grid: RegionGrid | null; width: number; height: number; }
 
@@ -37,7 +37,6 @@ export class PictureView implements View {
   }
 
   private get mode(): string { return this.app.against ? this.app.state.get('compare', 'side') : 'one'; }
-  private get ramp(): string { return this.app.state.get('ramp', 'cividis'); }
 
   private list(): { entry: PictureEntry; index: number }[] {
     const { model } = this.app.side, frame = model.t('passes').index('frame'), number = model.t('frames').numbers('number');
@@ -96,15 +95,13 @@ export class PictureView implements View {
       ...counters.map((own) => h('option', { value: own.id, selected: own.id === this.counter, title: own.description }, own.title)))) : null;
     const opacity = hasGrid && this.mode !== 'difference' ? h('label', { class: 'metric' }, h('span', {}, 'Heatmap'),
       h('input', { type: 'range', min: 0, max: 100, value: this.opacity, 'aria-label': 'Opacity of the heatmap in percent', oninput: on('opacity') })) : null;
-    const ramp = hasGrid && this.mode !== 'difference' ? h('label', { class: 'metric' }, h('span', {}, 'Colours'), h('select', { onchange: on('ramp') },
-      ...['cividis', 'viridis'].map((own) => h('option', { value: own, selected: own === this.ramp }, own)))) : null;
     const modes = [['side', 'side by side'], ['swipe', 'swipe'], ['difference', 'difference of the counter']];
     const compare = this.shown.length > 1 ? h('label', { class: 'metric' }, h('span', {}, 'Compare'), h('select', { onchange: on('compare') },
       ...modes.map(([id, title]) => h('option', { value: id, selected: id === this.mode }, title)))) : null;
     const swipe = this.shown.length > 1 && this.mode === 'swipe' ? h('input', { type: 'range', min: 0, max: 100, value: app.state.get('swipe', '50'), 'aria-label': 'Position of the swipe in percent', oninput: on('swipe') }) : null;
     const focused = document.activeElement?.getAttribute('aria-label');
     if (focused && this.head.contains(document.activeElement) && (document.activeElement as HTMLInputElement).type === 'range') return;
-    replace(this.head, select, counter, opacity, ramp, compare, swipe,
+    replace(this.head, select, counter, opacity, compare, swipe,
       h('a', { href: app.link(this.drawsOf(current.entry)) }, 'draws of the pass'));
   }
 
@@ -155,9 +152,9 @@ export class PictureView implements View {
     canvas.dataset.index = String(index);
     if (image) context.drawImage(image, 0, 0, shown.width, shown.height);
     if (!grid) return canvas;
-    const most = Math.max(...this.shown.map((own) => own.grid?.maximum ?? 0), 1), colours = rampBytes(this.ramp);
+    const most = Math.max(...this.shown.map((own) => own.grid?.maximum ?? 0), 1), colours = heatBytes();
     this.drawCells(context, grid, image ? this.opacity / 100 : 1, (i) => {
-      const at = 3 * Math.round(255 * Math.sqrt(Number(grid.values[i]) / most));
+      const at = 3 * Math.round((255 * Number(grid.values[i])) / most);
       return [colours[at], colours[at + 1], colours[at + 2]];
     });
     return canvas;
@@ -170,7 +167,7 @@ export class PictureView implements View {
     const change = now.grid.values as Exact[], old = before.grid.values;
     const differences = Array.from(change, (value, i) => Number(subtract(value, old[i] ?? 0)));
     const most = Math.max(...differences.map(Math.abs), 1);
-    this.drawCells(context, now.grid, 0.85, (i) => changeBytes(Math.sign(differences[i]) * Math.sqrt(Math.abs(differences[i]) / most)));
+    this.drawCells(context, now.grid, 0.85, (i) => changeBytes(differences[i] / most));
     return canvas;
   }
 
@@ -237,15 +234,14 @@ export class PictureView implements View {
     this.legend.hidden = !grid;
     if (!grid) return;
     const most = Math.max(...this.shown.map((own) => own.grid?.maximum ?? 0), 0), bar = h('canvas', { class: 'legend-bar', 'aria-hidden': 'true' });
-    const context = context2d(bar, 160, 10), difference = this.mode === 'difference' && this.shown.length > 1, colours = rampBytes(this.ramp);
+    const context = context2d(bar, 160, 10), difference = this.mode === 'difference' && this.shown.length > 1, colours = heatBytes();
     for (let x = 0; x < 160; ++x) {
       const at = 3 * Math.floor((x / 160) * 255), rgb = difference ? changeBytes(x / 80 - 1) : colours.slice(at, at + 3);
       context.fillStyle = `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`;
       context.fillRect(x, 0, 1, 10);
     }
     const ends = difference ? ['less', 'more'] : ['0', withSeparators(most)];
-    replace(this.legend, h('span', {}, ends[0]), bar, h('span', {}, ends[1]), h('span', { class: 'muted' }, difference ? '' : 'square-root scale'),
-      h('span', { class: 'muted' }, `total ${this.shown.map((own) => withSeparators(own.grid?.total ?? 0)).join(', before ')}`));
+    replace(this.legend, h('span', {}, ends[0]), bar, h('span', {}, ends[1]), h('span', { class: 'muted' }, `total ${this.shown.map((own) => withSeparators(own.grid?.total ?? 0)).join(', before ')}`));
   }
 }
 

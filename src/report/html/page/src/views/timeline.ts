@@ -1,6 +1,6 @@
 // Queues, command buffers, labels, passes and dispatches on the GPU's clock.
 
-import { scaleLinear } from 'd3-scale';
+import { ticks } from 'd3-array';
 import type { App, Side, View } from '../app';
 import { context2d, css, h, printable, replace } from '../dom';
 import { durationText, exactText } from '../format';
@@ -177,13 +177,14 @@ export class TimelineView implements View {
     const width = this.holder.clientWidth;
     if (!width) return;
     const height = kAxis + this.lanes.reduce((sum, lane) => sum + kTitle + lane.depth * kRow + kGap, 0);
-    const context = context2d(this.canvas, width, height), x = scaleLinear([this.view.begin, this.view.end], [0, width]);
+    const context = context2d(this.canvas, width, height), { begin, end } = this.view;
+    const x = (time: number) => ((time - begin) / (end - begin)) * width;
     const colours = { text: css('--text'), muted: css('--muted'), line: css('--line'), pass: css('--kind-pass'), command: css('--kind-pipeline'), label: css('--kind-label'),
       command_buffer: css('--kind-frame'), firstUse: css('--first-use'), ink: css('--bar-text'), accent: css('--accent') };
     context.clearRect(0, 0, width, height);
     context.font = '12px system-ui, sans-serif';
     context.textBaseline = 'middle';
-    for (const tick of x.ticks(Math.max(2, width / 130))) {
+    for (const tick of ticks(begin, end, Math.max(2, width / 130))) {
       context.fillStyle = colours.line;
       context.fillRect(x(tick), kAxis - 6, 1, height);
       context.fillStyle = colours.muted;

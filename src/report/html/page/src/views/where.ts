@@ -11,7 +11,7 @@ import { VirtualTable, type TableState } from '../ui/table';
 
 const kTitles: { [by in By]: string } = { pass: 'Passes', label: 'Labels', pipeline: 'Pipelines', shader: 'Shaders',
   function: 'Functions', line: 'Lines', draw: 'Draws', similar: 'Similar draws', frame: 'Frames' };
-const kMaxFrames = 16; // more frames are not a level of the icicle by default
+const kMaxFrames = 6; // more frames are not a level of the icicle by default
 
 // What a row of a table is narrowed to next.
 const kNext: { [kind in Kind]: By } = { frame: 'pass', pass: 'pipeline', label: 'pipeline', pipeline: 'shader', command: 'shader',
@@ -26,6 +26,7 @@ export class WhereView implements View {
   private readonly levels = h('div', { class: 'tools' });
   private source: TableSource | null = null;
   private sourceKey = '';
+  private timer = 0;
   private trees = new Map<string, TreeNode>();
 
   constructor(private readonly app: App) {
@@ -103,7 +104,8 @@ export class WhereView implements View {
       this.drawCrumbs();
       this.drawLevels();
       this.drawTabs();
-      this.drawIcicle();
+      clearTimeout(this.timer); // the table first
+      this.timer = window.setTimeout(() => this.drawIcicle());
     }
     const key = `${this.by} ${app.metricId} ${scopeKey(app.scope)}`;
     if (key !== this.sourceKey) {
