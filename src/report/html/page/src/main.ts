@@ -84,11 +84,11 @@ class Page {
     const metric = app.metrics.length ? h('label', { class: 'metric', title: app.metric?.description ?? '' }, h('span', {}, 'Metric'),
       h('select', { id: 'metric', onchange: (event: Event) => app.go({ metric: (event.target as HTMLSelectElement).value, sort: null }) },
         ...app.metrics.map((own) => h('option', { value: own.id, selected: own.id === app.metricId, title: own.description }, own.title)))) : null;
-    const side = app.against ? h('label', { class: 'metric' }, h('span', {}, 'Show'),
-      h('select', { id: 'side', onchange: (event: Event) => app.go({ side: (event.target as HTMLSelectElement).value === 'before' ? 'before' : null, shader: null, line: null, pass: null }) },
-        h('option', { value: 'now', selected: app.side === app.now }, 'now'), h('option', { value: 'before', selected: app.side === app.before }, 'before'))) : null;
-    const only = app.against ? h('label', { class: 'check' }, h('input', { id: 'changed', type: 'checkbox', checked: app.state.get('changed') === '1',
-      onchange: () => app.go({ changed: app.state.get('changed') === '1' ? null : '1' }) }), 'only what changed') : null;
+    const side = app.against ? h('label', { class: 'metric' },
+      h('select', { id: 'side', 'aria-label': 'Capture that is shown', onchange: (event: Event) => app.go({ side: (event.target as HTMLSelectElement).value === 'before' ? 'before' : null, shader: null, line: null, pass: null }) },
+        h('option', { value: 'now', selected: app.side === app.now }, 'show now'), h('option', { value: 'before', selected: app.side === app.before }, 'show before'))) : null;
+    const only = app.against ? h('label', { class: 'check', title: 'Only what changed' }, h('input', { id: 'changed', type: 'checkbox', checked: app.state.get('changed') === '1',
+      onchange: () => app.go({ changed: app.state.get('changed') === '1' ? null : '1' }) }), 'changed only') : null;
     replace(this.controls, side, only, metric,
       h('button', { type: 'button', title: 'Search everything (/)', onclick: () => this.search.open() }, 'Search'),
       themeButton(app), h('button', { type: 'button', title: 'Keys and terms (?)', 'aria-label': 'Help', onclick: () => this.help.showModal() }, '?'));

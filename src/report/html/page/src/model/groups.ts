@@ -295,9 +295,9 @@ function codeGroups(model: Model, sums: Sums, by: 'shader' | 'function' | 'line'
   const blocks = sums.blocks(commands);
   const name: TableName = by === 'shader' ? 'shaders' : by === 'function' ? 'functions' : 'lines';
   const table = model.t(name), shader = by === 'shader' ? null : table.index('shader');
-  const shaderOf = (row: number) => (shader ? shader[row] : row);
+  const shaderOf = (row: number) => (row < 0 ? -1 - row : shader ? shader[row] : row);
   const wanted = codeFilter(model, by, code), rows: number[] = [], of = new Int32Array(table.rows).fill(-1);
-  const grouping = new Grouping();
+  const grouping = new Grouping(), restOf = new Map<number, number>();
   const narrowed = commands !== null, executed = narrowed && by !== 'shader' ? blocks.byShader('executions') : null;
   const used = narrowed && by === 'shader' ? usedShaders(model, commands!) : null;
   for (let row = 0; row < table.rows; ++row) {
@@ -305,16 +305,24 @@ function codeGroups(model: Model, sums: Sums, by: 'shader' | 'function' | 'line'
     of[row] = grouping.of(model.identity(name, row), row, -1);
     if (of[row] === rows.length) rows.push(row);
   }
+  const rest = by === 'line' && (!code || code.kind === 'shader')
+    ? [...blocks.haveCodeWithoutLine()].filter((own) => !code || code.rows.has(own)).filter((own) => !executed || executed[own] > 0) : [];
+  for (const own of rest) { // code without a source line: a row for each shader
+    const row = grouping.of(`- ${model.identity('shaders', own)}`, own, -1);
+    if (row === rows.length) rows.push(-1 - own);
+    restOf.set(own, row);
+  }
   const values = (id: string) => (by === 'shader' ? blocks.byShader(id) : by === 'function' ? blocks.byFunction(id) : blocks.byLine(id));
   return {
     by, size: rows.length,
     identity: (row) => grouping.identities[row],
     fields: by === 'shader' ? shaderFields(model, blocks, rows, of, commands) : placeFields(model, by, rows, shaderOf),
     metric: (id) => {
-      const value = values(id);
-      return sumBy(rows.length, table.rows, (row) => of[row], (row) => value[row]);
+      const value = values(id), own = [...restOf], without = own.length ? blocks.withoutLine(id) : [];
+      return sumBy(rows.length, table.rows + own.length, (i) => (i < table.rows ? of[i] : own[i - table.rows][1]),
+        (i) => (i < table.rows ? value[i] : without[own[i - table.rows][0]]));
     },
-    step: (row) => ({ kind: by, id: grouping.identities[row] }),
+    step: (row) => (rows[row] < 0 ? null : { kind: by, id: grouping.identities[row] }),
     isWhole: () => true,
   };
 }
@@ -366,11 +374,12 @@ function placeFields(model: Model, by: 'function' | 'line', rows: number[], shad
   const stage = text('stage', 'stage', 'stage of the pipeline', (r) => model.text('shaders', 'stage', shaderOf(rows[r])), by === 'function');
   const pipeline = text('pipeline', 'pipeline', 'pipeline that specializes the shader', (r) => model.text('shaders', 'pipeline', shaderOf(rows[r])), false);
   if (by === 'function') return [text('function', 'function', 'name of the function', (r) => model.text('functions', 'name', rows[r])), shader, stage, pipeline];
-  const file = model.t('lines').index('file');
+  const file = model.t('lines').index('file'), noLine = (r: number) => rows[r] < 0;
+  const name = (r: number) => model.text('shaders', 'name', shaderOf(rows[r]));
   return [
-    text('location', 'location', 'file and line, or shader and line of its reconstructed GLSL or its disassembly', (r) => model.location(rows[r])),
-    text('text', 'text', 'text of the line', (r) => model.lineText(rows[r])),
-    text('file', 'file', 'name of the file, as recorded in the shader', (r) => model.text('files', 'name', file[rows[r]]), false),
+    text('location', 'location', 'file and line, or shader and line of its reconstructed GLSL or its disassembly', (r) => (noLine(r) ? name(r) : model.location(rows[r]))),
+    text('text', 'text', 'text of the line', (r) => (noLine(r) ? '(instructions without a source line)' : model.lineText(rows[r]))),
+    text('file', 'file', 'name of the file, as recorded in the shader', (r) => (noLine(r) ? name(r) : model.text('files', 'name', file[rows[r]])), false),
     shader, stage, pipeline,
   ];
 }

@@ -291,6 +291,37 @@ export class BlockSums {
     return this.shared(metric, size, column, value);
   }
 
+  // By shader: the value of its code without a source line.
+  withoutLine(metric: string): Values {
+    return this.cached(`no line ${metric}`, () => {
+      const { model } = this, costs = model.t('costs'), line = costs.index('line'), block = costs.index('block');
+      const owner = model.t('blocks').index('shader'), size = model.t('shaders').rows, rule = attribution(model, metric);
+      const value = this.byBlock(metric);
+      if (rule === 'first') {
+        const place = model.t('blocks').index('line');
+        return sumBy(size, value.length, (b) => (place[b] < 0 ? owner[b] : -1), (b) => value[b]);
+      }
+      if (rule === 'every') {
+        const best = new Int32Array(size).fill(-1);
+        for (let row = 0; row < costs.rows; ++row) {
+          const s = owner[block[row]];
+          if (line[row] < 0 && (best[s] < 0 || this.executions[block[row]] > this.executions[best[s]])) best[s] = block[row];
+        }
+        return sumBy(size, size, (s) => s, (s) => (best[s] < 0 ? 0 : value[best[s]]));
+      }
+      const lines = this.byLine(metric), of = model.t('lines').index('shader'), whole = this.byShader(metric);
+      const known = sumBy(size, lines.length, (l) => of[l], (l) => lines[l]);
+      return Array.from({ length: size }, (_, s) => subtract(whole[s], known[s]));
+    });
+  }
+
+  // Shaders with such code.
+  haveCodeWithoutLine(): Set<number> {
+    const { model } = this, line = model.t('costs').index('line'), block = model.t('costs').index('block'), found = new Set<number>();
+    for (let row = 0; row < line.length; ++row) if (line[row] < 0) found.add(model.t('blocks').index('shader')[block[row]]);
+    return found;
+  }
+
   // The block whose value is that of a line or function.
   representatives(kind: 'line' | 'function'): Int32Array {
     const { model } = this, costs = model.t('costs'), column = costs.index(kind), block = costs.index('block');

@@ -7,7 +7,7 @@ import { counted, durationText, valueText } from '../format';
 import { formatFrames, inRange } from '../model/scope';
 import { sumBy } from '../model/sums';
 
-const kHeight = 56, kMinBar = 1, kMaxBar = 36;
+const kHeight = 44, kMinBar = 1, kMaxBar = 36;
 
 interface FrameData {
   number: ArrayLike<number>;

@@ -18,7 +18,7 @@ const kPadding = 21, kMaxText = 200, kMaxFirst = 280, kMaxSource = 520, kMeasure
 export interface TableState {
   sort: string; // column id, with a leading "-" for descending
   query: string;
-  columns: string; // ids that differ from the default, separated by commas
+  columns: string; // ids that differ from the default, separated by commas; "*": all
   changedOnly: boolean;
 }
 
@@ -93,7 +93,7 @@ export class VirtualTable {
 
   private chooseColumns(): void {
     const toggled = new Set(this.state.columns.split(',').filter(Boolean));
-    this.shown = this.source.columns.filter((column) => column.shown !== toggled.has(column.id));
+    this.shown = this.source.columns.filter((column) => toggled.has('*') || column.shown !== toggled.has(column.id));
     this.formats = this.shown.map((column) => this.formatOf(column));
   }
 
@@ -145,7 +145,7 @@ export class VirtualTable {
   private drawHead(): void {
     const { column: sorted, descending } = this.sortColumn();
     const cells = this.shown.map((column) => {
-      const arrow = column === sorted ? (descending ? ' \u25BE' : ' \u25B4') : '';
+      const arrow = column === sorted ? (descending ? '\u00A0\u25BE' : '\u00A0\u25B4') : '';
       const next = column === sorted ? !descending : !column.text;
       return h('th', { scope: 'col', class: column.text ? 'text' : 'number', title: column.description,
         'aria-sort': column === sorted ? (descending ? 'descending' : 'ascending') : null },
@@ -153,7 +153,7 @@ export class VirtualTable {
     });
     replace(this.head, h('tr', { 'aria-rowindex': '1' }, ...cells));
     const { fontSize, fontFamily } = getComputedStyle(this.table);
-    this.measure.font = `${fontSize} ${fontFamily}`;
+    this.measure.font = `600 ${fontSize} ${fontFamily}`; // that of the head
     let width = 0;
     replace(this.columnGroup, ...this.shown.map((column, i) => {
       const col = h('col'), own = this.widthOf(column, this.formats[i]);
@@ -171,7 +171,7 @@ export class VirtualTable {
   // Of the longest of some cells, and of the longest word of the title.
   private widthOf(column: TableColumn, format: Format): number {
     const width = (text: string) => this.measure.measureText(text).width;
-    let most = Math.max(width(`${column.title} \u25BE`) / 2, ...column.title.split(' ').map((word) => width(`${word} \u25BE`) * 1.08));
+    let most = Math.max(width(`${column.title} \u25BE`) * 0.55, ...column.title.split(' ').map((word) => width(`${word} \u25BE`)));
     let longest = '';
     const step = Math.max(1, Math.floor(this.order.length / kMeasured));
     for (let i = 0; i < this.order.length; i += step) {
@@ -263,7 +263,8 @@ export class VirtualTable {
   }
 
   private toggle(id: string): void {
-    const toggled = new Set(this.state.columns.split(',').filter(Boolean));
+    const all = this.state.columns === '*', hidden = this.source.columns.filter((column) => !column.shown).map((column) => column.id);
+    const toggled = new Set(all ? hidden : this.state.columns.split(',').filter(Boolean));
     if (!toggled.delete(id)) toggled.add(id);
     this.options.change({ columns: [...toggled].join(',') });
   }

@@ -13,5 +13,5 @@ export function applyTheme(theme: string): void {
 export function themeButton(app: App): HTMLElement {
   const theme = app.state.get('theme'), next = kThemes[(kThemes.indexOf(theme) + 1) % kThemes.length];
   return h('button', { type: 'button', id: 'theme', title: `Theme: ${theme || 'as the system'}; next: ${next || 'as the system'}`,
-    onclick: () => app.state.set({ theme: next || null }) }, theme === 'light' ? 'Light' : theme === 'dark' ? 'Dark' : 'Auto');
+    'aria-label': `Theme: ${theme || 'as the system'}`, onclick: () => app.state.set({ theme: next || null }) }, theme === 'light' ? '\u2600' : theme === 'dark' ? '\u263E' : '\u25D0');
 }

@@ -5,7 +5,7 @@ import { h, replace, type Child } from '../dom';
 import { add, compare, subtract, type Exact } from '../exact';
 import { changeText, counted, durationText, exactText, percentText, signedText, valueText, withSeparators, type Unit } from '../format';
 import { groupsOf, type By } from '../model/groups';
-import { commandsOf, formatSteps } from '../model/scope';
+import { commandsOf, formatSteps, type Step } from '../model/scope';
 
 const kTop = 5, kMaxList = 8, kMaxRanges = 6;
 const kTotals = ['instructions', 'executions', 'fma', 'special_function', 'texture_samples', 'image_loads', 'image_stores',
@@ -46,7 +46,7 @@ export class OverviewView implements View {
       h('div', { class: 'captures' }, ...app.sides.map((side) => this.facts(side))),
       this.problems(),
       app.hasCommands ? this.totals() : null,
-      app.metricId ? h('div', { class: 'tops' }, this.top('pass', 'Costliest passes'), this.top('shader', 'Costliest shaders'), this.top('line', 'Costliest lines')) : null);
+      app.metricId && app.against ? this.tops('Changed most:', true) : null, app.metricId ? this.tops('Costliest', false) : null);
   }
 
   private facts(side: Side): HTMLElement {
@@ -120,38 +120,48 @@ export class OverviewView implements View {
     return h('div', { class: 'totals', 'aria-label': 'Totals', role: 'group' }, ...cards);
   }
 
-  private top(by: By, title: string): HTMLElement {
+  private tops(what: string, byChange: boolean): HTMLElement {
+    const titles: [By, string][] = [['pass', 'passes'], ['shader', 'shaders'], ['line', 'lines']];
+    return h('div', { class: 'tops' }, ...titles.map(([by, title]) => this.top(by, `${what} ${title}`, byChange)));
+  }
+
+  private top(by: By, title: string, byChange: boolean): HTMLElement {
     const { app } = this, all = app.sides.map(({ model, sums }) => groupsOf(model, sums, by, app.framesOnly));
     const values = all.map((groups) => groups.metric(app.metricId)), [groups] = all;
     const before = new Map<string, number>();
     if (all[1]) for (let row = 0; row < all[1].size; ++row) before.set(all[1].identity(row), row);
-    const rows = Array.from({ length: groups.size }, (_, row) => row).sort((a, b) => compare(values[0][b], values[0][a]) || a - b).slice(0, kTop)
-      .filter((row) => Number(values[0][row]) > 0);
+    const oldOf = (row: number): Exact => { const old = before.get(groups.identity(row)); return old === undefined ? 0 : values[1]?.[old] ?? 0; };
+    const entries = Array.from({ length: groups.size }, (_, row) => ({ side: 0, row, now: values[0][row], old: oldOf(row) }));
+    if (byChange) {
+      const known = new Set(Array.from({ length: groups.size }, (_, row) => groups.identity(row)));
+      for (const [identity, row] of before) if (!known.has(identity)) entries.push({ side: 1, row, now: 0, old: values[1][row] });
+    }
+    const weight = ({ now, old }: { now: Exact; old: Exact }) => (byChange ? Math.abs(Number(subtract(now, old))) : Number(now));
+    const top = entries.sort((a, b) => weight(b) - weight(a)).slice(0, kTop).filter((entry) => weight(entry) > 0);
     const commands = commandsOf(app.now.model, app.framesOnly), total = Number(app.now.sums.total(app.metricId, null, commands)) || 1;
-    const items = rows.map((row) => {
-      const value = values[0][row], share = (100 * Number(value)) / total, old = before.get(groups.identity(row));
-      const oldValue = old === undefined ? 0 : values[1]?.[old] ?? 0;
-      const text = groups.fields.find((field) => field.id === 'text')?.cell(row);
-      const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' });
+    const items = top.map((entry) => {
+      const { side, row, now, old } = entry, own = all[side], share = (100 * weight(entry)) / total;
+      const text = own.fields.find((field) => field.id === 'text')?.cell(row), step = own.step(row);
+      const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' }), sign = compare(now, old) > 0 ? 'more' : compare(now, old) < 0 ? 'less' : '';
       bar.style.width = `${Math.min(100, share)}%`;
       return h('li', {}, bar,
-        h('a', { href: app.link(this.target(by, groups, row)), class: 'name' }, String(groups.fields[0].cell(row)),
-          by === 'shader' ? h('span', { class: 'muted' }, ` ${groups.fields[1].cell(row)}`) : null),
-        h('span', { class: 'number', title: exactText(value, app.unit) }, valueText(value, app.unit)),
-        app.against ? h('span', { class: 'change number', 'data-sign': compare(value, oldValue) > 0 ? 'more' : compare(value, oldValue) < 0 ? 'less' : '', title: `before ${exactText(oldValue, app.unit)}` }, changeText(oldValue, value) || '0')
+        h('a', { href: step && app.link(this.target(by, app.sides[side], step)), class: 'name' }, String(own.fields[0].cell(row)),
+          by === 'shader' ? h('span', { class: 'muted' }, ` ${own.fields[1].cell(row)}`) : null),
+        h('span', { class: 'number', title: exactText(now, app.unit) }, byChange ? signedText(subtract(now, old), (v) => valueText(v, app.unit)) : valueText(now, app.unit)),
+        app.against ? h('span', { class: 'change number', 'data-sign': sign, title: `before ${exactText(old, app.unit)}` }, changeText(old, now) || '0')
           : h('span', { class: 'number muted' }, percentText(share)),
         text ? h('code', { class: 'top-text', title: String(text) }, String(text)) : null);
     });
     return h('div', { class: 'card top' },
       h('h2', {}, title, h('span', { class: 'muted' }, ` by ${app.metric?.title ?? ''}`)),
-      rows.length ? h('ol', {}, ...items) : h('p', { class: 'muted' }, 'nothing was counted'),
+      items.length ? h('ol', {}, ...items) : h('p', { class: 'muted' }, byChange ? 'nothing changed' : 'nothing was counted'),
       h('a', { class: 'more', href: app.link({ view: 'where', by, sort: null, q: null, in: null }) }, `all ${withSeparators(groups.size)}`));
   }
 
-  private target(by: By, groups: ReturnType<typeof groupsOf>, row: number) {
-    const { app } = this, step = groups.step(row)!, { model } = app.now;
-    if (by === 'line') return app.lineLink(app.now, model.rowsOf('lines', step.id)[0]);
-    if (by === 'shader') return { view: 'source', shader: String(model.rowsOf('shaders', step.id)[0]), line: null };
+  private target(by: By, side: Side, step: Step) {
+    const { app } = this, { model } = side;
+    if (by === 'line') return app.lineLink(side, model.rowsOf('lines', step.id)[0]);
+    if (by === 'shader') return { view: 'source', shader: String(model.rowsOf('shaders', step.id)[0]), line: null, side: side === app.before ? 'before' : null };
     return { view: 'where', in: formatSteps([step]), by: 'pipeline', sort: null, q: null };
   }
 }

@@ -53,6 +53,7 @@ export class SourceView implements View {
   private get shader(): number {
     const { app } = this, { model } = app.side, wanted = app.state.get('shader');
     if (wanted && Number(wanted) < model.t('shaders').rows) return Number(wanted);
+    if (this.line >= 0) return model.t('lines').index('shader')[this.line];
     const values = app.side.sums.blocks(commandsOf(model, app.scope)).byShader(app.metricId);
     let best = model.t('shaders').rows ? 0 : -1;
     for (let s = 0; s < values.length; ++s) if (values[s] > values[best]) best = s;
