@@ -22,6 +22,7 @@ namespace tally::analysis {
 class DataStrings {
  public:
   uint32_t add(std::string_view text);
+  bool contains(const std::string& text) const { return numbers_.contains(text); }
   size_t size() const { return texts_.size(); }
   const std::string& operator[](size_t number) const { return *texts_[number]; }
 
