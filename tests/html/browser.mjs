@@ -8,7 +8,7 @@ const { chromium } = require('playwright-core');
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const kChromium = process.env.TALLY_CHROMIUM ?? '/usr/bin/chromium';
-const kTimeout = 60_000; // a machine may be busy with other tests
+const kTimeout = 30_000; // a machine may be busy with other tests
 
 export async function launch() {
   const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
@@ -36,7 +36,7 @@ export class Report {
       Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } });
     });
     await page.goto(address + hash);
-    await page.waitForSelector('html[data-ready]');
+    await page.waitForSelector('html[data-ready]').catch((error) => { throw new Error([error.message, ...problems].join('\n')); });
     return report;
   }
 

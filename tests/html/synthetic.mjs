@@ -19,7 +19,7 @@ function random(seed) {
 const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false };
 
 function capture(c, options, side) {
-  const { frames, passes, pipelines, draws, blocks, hostile } = options, next = random(options.seed + side);
+  const { frames, passes, pipelines, draws, blocks, hostile } = options, next = random(options.seed);
   const name = (kind, i) => (hostile ? `${kHostile[i % kHostile.length]} ${i}` : `${kind} ${i}`);
   const match = (i) => (options.against ? { match: i } : {});
   const shaders = pipelines * 2, text = Array.from({ length: blocks + 4 }, (_, i) => (hostile ? kHostile[i % kHostile.length] : `  float v${i} = texture(image, uv).x * ${i}.0;  // line ${i + 1}`)).join('\n');

@@ -9,7 +9,7 @@ function apply(element: Element, props: Props): void {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === 'function') element.addEventListener(name.slice(2), value);
     else if (name === 'class') element.setAttribute('class', String(value));
-    else element.setAttribute(name, value === true ? '' : String(value));
+    else element.setAttribute(name, value === true ? '' : name === 'href' ? String(value) : printable(String(value)));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { App, type View } from './app';
 import { unpack } from './container';
-import { h, replace } from './dom';
+import { h, printable, replace } from './dom';
 import { State } from './state';
 import './style/base.css';
 import './style/views.css';
@@ -48,7 +48,7 @@ class Page {
     this.strip = new FrameStrip(app);
     this.search = new Search(app);
     const name = (i: number) => String(app.sides[i].model.capture.info.file ?? '').replace(/^.*\//, '');
-    document.title = `${name(0)}${app.against ? ` against ${name(1)}` : ''} \u2013 Tally`;
+    document.title = printable(`${name(0)}${app.against ? ` against ${name(1)}` : ''} \u2013 Tally`);
     const title = h('h1', {}, h('span', { class: 'brand' }, 'Tally'), h('span', { class: 'file name' }, name(0)),
       app.against ? h('span', { class: 'muted name' }, ` against ${name(1)}`) : null);
     replace(document.body,

@@ -133,6 +133,8 @@ export class RowsMaker {
     if (simd) this.number('simd_efficiency',
       (side, row) => efficiency(this.readMetric(simd.executions)(side, row) as Exact, this.readMetric(simd.lanes)(side, row) as Exact),
       { title: 'SIMD efficiency', description: 'executions as a percentage of the lanes of the subgroups that executed; of the stages whose subgroups are counted', unit: 'percent', shown: true });
+    const text = this.columns.findIndex((column) => column.id === 'text'); // after what it costs
+    if (text >= 0) this.columns.push(...this.columns.splice(text, 1));
     this.addFields(false);
     if (by !== 'shader' && by !== 'function' && by !== 'line') this.addInvocations();
     let shown = 1;
@@ -140,8 +142,6 @@ export class RowsMaker {
     for (const id of preferred)
       this.addMetric(id, shown < kMaxShown && maximum(this.metric(id)[0]) > 0 && ++shown > 0, false);
     for (const { id } of this.app.metrics) if (id !== active && !preferred.includes(id)) this.addMetric(id, false, false);
-    const text = this.columns.findIndex((column) => column.id === 'text');
-    if (text >= 0) this.columns.push(...this.columns.splice(text, 1));
     const values = active ? this.metric(active) : [];
     const value = (side: number, row: number) => (this.rows[side][row] < 0 ? 0 : values[side]?.[this.rows[side][row]] ?? 0);
     return {

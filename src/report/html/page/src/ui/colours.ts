@@ -20,9 +20,11 @@ export function heatBytes(): Uint8Array {
   return bytes;
 }
 
+const kMaxPart = 75; // percent: text stays readable on it
+
 // -1 (less, blue) to 1 (more, orange), 0 neutral. A share of the theme's colours, for CSS.
 export function changeColour(change: number): string {
-  const part = Math.round(100 * Math.min(1, Math.abs(change)));
+  const part = Math.round(kMaxPart * Math.min(1, Math.abs(change)));
   return `color-mix(in srgb, var(--${change < 0 ? 'less' : 'more'}) ${part}%, var(--neutral))`;
 }
 

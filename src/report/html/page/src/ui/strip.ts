@@ -7,7 +7,7 @@ import { counted, durationText, valueText } from '../format';
 import { formatFrames, inRange } from '../model/scope';
 import { sumBy } from '../model/sums';
 
-const kHeight = 44, kMinBar = 1, kMaxBar = 36;
+const kHeight = 44, kMinBar = 1, kMaxBar = 36, kMaxOverUsual = 3;
 
 interface FrameData {
   number: ArrayLike<number>;
@@ -36,6 +36,12 @@ function read(side: Side, metric: string): FrameData {
     first: all.map((f) => (Number.isNaN(firstUse[f]) ? 0 : firstUse[f])),
     marks: all.map(mark), cold: all.map((f) => commands.rows > 0 && !warm[f]),
   };
+}
+
+// Single frames that take much longer are cut off, so that the others can be told apart.
+function usualMaximum(times: number[]): number {
+  const sorted = times.filter((time) => time > 0).sort((a, b) => a - b);
+  return Math.min(sorted[sorted.length - 1] ?? 0, kMaxOverUsual * (sorted[Math.floor(sorted.length * 0.9)] ?? 0));
 }
 
 export class FrameStrip {
@@ -71,8 +77,9 @@ export class FrameStrip {
       replace(this.canvases, ...app.sides.map((side, i) => this.makeCanvas(i, side.title)));
     }
     const range = app.scope.frames;
-    this.from.value = range ? String(range.first) : '';
-    this.to.value = range ? String(range.last) : '';
+    const show = (input: HTMLInputElement, value: string) => { if (document.activeElement !== input) input.value = value; };
+    show(this.from, range ? String(range.first) : '');
+    show(this.to, range ? String(range.last) : '');
     this.clear.disabled = !range;
     this.summary.textContent = this.describe();
     this.draw();
@@ -139,9 +146,10 @@ export class FrameStrip {
   private drawSide(canvas: HTMLCanvasElement, side: number): void {
     const data = this.data[side], width = canvas.clientWidth, count = data.number.length;
     if (!width || !count) return;
-    const context = context2d(canvas, width, kHeight), half = (kHeight - 8) / 2;
+    const context = context2d(canvas, width, kHeight), worked = this.app.metricId !== '';
+    const half = worked ? (kHeight - 8) / 2 : 0, timed = kHeight - 8 - half;
     const mostWork = Math.max(...this.data.map(({ work }) => maximum(work)), 1);
-    const mostTime = Math.max(...this.data.map(({ time, first }) => maximum(Float64Array.from(time, (t, i) => t + first[i]))), 1);
+    const mostTime = Math.max(...this.data.map(({ time, first }) => usualMaximum(time.map((t, i) => t + first[i]))), 1);
     const colour = { work: css('--work'), time: css('--time'), first: css('--first-use'), mark: css('--warning'), faint: css('--faint') };
     const own = Math.min(width / count, kMaxBar), gap = own > 4 ? 1 : 0, step = Math.max(1, Math.floor(count / (width * 2)));
     const range = this.app.scope.frames;
@@ -151,9 +159,9 @@ export class FrameStrip {
       context.globalAlpha = chosen(f) ? 1 : 0.28;
       context.fillStyle = colour.work;
       const work = (Number(data.work[f]) / mostWork) * half;
-      context.fillRect(x, half - work, w, Math.max(work, 0.5));
+      if (worked) context.fillRect(x, half - work, w, Math.max(work, 0.5));
       context.fillStyle = colour.time;
-      const time = (data.time[f] / mostTime) * half, first = (data.first[f] / mostTime) * half;
+      const time = Math.min(1, data.time[f] / mostTime) * timed, first = Math.min(timed - time, (data.first[f] / mostTime) * timed);
       context.fillRect(x, half + 2, w, Math.max(time, 0.5));
       context.fillStyle = colour.first;
       if (first) context.fillRect(x, half + 2 + time, w, first);

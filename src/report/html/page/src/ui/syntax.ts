@@ -6,7 +6,7 @@ const kWords = new Set(('const in out inout uniform buffer layout struct void re
   'continue discard precision highp mediump lowp flat smooth centroid shared coherent readonly writeonly restrict static cbuffer ' +
   'register true false').split(' '));
 const kType = /^(bool|u?int|float|double|half|[biud]?vec[234]|d?mat[234](x[234])?|[iu]?(sampler|image|texture)\w*|float[234](x[234])?|u?int[234]|Texture\w*|SamplerState|RW\w+)$/;
-const kToken = /(\/\/.*|;.*|"(?:[^"\\]|\\.)*")|(^\s*#.*)|(\b\d[\w.+]*)|(%?[A-Za-z_]\w*)/g;
+const kToken = /(\/\/.*|;.*|"(?:[^"\\]|\\.)*")|(^\s*#.*)|(\b\d[\w.+]*|%\d+)|(%?[A-Za-z_]\w*)/g;
 const kMaxLine = 2000; // longer lines stay plain
 
 // By line: whether it begins inside /* */.
@@ -51,7 +51,7 @@ export function highlight(raw: string, spirv: boolean, insideComment: boolean): 
       kToken.lastIndex = match.index + 1;
       continue;
     }
-    const name = comment ? 'comment' : directive && !spirv ? 'directive' : number ? 'constant'
+    const name = comment ? 'comment' : directive && !spirv ? 'directive' : number ? (number.startsWith('%') ? spirv ? 'type' : '' : 'constant')
       : word && spirv ? (word.startsWith('Op') ? 'word' : word.startsWith('%') ? 'type' : '')
       : word && kWords.has(word) ? 'word' : word && kType.test(word) ? 'type' : '';
     if (!name) continue;

@@ -171,7 +171,7 @@ export class VirtualTable {
   // Of the longest of some cells, and of the longest word of the title.
   private widthOf(column: TableColumn, format: Format): number {
     const width = (text: string) => this.measure.measureText(text).width;
-    let most = Math.max(width(`${column.title} \u25BE`) * 0.55, ...column.title.split(' ').map((word) => width(`${word} \u25BE`)));
+    let most = Math.max(width(`${column.title} \u25BE`) * 0.68, ...column.title.split(' ').map((word) => width(`${word} \u25BE`)));
     let longest = '';
     const step = Math.max(1, Math.floor(this.order.length / kMeasured));
     for (let i = 0; i < this.order.length; i += step) {

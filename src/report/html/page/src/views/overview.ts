@@ -5,9 +5,10 @@ import { h, replace, type Child } from '../dom';
 import { add, compare, subtract, type Exact } from '../exact';
 import { changeText, counted, durationText, exactText, percentText, signedText, valueText, withSeparators, type Unit } from '../format';
 import { groupsOf, type By } from '../model/groups';
-import { commandsOf, formatSteps, type Step } from '../model/scope';
+import type { Model } from '../model/model';
+import { commandsOf, formatSteps, inRange, type FrameRange, type Step } from '../model/scope';
 
-const kTop = 5, kMaxList = 8, kMaxRanges = 6;
+const kTop = 5, kMaxList = 8, kMaxRanges = 6, kMaxMeans = 12;
 const kTotals = ['instructions', 'executions', 'fma', 'special_function', 'texture_samples', 'image_loads', 'image_stores',
   'buffer_bytes_loaded', 'buffer_bytes_stored', 'atomics'];
 
@@ -35,6 +36,18 @@ function list(title: string, texts: string[], className = ''): HTMLElement | nul
   return h('div', { class: `note-list ${className}` }, h('h3', {}, title), h('ul', {}, ...shown), more);
 }
 
+function frameMeans(model: Model, range: FrameRange | null): Map<string, number> {
+  const table = model.t('egl_frames'), frame = table.index('frame'), number = model.t('frames').numbers('number'), means = new Map<string, number>();
+  for (const id of ['time', ...model.capture.egl_counters.map((counter) => counter.id)]) {
+    const column = table.times(id);
+    let sum = 0, count = 0;
+    for (let row = 0; row < table.rows; ++row)
+      if (!Number.isNaN(column[row]) && inRange(range, number[frame[row]])) sum += column[row], ++count;
+    if (count) means.set(id, sum / count);
+  }
+  return means;
+}
+
 export class OverviewView implements View {
   readonly element = h('section', { class: 'view overview', 'aria-label': 'Overview' });
 
@@ -45,7 +58,7 @@ export class OverviewView implements View {
     replace(this.element,
       h('div', { class: 'captures' }, ...app.sides.map((side) => this.facts(side))),
       this.problems(),
-      app.hasCommands ? this.totals() : null,
+      app.hasCommands ? this.totals() : null, this.eglMeans(),
       app.metricId && app.against ? this.tops('Changed most:', true) : null, app.metricId ? this.tops('Costliest', false) : null);
   }
 
@@ -92,6 +105,21 @@ export class OverviewView implements View {
     const notes = list('What makes the captures hard to compare', this.app.data.head.against?.notes ?? [], 'warn');
     if (notes) box.append(notes);
     return box;
+  }
+
+  // Of programs with counters by frame: the mean of each over the selected frames.
+  private eglMeans(): HTMLElement | null {
+    const { app } = this, { model } = app.now;
+    if (!model.t('egl_frames').rows) return null;
+    const means = app.sides.map(({ model: own }) => frameMeans(own, app.scope.frames));
+    const counters = [{ id: 'time', title: 'frame time', unit: 'ns', description: 'duration of a frame' }, ...model.capture.egl_counters];
+    const cards = counters.filter(({ id }) => means[0].get(id)).slice(0, kMaxMeans).map(({ id, title, unit, description }) => {
+      const [now, before] = means.map((own) => own.get(id) ?? 0), own = unit as Unit;
+      return h('div', { class: 'total', title: description }, h('span', { class: 'total-title' }, title),
+        h('span', { class: 'total-value', title: exactText(now, own) }, valueText(now, own)),
+        before === undefined ? null : h('span', { class: 'change' }, `before ${valueText(before, own)} ${changeText(before, now)}`));
+    });
+    return h('div', {}, h('h2', { class: 'totals-head' }, 'Mean of a frame ', h('a', { href: app.link({ view: 'egl' }) }, 'all counters')), h('div', { class: 'totals' }, ...cards));
   }
 
   private totals(): HTMLElement {

@@ -14,6 +14,7 @@ export class PictureView implements View {
   readonly element: HTMLElement;
   private readonly head = h('div', { class: 'pane-head picture-head' });
   private readonly stage = h('div', { class: 'stage' });
+  private readonly scroller = h('div', { class: 'stage-scroll' }, this.stage);
   private readonly readout = h('div', { class: 'detail', role: 'status' });
   private readonly legend = h('div', { class: 'legend' });
   private entries: PictureEntry[][];
@@ -23,7 +24,8 @@ export class PictureView implements View {
 
   constructor(private readonly app: App) {
     this.entries = app.sides.map(pictureEntries);
-    this.element = h('section', { class: 'view picture', 'aria-label': 'Picture' }, this.head, h('div', { class: 'stage-scroll' }, this.stage), this.legend, this.readout);
+    new ResizeObserver(() => this.fit()).observe(this.scroller);
+    this.element = h('section', { class: 'view picture', 'aria-label': 'Picture' }, this.head, this.scroller, this.legend, this.readout);
   }
 
   private get counter(): string {
@@ -130,6 +132,16 @@ export class PictureView implements View {
       replace(this.stage, h('figure', {}, h('figcaption', {}, 'now less before'), this.differenceCanvas(images[0])));
     } else {
       replace(this.stage, h('figure', {}, this.canvas(this.shown[0], images[0], 0)));
+    }
+    this.fit();
+  }
+
+  // Pictures are as large as the window allows.
+  private fit(): void {
+    const { clientWidth, clientHeight } = this.scroller, side = this.stage.childElementCount || 1, columns = clientWidth > 700 ? side : 1;
+    for (const canvas of this.stage.querySelectorAll('canvas')) {
+      const width = (clientWidth - 24) / columns - 12 * (columns - 1), height = window.innerWidth > 760 ? Math.max(160, clientHeight - 56) : Infinity;
+      canvas.style.width = `${Math.floor(Math.min(width, (height * canvas.width) / canvas.height))}px`;
     }
   }
 

@@ -95,7 +95,7 @@ export class SourceView implements View {
     this.showLists();
     this.drawDetail();
     const line = app.state.get('line');
-    if (line !== this.shownLine || changed.has('view')) {
+    if (line !== this.shownLine || changed.has('view') || changed.has('shader') || changed.has('asm')) {
       this.shownLine = line;
       const number = this.line >= 0 ? side.model.lineNumber(this.line) : -1;
       if (number > 0) this.list.scrollTo(number - 1);
@@ -243,7 +243,8 @@ export class SourceView implements View {
   }
 
   private showAssemblyOf(line: number): void {
-    if (line < 0 || !this.assemblyShown) return;
+    if (!this.assemblyShown) return;
+    if (line < 0) return this.assemblyList.scrollTo(Math.min(...this.assembly!.block.keys(), this.assembly!.lines.length), true);
     for (const [row, own] of this.assembly!.line) if (own === line) return this.assemblyList.scrollTo(row);
   }
 
