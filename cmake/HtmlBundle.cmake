@@ -30,6 +30,7 @@ function(build_bundle)
     set(problem ${problem} PARENT_SCOPE)
     return()
   endif()
+  file(REMOVE ${WORK}/report.css)
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env NODE_PATH=${WORK}/node_modules ${WORK}/node_modules/.bin/esbuild
             ${PAGE}/src/main.ts --bundle --minify --format=iife --target=es2022 --charset=utf8 --log-level=warning
@@ -67,8 +68,6 @@ endif()
 if(problem)
   message(WARNING "tally report --html is left out: ${problem}")
   set(folder ${WORK}/none)
-elseif(NOT EXISTS ${folder}/report.css)
-  file(WRITE ${WORK}/report.css "")
 endif()
 file(WRITE ${OUTPUT} "#include \"report/html/bundle.h\"\n\nnamespace tally::report {\nnamespace {\n")
 add_file(script ${folder}/report.js)

@@ -111,7 +111,8 @@ std::vector<uint64_t> CaptureCode::costs_of(uint32_t shader, uint32_t block) con
   if (shader == kNone) return costs;
   for (const BlockCosts::Cost& cost : in_.costs.of(shader, block)) {
     const uint32_t metric = in_.model.metric_index.find(cost.metric);
-    if (metric != executions && !in_.counted[metric]) costs[metric] = cost.per_execution;
+    if (metric == kNone || metric == executions || in_.counted[metric]) continue;
+    costs[metric] = cost.per_execution;
   }
   return costs;
 }

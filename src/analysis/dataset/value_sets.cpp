@@ -144,8 +144,7 @@ uint64_t ValueSets::value_of(const Source& source, size_t command, uint64_t exec
     return nullptr;
   };
   if (metric == in_.model.subgroup_executions) {
-    const store::Column* lanes = stored(in_.model.subgroup_lanes);
-    return lanes && count_at(*lanes, command) != 0 ? executions : 0;
+    return value_of(source, command, executions, in_.model.subgroup_lanes) != 0 ? executions : 0;
   }
   if (const store::Column* values = stored(metric)) return count_at(*values, command);
   if (source.shader == kNone) return 0;

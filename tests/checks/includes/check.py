@@ -46,7 +46,7 @@ ALLOWED = {
     "analysis/diff": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables"} | BLOCK_MAP,
     "analysis/check": {"base", "store", "analysis/model", "analysis/diff", "analysis/tables"},
     "analysis/dataset": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables",
-                         "analysis/diff"} | BLOCK_MAP,
+                         "analysis/diff", "spirv/analysis/source_info.h"} | BLOCK_MAP,
     "report": {"base", "analysis/model", "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check",
                "store", "catalogue", "picture"},
     "report/export": {"base", "analysis/model", "analysis/cost", "analysis/tables", "store", "report"},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares all numbers of an HTML report with those of `tally report --format json`.
 
-Usage: numbers.py TALLY CAPTURE... Sums up the data of the page by the rules in src/report/html/page/src/data.ts, for each
+Usage: numbers_of_page.py TALLY CAPTURE... Sums up the data of the page by the rules in src/report/html/page/src/data.ts, for each
 draw, pass, frame, pipeline, label, shader, line and frame of EGL, in all metrics. Exits with 1 where one number differs.
 """
 import collections
