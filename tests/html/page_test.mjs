@@ -1,7 +1,8 @@
 // The page with captures that no driver makes: many draws, hostile names, large numbers, two captures.
 //
-// Usage: page_test.mjs REPORT FOLDER, where REPORT is any file of `tally report --html`: its script and style are tested.
+// Usage: page_test.mjs TALLY WRITE_CAPTURES FOLDER. The page's script and style are those of a report of TALLY.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
@@ -9,11 +10,16 @@ import { launch, Report } from './browser.mjs';
 import { pageWith } from './container.mjs';
 import { kHostile, synthetic } from './synthetic.mjs';
 
-const [, , kReport, kFolder] = process.argv;
+const [, , kTally, kWriteCaptures, kFolder] = process.argv;
+const kReport = join(kFolder, 'sample.html');
 const kMiB = 1 << 20, kMaxScriptAndStyle = 200_000, kDraws = 100_000;
 let browser;
 
-before(async () => { browser = await launch(); });
+before(async () => {
+  execFileSync(kWriteCaptures, [kFolder]);
+  execFileSync(kTally, ['report', '--html', kReport, join(kFolder, 'sample.tally')], { stdio: 'ignore' });
+  browser = await launch();
+});
 after(async () => { await browser.close(); });
 
 function write(name, options) {

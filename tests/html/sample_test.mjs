@@ -32,7 +32,8 @@ test('the tables of one frame equal the JSON report of that frame', async () => 
 });
 
 test('the tables of a capture with hostile names equal the JSON report', async () => {
-  await compareAll(browser, kTally, capture('calls'), report('calls'));
+  // Its metric is a driver's "cycles"; the counts of blocks are beside it, and no metric of the report.
+  await compareAll(browser, kTally, capture('calls'), report('calls'), undefined, ['executions']);
 });
 
 test('each view of the sample shows, at 1280 and at 400 pixels', async () => {
