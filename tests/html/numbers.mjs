@@ -33,6 +33,7 @@ export async function compareAll(browser, tally, capture, file, frame, without =
     for (const [by, options] of kTables) {
       const [table] = jsonTables(tally, capture, ...options, ...(frame === undefined ? [] : ['--frame', String(frame)]));
       if (!table || table.columns.every(({ id }) => id !== 'executions')) continue;
+      if (by === 'label' && table.rows.every(({ label }) => label === '(no label)')) continue; // nothing to group by
       const rows = await report.table(by, { frames: frame === undefined ? null : String(frame) });
       compared[by] = compareTables(rows, table, how(by, without));
     }
