@@ -80,6 +80,7 @@ class CodeMatch {
   void match_lines() {
     std::map<Key, uint32_t> number_of;
     const auto number = [&](uint32_t shader, CodeAlignment::Place place, bool only_old) {
+      if (shader == kNone) return kNone;
       return number_of
           .try_emplace({shader, place.first, place.second, only_old},
                        static_cast<uint32_t>(number_of.size()))
@@ -110,10 +111,10 @@ class CodeMatch {
       const DataColumn& shader = *functions.find("shader");
       const DataColumn& name = *functions.find("name");
       for (size_t row = 0; row < functions.rows(); ++row) {
-        match.push_back(number_of
-                            .try_emplace({(*numbers)[shader.at(row)], name.at(row)},
-                                         static_cast<uint32_t>(number_of.size()))
-                            .first->second);
+        const uint32_t of = (*numbers)[shader.at(row)];
+        const auto next = static_cast<uint32_t>(number_of.size());
+        match.push_back(
+            of == kNone ? kNone : number_of.try_emplace({of, name.at(row)}, next).first->second);
       }
       add_column(side->capture, "functions", match);
     }

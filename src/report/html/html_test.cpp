@@ -144,6 +144,10 @@ TEST(Html, the_script_and_the_style_cannot_end_their_elements) {
   }
 }
 
+TEST(Html, the_script_and_the_style_take_less_than_200_kilobytes) {
+  EXPECT_LT(bundle_script().text.size() + bundle_style().text.size(), 200'000u);
+}
+
 TEST(Html, a_policy_forbids_every_other_source) {
   const std::string html = html_of(hostile_dataset());
   EXPECT_THAT(html, HasSubstr("content=\"default-src 'none'; script-src 'sha256-"));

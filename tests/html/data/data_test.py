@@ -77,10 +77,9 @@ class HtmlData(unittest.TestCase):
             return text[:begin], text[text.index(b"<", begin):]
         plain = markup(self.page(self.sample))
         for table, column in (("label", "name"), ("module", "name"), ("pipeline", "name"), ("device", "name"),
-                              ("capture", "command_line"), ("message", "text"), ("shader", "entry_point")):
+                              ("capture", "frame_range"), ("message", "text"), ("shader", "entry_point")):
             for text in HOSTILE:
-                value = "[]" if column == "command_line" else text
-                capture = self.changed(f"UPDATE {table} SET {column} = ?", value)
+                capture = self.changed(f"UPDATE {table} SET {column} = ? || id", text)
                 self.assertEqual(markup(self.page(capture)), plain)
 
     def test_the_texts_of_names_are_in_the_data(self):
@@ -94,13 +93,27 @@ class HtmlData(unittest.TestCase):
         _, (now, old) = report_data.read(self.page(self.sample, "--against", self.sample))
         for table in ("shaders", "pipelines", "merged_passes", "lines", "functions"):
             self.assertEqual(now[table].index("match"), old[table].index("match"), table)
-            self.assertNotIn(None, now[table].index("match"))
+        for match, reason in zip(now["shaders"].index("match"), now.texts("shaders", "not_counted")):
+            self.assertEqual(match is None, reason != "")
 
-    def test_a_shader_that_is_only_new_has_a_number_of_its_own(self):
-        old = self.changed("UPDATE module SET name = 'other', hash = 'ff' || hash WHERE id = 1")
+    def test_lines_of_changed_shaders_are_matched_by_their_text(self):
+        _, (now, old) = report_data.read(self.page(self.sample, "--against", self.changed("UPDATE module SET hash = 'ff' || hash")))
+
+        def lines(capture):
+            texts = capture.texts("files", "text")
+            return {match: texts[file].split("\n")[line - 1] for match, file, line in
+                    zip(capture["lines"].index("match"), capture["lines"].index("file"), capture["lines"].column("line"))
+                    if match is not None and texts[file]}
+        both = lines(now).keys() & lines(old).keys()
+        self.assertGreater(len(both), 0)
+        for match in both:
+            self.assertEqual(lines(now)[match].strip(), lines(old)[match].strip())
+
+    def test_other_labels_leave_the_shaders_matched(self):
+        old = self.changed("UPDATE label SET name = 'other' || id")
         _, (now, before) = report_data.read(self.page(self.sample, "--against", old))
-        self.assertNotEqual(set(now["shaders"].index("match")), set())
-        self.assertEqual(len(now["shaders"].index("match")), len(before["shaders"].index("match")))
+        shaders = set(now["shaders"].index("match"))
+        self.assertEqual(shaders, set(before["shaders"].index("match")))
 
     def test_a_selection_of_frames_has_only_these(self):
         _, captures = report_data.read(self.page(self.sample, "--frame", "1"))

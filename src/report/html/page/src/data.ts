@@ -21,7 +21,7 @@ export interface Metric {          // as the columns of `report --format json`
 // How values add up. E(c, b): executions of block b by command c, from c's value set. cost(b, m): the sum over b's rows of
 // `costs` (a row with a missing line is code without a line).
 // - Command, and any set of commands (pass, label, frame, pipeline, shader): not counted m: sum of E * cost; counted m: sum of
-//   the column m of `counts`. Saturates at 2^64 - 1 (the tests of the writer use BigInt).
+//   the column m of `counts`; "executions": the sum of E (it has no column in `costs`). Saturates at 2^64 - 1 (the tests of the writer use BigInt).
 // - Line, over any set of commands, with E(b) and V(b, m) summed over that set:
 //     'class': each row of `costs` of a block in their order takes part = min(rest, E(b) * cost of the row), rest = V(b, m) at
 //       first; what is left goes to "no line" of the shader. For a metric that is not counted this is just E(b) * cost of the row.
@@ -62,14 +62,15 @@ export interface Capture {
                           // timestamp of the capture; queue(queues), command_buffer(u32), merged(merged_passes)
     queues: Table;        // name(str)
     pipelines: Table;     // name(str), hash(str), bind_point(str), match
-    shaders: Table;       // those that ran. name(str, as reports show it), stage(str), entry_point(str), hash(str),
+    shaders: Table;       // those that ran; "(unknown)" has the counts of stages that the capture does not name. name(str, as reports show it), stage(str), entry_point(str), hash(str),
                           // pipeline(str, its specialization or ""), not_counted(str reason or ""),
                           // source(u8: 0 debug information, 1 reconstructed GLSL, 2 SPIR-V), invocation_block(blocks), match
     pipeline_shaders: Table; // pipeline(pipelines), shader(shaders)
     commands: Table;      // frame(frames), number, pass(passes), call(str), kind(u8: 0 draw, 1 dispatch or other),
                           // pipeline(pipelines), label(labels), values(value_sets; missing: ran uncounted), runs, gpu_time(f64),
                           // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32)
-                          // In the order of execution. Times only of commands outside of passes.
+                          // In the order of execution. Times, queue and command_buffer only of commands outside of passes.
+                          // grouped: call may be "draws" or "dispatches", of several calls
     value_sets: Table;    // first(counts), count: a run of rows of counts; commands with equal counts share one
     counts: Table;        // block(blocks), executions, and one column for each metric in `counted`; rows of 0 are left out
     blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction)
@@ -111,3 +112,4 @@ export interface Capture {
 //   blocks.line; costs.function; files.kind 3; branches.line; pictures.pass and layer (passes have no picture column);
 //   region_passes.x, y, width, height; egl_frames without device (it is the frame's); left_out, commands ('each' | 'grouped');
 //   pass_totals_exact is gone: totals are always exact.
+// 23 Nov 06:50 No change of form: said what `executions` sums up, what has times, what has no `match`.
