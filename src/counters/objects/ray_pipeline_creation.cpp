@@ -83,6 +83,7 @@ class Draft {
   // Registers the new pipeline.
   void adopt(VkPipeline handle) {
     auto pipeline = std::make_shared<Pipeline>(state_.device.handle, state_.device.next);
+    pipeline->handle = handle;
     pipeline->variant(Variant::Plain) = handle;
     pipeline->layout = layout_;
     pipeline->instrumented = flagged_;
