@@ -164,9 +164,8 @@ class Runs {
   Sample run(const std::vector<std::string>& before, const std::vector<std::string>& flags) const {
     const std::string result = folder_ + "/result";
     std::vector<std::string> command = before;
-    command.insert(command.end(),
-                   {std::filesystem::read_symlink("/proc/self/exe"), "--result", result,
-                    "--pipelines", std::to_string(options_.pipelines)});
+    command.insert(command.end(), {std::filesystem::read_symlink("/proc/self/exe"), "--result",
+                                   result, "--pipelines", std::to_string(options_.pipelines)});
     command.insert(command.end(), flags.begin(), flags.end());
     run_quietly(command);
     std::ifstream file(result);
@@ -193,8 +192,12 @@ void measure(const Options& options) {
       {"with the flag", [&] { return runs.run({}, {"--flagged"}); }},
       {"tally run", [&] { return runs.run(runs.captured(), {}); }}};
   const std::vector<Measured> rows = measure_in_turn(candidates, options.rounds);
-  const char* titles[] = {"created without a cache", "created, cache misses", "created, cache hits",
-                          "first use",               "second use",            "memory",
+  const char* titles[] = {"created without a cache",
+                          "created, cache misses",
+                          "created, cache hits",
+                          "first use",
+                          "second use",
+                          "memory",
                           "creation and first use"};
   Table table({fmt::format("{} pipelines: of one", options.pipelines), "bare", rows[1].name,
                rows[2].name, rows[3].name});

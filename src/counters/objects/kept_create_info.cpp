@@ -168,7 +168,8 @@ class GraphicsCopy {
     info_.stageCount = static_cast<uint32_t>(stages.size());
     VkPipelineShaderStageCreateInfo* copies = memory_.copy(stages.data(), stages.size());
     info_.pStages = copies;
-    for (uint32_t i = 0; i < info_.stageCount; ++i) known_ = keep_stage(memory_, copies[i]) && known_;
+    for (uint32_t i = 0; i < info_.stageCount; ++i)
+      known_ = keep_stage(memory_, copies[i]) && known_;
     constexpr VkShaderStageFlags kTessellation =
         VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT | VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
     keep_state(memory_, info_.pTessellationState, (stages_ & kTessellation) == kTessellation,
@@ -202,8 +203,7 @@ class GraphicsCopy {
                                dynamic(VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT) ||
                                !viewports->pViewports;
     const bool any_scissors = dynamic(VK_DYNAMIC_STATE_SCISSOR) ||
-                              dynamic(VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT) ||
-                              !viewports->pScissors;
+                              dynamic(VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT) || !viewports->pScissors;
     viewports->pViewports =
         memory_.copy(viewports->pViewports, any_viewports ? 0 : viewports->viewportCount);
     viewports->pScissors =
@@ -222,8 +222,8 @@ class GraphicsCopy {
       const auto count = static_cast<uint32_t>(samples->rasterizationSamples);
       samples->pSampleMask = memory_.copy(samples->pSampleMask, any ? 0 : (count + 31) / 32);
     }
-    auto* blend = keep_state(memory_, info_.pColorBlendState,
-                             output && !discards_ && use_.colour, known_);
+    auto* blend =
+        keep_state(memory_, info_.pColorBlendState, output && !discards_ && use_.colour, known_);
     if (!blend) return;
     const bool any = dynamic(VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT) &&
                      dynamic(VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT) &&
@@ -253,7 +253,8 @@ class GraphicsCopy {
 
   void keep_dynamic_states() {
     auto* states = keep_state(memory_, info_.pDynamicState, true, known_);
-    if (states) states->pDynamicStates = memory_.copy(states->pDynamicStates, states->dynamicStateCount);
+    if (states)
+      states->pDynamicStates = memory_.copy(states->pDynamicStates, states->dynamicStateCount);
   }
 
   KeptMemory& memory_;

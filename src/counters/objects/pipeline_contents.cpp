@@ -25,8 +25,8 @@ VkGraphicsPipelineLibraryFlagsEXT subsets_of(const VkGraphicsPipelineCreateInfo&
   const auto* stated = vk::find_in_chain<VkGraphicsPipelineLibraryCreateInfoEXT>(
       info.pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
   if (stated) return stated->flags;
-  const bool partial = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0 ||
-                       has_libraries(info.pNext);
+  const bool partial =
+      (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0 || has_libraries(info.pNext);
   return partial ? 0 : kAllSubsets;
 }
 

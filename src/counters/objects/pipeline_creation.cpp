@@ -64,6 +64,11 @@ void note_facts(ObjectState& state, const VkGraphicsPipelineCreateInfo& info, Pi
   }
 }
 
+template <typename Info>
+bool returns_early(const Info& info) {
+  return (pipeline_flags(info) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
+}
+
 // Makes the variants that cannot be made later: where the layer cannot keep what they are made of,
 // and the one of a pipeline with the flag, whose creation says what runs uninstrumented.
 template <typename Info>
@@ -82,27 +87,41 @@ VkResult make_variants(ObjectState& state, VkPipelineCache cache, const VariantS
   return VK_SUCCESS;
 }
 
-// Registers the pipeline.
+VariantChoice choose_variants(const ObjectState& state, bool instrumented, bool fragments) {
+  // Any pipeline may be bound while a query is active.
+  return {instrumented || state.needs.query_counters, state.needs.regions && fragments};
+}
+
+template <typename Info>
+bool is_library(const Info& info) {
+  return (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+}
+
+template <typename Info>
+std::shared_ptr<Pipeline> describe(ObjectState& state, const Info& info, bool instrumented,
+                                   bool keepable) {
+  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
+  pipeline->layout = state.layouts.find(info.layout);
+  pipeline->instrumented = instrumented;
+  pipeline->library = is_library(info);
+  pipeline->keepable = keepable;
+  note_facts(state, info, *pipeline);
+  return pipeline;
+}
+
+// Registers a plain pipeline.
 template <typename Info>
 VkResult adopt(ObjectState& state, VkPipelineCache cache, const Info& info, bool instrumented,
                bool keepable, VkPipeline plain) {
   const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
-  // Any pipeline may be bound while a query is active.
-  const VariantChoice choice{instrumented || state.needs.query_counters,
-                             state.needs.regions && has_fragments(info)};
-  const bool library = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  const VariantChoice choice = choose_variants(state, instrumented, has_fragments(info));
   const bool variants = choice.blocks || choice.regions;
-  const bool linkable = library && state.needs.regions;
+  const bool linkable = is_library(info) && state.needs.regions;
   if (!variants && !linkable && !(layout && layout->covers_reserved())) return VK_SUCCESS;
-  auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
+  std::shared_ptr<Pipeline> pipeline = describe(state, info, instrumented, keepable);
   pipeline->handle = plain;
   pipeline->variant(Variant::Plain) = plain;
   pipeline->set_known(Variant::Plain);
-  pipeline->layout = layout;
-  pipeline->instrumented = instrumented;
-  pipeline->library = library;
-  pipeline->keepable = keepable;
-  note_facts(state, info, *pipeline);
   if (variants) {
     const VkResult result =
         make_variants(state, cache, variant_source(state, info), choice, *pipeline);
@@ -112,11 +131,10 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const Info& info, bool
   return VK_SUCCESS;
 }
 
+// Creates plain pipelines and registers them.
 template <typename Info>
-VkResult create_with_variants(ObjectState& state, VkPipelineCache cache,
-                              std::span<const Info> originals,
-                              const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  const PlainInfos<Info> infos(originals, state.needs.instrumentation);
+VkResult create_plain(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>& infos,
+                      const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
   VkResult result =
       create_pipelines(state, cache, infos.count(), infos.data(), allocator, pipelines);
   bool stopped = false;  // by VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT
@@ -130,10 +148,81 @@ VkResult create_with_variants(ObjectState& state, VkPipelineCache cache,
     destroy_pipeline(state, pipelines[i], allocator);
     pipelines[i] = VK_NULL_HANDLE;
     if (result >= VK_SUCCESS) result = adopted;
-    stopped =
-        stopped || (pipeline_flags(infos[i]) & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) != 0;
+    stopped = stopped || returns_early(infos[i]);
   }
   return result;
+}
+
+// Whether the counting variant may have the application's handle: nothing that the application can
+// ask of the handle tells the variant from the plain pipeline, and only vkCmdBindPipeline takes it.
+template <typename Info>
+bool may_stand_in(const ObjectState& state, const Info& info, bool instrumented) {
+  constexpr uint64_t kNeedsPlain =
+      VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT | VK_PIPELINE_CREATE_DERIVATIVE_BIT |
+      VK_PIPELINE_CREATE_LIBRARY_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+      VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
+      VK_PIPELINE_CREATE_INDIRECT_BINDABLE_BIT_NV | kIndirectBindable | kCaptureData;
+  if (!instrumented || (pipeline_flags(info) & kNeedsPlain) != 0) return false;
+  if (vk::find_in_chain<VkBaseInStructure>(
+          info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO)) {
+    return false;
+  }
+  const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
+  return !reason_against_counting(state, info, layout.get());
+}
+
+// Creates a pipeline with the flag as the variant that recordings will want. Leaves `handle` null
+// if that is not possible.
+template <typename Info>
+VkResult create_standing_in(ObjectState& state, VkPipelineCache cache, const Info& info,
+                            VkPipeline& handle) {
+  const VariantChoice choice = choose_variants(state, true, has_fragments(info));
+  std::shared_ptr<Pipeline> pipeline = describe(state, info, true, true);
+  const VariantSource<Info> source = variant_source(state, info);
+  pipeline->maker = keep_source(state, source, choice);
+  if (!pipeline->maker) return VK_SUCCESS;
+  const Variant variant = make_variant(true, choice.regions);
+  const VkResult result = create_counting(state, cache, source, variant, *pipeline);
+  if (pipeline->handle == VK_NULL_HANDLE) return result;
+  state.has_stand_ins.store(true, std::memory_order_relaxed);
+  handle = pipeline->handle;
+  state.pipelines.insert(handle, std::move(pipeline));
+  return result;
+}
+
+template <typename Info>
+VkResult create_with_variants(ObjectState& state, VkPipelineCache cache,
+                              std::span<const Info> originals,
+                              const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  const PlainInfos<Info> infos(originals, state.needs.instrumentation);
+  std::vector<bool> standing(infos.count());
+  for (uint32_t i = 0; i < infos.count() && !allocator; ++i) {
+    standing[i] = may_stand_in(state, infos[i], infos.wanted(i));
+  }
+  if (std::ranges::find(standing, true) == standing.end()) {
+    return create_plain(state, cache, infos, allocator, pipelines);
+  }
+  std::fill_n(pipelines, infos.count(), VkPipeline{VK_NULL_HANDLE});
+  VkResult all = VK_SUCCESS;
+  for (uint32_t i = 0; i < infos.count(); ++i) {
+    Info info = originals[i];
+    if (info.basePipelineIndex >= 0) {
+      info.basePipelineHandle = pipelines[info.basePipelineIndex];
+      info.basePipelineIndex = -1;
+    }
+    VkResult result = VK_SUCCESS;
+    if (standing[i]) {
+      result =
+          vk::guarded([&] { return create_standing_in(state, cache, infos[i], pipelines[i]); });
+    }
+    if (pipelines[i] == VK_NULL_HANDLE && result != VK_PIPELINE_COMPILE_REQUIRED) {
+      const PlainInfos<Info> one({&info, 1}, state.needs.instrumentation);
+      result = create_plain(state, cache, one, allocator, pipelines + i);
+    }
+    if (all >= VK_SUCCESS && result != VK_SUCCESS) all = result;
+    if (result != VK_SUCCESS && returns_early(infos[i])) break;
+  }
+  return all;
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ namespace {
 #ifndef VK_KHR_PIPELINE_BINARY_EXTENSION_NAME  // newer than the headers of Debian 12
 constexpr auto VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR =
     static_cast<VkStructureType>(1000483002);
-constexpr uint64_t VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR = 0x80000000;
 #endif
 
 void set_stages(VkGraphicsPipelineCreateInfo& info,
@@ -91,8 +90,8 @@ class VariantBuilder {
       stage.rasterized_stream = rasterized_stream_of(info_);
     }
     const LibraryVariants libraries(source_.libraries, chain_, variant_, *program);
-    if (program->stages.empty() && !stages_.counts_regions() && !libraries.changed())
-      return VK_SUCCESS;
+    const bool counts = !program->stages.empty() || stages_.counts_regions() || libraries.changed();
+    if (!counts && variant_ != Variant::Plain) return VK_SUCCESS;
     std::ranges::sort(program->stages, {}, &StageProgram::stage);
     note_uncounted(*program, pipeline_.facts.facts.stages);
     finish_info();
@@ -121,12 +120,16 @@ class VariantBuilder {
     const std::span infos = stages_of(info_);
     for (size_t i = 0; i < infos.size(); ++i) sources.emplace_back(&infos[i], source_.codes[i]);
     if (sources.empty()) return;
+    if (variant_ == Variant::Plain) {
+      stages_.build(state_.instrumenter, sources, {.variant = variant_});
+      set_stages(info_, stages_.infos());
+      return;
+    }
     const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
     const PipelineLayout& layout = *pipeline_.layout;
     const bool number_draws = state_.instrumenter.options().packed_draw_index_locations != 0 &&
                               variant_ == Variant::Blocks &&
-                              layout.path() == AddressPath::PushConstant &&
-                              may_number_draws(info_);
+                              layout.path() == AddressPath::PushConstant && may_number_draws(info_);
     stages_.build(state_.instrumenter, sources,
                   {variant_, layout.addressing(two_slots), may_cover_by_alpha(info_),
                    source_.multiview && counts_regions(variant_), has_primitive_ids(sources),
@@ -140,8 +143,7 @@ class VariantBuilder {
     uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
                        VK_PIPELINE_CREATE_DERIVATIVE_BIT |
                        VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-                       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
-                       VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR;
+                       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR | kCaptureData;
     if (later_) {
       dropped |= VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT |
                  VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
@@ -191,22 +193,21 @@ class KeptSource : public VariantMaker {
   // Returns whether everything is kept.
   bool keep() {
     const std::span stages = stages_of(source_.info);
-    const bool known = std::ranges::none_of(source_.codes, [](const auto& code) { return !code; }) &&
-                       std::ranges::all_of(source_.libraries, [](const auto& library) {
-                         return library && library->keepable;
-                       });
+    const bool known =
+        std::ranges::none_of(source_.codes, [](const auto& code) { return !code; }) &&
+        std::ranges::all_of(source_.libraries,
+                            [](const auto& library) { return library && library->keepable; });
     return known && stages.size() == source_.codes.size() && keep_info(source_.info);
   }
 
   void make(Pipeline& pipeline, Variant variant) override {
-    if (!choice_.has(variant) || !can_count(state_, source_.info, pipeline)) return;
+    const bool plain = variant == Variant::Plain;
+    if (!plain && (!choice_.has(variant) || !can_count(state_, source_.info, pipeline))) return;
     create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
   }
 
  private:
-  bool keep_info(VkComputePipelineCreateInfo& info) {
-    return tally::counters::keep(memory_, info);
-  }
+  bool keep_info(VkComputePipelineCreateInfo& info) { return tally::counters::keep(memory_, info); }
   bool keep_info(VkGraphicsPipelineCreateInfo& info) {
     if (!uses_render_pass(info)) info.renderPass = VK_NULL_HANDLE;
     if (info.renderPass != VK_NULL_HANDLE) {
@@ -230,7 +231,6 @@ const VkPipelineLibraryCreateInfoKHR* libraries_of(const void* chain) {
 
 }  // namespace
 
-
 VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
                           const VkGraphicsPipelineCreateInfo* infos,
                           const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
@@ -245,21 +245,29 @@ VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t co
 }
 
 template <typename Info>
-bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline) {
+const char* reason_against_counting(const ObjectState& state, const Info& info,
+                                    const PipelineLayout* layout) {
   const bool libraries = has_libraries(info.pNext);
-  if (stages_of(info).empty() && !libraries) return false;
+  if (stages_of(info).empty() && !libraries) return "";
   const bool library =
       libraries || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
-  const PipelineLayout* layout = pipeline.layout.get();
-  const char* reason = nullptr;
   if (!layout || layout->path() == AddressPath::None) {
-    reason = "its pipeline layout leaves no room for the record pointer";
-  } else if (library && layout->path() != AddressPath::PushConstant) {
-    reason = "pipeline libraries need space for record pointers in the push constants";
-  } else if (library && state.layout_rules.address_slots != kPipelineSlots) {
-    reason = "graphicsPipelineLibrary is not enabled on the device";
+    return "its pipeline layout leaves no room for the record pointer";
   }
+  if (library && layout->path() != AddressPath::PushConstant) {
+    return "pipeline libraries need space for record pointers in the push constants";
+  }
+  if (library && state.layout_rules.address_slots != kPipelineSlots) {
+    return "graphicsPipelineLibrary is not enabled on the device";
+  }
+  return nullptr;
+}
+
+template <typename Info>
+bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline) {
+  const char* reason = reason_against_counting(state, info, pipeline.layout.get());
   if (!reason) return true;
+  if (*reason == '\0') return false;
   state.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
                                vk::handle_bits(pipeline.handle),
                                fmt::format("a pipeline runs uninstrumented: {}", reason));
@@ -298,12 +306,31 @@ VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSo
   return create_variant(state, cache, source, variant, false, pipeline);
 }
 
-#define TALLY_INSTANTIATE(Info)                                                                   \
-  template VariantSource<Info> variant_source(ObjectState&, const Info&);                         \
-  template std::unique_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&,    \
-                                                     VariantChoice);                              \
-  template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,       \
-                                 Variant, Pipeline&);                                             \
+template <typename Info>
+VkResult create_counting(ObjectState& state, VkPipelineCache cache,
+                         const VariantSource<Info>& source, Variant variant, Pipeline& pipeline) {
+  VariantBuilder<Info> builder(state, source, pipeline, variant, false);
+  VkPipeline handle = VK_NULL_HANDLE;
+  const VkResult result =
+      builder.create(cache, handle, pipeline.programs[static_cast<size_t>(variant)]);
+  if (handle == VK_NULL_HANDLE) return result;
+  pipeline.handle = handle;
+  pipeline.variant(variant) = handle;
+  pipeline.set_known(variant);
+  builder.report_refusals();
+  return result;
+}
+
+#define TALLY_INSTANTIATE(Info)                                                                \
+  template VariantSource<Info> variant_source(ObjectState&, const Info&);                      \
+  template std::unique_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&, \
+                                                     VariantChoice);                           \
+  template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,    \
+                                 Variant, Pipeline&);                                          \
+  template VkResult create_counting(ObjectState&, VkPipelineCache, const VariantSource<Info>&, \
+                                    Variant, Pipeline&);                                       \
+  template const char* reason_against_counting(const ObjectState&, const Info&,                \
+                                               const PipelineLayout*);                         \
   template bool can_count(ObjectState&, const Info&, const Pipeline&);
 TALLY_INSTANTIATE(VkGraphicsPipelineCreateInfo)
 TALLY_INSTANTIATE(VkComputePipelineCreateInfo)

@@ -58,7 +58,19 @@ template <typename Info>
 VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
                       Variant variant, Pipeline& pipeline);
 
-// Whether pipelines of this layout can count at all. Reports the reason if not.
+// Creates a pipeline as a variant that counts, whose handle is the application's. The handle stays
+// null if this is not possible: if there is nothing to count, or on failure. The result is then
+// VK_PIPELINE_COMPILE_REQUIRED if the variant needs compilation.
+template <typename Info>
+VkResult create_counting(ObjectState& state, VkPipelineCache cache,
+                         const VariantSource<Info>& source, Variant variant, Pipeline& pipeline);
+
+// Why no pipeline of this layout can count; null if it can. "" if there is nothing to count.
+template <typename Info>
+const char* reason_against_counting(const ObjectState& state, const Info& info,
+                                    const PipelineLayout* layout);
+
+// Whether there is no such reason. Reports it otherwise.
 template <typename Info>
 bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline);
 
