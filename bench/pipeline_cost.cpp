@@ -8,6 +8,7 @@
 // The measured program is this program itself: each measurement is a process of its own, so that
 // nothing is left of the one before. scripts/with-driver chooses the driver.
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tally/vulkan_arm.h>
@@ -44,10 +45,20 @@ struct Options {
 
 // What one process measures. Times are in nanoseconds and of all pipelines together.
 struct Costs {
-  double create = 0, miss = 0, hit = 0, first_use = 0, second_use = 0, bytes = 0, start = 0;
+  double create = 0, processor = 0, miss = 0, hit = 0, first_use = 0, second_use = 0, bytes = 0,
+         start = 0;
 
-  Sample sample() const { return {create, miss, hit, first_use, second_use, bytes, start}; }
+  Sample sample() const {
+    return {create, processor, miss, hit, first_use, second_use, bytes, start};
+  }
 };
+
+// Of this process, in nanoseconds.
+double processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
+}
 
 double resident_bytes() {
   size_t pages = 0, resident = 0;
@@ -132,7 +143,9 @@ void run_measured(const Options& options) {
   Costs costs;
   Programs programs(options);
   const double before = resident_bytes();
+  const double idle = processor_time();
   costs.create = time_of([&] { programs.make(VK_NULL_HANDLE); });
+  costs.processor = processor_time() - idle;
   costs.first_use = time_of([&] { programs.use(); });
   costs.bytes = resident_bytes() - before;
   costs.second_use = time_of([&] { programs.use(); });
@@ -193,6 +206,7 @@ void measure(const Options& options) {
       {"tally run", [&] { return runs.run(runs.captured(), {}); }}};
   const std::vector<Measured> rows = measure_in_turn(candidates, options.rounds);
   const char* titles[] = {"created without a cache",
+                          "the same, processor time",
                           "created, cache misses",
                           "created, cache hits",
                           "first use",
