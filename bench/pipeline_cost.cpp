@@ -3,7 +3,7 @@
 // features of the counters layer enabled but unused, with pipelines that have the flag of
 // VK_ARM_shader_instrumentation, and under `tally run`.
 //
-//   pipeline_cost [--pipelines N] [--rounds N]
+//   pipeline_cost [--pipelines N] [--rounds N] [--unused]
 //
 // The measured program is this program itself: each measurement is a process of its own, so that
 // nothing is left of the one before. scripts/with-driver chooses the driver.
@@ -40,6 +40,7 @@ struct Options {
   int rounds = 5;
   bool enabled = false;
   bool flagged = false;
+  bool unused = false;
   std::string result;  // of the measured program
 };
 
@@ -146,9 +147,13 @@ void run_measured(const Options& options) {
   const double idle = processor_time();
   costs.create = time_of([&] { programs.make(VK_NULL_HANDLE); });
   costs.processor = processor_time() - idle;
-  costs.first_use = time_of([&] { programs.use(); });
+  costs.first_use = time_of([&] {
+    if (!options.unused) programs.use();
+  });
   costs.bytes = resident_bytes() - before;
-  costs.second_use = time_of([&] { programs.use(); });
+  costs.second_use = time_of([&] {
+    if (!options.unused) programs.use();
+  });
   programs.destroy();
   const test::PipelineCache cache = programs.make_cache();
   costs.miss = time_of([&] { programs.make(cache); });
@@ -180,6 +185,7 @@ class Runs {
     command.insert(command.end(), {std::filesystem::read_symlink("/proc/self/exe"), "--result",
                                    result, "--pipelines", std::to_string(options_.pipelines)});
     command.insert(command.end(), flags.begin(), flags.end());
+    if (options_.unused) command.emplace_back("--unused");
     run_quietly(command);
     std::ifstream file(result);
     Sample sample;
@@ -216,6 +222,7 @@ void measure(const Options& options) {
   Table table({fmt::format("{} pipelines: of one", options.pipelines), "bare", rows[1].name,
                rows[2].name, rows[3].name});
   for (size_t i = 0; i < std::size(titles); ++i) {
+    if (options.unused && std::string_view(titles[i]).ends_with("use")) continue;
     const double bare = rows[0].values[i].median / options.pipelines;
     const bool memory = std::string_view(titles[i]) == "memory";
     table.add({titles[i], memory ? fmt::format("{:.1f} kB", bare / 1e3) : duration(bare),
@@ -233,6 +240,7 @@ int main(int argc, char** argv) {
   tally::bench::Options options;
   app.add_option("--pipelines", options.pipelines)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_flag("--unused", options.unused, "Do not use the pipelines");
   app.add_option("--result", options.result, "Be the measured program, and write here");
   app.add_flag("--enabled", options.enabled, "Enable the features of the layer");
   app.add_flag("--flagged", options.flagged, "Create pipelines with the flag");

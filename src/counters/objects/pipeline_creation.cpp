@@ -239,15 +239,6 @@ VkResult create_compute_pipelines(ObjectState& state, VkPipelineCache cache,
   return create_with_variants(state, cache, infos, allocator, pipelines);
 }
 
-std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
-                                            const VkPipelineShaderStageCreateInfo& stage) {
-  if (stage.module != VK_NULL_HANDLE) return state.shader_modules.find(stage.module);
-  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
-      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-  if (!chained) return nullptr;
-  return state.codes.add({chained->pCode, chained->codeSize / sizeof(uint32_t)});
-}
-
 void destroy_pipeline(ObjectState& state, VkPipeline pipeline,
                       const VkAllocationCallbacks* allocator) {
   std::shared_ptr<Pipeline> known = state.pipelines.take(pipeline);

@@ -8,8 +8,8 @@
 #include "counters/objects/kept_create_info.h"
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_contents.h"
-#include "counters/objects/pipeline_creation.h"
 #include "counters/objects/pipeline_flags.h"
+#include "counters/objects/stage_code.h"
 #include "counters/shader/stage_variants.h"
 
 namespace tally::counters {
