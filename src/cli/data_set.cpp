@@ -43,11 +43,11 @@ Error failure(const fs::path& path, int number) {
 }
 
 // 0 or errno.
-int write_file(const fs::path& path, const std::string& text, PartialFile::Existing existing) {
+int write_file(const fs::path& path, const std::string& text) {
   auto file = PartialFile::create(AT_FDCWD, path.string());
   if (!file) return errno;
   file->write(text);
-  return file->finish(existing);
+  return file->finish(PartialFile::Existing::Keep);
 }
 
 Status wait_for_disk(const fs::path& path) {
@@ -74,10 +74,20 @@ Status must_be_empty(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(kMarker))
+    const std::string name = entry->path().filename().string();
+    if (name != kMarker && !name.starts_with(kPartialPrefix))
       return Error{folder.string() + ": is neither empty nor a data set; it is left as it is"};
   }
   return error ? Status(failure(folder, error.value())) : Status();
+}
+
+Status make_marker(const fs::path& folder, const fs::path& marker) {
+  const auto partial = TemporaryFolder::make_in(folder, kPartialPrefix);
+  if (!partial) return partial.error();
+  const fs::path file = partial->path() / kMarker;
+  if (const int error = write_file(file, marker_text()); error != 0) return failure(file, error);
+  if (::rename(file.c_str(), marker.c_str()) != 0) return failure(marker, errno);
+  return wait_for_disk(folder);
 }
 
 }  // namespace
@@ -98,8 +108,7 @@ Result<DataSet> DataSet::open(const std::string& folder) {
   if (!fs::exists(marker, ignored)) {
     if (Status empty = must_be_empty(folder); !empty && !fs::exists(marker, ignored))
       return empty.error();
-    const int error = write_file(marker, marker_text(), PartialFile::Existing::Keep);
-    if (error != 0 && error != EEXIST) return failure(marker, error);
+    if (Status made = make_marker(folder, marker); !made) return made.error();
   }
   if (Status checked = check_marker(marker); !checked) return checked.error();
   return DataSet(folder);
@@ -114,7 +123,7 @@ Result<fs::path> DataSet::add(const report::DataSetPlace& place,
   std::error_code ignored;
   if (fs::exists(target, ignored)) return target;
   if (Status made = make_folders(partition); !made) return made.error();
-  auto partial = TemporaryFolder::make_in(partition, kPartialPrefix);
+  auto partial = TemporaryFolder::make_in(folder_, kPartialPrefix);
   if (!partial) return partial.error();
   if (Status written = write_files(partial->path(), capture); !written) return written.error();
   // Where another process was faster, the folder has the same files.
@@ -127,7 +136,7 @@ Result<fs::path> DataSet::add(const report::DataSetPlace& place,
 Status DataSet::write_files(const fs::path& folder, const report::DataSetCapture& capture) {
   for (size_t t = 0; t < report::kDataSetTables.size(); ++t) {
     const fs::path lines = folder / (std::string(report::kDataSetTables[t]) + ".jsonl");
-    const int error = write_file(lines, capture.text[t], PartialFile::Existing::Keep);
+    const int error = write_file(lines, capture.text[t]);
     if (error != 0) return failure(lines, error);
     if (!parquet_) continue;
     fs::path table = lines;

@@ -2,7 +2,8 @@
 //
 //   commit=C/device=D/scene=S/capture=KEY/{capture,pass,shader,line}.{jsonl,parquet}
 //
-// which appears when it is complete. Any number of processes may add captures at a time.
+// which appears when it is complete; before, it is a folder .partial-* of the data set, which the
+// next process removes where its owner is gone. Any number of processes may add captures at a time.
 #pragma once
 
 #include <filesystem>

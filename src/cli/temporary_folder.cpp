@@ -74,7 +74,11 @@ Result<TemporaryFolder> TemporaryFolder::make(const fs::path& parent, const std:
       return Error{fmt::format("{}: {}", path, std::strerror(errno))};
     // Before we lock it, another process may consider the folder abandoned and remove it.
     store::UniqueFd lock = lock_folder(path, is_private);
-    if (!is_private && lock) ::fchmod(lock.get(), usual_mode());
+    if (!is_private && lock && ::fchmod(lock.get(), usual_mode()) != 0) {
+      const int error = errno;
+      ::rmdir(path.c_str());
+      return Error{fmt::format("{}: {}", path, std::strerror(error))};
+    }
     std::error_code ignored;
     if (lock && fs::exists(path, ignored)) return TemporaryFolder(path, std::move(lock));
   }
