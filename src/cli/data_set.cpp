@@ -47,7 +47,7 @@ int write_file(const fs::path& path, const std::string& text) {
   auto file = PartialFile::create(AT_FDCWD, path.string());
   if (!file) return errno;
   file->write(text);
-  return file->finish(PartialFile::Existing::Keep);
+  return file->finish(Existing::Keep);
 }
 
 Status wait_for_disk(const fs::path& path) {

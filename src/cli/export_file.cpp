@@ -65,7 +65,7 @@ void ExportFile::write(std::string_view piece) {
 }
 
 Status ExportFile::finish() {
-  if (file_) error_ = file_->finish(PartialFile::Existing::Replace);
+  if (file_) error_ = file_->finish(Existing::Replace);
   if (!file_ && error_ == 0 && std::fflush(stdout) != 0) error_ = errno;
   if (error_ != 0) return failure(path_, error_);
   is_reserved_ = false;

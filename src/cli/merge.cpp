@@ -1,10 +1,11 @@
 // `tally merge`: makes one capture of several, whose reports show their sums.
 #include "store/merge.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/output_file.h"
+#include "cli/partial_file.h"
 #include "cli/progress.h"
 #include "cli/temporary_folder.h"
 
@@ -53,10 +54,10 @@ Result<std::vector<Input>> read_heads(const std::vector<std::string>& files) {
   return inputs;
 }
 
-// What must not be replaced, even with --force.
-Status may_replace(const std::string& path, const std::vector<Input>& inputs) {
+Status may_write(const std::string& path, bool force, const std::vector<Input>& inputs) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) return {};
+  if (!fs::exists(fs::symlink_status(path, ignored))) return {};
+  if (!force) return Error{path + ": exists; choose another name, or replace it with --force"};
   for (const Input& input : inputs) {
     if (fs::equivalent(input.path, path, ignored))
       return Error{path + ": is one of the captures to merge"};
@@ -81,13 +82,13 @@ Status merge(const std::vector<Input>& inputs, const std::string& path) {
   return merged->finish();
 }
 
-Status write(const std::vector<Input>& inputs, const std::string& path) {
+Status write(const std::vector<Input>& inputs, const std::string& path, Existing existing) {
   const fs::path folder = fs::path(path).parent_path();
   const auto temporary = TemporaryFolder::make_in(folder.empty() ? "." : folder, ".tally-merge-");
   if (!temporary) return temporary.error();
   const fs::path partial = temporary->path() / "merged.tally";
   if (Status merged = merge(inputs, partial.string()); !merged) return merged;
-  if (::rename(partial.c_str(), path.c_str()) == 0) return {};
+  if (rename_file(AT_FDCWD, partial.string(), path, existing)) return {};
   return Error{path + ": " + std::strerror(errno)};
 }
 
@@ -95,17 +96,10 @@ int run(const Options& options) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error like a full disk
   const auto inputs = read_heads(options.files);
   if (!inputs) return fail(inputs.error());
-  if (options.force) {
-    if (Status allowed = may_replace(options.output, *inputs); !allowed)
-      return fail(allowed.error());
-  }
-  const auto chosen = choose_output(options.output, {}, options.force);
-  if (!chosen) return fail(chosen.error());
-  const Status written = write(*inputs, options.output);
-  if (written.ok()) return kDone;
-  std::error_code ignored;
-  if (!options.force) fs::remove(options.output, ignored);  // our own empty file
-  return fail(written.error());
+  Status done = may_write(options.output, options.force, *inputs);
+  if (done.ok())
+    done = write(*inputs, options.output, options.force ? Existing::Replace : Existing::Keep);
+  return done.ok() ? kDone : fail(done.error());
 }
 
 }  // namespace

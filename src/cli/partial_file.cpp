@@ -33,6 +33,17 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
+bool rename_file(int folder, const std::string& from, const std::string& to, Existing existing) {
+  if (existing == Existing::Replace)
+    return ::renameat(folder, from.c_str(), folder, to.c_str()) == 0;
+  if (::renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // The file system has no such rename: a second link does the same.
+  if (::linkat(folder, from.c_str(), folder, to.c_str(), 0) != 0) return false;
+  ::unlinkat(folder, from.c_str(), 0);
+  return true;
+}
+
 Result<PartialFile> PartialFile::create(int folder, const std::string& path, mode_t mode) {
   for (int i = 0; i < kMaxTries; ++i) {
     std::string temporary = temporary_name(path);
@@ -66,22 +77,10 @@ void PartialFile::flush() {
   buffer_.clear();
 }
 
-bool PartialFile::give_name(Existing existing) {
-  if (existing == Existing::Replace)
-    return ::renameat(folder_, temporary_.c_str(), folder_, path_.c_str()) == 0;
-  // Where the file system has no such rename, a second link does the same.
-  if (::renameat2(folder_, temporary_.c_str(), folder_, path_.c_str(), RENAME_NOREPLACE) == 0)
-    return true;
-  if (errno != EINVAL && errno != ENOSYS) return false;
-  if (::linkat(folder_, temporary_.c_str(), folder_, path_.c_str(), 0) != 0) return false;
-  ::unlinkat(folder_, temporary_.c_str(), 0);
-  return true;
-}
-
 int PartialFile::finish(Existing existing) {
   flush();
   if (error_ == 0 && ::fsync(file_.get()) != 0) error_ = errno;
-  if (error_ == 0 && !give_name(existing)) error_ = errno;
+  if (error_ == 0 && !rename_file(folder_, temporary_, path_, existing)) error_ = errno;
   if (error_ == 0) temporary_.clear();
   return error_;
 }

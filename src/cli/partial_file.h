@@ -13,15 +13,19 @@
 
 namespace tally::cli {
 
+enum class Existing {
+  Replace,
+  Keep,  // renaming fails with EEXIST where the name is taken
+};
+
+// Paths are relative to the folder that is open as `folder` (AT_FDCWD: the current one). False:
+// errno says why.
+bool rename_file(int folder, const std::string& from, const std::string& to, Existing existing);
+
 class PartialFile {
  public:
-  enum class Existing {
-    Replace,
-    Keep,  // finish() fails with EEXIST where the name is taken
-  };
-
-  // `path` is relative to the folder that is open as `folder` (AT_FDCWD: the current one). Its last
-  // component must not be a link that should be kept. The error says only why.
+  // `path` is relative to `folder`, as of rename_file(). Its last component must not be a link that
+  // should be kept. The error says only why.
   static Result<PartialFile> create(int folder, const std::string& path, mode_t mode = 0666);
   PartialFile(PartialFile&& other) noexcept;
   PartialFile& operator=(PartialFile&&) = delete;
@@ -41,7 +45,6 @@ class PartialFile {
         temporary_(std::move(temporary)),
         file_(std::move(file)) {}
   void flush();
-  bool give_name(Existing existing);
 
   int folder_;
   std::string path_;

@@ -79,7 +79,7 @@ Status write_new(int folder, const std::string& name, const std::string& path,
   auto file = PartialFile::create(folder, name);
   if (!file) return with_context(file.error(), path);
   file->write(text);
-  const int error = file->finish(PartialFile::Existing::Keep);
+  const int error = file->finish(Existing::Keep);
   if (error == 0) return {};
   if (error != EEXIST) return Error{path + ": " + std::strerror(error)};
   const store::UniqueFd existing(

@@ -32,7 +32,7 @@ Status replace_file(const std::string& path, const std::string& text) {
   if (!file) return with_context(file.error(), path);
   keep_mode(path, file->descriptor());
   file->write(text);
-  const int error = file->finish(PartialFile::Existing::Replace);
+  const int error = file->finish(Existing::Replace);
   return error == 0 ? Status() : Error{path + ": " + std::strerror(error)};
 }
 

@@ -63,7 +63,7 @@ class CountSums {
   std::map<std::string, Sum> sums_;
 };
 
-std::string trimmed(const std::string& text) {
+std::string without_margins(const std::string& text) {
   constexpr const char* kSpace = " \t\r\n\f\v";
   const size_t first = text.find_first_not_of(kSpace);
   return first == std::string::npos ? std::string()
@@ -92,7 +92,7 @@ class LineSums {
     for (const auto& [number, executions] : file.lines) {
       std::string text;
       for (; next <= number && next <= texts.size(); ++next) {
-        text = trimmed(texts[next - 1]);
+        text = without_margins(texts[next - 1]);
         ++seen[text];
       }
       if (number > texts.size()) text.clear();
