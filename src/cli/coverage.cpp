@@ -12,6 +12,7 @@
 #include "analysis/coverage/coverage.h"
 #include "analysis/model/load_model.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/source_writer.h"
 #include "report/coverage_files.h"
@@ -138,7 +139,7 @@ void add_coverage(CLI::App& app, Action& chosen) {
       command->add_option("-o,--output", options->output, "Write a file for other tools")
           ->type_name("FILE");
   command->add_option("--format", options->format, "lcov or cobertura")
-      ->check(CLI::IsMember({"lcov", "cobertura"}).description(""))
+      ->check(one_of({"lcov", "cobertura"}))
       ->type_name("FORMAT")
       ->needs(output);
   command

@@ -8,6 +8,7 @@
 #include "analysis/tables/empty_result.h"
 #include "cli/command.h"
 #include "cli/export_file.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "report/export/callgrind.h"
 #include "report/export/flat_stacks.h"
@@ -191,7 +192,7 @@ void add_export(CLI::App& app, Action& chosen) {
   }
   command->add_option("--format", options->format, names)
       ->required()
-      ->check(CLI::IsMember(formats).description(""))
+      ->check(one_of(formats))
       ->type_name("FORMAT");
   command
       ->add_option("-o,--output", options->output,
@@ -201,7 +202,7 @@ void add_export(CLI::App& app, Action& chosen) {
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
   command
       ->add_option("--by", options->by, "Rows of csv and jsonl, as in tally report (default: draw)")
-      ->check(CLI::IsMember(by).description(""))
+      ->check(one_of(by))
       ->type_name("WHAT");
   command
       ->add_option("--metric", options->metric,
