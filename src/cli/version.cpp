@@ -28,12 +28,13 @@ constexpr const char* kProcessor = "another processor";
 
 std::string version_text() {
   const std::string sources = TALLY_BUILD;
-  return fmt::format("tally {}\nbuild: {}{}{} for {}\nSPIR-V {}.{}, SPIRV-Tools {}\nVulkan registry {}.{}.{}",
-                     TALLY_VERSION, sources, sources.empty() ? "" : ", ", kCompiler, kProcessor,
-                     spv::Version >> 16, spv::Version >> 8 & 0xff, spvSoftwareVersionString(),
-                     VK_API_VERSION_MAJOR(VK_HEADER_VERSION_COMPLETE),
-                     VK_API_VERSION_MINOR(VK_HEADER_VERSION_COMPLETE),
-                     VK_API_VERSION_PATCH(VK_HEADER_VERSION_COMPLETE));
+  return fmt::format(
+      "tally {}\nbuild: {}{}{} for {}\nSPIR-V {}.{}, SPIRV-Tools {}\nVulkan registry {}.{}.{}",
+      TALLY_VERSION, sources, sources.empty() ? "" : ", ", kCompiler, kProcessor,
+      spv::Version >> 16, spv::Version >> 8 & 0xff, spvSoftwareVersionString(),
+      VK_API_VERSION_MAJOR(VK_HEADER_VERSION_COMPLETE),
+      VK_API_VERSION_MINOR(VK_HEADER_VERSION_COMPLETE),
+      VK_API_VERSION_PATCH(VK_HEADER_VERSION_COMPLETE));
 }
 
 }  // namespace tally::cli
