@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
