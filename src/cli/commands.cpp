@@ -19,6 +19,7 @@ void add_commands(CLI::App& app, Action& chosen, const std::vector<std::string>&
   add_check(app, chosen);
   add_coverage(app, chosen);
   add_export(app, chosen);
+  add_merge(app, chosen);
   add_list(app, chosen);
   add_doctor(app, chosen);
   add_vulkan_probe(app, chosen);

@@ -7,6 +7,8 @@
 #include <spirv/unified1/spirv.hpp11>
 #include <string>
 
+#include "report/html/page.h"
+
 namespace tally::cli {
 namespace {
 
@@ -29,12 +31,13 @@ constexpr const char* kProcessor = "another processor";
 std::string version_text() {
   const std::string sources = TALLY_BUILD;
   return fmt::format(
-      "tally {}\nbuild: {}{}{} for {}\nSPIR-V {}.{}, SPIRV-Tools {}\nVulkan registry {}.{}.{}",
+      "tally {}\nbuild: {}{}{} for {}\nSPIR-V {}.{}, SPIRV-Tools {}\nVulkan registry {}.{}.{}{}",
       TALLY_VERSION, sources, sources.empty() ? "" : ", ", kCompiler, kProcessor,
       spv::Version >> 16, spv::Version >> 8 & 0xff, spvSoftwareVersionString(),
       VK_API_VERSION_MAJOR(VK_HEADER_VERSION_COMPLETE),
       VK_API_VERSION_MINOR(VK_HEADER_VERSION_COMPLETE),
-      VK_API_VERSION_PATCH(VK_HEADER_VERSION_COMPLETE));
+      VK_API_VERSION_PATCH(VK_HEADER_VERSION_COMPLETE),
+      report::why_no_html().empty() ? "" : "\nwithout HTML reports");
 }
 
 }  // namespace tally::cli
