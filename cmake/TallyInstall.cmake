@@ -24,14 +24,23 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tally.pc DESTINATION ${pkgconfigdir})
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
-# A Debian package: cmake --preset package && cmake --build --preset package --target package
-set(CPACK_GENERATOR DEB)
+# A Debian package, or with TALLY_PORTABLE a tarball that runs from any folder: scripts/package makes and tests both.
+if(TALLY_PORTABLE)
+  set(CPACK_GENERATOR TXZ)
+else()
+  set(CPACK_GENERATOR DEB)
+endif()
+string(TOLOWER ${CMAKE_SYSTEM_NAME} system)
+set(CPACK_PACKAGE_FILE_NAME tally-${PROJECT_VERSION}-${system}-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_PACKAGE_NAME tally-gpu)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
 set(CPACK_PACKAGE_CONTACT "Tally maintainers <maintainers@tally.invalid>")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+endif()
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The layers are opened by the Vulkan loader, which no library of ours links.

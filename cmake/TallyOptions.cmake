@@ -3,11 +3,13 @@ option(TALLY_BUILD_TESTS "Build the tests" ON)
 option(TALLY_BUILD_EXAMPLES "Build the examples" ON)
 option(TALLY_BUILD_BENCH "Build the benchmarks" OFF)
 option(TALLY_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+set(TALLY_BUILD "" CACHE STRING "What `tally --version` says of the sources; by default what git describes")
 set(TALLY_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined or thread")
 # These speed up development builds; the presets enable them.
 option(TALLY_PCH "Precompile the headers that most files include" OFF)
 option(TALLY_UNITY "Compile several files of a library at once" OFF)
 option(TALLY_FAST_LINKER "Link with mold or lld where one is installed" OFF)
+option(TALLY_PORTABLE "Link all but the C library statically, for a tarball that runs on other distributions" OFF)
 option(TALLY_OPTIMISING_DRIVERS "Let llvmpipe optimise its code in the tests: three times the time" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -55,6 +57,12 @@ if(TALLY_SANITIZE)
 endif()
 if(TALLY_BUILD_FUZZERS)
   target_compile_options(tally_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+if(TALLY_PORTABLE)
+  # What the drivers in the same process link is then of no concern: they may need newer versions of the same libraries.
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+  target_link_options(tally_build_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
 # Tests are compiled with little optimisation: compiling them takes longer than running them, above all under a sanitizer.

@@ -1,5 +1,6 @@
 #include "base/system_lock.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@
 #include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <vector>
+
+#include "base/hash.h"
 
 namespace tally {
 namespace {
@@ -22,9 +26,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The interval between retries when a waiter cannot be woken: the holder has bound its socket but
-// does not listen yet, or its queue of waiters is full. It also applies after a wakeup that did not
-// give us the lock: another waiter was faster, or a holder that is not a SystemLock accepts
-// connections and closes them.
+// does not listen yet, its queue of waiters is full, or it is in another network namespace. It also
+// applies after a wakeup that did not give us the lock: another waiter was faster, or a holder that
+// is not a SystemLock accepts connections and closes them.
 constexpr int kRetryMilliseconds = 5;
 constexpr int kMaxQueuedWaiters = 128;
 
@@ -47,29 +51,34 @@ const sockaddr* generic(const Address& address) {
   return reinterpret_cast<const sockaddr*>(&address.name);
 }
 
-// A socket that we opened. The inode distinguishes it from a descriptor of the application that has
-// since received the same number: programs that become daemons close descriptors they do not own.
-struct OwnedSocket {
+// A descriptor that we opened. The inode distinguishes it from a descriptor of the application that
+// has since received the same number: programs that become daemons close descriptors they do not
+// own. Applications open /dev/null, too, but not with these flags.
+struct OwnedFile {
   int fd;
   ino_t inode;
 };
 
-bool still_ours(const OwnedSocket& owned) {
+constexpr int kSharedFileFlags = O_APPEND | O_NONBLOCK;
+
+bool still_ours(const OwnedFile& owned) {
   struct stat now {};
-  return fstat(owned.fd, &now) == 0 && S_ISSOCK(now.st_mode) && now.st_ino == owned.inode;
+  if (fstat(owned.fd, &now) != 0 || now.st_ino != owned.inode) return false;
+  return S_ISSOCK(now.st_mode) || (S_ISCHR(now.st_mode) && (fcntl(owned.fd, F_GETFL) &
+                                                            kSharedFileFlags) == kSharedFileFlags);
 }
 
-void close_if_ours(const OwnedSocket& owned) {
+void close_if_ours(const OwnedFile& owned) {
   if (still_ours(owned)) close(owned.fd);
 }
 
-// The sockets held by this process. A forked child closes its copies; sharing them would keep the
-// lock alive.
-class HeldSockets {
+// The sockets and locked files held by this process. A forked child closes its copies; sharing them
+// would keep the lock alive.
+class HeldFiles {
  public:
-  static HeldSockets& instance() {
+  static HeldFiles& instance() {
     // Never destroyed: locks may be static objects.
-    static auto* const held = new HeldSockets;
+    static auto* const held = new HeldFiles;
     return *held;
   }
 
@@ -80,7 +89,7 @@ class HeldSockets {
     held_.push_back({fd, now.st_ino});
   }
 
-  // Closes the socket. Returns false if this process no longer holds it.
+  // Closes the file. Returns false if this process no longer holds it.
   bool remove(int fd) {
     const std::lock_guard lock(mutex_);
     const auto found = find(fd);
@@ -97,24 +106,24 @@ class HeldSockets {
   }
 
  private:
-  HeldSockets() {
+  HeldFiles() {
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().release_in_child(); });
   }
 
-  std::vector<OwnedSocket>::iterator find(int fd) {
+  std::vector<OwnedFile>::iterator find(int fd) {
     return std::find_if(held_.begin(), held_.end(),
-                        [fd](const OwnedSocket& s) { return s.fd == fd; });
+                        [fd](const OwnedFile& s) { return s.fd == fd; });
   }
 
   void release_in_child() {
-    for (const OwnedSocket& owned : held_) close_if_ours(owned);
+    for (const OwnedFile& owned : held_) close_if_ours(owned);
     held_.clear();
     mutex_.unlock();
   }
 
   std::mutex mutex_;
-  std::vector<OwnedSocket> held_;
+  std::vector<OwnedFile> held_;
 };
 
 int open_socket(int flags) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0); }
@@ -143,6 +152,31 @@ void wait_for_holder(const Address& address, int max_ms) {
   if (fd >= 0) close(fd);
 }
 
+// The lock on the byte of /dev/null that stands for the name.
+struct SharedByte {
+  SystemLock::Outcome outcome;  // Unavailable: there is no /dev/null that can be locked
+  int fd;
+};
+
+SharedByte lock_shared_byte(const std::string& name) {
+  const int fd = open("/dev/null", O_RDWR | O_CLOEXEC | kSharedFileFlags);
+  struct stat now {};
+  if (fd < 0 || fstat(fd, &now) != 0 || !S_ISCHR(now.st_mode)) {
+    if (fd >= 0) close(fd);
+    return {SystemLock::Outcome::Unavailable, -1};
+  }
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start =
+      static_cast<off_t>(hash_bytes(std::as_bytes(std::span(name))).low >> 2);  // fits off_t
+  range.l_len = 1;
+  if (fcntl(fd, F_OFD_SETLK, &range) == 0) return {SystemLock::Outcome::Acquired, fd};
+  const bool taken = errno == EAGAIN || errno == EACCES;
+  close(fd);
+  return {taken ? SystemLock::Outcome::Busy : SystemLock::Outcome::Unavailable, -1};
+}
+
 std::string shared_name() {
   const char* other = secure_getenv("TALLY_PROFILING_LOCK");
   return other != nullptr && *other != '\0' ? other : "tally-profiling-lock";
@@ -159,8 +193,15 @@ SystemLock::Outcome SystemLock::try_once() {
   const int fd = open_socket(0);
   if (fd < 0) return Outcome::Unavailable;
   if (bind(fd, generic(address), address.size) == 0 && listen(fd, kMaxQueuedWaiters) == 0) {
-    HeldSockets::instance().add(fd);
+    const SharedByte byte = lock_shared_byte(name_);
+    if (byte.outcome == Outcome::Busy) {
+      close(fd);
+      return Outcome::Busy;
+    }
+    HeldFiles::instance().add(fd);
+    if (byte.fd >= 0) HeldFiles::instance().add(byte.fd);
     fd_ = fd;
+    byte_ = byte.fd;
     return Outcome::Acquired;
   }
   const bool taken = errno == EADDRINUSE;
@@ -182,12 +223,14 @@ SystemLock::Outcome SystemLock::acquire(uint64_t timeout_ns) {
   }
 }
 
+// The byte first: whoever is woken by the socket then finds it free.
 void SystemLock::release() {
-  if (fd_ >= 0) HeldSockets::instance().remove(fd_);
-  fd_ = -1;
+  if (byte_ >= 0) HeldFiles::instance().remove(byte_);
+  if (fd_ >= 0) HeldFiles::instance().remove(fd_);
+  fd_ = byte_ = -1;
 }
 
-bool SystemLock::held() const { return fd_ >= 0 && HeldSockets::instance().holds(fd_); }
+bool SystemLock::held() const { return fd_ >= 0 && HeldFiles::instance().holds(fd_); }
 
 std::optional<SystemLock::Holder> SystemLock::holder() const {
   const Address address = abstract_address(name_);

@@ -1,10 +1,10 @@
 // The lock that makes profiling exclusive on the whole system. The Vulkan profiling lock, the
 // exclusive mode of counters by region and EGL_ACQUIRE_COUNTERS_BRCM all use this one lock.
 //
-// It is a listening Unix socket bound to an abstract address. A lock file would not do: in a
-// directory that all users can write to (/tmp, /run/lock), another user can plant a file or a link
-// first; a directory that nobody else can write to ($XDG_RUNTIME_DIR) excludes only processes of
-// the same user. An abstract address
+// It is a listening Unix socket bound to an abstract address. A lock file of ours would not do: in
+// a directory that all users can write to (/tmp, /run/lock), another user can plant a file or a
+// link first; a directory that nobody else can write to ($XDG_RUNTIME_DIR) excludes only processes
+// of the same user. An abstract address
 //  - is acquired atomically, by one process of the network namespace at a time, for any user,
 //  - is not a file: it has no permissions and cannot be planted, replaced, followed or left behind,
 //  - is released by the kernel when its holder ends, even by SIGKILL,
@@ -12,9 +12,15 @@
 //    others see the holder (the kernel verifies pid and uid) and wakes them when it closes, so
 //    that waiting needs no polling.
 //
+// An abstract address belongs to a network namespace, so a container may have its own. Therefore
+// the holder also locks a byte of /dev/null, chosen by the lock's name (an open-file-description
+// lock). That is one file for the whole system, which belongs to root, and which bubblewrap,
+// Flatpak and rootless Podman show to the programs inside. Its waiters poll. A container engine
+// that makes device nodes of its own (Docker as root) has another /dev/null: there, processes
+// exclude each other only within a container.
+//
 // It cannot keep another user from holding the lock for long; no lock without a privileged daemon
-// can. holder() identifies that user. Processes in different network namespaces (containers) do not
-// exclude each other.
+// can. holder() identifies that user, in the same network namespace.
 //
 // Invariants: at most one SystemLock of a name is held at a time, across all processes and within
 // one process. A child of fork() never holds the lock and cannot keep alive what its parent held.
@@ -58,14 +64,16 @@ class SystemLock {
   void release();
   bool held() const;
 
-  // The current holder of the lock of this name, if it is visible. It may be this process.
+  // The current holder of the lock of this name, if it is visible from this network namespace. It
+  // may be this process.
   std::optional<Holder> holder() const;
 
  private:
   Outcome try_once();
 
   std::string name_;
-  int fd_ = -1;
+  int fd_ = -1;    // the listening socket
+  int byte_ = -1;  // /dev/null, with a byte locked; -1 as well where there is no /dev/null
 };
 
 }  // namespace tally

@@ -1,6 +1,7 @@
 #include "base/system_lock.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -270,6 +271,38 @@ TEST(SystemLock, running_out_of_descriptors_is_not_reported_as_busy) {
               return lock.acquire(kMillisecond) == Outcome::Unavailable ? 0 : 1;
             }),
             0);
+}
+
+// Abstract sockets belong to a network namespace; containers have their own.
+TEST(SystemLock, a_process_in_another_network_namespace_is_excluded) {
+  SystemLock lock(lock_name());
+  const std::string name = lock_name();
+  ASSERT_EQ(lock.acquire(0), Outcome::Acquired);
+  constexpr int kNoNamespaces = 77;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+      _exit(kNoNamespaces);
+    SystemLock theirs(name);
+    if (theirs.acquire(0) != Outcome::Busy) _exit(1);
+    if (theirs.holder()) _exit(2);  // not to be seen from there
+    if (write(ready[1], "x", 1) != 1) _exit(3);
+    _exit(theirs.acquire(10 * kSecond) == Outcome::Acquired ? 0 : 4);
+  }
+  close(ready[1]);
+  char byte = 0;
+  EXPECT_GE(read(ready[0], &byte, 1), 0);  // it found the lock taken, or has ended
+  close(ready[0]);
+  EXPECT_TRUE(lock.held());
+  lock.release();
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoNamespaces)
+    GTEST_SKIP() << "this system forbids network namespaces";
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(SystemLock, another_user_is_excluded_and_identified) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/captured_run.h"
+#include "cli/container.h"
 #include "cli/drivers.h"
 #include "cli/environment.h"
 #include "cli/findings.h"
@@ -468,6 +469,31 @@ TEST(DeviceSupport, environment_without_tally_keeps_other_layers) {
   const Environment environment = {
       {"VK_INSTANCE_LAYERS", "a:VK_LAYER_TALLY_capture:b:VK_LAYER_TALLY_counters"}};
   EXPECT_EQ(without_tally_layers(environment).at("VK_INSTANCE_LAYERS"), "a:b");
+}
+
+TEST(Containers, the_advice_names_what_the_launcher_has_to_share) {
+  const NeededFolders folders{"/opt/tally", "/tmp"};
+  EXPECT_FALSE(container_advice({"env", "A=b", "game"}, folders));
+  const auto bwrap = container_advice({"nice", "/usr/bin/bwrap", "--dev", "/dev", "game"}, folders);
+  ASSERT_TRUE(bwrap);
+  EXPECT_THAT(*bwrap, HasSubstr("--bind /tmp /tmp --ro-bind /opt/tally /opt/tally"));
+  EXPECT_THAT(*container_advice({"podman", "run", "image"}, folders),
+              HasSubstr("--volume /tmp:/tmp --volume /opt/tally:/opt/tally:ro"));
+  EXPECT_THAT(*container_advice({"flatpak", "run", "org.Game"}, {"/usr", "/tmp"}),
+              HasSubstr("use Tally's tarball"));
+}
+
+TEST(Containers, doctor_below_run_names_what_is_not_visible) {
+  DoctorFacts facts;
+  facts.capture_socket = PathFact{"/tmp/tally-run-x/socket"};
+  facts.layer_folders = {{"/opt/tally/layers"}, {"/usr", true, true}};
+  std::string text;
+  for (const Finding& finding : examine(facts)) {
+    if (finding.subject == "capture") text += finding.text + "\n";
+  }
+  EXPECT_EQ(text,
+            "/tmp/tally-run-x/socket, the socket of tally run, is not visible\n"
+            "/opt/tally/layers, a folder of layers, is not visible\n");
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ class UsageFormatter : public CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: " + usage_ + "\n";
   }
+  const std::string& usage() const { return usage_; }
 
  private:
   std::string usage_;

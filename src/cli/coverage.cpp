@@ -10,6 +10,7 @@
 #include "analysis/coverage/coverage.h"
 #include "analysis/model/load_model.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/source_writer.h"
 #include "cli/text_file.h"
@@ -125,7 +126,7 @@ void add_coverage(CLI::App& app, Action& chosen) {
       command->add_option("-o,--output", options->output, "Write a file for other tools")
           ->type_name("FILE");
   command->add_option("--format", options->format, "lcov or cobertura")
-      ->check(CLI::IsMember({"lcov", "cobertura"}).description(""))
+      ->check(one_of({"lcov", "cobertura"}))
       ->type_name("FORMAT")
       ->needs(output);
   command

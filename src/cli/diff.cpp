@@ -220,7 +220,7 @@ void add_diff(CLI::App& app, Action& chosen) {
   command
       ->add_option("--by", options->by,
                    "pass, pipeline, shader, function, line or draw; default: all of them")
-      ->check(CLI::IsMember(by).description(""))
+      ->check(one_of(by))
       ->type_name("WHAT");
   command
       ->add_option("--top", options->top,
@@ -233,7 +233,7 @@ void add_diff(CLI::App& app, Action& chosen) {
       ->type_name("METRIC");
   add_source_option(*command, options->source);
   command->add_option("--format", options->format, "text, markdown or json")
-      ->check(CLI::IsMember({"text", "markdown", "json"}).description(""))
+      ->check(one_of({"text", "markdown", "json"}))
       ->type_name("FORMAT");
   command->add_option("--width", options->width, "Characters in a line of text")
       ->check(whole_number())

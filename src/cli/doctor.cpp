@@ -13,6 +13,7 @@
 #include "base/small_file.h"
 #include "cli/command.h"
 #include "cli/findings.h"
+#include "cli/options.h"
 #include "cli/temporary_folder.h"
 #include "report/display_text.h"
 #include "report/html/page.h"
@@ -122,6 +123,14 @@ DoctorFacts gather_facts() {
       !runtime.empty()) {
     facts.runtime_folder = inspect_path(runtime);
   }
+  if (const std::string socket = value_of(facts.environment, "TALLY_CAPTURE_SOCKET");
+      !socket.empty()) {
+    facts.capture_socket = inspect_path(socket);
+    for (const char* name : {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH"}) {
+      for (const std::string& listed : split_list(value_of(facts.environment, name)))
+        facts.layer_folders.push_back(inspect_path(listed));
+    }
+  }
   facts.device_nodes = device_nodes();
   facts.override_layers = override_layers(facts.environment);
   facts.settings_files = settings_files(facts.environment);
@@ -179,7 +188,7 @@ void add_doctor(CLI::App& app, Action& chosen) {
   auto format = std::make_shared<std::string>("text");
   CLI::App* command = app.add_subcommand("doctor", "Say what is missing and what to install");
   command->add_option("--format", *format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->check(one_of({"text", "json"}))
       ->type_name("FORMAT");
   command->footer("");
   command->callback([format, &chosen] {

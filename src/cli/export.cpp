@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/export_file.h"
 #include "cli/export_to.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "report/export/callgrind.h"
 #include "report/export/flat_stacks.h"
@@ -213,7 +214,7 @@ void add_export(CLI::App& app, Action& chosen) {
     names += (names.empty() ? "" : ", ") + formats.back();
   }
   CLI::Option* format = command->add_option("--format", options->format, names);
-  format->check(CLI::IsMember(formats).description(""))->type_name("FORMAT");
+  format->check(one_of(formats))->type_name("FORMAT");
   command
       ->add_option("-o,--output", options->output,
                    "File to write (default, and -: standard output)")
@@ -222,7 +223,7 @@ void add_export(CLI::App& app, Action& chosen) {
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
   command
       ->add_option("--by", options->by, "Rows of csv and jsonl, as in tally report (default: draw)")
-      ->check(CLI::IsMember(by).description(""))
+      ->check(one_of(by))
       ->type_name("WHAT");
   command
       ->add_option("--metric", options->metric,

@@ -41,6 +41,7 @@ class Examination {
     layers_in_vulkan();
     egl();
     variables();
+    container();
     files();
     validation();
     if (!facts_.no_html.empty())
@@ -278,6 +279,25 @@ class Examination {
       if (name.starts_with("TALLY_"))
         note("environment",
              fmt::format("{}={} is set and may change what Tally does", name, value));
+    }
+  }
+
+  // Below `tally run`, in a container of the application.
+  void container() {
+    if (!facts_.capture_socket) return;
+    if (!facts_.capture_socket->exists) {
+      problem("capture", facts_.capture_socket->path + ", the socket of tally run, is not visible",
+              "share the folder above it with the container, for writing");
+    } else if (!facts_.capture_socket->usable) {
+      problem("capture", facts_.capture_socket->path + ", the socket of tally run, is not writable",
+              "run the application as the user who runs tally");
+    } else {
+      good("capture", "the socket of tally run is visible");
+    }
+    for (const PathFact& folder : facts_.layer_folders) {
+      if (folder.exists) continue;
+      problem("capture", folder.path + ", a folder of layers, is not visible",
+              "share the folder that Tally is installed in with the container, for reading");
     }
   }
 

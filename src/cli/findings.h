@@ -36,6 +36,8 @@ struct DoctorFacts {
   EglProbe egl;  // with Tally's EGL in front
   PathFact temporary_folder;
   std::optional<PathFact> runtime_folder;    // XDG_RUNTIME_DIR, if set
+  std::optional<PathFact> capture_socket;    // TALLY_CAPTURE_SOCKET, if set: run by `tally run`
+  std::vector<PathFact> layer_folders;       // of VK_ADD_LAYER_PATH and VK_LAYER_PATH
   std::vector<PathFact> device_nodes;        // in /dev/dri, and /dev/nvidia*
   std::vector<std::string> override_layers;  // manifests that override the layers
   std::string no_html;                       // why there are no HTML reports; empty: there are

@@ -50,10 +50,10 @@ bool has_other_architecture(const std::string& file) {
 
 // Programs that only run another program.
 bool is_launcher(const std::string& program) {
-  constexpr std::string_view kLaunchers[] = {
-      "catchsegv", "chrt",    "dbus-run-session", "env",    "ionice", "mangohud",
-      "nice",      "nohup",   "setarch",          "setsid", "stdbuf", "taskset",
-      "time",      "timeout", "xvfb-run"};
+  constexpr std::string_view kLaunchers[] = {"bwrap",   "catchsegv", "chrt",     "dbus-run-session",
+                                             "env",     "ionice",    "mangohud", "nice",
+                                             "nohup",   "setarch",   "setsid",   "stdbuf",
+                                             "taskset", "time",      "timeout",  "xvfb-run"};
   const std::string name = std::filesystem::path(program).filename().string();
   return std::ranges::find(kLaunchers, name) != std::end(kLaunchers);
 }

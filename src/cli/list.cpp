@@ -11,6 +11,7 @@
 #include "cli/egl_injection.h"
 #include "cli/egl_probe.h"
 #include "cli/layers.h"
+#include "cli/options.h"
 #include "cli/query_support.h"
 #include "cli/temporary_folder.h"
 #include "report/display_text.h"
@@ -238,7 +239,7 @@ void add_list(CLI::App& app, Action& chosen) {
   command->add_flag("--queries", options->queries,
                     "List the query types of Vulkan: native, emulated, or not possible");
   command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->check(one_of({"text", "json"}))
       ->type_name("FORMAT");
   command->footer("");
   command->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

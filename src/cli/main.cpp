@@ -1,4 +1,4 @@
-// The command `tally`: declares and parses the subcommands, and runs the chosen one.
+// The command `tally`: parses the arguments and runs the chosen one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "report/html/page.h"
+#include "cli/commands.h"
 
 namespace {
 
@@ -42,25 +42,9 @@ Arguments split_arguments(int argc, char** argv) {
 
 int parse_and_run(int argc, char** argv) {
   Arguments arguments = split_arguments(argc, argv);
-  CLI::App app{"Exact GPU counters of any Vulkan or EGL application, on any driver.", "tally"};
-  const bool has_html = tally::report::why_no_html().empty();
-  app.set_version_flag("--version", std::string("tally " TALLY_VERSION) +
-                                        (has_html ? "" : " (without HTML reports)"));
-  app.require_subcommand(1);
-  app.footer("Start with: tally run -- APPLICATION; tally doctor says what may be missing.");
+  CLI::App app;
   tally::cli::Action chosen;
-  tally::cli::add_run(app, chosen, arguments.after_dashes);
-  tally::cli::add_report(app, chosen);
-  tally::cli::add_diff(app, chosen);
-  tally::cli::add_snapshot(app, chosen);
-  tally::cli::add_check(app, chosen);
-  tally::cli::add_coverage(app, chosen);
-  tally::cli::add_export(app, chosen);
-  tally::cli::add_merge(app, chosen);
-  tally::cli::add_list(app, chosen);
-  tally::cli::add_doctor(app, chosen);
-  tally::cli::add_vulkan_probe(app, chosen);
-  tally::cli::add_egl_probe(app, chosen);
+  tally::cli::add_commands(app, chosen, arguments.after_dashes);
   try {
     app.parse(arguments.own);
   } catch (const CLI::ParseError& error) {

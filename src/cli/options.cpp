@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 
 #include "cli/command.h"
 
@@ -35,6 +37,20 @@ CLI::Validator whole_number() {
   return CLI::Validator(problem, "");
 }
 
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  return CLI::IsMember(words).description("").name(fmt::format("{}", fmt::join(words, " ")));
+}
+
+std::vector<std::string> words_of(CLI::Option& option) {
+  std::vector<std::string> words;
+  try {
+    std::istringstream names(option.get_validator()->get_name());
+    for (std::string word; names >> word;) words.push_back(word);
+  } catch (const CLI::OptionNotFound&) {  // it has no validator
+  }
+  return words;
+}
+
 void add_source_option(CLI::App& command, analysis::SourceChoice& choice) {
   const std::vector<std::string> names(std::begin(analysis::kSourceChoiceNames),
                                        std::end(analysis::kSourceChoiceNames));
@@ -47,7 +63,7 @@ void add_source_option(CLI::App& command, analysis::SourceChoice& choice) {
           "--source", choose,
           "Lines to show: auto (debug information, else GLSL that SPIRV-Cross makes of "
           "the SPIR-V, else SPIR-V), debug, glsl or spirv")
-      ->check(CLI::IsMember(names).description(""))
+      ->check(one_of(names))
       ->type_name("KIND");
 }
 

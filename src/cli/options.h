@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "analysis/source/shader_source.h"
 #include "report/output.h"
@@ -15,6 +17,13 @@ size_t terminal_width();
 
 // Accepts a number from 0. CLI11 itself converts "-1" to the largest number.
 CLI::Validator whole_number();
+
+// Accepts one of the words. They are the validator's name, separated by spaces: shell completion
+// takes them from there (words_of).
+CLI::Validator one_of(const std::vector<std::string>& words);
+
+// The words that an option with one_of() accepts; none of other options.
+std::vector<std::string> words_of(CLI::Option& option);
 
 // Adds `--source KIND`. `choice` must outlive the parsing.
 void add_source_option(CLI::App& command, analysis::SourceChoice& choice);

@@ -218,7 +218,7 @@ void add_report(CLI::App& app, Action& chosen) {
                                             "draw, pass, shader, line, block, pipeline, frame, "
                                             "label, counter or region; default: an "
                                             "overview")
-                               ->check(CLI::IsMember(by).description(""))
+                               ->check(one_of(by))
                                ->type_name("WHAT");
   command->add_option("--top", options->top, "Rows to show, 0 for all (text: 20, JSON: all)")
       ->check(whole_number())
@@ -296,7 +296,7 @@ void add_report(CLI::App& app, Action& chosen) {
                    "Find source files that debug information only names in this folder")
       ->type_name("FOLDER");
   command->add_option("--format", options->format, "text or json (docs/reference/report-json.md)")
-      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->check(one_of({"text", "json"}))
       ->type_name("FORMAT");
   command
       ->add_option("--width", options->width,

@@ -20,12 +20,14 @@
 #include "analysis/tables/summary.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/container.h"
 #include "cli/drivers.h"
 #include "cli/egl_injection.h"
 #include "cli/environment.h"
 #include "cli/hints.h"
 #include "cli/html.h"
 #include "cli/layers.h"
+#include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/temporary_folder.h"
@@ -148,13 +150,15 @@ void print_exit_signal(const ChildEnd& end) {
                   end.core_dumped ? " (core dumped)" : "", end.shell_status()));
 }
 
-void print_nothing_captured(const std::string& program, const std::string& egl_problem) {
+void print_nothing_captured(const std::string& program, const std::string& egl_problem,
+                            const std::optional<std::string>& container) {
   say(fmt::format("{} created no Vulkan device and no EGL context for GL, so nothing was captured",
                   program));
   if (const auto reason = why_no_layer_was_loaded(program, value_of(current_environment(), "PATH")))
     say(*reason);
   if (!egl_problem.empty()) say("EGL programs are not profiled: " + egl_problem);
-  say("next: tally doctor");
+  if (container) say(*container);
+  say(container ? "next: tally doctor, in place of the application" : "next: tally doctor");
 }
 
 Result<analysis::Model> model_of(const std::string& file) {
@@ -350,7 +354,12 @@ class Run {
     if (anything && source_folder_) add_sources();
     if (!anything) {
       ::unlink(file_.c_str());
-      if (!options_.quiet) print_nothing_captured(program_, egl_.problem);
+      if (!options_.quiet) {
+        print_nothing_captured(
+            program_, egl_.problem,
+            container_advice(options_.application, {own_executable().parent_path().parent_path(),
+                                                    folder_->path().parent_path()}));
+      }
       return false;
     }
     const auto model = model_of(file_);
@@ -453,7 +462,7 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
   command
       ->add_option("--egl", options->egl,
                    "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
-      ->check(CLI::IsMember({"auto", "vendor", "preload", "off"}).description(""))
+      ->check(one_of({"auto", "vendor", "preload", "off"}))
       ->type_name("MODE");
   command
       ->add_option("--sources", options->sources,
