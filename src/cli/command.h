@@ -48,6 +48,7 @@ void add_snapshot(CLI::App& app, Action& chosen);
 void add_check(CLI::App& app, Action& chosen);
 void add_coverage(CLI::App& app, Action& chosen);
 void add_export(CLI::App& app, Action& chosen);
+void add_merge(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_vulkan_probe(CLI::App& app, Action& chosen);  // internal, see vulkan_probe.h

@@ -2,9 +2,7 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/source_writer.h"
+#include "cli/text_file.h"
 #include "report/coverage_files.h"
 #include "report/coverage_summary.h"
 
@@ -48,18 +47,6 @@ Status may_write(const std::string& path, const std::string& format) {
   if (replaceable) return {};
   return Error{
       fmt::format("{}: exists and is not a file of {}; it is left as it is", path, format)};
-}
-
-// Removes the file if it cannot be written completely.
-Status write_file(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wbe");
-  if (file == nullptr) return Error{path + ": " + std::strerror(errno)};
-  bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  written = std::fclose(file) == 0 && written;
-  if (written) return {};
-  const Error error{path + ": " + std::strerror(errno)};
-  std::remove(path.c_str());
-  return error;
 }
 
 Result<analysis::Coverage> read_captures(const std::vector<std::string>& files) {
@@ -109,7 +96,7 @@ int write_output(const analysis::Coverage& coverage, const Options& options) {
   const std::string text = options.format == "lcov"
                                ? report::lcov_tracefile(coverage, *paths)
                                : report::cobertura_xml(coverage, *paths, TALLY_VERSION);
-  const Status written = write_file(options.output, text);
+  const Status written = replace_file(options.output, text);
   return written ? kDone : fail(written.error());
 }
 

@@ -8,6 +8,7 @@
 #include "analysis/tables/empty_result.h"
 #include "cli/command.h"
 #include "cli/export_file.h"
+#include "cli/export_to.h"
 #include "cli/progress.h"
 #include "report/export/callgrind.h"
 #include "report/export/flat_stacks.h"
@@ -21,7 +22,8 @@ namespace {
 using analysis::Model;
 
 struct Options {
-  std::string file;
+  std::vector<std::string> files;
+  ExportToOptions to;
   std::string format;
   std::string output;
   bool force = false;
@@ -98,7 +100,7 @@ Status export_speedscope(const Input& input) {
   return write_calls(input, [&](const report::CallTree& tree) -> Status {
     const auto metric = metric_of(tree, input.options.metric);
     if (!metric) return metric.error();
-    report::write_speedscope(tree, *metric, input.options.file, kCreator, input.out);
+    report::write_speedscope(tree, *metric, input.options.files[0], kCreator, input.out);
     return {};
   });
 }
@@ -144,32 +146,34 @@ Result<analysis::Selection> selection_of(const Options& options) {
 }
 
 int run(const Options& options) {
+  const std::string& path = options.files[0];
   const Format& format = format_of(options);
   const auto selection = selection_of(options);
   if (!selection) return fail(selection.error());
-  auto reader = store::Reader::open(options.file);
+  auto reader = store::Reader::open(path);
   if (!reader) return fail(reader.error());
   auto model = analysis::load_model(std::move(*reader), *selection);
-  if (!model) return fail(with_context(model.error(), options.file));
+  if (!model) return fail(with_context(model.error(), path));
   if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
-    say(options.file + ": " + nothing);
+    say(path + ": " + nothing);
     return kNo;
   }
-  auto file = ExportFile::open(options.output, options.file, options.force);
+  auto file = ExportFile::open(options.output, path, options.force);
   if (!file) return fail(file.error());
   if (format.is_binary && file->is_terminal())
     return fail({options.format + " is binary: write it to a file with -o"});
-  std::optional<ProgressLine> progress("reading " + options.file);
+  std::optional<ProgressLine> progress("reading " + path);
   const analysis::Progress update = [&](double fraction) { progress->update(fraction); };
   Status written =
       format.write({*model, options, update, [&](std::string_view piece) { file->write(piece); }});
   progress.reset();
-  if (!written) return fail(with_context(written.error(), options.file));
+  if (!written) return fail(with_context(written.error(), path));
   if (Status finished = file->finish(); !finished) return fail(finished.error());
   return kDone;
 }
 
 void reject_unused_options(const Options& options) {
+  if (options.files.size() > 1) throw CLI::ParseError("several files need --to", kFailed);
   const Format& format = format_of(options);
   if (!options.by.empty() && format.needs != Needs::Table)
     throw CLI::ParseError("--by needs --format csv or jsonl", kFailed);
@@ -177,22 +181,39 @@ void reject_unused_options(const Options& options) {
     throw CLI::ParseError("--metric needs --format speedscope or collapsed", kFailed);
 }
 
+void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* format) {
+  CLI::Option* to =
+      command.add_option("--to", options.folder, "Add the captures to a data set of many")
+          ->type_name("FOLDER");
+  for (const char* other : {"--output", "--force", "--by", "--metric", "--frame", "--shader"})
+    to->excludes(command.get_option(other));
+  to->excludes(format);
+  command
+      .add_option("--commit", options.commit,
+                  "The data set's commit (default: HEAD of the git checkout here, or CI's)")
+      ->type_name("NAME")
+      ->needs(to);
+  command
+      .add_option("--scene", options.scene, "The data set's scene (default: the program's name)")
+      ->type_name("NAME")
+      ->needs(to);
+}
+
 }  // namespace
 
 void add_export(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "Write a capture for other tools");
-  command->add_option("FILE", options->file, "Capture made by tally run")->required();
+  command->add_option("FILE", options->files, "Capture made by tally run; with --to also several")
+      ->required();
   std::vector<std::string> formats;
   std::string names;
   for (const Format& format : kFormats) {
     formats.emplace_back(format.name);
     names += (names.empty() ? "" : ", ") + formats.back();
   }
-  command->add_option("--format", options->format, names)
-      ->required()
-      ->check(CLI::IsMember(formats).description(""))
-      ->type_name("FORMAT");
+  CLI::Option* format = command->add_option("--format", options->format, names);
+  format->check(CLI::IsMember(formats).description(""))->type_name("FORMAT");
   command
       ->add_option("-o,--output", options->output,
                    "File to write (default, and -: standard output)")
@@ -211,8 +232,17 @@ void add_export(CLI::App& app, Action& chosen) {
       ->type_name("A-B");
   command->add_option("--shader", options->shader, "Only these shaders, as in tally report")
       ->type_name("PATTERN");
-  command->footer("Example: tally export --format callgrind -o callgrind.out.vkcube vkcube.tally");
-  command->callback([options, &chosen] {
+  add_to_options(*command, options->to, format);
+  command->footer(
+      "Examples: tally export --format callgrind -o callgrind.out.vkcube vkcube.tally\n"
+      "          tally export --to ~/fleet --scene start vkcube.tally");
+  command->callback([options, format, &chosen] {
+    if (!options->to.folder.empty()) {
+      options->to.files = options->files;
+      chosen = [options] { return export_to(options->to); };
+      return;
+    }
+    if (format->empty()) throw CLI::RequiredError("--format or --to");
     reject_unused_options(*options);
     chosen = [options] { return run(*options); };
   });

@@ -2,11 +2,12 @@
 // when it is complete.
 #pragma once
 
-#include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
+#include "cli/partial_file.h"
 
 namespace tally::cli {
 
@@ -26,14 +27,14 @@ class ExportFile {
   bool is_terminal() const;
 
  private:
-  ExportFile(std::FILE* file, std::string path, std::string partial, bool reserved)
-      : file_(file), path_(std::move(path)), partial_(std::move(partial)), is_reserved_(reserved) {}
+  ExportFile() = default;
+  ExportFile(std::string path, PartialFile file, bool is_reserved)
+      : path_(std::move(path)), file_(std::move(file)), is_reserved_(is_reserved) {}
 
-  std::FILE* file_;
-  std::string path_;     // empty: standard output
-  std::string partial_;  // the file until it is complete
-  bool is_reserved_;     // `path_` is an empty file of ours
-  int error_ = 0;        // errno of the first failed write
+  std::string path_;
+  std::optional<PartialFile> file_;  // none: standard output
+  bool is_reserved_ = false;         // `path_` is an empty file of ours
+  int error_ = 0;                    // errno of the first failed write to standard output
 };
 
 }  // namespace tally::cli

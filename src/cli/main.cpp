@@ -56,6 +56,7 @@ int parse_and_run(int argc, char** argv) {
   tally::cli::add_check(app, chosen);
   tally::cli::add_coverage(app, chosen);
   tally::cli::add_export(app, chosen);
+  tally::cli::add_merge(app, chosen);
   tally::cli::add_list(app, chosen);
   tally::cli::add_doctor(app, chosen);
   tally::cli::add_vulkan_probe(app, chosen);

@@ -13,29 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "cli/partial_file.h"
+#include "store/unique_fd.h"
+
 namespace tally::cli {
 namespace {
 
 constexpr size_t kMaxComponents = 32;
 constexpr size_t kMaxLength = 120;  // of a component
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  bool ok() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 std::string safe_component(std::string_view part) {
   std::string safe;
@@ -65,11 +50,11 @@ Error system_error(const std::string& path) {
 }
 
 // Follows no links: a folder that the user gave may hold some that lead elsewhere.
-Result<Descriptor> open_folder(int parent, const std::string& name, const std::string& path) {
+Result<store::UniqueFd> open_folder(int parent, const std::string& name, const std::string& path) {
   if (::mkdirat(parent, name.c_str(), 0777) != 0 && errno != EEXIST) return system_error(path);
-  Descriptor folder(
+  store::UniqueFd folder(
       ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder.ok()) return system_error(path);
+  if (!folder) return system_error(path);
   return folder;
 }
 
@@ -89,30 +74,17 @@ bool has_text(int file, std::string_view text) {
   return true;
 }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
 Status write_new(int folder, const std::string& name, const std::string& path,
                  std::string_view text) {
-  const Descriptor file(
-      ::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (file.ok()) {
-    if (write_all(file.number(), text)) return {};
-    const Error error = system_error(path);
-    ::unlinkat(folder, name.c_str(), 0);
-    return error;
-  }
-  if (errno != EEXIST) return system_error(path);
-  const Descriptor existing(
+  auto file = PartialFile::create(folder, name);
+  if (!file) return with_context(file.error(), path);
+  file->write(text);
+  const int error = file->finish(Existing::Keep);
+  if (error == 0) return {};
+  if (error != EEXIST) return Error{path + ": " + std::strerror(error)};
+  const store::UniqueFd existing(
       ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (existing.ok() && has_text(existing.number(), text)) return {};
+  if (existing && has_text(existing.get(), text)) return {};
   return Error{path + ": exists with another text; it is left as it is"};
 }
 
@@ -128,18 +100,18 @@ Result<std::string> write_source(const std::string& folder, std::string_view nam
   const std::filesystem::path root = std::filesystem::absolute(folder, error).lexically_normal();
   std::filesystem::create_directories(root, error);
   if (error) return Error{fmt::format("{}: {}", folder, error.message())};
-  Descriptor at(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!at.ok()) return system_error(folder);
+  store::UniqueFd at(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!at) return system_error(folder);
   const std::vector<std::string> parts = safe_components(name);
   std::filesystem::path path = root;
   for (size_t i = 0; i + 1 < parts.size(); ++i) {
     path /= parts[i];
-    auto next = open_folder(at.number(), parts[i], path.string());
+    auto next = open_folder(at.get(), parts[i], path.string());
     if (!next) return next.error();
     at = std::move(*next);
   }
   path /= parts.back();
-  if (Status written = write_new(at.number(), parts.back(), path.string(), text); !written)
+  if (Status written = write_new(at.get(), parts.back(), path.string(), text); !written)
     return written.error();
   return path.string();
 }

@@ -135,7 +135,7 @@ class CoverageBuilder::Capture {
       const bool is_stored = file.text.empty() && stored != stored_texts_.end();
       const std::string& text = is_stored ? stored->second : file.text;
       FileCoverage& added = builder_.files_[{name, text}];
-      added.name = name;
+      added.name = added.recorded_name = name;
       added.text = text;
       files.push_back(&added);
     }

@@ -31,7 +31,8 @@ struct FileCoverage {
   // Line, number among the line's branches, number of targets.
   using BranchKey = std::tuple<uint32_t, uint32_t, uint32_t>;
 
-  std::string name;  // unique; as recorded in the shaders
+  std::string name;           // unique: of several texts, with a hash of the text
+  std::string recorded_name;  // as recorded in the shaders
   std::string text;  // empty: not in the capture
   std::map<uint32_t, uint64_t> lines;
   std::map<std::string, FunctionCoverage> functions;

@@ -1,0 +1,35 @@
+// The tables of one capture in a data set of many captures, as JSON lines. docs/user/fleets.md
+// describes the columns.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "analysis/fleet/fleet_rows.h"
+
+namespace tally::report {
+
+inline constexpr int kDataSetFormat = 1;
+inline constexpr std::array<const char*, 4> kDataSetTables = {"capture", "pass", "shader", "line"};
+
+// What all rows of a capture share.
+struct DataSetPlace {
+  std::string commit;
+  int64_t commit_time = 0;  // in seconds since 1970
+  std::string device;
+  std::string scene;
+};
+
+// The columns of a table, as DuckDB declares them: {capture: 'VARCHAR', ...}.
+std::string data_set_columns(size_t table);
+
+struct DataSetCapture {
+  std::string key;                                      // the hash of all rows
+  std::array<std::string, kDataSetTables.size()> text;  // by table
+};
+
+DataSetCapture data_set_capture(const DataSetPlace& place, const analysis::Summary& summary,
+                                const analysis::FleetRows& rows);
+
+}  // namespace tally::report
