@@ -203,6 +203,12 @@ void reject_unused_options(const Options& options) {
   if (!options.html.empty() && options.json()) {
     throw CLI::ParseError("--html and --format json exclude each other", kFailed);
   }
+  const bool arranges_tables =
+      options.top || options.width || !options.table.sort.empty() || !options.columns.empty();
+  if (!options.html.empty() && arranges_tables) {
+    throw CLI::ParseError("--top, --sort, --columns and --width have no effect with --html",
+                          kFailed);
+  }
 }
 
 }  // namespace

@@ -137,6 +137,12 @@ class HtmlData(unittest.TestCase):
         run("report", "--html", path, "--against", os.path.abspath(__file__), self.sample, status=2)
         self.assertFalse(os.path.exists(path))
 
+    def test_options_without_effect_are_refused(self):
+        path = self.path("none.html")
+        for options in (["--top", "3"], ["--sort", "fma"], ["--by", "draw"], ["--format", "json"], ["--merge"]):
+            run("report", "--html", path, *options, self.sample, status=2)
+        self.assertFalse(os.path.exists(path))
+
     def test_against_needs_html(self):
         self.assertIn("--against", run("report", "--against", self.sample, self.sample, status=2))
 

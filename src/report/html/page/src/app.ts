@@ -35,11 +35,16 @@ export class App {
     return this.state.get('side') === 'before' && this.before ? this.before : this.now;
   }
 
-  get metrics(): Metric[] { return this.now.model.metrics; }
+  // With two captures those of both: what only one counted cannot be compared.
+  get metrics(): Metric[] {
+    const before = this.before;
+    return before ? this.now.model.metrics.filter(({ id }) => before.model.metric(id)) : this.now.model.metrics;
+  }
 
   get metricId(): string {
     const id = this.state.get('metric');
-    return this.metrics.some((metric) => metric.id === id) ? id : this.data.head.default_metric || this.metrics[0]?.id || '';
+    const standard = this.data.head.default_metric, known = (own: string) => this.metrics.some((metric) => metric.id === own);
+    return known(id) ? id : known(standard) ? standard : this.metrics[0]?.id ?? '';
   }
 
   get metric(): Metric | undefined {

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "analysis/dataset/capture_events.h"
+#include "analysis/dataset/make_dataset.h"
+#include "analysis/dataset/value_sets.h"
+#include "analysis/model/load_model.h"
+#include "analysis/model/test_scene.h"
+#include "store/test_capture.h"
+
+namespace tally::analysis {
+namespace {
+
+class DatasetTest : public testing::Test {
+ protected:
+  // Frames of three dispatches of one pipeline, of which the first two are alike.
+  void write_scene() {
+    TestScene scene(file_);
+    const auto subgroups = scene.add_metric(catalogue::Number::Subgroups);
+    const auto pipeline = scene.add_pipeline("p", "pipeline", scene.add_shader("s", "branch.comp"));
+    for (int64_t frame = 0; frame < 2; ++frame) {
+      scene.begin_frame(frame);
+      for (const uint64_t taken : {4u, 4u, 9u}) {
+        scene.dispatch(pipeline, {}, 10, {16, taken, 16 - taken, 16});
+        scene.set_value(0, subgroups, taken + 1);
+      }
+    }
+    scene.finish();
+  }
+
+  Model model() {
+    auto reader = store::Reader::open(file_);
+    EXPECT_TRUE(reader.ok());
+    auto model = load_model(std::move(*reader), {});
+    EXPECT_TRUE(model.ok());
+    return std::move(*model);
+  }
+
+  store::TestDirectory directory_;
+  const std::string file_ = directory_.file("scene.tally");
+};
+
+// By block: executions, then the value of the counted metric.
+using SumsByBlock = std::map<uint64_t, std::pair<uint64_t, uint64_t>>;
+
+struct GroupedCounts {
+  size_t rows = 0, sets = 0;
+  SumsByBlock sums;
+};
+
+GroupedCounts count_grouped(const Model& model, Grouping grouping) {
+  ShaderCodes codes(model);
+  ShaderSources sources(model, codes);
+  const Variants variants(model, codes);
+  const std::vector<Metric> metrics = describe_metrics(model);
+  const std::vector<bool> counted = {false, false, true};
+  DataStrings strings;
+  const auto costs = BlockCosts::load(model, [](store::RowId) { return true; });
+  const CaptureCode::Input input{model,  codes,   variants, sources,
+                                 *costs, metrics, counted,  strings};
+  CaptureCode code(input);
+  const CommandRows rows = group_rows(model, grouping);
+  ValueSets sets(input, code, {2});
+  EXPECT_TRUE(*sets.count(rows.row_of, rows.first_of.size(), 1000, nullptr));
+  const std::vector<uint32_t> set_of = sets.set_of();
+  DataCapture capture;
+  std::move(sets).finish(capture);
+  GroupedCounts grouped{rows.first_of.size(), capture.find("value_sets")->rows(), {}};
+  const DataTable& table = *capture.find("value_sets");
+  const DataTable& counts = *capture.find("counts");
+  for (const uint32_t set : set_of) {
+    const uint64_t first = table.find("first")->at(set);
+    for (uint64_t i = first; i < first + table.find("count")->at(set); ++i) {
+      auto& [executions, value] = grouped.sums[counts.find("block")->at(i)];
+      executions += counts.find("executions")->at(i);
+      value += counts.find("subgroups")->at(i);
+    }
+  }
+  return grouped;
+}
+
+TEST_F(DatasetTest, commands_with_equal_counts_share_a_set_of_values) {
+  write_scene();
+  const GroupedCounts each = count_grouped(model(), Grouping::Each);
+  EXPECT_EQ(each.rows, 6u);
+  EXPECT_EQ(each.sets, 2u);
+  const SumsByBlock expected = {
+      {0, {96, 2 * (5 + 5 + 10)}}, {1, {34, 0}}, {2, {62, 0}}, {3, {96, 0}}};
+  EXPECT_EQ(each.sums, expected);
+}
+
+TEST_F(DatasetTest, grouped_commands_have_the_sums_of_their_commands) {
+  write_scene();
+  const Model scene = model();
+  const SumsByBlock expected = count_grouped(scene, Grouping::Each).sums;
+  for (const Grouping grouping : {Grouping::SameCall, Grouping::SamePipeline}) {
+    const GroupedCounts grouped = count_grouped(scene, grouping);
+    EXPECT_EQ(grouped.rows, 2u);  // one for each frame
+    EXPECT_EQ(grouped.sets, 1u);  // the frames are alike
+    EXPECT_EQ(grouped.sums, expected);
+  }
+}
+
+TEST_F(DatasetTest, the_columns_of_a_table_have_the_same_number_of_rows) {
+  write_scene();
+  const Model scene = model();
+  const auto dataset = make_dataset(scene, &scene, {}, nullptr);
+  ASSERT_TRUE(dataset.ok());
+  for (const DataCapture& capture : dataset->captures) {
+    for (const DataTable& table : capture.tables) {
+      for (const auto& [name, column] : table.columns())
+        EXPECT_EQ(column.size(), table.rows()) << table.name() << '.' << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tally::analysis
