@@ -30,8 +30,10 @@ class ComputeKernel : public Kernel {
                                          VK_SHADER_STAGE_ALL);
   }
 
-  test::Pipeline make_pipeline(const std::vector<test::Stage>& stages) const override {
-    return test::make_compute_pipeline(context_, {.shader = stages.at(0), .layout = layout_});
+  test::Pipeline make_pipeline(const std::vector<test::Stage>& stages,
+                               VkPipelineCreateFlags flags) const override {
+    return test::make_compute_pipeline(context_,
+                                       {.shader = stages.at(0), .layout = layout_, .flags = flags});
   }
   void begin(VkCommandBuffer commands, VkPipeline pipeline) const override {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
@@ -62,9 +64,10 @@ class FragmentKernel : public Kernel {
     layout_ = test::make_pipeline_layout(context, {}, kKernelPushBytes + 8, VK_SHADER_STAGE_ALL);
   }
 
-  test::Pipeline make_pipeline(const std::vector<test::Stage>& stages) const override {
+  test::Pipeline make_pipeline(const std::vector<test::Stage>& stages,
+                               VkPipelineCreateFlags flags) const override {
     return test::make_graphics_pipeline(
-        context_, {.stages = stages, .layout = layout_, .additive_blend = true});
+        context_, {.stages = stages, .layout = layout_, .additive_blend = true, .flags = flags});
   }
   void begin(VkCommandBuffer commands, VkPipeline pipeline) const override {
     target_.begin(commands);
@@ -81,6 +84,8 @@ class FragmentKernel : public Kernel {
   PushWords push_;
 };
 
+}  // namespace
+
 void fill(test::Context& context, const DeviceBuffer& buffer, uint32_t count, uint32_t seed) {
   const test::StorageSet set(context, {VkBuffer(buffer)});
   const VkDescriptorSetLayout set_layout = set.layout();
@@ -95,8 +100,6 @@ void fill(test::Context& context, const DeviceBuffer& buffer, uint32_t count, ui
     vkCmdDispatch(commands, count / 256, 1, 1);
   });
 }
-
-}  // namespace
 
 std::unique_ptr<Kernel> make_hot_loop(test::Context& context, const Capabilities& capabilities) {
   const uint32_t width = capabilities.software ? 128 : 2048;

@@ -26,7 +26,8 @@ class Kernel {
   std::span<const ShaderSource> counted_by_hand() const { return counted_by_hand_; }
   VkPipelineLayout layout() const { return layout_; }
 
-  virtual test::Pipeline make_pipeline(const std::vector<test::Stage>& stages) const = 0;
+  virtual test::Pipeline make_pipeline(const std::vector<test::Stage>& stages,
+                                       VkPipelineCreateFlags flags) const = 0;
   // Records what surrounds all units of a command buffer (begin, end), and one unit.
   virtual void begin(VkCommandBuffer commands, VkPipeline pipeline) const = 0;
   virtual void add_unit(VkCommandBuffer commands) const = 0;
@@ -46,6 +47,9 @@ class Kernel {
   std::vector<ShaderSource> sources_;
   std::vector<ShaderSource> counted_by_hand_;
 };
+
+// Fills the buffer with `count` pseudo-random numbers between -1 and 1.
+void fill(test::Context& context, const DeviceBuffer& buffer, uint32_t count, uint32_t seed);
 
 std::unique_ptr<Kernel> make_hot_loop(test::Context& context, const Capabilities& capabilities);
 std::unique_ptr<Kernel> make_memory_bound(test::Context& context, const Capabilities& capabilities);

@@ -147,7 +147,7 @@ void print_kernel(Profiled& device, const Kernel& kernel, uint32_t units, int ro
   for (const ShaderSource& source : kernel.sources()) {
     stages.push_back({source.stage, source.words});
   }
-  const test::Pipeline pipeline = kernel.make_pipeline(stages);
+  const test::Pipeline pipeline = kernel.make_pipeline(stages, 0);
   std::vector<std::unique_ptr<Query>> queries;
   std::vector<Candidate> candidates;
   const auto add = [&](const char* name, bool counts, bool conditioned) {

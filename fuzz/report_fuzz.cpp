@@ -11,12 +11,14 @@
 #include <string>
 
 #include "analysis/cost/region_map.h"
+#include "analysis/dataset/make_dataset.h"
 #include "analysis/model/load_model.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/empty_result.h"
 #include "expect.h"
 #include "report/header.h"
 #include "report/heatmap.h"
+#include "report/html/container.h"
 #include "report/json.h"
 #include "report/text_table.h"
 #include "temporary_file.h"
@@ -83,11 +85,25 @@ void show_some(Analyzer& analyzer, Choice& choice) {
     (void)report::draw_heatmap(**map, nullptr);
 }
 
+// The data of the HTML report: the columns of a table have the same number of rows.
+void show_page(const analysis::Model& model) {
+  const auto dataset = analysis::make_dataset(model, &model, {}, nullptr);
+  if (!dataset) return;
+  for (const analysis::DataCapture& capture : dataset->captures) {
+    for (const analysis::DataTable& table : capture.tables) {
+      for (const auto& [name, column] : table.columns())
+        TALLY_FUZZ_EXPECT(column.size() == table.rows());
+    }
+  }
+  report::write_container(*dataset, "0", [](std::string_view) {});
+}
+
 void report_of(const std::string& path, const analysis::Selection& selection, Choice& choice) {
   auto reader = store::Reader::open(path);
   if (!reader) return;
   auto model = analysis::load_model(std::move(*reader), selection);
   if (!model) return;
+  if (choice.next()) show_page(*model);
   Analyzer analyzer(std::move(*model), nullptr);
   show_some(analyzer, choice);
 }

@@ -264,6 +264,21 @@ typedef void(VKAPI_PTR* PFN_vkCmdDecompressMemoryIndirectCountEXT)(
     uint32_t maxDecompressionCount, uint32_t stride);
 #endif /* VK_EXT_memory_decompression */
 
+#ifndef VK_QCOM_elapsed_timer_query
+#define VK_QCOM_elapsed_timer_query 1
+#define VK_QCOM_ELAPSED_TIMER_QUERY_SPEC_VERSION 1
+#define VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME "VK_QCOM_elapsed_timer_query"
+#define VK_QUERY_TYPE_TIME_ELAPSED_QCOM ((VkQueryType)1000173000)
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM \
+  ((VkStructureType)1000173000)
+
+typedef struct VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 elapsedTimerQuery;
+} VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM;
+#endif
+
 #ifdef __cplusplus
 }
 #endif

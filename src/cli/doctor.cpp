@@ -15,6 +15,7 @@
 #include "cli/findings.h"
 #include "cli/temporary_folder.h"
 #include "report/display_text.h"
+#include "report/html/page.h"
 #include "report/values.h"
 
 namespace tally::cli {
@@ -124,6 +125,7 @@ DoctorFacts gather_facts() {
   facts.device_nodes = device_nodes();
   facts.override_layers = override_layers(facts.environment);
   facts.settings_files = settings_files(facts.environment);
+  facts.no_html = report::why_no_html();
   return facts;
 }
 

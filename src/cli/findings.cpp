@@ -43,6 +43,8 @@ class Examination {
     variables();
     files();
     validation();
+    if (!facts_.no_html.empty())
+      note("HTML reports", facts_.no_html, "build tally where npm is installed");
     return std::move(findings_);
   }
 

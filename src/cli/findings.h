@@ -38,6 +38,7 @@ struct DoctorFacts {
   std::optional<PathFact> runtime_folder;    // XDG_RUNTIME_DIR, if set
   std::vector<PathFact> device_nodes;        // in /dev/dri, and /dev/nvidia*
   std::vector<std::string> override_layers;  // manifests that override the layers
+  std::string no_html;                       // why there are no HTML reports; empty: there are
   std::vector<std::string> settings_files;   // vk_layer_settings.txt files with Tally's keys
 };
 

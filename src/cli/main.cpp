@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "report/html/page.h"
 
 namespace {
 
@@ -42,7 +43,9 @@ Arguments split_arguments(int argc, char** argv) {
 int parse_and_run(int argc, char** argv) {
   Arguments arguments = split_arguments(argc, argv);
   CLI::App app{"Exact GPU counters of any Vulkan or EGL application, on any driver.", "tally"};
-  app.set_version_flag("--version", "tally " TALLY_VERSION);
+  const bool has_html = tally::report::why_no_html().empty();
+  app.set_version_flag("--version", std::string("tally " TALLY_VERSION) +
+                                        (has_html ? "" : " (without HTML reports)"));
   app.require_subcommand(1);
   app.footer("Start with: tally run -- APPLICATION; tally doctor says what may be missing.");
   tally::cli::Action chosen;

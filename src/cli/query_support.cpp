@@ -52,12 +52,14 @@ constexpr char kStructures[] = "accelerationStructure";
 constexpr char kIntel[] = "VK_INTEL_performance_query";
 constexpr char kMicromap[] = "VK_EXT_opacity_micromap";
 constexpr char kVideoEncode[] = "VK_KHR_video_encode_queue";
+constexpr char kElapsed[] = "elapsedTimerQuery";
 constexpr char kTimestamps[] = "queueFamiliesWithTimestamps";
 constexpr char kResultStatus[] = "queueFamiliesWithResultStatus";
 
 constexpr char kBySamples[] = "samples that fragment shaders cover";
 constexpr char kByShadersAndCommands[] = "instrumented shaders and the recorded commands";
 constexpr char kByShaders[] = "instrumented shaders";
+constexpr char kByTimestamps[] = "two timestamps of the driver";
 constexpr char kByClock[] = "the device's clock, read by a shader";
 constexpr char kByReports[] = "the same counters, as a report";
 constexpr char kByStatus[] = "what the layer could count";
@@ -93,6 +95,8 @@ constexpr QueryType kTypes[] = {
      fixed<kByReports>, "", always},
     {"result_status", "result status", on_some_queue<kResultStatus>, fixed<kByStatus>, "", always,
      "emulate_queries"},
+    {"elapsed_time", "elapsed time (VK_QCOM_elapsed_timer_query)", has_feature<kElapsed>,
+     fixed<kByTimestamps>, "timestampValidBits of a queue family", on_some_queue<kTimestamps>},
     {"video_encode_feedback", "video encode feedback", has_extension<kVideoEncode>, nullptr,
      kVideoEncode, never},
     {"acceleration_structure", "acceleration structure properties", has_feature<kStructures>,

@@ -68,6 +68,7 @@ TEST_F(QueryTypes, unavailable_types_name_what_the_driver_lacks) {
   EXPECT_EQ(of("mesh_statistics").detail, "the driver lacks VK_EXT_mesh_shader");
   EXPECT_EQ(of("timestamp").detail,
             "the driver lacks timestampValidBits of a queue family, or shaderDeviceClock");
+  EXPECT_EQ(of("elapsed_time").detail, "the driver lacks timestampValidBits of a queue family");
   EXPECT_EQ(of("video_encode_feedback").detail, "the driver lacks VK_KHR_video_encode_queue");
   EXPECT_EQ(of("pipeline_statistics", {"bufferDeviceAddress", "Vulkan 1.1"}).detail,
             "the driver lacks bufferDeviceAddress, Vulkan 1.1");
@@ -85,8 +86,8 @@ TEST_F(QueryTypes, ids_are_unique_and_in_the_order_of_the_chapter) {
   EXPECT_THAT(ids, testing::ElementsAre(
                        "occlusion", "occlusion_precise", "pipeline_statistics", "mesh_statistics",
                        "timestamp", "performance_khr", "transform_feedback", "primitives_generated",
-                       "performance_intel", "result_status", "video_encode_feedback",
-                       "acceleration_structure", "micromap"));
+                       "performance_intel", "result_status", "elapsed_time",
+                       "video_encode_feedback", "acceleration_structure", "micromap"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "analysis/tables/summary.h"
 #include "cli/command.h"
 #include "cli/heatmap.h"
+#include "cli/html.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "report/display_text.h"
@@ -35,6 +36,9 @@ struct Options {
   std::string columns;
   std::string heatmap;
   std::string counter;
+  std::string html;
+  std::string against;
+  bool force = false;
   std::string format = "text";
   analysis::SourceChoice source = analysis::SourceChoice::Auto;
   std::string sources;
@@ -160,6 +164,14 @@ int run(const Options& options) {
   if (!selection) return fail(selection.error());
   auto sources = source_options_of(options);
   if (!sources) return fail(sources.error());
+  if (!options.html.empty()) {
+    return write_html_report({.file = options.html,
+                              .capture = options.file,
+                              .against = options.against,
+                              .selection = *selection,
+                              .sources = std::move(*sources),
+                              .force = options.force});
+  }
   auto reader = store::Reader::open(options.file);
   if (!reader) return fail(reader.error());
   auto model = analysis::load_model(std::move(*reader), *selection);
@@ -188,13 +200,17 @@ void reject_unused_options(const Options& options) {
   if (options.table.pass && options.by != "region" && options.heatmap.empty()) {
     throw CLI::ParseError("--pass needs --by region or --heatmap", kFailed);
   }
+  if (!options.html.empty() && options.json()) {
+    throw CLI::ParseError("--html and --format json exclude each other", kFailed);
+  }
 }
 
 }  // namespace
 
 void add_report(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("report", "Show a capture as tables, or as a heatmap");
+  CLI::App* command =
+      app.add_subcommand("report", "Show a capture as tables, a heatmap or an HTML page");
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));
   command->add_option("FILE", options->file, "Capture made by tally run")->required();
   CLI::Option* by_option = command
@@ -223,6 +239,19 @@ void add_report(CLI::App& app, Action& chosen) {
               "pass, or the hottest that --frame and --pass select")
           ->type_name("FILE.png")
           ->excludes(by_option);
+  CLI::Option* html =
+      command
+          ->add_option("--html", options->html,
+                       "Write all of it as one HTML file, which a browser shows without a network")
+          ->type_name("FILE.html")
+          ->excludes(by_option)
+          ->excludes(heatmap);
+  command
+      ->add_option("--against", options->against,
+                   "Compare with this capture in the HTML file: old, new, difference")
+      ->type_name("OLD")
+      ->needs(html);
+  command->add_flag("--force", options->force, "Replace the HTML file if it exists")->needs(html);
   command
       ->add_option("--counter", options->counter,
                    "The heatmap's counter (default: fragment_instructions)")
@@ -251,13 +280,15 @@ void add_report(CLI::App& app, Action& chosen) {
                                            "(see --source)")
                               ->type_name("SHADER")
                               ->excludes(by_option)
-                              ->excludes(heatmap);
+                              ->excludes(heatmap)
+                              ->excludes(html);
   command
       ->add_option("--disassemble", options->disassemble,
                    "Show a shader's SPIR-V with counts in the margin")
       ->type_name("SHADER")
       ->excludes(by_option)
       ->excludes(heatmap)
+      ->excludes(html)
       ->excludes(annotate);
   add_source_option(*command, options->source);
   command
@@ -275,7 +306,8 @@ void add_report(CLI::App& app, Action& chosen) {
   command->footer(
       "Examples: tally report vkcube.tally\n"
       "          tally report --by line --sort texture_samples --top 30 vkcube.tally\n"
-      "          tally report --by draw --each --frame 10 --format json vkcube.tally");
+      "          tally report --by draw --each --frame 10 --format json vkcube.tally\n"
+      "          tally report --html vkcube.html vkcube.tally");
   command->callback([options, &chosen] {
     reject_unused_options(*options);
     chosen = [options] { return run(*options); };

@@ -24,11 +24,13 @@
 #include "cli/egl_injection.h"
 #include "cli/environment.h"
 #include "cli/hints.h"
+#include "cli/html.h"
 #include "cli/layers.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
 #include "cli/temporary_folder.h"
 #include "report/header.h"
+#include "report/html/page.h"
 #include "report/values.h"
 #include "store/clock.h"
 #include "store/collector.h"
@@ -50,6 +52,7 @@ struct Options {
   std::string driver;
   std::string egl = "auto";
   std::string sources;
+  std::string html;     // empty: no HTML report
   std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
   bool branches = false;
   bool divergence = false;
@@ -250,7 +253,9 @@ class Run {
     const ChildEnd end = child->wait();
     wait_for_others(*collector_, options_.quiet);
     const bool complete = finish(end);
-    return options_.strict && !complete ? kIncomplete : end.shell_status();
+    const bool has_html = write_html();
+    if (options_.strict && !complete) return kIncomplete;
+    return has_html || end.shell_status() != kDone ? end.shell_status() : kFailed;
   }
 
  private:
@@ -270,6 +275,27 @@ class Run {
         fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two from 4 to 4096", text)};
   }
 
+  // What can be known before the application runs.
+  Status check_html() const {
+    if (options_.html.empty()) return {};
+    if (const auto reason = report::why_no_html(); !reason.empty())
+      return Error{std::string(reason)};
+    std::error_code ignored;
+    if (!options_.force && std::filesystem::exists(options_.html, ignored))
+      return Error{options_.html + " exists; choose another name, or replace it with --force"};
+    return {};
+  }
+
+  // Returns whether there is nothing to write, or it is written.
+  bool write_html() const {
+    std::error_code ignored;
+    if (options_.html.empty() || !std::filesystem::exists(file_, ignored)) return true;
+    const int status =
+        write_html_report({.file = options_.html, .capture = file_, .force = options_.force});
+    if (status == kDone && !options_.quiet) say("page: " + options_.html);
+    return status == kDone;
+  }
+
   // The collector's thread must not receive the signals that are forwarded.
   Status prepare() {
     if (!options_.frames.empty()) {
@@ -277,6 +303,7 @@ class Run {
         return range.error();
     }
     if (Status regions = check_regions(); !regions) return regions.error();
+    if (Status html = check_html(); !html) return html.error();
     if (!options_.sources.empty()) {
       auto folder = analysis::SourceFolder::open(options_.sources);
       if (!folder) return folder.error();
@@ -394,7 +421,12 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& afte
       ->add_option("-o,--output", options->output,
                    "Capture to write (default: APPLICATION.tally, numbered if that exists)")
       ->type_name("FILE");
-  command->add_flag("--force", options->force, "Replace the capture if it exists");
+  command->add_flag("--force", options->force,
+                    "Replace the capture, and the HTML file, if they exist");
+  command
+      ->add_option("--html", options->html,
+                   "Also write the capture as one HTML file (see tally report --html)")
+      ->type_name("FILE.html");
   command
       ->add_option("--frames", options->frames,
                    "Capture only these frames, counted from 0: 7, 3-9, 3- or -9")

@@ -4,6 +4,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <tally/vulkan_arm.h>
+#include <tally/vulkan_newest.h>
 
 #include <algorithm>
 #include <cstring>
@@ -276,7 +277,10 @@ class Device {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR};
     VkPhysicalDeviceAccelerationStructureFeaturesKHR structures{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR};
+    VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM elapsed{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM};
     if (has(VK_EXT_MESH_SHADER_EXTENSION_NAME)) link(mesh);
+    if (has(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME)) link(elapsed);
     if (has(VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME)) link(primitives);
     if (has(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME)) link(performance);
     if (has(VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME)) link(structures);
@@ -294,6 +298,7 @@ class Device {
     result_.features["meshShaderQueries"] = mesh.meshShaderQueries;
     result_.features["primitivesGeneratedQuery"] = primitives.primitivesGeneratedQuery;
     result_.features["performanceCounterQueryPools"] = performance.performanceCounterQueryPools;
+    result_.features["elapsedTimerQuery"] = elapsed.elapsedTimerQuery;
     result_.features["accelerationStructure"] = structures.accelerationStructure;
     result_.features["shaderInstrumentation"] = instrumentation.shaderInstrumentation;
   }

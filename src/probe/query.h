@@ -13,7 +13,7 @@
 //   32  rows      64 bits each
 //
 // A batch is the work that the GPU does at one point of a command buffer: a header, then record
-// operations, finish operations and indirect operations.
+// operations, finish operations, indirect operations, and the targets of the record operations.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,11 @@ inline constexpr uint32_t kMaxPasses = 32;
 
 struct QueryBatch {
   uint32_t pass = 0;  // of performance queries; set for each submission
-  uint32_t records = 0, finishes = 0, indirects = 0;
+  uint32_t records = 0;        // of which a workgroup reads each
+  uint32_t small_records = 0;  // behind them: an invocation reads each
+  uint32_t finishes = 0, indirects = 0;
+  uint32_t targets_at = 0;  // bytes from the header
+  uint64_t reserved = 0;
 };
 
 // The destination of a record's counts. Row r gains the sum over the counters c of matrix[r *
@@ -64,7 +68,8 @@ struct QueryRecord {
   uint32_t stride = 0;  // between shards, in counters
   uint32_t shards_log2 = 0;
   uint32_t target_count = 0;
-  QueryTarget targets[kQueryTargets];
+  uint32_t first_target = 0;  // in the batch
+  uint32_t reserved = 0;
 };
 
 // A query that has ended.
@@ -149,8 +154,8 @@ struct QueryFeedbackHeader {
 };
 static_assert(sizeof(QueryFeedback) == 136 && sizeof(QueryFeedbackHeader) == 8);
 
-static_assert(sizeof(QueryBatch) == 16 && sizeof(QueryTarget) == 32);
-static_assert(sizeof(QueryRecord) == 360 && sizeof(QueryFinish) == 48);
+static_assert(sizeof(QueryBatch) == 32 && sizeof(QueryTarget) == 32);
+static_assert(sizeof(QueryRecord) == 48 && sizeof(QueryFinish) == 48);
 static_assert(sizeof(QueryIndirect) == 392);
 
 // A timestamp that a shader writes.

@@ -178,6 +178,8 @@ Json heatmap_json(const analysis::RegionMap& map, const std::string& file) {
 
 }  // namespace
 
+std::string capture_json_text(const Summary& summary) { return json_text(capture_json(summary)); }
+
 void write_json(const Summary& summary, const std::vector<Table>& tables, const Output& out) {
   write_capture(summary, out);
   out("  \"tables\": [");

@@ -18,6 +18,8 @@ inline constexpr int kJsonVersion = 2;
 // Writes row by row; only one row is in memory at a time.
 void write_json(const analysis::Summary& summary, const std::vector<analysis::Table>& tables,
                 const Output& out);
+// The member `capture` alone, on one line.
+std::string capture_json_text(const analysis::Summary& summary);
 // Describes a heatmap that was written to `file`.
 void write_json(const analysis::Summary& summary, const analysis::RegionMap& map,
                 const std::string& file, const Output& out);

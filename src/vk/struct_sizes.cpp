@@ -2,6 +2,7 @@
 
 #include <tally/vulkan_arm.h>
 #include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
 
 #include "vk/chain.h"
 
@@ -30,6 +31,8 @@ size_t struct_size(VkStructureType type) {
                  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM)
     TALLY_STRUCT(VK_STRUCTURE_TYPE_RENDER_PASS_PERFORMANCE_COUNTERS_BY_REGION_BEGIN_INFO_ARM,
                  VkRenderPassPerformanceCountersByRegionBeginInfoARM)
+    TALLY_STRUCT(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
+                 VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM)
 #undef TALLY_STRUCT
     default:
       return 0;

@@ -9,11 +9,11 @@
 namespace tally::test {
 namespace {
 
-// RADV's statistics, except hashes and those about its scheduler.
-constexpr std::array<std::string_view, 11> kNames = {
-    "Code size",          "Instructions",  "Branches",      "SGPRs",        "VGPRs",
-    "Subgroups per SIMD", "Spilled SGPRs", "Spilled VGPRs", "Scratch size", "Latency",
-    "Inverse Throughput"};
+// RADV's statistics, except hashes and those about its scheduler; and NVIDIA's.
+constexpr std::array<std::string_view, 14> kNames = {
+    "Code size",          "Instructions",   "Branches",      "SGPRs",        "VGPRs",
+    "Subgroups per SIMD", "Spilled SGPRs",  "Spilled VGPRs", "Scratch size", "Latency",
+    "Inverse Throughput", "Register Count", "Binary Size",   "Stack Size"};
 
 template <typename Visit>  // visit(name, value)
 void visit_statistics(const Context& context, VkPipeline pipeline, uint32_t executable,

@@ -32,7 +32,7 @@ class PlanWords {
            balance.block});
     }
     for (const CounterPlan::Term& term : plan.terms) add({term.value, term.negative});
-    for (const auto* list : {&plan.block_values, &plan.subgroup_counters}) {
+    for (const auto* list : {&plan.block_values, &plan.subgroup_values}) {
       words_.insert(words_.end(), list->begin(), list->end());
     }
     words_.insert(words_.end(), plan.output_counters.begin(), plan.output_counters.end());

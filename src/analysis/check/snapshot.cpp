@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/check/line_fields.h"
+#include "analysis/diff/code_alignment.h"
 #include "analysis/diff/compare.h"
 #include "analysis/model/counts.h"
 
@@ -12,8 +13,6 @@ namespace tally::analysis {
 namespace {
 
 constexpr const char* kSnapshotFormat = "tally-snapshot";
-
-std::string base_name(const std::string& path) { return path.substr(path.find_last_of("/\\") + 1); }
 
 std::string name_of_pass(const Item& pass) {
   return pass.place.empty() ? pass.name : pass.place + " / " + pass.name;

@@ -78,8 +78,9 @@ class ProfileBuilder {
     Status status = count_values(progress);
     if (status.ok() && options_.code) status = count_code(progress);
     if (!status.ok()) return status.error();
-    remove_unused(profile_.pipelines);
-    remove_unused(profile_.shaders);
+    profile_.index = {shader_items_, pipeline_items_, pass_items_};
+    remove_unused(profile_.pipelines, profile_.index.pipelines);
+    remove_unused(profile_.shaders, profile_.index.shaders);
     return std::move(profile_);
   }
 
@@ -276,23 +277,31 @@ class ProfileBuilder {
         profile_.metrics.begin(),
         profile_.metrics.begin() + static_cast<ptrdiff_t>(captured_metrics_));
     const bool can_reconstruct = options_.source != SourceChoice::Spirv;
-    ShaderSources sources(model_, *codes_,
-                          {can_reconstruct ? SourceChoice::Debug : SourceChoice::Spirv, nullptr});
-    ShaderSources reconstructed(model_, *codes_, {options_.source, nullptr});
+    ShaderSources sources(
+        model_, *codes_,
+        {can_reconstruct ? SourceChoice::Debug : SourceChoice::Spirv, options_.folder});
+    ShaderSources reconstructed(model_, *codes_, {options_.source, options_.folder});
     for (uint32_t s = 0; s < model_.shaders.size(); ++s) {
       ShaderItem& item = profile_.shaders[shader_items_[s]];
-      const bool listed = options_.reconstructed.contains(item.identity.hash);
+      const bool listed =
+          options_.reconstruct_all || options_.reconstructed.contains(item.identity.hash);
       add_code(item, s, *codes_, listed ? reconstructed : sources, variants, *totals, metrics);
     }
     return {};
   }
 
   // Items of which nothing was executed would only be noise.
+  // `index`: indices of items.
   template <typename T>
-  static void remove_unused(std::vector<T>& items) {
-    std::erase_if(items, [](const T& item) {
+  static void remove_unused(std::vector<T>& items, std::vector<uint32_t>& index) {
+    const auto is_unused = [](const T& item) {
       return std::ranges::all_of(item.values, [](uint64_t value) { return value == 0; });
-    });
+    };
+    std::vector<uint32_t> place_of;
+    uint32_t kept = 0;
+    for (const T& item : items) place_of.push_back(is_unused(item) ? kNone : kept++);
+    for (uint32_t& place : index) place = place_of[place];
+    std::erase_if(items, is_unused);
   }
 
   const Model& model_;

@@ -1,6 +1,7 @@
 // Sums up a capture as a profile.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -16,6 +17,8 @@ struct ProfileOptions {
   // (Identity::hash); others have the lines of their debug information.
   SourceChoice source = SourceChoice::Debug;
   std::set<std::string> reconstructed;
+  bool reconstruct_all = false;                // for all shaders
+  std::shared_ptr<const SourceFolder> folder;  // of source files; may be null
 };
 
 Result<Profile> make_profile(const Model& model, const ProfileOptions& options,

@@ -67,11 +67,18 @@ struct ShaderItem : Item {
   std::vector<LineItem> lines;
 };
 
+// Where the shaders, pipelines and merged passes (groups of GroupBy::Pass) of a model are in its
+// profile: an index of an item; kNone: the item was left out, as nothing of it ran.
+struct ProfileIndex {
+  std::vector<uint32_t> shaders, pipelines, passes;
+};
+
 struct Profile {
   Summary summary;
   std::vector<Metric> metrics;  // those of the capture, then draws, dispatches, passes, invocations
   std::vector<Item> passes, pipelines, commands;
   std::vector<ShaderItem> shaders;
+  ProfileIndex index;
 
   // The metric that counts the invocations of a stage; nullopt: no such stage ran.
   std::optional<size_t> invocations_of(const std::string& stage) const;

@@ -6,12 +6,10 @@
 #include <map>
 #include <optional>
 
-#include "analysis/diff/line_alignment.h"
+#include "analysis/diff/code_alignment.h"
 
 namespace tally::analysis {
 namespace {
-
-std::string base_name(const std::string& path) { return path.substr(path.find_last_of("/\\") + 1); }
 
 const SourceText* file_of(const ShaderItem& shader, uint32_t file) {
   return file < shader.files.size() ? &shader.files[file] : nullptr;
@@ -24,11 +22,6 @@ std::string text_of(const ShaderItem& shader, const LineItem& line) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-bool is_reconstructed(const ShaderItem& shader) {
-  return std::ranges::find(shader.files, SourceOrigin::Reconstructed, &SourceText::origin) !=
-         shader.files.end();
-}
-
 // "scene.frag:71"; code without a line has the name of its shader.
 std::string name_of(const ShaderItem& shader, const LineItem& line) {
   const SourceText* file = file_of(shader, line.file);
@@ -36,80 +29,31 @@ std::string name_of(const ShaderItem& shader, const LineItem& line) {
   return line.line == 0 ? shader.name + " (no line)" : fmt::format("{}:{}", title, line.line);
 }
 
-// Which file of the one version is which file of the other: by path, else by base name, else the
-// only ones that are left.
-std::map<uint32_t, uint32_t> match_files(const ShaderItem& before, const ShaderItem& after) {
-  std::map<uint32_t, uint32_t> matched;
-  std::vector<bool> taken(after.files.size());
-  const auto match = [&](auto same) {
-    for (uint32_t i = 0; i < before.files.size(); ++i) {
-      if (matched.contains(i)) continue;
-      for (uint32_t j = 0; j < after.files.size(); ++j) {
-        if (taken[j] || !same(before.files[i].name, after.files[j].name)) continue;
-        matched[i] = j;
-        taken[j] = true;
-        break;
-      }
-    }
-  };
-  match([](const std::string& a, const std::string& b) { return a == b; });
-  match([](const std::string& a, const std::string& b) { return base_name(a) == base_name(b); });
-  if (before.files.size() == after.files.size() && matched.size() + 1 == before.files.size())
-    match([](const std::string&, const std::string&) { return true; });
-  return matched;
-}
-
 class CodeComparison {
  public:
   CodeComparison(const ShaderItem& before, const ShaderItem& after, const ValueMap& map,
                  const Invocations& invocations)
-      : before_(before), after_(after), map_(map), invocations_(invocations) {}
+      : before_(before),
+        after_(after),
+        map_(map),
+        invocations_(invocations),
+        alignment_(before, after) {}
 
   ShaderDifference run() {
-    align_lines_of_files();
     compare_lines();
     compare_functions();
     return std::move(result_);
   }
 
  private:
-  using Place = std::pair<uint32_t, uint32_t>;  // file, line
-  struct Aligned {
-    Place after;
-    bool moved;
-  };
-
-  // Of equal code only one may have reconstructed lines: the other's source text may be known.
-  bool same_lines() const {
-    return before_.identity.hash == after_.identity.hash &&
-           is_reconstructed(before_) == is_reconstructed(after_);
-  }
-
-  void align_lines_of_files() {
-    for (const auto& [a, b] : match_files(before_, after_)) {
-      const std::vector<std::string>& old = before_.files[a].lines;
-      const std::vector<std::string>& now = after_.files[b].lines;
-      const std::vector<AlignedLine> lines = align_lines(old, now);
-      for (uint32_t i = 0; i < lines.size(); ++i) {
-        if (lines[i].match == LineMatch::None) continue;
-        aligned_[{a, i + 1}] = {{b, lines[i].after + 1}, lines[i].match == LineMatch::Moved};
-      }
-    }
-  }
-
-  // Without a text a line's number says nothing about another version of the code.
-  std::optional<Aligned> after_of(const LineItem& line) const {
-    if (line.line == 0 || same_lines()) return Aligned{{line.file, line.line}, false};
-    const auto found = aligned_.find({line.file, line.line});
-    return found == aligned_.end() ? std::nullopt : std::optional(found->second);
-  }
+  using Place = CodeAlignment::Place;
 
   void compare_lines() {
     std::map<Place, const LineItem*> left;
     for (const LineItem& line : after_.lines) left[{line.file, line.line}] = &line;
     std::vector<const LineItem*> gone;
     for (const LineItem& line : before_.lines) {
-      const auto aligned = after_of(line);
+      const auto aligned = alignment_.after_of({line.file, line.line});
       const auto found = aligned ? left.find(aligned->after) : left.end();
       if (found == left.end()) {
         gone.push_back(&line);
@@ -149,7 +93,7 @@ class CodeComparison {
     for (const LineItem& line : before_.lines) {
       if (line.function != function || line.line == 0) continue;
       ++total;
-      const auto aligned = after_of(line);
+      const auto aligned = alignment_.after_of({line.file, line.line});
       if (!aligned) continue;
       for (const LineItem& other : after_.lines)
         if (Place{other.file, other.line} == aligned->after) ++lines[other.function];
@@ -228,7 +172,7 @@ class CodeComparison {
   const ShaderItem& after_;
   const ValueMap& map_;
   const Invocations invocations_;
-  std::map<Place, Aligned> aligned_;
+  const CodeAlignment alignment_;
   ShaderDifference result_;
 };
 

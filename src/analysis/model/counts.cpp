@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
+#include "analysis/model/block_costs.h"
 #include "analysis/model/metrics.h"
 
 namespace tally::analysis {
@@ -11,10 +11,6 @@ namespace {
 
 using store::BlockCountRow;
 using store::BlockOtherRow;
-
-uint64_t value_at(const store::Column& column, size_t command) {
-  return static_cast<uint64_t>(std::max<int64_t>(column.at(command), 0));
-}
 
 template <typename A, typename B>
 bool same_block(const A& a, const B& b) {
@@ -83,38 +79,6 @@ class StageLookup {
   uint32_t shader_ = kNone;
 };
 
-// The cost of one execution of each block, by shader.
-class BlockCosts {
- public:
-  struct Cost {
-    store::RowId metric;
-    uint64_t per_execution;
-  };
-
-  // Of the metrics for which `wanted` returns true.
-  template <typename Wanted>
-  static Result<BlockCosts> load(const Model& model, Wanted&& wanted) {
-    BlockCosts costs;
-    const Status status = model.reader.for_each_block_cost([&](const store::BlockCostRow& row) {
-      const uint32_t shader = model.shader_index.find(row.shader);
-      if (shader != kNone && wanted(row.metric)) {
-        costs.costs_[{shader, row.block}].push_back({row.metric, row.per_execution});
-      }
-      return true;
-    });
-    if (!status) return status.error();
-    return costs;
-  }
-
-  std::span<const Cost> of(uint32_t shader, uint32_t block) const {
-    const auto found = costs_.find({shader, block});
-    return found == costs_.end() ? std::span<const Cost>() : std::span<const Cost>(found->second);
-  }
-
- private:
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<Cost>> costs_;
-};
-
 // Sums over the blocks of one stage, for each command of a batch.
 class StageSums {
  public:
@@ -124,7 +88,7 @@ class StageSums {
     std::vector<uint64_t>& sums = sums_[metric];
     sums.resize(commands_);
     for (size_t i = 0; i < commands_; ++i) {
-      sums[i] = saturating_sum(sums[i], saturating_product(value_at(column, i), factor));
+      sums[i] = saturating_sum(sums[i], saturating_product(count_at(column, i), factor));
     }
   }
   const std::vector<uint64_t>& of(size_t metric) const { return sums_[metric]; }
@@ -252,7 +216,7 @@ Status visit_block_executions(const Model& model, const Progress& progress,
     const auto visit_row = [&](const auto& row, const store::Column& executions, bool have_costs) {
       if (!lookup.find(row.sub, row.stage) || lookup.shader() == kNone) return;
       for (size_t i = 0; i < batch.commands.size(); ++i) {
-        const uint64_t times = value_at(executions, i);
+        const uint64_t times = count_at(executions, i);
         if (times == 0) continue;
         visit({batch.commands[i], lookup.shader(), row.block, times, have_costs});
       }
@@ -274,8 +238,8 @@ Status visit_block_values(const Model& model, const Progress& progress,
       if (metric == kNone || !lookup.find(row.sub, row.stage) || lookup.shader() == kNone) continue;
       const BlockCountRow* const counts = counts_of(values, row);
       for (size_t i = 0; i < batch.commands.size(); ++i) {
-        visit({batch.commands[i], lookup.shader(), row.block, metric, value_at(row.values, i),
-               counts ? value_at(counts->executions, i) : 0});
+        visit({batch.commands[i], lookup.shader(), row.block, metric, count_at(row.values, i),
+               counts ? count_at(counts->executions, i) : 0});
       }
     }
   });
@@ -293,7 +257,7 @@ Status visit_branch_values(const Model& model, const Progress& progress,
     const auto visit_column = [&](uint32_t block, store::RowId metric, const store::Column& column,
                                   uint64_t factor) {
       for (size_t i = 0; i < batch.commands.size(); ++i) {
-        const uint64_t times = saturating_product(value_at(column, i), factor);
+        const uint64_t times = saturating_product(count_at(column, i), factor);
         if (times == 0) continue;
         visit({batch.commands[i], lookup.shader(), block, targets.at(metric), times});
       }
@@ -310,6 +274,39 @@ Status visit_branch_values(const Model& model, const Progress& progress,
                     });
     }
   });
+}
+
+Status visit_batch_blocks(
+    const Model& model, const Progress& progress,
+    const std::function<void(const Batch& batch, std::span<const BatchBlock> blocks)>& visit) {
+  std::vector<BatchBlock> blocks;
+  std::vector<BatchBlock::Stored> stored;
+  return visit_batches(model, progress, [&](const Batch& batch, const store::BatchValues& values) {
+    StageLookup lookup(model, batch);
+    blocks.clear();
+    stored.clear();
+    stored.reserve(values.others.size());  // blocks refer to it
+    auto count = values.counts.begin();
+    auto other = values.others.begin();
+    const auto key = [](const auto& row) { return std::tuple(row.sub, row.stage, row.block); };
+    while (count != values.counts.end() || other != values.others.end()) {
+      const bool has_counts = count != values.counts.end() &&
+                              (other == values.others.end() || key(*count) <= key(*other));
+      const auto [sub, stage, block] = has_counts ? key(*count) : key(*other);
+      const size_t first = stored.size();
+      for (; other != values.others.end() && key(*other) == std::tuple(sub, stage, block); ++other)
+        stored.push_back({other->metric, &other->values});
+      const auto* executions = has_counts ? &(count++)->executions : nullptr;
+      if (!lookup.find(sub, stage)) continue;
+      blocks.push_back(
+          {lookup.shader(), stage, block, executions, std::span(stored).subspan(first)});
+    }
+    visit(batch, blocks);
+  });
+}
+
+uint64_t count_at(const store::Column& column, size_t command) {
+  return static_cast<uint64_t>(std::max<int64_t>(column.at(command), 0));
 }
 
 uint64_t saturating_sum(uint64_t a, uint64_t b) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "analysis/model/model.h"
 
@@ -46,6 +47,29 @@ struct BranchValue {
   uint32_t target;
   uint64_t times;
 };
+
+// What the commands of one batch ran of one block of one stage.
+struct BatchBlock {
+  // Values that are not executions x static cost.
+  struct Stored {
+    store::RowId metric;
+    const store::Column* values;
+  };
+  uint32_t shader;  // kNone if the capture does not name it
+  uint32_t stage;
+  uint32_t block;
+  const store::Column* executions;  // null: only `stored` has values
+  std::span<const Stored> stored;
+};
+
+// Visits the selected blocks of one batch after the other; a block of several stages (ray tracing)
+// may occur several times. The columns have an element for each command of the batch.
+Status visit_batch_blocks(
+    const Model& model, const Progress& progress,
+    const std::function<void(const Batch& batch, std::span<const BatchBlock> blocks)>& visit);
+
+// The number in a column of values of a command; those that are missing or negative are 0.
+uint64_t count_at(const store::Column& column, size_t command);
 
 Status visit_stage_values(const Model& model, const Progress& progress,
                           const std::function<void(const StageValue&)>& visit);

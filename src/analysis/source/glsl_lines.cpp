@@ -14,7 +14,6 @@ namespace tally::analysis {
 namespace {
 
 using spirv::BlockRange;
-using spirv::kNone;
 using spirv::Module;
 
 constexpr std::string_view kDirective = "#line ";
@@ -56,7 +55,7 @@ class MarkReader {
         loop_line_(blocks_.size()),
         loop_end_(blocks_.size()) {
     lines_.line_of.resize(module.instruction_count());
-    block_of_.resize(module.instruction_count(), kNone);
+    block_of_.resize(module.instruction_count(), spirv::kNone);
     for (uint32_t b = 0; b < blocks_.size(); ++b)
       std::fill(block_of_.begin() + blocks_[b].begin, block_of_.begin() + blocks_[b].end, b);
   }
@@ -83,8 +82,9 @@ class MarkReader {
   void read_directive(std::string_view rest) {
     uint32_t mark = 0;
     std::from_chars(rest.data(), rest.data() + rest.size(), mark);
-    const bool is_known = mark != 0 && mark <= block_of_.size() && block_of_[mark - 1] != kNone;
-    current_ = kNone;
+    const bool is_known =
+        mark != 0 && mark <= block_of_.size() && block_of_[mark - 1] != spirv::kNone;
+    current_ = spirv::kNone;
     // In front of a function stands the line of its first instruction.
     if (!is_known || !in_function()) return;
     current_ = mark - 1;
@@ -99,45 +99,46 @@ class MarkReader {
       case LineKind::Declaration:
         return;
       case LineKind::Open:
-        scopes_.push_back(std::exchange(opening_, kNone));
-        current_ = kNone;
+        scopes_.push_back(std::exchange(opening_, spirv::kNone));
+        current_ = spirv::kNone;
         return;
       case LineKind::Close:
         return close(line);
       case LineKind::Loop:
         return open_loop();
       case LineKind::Switch:
-        if (last_ != kNone && module_.instruction(last_).opcode() == spv::Op::OpSwitch)
+        if (last_ != spirv::kNone && module_.instruction(last_).opcode() == spv::Op::OpSwitch)
           lines_.line_of[last_] = here();
         break;
       case LineKind::Label:
         break;
       case LineKind::Statement:
-        if (current_ != kNone && lines_.line_of[current_] == 0) lines_.line_of[current_] = here();
+        if (current_ != spirv::kNone && lines_.line_of[current_] == 0)
+          lines_.line_of[current_] = here();
         return;
     }
-    current_ = kNone;
+    current_ = spirv::kNone;
   }
 
   void close(std::string_view line) {
     if (scopes_.empty()) return;
     const uint32_t loop = scopes_.back();
     scopes_.pop_back();
-    if (loop != kNone && line.starts_with("} while (")) loop_end_[loop] = here();
+    if (loop != spirv::kNone && line.starts_with("} while (")) loop_end_[loop] = here();
     const bool ends_function = scopes_.empty();
-    if (ends_function && current_ != kNone && lines_.line_of[current_] == 0 &&
+    if (ends_function && current_ != spirv::kNone && lines_.line_of[current_] == 0 &&
         module_.instruction(current_).opcode() == spv::Op::OpReturn) {
       lines_.line_of[current_] = here();
     }
-    current_ = kNone;
-    if (ends_function) last_ = last_block_ = kNone;
+    current_ = spirv::kNone;
+    if (ends_function) last_ = last_block_ = spirv::kNone;
   }
 
   // The loop is the one that the last block leads to.
   void open_loop() {
-    current_ = kNone;
+    current_ = spirv::kNone;
     const uint32_t header = next_header();
-    if (header == kNone) return;
+    if (header == spirv::kNone) return;
     loop_line_[header] = here();
     loop_entry_[header] = last_block_;
     opening_ = header;
@@ -146,16 +147,16 @@ class MarkReader {
   }
 
   uint32_t next_header() const {
-    if (last_block_ == kNone) return kNone;
+    if (last_block_ == spirv::kNone) return spirv::kNone;
     const spirv::Instruction end = module_.instruction(blocks_[last_block_].end - 1);
-    uint32_t found = kNone;
+    uint32_t found = spirv::kNone;
     for (const uint32_t label : spirv::branch_targets(module_, end)) {
       const uint32_t target = block_of_label(module_, label);
-      if (target == kNone || target == found || loop_line_[target] != 0 ||
+      if (target == spirv::kNone || target == found || loop_line_[target] != 0 ||
           loop_merge_label(module_, blocks_[target]) == 0) {
         continue;
       }
-      if (found != kNone) return kNone;
+      if (found != spirv::kNone) return spirv::kNone;
       found = target;
     }
     return found;
@@ -179,7 +180,7 @@ class MarkReader {
     for (uint32_t i = block.end; i-- > block.begin;) {
       if (line_of[i] == 0) {
         const uint32_t use = first_use[i - block.begin];
-        line_of[i] = use == kNone || line_of[use] == 0 ? next : line_of[use];
+        line_of[i] = use == spirv::kNone || line_of[use] == 0 ? next : line_of[use];
       } else {
         next = line_of[i];
       }
@@ -194,7 +195,7 @@ class MarkReader {
   // By instruction of the block: the first that has its result as an operand. A literal may look
   // like an id; the instruction then belongs to another line of its block.
   std::vector<uint32_t> first_uses(const BlockRange& block) const {
-    std::vector<uint32_t> uses(block.end - block.begin, kNone);
+    std::vector<uint32_t> uses(block.end - block.begin, spirv::kNone);
     std::unordered_map<uint32_t, uint32_t> results;
     for (uint32_t i = block.begin; i < block.end; ++i) {
       const spirv::Instruction instruction = module_.instruction(i);
@@ -202,7 +203,7 @@ class MarkReader {
         const auto found = results.find(operand);
         if (found == results.end()) continue;
         uint32_t& use = uses[found->second - block.begin];
-        if (use == kNone) use = i;
+        if (use == spirv::kNone) use = i;
       }
       if (instruction.result_id() != 0) results[instruction.result_id()] = i;
     }
@@ -215,7 +216,7 @@ class MarkReader {
       for (const uint32_t block : condition_blocks(module_, header))
         assign_if_without_lines(block, loop_line_[header]);
       const uint32_t part = block_of_label(module_, loop_continue_label(module_, blocks_[header]));
-      if (part == kNone) continue;
+      if (part == spirv::kNone) continue;
       assign_if_without_lines(part,
                               loop_end_[header] != 0 ? loop_end_[header] : loop_line_[header]);
     }
@@ -242,11 +243,11 @@ class MarkReader {
   std::vector<uint32_t> times_seen_;            // by instruction: directives that name it
   std::vector<uint32_t> loop_entry_;            // by header: the block before the loop
   std::vector<uint32_t> loop_line_, loop_end_;  // by header: the lines of `for` and `} while`
-  std::vector<uint32_t> scopes_;                // open braces: the loop's header, or kNone
-  uint32_t opening_ = kNone;                    // the loop whose brace comes next
-  uint32_t current_ = kNone;                    // the instruction whose mark is in effect
-  uint32_t last_ = kNone;                       // the last mark of the function
-  uint32_t last_block_ = kNone;  // its block, or the condition of a loop that began after it
+  std::vector<uint32_t> scopes_;                // open braces: the loop's header, or spirv::kNone
+  uint32_t opening_ = spirv::kNone;             // the loop whose brace comes next
+  uint32_t current_ = spirv::kNone;             // the instruction whose mark is in effect
+  uint32_t last_ = spirv::kNone;                // the last mark of the function
+  uint32_t last_block_ = spirv::kNone;  // its block, or the condition of a loop that began after it
 };
 
 }  // namespace

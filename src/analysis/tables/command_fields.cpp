@@ -78,18 +78,6 @@ class RowLookup {
   std::shared_ptr<const LabelPaths> labels_;
 };
 
-std::string frame_end_text(store::FrameEnd end) {
-  switch (end) {
-    case store::FrameEnd::Present:
-      return "present";
-    case store::FrameEnd::Submit:
-      return "submit";
-    case store::FrameEnd::Open:
-      return "open";
-  }
-  return {};
-}
-
 Field frame_field(const RowLookup& rows) {
   return key_field(
       "frame", "frame", "number of the frame", [rows](size_t r) { return rows.frame_number(r); },
@@ -213,6 +201,18 @@ std::vector<Field> own_fields(const Model& model, const RowLookup& rows, GroupBy
 }
 
 }  // namespace
+
+std::string frame_end_text(store::FrameEnd end) {
+  switch (end) {
+    case store::FrameEnd::Present:
+      return "present";
+    case store::FrameEnd::Submit:
+      return "submit";
+    case store::FrameEnd::Open:
+      return "open";
+  }
+  return {};
+}
 
 std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
                                       bool merge) {

@@ -10,4 +10,7 @@ namespace tally::analysis {
 std::vector<Field> command_key_fields(const Model& model, const CommandGroups& groups, GroupBy by,
                                       bool merge);
 
+// "present", "submit", "open": what ended a frame.
+std::string frame_end_text(store::FrameEnd end);
+
 }  // namespace tally::analysis

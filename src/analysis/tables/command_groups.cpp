@@ -97,6 +97,7 @@ class Grouper {
     const Pass& pass = model_.passes[index];
     if (by_ == GroupBy::Command || by_ == GroupBy::Pipeline) return;
     const uint32_t number = group_of(key_of_pass(index, pass));
+    result_.group_of_pass.push_back(number);
     CommandGroup& group = result_.groups[number];
     if (group.pass == kNone) group.pass = index;
     ++group.passes;

@@ -29,6 +29,7 @@ struct CommandGroup {
 struct CommandGroups {
   std::vector<CommandGroup> groups;        // in the order of execution
   std::vector<uint32_t> group_of_command;  // by command
+  std::vector<uint32_t> group_of_pass;     // by pass; none with GroupBy::Command and Pipeline
 
   // The nested groups; each precedes its enclosing group.
   std::vector<uint32_t> innermost_first() const;

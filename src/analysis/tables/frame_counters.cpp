@@ -39,40 +39,24 @@ std::string id_of(const std::string& text) {
 
 // How a counter's values are displayed: times and memory sizes in the common units, other values
 // divided by their denominator.
-struct Scale {
-  Unit unit = Unit::Count;
-  uint64_t divisor = 1;
+FrameCounterKind kind_for(const store::FrameCounterRow& row, std::string id) {
+  if (row.unit == "us" && row.denominator == 1000)
+    return {&row, std::move(id), Unit::Nanoseconds, 1};
+  if (row.unit == "KB" && row.denominator == 1024) return {&row, std::move(id), Unit::Bytes, 1};
+  if (row.unit == "bytes" && row.denominator == 1) return {&row, std::move(id), Unit::Bytes, 1};
+  return {&row, std::move(id), Unit::Count, std::max<uint64_t>(row.denominator, 1)};
+}
 
-  static Scale of(const store::FrameCounterRow& row) {
-    if (row.unit == "us" && row.denominator == 1000) return {Unit::Nanoseconds, 1};
-    if (row.unit == "KB" && row.denominator == 1024) return {Unit::Bytes, 1};
-    if (row.unit == "bytes" && row.denominator == 1) return {Unit::Bytes, 1};
-    return {Unit::Count, std::max<uint64_t>(row.denominator, 1)};
-  }
-  Cell cell(uint64_t value) const {
-    if (divisor == 1) return value;
-    return static_cast<double>(value) / static_cast<double>(divisor);
-  }
-};
-
-// A counter, shared by all devices that have an identical one.
-struct CounterKind {
-  const store::FrameCounterRow* row;
-  std::string id;
-  Scale scale;
-};
-
-struct Measured {
-  std::vector<uint32_t> frames;  // by row, in the order of the capture
-  std::vector<CounterKind> kinds;
-  std::vector<std::vector<std::optional<uint64_t>>> values;  // [row][kind]
-};
+Cell scaled_cell(const FrameCounterKind& kind, uint64_t value) {
+  if (kind.divisor == 1) return value;
+  return static_cast<double>(value) / static_cast<double>(kind.divisor);
+}
 
 class Loader {
  public:
   explicit Loader(const Model& model) : model_(model) {}
 
-  Result<Measured> load() {
+  Result<MeasuredFrames> load() {
     for (const store::FrameCounterRow& row : model_.frame_counters) add_kind(row);
     const Status status = model_.reader.for_each_frame_value([this](const auto& value) {
       add_value(value);
@@ -97,7 +81,7 @@ class Loader {
     std::string id = id_of(row.group) + "." + id_of(row.name);
     while (!ids_.insert(id).second) id += "_";
     kind_of_[row.id] = measured_.kinds.size();
-    measured_.kinds.push_back({&row, std::move(id), Scale::of(row)});
+    measured_.kinds.push_back(kind_for(row, std::move(id)));
   }
 
   void add_value(const store::FrameValueRow& value) {
@@ -112,7 +96,7 @@ class Loader {
   }
 
   const Model& model_;
-  Measured measured_;
+  MeasuredFrames measured_;
   std::map<store::RowId, size_t> kind_of_;
   std::set<std::string> ids_;
 };
@@ -122,12 +106,7 @@ std::string device_name(const Model& model, uint32_t frame) {
   return device == kNone ? std::string() : model.devices[device].name;
 }
 
-Cell duration_of(const store::FrameRow& frame) {
-  if (!frame.end_ns || frame.begin_ns < 0 || *frame.end_ns < frame.begin_ns) return {};
-  return static_cast<uint64_t>(*frame.end_ns - frame.begin_ns);
-}
-
-std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
+std::vector<Field> frame_fields(const Model& model, const MeasuredFrames& measured) {
   const auto row = [&](size_t r) -> const store::FrameRow& {
     return model.frames[measured.frames[r]];
   };
@@ -144,15 +123,19 @@ std::vector<Field> frame_fields(const Model& model, const Measured& measured) {
   if (model.devices.size() < 2) fields.back().column.shown = false;
   fields.push_back(value_field(
       "time", "time", "from the previous swap to this one, including the work of counting",
-      [row](size_t r) { return duration_of(row(r)); }, Unit::Nanoseconds));
+      [row](size_t r) {
+        const auto duration = frame_duration(row(r));
+        return duration ? Cell(*duration) : Cell();
+      },
+      Unit::Nanoseconds));
   for (size_t k = 0; k < measured.kinds.size(); ++k) {
-    const CounterKind& kind = measured.kinds[k];
+    const FrameCounterKind& kind = measured.kinds[k];
     const auto cell = [&measured, &kind, k](size_t r) -> Cell {
       const auto& value = measured.values[r][k];
-      return value ? kind.scale.cell(*value) : Cell();
+      return value ? scaled_cell(kind, *value) : Cell();
     };
     fields.push_back(value_field(kind.id, kind.row->name, kind.row->group + ": " + kind.row->name,
-                                 cell, kind.scale.unit));
+                                 cell, kind.unit));
     const bool shown = std::find(kShown.begin(), kShown.end(), kind.id) != kShown.end();
     fields.back().column.shown = shown;
   }
@@ -166,7 +149,7 @@ struct Sums {
   uint64_t max = 0;
 };
 
-Sums sum_counter(const Measured& measured, size_t kind) {
+Sums sum_counter(const MeasuredFrames& measured, size_t kind) {
   Sums sums;
   for (const auto& row : measured.values) {
     if (!row[kind]) continue;
@@ -179,9 +162,9 @@ Sums sum_counter(const Measured& measured, size_t kind) {
   return sums;
 }
 
-std::vector<Field> counter_fields(const Measured& measured, const std::vector<size_t>& kinds,
+std::vector<Field> counter_fields(const MeasuredFrames& measured, const std::vector<size_t>& kinds,
                                   const std::vector<Sums>& sums) {
-  const auto kind = [&](size_t r) -> const CounterKind& { return measured.kinds[kinds[r]]; };
+  const auto kind = [&](size_t r) -> const FrameCounterKind& { return measured.kinds[kinds[r]]; };
   const auto scaled = [kind](size_t r, uint64_t value) -> Cell {
     const uint64_t denominator = kind(r).row->denominator;
     if (denominator == 1) return value;
@@ -213,10 +196,17 @@ std::vector<Field> counter_fields(const Measured& measured, const std::vector<si
 
 }  // namespace
 
+Result<MeasuredFrames> load_measured_frames(const Model& model) { return Loader(model).load(); }
+
+std::optional<uint64_t> frame_duration(const store::FrameRow& frame) {
+  if (!frame.end_ns || frame.begin_ns < 0 || *frame.end_ns < frame.begin_ns) return std::nullopt;
+  return static_cast<uint64_t>(*frame.end_ns - frame.begin_ns);
+}
+
 bool counts_frames(const Model& model) { return !model.frame_counters.empty(); }
 
 Result<Table> make_frame_counter_table(const Model& model, const TableOptions& options) {
-  const auto measured = Loader(model).load();
+  const auto measured = load_measured_frames(model);
   if (!measured) return measured.error();
   Table table;
   table.id = "frame", table.title = "GL frames";
@@ -229,7 +219,7 @@ Result<Table> make_frame_counter_table(const Model& model, const TableOptions& o
 }
 
 Result<Table> make_counter_table(const Model& model, const TableOptions& options) {
-  const auto measured = Loader(model).load();
+  const auto measured = load_measured_frames(model);
   if (!measured) return measured.error();
   std::vector<size_t> kinds;
   std::vector<Sums> sums;

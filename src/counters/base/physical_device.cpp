@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <tally/vulkan_newest.h>
+
 #include "vk/bind_point.h"
 
 namespace tally::counters {
@@ -152,6 +154,13 @@ void list_missing(PhysicalDevice& gpu) {
 bool PhysicalDevice::has_extension(const char* name) const {
   return std::ranges::any_of(extensions, [&](const auto& extension) {
     return std::strcmp(extension.extensionName, name) == 0;
+  });
+}
+
+bool PhysicalDevice::offers_elapsed_timer() const {
+  if (!offers_queries() || has_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME)) return false;
+  return std::ranges::any_of(queue_families, [](const VkQueueFamilyProperties& family) {
+    return family.timestampValidBits != 0;
   });
 }
 

@@ -72,6 +72,8 @@ struct PhysicalDevice {
   // does not add them to others. For the same reason the setting has no effect if a family with
   // timestamps does not support compute.
   bool emulates_timestamps(const Options::ForcedQueries& forced) const;
+  // Elapsed time is the difference of two timestamps of the driver.
+  bool offers_elapsed_timer() const;
   bool offers_transform_feedback_queries() const {
     return offers_queries() && transform_feedback && !transform_feedback_queries;
   }

@@ -104,9 +104,24 @@ void DeviceCreation::take_queries() {
   emulated_queries_.transform_feedback =
       (gpu_.offers_transform_feedback_queries() || forced.transform_feedback) && feedback &&
       feedback->transformFeedback == VK_TRUE;
+  take_elapsed_timer();
   emulated_queries_.result_status = forced.result_status;
   emulated_queries_.timestamps = gpu_.emulates_timestamps(forced);
   take_performance_queries();
+}
+
+void DeviceCreation::take_elapsed_timer() {
+  if (gpu_.has_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME)) return;
+  using Features = VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM;
+  constexpr VkStructureType kType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM;
+  const auto* features = chain_.find<Features>(kType);
+  const Features offered = features_of<Features>(gpu_);
+  refuse_unsupported(features, offered, &Features::elapsedTimerQuery);
+  emulated_queries_.elapsed_time =
+      features && features->elapsedTimerQuery == VK_TRUE && offered.elapsedTimerQuery == VK_TRUE;
+  chain_.remove(kType);
+  if (gpu_.offers_elapsed_timer()) take_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME);
 }
 
 void DeviceCreation::take_performance_queries() {

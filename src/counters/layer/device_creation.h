@@ -76,6 +76,7 @@ class DeviceCreation {
   void take_ours();
   void take_regions();
   void take_queries();
+  void take_elapsed_timer();
   void take_performance_queries();
   void take_core_queries(VkPhysicalDeviceFeatures& features);
   void enable_needs();

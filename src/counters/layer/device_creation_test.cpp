@@ -4,6 +4,7 @@
 
 #include "counters/layer/device_creation.h"
 #include "tally/vulkan_arm.h"
+#include "tally/vulkan_newest.h"
 
 namespace tally::counters {
 namespace {
@@ -166,6 +167,27 @@ TEST_F(DeviceCreationTest, a_feature_that_nobody_has_is_refused) {
   gpu_.extensions.clear();
   gpu_.primitives_generated_query = true;
   EXPECT_EQ(refusal(), VK_SUCCESS) << "the driver sees the struct and decides";
+}
+
+TEST_F(DeviceCreationTest, an_elapsed_timer_needs_timestamps_of_the_driver) {
+  VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM timer{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM, nullptr, VK_TRUE};
+  const char* extensions[] = {VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME};
+  info_.ppEnabledExtensionNames = extensions;
+  info_.pNext = &timer;
+  const DeviceCreation without(info_, gpu_, options_);
+  EXPECT_EQ(without.refusal(), VK_ERROR_FEATURE_NOT_PRESENT);
+  EXPECT_FALSE(without.emulated_queries().elapsed_time);
+  gpu_.queue_families[0].timestampValidBits = 64;
+  const DeviceCreation emulated(info_, gpu_, options_);
+  EXPECT_EQ(emulated.refusal(), VK_SUCCESS);
+  EXPECT_TRUE(emulated.emulated_queries().elapsed_time);
+  EXPECT_EQ(emulated.info().enabledExtensionCount, 0u);
+  EXPECT_EQ(chained<VkBaseInStructure>(emulated, timer.sType), nullptr);
+  gpu_.extensions.push_back({VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME, 1});
+  const DeviceCreation native(info_, gpu_, options_);
+  EXPECT_FALSE(native.emulated_queries().elapsed_time);
+  EXPECT_EQ(native.info().enabledExtensionCount, 1u);
 }
 
 TEST_F(DeviceCreationTest, features_of_the_layer_are_refused_where_the_device_cannot_have_them) {

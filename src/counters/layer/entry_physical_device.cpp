@@ -24,6 +24,8 @@ const VkExtensionProperties kIntelPerformanceQueries = {VK_INTEL_PERFORMANCE_QUE
 const VkExtensionProperties kPrimitivesGenerated = {
     VK_EXT_PRIMITIVES_GENERATED_QUERY_EXTENSION_NAME,
     VK_EXT_PRIMITIVES_GENERATED_QUERY_SPEC_VERSION};
+const VkExtensionProperties kElapsedTimer = {VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME,
+                                             VK_QCOM_ELAPSED_TIMER_QUERY_SPEC_VERSION};
 
 VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32_t* count,
                               VkExtensionProperties* properties) {
@@ -43,6 +45,7 @@ VkResult enumerate_extensions(VkPhysicalDevice handle, const char* layer, uint32
   add(gpu.offers_performance_queries(), kKhrPerformanceQueries);
   add(gpu.offers_intel_queries(), kIntelPerformanceQueries);
   add(gpu.offers_primitives_generated(), kPrimitivesGenerated);
+  add(gpu.offers_elapsed_timer(), kElapsedTimer);
   return vk::write_array<VkExtensionProperties>(all, count, properties);
 }
 
@@ -121,12 +124,16 @@ void get_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2* features) 
   const OurStruct<VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT> primitives(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT,
       gpu.primitives_generated_query);
+  const OurStruct<VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM> elapsed_timer(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ELAPSED_TIMER_QUERY_FEATURES_QCOM,
+      gpu.has_extension(VK_QCOM_ELAPSED_TIMER_QUERY_EXTENSION_NAME));
   const OurStruct<VkPhysicalDevicePerformanceQueryFeaturesKHR> performance(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
       gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceFeatures2(handle, features);
   add_query_features(instance, gpu, *features);
   primitives.fill(gpu);
+  elapsed_timer.fill(gpu);
   performance.fill(gpu);
   instrumentation.fill(gpu);
   regions.fill(gpu);

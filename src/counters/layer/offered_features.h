@@ -5,6 +5,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <tally/vulkan_arm.h>
+#include <tally/vulkan_newest.h>
 
 #include "counters/base/physical_device.h"
 
@@ -31,6 +32,11 @@ inline VkPhysicalDevicePrimitivesGeneratedQueryFeaturesEXT features_of(const Phy
           .primitivesGeneratedQueryWithRasterizerDiscard = offered,
           .primitivesGeneratedQueryWithNonZeroStreams =
               offered && gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME)};
+}
+
+template <>
+inline VkPhysicalDeviceElapsedTimerQueryFeaturesQCOM features_of(const PhysicalDevice& gpu) {
+  return {.elapsedTimerQuery = gpu.offers_elapsed_timer()};
 }
 
 template <>

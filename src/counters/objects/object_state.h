@@ -51,6 +51,9 @@ struct ObjectState {
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
   CounterRanges counter_ranges;
 
+  // Set once there is a pipeline whose handle is that of a counting variant.
+  std::atomic<bool> has_stand_ins = false;
+
   // Set once a layout exists for which the layer must inspect updates of push constants.
   std::atomic<bool> inspects_constants = false;
 };

@@ -1,14 +1,19 @@
 // A pipeline of the application and its variants: driver pipelines with the same state whose
-// shaders count. The application holds the handle of the plain one. Exists only for pipelines that
-// a feature of the layer needs. A ray-tracing pipeline that counts is its own variant: the plain
-// handle and that of Variant::Blocks are the same.
+// shaders count. Exists only for pipelines that a feature of the layer needs.
+//
+// A variant is made when a recording first wants it. The application holds the handle of one of
+// them, which exists from the start: usually that of Variant::Plain, but a pipeline with the flag
+// of VK_ARM_shader_instrumentation is created as the variant that counts, and its plain variant is
+// made when it is first bound uncounted. A ray-tracing pipeline that counts is its own variant: the
+// plain handle and that of Variant::Blocks are the same.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
-#include <utility>
+#include <mutex>
 #include <vector>
 
 #include "counters/base/device_table.h"
@@ -21,40 +26,67 @@
 
 namespace tally::counters {
 
+struct Pipeline;
+
+// Makes variants after the pipeline's creation. Owns what that needs.
+class VariantMaker {
+ public:
+  virtual ~VariantMaker() = default;
+  // Sets the variant and its program. Leaves the variant null if there is nothing to count, or on
+  // failure.
+  virtual void make(Pipeline& pipeline, Variant variant) = 0;
+};
+
 struct Pipeline {
   Pipeline(VkDevice owner, const DeviceTable& table) : device(owner), next(table) {}
-  ~Pipeline() { destroy_variants(); }
+  ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Null if it could not be created: choose() then selects another. The application owns and
-  // destroys that of Variant::Plain.
+  // Makes the variant if it is wanted for the first time. Thread-safe; takes no lock once the
+  // variant is known.
+  bool has(Variant which) const {
+    if (shaders) return shaders->has(which);
+    if (!known_[static_cast<size_t>(which)].load(std::memory_order_acquire)) make(which);
+    return variant(which) != VK_NULL_HANDLE;
+  }
+  // Null if it could not be made: choose() then selects another. Call has() or choose() first.
   VkPipeline& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkPipeline variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
-  bool has(Variant which) const {
-    return shaders ? shaders->has(which) : variant(which) != VK_NULL_HANDLE;
-  }
   Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
-  void destroy_variants() {
-    for (size_t i = 1; i < kVariants; ++i) {
-      const VkPipeline handle = std::exchange(variants[i], VK_NULL_HANDLE);
-      if (handle == VK_NULL_HANDLE || handle == variants[0]) continue;
-      next.DestroyPipeline(device, handle, nullptr);
-    }
+  // Call while the pipeline is created, for what was made or tried then.
+  void set_known(Variant which) {
+    known_[static_cast<size_t>(which)].store(true, std::memory_order_release);
   }
+  // Before the application's handle is destroyed.
+  void destroy_variants();
 
   bool instrumented = false;  // has the flag of VK_ARM_shader_instrumentation
   VkDevice device;
   const DeviceTable& next;
+  VkPipeline handle = VK_NULL_HANDLE;  // the application's; null for shader objects
+  // Created without allocation callbacks of the application.
+  bool keepable = false;
+  bool library = false;
+  // The handle is destroyed with this object: pipelines that were linked with this library, and
+  // whose variants are not made yet, outlive the application's library.
+  bool owns_handle = false;
   std::array<VkPipeline, kVariants> variants{};
   std::array<std::shared_ptr<const Program>, kVariants> programs;  // of variants that count blocks
-  StatedFacts facts;                                               // of graphics pipelines
-  uint32_t ray_stages = 0;                                         // with those of libraries
+  std::unique_ptr<VariantMaker> maker;  // null: no variant is made any more
+  StatedFacts facts;                    // of graphics pipelines
+  uint32_t ray_stages = 0;              // with those of libraries
   // Of a ray-tracing library: where the counters of its stages are, with those of its libraries.
   std::vector<std::shared_ptr<const CounterRanges::Range>> ranges;
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
   // Not null: this stands for shader objects that are bound together, and has no handles.
   std::shared_ptr<const ShaderSet> shaders;
+
+ private:
+  void make(Variant which) const;
+
+  mutable std::mutex mutex_;  // held while a variant is made or destroyed
+  mutable std::array<std::atomic<bool>, kVariants> known_{};
 };
 
 }  // namespace tally::counters

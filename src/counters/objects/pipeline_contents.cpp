@@ -13,15 +13,20 @@ constexpr VkGraphicsPipelineLibraryFlagsEXT kAllSubsets =
     kVertexInput | kPreRasterization | VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
     VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
 
-// The subsets of the graphics pipeline that this create info itself provides.
-VkGraphicsPipelineLibraryFlagsEXT subsets(const VkGraphicsPipelineCreateInfo& info) {
+}  // namespace
+
+bool has_libraries(const void* chain) {
+  const auto* info = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      chain, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  return info && info->libraryCount > 0;
+}
+
+VkGraphicsPipelineLibraryFlagsEXT subsets_of(const VkGraphicsPipelineCreateInfo& info) {
   const auto* stated = vk::find_in_chain<VkGraphicsPipelineLibraryCreateInfoEXT>(
       info.pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
   if (stated) return stated->flags;
-  const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
-      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
-  const bool partial = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0 ||
-                       (libraries && libraries->libraryCount > 0);
+  const bool partial =
+      (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0 || has_libraries(info.pNext);
   return partial ? 0 : kAllSubsets;
 }
 
@@ -31,20 +36,18 @@ bool is_dynamic(const VkGraphicsPipelineCreateInfo& info, VkDynamicState state) 
   return std::ranges::find(states, state) != states.end();
 }
 
-}  // namespace
-
 std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkGraphicsPipelineCreateInfo& info) {
   constexpr VkGraphicsPipelineLibraryFlagsEXT kWithShaders =
       VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
       VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
-  if ((subsets(info) & kWithShaders) == 0) return {};
+  if ((subsets_of(info) & kWithShaders) == 0) return {};
   return {info.pStages, info.stageCount};
 }
 
 StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info) {
   StatedFacts stated;
-  stated.subsets = subsets(info);
+  stated.subsets = subsets_of(info);
   DrawFacts& facts = stated.facts;
   for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) facts.stages |= stage.stage;
   const bool mesh = (facts.stages & VK_SHADER_STAGE_MESH_BIT_EXT) != 0;
@@ -89,7 +92,7 @@ void add_library(StatedFacts& stated, const StatedFacts& library) {
 
 bool may_number_draws(const VkGraphicsPipelineCreateInfo& info) {
   const bool library = (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
-  if (library || subsets(info) != kAllSubsets) return false;
+  if (library || subsets_of(info) != kAllSubsets) return false;
   if (is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT)) return false;
   constexpr VkShaderStageFlags kStages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
   VkShaderStageFlags stages = 0;
@@ -104,7 +107,7 @@ bool may_number_draws(const VkGraphicsPipelineCreateInfo& info) {
 }
 
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
-  if ((subsets(info) & kPreRasterization) == 0 || !info.pRasterizationState) return 0;
+  if ((subsets_of(info) & kPreRasterization) == 0 || !info.pRasterizationState) return 0;
   const VkPipelineRasterizationStateCreateInfo& state = *info.pRasterizationState;
   const bool discards = state.rasterizerDiscardEnable == VK_TRUE &&
                         !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
@@ -112,6 +115,10 @@ uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
   const auto* stream = vk::find_in_chain<VkPipelineRasterizationStateStreamCreateInfoEXT>(
       state.pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT);
   return stream ? stream->rasterizationStream : 0;
+}
+
+bool uses_render_pass(const VkGraphicsPipelineCreateInfo& info) {
+  return (subsets_of(info) & ~kVertexInput) != 0;
 }
 
 // In libraries without shaders the member is ignored and may be invalid.
@@ -126,7 +133,7 @@ uint32_t view_mask_of(const VkGraphicsPipelineCreateInfo& info) {
 }
 
 bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info) {
-  if (subsets(info) != kAllSubsets) return true;
+  if (subsets_of(info) != kAllSubsets) return true;
   const bool discards = info.pRasterizationState &&
                         info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE &&
                         !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);

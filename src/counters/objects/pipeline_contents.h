@@ -10,6 +10,14 @@
 
 namespace tally::counters {
 
+// The subsets of the graphics pipeline that this create info itself provides.
+VkGraphicsPipelineLibraryFlagsEXT subsets_of(const VkGraphicsPipelineCreateInfo& info);
+
+bool is_dynamic(const VkGraphicsPipelineCreateInfo& info, VkDynamicState state);
+
+// Whether the pipeline is linked from libraries.
+bool has_libraries(const void* chain);
+
 // The shader stages; none for a library without shaders or a pipeline that is only linked.
 std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkGraphicsPipelineCreateInfo& info);
@@ -42,6 +50,10 @@ inline bool may_number_draws(const VkComputePipelineCreateInfo&) { return false;
 inline constexpr uint32_t kNoStream = ~0u;
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info);
 inline uint32_t rasterized_stream_of(const VkComputePipelineCreateInfo&) { return 0; }
+
+// Whether a driver reads the render pass object: not where only a library's vertex input is
+// described.
+bool uses_render_pass(const VkGraphicsPipelineCreateInfo& info);
 
 // The render pass object, or the views of dynamic rendering.
 VkRenderPass render_pass_of(const VkGraphicsPipelineCreateInfo& info);

@@ -12,6 +12,10 @@
 
 namespace tally::counters {
 
+// Newer than the headers of Debian 12.
+inline constexpr uint64_t kCaptureData = 0x80000000;         // VK_KHR_pipeline_binary
+inline constexpr uint64_t kIndirectBindable = 0x4000000000;  // VK_EXT_device_generated_commands
+
 template <typename Info>
 uint64_t pipeline_flags(const Info& info) {
   const auto* newer = vk::find_in_chain<VkPipelineCreateFlags2CreateInfoKHR>(

@@ -8,6 +8,7 @@
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_creation.h"
 #include "counters/objects/pipeline_flags.h"
+#include "counters/objects/stage_code.h"
 #include "counters/shader/stage_variants.h"
 #include "vk/boundary.h"
 
@@ -83,6 +84,7 @@ class Draft {
   // Registers the new pipeline.
   void adopt(VkPipeline handle) {
     auto pipeline = std::make_shared<Pipeline>(state_.device.handle, state_.device.next);
+    pipeline->handle = handle;
     pipeline->variant(Variant::Plain) = handle;
     pipeline->layout = layout_;
     pipeline->instrumented = flagged_;

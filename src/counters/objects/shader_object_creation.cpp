@@ -8,7 +8,7 @@
 #include <tally/vulkan_arm.h>
 
 #include "counters/objects/object_state.h"
-#include "counters/objects/pipeline_creation.h"
+#include "counters/objects/stage_code.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {

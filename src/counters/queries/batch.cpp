@@ -1,10 +1,17 @@
 #include "counters/queries/batch.h"
 
 #include <algorithm>
+#include <span>
 
 #include "counters/queries/matrix.h"
 
 namespace tally::counters {
+namespace {
+
+// One invocation reads a record with at most so many counters in all shards.
+constexpr uint32_t kMaxSmallCounters = 32;
+
+}  // namespace
 
 void QueryBatches::reset() {
   blocks_.reset();
@@ -40,35 +47,45 @@ VkResult QueryBatches::matrix(const StageProgram& stage, const QueryTarget& targ
   return VK_SUCCESS;
 }
 
-VkResult QueryBatches::make_records(const RecordBinding& binding,
-                                    std::vector<probe::QueryRecord>& records) {
-  if (std::ranges::find(kept_programs_, binding.program) == kept_programs_.end()) {
+VkResult QueryBatches::add_targets(const RecordBinding& binding, const StageProgram& stage,
+                                   std::vector<probe::QueryTarget>& targets) {
+  for (const QueryTarget& target : binding.targets) {
+    const QueryKind& kind = target.kind();
+    VkDeviceAddress address = 0;
+    const VkResult result = matrix(stage, target, address);
+    if (result != VK_SUCCESS) return result;
+    if (address == 0) continue;
+    targets.push_back(
+        {target.rows(), address, static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0});
+  }
+  return VK_SUCCESS;
+}
+
+VkResult QueryBatches::make_records(const RecordBinding& binding, Records& records) {
+  if (kept_programs_.empty() || kept_programs_.back() != binding.program) {
     kept_programs_.push_back(binding.program);
   }
   for (const StageProgram& stage : binding.program->stages) {
     const probe::StageCounters counters = binding.program->counters(stage);
+    probe::QueryRecord record;
+    record.counter_count = stage.info->plan.counter_count;
+    record.first_target = static_cast<uint32_t>(records.targets.size());
+    const VkResult result = add_targets(binding, stage, records.targets);
+    if (result != VK_SUCCESS) return result;
+    record.target_count = static_cast<uint32_t>(records.targets.size()) - record.first_target;
+    // The GPU zeroes reusable records even if they have no target now.
+    if (record.counter_count == 0 || (record.target_count == 0 && !binding.reusable)) continue;
     const uint64_t first = uint64_t{counters.first_counter} * probe::kCounterBytes;
     const VkDeviceAddress slot = binding.record.slot(*binding.program, stage.slot);
-    probe::QueryRecord record;
     record.counters = slot + first;
     if (binding.kept.address != 0) {
       record.kept = binding.kept.slot(*binding.program, stage.slot) + first;
     }
     if (binding.previous != 0) record.previous = slot + binding.previous + first;
-    record.counter_count = stage.info->plan.counter_count;
     record.stride = counters.stride;
     record.shards_log2 = binding.record.shards_log2;
-    for (const QueryTarget& target : binding.targets) {
-      const QueryKind& kind = target.kind();
-      VkDeviceAddress address = 0;
-      const VkResult result = matrix(stage, target, address);
-      if (result != VK_SUCCESS) return result;
-      if (address == 0 || record.target_count == probe::kQueryTargets) continue;
-      record.targets[record.target_count++] = {
-          target.rows(), address, static_cast<uint32_t>(kind.rows.size()), kind.count_pass, 0};
-    }
-    // The GPU zeroes records without a target.
-    if (record.counter_count != 0) records.push_back(record);
+    const bool small = record.counter_count << record.shards_log2 <= kMaxSmallCounters;
+    (small ? records.small : records.large).push_back(record);
   }
   return VK_SUCCESS;
 }
@@ -116,7 +133,7 @@ VkResult QueryBatches::make_indirect(const QueryArguments& arguments,
 }
 
 VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header) {
-  std::vector<probe::QueryRecord> records;
+  Records records;
   std::vector<probe::QueryFinish> finishes;
   std::vector<probe::QueryIndirect> indirects;
   for (const RecordBinding& binding : work.bindings) {
@@ -132,20 +149,31 @@ VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::Que
     const VkResult result = make_indirect(arguments, indirects.emplace_back());
     if (result != VK_SUCCESS) return result;
   }
-  header.records = static_cast<uint32_t>(records.size());
+  header.records = static_cast<uint32_t>(records.large.size());
+  header.small_records = static_cast<uint32_t>(records.small.size());
   header.finishes = static_cast<uint32_t>(finishes.size());
   header.indirects = static_cast<uint32_t>(indirects.size());
-  if (header.records + header.finishes + header.indirects == 0) return VK_SUCCESS;
-  const size_t record_bytes = records.size() * sizeof(probe::QueryRecord);
-  const size_t finish_bytes = finishes.size() * sizeof(probe::QueryFinish);
-  const size_t indirect_bytes = indirects.size() * sizeof(probe::QueryIndirect);
-  const VkResult result =
-      blocks_.take(sizeof header + record_bytes + finish_bytes + indirect_bytes, batch);
+  if (header.records + header.small_records + header.finishes + header.indirects == 0) {
+    return VK_SUCCESS;
+  }
+  uint64_t bytes = sizeof header;
+  const auto each_part = [&](const auto& visit) {
+    visit(records.large);
+    visit(records.small);
+    visit(finishes);
+    visit(indirects);
+    header.targets_at = static_cast<uint32_t>(bytes);
+    visit(records.targets);
+  };
+  each_part([&](const auto& part) { bytes += std::span(part).size_bytes(); });
+  const VkResult result = blocks_.take(bytes, batch);
   if (result != VK_SUCCESS) return result;
+  bytes = sizeof header;
+  each_part([&](const auto& part) {
+    batch.write(bytes, part.data(), std::span(part).size_bytes());
+    bytes += std::span(part).size_bytes();
+  });
   batch.write(0, &header, sizeof header);
-  batch.write(sizeof header, records.data(), record_bytes);
-  batch.write(sizeof header + record_bytes, finishes.data(), finish_bytes);
-  batch.write(sizeof header + record_bytes + finish_bytes, indirects.data(), indirect_bytes);
   batches_.push_back(batch);
   return VK_SUCCESS;
 }

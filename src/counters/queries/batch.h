@@ -53,6 +53,7 @@ struct RecordBinding {
   uint64_t previous = 0;   // offset of the counts that were read before; 0: not a shared record
   SharedRecord kept;       // where the counts are summed for queries of the primary; or null
   bool inherited = false;  // counts for queries of the primary too
+  bool reusable = false;   // later executions may count for other queries
   std::vector<QueryTarget> targets;
 };
 
@@ -144,7 +145,13 @@ class QueryBatches {
   VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
   VkResult matrix(const StageProgram& stage, const QueryTarget& target, VkDeviceAddress& address);
   VkResult pairs(const QueryTarget& target, VkDeviceAddress& address);
-  VkResult make_records(const RecordBinding& binding, std::vector<probe::QueryRecord>& records);
+  struct Records {
+    std::vector<probe::QueryRecord> large, small;
+    std::vector<probe::QueryTarget> targets;
+  };
+  VkResult add_targets(const RecordBinding& binding, const StageProgram& stage,
+                       std::vector<probe::QueryTarget>& targets);
+  VkResult make_records(const RecordBinding& binding, Records& records);
   VkResult make_finish(const FinishedQuery& finished, probe::QueryFinish& result);
   VkResult make_indirect(const QueryArguments& arguments, probe::QueryIndirect& operation);
 

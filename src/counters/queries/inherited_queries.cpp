@@ -78,8 +78,11 @@ VkResult InheritedQueries::keep(QueryMemory& memory, QueryWork& work, QueryWork&
     const VkResult result = memory.reserve(all_slots_bytes(*binding.program, 0), space);
     if (result != VK_SUCCESS) return result;
     binding.kept.address = space.address;
-    kept.bindings.push_back(
-        {.program = binding.program, .record = binding.kept, .inherited = true, .targets = {}});
+    kept.bindings.push_back({.program = binding.program,
+                             .record = binding.kept,
+                             .inherited = true,
+                             .reusable = true,
+                             .targets = {}});
     read.push_back(std::move(binding));
   }
   work.bindings = std::move(read);

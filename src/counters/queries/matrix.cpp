@@ -41,8 +41,8 @@ void add_source(Weights weights, const StageProgram& stage, const QuerySource& s
       add(weights, plan.block_values[info.entry_block], 1);
       break;
     case QuerySource::Kind::Subgroups:
-      if (!plan.subgroup_counters.empty()) {
-        add(weights, plan.subgroup_counters[info.entry_block], 1);
+      if (!plan.subgroup_values.empty()) {
+        add(weights, plan.subgroup_values[info.entry_block], 1);
       }
       break;
     case QuerySource::Kind::Cost:

@@ -1,12 +1,10 @@
 #include "counters/queries/query_memory.h"
 
-#include "probe/record.h"
-
 namespace tally::counters {
 
-VkResult QueryMemory::reserve(uint64_t bytes, QuerySpace& space) {
-  bytes = probe::align_up(bytes, probe::kShardAlignment);
-  if (pages_.empty() || pages_.back().size - used_ < bytes) {
+VkResult QueryMemory::reserve(uint64_t bytes, uint64_t alignment, QuerySpace& space) {
+  used_ = probe::align_up(used_, alignment);
+  if (pages_.empty() || used_ > pages_.back().size || pages_.back().size - used_ < bytes) {
     RecordPage page;
     const VkResult result = reserve_page(bytes, page);
     if (result != VK_SUCCESS) return result;

@@ -2,12 +2,18 @@
 
 #include <cstddef>
 
+#include <tally/vulkan_newest.h>
+
 namespace tally::counters {
 
 void QueryTimes::write_begin(const QueryPool& pool, uint32_t query) const {
   if (pool.begin_times() == VK_NULL_HANDLE) return;
-  context_.next.CmdWriteTimestamp(context_.commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
-                                  pool.begin_times(), query);
+  // The timer of VK_QCOM_elapsed_timer_query starts when all earlier commands have completed.
+  const bool after_commands = pool.kind().type == VK_QUERY_TYPE_TIME_ELAPSED_QCOM;
+  context_.next.CmdWriteTimestamp(
+      context_.commands,
+      after_commands ? VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT : VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
+      pool.begin_times(), query);
 }
 
 void QueryTimes::write_end(const QueryPool& pool, uint32_t query) const {

@@ -137,7 +137,7 @@ RecordBinding& QueryRecorder::add_binding(const std::shared_ptr<const Program>& 
   RecordBinding& binding = work_.bindings.emplace_back();
   binding.program = program;
   binding.record = record;
-  binding.inherited = inherited_.any();
+  binding.inherited = binding.reusable = inherited_.any();
   active_.note_uncounted(*program);
   active_.add_shader_targets(ActiveQueries::Scope::All, binding.targets);
   feedback_.add_target(binding.targets);
@@ -153,7 +153,8 @@ VkResult QueryRecorder::find_record(const std::shared_ptr<const Program>& progra
     return VK_SUCCESS;
   }
   QuerySpace space;
-  const VkResult result = memory_.reserve(all_slots_bytes(*program, shards_log2), space);
+  const VkResult result =
+      memory_.reserve_record(all_slots_bytes(*program, shards_log2), shards_log2, space);
   record = {space.address, shards_log2};
   if (result != VK_SUCCESS) return result;
   add_binding(program, record);
@@ -235,7 +236,7 @@ void QueryRecorder::record_resolve(VkDeviceAddress batch, const probe::QueryBatc
   for (const FinishedQuery& finished : work_.finished) {
     if (finished.constants.empty()) finish_without_rows(finished);
   }
-  if (header.records != 0) programs.add_records(commands, batch, header.records);
+  programs.add_records(commands, batch, header);
   if (header.indirects != 0) programs.add_indirects(commands, batch, header.indirects);
   if (spans != 0) {
     wait();

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include <tally/vulkan_newest.h>
+
 #include "counters/performance/counters.h"
 #include "counters/performance/driver_counters.h"
 #include "counters/performance/intel_report.h"
@@ -115,6 +117,7 @@ VkQueryPipelineStatisticFlags EmulatedQueries::statistics_of(
 }
 
 bool EmulatedQueries::emulates(const VkQueryPoolCreateInfo& info) const {
+  if (info.queryType == VK_QUERY_TYPE_TIME_ELAPSED_QCOM) return elapsed_time;
   switch (info.queryType) {
     case VK_QUERY_TYPE_PIPELINE_STATISTICS:
       return statistics || statistics_of(info.pipelineStatistics) != 0;
@@ -147,6 +150,10 @@ std::optional<QueryKind> query_kind(const VkQueryPoolCreateInfo& info, const Phy
   if (info.queryType == VK_QUERY_TYPE_PERFORMANCE_QUERY_INTEL) return intel_kind(gpu, options);
   QueryKind kind;
   kind.type = info.queryType;
+  if (kind.type == VK_QUERY_TYPE_TIME_ELAPSED_QCOM) {
+    add(kind, {{.kind = QuerySource::Kind::Time}});
+    return kind;
+  }
   switch (info.queryType) {
     case VK_QUERY_TYPE_PIPELINE_STATISTICS:
       for (uint32_t bits = info.pipelineStatistics; bits != 0; bits &= bits - 1) {

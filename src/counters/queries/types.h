@@ -23,12 +23,13 @@ struct EmulatedQueries {
   bool result_status = false;
   bool timestamps = false;
   bool transform_feedback = false;
+  bool elapsed_time = false;       // VK_QCOM_elapsed_timer_query
   bool performance = false;        // VK_KHR_performance_query
   bool performance_intel = false;  // VK_INTEL_performance_query
 
   bool any() const {
     return statistics || mesh_statistics || occlusion || primitives_generated || result_status ||
-           timestamps || transform_feedback || performance || performance_intel;
+           timestamps || transform_feedback || elapsed_time || performance || performance_intel;
   }
   // Whether some types count in shaders.
   bool counts_shaders() const {

@@ -43,7 +43,7 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
     if (state_.status.has(Status::kInstrumented)) {
       instrument(point, *bound, work, draw);
     } else if (state_.status.has(Status::kQueryShaders)) {
-      count_for_queries(point, *bound, work);
+      count_for_queries(point, *bound, work, draw);
     } else {
       write_null(point, *bound);
     }
@@ -68,7 +68,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
   const uint32_t index = recorder.take_index();
   const bool shared = state_.status.has(Status::kQueryShaders);
   if (shared && !(bound.pipeline && bound.pipeline->instrumented)) {
-    count_for_queries(point, bound, work);
+    count_for_queries(point, bound, work, nullptr);
     return;
   }
   // A ray-tracing pipeline without the flag may contain code that counts.
@@ -128,6 +128,13 @@ bool ActionRecorder::may_pack_index(const Program& program, const DrawInstances&
          leaves_upper_half(draw);
 }
 
+// A draw that also runs with the plain pipeline has to keep the application's instance index.
+bool ActionRecorder::may_pack_query_index(const Program& program, const DrawInstances& draw) const {
+  return program.uses_packed_draw_index &&
+         !state_.status.has(Status::kInstrumented | Status::kRegions) &&
+         !state_.queries->runs_twice() && leaves_upper_half(draw);
+}
+
 bool ActionRecorder::pack_index(uint64_t pointer, DrawInstances& draw) const {
   constexpr uint64_t kMaxDistance = probe::kMaxPackedDrawIndex * probe::kRecordAlignment;
   const uint64_t distance = pointer - state_.bound.pushed_pointer();
@@ -143,7 +150,8 @@ bool ActionRecorder::write_packed(const Bound& bound, uint64_t pointer, DrawInst
   return written;
 }
 
-void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work) {
+void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work,
+                                       DrawInstances* draw) {
   if (!counts_blocks(bound.variant)) {
     state_.queries->count_error();
     write_null(point, bound);
@@ -157,24 +165,33 @@ void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, 
   SharedRecord record;
   VkResult result = state_.status.error;
   if (result == VK_SUCCESS) result = state_.queries->find_record(bound.program(), shards, record);
-  const uint64_t pointer = probe::record_pointer(record.address, record.shards_log2);
-  const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
-  // Consecutive commands of one pipeline share a record: its pointer usually was pushed already.
-  if (result == VK_SUCCESS && graphics && pointer == state_.bound.pushed_pointer() &&
-      !state_.status.has(Status::kRegions)) {
-    return;
-  }
-  if (result == VK_SUCCESS &&
-      pointers_.write(point, bound,
-                      slot_pointers(*bound.program(), record.address, record.shards_log2))) {
-    if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
-      state_.bound.set_pushed_pointer(bound, pointer);
-    }
-    return;
-  }
+  if (result == VK_SUCCESS && point_at(point, bound, record, draw)) return;
   state_.status.note(result);
   state_.queries->count_error();
   run_uncounted(point, bound);
+}
+
+// Consecutive commands of one pipeline share a record while the same queries are active, and the
+// records of consecutive queries are close to each other: usually nothing needs to be pushed.
+bool ActionRecorder::point_at(VkPipelineBindPoint point, const Bound& bound,
+                              const SharedRecord& record, DrawInstances* draw) {
+  if (draw && may_pack_query_index(*bound.program(), *draw)) {
+    return write_packed(bound, packed_pointer(record.address, record.shards_log2), *draw);
+  }
+  const uint64_t pointer = probe::record_pointer(record.address, record.shards_log2);
+  const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+  if (graphics && pointer == state_.bound.pushed_pointer() &&
+      !state_.status.has(Status::kRegions)) {
+    return true;
+  }
+  if (!pointers_.write(point, bound,
+                       slot_pointers(*bound.program(), record.address, record.shards_log2))) {
+    return false;
+  }
+  if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
+    state_.bound.set_pushed_pointer(bound, pointer);
+  }
+  return true;
 }
 
 // Without memory the command is executed, but not counted.

@@ -56,9 +56,13 @@ class ActionRecorder {
   void instrument(VkPipelineBindPoint point, Bound& bound, uint64_t work, DrawInstances* draw);
   bool repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw);
   bool may_pack_index(const Program& program, const DrawInstances& draw) const;
+  bool may_pack_query_index(const Program& program, const DrawInstances& draw) const;
   bool pack_index(uint64_t pointer, DrawInstances& draw) const;
   bool write_packed(const Bound& bound, uint64_t pointer, DrawInstances& draw);
-  void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work);
+  void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work,
+                         DrawInstances* draw);
+  bool point_at(VkPipelineBindPoint point, const Bound& bound, const SharedRecord& record,
+                DrawInstances* draw);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
   void write_null(VkPipelineBindPoint point, const Bound& bound);
   static uint64_t estimate_draw(const Bound& bound, uint64_t vertices);

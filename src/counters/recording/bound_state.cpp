@@ -59,8 +59,7 @@ void BoundState::bind_variant(VkPipelineBindPoint point, Bound& bound, Variant v
   bind_handles(point, bound, variant);
 }
 
-void BoundState::bind_handles(VkPipelineBindPoint point, const Bound& bound,
-                              Variant variant) const {
+void BoundState::bind_handles(VkPipelineBindPoint point, Bound& bound, Variant variant) {
   if (bound.shaders) {
     if (variant == Variant::Plain) {
       bind_plain_shaders(point);
@@ -71,7 +70,17 @@ void BoundState::bind_handles(VkPipelineBindPoint point, const Bound& bound,
   }
   next_.CmdBindPipeline(
       commands_, point,
-      variant == Variant::Plain ? bound.handle : bound.pipeline->variant(variant));
+      variant == Variant::Plain ? plain_handle(bound) : bound.pipeline->variant(variant));
+}
+
+VkPipeline BoundState::plain_handle(Bound& bound) {
+  if (!objects_.has_stand_ins.load(std::memory_order_relaxed)) return bound.handle;
+  const Pipeline* known = resolve(bound);
+  if (!known) return bound.handle;
+  if (known->has(Variant::Plain)) return known->variant(Variant::Plain);
+  // The counting variant must not run without a record pointer.
+  status_.note(VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  return bound.handle;
 }
 
 void BoundState::bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline) {
@@ -174,7 +183,7 @@ void BoundState::invalidate_pipeline(VkPipelineBindPoint point) {
 
 void BoundState::restore_after_dispatch() {
   invalidate_pointer();
-  const Bound& bound = *at(VK_PIPELINE_BIND_POINT_COMPUTE);
+  Bound& bound = *at(VK_PIPELINE_BIND_POINT_COMPUTE);
   if (!bound.empty()) bind_handles(VK_PIPELINE_BIND_POINT_COMPUTE, bound, bound.variant);
   note_overwritten_constants();
 }

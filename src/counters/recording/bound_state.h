@@ -59,7 +59,7 @@ class BoundState {
                     const VkShaderEXT* shaders);
   void bind_variant(VkPipelineBindPoint point, Bound& bound, Variant variant);
   // Binds a variant for the driver alone.
-  void bind_handles(VkPipelineBindPoint point, const Bound& bound, Variant variant) const;
+  void bind_handles(VkPipelineBindPoint point, Bound& bound, Variant variant);
   // Binds the variants that the active features need.
   void bind_wanted();
   void bind_plain();
@@ -103,6 +103,7 @@ class BoundState {
 
  private:
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
+  VkPipeline plain_handle(Bound& bound);
   void forget_shaders(bool compute);
   void bind_plain_shaders(VkPipelineBindPoint point) const;
   std::shared_ptr<Pipeline> find_shader_set(const Bound& bound);

@@ -48,7 +48,7 @@ void CommandBuffer::begin_instrumentation(const std::shared_ptr<Instrumentation>
 void CommandBuffer::end_instrumentation() {
   state_.instrumentation.end();
   state_.status.clear(RecordingStatus::kInstrumented);
-  state_.bound.bind_wanted();
+  state_.status.set(RecordingStatus::kDirtyPipelines);
 }
 
 void CommandBuffer::begin_capture(RegionRequest request) {
@@ -75,8 +75,8 @@ void CommandBuffer::end_pass() {
   if (state_.regions && state_.regions->in_pass()) {
     state_.regions->end_pass();
     state_.status.clear(RecordingStatus::kRegions);
+    state_.status.set(RecordingStatus::kDirtyPipelines);
     state_.bound.restore_after_dispatch();
-    state_.bound.bind_wanted();
   }
   if (state_.queries) query_commands_.end_pass();
 }

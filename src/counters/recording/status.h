@@ -15,7 +15,7 @@ struct RecordingStatus {
     kQueryShaders = 4,     // active queries count in shaders
     kQueryCommands = 8,    // active queries count commands
     kDropActions = 16,     // draws, dispatches and traces are left out
-    kDirtyPipelines = 32,  // queries began or ended: other variants may be needed
+    kDirtyPipelines = 32,  // a feature began or ended: the next action may need other variants
     kDirtyPointer = 64,  // a counting variant is bound, and nothing counts: it needs null pointers
     kDirtyConstants = 128  // record pointers overwrote push constants of the application
   };

@@ -190,6 +190,16 @@ VKAPI_ATTR void VKAPI_CALL hook_end_rendering(VkCommandBuffer commands) {
 
 // --- render passes and framebuffers
 
+template <typename Info>
+void note_render_pass(DeviceState& state, VkRenderPass handle, RenderPassShape shape,
+                      const Info& info, const VkAllocationCallbacks* allocator) {
+  if (!allocator) {
+    shape.kept = std::make_shared<KeptRenderPass>(state.objects.device.handle,
+                                                  state.objects.device.next, handle, uses_of(info));
+  }
+  state.objects.render_passes.insert(handle, std::move(shape));
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass(VkDevice device,
                                                        const VkRenderPassCreateInfo* info,
                                                        const VkAllocationCallbacks* allocator,
@@ -200,7 +210,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass(VkDevice device,
     if (result != VK_SUCCESS || !state) return result;
     const auto* multiview = vk::find_in_chain<VkRenderPassMultiviewCreateInfo>(
         info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
-    state->objects.render_passes.insert(*render_pass, shape_of(*info, multiview));
+    note_render_pass(*state, *render_pass, shape_of(*info, multiview), *info, allocator);
     return result;
   });
 }
@@ -213,7 +223,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass2(VkDevice device,
     const VkResult result = next_of(device).CreateRenderPass2(device, info, allocator, render_pass);
     DeviceState* state = find_device(device)->state();
     if (result == VK_SUCCESS && state) {
-      state->objects.render_passes.insert(*render_pass, shape_of(*info));
+      note_render_pass(*state, *render_pass, shape_of(*info), *info, allocator);
     }
     return result;
   });
@@ -222,7 +232,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_render_pass2(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hook_destroy_render_pass(VkDevice device, VkRenderPass render_pass,
                                                     const VkAllocationCallbacks* allocator) {
   if (DeviceState* state = find_device(device)->state()) {
-    state->objects.render_passes.take(render_pass);
+    const RenderPassShape known = state->objects.render_passes.take(render_pass);
+    if (known.kept && !allocator) {
+      known.kept->take_ownership();
+      return;
+    }
   }
   next_of(device).DestroyRenderPass(device, render_pass, allocator);
 }
@@ -319,6 +333,10 @@ void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
   const auto pass = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kPasses));
   };
+  // Variants of pipelines need render passes, whatever they count.
+  const auto always = [&](std::string_view name, auto* function) {
+    hooks.push_back(vk::hook(name, function, kInstrumentation));
+  };
   pass("vkCmdBeginRenderPass", hook_begin_render_pass);
   pass("vkCmdBeginRenderPass2", hook_begin_render_pass2);
   pass("vkCmdBeginRenderPass2KHR", hook_begin_render_pass2);
@@ -338,12 +356,12 @@ void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks) {
   pass("vkCmdNextSubpass2KHR", hook_next_subpass2);
   pass("vkCreateBuffer", hook_create_buffer);
   add("vkCreateFramebuffer", hook_create_framebuffer);
-  pass("vkCreateRenderPass", hook_create_render_pass);
-  pass("vkCreateRenderPass2", hook_create_render_pass2);
-  pass("vkCreateRenderPass2KHR", hook_create_render_pass2);
+  always("vkCreateRenderPass", hook_create_render_pass);
+  always("vkCreateRenderPass2", hook_create_render_pass2);
+  always("vkCreateRenderPass2KHR", hook_create_render_pass2);
   pass("vkDestroyBuffer", hook_destroy_buffer);
   add("vkDestroyFramebuffer", hook_destroy_framebuffer);
-  pass("vkDestroyRenderPass", hook_destroy_render_pass);
+  always("vkDestroyRenderPass", hook_destroy_render_pass);
   add("vkGetBufferDeviceAddress", hook_buffer_address);
   add("vkGetBufferDeviceAddressEXT", hook_buffer_address_ext);
   add("vkGetBufferDeviceAddressKHR", hook_buffer_address);

@@ -7,6 +7,7 @@
 #include "query_finish.comp.h"
 #include "query_indirect.comp.h"
 #include "query_records.comp.h"
+#include "query_small_records.comp.h"
 
 namespace tally::counters {
 namespace {
@@ -18,6 +19,7 @@ constexpr uint32_t kCopyLanes = 64;
 
 QueryPrograms::~QueryPrograms() {
   programs_.destroy(records_);
+  programs_.destroy(small_records_);
   programs_.destroy(finish_);
   programs_.destroy(indirects_);
   programs_.destroy(copy_);
@@ -27,6 +29,9 @@ QueryPrograms::~QueryPrograms() {
 VkResult QueryPrograms::prepare() {
   const std::lock_guard lock(mutex_);
   VkResult result = programs_.make(query_records_comp, {&lanes_, 1}, records_);
+  if (result == VK_SUCCESS) {
+    result = programs_.make(query_small_records_comp, {&lanes_, 1}, small_records_);
+  }
   if (result == VK_SUCCESS) result = programs_.make(query_finish_comp, {&lanes_, 1}, finish_);
   if (result == VK_SUCCESS) result = programs_.make(query_indirect_comp, {}, indirects_);
   if (result == VK_SUCCESS) result = programs_.make(query_copy_comp, {}, copy_);
@@ -42,8 +47,11 @@ void QueryPrograms::run(VkCommandBuffer commands, VkPipeline program, VkDeviceAd
 }
 
 void QueryPrograms::add_records(VkCommandBuffer commands, VkDeviceAddress batch,
-                                uint32_t count) const {
-  run(commands, records_, batch, count);
+                                const probe::QueryBatch& header) const {
+  if (header.records != 0) run(commands, records_, batch, header.records);
+  if (header.small_records != 0) {
+    run(commands, small_records_, batch, groups_for(header.small_records));
+  }
 }
 
 void QueryPrograms::add_indirects(VkCommandBuffer commands, VkDeviceAddress batch,
@@ -56,7 +64,7 @@ void QueryPrograms::follow_feedback(VkCommandBuffer commands, VkDeviceAddress sp
 }
 
 void QueryPrograms::finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const {
-  run(commands, finish_, batch, (count + lanes_ - 1) / lanes_);
+  run(commands, finish_, batch, groups_for(count));
 }
 
 void QueryPrograms::copy(VkCommandBuffer commands, VkDeviceAddress parameters,

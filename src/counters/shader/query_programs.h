@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "counters/shader/internal_pipelines.h"
+#include "probe/query.h"
 
 namespace tally::counters {
 
@@ -22,7 +23,8 @@ class QueryPrograms {
   VkResult prepare();
 
   // Executes the record operations of the batch (probe/query.h) at the address.
-  void add_records(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
+  void add_records(VkCommandBuffer commands, VkDeviceAddress batch,
+                   const probe::QueryBatch& header) const;
   // Executes its indirect operations.
   void add_indirects(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const;
   // Processes spans of transform feedback. Their header (probe/query.h) is at the address.
@@ -32,6 +34,7 @@ class QueryPrograms {
   void copy(VkCommandBuffer commands, VkDeviceAddress parameters, uint32_t count) const;
 
  private:
+  uint32_t groups_for(uint32_t invocations) const { return (invocations + lanes_ - 1) / lanes_; }
   void run(VkCommandBuffer commands, VkPipeline program, VkDeviceAddress address,
            uint32_t groups) const;
 
@@ -40,6 +43,7 @@ class QueryPrograms {
   std::mutex mutex_;      // held while pipelines are created
   InternalPipelines programs_;
   VkPipeline records_ = VK_NULL_HANDLE;
+  VkPipeline small_records_ = VK_NULL_HANDLE;
   VkPipeline finish_ = VK_NULL_HANDLE;
   VkPipeline indirects_ = VK_NULL_HANDLE;
   VkPipeline copy_ = VK_NULL_HANDLE;

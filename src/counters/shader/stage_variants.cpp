@@ -77,6 +77,16 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
         request.first_counter(program_.capacities[static_cast<size_t>(AddressSlot::Main)]));
   }
   place_counters();
+  for (size_t i = 0; i < stages.size(); ++i) provide_module(stages[i], infos_[i]);
+}
+
+// A stage that stays as it is needs a module, unless it still has the application's.
+void StageVariants::provide_module(const Stage& stage, VkPipelineShaderStageCreateInfo& target) {
+  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
+      target.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  if (target.module != VK_NULL_HANDLE || chained || !stage.code) return;
+  const Result<VkShaderModule> module = create_module(stage.code->words);
+  if (module) target.module = *module;
 }
 
 // The module's default values are those of a stage that is alone in its record. They need no

@@ -70,6 +70,7 @@ class StageVariants {
   static Result<spirv::PackedDrawIndices> choose_packed_draw_indices(
       Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);
   void refuse(const Stage& stage, const Error& error);
+  void provide_module(const Stage& stage, VkPipelineShaderStageCreateInfo& target);
   Result<VkShaderModule> create_module(const std::vector<uint32_t>& words);
 
   struct Specialization {

@@ -9,15 +9,16 @@
 
 #include "analysis/cost/metric_matrix.h"
 #include "analysis/model/counts.h"
+#include "analysis/model/gpu_timeline.h"
 #include "analysis/model/label_paths.h"
 #include "analysis/model/metrics.h"
 #include "analysis/model/names.h"
-#include "report/export/gpu_timeline.h"
 #include "store/utf8.h"
 
 namespace tally::report {
 namespace {
 
+using analysis::GpuSpan;
 using analysis::Model;
 using protozero::pbf_writer;
 
@@ -257,7 +258,7 @@ class Perfetto {
 }  // namespace
 
 Status write_perfetto(const Model& model, const analysis::Progress& progress, const Output& out) {
-  auto spans = gpu_timeline(model);
+  auto spans = analysis::gpu_timeline(model);
   if (!spans) return spans.error();
   if (spans->empty()) {
     return Error{

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "analysis/model/counts.h"
-#include "report/export/gzip.h"
+#include "report/gzip.h"
 #include "report/values.h"
 #include "store/utf8.h"
 

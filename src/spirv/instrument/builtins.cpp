@@ -1,6 +1,7 @@
 #include "spirv/instrument/builtins.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tally::spirv {
 namespace {
@@ -89,23 +90,53 @@ uint32_t Builtins::load(InstructionBuilder& code, const Input& input) {
   return code.load(input.type, pointer);
 }
 
+uint32_t Builtins::load_component(InstructionBuilder& code, const Input& input, uint32_t size,
+                                  uint32_t component, uint32_t* type) {
+  Editor& editor = context_.editor;
+  const uint32_t value = load(code, input);
+  *type = input.type;
+  if (const auto vector = context_.module().definition(input.type);
+      vector && vector->opcode() == Op::OpTypeVector) {
+    *type = vector->operand(0);
+  } else if (size > 1) {
+    *type = is_float(input.builtin) ? editor.type_float(32) : editor.type_int(32);
+  } else {
+    return value;
+  }
+  return code.emit(Op::OpCompositeExtract, *type, {value, component});
+}
+
 uint32_t Builtins::number(InstructionBuilder& code, BuiltIn builtin, uint32_t size,
                           uint32_t component) {
-  Editor& editor = context_.editor;
+  uint32_t type = 0;
   const Input from = input(builtin, size);
-  uint32_t value = load(code, from);
-  uint32_t type = from.type;
-  if (const auto vector = context_.module().definition(type);
-      vector && vector->opcode() == Op::OpTypeVector) {
-    type = vector->operand(0);
-    value = code.emit(Op::OpCompositeExtract, type, {value, component});
-  } else if (size > 1) {
-    type = is_float(builtin) ? editor.type_float(32) : editor.type_int(32);
-    value = code.emit(Op::OpCompositeExtract, type, {value, component});
-  }
-  const uint32_t u32 = editor.type_int(32);
+  const uint32_t value = load_component(code, from, size, component, &type);
+  const uint32_t u32 = context_.editor.type_int(32);
   if (is_float(builtin)) return code.emit(Op::OpConvertFToU, u32, {value});
   return type == u32 ? value : code.emit(Op::OpBitcast, u32, {value});
+}
+
+// The last bit of a float between 2^n and 2^(n + 1) is worth 2^(n - 23), so adding 2^(23 + shift)
+// shifts the number into the lowest bits.
+uint32_t Builtins::shifted(InstructionBuilder& code, BuiltIn builtin, uint32_t size,
+                           uint32_t component, uint32_t shift) {
+  Editor& editor = context_.editor;
+  const uint32_t u32 = editor.type_int(32);
+  if (!is_float(builtin)) {
+    const uint32_t value = number(code, builtin, size, component);
+    if (shift == 0) return value;
+    return code.emit(Op::OpShiftRightLogical, u32, {value, editor.constant_u32(shift)});
+  }
+  uint32_t type = 0;
+  const Input from = input(builtin, size);
+  const uint32_t value = load_component(code, from, size, component, &type);
+  const auto power = std::bit_cast<uint32_t>(static_cast<float>(1u << (23 + shift)));
+  const uint32_t added = code.emit(Op::OpBitcast, type, {editor.constant_u32(power)});
+  return code.emit(Op::OpBitcast, u32, {code.emit(Op::OpFAdd, type, {value, added})});
+}
+
+uint32_t Builtins::lanes_below(InstructionBuilder& code) {
+  return load(code, input(BuiltIn::SubgroupLtMask, 4));
 }
 
 uint32_t Builtins::is_helper(InstructionBuilder& code) {

@@ -26,6 +26,12 @@ class Builtins {
   // A component of an integer or float built-in of `size` components, as a 32-bit unsigned integer.
   uint32_t number(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t size,
                   uint32_t component);
+  // (component >> shift) up to a constant, with rounding. Costs less than number() for a float,
+  // which must be below 2^23.
+  uint32_t shifted(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t size,
+                   uint32_t component, uint32_t shift);
+  // SubgroupLtMask: four words. Needs the capability GroupNonUniformBallot.
+  uint32_t lanes_below(InstructionBuilder& code);
   // HelperInvocation.
   uint32_t is_helper(InstructionBuilder& code);
   // The first word of SampleMask, as a 32-bit unsigned integer.
@@ -40,6 +46,9 @@ class Builtins {
   const Input& input(spv::BuiltIn builtin, uint32_t size);
   Input create(spv::BuiltIn builtin, uint32_t size);
   uint32_t load(InstructionBuilder& code, const Input& input);
+  // A component, with the built-in's own type.
+  uint32_t load_component(InstructionBuilder& code, const Input& input, uint32_t size,
+                          uint32_t component, uint32_t* type);
   // Whether `type` is valid for a built-in of `size` components.
   bool fits(spv::BuiltIn builtin, uint32_t size, uint32_t type) const;
 

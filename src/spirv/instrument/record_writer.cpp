@@ -60,10 +60,7 @@ uint32_t RecordWriter::opaque_one(InstructionBuilder& code) {
 uint32_t RecordWriter::shard(InstructionBuilder& code, uint32_t shards_log2) {
   uint32_t sum = 0;
   for (const ShardTerm& term : context_.stage.shard_terms) {
-    uint32_t value = builtins_.number(code, term.builtin, term.size, term.component);
-    if (term.shift != 0) {
-      value = code.emit(Op::OpShiftRightLogical, u32_, {value, editor_.constant_u32(term.shift)});
-    }
+    uint32_t value = builtins_.shifted(code, term.builtin, term.size, term.component, term.shift);
     if (term.factor != 1) {
       value = code.emit(Op::OpIMul, u32_, {value, editor_.constant_u32(term.factor)});
     }

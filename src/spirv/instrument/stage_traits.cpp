@@ -20,6 +20,8 @@ constexpr ShardTerm kFragmentTerms[] = {{BuiltIn::FragCoord, 4, 0, 3, 1},
 constexpr ShardTerm kWorkgroupTerms[] = {{BuiltIn::WorkgroupId, 3, 0, 0, 1},
                                          {BuiltIn::WorkgroupId, 3, 1, 0, 1},
                                          {BuiltIn::WorkgroupId, 3, 2, 0, 1}};
+// NVIDIA's driver computes the other components with divisions.
+constexpr ShardTerm kMeshTerms[] = {{BuiltIn::WorkgroupId, 3, 0, 0, 1}};
 constexpr ShardTerm kLaunchTerms[] = {{BuiltIn::LaunchIdKHR, 3, 0, 3, 1},
                                       {BuiltIn::LaunchIdKHR, 3, 1, 2, 7}};
 
@@ -30,8 +32,8 @@ constexpr StageTraits kStages[] = {
     {ExecutionModel::Geometry, false, false, kPrimitiveTerms},
     {ExecutionModel::Fragment, true, true, kFragmentTerms},
     {ExecutionModel::GLCompute, false, true, kWorkgroupTerms},
-    {ExecutionModel::TaskEXT, false, true, kWorkgroupTerms},
-    {ExecutionModel::MeshEXT, false, true, kWorkgroupTerms},
+    {ExecutionModel::TaskEXT, false, true, kMeshTerms},
+    {ExecutionModel::MeshEXT, false, true, kMeshTerms},
     {ExecutionModel::RayGenerationKHR, false, true, kLaunchTerms, true},
     {ExecutionModel::IntersectionKHR, false, true, kLaunchTerms, true},
     {ExecutionModel::AnyHitKHR, false, true, kLaunchTerms, true},

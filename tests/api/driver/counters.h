@@ -52,4 +52,8 @@ inline uint32_t mark_of(VkPipeline pipeline) {
   return static_cast<uint32_t>(bits >> 32 ^ bits);
 }
 
+// A device function: the number of graphics pipelines that the driver has created.
+inline constexpr const char* kCreatedGraphics = "vkGetCreatedGraphicsPipelinesTALLY";
+using CreatedGraphics = uint32_t(VKAPI_PTR*)(VkDevice);
+
 }  // namespace tally::test::driver

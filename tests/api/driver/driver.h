@@ -3,6 +3,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -45,6 +46,7 @@ struct Device {
   Table next;
   VkPhysicalDeviceMemoryProperties memory;
   vk::HandleMap<VkShaderModule, bool> instrumented;
+  std::atomic<uint32_t> created_graphics = 0;
   std::mutex mutex;  // guards the members below
   std::unordered_map<VkQueryPool, std::unique_ptr<Pool>> pools;
   std::unordered_map<VkCommandBuffer, std::vector<Event>> events;

@@ -29,6 +29,7 @@ namespace tally::test::driver {
   X(CmdPushConstants, "")              \
   X(CmdResetQueryPool, "")             \
   X(CreateBuffer, "")                  \
+  X(CreateGraphicsPipelines, "")       \
   X(CreateQueryPool, "")               \
   X(CreateRayTracingPipelinesKHR, "")  \
   X(CreateShaderModule, "")            \

@@ -321,13 +321,13 @@ TEST_F(Pipelines, an_object_may_be_made_with_allocation_callbacks) {
 // One library per part of the pipeline, then one pipeline linked from them.
 class Libraries : public Pipelines {
  protected:
-  bool prepare() {
+  bool prepare(const LayerSettings::Pairs& settings = {}) {
     if (!context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME)) return false;
     VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT feature{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, nullptr, VK_TRUE};
-    start({}, {.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
-                                     VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME},
-               .device_next = &feature});
+    start(settings, {.device_extensions = {VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME,
+                                           VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME},
+                     .device_next = &feature});
     layout_ = make_pipeline_layout(context());
     return true;
   }
@@ -535,6 +535,40 @@ TEST_F(Libraries, a_pipeline_with_a_shader_of_its_own_counts) {
   const Pipeline behind = make_library(kBehind | kOutput, 0);
   EXPECT_EQ(measure_draw(make(kInput | kBefore, kFlag, {behind})),
             std::pair(uint64_t{3}, uint64_t{0}));
+}
+
+// Its variant is made when the query wants it, and is linked from variants of the libraries.
+TEST_F(Libraries, may_be_destroyed_before_a_query_counts_what_was_linked) {
+  if (!prepare({{"emulate_queries", "all"}})) GTEST_SKIP() << "no pipeline libraries";
+  Pipeline linked;
+  {
+    const Pipeline input = make_library(kInput, 0);
+    const Pipeline before = make_library(kBefore, 0);
+    const Pipeline fragment = make_library(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT, 0);
+    const Pipeline output =
+        make_library(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT, 0);
+    linked = link({input, before, fragment, output}, 0);
+  }
+  VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  info.queryType = VK_QUERY_TYPE_PIPELINE_STATISTICS;
+  info.queryCount = 1;
+  info.pipelineStatistics = VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT;
+  VkQueryPool handle = VK_NULL_HANDLE;
+  check(vkCreateQueryPool(context().device(), &info, nullptr, &handle));
+  const QueryPool pool(context().device(), handle);
+  const RenderTarget target(context());
+  context().run([&](VkCommandBuffer commands) {
+    vkCmdResetQueryPool(commands, pool, 0, 1);
+    vkCmdBeginQuery(commands, pool, 0, 0);
+    draw_orange(commands, target, linked);
+    vkCmdEndQuery(commands, pool, 0);
+  });
+  uint64_t fragments = 0;
+  check(vkGetQueryPoolResults(context().device(), pool, 0, 1, sizeof fragments, &fragments,
+                              sizeof fragments, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+  EXPECT_EQ(fragments, 64u * 64);
+  context().run([&](VkCommandBuffer commands) { draw_orange(commands, target, linked); });
+  EXPECT_THAT(target.read().at(0), AnyOf(0xff0080ffu, 0xff007fffu));
 }
 
 TEST_F(Libraries, whole_pipelines_count_on_a_device_with_libraries) {

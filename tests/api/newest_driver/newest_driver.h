@@ -28,7 +28,7 @@
 
 namespace tally::test::newest {
 
-inline constexpr auto kElapsedTime = static_cast<VkQueryType>(1000173000);
+inline constexpr auto kElapsedTime = VK_QUERY_TYPE_TIME_ELAPSED_QCOM;
 inline constexpr auto kEncodeFeedback = static_cast<VkQueryType>(1000299000);
 inline constexpr VkQueryType kQueryTypes[] = {kElapsedTime, kEncodeFeedback,
                                               VK_QUERY_TYPE_MICROMAP_SERIALIZATION_SIZE_EXT,

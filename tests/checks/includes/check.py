@@ -45,12 +45,16 @@ ALLOWED = {
     "analysis/coverage": {"base", "store", "analysis/model", "analysis/source", "analysis/cost"} | BLOCK_MAP,
     "analysis/diff": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables"} | BLOCK_MAP,
     "analysis/check": {"base", "store", "analysis/model", "analysis/diff", "analysis/tables"},
+    "analysis/dataset": {"base", "store", "catalogue", "analysis/model", "analysis/source", "analysis/cost", "analysis/tables",
+                         "analysis/diff", "spirv/analysis/source_info.h"} | BLOCK_MAP,
     "analysis/fleet": {"base", "analysis/model", "analysis/coverage", "analysis/diff"},
     "report": {"base", "analysis/model", "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check",
                "analysis/fleet", "store", "catalogue", "picture"},
     "report/export": {"base", "analysis/model", "analysis/cost", "analysis/tables", "analysis/fleet", "store", "report"},
-    "cli": {"base", "report", "report/export", "analysis/model", "analysis/source", "analysis/coverage", "analysis/cost", "analysis/tables",
-            "analysis/diff", "analysis/check", "analysis/fleet", "store", "catalogue", "picture"},
+    "report/html": {"base", "analysis/dataset", "analysis/model", "analysis/tables", "report"},
+    "cli": {"base", "report", "report/export", "report/html", "analysis/dataset", "analysis/model", "analysis/source",
+            "analysis/coverage", "analysis/cost", "analysis/tables", "analysis/diff", "analysis/check", "analysis/fleet", "store",
+            "catalogue", "picture"},
 }
 
 GENERATED = re.compile(r"^[a-z_]+\.comp\.h$")  # from GLSL, by tally_glsl

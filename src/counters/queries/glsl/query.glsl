@@ -26,7 +26,8 @@ struct QueryRecord {
   uint stride;
   uint shards_log2;
   uint target_count;
-  QueryTarget targets[kQueryTargets];
+  uint first_target;
+  uint reserved;
 };
 struct QueryFinish {
   uvec2 slot;
@@ -61,11 +62,17 @@ struct QueryIndirect {
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer BatchHeader {
   uint pass;
   uint records;
+  uint small_records;
   uint finishes;
   uint indirects;
+  uint targets_at;
+  uvec2 reserved;
 };
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Records {
   QueryRecord at[];
+};
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer Targets {
+  QueryTarget at[];
 };
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Finishes {
   QueryFinish at[];
@@ -74,8 +81,8 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer Indirects {
   QueryIndirect at[];
 };
 
-const uint kBatchBytes = 16;
-const uint kRecordBytes = 360;
+const uint kBatchBytes = 32;
+const uint kRecordBytes = 48;
 const uint kFinishBytes = 48;
 const uint kSlotHeader = 32;
 const uint kMaxGroups = 65535;
@@ -106,6 +113,12 @@ uvec2 times(uvec2 a, int factor) {
 }
 
 uvec2 advanced(uvec2 start, uint bytes) { return add(start, uvec2(bytes, 0)); }
+
+// Where the finish operations of the batch begin.
+uint finishes_at() {
+  BatchHeader batch = BatchHeader(address);
+  return kBatchBytes + kRecordBytes * (batch.records + batch.small_records);
+}
 
 // The operation of the batch that this workgroup executes.
 uint operation() { return gl_WorkGroupID.y * kMaxGroups + gl_WorkGroupID.x; }

@@ -13,7 +13,7 @@ void main() {
   const uint index = operation() * kLanes + gl_LocalInvocationIndex;
   if (index >= batch.finishes) return;
   const QueryFinish query =
-      Finishes(advanced(address, kBatchBytes + kRecordBytes * batch.records)).at[index];
+      Finishes(advanced(address, finishes_at())).at[index];
   const uvec2 rows = advanced(query.slot, kSlotHeader);
   if (batch.pass == query.pass) {
     Numbers constants = Numbers(query.constants);

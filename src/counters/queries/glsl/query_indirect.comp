@@ -47,9 +47,8 @@ void count_groups(uvec3 groups, uint flags) {
   count((flags & kMesh) != 0 ? kMeshWorkgroups : kWorkgroups, all);
 }
 
-#define COMMAND                                                                          \
-  Indirects(advanced(address, kBatchBytes + kRecordBytes * BatchHeader(address).records +               \
-                                  kFinishBytes * BatchHeader(address).finishes))                       \
+#define COMMAND                                                                                     \
+  Indirects(advanced(address, finishes_at() + kFinishBytes * BatchHeader(address).finishes))        \
       .at[operation()]
 
 #include "query_indices.glsl"

@@ -51,6 +51,7 @@ class Builder {
     mark_running();
     for (const uint32_t f : order_) weigh(f);
     finish_flow();
+    keep_subgroups();
     return {};
   }
 
@@ -91,6 +92,7 @@ class Builder {
     uint32_t sites = 0;        // number of calls of this function
     bool may_not_return = false;
     bool left_out = false;
+    bool branches = false;  // or calls a function that does
     uint32_t first_segment = 0, end_segment = 0;
     std::vector<uint32_t> block_segments;  // first segment of each block
     uint32_t return_to = 0;                // the segment after a return
@@ -388,6 +390,43 @@ class Builder {
     }
     std::sort(graph_.exits.begin(), graph_.exits.end(),
               [](const Exit& a, const Exit& b) { return a.instruction < b.instruction; });
+  }
+
+  // How many of a segment's calls are of functions that branch.
+  size_t branching_calls(uint32_t segment) const {
+    return static_cast<size_t>(std::ranges::count_if(
+        calls_of_[segment], [&](uint32_t callee) { return parts_[callee].branches; }));
+  }
+
+  void keep_subgroups() {
+    for (auto f = order_.rbegin(); f != order_.rend(); ++f) {
+      Part& part = parts_[*f];
+      part.branches =
+          part.end_segment - part.first_segment != 1 || branching_calls(part.first_segment) != 0;
+    }
+    std::vector<uint32_t> ways_in(graph_.segments.size()), ways_out(graph_.segments.size());
+    for (const FlowGraph::Edge& e : graph_.flow.edges) {
+      ++ways_out[e.from];
+      ++ways_in[e.to];
+    }
+    for (const FlowGraph::Edge& e : graph_.flow.edges) {
+      const CfgSegment& from = graph_.segments[e.from];
+      CfgSegment& to = graph_.segments[e.to];
+      const bool enters = e.to == parts_[to.function].first_segment;
+      if (enters || !from.begins_block || !to.begins_block) continue;
+      if (ways_out[e.from] != 1 || ways_in[e.to] != 1 || branching_calls(e.from) != 0) continue;
+      to.same_subgroups = e.from;
+    }
+    for (const FlowGraph::Known& entry : graph_.flow.known) {
+      const bool branches = parts_[graph_.segments[entry.vertex].function].branches;
+      const auto arrive_together = [&](uint32_t caller) {
+        return graph_.segments[caller].begins_block &&
+               branching_calls(caller) <= (branches ? 1 : 0);
+      };
+      if (std::ranges::all_of(entry.addends, arrive_together)) {
+        graph_.called_by_subgroups.push_back(entry);
+      }
+    }
   }
 
   const AnalyzedModule& analyzed_;

@@ -20,7 +20,12 @@
 
 namespace tally::spirv {
 
+// Lanes part at branches. So where control can only go one way, the subgroups that leave a segment
+// are those that enter the next. Calls of functions that branch end this: their lanes need not come
+// back together.
 struct CfgSegment {
+  static constexpr uint32_t kNone = ~0u;
+
   uint32_t function;   // index into the module's functions
   uint32_t block;      // number in the BlockMap
   uint32_t insert_at;  // the instruction before which the counter is inserted
@@ -28,6 +33,8 @@ struct CfgSegment {
   bool runs = false;
   bool once = false;        // executed at most once in an invocation
   uint32_t loop_depth = 0;  // within its function
+  // The subgroups that execute the segment are those that execute this one, or kNone.
+  uint32_t same_subgroups = kNone;
 };
 
 // A point where an invocation ends or stops counting. It must write its counts before.
@@ -46,6 +53,9 @@ struct SegmentGraph {
   std::vector<Exit> exits;           // of all functions; returns only of the entry point
   FlowGraph flow;  // a vertex for each segment; only the count of the entry segment is not known
   uint32_t entry_segment = 0;  // of the entry point
+  // Entries of functions that are executed by the subgroups of all their addends together, callers
+  // before callees.
+  std::vector<FlowGraph::Known> called_by_subgroups;
   uint32_t block_count = 0;
   // Indices of functions that are not counted: cooperative matrix instructions call them, and the
   // implementation chooses how often.

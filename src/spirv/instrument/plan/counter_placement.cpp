@@ -39,6 +39,7 @@ class PlanMaker {
     if (counts_subgroups_) count_subgroups();
     count_outputs();
     for (const FlowEquation& equation : placement.derived) derive(equation);
+    if (counts_subgroups_) derive_subgroups();
     if (!minimal) add_balances();
     map_blocks();
     map_branches();
@@ -142,17 +143,53 @@ class PlanMaker {
     plan_.balances.push_back(result);
   }
 
-  static bool counts_subgroups(const CfgSegment& segment) {
-    return segment.runs && segment.begins_block;
-  }
+  bool keeps_subgroups() const { return options_.placement == Placement::Minimal; }
 
   void count_subgroups() {
-    plan_.subgroup_counters.assign(graph_.block_count, CounterPlan::kZero);
+    subgroup_values_.assign(graph_.segments.size(), CounterPlan::kZero);
+    std::vector<bool> is_known(graph_.segments.size());
+    if (keeps_subgroups()) {
+      for (const auto& entry : graph_.called_by_subgroups) is_known[entry.vertex] = true;
+    }
     for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
-      if (!counts_subgroups(graph_.segments[s])) continue;
-      plan_.subgroup_counters[graph_.segments[s].block] = static_cast<uint32_t>(counters_.size());
+      const CfgSegment& segment = graph_.segments[s];
+      if (!segment.runs || !segment.begins_block || is_known[s]) continue;
+      if (keeps_subgroups() && segment.same_subgroups != CfgSegment::kNone) continue;
+      subgroup_values_[s] = static_cast<uint32_t>(counters_.size());
       counters_.push_back(at(s, Counter::What::Subgroups));
     }
+  }
+
+  void derive_subgroups() {
+    if (keeps_subgroups()) {
+      for (const auto& entry : graph_.called_by_subgroups) {
+        std::vector<CounterPlan::Term> terms;
+        for (const uint32_t caller : entry.addends) terms.push_back({subgroups_of(caller), false});
+        plan_.derived.push_back(
+            sum([&] { plan_.terms.insert(plan_.terms.end(), terms.begin(), terms.end()); }));
+        subgroup_values_[entry.vertex] =
+            static_cast<uint32_t>(counters_.size() + plan_.derived.size() - 1);
+      }
+    }
+    plan_.subgroup_values.assign(graph_.block_count, CounterPlan::kZero);
+    for (uint32_t s = 0; s < graph_.segments.size(); ++s) {
+      const CfgSegment& segment = graph_.segments[s];
+      if (segment.runs && segment.begins_block)
+        plan_.subgroup_values[segment.block] = subgroups_of(s);
+    }
+  }
+
+  // Follows the segments with the same subgroups, and shortens the way for the next time.
+  uint32_t subgroups_of(uint32_t segment) {
+    uint32_t first = segment;
+    while (subgroup_values_[first] == CounterPlan::kZero) {
+      first = graph_.segments[first].same_subgroups;
+    }
+    const uint32_t value = subgroup_values_[first];
+    for (uint32_t s = segment; s != first; s = graph_.segments[s].same_subgroups) {
+      subgroup_values_[s] = value;
+    }
+    return value;
   }
 
   void count_outputs() {
@@ -187,6 +224,7 @@ class PlanMaker {
   std::vector<BranchEdge> edges_;
   std::unordered_map<uint32_t, TripCount> trips_;  // by segment
   std::vector<uint32_t> values_;                   // by vertex
+  std::vector<uint32_t> subgroup_values_;          // by segment; kZero if not known yet
   std::vector<Counter> counters_;
   CounterPlan plan_;
 };

@@ -52,7 +52,7 @@ void CounterPlan::derive(std::span<const uint64_t> counters, std::vector<uint64_
     for (size_t i = 0; i < positions.size(); ++i) of_blocks[i] = values.of(positions[i]);
   };
   fill(counts.executions, block_values);
-  fill(counts.subgroups, subgroup_counters);
+  fill(counts.subgroups, subgroup_values);
   counts.branches.clear();
   for (const BranchValue& of : branch_values) {
     counts.branches.push_back({of.block, of.target, values.of(of.value)});

@@ -49,9 +49,9 @@ struct CounterPlan {
 
   uint32_t counter_count = 0;  // including the counters of subgroups
   uint32_t block_count = 0;
-  std::vector<Sum> derived;                 // value counter_count + i
-  std::vector<uint32_t> block_values;       // value of each block's executions
-  std::vector<uint32_t> subgroup_counters;  // counter of each block's subgroups, or kZero; or empty
+  std::vector<Sum> derived;               // value counter_count + i
+  std::vector<uint32_t> block_values;     // value of each block's executions
+  std::vector<uint32_t> subgroup_values;  // value of each block's subgroups, or kZero; or empty
   // Counters of the stage's outputs (BlockCountOptions::count_outputs), or kZero: one for each
   // vertex stream of a geometry shader; other stages use the first.
   std::array<uint32_t, kStreams> output_counters{kZero, kZero, kZero, kZero};

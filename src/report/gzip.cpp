@@ -1,8 +1,9 @@
-#include "report/export/gzip.h"
+#include "report/gzip.h"
 
 #include <zlib.h>
 
 #include <array>
+#include <utility>
 
 namespace tally::report {
 
@@ -11,10 +12,10 @@ struct Gzip::Stream {
   std::array<char, 64 * 1024> buffer;
 };
 
-Gzip::Gzip(const Output& out) : out_(out), stream_(std::make_unique<Stream>()) {
+Gzip::Gzip(Output out, int level) : out_(std::move(out)), stream_(std::make_unique<Stream>()) {
   constexpr int kGzipFormat = 15 + 16;  // the largest window; with a header of gzip
   constexpr int kMemoryLevel = 8;
-  failed_ = deflateInit2(&stream_->z, Z_BEST_SPEED, Z_DEFLATED, kGzipFormat, kMemoryLevel,
+  failed_ = deflateInit2(&stream_->z, level, Z_DEFLATED, kGzipFormat, kMemoryLevel,
                          Z_DEFAULT_STRATEGY) != Z_OK;
 }
 
@@ -24,7 +25,7 @@ void Gzip::write(std::string_view piece) { deflate_input(piece, Z_NO_FLUSH); }
 
 Status Gzip::finish() {
   deflate_input({}, Z_FINISH);
-  return failed_ ? Status(Error{"cannot compress the profile"}) : Status();
+  return failed_ ? Status(Error{"cannot compress the data"}) : Status();
 }
 
 void Gzip::deflate_input(std::string_view piece, int flush) {

@@ -1,13 +1,11 @@
-#include "report/export/gpu_timeline.h"
+#include "analysis/model/gpu_timeline.h"
 
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
-namespace tally::report {
+namespace tally::analysis {
 namespace {
-
-using analysis::kNone;
 
 // False if the span has no place on a time axis from 0 on: a file may hold any numbers.
 bool is_time(int64_t begin, int64_t time) {
@@ -16,7 +14,7 @@ bool is_time(int64_t begin, int64_t time) {
 
 }  // namespace
 
-Result<std::vector<GpuSpan>> gpu_timeline(const analysis::Model& model) {
+Result<std::vector<GpuSpan>> gpu_timeline(const Model& model) {
   std::vector<GpuSpan> spans;
   for (uint32_t p = 0; p < model.passes.size(); ++p) {
     const store::PassRow& row = model.passes[p].row;
@@ -25,8 +23,8 @@ Result<std::vector<GpuSpan>> gpu_timeline(const analysis::Model& model) {
     spans.push_back(
         {*row.gpu_begin_ns, *row.gpu_begin_ns + *row.gpu_time_ns, model.passes[p].frame, p, kNone});
   }
-  std::unordered_map<store::RowId, const analysis::Batch*> batches;
-  for (const analysis::Batch& batch : model.batches) batches.emplace(batch.id, &batch);
+  std::unordered_map<store::RowId, const Batch*> batches;
+  for (const Batch& batch : model.batches) batches.emplace(batch.id, &batch);
   const Status read = model.reader.for_each_batch([&](const store::CommandBatchRow& row) {
     const auto found = batches.find(row.id);
     if (found == batches.end() || row.pass) return true;
@@ -45,4 +43,4 @@ Result<std::vector<GpuSpan>> gpu_timeline(const analysis::Model& model) {
   return spans;
 }
 
-}  // namespace tally::report
+}  // namespace tally::analysis

@@ -11,7 +11,8 @@ namespace tally::report {
 
 class Gzip {
  public:
-  explicit Gzip(const Output& out);
+  // Level 1 is the fastest, 9 makes the smallest file.
+  explicit Gzip(Output out, int level = 1);
   ~Gzip();
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
@@ -23,7 +24,7 @@ class Gzip {
   struct Stream;
   void deflate_input(std::string_view piece, int flush);
 
-  const Output& out_;
+  const Output out_;
   std::unique_ptr<Stream> stream_;
   bool failed_ = false;
 };

@@ -1,0 +1,48 @@
+// A kernel, plain or instrumented, and a command buffer with units of its work.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "harness/rounds.h"
+#include "kernels.h"
+
+namespace tally::bench {
+
+class KernelRun {
+ public:
+  // `technique` is null for the plain kernel.
+  KernelRun(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
+            const Technique* technique, VkPipelineCreateFlags flags = 0);
+  // Counts manually.
+  KernelRun(test::Context& context, const Kernel& kernel);
+
+  // Records what measure() runs from now on. Every unit has its own record, as commands do.
+  void record(uint32_t units);
+  // Device time, wall-clock time, and processor time of all threads of the process.
+  Sample measure();
+  // The number of units that take `target` nanoseconds.
+  uint32_t units_for(double target);
+  // Executions of each block in one unit.
+  std::vector<uint64_t> executions();
+  // The manual counts of one unit.
+  std::array<uint64_t, 3> counted_by_hand();
+
+  VkPipeline pipeline() const { return pipeline_; }
+  const InstrumentedShaders* shaders() const { return shaders_ ? &*shaders_ : nullptr; }
+
+ private:
+  void push_record(uint32_t index);
+
+  test::Context& context_;
+  const Kernel& kernel_;
+  GpuTimer timer_;
+  std::optional<InstrumentedShaders> shaders_;
+  DeviceBuffer records_;
+  VkDeviceSize stride_ = 0;
+  test::Pipeline pipeline_;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+};
+
+}  // namespace tally::bench

@@ -1,0 +1,255 @@
+// What making pipelines costs: many programs that differ in one constant, made without a cache, for
+// a cache and from it; their first use and a later one; memory and the whole run. Bare, with the
+// features of the counters layer enabled but unused, with pipelines that have the flag of
+// VK_ARM_shader_instrumentation, and under `tally run`.
+//
+//   pipeline_cost [--pipelines N] [--rounds N] [--unused]
+//
+// The measured program is this program itself: each measurement is a process of its own, so that
+// nothing is left of the one before. scripts/with-driver chooses the driver.
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tally/vulkan_arm.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "harness/child.h"
+#include "harness/program.h"
+#include "harness/rounds.h"
+#include "harness/table.h"
+#include "program.frag.h"
+#include "support/instrumentation.h"
+#include "support/pipeline.h"
+#include "support/render_target.h"
+#include "tiny_draws.vert.h"
+
+namespace tally::bench {
+namespace {
+
+constexpr uint32_t kNumber = 0x7a11e000;  // of program.frag
+
+struct Options {
+  uint32_t pipelines = 1'000;
+  int rounds = 5;
+  bool enabled = false;
+  bool flagged = false;
+  bool unused = false;
+  std::string result;  // of the measured program
+};
+
+// What one process measures. Times are in nanoseconds and of all pipelines together.
+struct Costs {
+  double create = 0, processor = 0, miss = 0, hit = 0, first_use = 0, second_use = 0, bytes = 0,
+         start = 0;
+
+  Sample sample() const {
+    return {create, processor, miss, hit, first_use, second_use, bytes, start};
+  }
+};
+
+// Of this process, in nanoseconds.
+double processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
+}
+
+double resident_bytes() {
+  size_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// Enables every feature of the layer that needs variants of pipelines.
+test::ContextOptions context_options(const Options& options) {
+  if (options.flagged) return test::with_instrumentation();
+  test::ContextOptions context;
+  if (!options.enabled) return context;
+  static VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+  static VkPhysicalDevicePerformanceQueryFeaturesKHR queries{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR, &instrumentation, VK_TRUE};
+  static VkPhysicalDevicePerformanceCountersByRegionFeaturesARM regions{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, &queries,
+      VK_TRUE};
+  context.layers = {"VK_LAYER_TALLY_counters"};
+  context.device_next = &regions;
+  context.device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME,
+                               VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME,
+                               VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME};
+  return context;
+}
+
+class Programs {
+ public:
+  explicit Programs(const Options& options)
+      : options_(options),
+        context_(context_options(options)),
+        target_(context_, {.extent = {64, 64}}),
+        layout_(test::make_pipeline_layout(context_)) {}
+
+  void make(VkPipelineCache cache) {
+    std::vector<uint32_t> code(std::begin(program_frag), std::end(program_frag));
+    const auto number = std::ranges::find(code, kNumber);
+    if (number == code.end()) throw std::runtime_error("program.frag has no number");
+    test::GraphicsPipelineInfo info;
+    info.layout = layout_;
+    info.cache = cache;
+    if (options_.flagged) info.next = &test::kInstrument;
+    for (uint32_t i = 0; i < options_.pipelines; ++i) {
+      *number = kNumber + 8 * i;
+      info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, tiny_draws_vert},
+                     {VK_SHADER_STAGE_FRAGMENT_BIT, code}};
+      pipelines_.push_back(test::make_graphics_pipeline(context_, info));
+    }
+  }
+
+  void use() {
+    context_.run([&](VkCommandBuffer commands) {
+      target_.begin(commands);
+      for (const test::Pipeline& pipeline : pipelines_) {
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+        vkCmdDraw(commands, 3, 1, 0, 0);
+      }
+      target_.end(commands);
+    });
+  }
+
+  void destroy() { pipelines_.clear(); }
+
+  test::PipelineCache make_cache() const {
+    const VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+    VkPipelineCache cache = VK_NULL_HANDLE;
+    test::check(vkCreatePipelineCache(context_.device(), &info, nullptr, &cache));
+    return {context_.device(), cache};
+  }
+
+ private:
+  const Options& options_;
+  test::Context context_;
+  test::RenderTarget target_;
+  test::PipelineLayout layout_;
+  std::vector<test::Pipeline> pipelines_;
+};
+
+// The measured program.
+void run_measured(const Options& options) {
+  Costs costs;
+  Programs programs(options);
+  const double before = resident_bytes();
+  const double idle = processor_time();
+  costs.create = time_of([&] { programs.make(VK_NULL_HANDLE); });
+  costs.processor = processor_time() - idle;
+  costs.first_use = time_of([&] {
+    if (!options.unused) programs.use();
+  });
+  costs.bytes = resident_bytes() - before;
+  costs.second_use = time_of([&] {
+    if (!options.unused) programs.use();
+  });
+  programs.destroy();
+  const test::PipelineCache cache = programs.make_cache();
+  costs.miss = time_of([&] { programs.make(cache); });
+  programs.destroy();
+  costs.hit = time_of([&] { programs.make(cache); });
+  costs.start = costs.create + costs.first_use;
+  std::ofstream file(options.result);
+  for (const double value : costs.sample()) file << fmt::format("{}\n", value);
+}
+
+class Runs {
+ public:
+  explicit Runs(const Options& options) : options_(options) {
+    folder_ = std::filesystem::temp_directory_path() / "pipeline_cost.XXXXXX";
+    if (!::mkdtemp(folder_.data())) throw std::runtime_error("no temporary folder");
+    // What an earlier process compiled is not measured.
+    for (const char* name : {"MESA_SHADER_CACHE_DISABLE", "MESA_GLSL_CACHE_DISABLE"}) {
+      setenv(name, "true", 1);
+    }
+    setenv("__GL_SHADER_DISK_CACHE", "0", 1);
+  }
+  ~Runs() { std::filesystem::remove_all(folder_); }
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+
+  Sample run(const std::vector<std::string>& before, const std::vector<std::string>& flags) const {
+    const std::string result = folder_ + "/result";
+    std::vector<std::string> command = before;
+    command.insert(command.end(), {std::filesystem::read_symlink("/proc/self/exe"), "--result",
+                                   result, "--pipelines", std::to_string(options_.pipelines)});
+    command.insert(command.end(), flags.begin(), flags.end());
+    if (options_.unused) command.emplace_back("--unused");
+    run_quietly(command);
+    std::ifstream file(result);
+    Sample sample;
+    for (double value = 0; file >> value;) sample.push_back(value);
+    if (sample.size() != Costs{}.sample().size()) throw std::runtime_error("no result");
+    return sample;
+  }
+
+  std::vector<std::string> captured() const {
+    return {TALLY_PROGRAM, "run", "--force", "--output", folder_ + "/programs.tally", "--"};
+  }
+
+ private:
+  const Options& options_;
+  std::string folder_;
+};
+
+void measure(const Options& options) {
+  const Runs runs(options);
+  const std::vector<Candidate> candidates = {
+      {"bare", [&] { return runs.run({}, {}); }},
+      {"features enabled", [&] { return runs.run({}, {"--enabled"}); }},
+      {"with the flag", [&] { return runs.run({}, {"--flagged"}); }},
+      {"tally run", [&] { return runs.run(runs.captured(), {}); }}};
+  const std::vector<Measured> rows = measure_in_turn(candidates, options.rounds);
+  const char* titles[] = {"created without a cache",
+                          "the same, processor time",
+                          "created, cache misses",
+                          "created, cache hits",
+                          "first use",
+                          "second use",
+                          "memory",
+                          "creation and first use"};
+  Table table({fmt::format("{} pipelines: of one", options.pipelines), "bare", rows[1].name,
+               rows[2].name, rows[3].name});
+  for (size_t i = 0; i < std::size(titles); ++i) {
+    if (options.unused && std::string_view(titles[i]).ends_with("use")) continue;
+    const double bare = rows[0].values[i].median / options.pipelines;
+    const bool memory = std::string_view(titles[i]) == "memory";
+    table.add({titles[i], memory ? fmt::format("{:.1f} kB", bare / 1e3) : duration(bare),
+               with_quartiles(rows[1].ratios[i]), with_quartiles(rows[2].ratios[i]),
+               with_quartiles(rows[3].ratios[i])});
+  }
+  fmt::print("{}\n", table.text());
+}
+
+}  // namespace
+}  // namespace tally::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("What making pipelines costs");
+  tally::bench::Options options;
+  app.add_option("--pipelines", options.pipelines)->check(CLI::PositiveNumber);
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_flag("--unused", options.unused, "Do not use the pipelines");
+  app.add_option("--result", options.result, "Be the measured program, and write here");
+  app.add_flag("--enabled", options.enabled, "Enable the features of the layer");
+  app.add_flag("--flagged", options.flagged, "Create pipelines with the flag");
+  CLI11_PARSE(app, argc, argv);
+  return tally::bench::run_program([&] {
+    if (options.result.empty()) {
+      tally::bench::measure(options);
+    } else {
+      tally::bench::run_measured(options);
+    }
+  });
+}

@@ -1,0 +1,35 @@
+// What the shaders of the real set read and write: one descriptor set for all of them.
+#pragma once
+
+#include <vector>
+
+#include "harness/gpu.h"
+#include "support/pipeline.h"
+
+namespace tally::bench {
+
+// Bindings 0 to 3: storage buffers of numbers between -1 and 1, of which shaders write the last.
+// Bindings 4 to 7: the textures of shaders/real/inputs.comp.
+class RealInputs {
+ public:
+  RealInputs(test::Context& context, const Capabilities& capabilities);
+
+  VkExtent2D extent() const { return extent_; }  // of the textures
+  VkDescriptorSetLayout layout() const { return set_layout_; }
+  void bind(VkCommandBuffer commands, VkPipelineLayout layout, VkPipelineBindPoint point) const;
+
+ private:
+  void make_set();
+  void draw_textures();
+
+  test::Context& context_;
+  VkExtent2D extent_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<test::Image> images_;
+  test::Sampler sampler_;
+  test::SetLayout set_layout_;
+  test::DescriptorPool pool_;
+  VkDescriptorSet set_ = VK_NULL_HANDLE;
+};
+
+}  // namespace tally::bench

@@ -1,0 +1,298 @@
+#include "analysis/dataset/capture_events.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "analysis/model/names.h"
+#include "analysis/tables/command_fields.h"
+
+namespace tally::analysis {
+namespace {
+
+using Kind = DataColumn::Kind;
+
+constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
+
+bool is_draw(const Model& model, const Command& command) {
+  return command.call != kNone && model.calls[command.call].kind == store::CallKind::Draw;
+}
+
+double time_of(const std::optional<int64_t>& nanoseconds) {
+  return nanoseconds && *nanoseconds >= 0 ? static_cast<double>(*nanoseconds) : kNoTime;
+}
+
+uint64_t from_zero(int64_t number) { return static_cast<uint64_t>(std::max<int64_t>(number, 0)); }
+
+// The columns that say when and where something ran.
+struct PlaceColumns {
+  DataColumn &begin, &end, &queue, &command_buffer;
+
+  explicit PlaceColumns(DataTable& table)
+      : begin(table.add("begin", Kind::Real)),
+        end(table.add("end", Kind::Real)),
+        queue(table.add("queue", Kind::Index)),
+        command_buffer(table.add("command_buffer", Kind::Index)) {}
+
+  void push(const GpuPlace& place) {
+    begin.push_real(place.begin);
+    end.push_real(place.end);
+    queue.push_index(place.queue);
+    command_buffer.push_index(place.command_buffer);
+  }
+};
+
+struct FrameSums {
+  double gpu_time = 0, first_use = 0;
+  bool is_timed = false;
+  uint64_t draws = 0, dispatches = 0, uncounted = 0;
+
+  void add_time(double time, bool is_first_use) {
+    if (time != time) return;
+    (is_first_use ? first_use : gpu_time) += time;
+    is_timed = true;
+  }
+};
+
+}  // namespace
+
+CommandRows group_rows(const Model& model, Grouping grouping) {
+  CommandRows rows;
+  rows.grouped = grouping != Grouping::Each;
+  rows.same_call = grouping != Grouping::SamePipeline;
+  rows.row_of.reserve(model.commands.size());
+  std::map<std::array<uint32_t, 5>, uint32_t> row_of;
+  for (uint32_t c = 0; c < model.commands.size(); ++c) {
+    const Command& command = model.commands[c];
+    auto row = static_cast<uint32_t>(rows.first_of.size());
+    if (rows.grouped) {
+      const uint32_t call = rows.same_call ? command.call : uint32_t{is_draw(model, command)};
+      row = row_of
+                .try_emplace({command.frame, command.pass, command.label, command.pipeline, call},
+                             row)
+                .first->second;
+    }
+    if (row == rows.first_of.size()) rows.first_of.push_back(c);
+    rows.row_of.push_back(row);
+  }
+  return rows;
+}
+
+CaptureEvents::CaptureEvents(const CaptureCode::Input& input, const GpuPlaces& places)
+    : in_(input),
+      model_(input.model),
+      places_(places),
+      first_uses_(find_first_uses(model_)),
+      merged_(group_commands(model_, GroupBy::Pass, /*merge=*/true)),
+      frame_rows_(model_.frames.size(), kNone),
+      pipeline_rows_(model_.pipelines.size(), kNone) {
+  std::vector<bool> used(model_.pipelines.size());
+  for (const Command& command : model_.commands)
+    if (command.pipeline != kNone) used[command.pipeline] = true;
+  for (uint32_t p = 0; p < used.size(); ++p) {
+    if (!used[p]) continue;
+    pipeline_rows_[p] = static_cast<uint32_t>(pipelines_.size());
+    pipelines_.push_back(p);
+  }
+}
+
+void CaptureEvents::add(const CaptureCode& code, const CommandRows& rows,
+                        const std::vector<uint32_t>& set_of, DataCapture& capture) {
+  capture.grouped = rows.grouped;
+  capture.tables.push_back(frames());
+  capture.tables.push_back(labels());
+  capture.tables.push_back(queues());
+  capture.tables.push_back(pipelines_table());
+  capture.tables.push_back(pipeline_shaders(code));
+  capture.tables.push_back(merged_passes());
+  capture.tables.push_back(passes());
+  capture.tables.push_back(commands(rows, set_of));
+  capture.tables.push_back(span_table(model_, places_, in_.strings));
+}
+
+DataTable CaptureEvents::frames() {
+  std::vector<FrameSums> sums(model_.frames.size());
+  for (uint32_t p = 0; p < model_.passes.size(); ++p) {
+    const Pass& pass = model_.passes[p];
+    sums[pass.frame].add_time(time_of(pass.row.gpu_time_ns), first_uses_.passes[p]);
+  }
+  for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+    const Command& command = model_.commands[c];
+    FrameSums& of = sums[command.frame];
+    (is_draw(model_, command) ? of.draws : of.dispatches) += command.runs;
+    if (command.pass == kNone) of.add_time(time_of(command.gpu_time_ns), first_uses_.commands[c]);
+  }
+  for (const Batch& batch : model_.batches) {
+    for (const uint32_t c : batch.commands)
+      if (!batch.counted) sums[model_.commands[c].frame].uncounted += model_.commands[c].runs;
+  }
+  DataTable table("frames");
+  DataColumn& number = table.add("number", Kind::Number);
+  DataColumn& device = table.add("device", Kind::Index);
+  DataColumn& ended_by = table.add("ended_by", Kind::Index);
+  DataColumn& gpu_time = table.add("gpu_time", Kind::Real);
+  DataColumn& first_use = table.add("first_use", Kind::Real);
+  DataColumn& warm = table.add("warm", Kind::Number);
+  DataColumn& draws = table.add("draws", Kind::Number);
+  DataColumn& dispatches = table.add("dispatches", Kind::Number);
+  DataColumn& uncounted = table.add("uncounted", Kind::Number);
+  DataColumn& missing = table.add("missing", Kind::Number);
+  for (uint32_t f = 0; f < model_.frames.size(); ++f) {
+    if (!model_.frame_selected(f)) continue;
+    const store::FrameRow& frame = model_.frames[f];
+    frame_rows_[f] = static_cast<uint32_t>(table.rows());
+    number.push(from_zero(frame.number));
+    device.push_index(model_.device_index.find(frame.device));
+    ended_by.push(in_.strings.add(frame_end_text(frame.ended_by)));
+    gpu_time.push_real(sums[f].is_timed ? sums[f].gpu_time : kNoTime);
+    first_use.push_real(sums[f].is_timed ? sums[f].first_use : kNoTime);
+    warm.push(!first_uses_.frames[f]);
+    draws.push(sums[f].draws);
+    dispatches.push(sums[f].dispatches);
+    uncounted.push(sums[f].uncounted);
+    missing.push(from_zero(frame.commands_missing));
+  }
+  return table;
+}
+
+DataTable CaptureEvents::labels() const {
+  DataTable table("labels");
+  DataColumn& name = table.add("name", Kind::Index);
+  DataColumn& parent = table.add("parent", Kind::Index);
+  for (uint32_t l = 0; l < model_.labels.size(); ++l) {
+    name.push(in_.strings.add(model_.labels[l].name));
+    parent.push_index(model_.parent_of_label(l));
+  }
+  return table;
+}
+
+DataTable CaptureEvents::queues() const {
+  DataTable table("queues");
+  DataColumn& name = table.add("name", Kind::Index);
+  for (const std::string& queue : places_.queues) name.push(in_.strings.add(queue));
+  return table;
+}
+
+DataTable CaptureEvents::pipelines_table() const {
+  DataTable table("pipelines");
+  DataColumn& name = table.add("name", Kind::Index);
+  DataColumn& hash = table.add("hash", Kind::Index);
+  DataColumn& bind_point = table.add("bind_point", Kind::Index);
+  for (const uint32_t p : pipelines_) {
+    name.push(in_.strings.add(model_.pipeline_names[p]));
+    hash.push(in_.strings.add(model_.pipelines[p].hash));
+    bind_point.push(in_.strings.add(model_.pipelines[p].bind_point));
+  }
+  return table;
+}
+
+DataTable CaptureEvents::pipeline_shaders(const CaptureCode& code) const {
+  DataTable table("pipeline_shaders");
+  DataColumn& pipeline = table.add("pipeline", Kind::Index);
+  DataColumn& shader = table.add("shader", Kind::Index);
+  for (uint32_t row = 0; row < pipelines_.size(); ++row) {
+    for (const store::RowId id : model_.pipelines[pipelines_[row]].shaders) {
+      const uint32_t found = model_.shader_index.find(id);
+      const uint32_t of = found == kNone ? kNone : code.shader_row(pipelines_[row], found);
+      if (of == kNone) continue;
+      pipeline.push(row);
+      shader.push(of);
+    }
+  }
+  return table;
+}
+
+DataTable CaptureEvents::merged_passes() const {
+  DataTable table("merged_passes");
+  DataColumn& name = table.add("name", Kind::Index);
+  DataColumn& label = table.add("label", Kind::Index);
+  for (const CommandGroup& group : merged_.groups) {
+    const Pass* pass = group.pass == kNone ? nullptr : &model_.passes[group.pass];
+    name.push(in_.strings.add(pass ? pass_text(pass) : "(outside of passes)"));
+    label.push_index(pass ? pass->label : kNone);
+  }
+  return table;
+}
+
+DataTable CaptureEvents::passes() const {
+  DataTable table("passes");
+  DataColumn& frame = table.add("frame", Kind::Index);
+  DataColumn& number = table.add("number", Kind::Number);
+  DataColumn& name = table.add("name", Kind::Index);
+  DataColumn& label = table.add("label", Kind::Index);
+  DataColumn& attachments = table.add("attachments", Kind::Index);
+  DataColumn& width = table.add("width", Kind::Number);
+  DataColumn& height = table.add("height", Kind::Number);
+  DataColumn& gpu_time = table.add("gpu_time", Kind::Real);
+  DataColumn& first_use = table.add("first_use", Kind::Number);
+  DataColumn& merged = table.add("merged", Kind::Index);
+  PlaceColumns place(table);
+  for (uint32_t p = 0; p < model_.passes.size(); ++p) {
+    const Pass& pass = model_.passes[p];
+    frame.push_index(frame_rows_[pass.frame]);
+    number.push(pass.number_in_frame);
+    name.push(in_.strings.add(pass_text(&pass)));
+    label.push_index(pass.label);
+    attachments.push(in_.strings.add(pass.row.attachments));
+    width.push(pass.row.width);
+    height.push(pass.row.height);
+    gpu_time.push_real(time_of(pass.row.gpu_time_ns));
+    first_use.push(first_uses_.passes[p]);
+    merged.push(merged_.group_of_pass[p]);
+    place.push(places_.passes[p]);
+  }
+  return table;
+}
+
+DataTable CaptureEvents::commands(const CommandRows& rows,
+                                  const std::vector<uint32_t>& set_of) const {
+  std::vector<uint64_t> runs_of(rows.first_of.size());
+  std::vector<FrameSums> times(rows.first_of.size());
+  for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+    runs_of[rows.row_of[c]] += model_.commands[c].runs;
+    times[rows.row_of[c]].add_time(time_of(model_.commands[c].gpu_time_ns), false);
+  }
+  std::vector<uint32_t> call_texts(model_.calls.size(), kNone);
+  const auto call_text_of = [&](const Command& command) {
+    if (command.call == kNone) return in_.strings.add("");
+    if (!rows.same_call) return in_.strings.add(is_draw(model_, command) ? "draws" : "dispatches");
+    uint32_t& text = call_texts[command.call];
+    if (text == kNone) text = in_.strings.add(call_text(model_.calls[command.call]));
+    return text;
+  };
+  DataTable table("commands");
+  DataColumn& frame = table.add("frame", Kind::Index);
+  DataColumn& number = table.add("number", Kind::Number);
+  DataColumn& pass = table.add("pass", Kind::Index);
+  DataColumn& call = table.add("call", Kind::Index);
+  DataColumn& kind = table.add("kind", Kind::Number);
+  DataColumn& pipeline = table.add("pipeline", Kind::Index);
+  DataColumn& label = table.add("label", Kind::Index);
+  DataColumn& values = table.add("values", Kind::Index);
+  DataColumn& runs = table.add("runs", Kind::Number);
+  DataColumn& gpu_time = table.add("gpu_time", Kind::Real);
+  DataColumn& first_use = table.add("first_use", Kind::Number);
+  PlaceColumns place(table);
+  for (uint32_t row = 0; row < rows.first_of.size(); ++row) {
+    const uint32_t first = rows.first_of[row];
+    const Command& command = model_.commands[first];
+    frame.push_index(frame_rows_[command.frame]);
+    number.push(command.number_in_frame);
+    pass.push_index(command.pass);
+    call.push(call_text_of(command));
+    kind.push(is_draw(model_, command) ? 0 : 1);
+    pipeline.push_index(command.pipeline == kNone ? kNone : pipeline_rows_[command.pipeline]);
+    label.push_index(command.label);
+    values.push_index(set_of[row]);
+    runs.push(runs_of[row]);
+    gpu_time.push_real(times[row].is_timed ? times[row].gpu_time : kNoTime);
+    first_use.push(first_uses_.commands[first]);
+    const auto placed = places_.commands.find(first);
+    place.push(placed == places_.commands.end() ? GpuPlace() : placed->second);
+  }
+  return table;
+}
+
+}  // namespace tally::analysis

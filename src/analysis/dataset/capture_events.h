@@ -1,0 +1,61 @@
+// What a capture executed, as tables: frames, labels, pipelines, passes and commands.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/dataset/capture_code.h"
+#include "analysis/dataset/gpu_places.h"
+#include "analysis/model/first_uses.h"
+#include "analysis/tables/command_groups.h"
+
+namespace tally::analysis {
+
+// The rows of the table of commands.
+struct CommandRows {
+  std::vector<uint32_t> row_of;    // by command
+  std::vector<uint32_t> first_of;  // by row: its first command
+  bool grouped = false;            // a row stands for several commands
+  bool same_call = true;           // ... that are the same call
+};
+
+// How commands are put together where there are too many.
+enum class Grouping { Each, SameCall, SamePipeline };
+
+// Commands of a group have the same frame, pass, label and pipeline.
+CommandRows group_rows(const Model& model, Grouping grouping);
+
+class CaptureEvents {
+ public:
+  CaptureEvents(const CaptureCode::Input& input, const GpuPlaces& places);
+
+  // Adds the tables. `set_of`: by row of commands, its row of value sets.
+  void add(const CaptureCode& code, const CommandRows& rows, const std::vector<uint32_t>& set_of,
+           DataCapture& capture);
+
+  // The merged passes, by group of `report --by pass --merge`.
+  const CommandGroups& merged() const { return merged_; }
+  // The model's pipeline of each row.
+  const std::vector<uint32_t>& pipelines() const { return pipelines_; }
+
+ private:
+  DataTable frames();
+  DataTable labels() const;
+  DataTable queues() const;
+  DataTable pipelines_table() const;
+  DataTable pipeline_shaders(const CaptureCode& code) const;
+  DataTable merged_passes() const;
+  DataTable passes() const;
+  DataTable commands(const CommandRows& rows, const std::vector<uint32_t>& set_of) const;
+
+  const CaptureCode::Input& in_;
+  const Model& model_;
+  const GpuPlaces& places_;
+  const FirstUses first_uses_;
+  const CommandGroups merged_;
+  std::vector<uint32_t> frame_rows_;     // by frame
+  std::vector<uint32_t> pipeline_rows_;  // by pipeline
+  std::vector<uint32_t> pipelines_;      // by row
+};
+
+}  // namespace tally::analysis

@@ -1,0 +1,83 @@
+// The data of a page that shows one capture, or two, and sums any metric over any selection by
+// itself: tables of numbers, and texts that they refer to by number. What the tables hold and how
+// their values add up is documented in report/html/page/src/data.ts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/dataset/data_column.h"
+#include "analysis/model/metrics.h"
+#include "analysis/tables/summary.h"
+
+namespace tally::analysis {
+
+// Texts, each stored once.
+class DataStrings {
+ public:
+  uint32_t add(std::string_view text);
+  bool contains(const std::string& text) const { return numbers_.contains(text); }
+  size_t size() const { return texts_.size(); }
+  const std::string& operator[](size_t number) const { return *texts_[number]; }
+
+ private:
+  std::unordered_map<std::string, uint32_t> numbers_;
+  std::vector<const std::string*> texts_;
+};
+
+// Invariant: all columns have the same number of rows.
+class DataTable {
+ public:
+  explicit DataTable(std::string name) : name_(std::move(name)) {}
+
+  // The reference stays valid as long as the table.
+  DataColumn& add(std::string column, DataColumn::Kind kind);
+
+  const std::string& name() const { return name_; }
+  size_t rows() const { return columns_.empty() ? 0 : columns_.front().second.size(); }
+  const std::deque<std::pair<std::string, DataColumn>>& columns() const { return columns_; }
+  // Null if there is none.
+  const DataColumn* find(std::string_view column) const;
+
+ private:
+  std::string name_;
+  std::deque<std::pair<std::string, DataColumn>> columns_;
+};
+
+struct FrameCounterData {
+  Metric metric;
+  std::string group;
+  bool is_level = false;
+};
+
+struct DataCapture {
+  Summary summary;
+  std::vector<Metric> metrics;
+  std::vector<std::string> counted;  // ids of metrics whose values do not follow from executions
+  std::string simd_lanes, simd_executions;  // ids; empty: not counted
+  std::vector<std::string> left_out;        // sentences
+  bool grouped = false;                     // a row of commands stands for several
+  std::deque<DataTable> tables;
+  std::vector<Metric> region_counters;
+  std::string default_region_counter;
+  std::vector<FrameCounterData> egl_counters;
+  std::vector<std::vector<std::byte>> images;  // PNG
+
+  // Null if there is none.
+  const DataTable* find(std::string_view table) const;
+};
+
+struct Dataset {
+  DataStrings strings;
+  std::vector<DataCapture> captures;  // the new one, then the old one if there is one
+  std::string default_metric;
+  std::vector<std::string> notes;  // what makes the two captures hard to compare
+};
+
+}  // namespace tally::analysis

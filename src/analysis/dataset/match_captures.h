@@ -1,0 +1,28 @@
+// Adds to the data of two captures what `tally diff` matches: the columns "match".
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/dataset/capture_code.h"
+#include "analysis/dataset/dataset.h"
+#include "analysis/diff/profile.h"
+
+namespace tally::analysis {
+
+// What the rows of a capture's tables are in its model.
+struct CaptureRows {
+  std::vector<uint32_t> shaders;    // by row; kNone: not named
+  std::vector<uint32_t> pipelines;  // by row
+  std::vector<CaptureCode::Place> lines;
+};
+
+struct CaptureToMatch {
+  DataCapture& capture;
+  const CaptureRows& rows;
+  const Profile& profile;
+};
+
+void match_captures(const CaptureToMatch& now, const CaptureToMatch& old);
+
+}  // namespace tally::analysis

@@ -1,0 +1,58 @@
+#include "cli/html.h"
+
+#include <optional>
+
+#include "analysis/dataset/make_dataset.h"
+#include "analysis/model/load_model.h"
+#include "analysis/tables/empty_result.h"
+#include "cli/command.h"
+#include "cli/export_file.h"
+#include "cli/progress.h"
+#include "report/html/page.h"
+
+namespace tally::cli {
+namespace {
+
+Result<analysis::Model> model_of(const std::string& capture, const analysis::Selection& selection) {
+  auto reader = store::Reader::open(capture);
+  if (!reader) return reader.error();
+  auto model = analysis::load_model(std::move(*reader), selection);
+  if (!model) return with_context(model.error(), capture);
+  return model;
+}
+
+Result<analysis::Dataset> dataset_of(const analysis::Model& model, const analysis::Model* old,
+                                     const HtmlReport& report) {
+  ProgressLine progress("reading " + report.capture);
+  return analysis::make_dataset(model, old, report.sources,
+                                [&](double fraction) { progress.update(fraction); });
+}
+
+}  // namespace
+
+int write_html_report(const HtmlReport& report) {
+  if (const auto reason = report::why_no_html(); !reason.empty())
+    return fail({std::string(reason)});
+  const auto model = model_of(report.capture, report.selection);
+  if (!model) return fail(model.error());
+  if (const std::string nothing = analysis::why_selection_is_empty(*model); !nothing.empty()) {
+    say(report.capture + ": " + nothing);
+    return kNo;
+  }
+  std::optional<Result<analysis::Model>> old;
+  if (!report.against.empty()) {
+    old.emplace(model_of(report.against, report.selection));
+    if (!*old) return fail(old->error());
+  }
+  auto file = ExportFile::open(report.file, report.capture, report.force);
+  if (!file) return fail(file.error());
+  const auto dataset = dataset_of(*model, old ? &**old : nullptr, report);
+  if (!dataset) return fail(with_context(dataset.error(), report.capture));
+  const Status written = report::write_html(*dataset, TALLY_VERSION,
+                                            [&](std::string_view piece) { file->write(piece); });
+  if (!written) return fail(with_context(written.error(), report.file));
+  if (Status finished = file->finish(); !finished) return fail(finished.error());
+  return kDone;
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,339 @@
+#include "counters/objects/pipeline_variants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "counters/objects/kept_create_info.h"
+#include "counters/objects/object_state.h"
+#include "counters/objects/pipeline_contents.h"
+#include "counters/objects/pipeline_flags.h"
+#include "counters/objects/stage_code.h"
+#include "counters/shader/stage_variants.h"
+
+namespace tally::counters {
+namespace {
+
+#ifndef VK_KHR_PIPELINE_BINARY_EXTENSION_NAME  // newer than the headers of Debian 12
+constexpr auto VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR =
+    static_cast<VkStructureType>(1000483002);
+#endif
+
+void set_stages(VkGraphicsPipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  if (!stages.empty()) info.pStages = stages.data();
+}
+void set_stages(VkComputePipelineCreateInfo& info,
+                const std::vector<VkPipelineShaderStageCreateInfo>& stages) {
+  info.stage = stages.front();
+}
+
+// Replaces the libraries of a pipeline by their variants and adds the programs of those.
+class LibraryVariants {
+ public:
+  LibraryVariants(const std::vector<std::shared_ptr<Pipeline>>& known_libraries,
+                  vk::ChainCopy& chain, Variant variant, Program& program) {
+    auto* info = chain.find<VkPipelineLibraryCreateInfoKHR>(
+        VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+    if (!info) return;
+    libraries_.assign(info->pLibraries, info->pLibraries + info->libraryCount);
+    for (size_t i = 0; i < libraries_.size(); ++i) {
+      const Pipeline* known = known_libraries[i].get();
+      if (!known) continue;
+      const Variant best = known->choose(variant);
+      if (best == Variant::Plain) continue;
+      libraries_[i] = known->variant(best);
+      changed_ = true;
+      if (counts_blocks(best)) add_program(*known, best, program);
+    }
+    info->pLibraries = libraries_.data();
+  }
+
+  bool changed() const { return changed_; }
+
+ private:
+  static void add_program(const Pipeline& pipeline, Variant variant, Program& program) {
+    const Program& library = *pipeline.programs[static_cast<size_t>(variant)];
+    for (const StageProgram& stage : library.stages) program.stages.push_back(stage);
+    for (size_t slot = 0; slot < kPipelineSlots; ++slot) {
+      program.capacities[slot] = std::max(program.capacities[slot], library.capacities[slot]);
+    }
+  }
+
+  bool changed_ = false;
+  std::vector<VkPipeline> libraries_;
+};
+
+template <typename Info>
+class VariantBuilder {
+ public:
+  // `later`: after the pipeline's creation, when compilation is allowed.
+  VariantBuilder(ObjectState& state, const VariantSource<Info>& source, const Pipeline& pipeline,
+                 Variant variant, bool later)
+      : state_(state),
+        source_(source),
+        variant_(variant),
+        later_(later),
+        pipeline_(pipeline),
+        info_(source.info),
+        chain_(source.info.pNext),
+        stages_(state.device.handle, state.device.next) {}
+
+  // Leaves `handle` null if there is nothing to count.
+  VkResult create(VkPipelineCache cache, VkPipeline& handle,
+                  std::shared_ptr<const Program>& finished) {
+    build_stages();
+    auto program = std::make_shared<Program>(stages_.program());
+    for (StageProgram& stage : program->stages) {
+      stage.reported = pipeline_.instrumented;
+      stage.rasterized_stream = rasterized_stream_of(info_);
+    }
+    const LibraryVariants libraries(source_.libraries, chain_, variant_, *program);
+    const bool counts = !program->stages.empty() || stages_.counts_regions() || libraries.changed();
+    if (!counts && variant_ != Variant::Plain) return VK_SUCCESS;
+    std::ranges::sort(program->stages, {}, &StageProgram::stage);
+    note_uncounted(*program, pipeline_.facts.facts.stages);
+    finish_info();
+    const VkResult result = create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
+    if (result == VK_SUCCESS) {
+      finished = std::move(program);
+    } else {
+      handle = VK_NULL_HANDLE;
+    }
+    return result;
+  }
+
+  // Names the stages that run uninstrumented.
+  void report_refusals() const {
+    for (const StageVariants::Refusal& refusal : stages_.refusals()) {
+      state_.device.messages.notice(
+          kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline_.handle),
+          fmt::format("a {} shader ({}) runs uninstrumented: {}", stage_name(refusal.stage),
+                      to_string(refusal.hash), refusal.reason));
+    }
+  }
+
+ private:
+  void build_stages() {
+    std::vector<Stage> sources;
+    const std::span infos = stages_of(info_);
+    for (size_t i = 0; i < infos.size(); ++i) sources.emplace_back(&infos[i], source_.codes[i]);
+    if (sources.empty()) return;
+    if (variant_ == Variant::Plain) {
+      stages_.build(state_.instrumenter, sources, {.variant = variant_});
+      set_stages(info_, stages_.infos());
+      return;
+    }
+    const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
+    const PipelineLayout& layout = *pipeline_.layout;
+    const bool number_draws = state_.instrumenter.options().packed_draw_index_locations != 0 &&
+                              variant_ == Variant::Blocks &&
+                              layout.path() == AddressPath::PushConstant && may_number_draws(info_);
+    stages_.build(state_.instrumenter, sources,
+                  {variant_, layout.addressing(two_slots), may_cover_by_alpha(info_),
+                   source_.multiview && counts_regions(variant_), has_primitive_ids(sources),
+                   tessellation_of(sources), number_draws});
+    set_stages(info_, stages_.infos());
+  }
+
+  // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
+  // plain pipeline. Binaries are those of the plain shaders, and so are the binaries to capture.
+  void finish_info() {
+    uint64_t dropped = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT |
+                       VK_PIPELINE_CREATE_DERIVATIVE_BIT |
+                       VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR | kCaptureData;
+    if (later_) {
+      dropped |= VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT |
+                 VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
+    }
+    info_.pNext = chain_.head();
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+    chain_.remove(VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR);
+    set_pipeline_flags(info_, chain_, pipeline_flags(info_) & ~dropped);
+    if (pipeline_.layout) info_.layout = pipeline_.layout->handle();
+    info_.basePipelineHandle = VK_NULL_HANDLE;
+    info_.basePipelineIndex = -1;
+  }
+
+  ObjectState& state_;
+  const VariantSource<Info>& source_;
+  Variant variant_;
+  bool later_;
+  const Pipeline& pipeline_;
+  Info info_;
+  vk::ChainCopy chain_;
+  StageVariants stages_;
+};
+
+template <typename Info>
+VkResult create_variant(ObjectState& state, VkPipelineCache cache,
+                        const VariantSource<Info>& source, Variant variant, bool later,
+                        Pipeline& pipeline) {
+  VariantBuilder<Info> builder(state, source, pipeline, variant, later);
+  const VkResult result = builder.create(cache, pipeline.variant(variant),
+                                         pipeline.programs[static_cast<size_t>(variant)]);
+  builder.report_refusals();
+  if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
+  state.device.messages.notice(
+      kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
+      fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented variant "
+                  "with error {}",
+                  static_cast<int>(result)));
+  return VK_SUCCESS;
+}
+
+template <typename Info>
+class KeptSource : public VariantMaker {
+ public:
+  KeptSource(ObjectState& state, const VariantSource<Info>& source, VariantChoice choice)
+      : state_(state), choice_(choice), source_(source) {}
+
+  // Returns whether everything is kept.
+  bool keep() {
+    const std::span stages = stages_of(source_.info);
+    const bool known =
+        std::ranges::none_of(source_.codes, [](const auto& code) { return !code; }) &&
+        std::ranges::all_of(source_.libraries,
+                            [](const auto& library) { return library && library->keepable; });
+    return known && stages.size() == source_.codes.size() && keep_info(source_.info);
+  }
+
+  void make(Pipeline& pipeline, Variant variant) override {
+    const bool plain = variant == Variant::Plain;
+    if (!plain && (!choice_.has(variant) || !can_count(state_, source_.info, pipeline))) return;
+    create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
+  }
+
+ private:
+  bool keep_info(VkComputePipelineCreateInfo& info) { return tally::counters::keep(memory_, info); }
+  bool keep_info(VkGraphicsPipelineCreateInfo& info) {
+    if (!uses_render_pass(info)) info.renderPass = VK_NULL_HANDLE;
+    if (info.renderPass != VK_NULL_HANDLE) {
+      render_pass_ = state_.render_passes.find(info.renderPass).kept;
+      if (!render_pass_) return false;
+    }
+    return tally::counters::keep(memory_, info, render_pass_.get());
+  }
+
+  ObjectState& state_;
+  VariantChoice choice_;
+  KeptMemory memory_;
+  VariantSource<Info> source_;
+  std::shared_ptr<KeptRenderPass> render_pass_;
+};
+
+const VkPipelineLibraryCreateInfoKHR* libraries_of(const void* chain) {
+  return vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
+      chain, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+}
+
+}  // namespace
+
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
+                          const VkGraphicsPipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return state.device.next.CreateGraphicsPipelines(state.device.handle, cache, count, infos,
+                                                   allocator, pipelines);
+}
+VkResult create_pipelines(ObjectState& state, VkPipelineCache cache, uint32_t count,
+                          const VkComputePipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  return state.device.next.CreateComputePipelines(state.device.handle, cache, count, infos,
+                                                  allocator, pipelines);
+}
+
+template <typename Info>
+const char* reason_against_counting(const ObjectState& state, const Info& info,
+                                    const PipelineLayout* layout) {
+  const bool libraries = has_libraries(info.pNext);
+  if (stages_of(info).empty() && !libraries) return "";
+  const bool library =
+      libraries || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
+  if (!layout || layout->path() == AddressPath::None) {
+    return "its pipeline layout leaves no room for the record pointer";
+  }
+  if (library && layout->path() != AddressPath::PushConstant) {
+    return "pipeline libraries need space for record pointers in the push constants";
+  }
+  if (library && state.layout_rules.address_slots != kPipelineSlots) {
+    return "graphicsPipelineLibrary is not enabled on the device";
+  }
+  return nullptr;
+}
+
+template <typename Info>
+bool can_count(ObjectState& state, const Info& info, const Pipeline& pipeline) {
+  const char* reason = reason_against_counting(state, info, pipeline.layout.get());
+  if (!reason) return true;
+  if (*reason == '\0') return false;
+  state.device.messages.notice(kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE,
+                               vk::handle_bits(pipeline.handle),
+                               fmt::format("a pipeline runs uninstrumented: {}", reason));
+  return false;
+}
+
+template <typename Info>
+VariantSource<Info> variant_source(ObjectState& state, const Info& info) {
+  VariantSource<Info> source{info, {}, {}, false};
+  for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) {
+    source.codes.push_back(find_code(state, stage));
+  }
+  const VkPipelineLibraryCreateInfoKHR* libraries = libraries_of(info.pNext);
+  for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {
+    source.libraries.push_back(state.pipelines.find(libraries->pLibraries[i]));
+  }
+  if (state.needs.regions) {
+    const VkRenderPass render_pass = render_pass_of(info);
+    source.multiview = render_pass != VK_NULL_HANDLE
+                           ? state.render_passes.find(render_pass).views != 0
+                           : view_mask_of(info) != 0;
+  }
+  return source;
+}
+
+template <typename Info>
+std::unique_ptr<VariantMaker> keep_source(ObjectState& state, const VariantSource<Info>& source,
+                                          VariantChoice choice) {
+  auto kept = std::make_unique<KeptSource<Info>>(state, source, choice);
+  return kept->keep() ? std::move(kept) : nullptr;
+}
+
+template <typename Info>
+VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSource<Info>& source,
+                      Variant variant, Pipeline& pipeline) {
+  return create_variant(state, cache, source, variant, false, pipeline);
+}
+
+template <typename Info>
+VkResult create_counting(ObjectState& state, VkPipelineCache cache,
+                         const VariantSource<Info>& source, Variant variant, Pipeline& pipeline) {
+  VariantBuilder<Info> builder(state, source, pipeline, variant, false);
+  VkPipeline handle = VK_NULL_HANDLE;
+  const VkResult result =
+      builder.create(cache, handle, pipeline.programs[static_cast<size_t>(variant)]);
+  if (handle == VK_NULL_HANDLE) return result;
+  pipeline.handle = handle;
+  pipeline.variant(variant) = handle;
+  pipeline.set_known(variant);
+  builder.report_refusals();
+  return result;
+}
+
+#define TALLY_INSTANTIATE(Info)                                                                \
+  template VariantSource<Info> variant_source(ObjectState&, const Info&);                      \
+  template std::unique_ptr<VariantMaker> keep_source(ObjectState&, const VariantSource<Info>&, \
+                                                     VariantChoice);                           \
+  template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,    \
+                                 Variant, Pipeline&);                                          \
+  template VkResult create_counting(ObjectState&, VkPipelineCache, const VariantSource<Info>&, \
+                                    Variant, Pipeline&);                                       \
+  template const char* reason_against_counting(const ObjectState&, const Info&,                \
+                                               const PipelineLayout*);                         \
+  template bool can_count(ObjectState&, const Info&, const Pipeline&);
+TALLY_INSTANTIATE(VkGraphicsPipelineCreateInfo)
+TALLY_INSTANTIATE(VkComputePipelineCreateInfo)
+#undef TALLY_INSTANTIATE
+
+}  // namespace tally::counters

@@ -1,0 +1,17 @@
+#include "counters/objects/stage_code.h"
+
+#include "counters/objects/object_state.h"
+#include "vk/chain.h"
+
+namespace tally::counters {
+
+std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
+                                            const VkPipelineShaderStageCreateInfo& stage) {
+  if (stage.module != VK_NULL_HANDLE) return state.shader_modules.find(stage.module);
+  const auto* chained = vk::find_in_chain<VkShaderModuleCreateInfo>(
+      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  if (!chained) return nullptr;
+  return state.codes.add({chained->pCode, chained->codeSize / sizeof(uint32_t)});
+}
+
+}  // namespace tally::counters

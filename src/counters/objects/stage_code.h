@@ -1,0 +1,21 @@
+// The SPIR-V of the application's shader stages, wherever they have it from.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+
+#include "counters/shader/shader_code.h"
+
+namespace tally::counters {
+
+struct ObjectState;
+
+// The id of messages about what runs uninstrumented.
+inline constexpr const char* kUninstrumentedNotice = "TALLY-uninstrumented-shader";
+
+// Null if it is not known.
+std::shared_ptr<const ShaderCode> find_code(ObjectState& state,
+                                            const VkPipelineShaderStageCreateInfo& stage);
+
+}  // namespace tally::counters

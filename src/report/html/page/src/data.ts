@@ -1,0 +1,115 @@
+// The data in a Tally HTML report: what src/report/html (C++) writes and the page reads. The contract of both sides.
+//
+// Container: base64 in <script type="application/x-tally" id="data">, of gzip of:
+//   8 bytes "TALLYHTM" | u32 version (1) | u32 length of the JSON | JSON (UTF-8), padded with spaces to a multiple of 8 | blobs.
+// All numbers little endian. Offsets count from the end of the (padded) JSON; each blob starts at a multiple of 8.
+// The JSON is a Head. Text of applications occurs in it only as JSON strings. The length includes the padding.
+
+export type ColumnType = 'u8' | 'u16' | 'u32' | 'u64' | 'f64'; // the writer takes the narrowest that holds all values exactly
+export interface Column { type: ColumnType; offset: number; bytes: number; }
+export interface Table { rows: number; columns: { [name: string]: Column }; }
+// A column that a table does not have is 0 in all rows (a metric that costs nothing), or missing in all rows (an index).
+// Missing index in an index column: the type's maximum (u8 255, u16 65535, u32 0xffffffff). Missing time: NaN (f64).
+// A "str" column is an index into `strings`; never missing, "" is a string. An "index" column names its table in the comment.
+
+export interface Metric {          // as the columns of `report --format json`
+  id: string; title: string; unit: string; description: string; // unit: 'count' | 'ns' | 'bytes' | 'percent'
+  // How a block's value belongs to lines and functions: see "How values add up".
+  attribution: 'class' | 'every' | 'first';
+}
+
+// How values add up. E(c, b): executions of block b by command c, from c's value set. cost(b, m): the sum over b's rows of
+// `costs` (a row with a missing line is code without a line).
+// - Command, and any set of commands (pass, label, frame, pipeline, shader): not counted m: sum of E * cost; counted m: sum of
+//   the column m of `counts`; "executions": the sum of E (it has no column in `costs`). Saturates at 2^64 - 1 (the tests of the writer use BigInt).
+// - Line, over any set of commands, with E(b) and V(b, m) summed over that set:
+//     'class': each row of `costs` of a block in their order takes part = min(rest, E(b) * cost of the row), rest = V(b, m) at
+//       first; what is left goes to "no line" of the shader. For a metric that is not counted this is just E(b) * cost of the row.
+//     'every' (executions, subgroups, lanes): of the line's blocks the value of the one with the most E(b); of equal ones the
+//       first. Never a sum: a line of two blocks ran as often as its most executed block.
+//     'first': V(b, m) goes to blocks.line; missing: to "no line".
+// - Function: 'class': as lines, by costs.function; 'every': V of the first block (lowest number) that has a row of the
+//   function; 'first' and what 'class' leaves over: to blocks.function.
+// - A block with E(b) = 0 gives its lines nothing; they exist with 0 (code that never ran).
+
+export interface Head {
+  version: 1;
+  tool_version: string;            // of the tally that wrote the page
+  strings: string[];               // names, source texts (one string a file), calls ... shared by all captures
+  captures: Capture[];             // [new] or, with --against, [new, old]
+  default_metric: string;          // the metric by which the page opens: "instructions" where there is one
+  against: { notes: string[] } | null;  // with --against: what makes the captures hard to compare
+}
+
+export interface Capture {
+  info: any;                       // the member `capture` of `report --format json`
+  metrics: Metric[];               // "executions" is one of them, normally the first; may be empty (EGL only)
+  counted: string[];               // ids of metrics whose values stand in `counts`: they do not follow from executions
+  simd: { lanes: string; executions: string } | null; // ids: SIMD efficiency in percent is 100 * executions / lanes
+  left_out: string[];              // sentences for the user: what is not in this file, with numbers
+  // each: a row of `commands` is one command. grouped: there were too many; a row stands for the similar commands of a pass
+  // (same frame, pass, pipeline, label and call; `left_out` says so), `runs` says how many, number is that of the first.
+  commands: 'each' | 'grouped';
+  tables: {
+    frames: Table;        // number, device(u8 index of info.devices), ended_by(str), gpu_time(f64 ns, without first uses of
+                          // pipelines), first_use(f64 ns of passes and commands that used a pipeline for the first time),
+                          // warm(u8 bool), draws, dispatches, uncounted(commands that ran uncounted), missing(commands that
+                          // are not in the capture)
+    labels: Table;        // name(str), parent(labels; always a smaller index)
+    merged_passes: Table; // the passes as `report --by pass --merge` merges them: name(str), label(labels), match
+    passes: Table;        // frame(frames), number, name(str, with its size), label(labels), attachments(str), width, height,
+                          // gpu_time(f64), first_use(u8 bool), begin(f64), end(f64): ns on the GPU's clock since the first
+                          // timestamp of the capture; queue(queues), command_buffer(u32), merged(merged_passes)
+    queues: Table;        // name(str)
+    pipelines: Table;     // name(str), hash(str), bind_point(str), match
+    shaders: Table;       // those that ran; "(unknown)" has the counts of stages that the capture does not name. name(str, as reports show it), stage(str), entry_point(str), hash(str),
+                          // pipeline(str, its specialization or ""), not_counted(str reason or ""),
+                          // source(u8: 0 debug information, 1 reconstructed GLSL, 2 SPIR-V), invocation_block(blocks), match
+    pipeline_shaders: Table; // pipeline(pipelines), shader(shaders)
+    commands: Table;      // frame(frames), number, pass(passes), call(str), kind(u8: 0 draw, 1 dispatch or other),
+                          // pipeline(pipelines), label(labels), values(value_sets; missing: ran uncounted), runs, gpu_time(f64),
+                          // first_use(u8), begin(f64), end(f64), queue(queues), command_buffer(u32)
+                          // In the order of execution. Times, queue and command_buffer only of commands outside of passes.
+                          // grouped: call may be "draws" or "dispatches", of several calls
+    value_sets: Table;    // first(counts), count: a run of rows of counts; commands with equal counts share one
+    counts: Table;        // block(blocks), executions, and one column for each metric in `counted`; rows of 0 are left out
+    blocks: Table;        // shader(shaders), number(public number), function(functions), line(lines: of its first instruction)
+    functions: Table;     // shader(shaders), name(str), match
+    costs: Table;         // block(blocks), line(lines), function(functions), and a column for each metric id that has a cost
+                          // anywhere: what one execution costs. Ordered by block. Includes rows of 0: code that costs nothing
+    lines: Table;         // shader(shaders), file(files), line(u32, from 1), match. Of a shader with source 2 (SPIR-V) the file is
+                          // its disassembly, and a line is an instruction
+    files: Table;         // name(str), text(str; "" if unknown), kind(u8: 0 debug information, 1 reconstructed GLSL,
+                          // 2 SPIR-V disassembly, 3 a file of the user's folder (--sources)). Shared by shaders
+    assembly: Table;      // shader(shaders), text(str): the whole disassembly as one text; not of shaders with source 2
+    assembly_lines: Table;// shader(shaders), row(u32, from 0 in that text), block(blocks), line(lines). Only rows in blocks
+    branches: Table;      // block(blocks), line(lines), target(str: true, false, default, case 1, 2), slot(u8, from 0); with
+                          // --branches
+    branch_counts: Table; // value_set(value_sets), branch(branches), taken; ordered by value_set
+    pictures: Table;      // pass(passes), layer, image(images), width, height
+    region_passes: Table; // pass(passes), subpass, layer, x, y, width, height (the render area in pixels), region_width,
+                          // region_height, columns, rows, first(regions)
+    regions: Table;       // one row a region in row-major order; a column for each counter of region_counters, by id
+    egl_frames: Table;    // frame(frames), time(f64, ns: duration of the frame), and a column (f64, NaN where not measured)
+                          // for each of egl_counters, by id
+    spans: Table;         // for the timeline, of labels and command buffers: kind(str: label, command_buffer), name(str),
+                          // queue(queues), begin(f64), end(f64), depth
+  };
+  region_counters: Metric[];
+  default_region_counter: string;  // "" if there is none
+  egl_counters: (Metric & { group: string; is_level: boolean })[];
+  images: { type: 'image/png'; offset: number; bytes: number }[];
+}
+
+// With --against, the columns `match` (u32) of shaders, functions, lines, pipelines and merged_passes hold what `tally diff`
+// matched, so that the page never matches by itself: rows with the same number, in either capture, are the same thing (several
+// rows of one capture may have one number, such as the specializations of a shader: add them up). A number that occurs in only
+// one capture was added or removed. Missing: not matched at all. Without --against there is no such column.
+
+// Changes
+// 23 Nov 05:40 Metric.attribution and the rules above; Capture.counted instead of a fixed set; Head.against and the `match`
+//   columns replace Head.matching; merged_passes; commands.kind; frames.first_use, frames.missing; passes.width and height;
+//   blocks.line; costs.function; files.kind 3; branches.line; pictures.pass and layer (passes have no picture column);
+//   region_passes.x, y, width, height; egl_frames without device (it is the frame's); left_out, commands ('each' | 'grouped');
+//   pass_totals_exact is gone: totals are always exact.
+// 23 Nov 06:50 No change of form: said what `executions` sums up, what has times, what has no `match`.

@@ -1,0 +1,172 @@
+// Where the work goes: the icicle, and a table of the same scope.
+
+import type { App, View } from '../app';
+import { h, replace } from '../dom';
+import { kBy, scopeKey, type By } from '../model/groups';
+import { RowsMaker, type TableSource } from '../model/rows';
+import { formatSteps, stepName, type Kind, type Step } from '../model/scope';
+import { makeTree, walk, type TreeNode } from '../model/tree';
+import { Icicle } from '../ui/icicle';
+import { VirtualTable, type TableState } from '../ui/table';
+
+const kTitles: { [by in By]: string } = { pass: 'Passes', label: 'Labels', pipeline: 'Pipelines', shader: 'Shaders',
+  function: 'Functions', line: 'Lines', draw: 'Draws', similar: 'Similar draws', frame: 'Frames' };
+const kMaxFrames = 6; // more frames are not a level of the icicle by default
+
+// What a row of a table is narrowed to next.
+const kNext: { [kind in Kind]: By } = { frame: 'pass', pass: 'pipeline', label: 'pipeline', pipeline: 'shader', command: 'shader',
+  shader: 'function', function: 'line', line: 'draw' };
+
+export class WhereView implements View {
+  readonly element: HTMLElement;
+  private readonly icicle: Icicle;
+  private readonly table: VirtualTable;
+  private readonly crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Scope' });
+  private readonly tabs = h('div', { class: 'tabs small', role: 'tablist', 'aria-label': 'Rows of the table' });
+  private readonly levels = h('div', { class: 'tools' });
+  private source: TableSource | null = null;
+  private sourceKey = '';
+  private timer = 0;
+  private trees = new Map<string, TreeNode>();
+
+  constructor(private readonly app: App) {
+    this.icicle = new Icicle({
+      zoom: (path) => this.narrow(path.slice(1).map((node) => node.step!)),
+      open: (path) => this.open(path),
+      unit: () => app.unit,
+      otherTitle: () => (app.side === app.before ? 'now' : 'before'),
+    });
+    this.table = new VirtualTable({
+      label: 'Table of the scope',
+      link: (row) => this.rowLink(row),
+      change: (state) => this.app.state.set(this.fromTable(state)),
+    });
+    this.element = h('section', { class: 'view where', 'aria-label': 'Where' },
+      h('div', { class: 'pane' }, h('div', { class: 'pane-head' }, this.crumbs, this.levels), h('div', { class: 'icicle-scroll' }, this.icicle.element)),
+      h('div', { class: 'pane table-pane', role: 'tabpanel', 'aria-label': 'Table' }, this.tabs, this.table.element));
+  }
+
+  focusFilter(): void { this.table.focusFilter(); }
+
+  private get by(): By {
+    const by = this.app.state.get('by');
+    const known = (kBy as readonly string[]).includes(by) ? (by as By) : this.app.now.model.t('passes').rows ? 'pass' : 'similar';
+    return this.app.against && known === 'draw' ? 'similar' : known;
+  }
+
+  private get byFrame(): boolean {
+    const wanted = this.app.state.get('byframe'), rows = this.app.now.model.t('frames').rows;
+    return wanted ? wanted === '1' : !this.app.against && rows > 1 && rows <= kMaxFrames;
+  }
+
+  private get byLabel(): boolean { return this.app.state.get('level') === 'label'; }
+
+  private narrow(steps: Step[]): void {
+    this.app.go({ in: formatSteps(steps) });
+  }
+
+  private open(path: TreeNode[]): void {
+    const side = this.app.side, node = path[path.length - 1];
+    if (node.kind === 'line') this.app.go(this.app.lineLink(side, side.model.rowsOf('lines', node.step!.id)[0]));
+    if (node.kind === 'shader') this.app.go({ view: 'source', shader: String(side.model.rowsOf('shaders', node.step!.id)[0]), line: null });
+  }
+
+  private rowLink(row: number): string | null {
+    const { app } = this, step = this.source!.step(row);
+    if (!step) return null;
+    const side = this.source!.original(0, row) >= 0 || !app.before ? app.now : app.before;
+    if (step.kind === 'line') return app.link(app.lineLink(side, side.model.rowsOf('lines', step.id)[0]));
+    if (step.kind === 'shader')
+      return app.link({ view: 'source', shader: String(side.model.rowsOf('shaders', step.id)[0]), line: null, side: side === app.before ? 'before' : null });
+    if (step.kind === 'command' && app.against) return null; // its number says nothing in the other capture
+    if (step.kind === 'command') return app.link({ in: formatSteps([step]), by: 'shader', sort: null, q: null });
+    const steps = app.scope.steps.filter((own) => own.kind !== step.kind || step.kind === 'label');
+    return app.link({ in: formatSteps(insert(steps, step)), by: kNext[step.kind], sort: null, q: null });
+  }
+
+  private fromTable(state: Partial<TableState>) {
+    const changes: { [key: string]: string } = {};
+    if (state.sort !== undefined) changes.sort = state.sort;
+    if (state.query !== undefined) changes.q = state.query;
+    if (state.columns !== undefined) changes.cols = state.columns;
+    return changes;
+  }
+
+  private tableState(): TableState {
+    const { state, metricId, against } = this.app;
+    const standard = metricId ? (against ? `-${metricId}.change` : `-${metricId}`) : '';
+    return { sort: state.get('sort', this.by === 'frame' ? 'frame' : standard), query: state.get('q'), columns: state.get('cols'), changedOnly: state.get('changed') === '1' };
+  }
+
+  update(changed: Set<string>): void {
+    const app = this.app, tableOnly = [...changed].every((key) => ['sort', 'q', 'cols'].includes(key));
+    if (!tableOnly || !changed.size) {
+      this.drawCrumbs();
+      this.drawLevels();
+      this.drawTabs();
+      clearTimeout(this.timer); // the table first
+      this.timer = window.setTimeout(() => this.drawIcicle());
+    }
+    const key = `${this.by} ${app.metricId} ${scopeKey(app.scope)}`;
+    if (key !== this.sourceKey) {
+      this.source = new RowsMaker(app, this.by).make();
+      this.sourceKey = key;
+    }
+    this.table.show(this.source!, this.tableState());
+  }
+
+  private drawCrumbs(): void {
+    const { app } = this, { steps } = app.scope, model = app.side.model;
+    const items = steps.map((step, i) => {
+      const name = `${step.kind === 'frame' || step.kind === 'command' ? '' : `${step.kind} `}${stepName(model, step)}`;
+      const last = i + 1 === steps.length;
+      return last ? h('span', { 'aria-current': 'location' }, name) : h('a', { href: app.link({ in: formatSteps(steps.slice(0, i + 1)) }) }, name);
+    });
+    const root = steps.length ? h('a', { href: app.link({ in: null }) }, 'all') : h('span', {}, 'all');
+    const parts: (HTMLElement | string)[] = [root];
+    for (const item of items) parts.push('\u203A', item);
+    if (steps.length) parts.push(h('a', { class: 'clear', href: app.link({ in: null }), 'aria-label': 'Leave the scope' }, '\u00D7'));
+    replace(this.crumbs, ...parts);
+  }
+
+  private drawLevels(): void {
+    const { app } = this;
+    const frames = h('input', { type: 'checkbox', checked: this.byFrame, onchange: () => app.state.set({ byframe: this.byFrame ? '0' : '1' }) });
+    const level = h('select', { 'aria-label': 'Level below passes', onchange: (event: Event) => app.state.set({ level: (event.target as HTMLSelectElement).value === 'label' ? 'label' : null }) },
+      h('option', { value: 'pipeline', selected: !this.byLabel }, 'pipelines'), h('option', { value: 'label', selected: this.byLabel }, 'labels'));
+    replace(this.levels, h('label', { class: 'check' }, frames, 'frames'), level);
+  }
+
+  private drawTabs(): void {
+    const { app } = this, counts: Partial<{ [by in By]: number }> = { label: app.now.model.t('labels').rows };
+    const shown = kBy.filter((by) => counts[by] !== 0 && !(app.against && by === 'draw'));
+    replace(this.tabs, ...shown.map((by) => h('a', { role: 'tab', 'aria-selected': String(by === this.by), href: app.link({ by, sort: null }) }, kTitles[by])));
+  }
+
+  private tree(title: string): TreeNode {
+    const { app } = this, side = title === 'before' ? app.before! : app.now;
+    const key = `${title} ${app.metricId} ${app.framesText()} ${this.byFrame} ${this.byLabel}`;
+    let tree = this.trees.get(key);
+    if (!tree) {
+      tree = makeTree(side.model, side.sums, app.framesOnly, { metric: app.metricId, byFrame: this.byFrame, byLabel: this.byLabel });
+      if (this.trees.size > 8) this.trees.clear();
+      this.trees.set(key, tree);
+    }
+    return tree;
+  }
+
+  private drawIcicle(): void {
+    const { app } = this;
+    if (!app.metricId) return;
+    const own = app.side.title, steps = app.scope.steps, path = walk(this.tree(own), steps);
+    this.icicle.show(path, app.against ? walk(this.tree(own === 'now' ? 'before' : 'now'), steps) : null);
+  }
+}
+
+// Steps in the order of the levels.
+function insert(steps: Step[], step: Step): Step[] {
+  const order: Kind[] = ['frame', 'pass', 'pipeline', 'label', 'command', 'shader', 'function', 'line'];
+  const at = steps.findIndex((own) => order.indexOf(own.kind) > order.indexOf(step.kind));
+  return at < 0 ? [...steps, step] : [...steps.slice(0, at), step, ...steps.slice(at)];
+}
+

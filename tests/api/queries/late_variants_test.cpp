@@ -1,0 +1,185 @@
+// Variants of pipelines are made when a recording first wants them. The test driver counts the
+// pipelines that it creates.
+#include <latch>
+#include <optional>
+#include <thread>
+
+#include "api/driver/counters.h"
+#include "api/queries/scenes.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
+#include "support/instrumentation.h"
+
+namespace tally::test {
+namespace {
+
+constexpr uint64_t kPixels = 64 * 64;
+
+class LateVariants : public QueryTypes {
+ protected:
+  // The extension of shader instrumentation is enabled too.
+  void SetUp() override {
+    static VkPhysicalDeviceShaderInstrumentationFeaturesARM feature{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+    start(true, {.driver_layers = {"VK_LAYER_TALLY_test_driver"},
+                 .device_extensions = {VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME},
+                 .device_next = &feature});
+  }
+  void TearDown() override { unsetenv("TALLY_TEST_REFUSE_INSTRUMENTED"); }
+
+  uint32_t created() {
+    return context().function<driver::CreatedGraphics>(driver::kCreatedGraphics)(
+        context().device());
+  }
+  Pipeline make_orange(const void* next = nullptr) {
+    GraphicsPipelineInfo more;
+    more.next = next;
+    return make_graphics({{kVertex, full_screen_vert}, {kFragment, orange_frag}}, more);
+  }
+  // One triangle over the whole target.
+  void draw_uncounted(VkPipeline pipeline) {
+    const RenderTarget target(context());
+    context().run([&](VkCommandBuffer commands) {
+      target.begin(commands);
+      draw(commands, pipeline, 3);
+      target.end(commands);
+    });
+    EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
+  }
+  uint64_t fragments_of(VkPipeline pipeline) {
+    return drawn([&](VkCommandBuffer commands) { draw(commands, pipeline, 3); })
+        .at(kFragmentInvocations);
+  }
+  uint64_t instrumented_fragments(VkPipeline pipeline) {
+    const RenderTarget target(context());
+    const Instrumentation instrumentation(context());
+    context().run([&](VkCommandBuffer commands) {
+      instrumentation.begin(commands);
+      target.begin(commands);
+      draw(commands, pipeline, 3);
+      target.end(commands);
+      instrumentation.end(commands);
+    });
+    return Counts(instrumentation, kFragment, orange_frag).invocations();
+  }
+  size_t notices(const std::string& text) {
+    const std::vector<Message> messages = context().messages();
+    return static_cast<size_t>(std::ranges::count_if(messages, [&](const Message& message) {
+      return message.text.find(text) != std::string::npos;
+    }));
+  }
+};
+
+TEST_F(LateVariants, are_made_once_when_a_query_wants_them) {
+  const Pipeline pipeline = make_orange();
+  EXPECT_EQ(created(), 1u);
+  draw_uncounted(pipeline);
+  EXPECT_EQ(created(), 1u);
+  EXPECT_EQ(fragments_of(pipeline), kPixels);
+  EXPECT_EQ(fragments_of(pipeline), kPixels);
+  EXPECT_EQ(created(), 2u);
+}
+
+TEST_F(LateVariants, a_pipeline_with_the_flag_is_created_once_and_plain_when_it_runs_uncounted) {
+  const Pipeline pipeline = make_orange(&kInstrument);
+  EXPECT_EQ(instrumented_fragments(pipeline), kPixels);
+  EXPECT_EQ(fragments_of(pipeline), kPixels);
+  EXPECT_EQ(created(), 1u);
+  draw_uncounted(pipeline);
+  EXPECT_EQ(created(), 2u);
+  draw_uncounted(pipeline);
+  EXPECT_EQ(instrumented_fragments(pipeline), kPixels);
+  EXPECT_EQ(created(), 2u);
+}
+
+// Depth, blending, a vertex binding with a divisor of its own, specialization: whatever the variant
+// is made of is gone. The pass is compatible with the one that is destroyed.
+TEST_F(LateVariants, need_nothing_that_the_application_has_destroyed) {
+  const RenderTarget target(context());
+  for (const void* next :
+       {static_cast<const void*>(nullptr), static_cast<const void*>(&kInstrument)}) {
+    Pipeline pipeline;
+    {
+      const RenderTarget other(context());
+      const PipelineLayout layout = make_pipeline_layout(context(), {}, 64);
+      GraphicsPipelineInfo info;
+      info.stages = {{kVertex, full_screen_vert}, {kFragment, orange_frag}};
+      info.layout = layout;
+      info.render_pass = other.render_pass();
+      info.additive_blend = true;
+      info.next = next;
+      pipeline = make_graphics_pipeline(context(), info);
+    }
+    const auto draw_in_pass = [&](VkCommandBuffer commands) {
+      target.begin_render_pass(commands);
+      draw(commands, pipeline, 3);
+      target.end_render_pass(commands);
+    };
+    EXPECT_EQ(statistics(draw_in_pass).at(kFragmentInvocations), kPixels);
+    EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
+    context().run(draw_in_pass);
+    EXPECT_EQ(target.read().at(0) & 0xff0000ff, 0xff0000ff);
+  }
+}
+
+TEST_F(LateVariants, threads_that_bind_a_pipeline_at_once_share_its_variant) {
+  constexpr size_t kThreads = 4;
+  const Pipeline pipeline = make_orange();
+  const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, kThreads,
+                        VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  context().run([&](VkCommandBuffer commands) { queries.reset(commands); });
+  std::vector<std::optional<RenderTarget>> targets(kThreads);
+  std::vector<CommandPool> pools;
+  std::vector<VkCommandBuffer> buffers(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) {
+    targets[i].emplace(context());
+    VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    info.queueFamilyIndex = context().queue_family();
+    VkCommandPool pool = VK_NULL_HANDLE;
+    check(vkCreateCommandPool(context().device(), &info, nullptr, &pool));
+    pools.emplace_back(context().device(), pool);
+    const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                               nullptr, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+    check(vkAllocateCommandBuffers(context().device(), &allocate, &buffers[i]));
+  }
+  std::latch ready(kThreads);
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+      check(vkBeginCommandBuffer(buffers[i], &begin));
+      queries.begin(buffers[i], i);
+      targets[i]->begin(buffers[i]);
+      ready.arrive_and_wait();
+      draw(buffers[i], pipeline, 3);
+      targets[i]->end(buffers[i]);
+      queries.end(buffers[i], i);
+      check(vkEndCommandBuffer(buffers[i]));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(created(), 2u);
+  context().submit_and_wait(buffers);
+  for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(queries.read(i).at(0), kPixels);
+}
+
+TEST_F(LateVariants, a_variant_that_cannot_be_made_is_said_once_and_the_plain_pipeline_runs) {
+  const Pipeline pipeline = make_orange();
+  setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
+  EXPECT_EQ(fragments_of(pipeline), 0u);
+  EXPECT_EQ(fragments_of(pipeline), 0u);
+  EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
+  draw_uncounted(pipeline);
+  EXPECT_EQ(created(), 1u);
+}
+
+TEST_F(LateVariants, a_pipeline_with_the_flag_that_cannot_count_is_plain_and_said_at_creation) {
+  setenv("TALLY_TEST_REFUSE_INSTRUMENTED", "1", 1);
+  const Pipeline pipeline = make_orange(&kInstrument);
+  EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
+  draw_uncounted(pipeline);
+  EXPECT_EQ(created(), 1u);
+}
+
+}  // namespace
+}  // namespace tally::test

@@ -1,0 +1,153 @@
+// A query of its own for each draw: the records of consecutive queries are found by the packed draw
+// index, which must not change what the application's shaders read as the instance index.
+#include <array>
+#include <functional>
+
+#include "api/queries/scenes.h"
+#include "pixel.vert.h"
+#include "plain.frag.h"
+
+namespace tally::test {
+namespace {
+
+constexpr uint32_t kPixels = 64 * 64;
+constexpr uint32_t kVerticesOfPixel = 6;
+// More than one pointer reaches.
+constexpr uint32_t kDraws = 3000;
+
+class QueryPerDraw : public QueryTypes {
+ protected:
+  void SetUp() override {
+    start();
+    pipeline_ = make_graphics({{kVertex, pixel_vert}, {kFragment, plain_frag}});
+    target_.emplace(context());
+  }
+  void TearDown() override {
+    target_.reset();
+    pipeline_ = {};
+  }
+
+  static void draw_pixels(VkCommandBuffer commands, uint32_t first, uint32_t count) {
+    vkCmdDraw(commands, kVerticesOfPixel, count, 0, first);
+  }
+  template <typename Record>
+  void run_in_pass(const Queries& queries, Record&& record) {
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      target_->begin(commands);
+      vkCmdBindPipeline(commands, kGraphics, pipeline_);
+      record(commands);
+      target_->end(commands);
+    });
+  }
+
+  Pipeline pipeline_;
+  std::optional<RenderTarget> target_;
+};
+
+TEST_F(QueryPerDraw, counts_the_samples_of_its_instances) {
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, kDraws);
+  const auto first = [](uint32_t i) { return i * 7 % (kPixels - 3); };
+  const auto count = [](uint32_t i) { return 1 + i % 3; };
+  run_in_pass(samples, [&](VkCommandBuffer commands) {
+    for (uint32_t i = 0; i < kDraws; ++i) {
+      samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+      draw_pixels(commands, first(i), count(i));
+      samples.end(commands, i);
+    }
+  });
+  for (uint32_t i = 0; i < kDraws; ++i) ASSERT_EQ(samples.read(i)[0], count(i)) << i;
+}
+
+TEST_F(QueryPerDraw, goes_on_behind_draws_whose_index_cannot_be_packed) {
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, 5);
+  Buffer arguments(context(), 64, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
+  const bool first_instance = context().features().drawIndirectFirstInstance == VK_TRUE;
+  arguments.as<VkDrawIndirectCommand>()[0] = {kVerticesOfPixel, 5, 0, first_instance ? 9u : 0u};
+  const std::array<std::function<void(VkCommandBuffer)>, 5> draws = {
+      [](VkCommandBuffer commands) { draw_pixels(commands, 3, 2); },
+      [](VkCommandBuffer commands) { draw_pixels(commands, 0x10000, 4); },  // outside the target
+      [](VkCommandBuffer commands) {
+        draw_pixels(commands, 100, 1);
+        draw_pixels(commands, 200, 2);
+      },
+      [&](VkCommandBuffer commands) { vkCmdDrawIndirect(commands, arguments, 0, 1, 0); },
+      [](VkCommandBuffer commands) { draw_pixels(commands, kPixels - 1, 2); }};
+  run_in_pass(samples, [&](VkCommandBuffer commands) {
+    for (uint32_t i = 0; i < draws.size(); ++i) {
+      samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+      draws[i](commands);
+      samples.end(commands, i);
+    }
+  });
+  const uint64_t expected[] = {2, 0, 3, 5, 1};
+  for (uint32_t i = 0; i < draws.size(); ++i) EXPECT_EQ(samples.read(i)[0], expected[i]) << i;
+}
+
+TEST_F(QueryPerDraw, counts_for_a_query_around_all_of_them_too) {
+  constexpr uint32_t kOwn = 40;
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, kOwn);
+  const Queries statistics(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
+                           VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
+                               VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  run_in_pass(samples, [&](VkCommandBuffer commands) {
+    statistics.begin(commands);
+    for (uint32_t i = 0; i < kOwn; ++i) {
+      samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+      draw_pixels(commands, 2 * i, 2);
+      samples.end(commands, i);
+      draw_pixels(commands, 2000 + i, 1);  // in no query of its own
+    }
+    statistics.end(commands);
+  });
+  for (uint32_t i = 0; i < kOwn; ++i) EXPECT_EQ(samples.read(i)[0], 2u) << i;
+  EXPECT_EQ(statistics.read()[0], uint64_t{kVerticesOfPixel} * 3 * kOwn);
+  EXPECT_EQ(statistics.read()[1], 3u * kOwn);
+}
+
+TEST_F(QueryPerDraw, counts_again_in_each_submission) {
+  constexpr uint32_t kOwn = 10;
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, kOwn);
+  const VkCommandBuffer commands = context().begin_commands(0);
+  samples.reset(commands);
+  target_->begin(commands);
+  vkCmdBindPipeline(commands, kGraphics, pipeline_);
+  for (uint32_t i = 0; i < kOwn; ++i) {
+    samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+    draw_pixels(commands, i, i + 1);
+    samples.end(commands, i);
+  }
+  target_->end(commands);
+  ASSERT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+  for (int submission = 0; submission < 3; ++submission) {
+    context().submit_and_wait(commands);
+    for (uint32_t i = 0; i < kOwn; ++i) EXPECT_EQ(samples.read(i)[0], i + 1) << i;
+  }
+}
+
+// Between its executions another primary executes the secondary without a query.
+TEST_F(QueryPerDraw, of_a_primary_counts_what_a_secondary_draws_in_it_alone) {
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION);
+  const VkCommandBuffer secondary = begin_secondary(
+      *target_, 0, {.occlusionQueryEnable = VK_TRUE, .queryFlags = VK_QUERY_CONTROL_PRECISE_BIT});
+  target_->set_viewport(secondary);
+  vkCmdBindPipeline(secondary, kGraphics, pipeline_);
+  draw_pixels(secondary, 50, 9);
+  ASSERT_EQ(vkEndCommandBuffer(secondary), VK_SUCCESS);
+  for (const bool counted : {false, true, false, true}) {
+    context().run([&](VkCommandBuffer commands) {
+      samples.reset(commands);
+      target_->begin(commands, {}, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
+      if (counted) samples.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+      vkCmdExecuteCommands(commands, 1, &secondary);
+      if (counted) samples.end(commands);
+      target_->end(commands);
+    });
+    if (counted) {
+      EXPECT_EQ(samples.read()[0], 9u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tally::test

@@ -1,0 +1,79 @@
+// All numbers of the page's tables equal those of `tally report --format json`, and every view of the capture shows without an error.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { compareTables } from './compare.mjs';
+import { Report } from './browser.mjs';
+
+const kMaxOutput = 1 << 28;
+
+export function writeReport(tally, capture, folder, name, ...options) {
+  const file = join(folder, `${name}.html`);
+  execFileSync(tally, ['report', '--html', file, '--force', ...options, capture], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return file;
+}
+
+// The tables of a report; none where there is nothing to show.
+function jsonTables(tally, capture, ...options) {
+  const run = spawnSync(tally, ['report', '--format', 'json', ...options, capture], { maxBuffer: kMaxOutput });
+  if (run.status === 1) return [];
+  assert.equal(run.status, 0, String(run.stderr));
+  return JSON.parse(run.stdout).tables;
+}
+
+// [by of the page, options of the report, how to compare]
+const kTables = [
+  ['pass', ['--by', 'pass', '--merge']], ['pipeline', ['--by', 'pipeline']], ['label', ['--by', 'label']], ['frame', ['--by', 'frame']],
+  ['shader', ['--by', 'shader']], ['draw', ['--by', 'draw', '--each']], ['similar', ['--by', 'draw']], ['line', ['--by', 'line']],
+];
+
+export async function compareAll(browser, tally, capture, file, frame, without = []) {
+  const report = await Report.open(browser, file), compared = {};
+  try {
+    for (const [by, options] of kTables) {
+      const [table] = jsonTables(tally, capture, ...options, ...(frame === undefined ? [] : ['--frame', String(frame)]));
+      if (!table || table.columns.every(({ id }) => id !== 'executions')) continue;
+      if (by === 'label' && table.rows.every(({ label }) => label === '(no label)')) continue; // nothing to group by
+      const rows = await report.table(by, { frames: frame === undefined ? null : String(frame) });
+      compared[by] = compareTables(rows, table, how(by, without));
+    }
+    assert.deepEqual(report.problems, []);
+  } finally {
+    await report.close();
+  }
+  return compared;
+}
+
+function how(by, without) {
+  // Of shaders without source the report shows the instructions that cost something.
+  if (by === 'line') return { wanted: (row) => !/:asm:\d+$/.test(row.location) || Number(row.instructions ?? row.executions) > 0, skip: ['text', ...without] };
+  return { skip: without };
+}
+
+// Each view the capture has: something is there, everybody can read it, nothing failed.
+export async function visitViews(browser, file, wanted, how = {}) {
+  const report = await Report.open(browser, file, '', how), { page } = report;
+  try {
+    const views = await report.views();
+    assert.deepEqual(views, wanted);
+    for (const view of views) {
+      await report.go({ view: view.toLowerCase() });
+      await page.locator({ Overview: '.facts', Where: '.bar', Source: '.code-row', Picture: '.picture-canvas', Timeline: '.timeline-canvas', EGL: '.chart canvas' }[view]).first().waitFor();
+      if (view === 'Picture' || view === 'Timeline' || view === 'EGL') await painted(page);
+      assert.deepEqual(await report.accessibility(), [], view);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${view} is wider than the window`);
+    }
+    assert.deepEqual(report.problems, []);
+  } finally {
+    await report.close();
+  }
+}
+
+// A canvas of the view has more than one colour.
+async function painted(page) {
+  await page.waitForFunction(() => [...document.querySelectorAll('main canvas')].some((canvas) => {
+    if (!canvas.width || !canvas.height) return false;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), words = new Uint32Array(data.buffer);
+    return words.some((word) => word !== words[0]);
+  }));
+}

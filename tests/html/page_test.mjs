@@ -1,0 +1,260 @@
+// The page with captures that no driver makes: many draws, hostile names, large numbers, two captures.
+//
+// Usage: page_test.mjs TALLY WRITE_CAPTURES FOLDER. The page's script and style are those of a report of TALLY.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { launch, Report } from './browser.mjs';
+import { pageWith } from './container.mjs';
+import { kHostile, synthetic } from './synthetic.mjs';
+
+const [, , kTally, kWriteCaptures, kFolder] = process.argv;
+const kReport = join(kFolder, 'sample.html');
+const kMiB = 1 << 20, kMaxScriptAndStyle = 200_000, kDraws = 100_000;
+let browser;
+
+before(async () => {
+  execFileSync(kWriteCaptures, [kFolder]);
+  execFileSync(kTally, ['report', '--html', kReport, join(kFolder, 'sample.tally')], { stdio: 'ignore' });
+  browser = await launch();
+});
+after(async () => { await browser.close(); });
+
+function write(name, options) {
+  const file = join(kFolder, `${name}.html`);
+  writeFileSync(file, pageWith(readFileSync(kReport, 'utf8'), synthetic(options)));
+  return file;
+}
+
+async function check(name, options, body, how) {
+  const report = await Report.open(browser, write(name, options), how?.hash ?? '', how);
+  try {
+    await body(report, report.page);
+    assert.deepEqual(report.problems, []);
+  } finally {
+    await report.close();
+  }
+}
+
+const number = (text) => Number(text.replace(/[^\d.-]/g, ''));
+
+test('script and style are below 200 KB', () => {
+  const text = readFileSync(kReport, 'utf8').replace(/(<script type="application\/x-tally" id="data">)[^<]*/, '$1');
+  const size = Buffer.byteLength(text);
+  console.log(`page without data: ${size} bytes`);
+  assert.ok(size < kMaxScriptAndStyle, `${size} bytes`);
+});
+
+test('100,000 draws are usable within a second and scroll', async () => {
+  const options = { draws: kDraws, frames: 10, passes: 20, pipelines: 50, blocks: 8, seed: 3 };
+  await check('many', options, async (report, page) => {
+    const marks = await page.evaluate(() => Object.fromEntries(performance.getEntriesByType('mark').map((mark) => [mark.name, mark.startTime])));
+    console.log(`100,000 draws: first table ${Math.round(marks['shown where'])} ms after the navigation began`);
+    assert.equal(await page.locator('table.grid').first().getAttribute('aria-rowcount'), String(kDraws + 1));
+    assert.ok(await page.locator('table.grid tbody tr:not(.space)').count() < 100, 'only the rows in view are there');
+    await page.locator('.table-scroll').evaluate((element) => { element.scrollTop = element.scrollHeight; });
+    await page.locator(`tr[aria-rowindex="${kDraws + 1}"]`).waitFor();
+    const jumps = await page.evaluate(async () => {
+      const element = document.querySelector('.table-scroll'), times = [];
+      for (let i = 0; i < 20; ++i) {
+        const begin = performance.now();
+        element.scrollTop = (element.scrollHeight / 20) * i;
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        times.push(performance.now() - begin);
+      }
+      return times.sort((a, b) => a - b);
+    });
+    console.log(`a jump of 5,000 rows is drawn in ${jumps[10].toFixed(1)} ms (median)`);
+    await page.getByPlaceholder('Filter').fill('instructions>1 pipeline 7');
+    await page.getByText(/of 100,000 rows/).waitFor();
+  }, { hash: '#view=where&by=draw' });
+  const size = statSync(join(kFolder, 'many.html')).size;
+  console.log(`100,000 draws: file of ${(size / kMiB).toFixed(2)} MiB`);
+  assert.ok(size < 10 * kMiB);
+});
+
+test('the processor time until the first table of 100,000 draws is below a second', async () => {
+  const file = write('many', { draws: kDraws, frames: 10, passes: 20, pipelines: 50, blocks: 8, seed: 3 });
+  const context = await browser.newContext(), page = await context.newPage(), session = await context.newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const busy = async () => (await session.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration').value;
+  const begin = await busy();
+  await page.goto(`file://${file}#view=where&by=draw`);
+  await page.waitForSelector('html[data-ready="where"]', { timeout: 60_000 });
+  const seconds = await busy() - begin;
+  console.log(`100,000 draws: ${Math.round(1000 * seconds)} ms of the page's thread until the first table`);
+  await context.close();
+  assert.ok(seconds < 1, `${seconds} s`);
+});
+
+test('1,000 draws give a file below 1 MB', () => {
+  const size = statSync(write('thousand', { draws: 1000, frames: 4 })).size;
+  assert.ok(size < 1e6, `${size} bytes`);
+});
+
+test('nothing of a hostile capture becomes markup or script', async () => {
+  await check('hostile', { hostile: true }, async (report, page) => {
+    for (const view of await report.views()) {
+      await report.go({ view: view.toLowerCase() });
+      assert.equal(await page.evaluate(() => window.hacked), undefined, view);
+      assert.equal(await page.locator('img, iframe, object, embed, link, base').count(), 0, view);
+      assert.equal(await page.locator('svg').count(), 0, view);
+      assert.deepEqual(await page.$$eval('a[href]', (links) => links.map((link) => link.getAttribute('href')).filter((href) => !href.startsWith('#'))), [], view);
+      const text = await page.evaluate(() => document.body.innerText + [...document.querySelectorAll('[title], [aria-label]')].map((e) => e.title + e.ariaLabel).join());
+      assert.doesNotMatch(text, /[\u0000-\u0008\u200E\u200F\u202A-\u202E\u2066-\u2069]/, view);
+    }
+    await report.table('shader');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox', { name: 'Search everything' }).fill('onerror');
+    await page.locator('.results a').first().waitFor();
+    assert.ok((await page.locator('.results').innerText()).includes(kHostile[0]));
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+  });
+});
+
+test('counts above 2^53 are exact', async () => {
+  const scale = 2n ** 43n + 1n;
+  const totals = [];
+  for (const [name, own] of [['exact-small', 1n], ['exact-large', scale]])
+    await check(name, { scale: own }, async (report) => {
+      for (const by of ['pass', 'shader', 'line', 'function'])
+        totals.push((await report.table(by)).reduce((sum, row) => sum + BigInt(row.instructions), 0n));
+    });
+  assert.ok(totals[0] > 0n);
+  assert.deepEqual(totals.slice(4), totals.slice(0, 4).map((total) => total * scale));
+  assert.ok(totals[4] > 2n ** 53n);
+  assert.equal(new Set(totals.slice(0, 4)).size, 1, 'passes, shaders, lines and functions add up to the same');
+});
+
+test('two captures: old, new and difference, and only what changed', async () => {
+  await check('against', { against: true }, async (report, page) => {
+    const rows = await report.table('shader');
+    for (const row of rows) assert.equal(Number(row['instructions.change']), Number(row.instructions) - Number(row['instructions.before']));
+    assert.ok(rows.some((row) => row['instructions.change'] !== '0'));
+    await report.go({ by: 'line' });
+    const all = await page.locator('table.grid').first().getAttribute('aria-rowcount');
+    await page.getByLabel('changed only').check();
+    await page.getByText(/ of .* rows/).waitFor();
+    assert.ok(Number(await page.locator('table.grid').first().getAttribute('aria-rowcount')) < Number(all));
+    await report.go({ view: 'source', shader: '1' });
+    assert.match(await page.locator('.code-head').first().innerText(), /before[\s\S]*change/);
+    await report.go({ view: 'overview' });
+    await page.getByText('Changed most: lines').waitFor();
+  });
+});
+
+test('frames: a range selects in all views and stays in the address', async () => {
+  await check('frames', { frames: 8, draws: 80 }, async (report, page) => {
+    const all = (await report.table('draw')).length;
+    await page.getByLabel('First frame of the selection').fill('2');
+    await page.getByLabel('Last frame of the selection').fill('3');
+    await page.getByLabel('Last frame of the selection').press('Enter');
+    await page.getByText('2 frames selected').waitFor();
+    assert.match(page.url(), /frames=2-3/);
+    assert.equal((await report.table('draw')).length, all / 4);
+    await page.getByRole('button', { name: 'All frames' }).click();
+    assert.equal((await report.table('draw')).length, all);
+    const strip = await page.locator('.strip-canvas').boundingBox();
+    await page.mouse.move(strip.x + 5, strip.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(strip.x + 40, strip.y + 10);
+    await page.mouse.up();
+    await page.getByText('2 frames selected').waitFor();
+  });
+});
+
+test('the icicle zooms by click and by keyboard, and the table follows', async () => {
+  await check('icicle', {}, async (report, page) => {
+    await report.go({ view: 'where', by: 'pipeline' });
+    const root = page.getByRole('treeitem').first();
+    await root.focus();
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await page.getByRole('navigation', { name: 'Scope' }).getByText(/^pass/).waitFor();
+    assert.match(decodeURIComponent(page.url()), /in=frame=\d+%2Fpass|in=frame=\d\/pass=\d/);
+    const narrow = await report.table('draw');
+    assert.equal(new Set(narrow.map((row) => `${row.frame} ${row.pass}`)).size, 1);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => !location.hash.includes('in='));
+    await page.getByRole('treeitem', { name: /^shader/ }).first().dispatchEvent('click');
+    await page.getByRole('navigation', { name: 'Scope' }).getByText(/^shader/).waitFor();
+  });
+});
+
+test('a link to a line shows it, and leads to the draws that ran it', async () => {
+  await check('line', {}, async (report, page) => {
+    const selected = page.locator('.code-row.selected');
+    await selected.waitFor();
+    const location = await page.locator('.detail strong').innerText();
+    const instructions = number(await page.locator('.detail .pair').nth(1).innerText());
+    await page.locator('.detail').getByText('draws that ran it').click();
+    await page.waitForSelector('html[data-ready="where"]');
+    const rows = await report.table('draw');
+    assert.ok(rows.length > 0, location);
+    assert.equal(rows.reduce((sum, row) => sum + Number(row.instructions), 0), instructions);
+    assert.ok(rows.every((row) => Number(row.executions) > 0));
+  }, { hash: '#view=source&line=8' });
+});
+
+test('columns are chosen, sorted and filtered', async () => {
+  await check('table', {}, async (report, page) => {
+    await report.go({ view: 'where', by: 'draw' });
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.locator('.checks').getByText('executions', { exact: true }).last().click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('columnheader', { name: 'executions' }).getByRole('button').click();
+    await page.locator('th[aria-sort="descending"]', { hasText: 'executions' }).waitFor();
+    const rows = await report.table('draw', { cols: new URLSearchParams(new URL(page.url()).hash.slice(1)).get('cols') });
+    const values = rows.map((row) => Number(row.executions));
+    assert.deepEqual(values, [...values].sort((a, b) => b - a));
+  });
+});
+
+test('light, dark and 400 pixels: accessible, and nothing wider than the window', async () => {
+  for (const how of [{}, { scheme: 'dark' }, { width: 400, height: 800 }])
+    await check('access', { against: true, frames: 3 }, async (report, page) => {
+      for (const view of await report.views()) {
+        await report.go({ view: view.toLowerCase() });
+        await page.waitForTimeout(100); // the icicle is drawn after the table
+        assert.deepEqual(await report.accessibility(), [], `${view} ${JSON.stringify(how)}`);
+        const { width, inner } = await page.evaluate(() => ({ width: document.documentElement.scrollWidth, inner: window.innerWidth }));
+        assert.ok(width <= inner, `${view}: ${width} > ${inner}`);
+      }
+    }, how);
+});
+
+test('the theme is switched, the keys lead to views, help opens', async () => {
+  await check('keys', {}, async (report, page) => {
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor), before = await background();
+    await page.locator('#theme').click();
+    await page.locator('#theme').click();
+    await page.waitForFunction(() => document.documentElement.dataset.theme === 'dark');
+    assert.notEqual(await background(), before);
+    await page.locator('body').press('2');
+    await page.waitForSelector('html[data-ready="where"]');
+    await page.locator('main').press('?');
+    await page.getByRole('dialog', { name: 'Help' }).waitFor();
+  });
+});
+
+test('print shows rows without controls', async () => {
+  await check('print', {}, async (report, page) => {
+    await report.go({ view: 'where', by: 'draw' });
+    await page.emulateMedia({ media: 'print' });
+    await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+    assert.equal(await page.locator('.controls').isVisible(), false);
+    assert.ok(await page.locator('table.grid tbody tr:not(.space)').count() >= 40);
+  });
+});
+
+test('data that is not that of a report is refused with a sentence', async () => {
+  const file = join(kFolder, 'broken.html');
+  writeFileSync(file, pageWith(readFileSync(kReport, 'utf8'), 'H4sIAAAAAAAAA0vMSUwBAFz/wbsFAAAA'));
+  const context = await browser.newContext(), page = await context.newPage();
+  await page.goto(`file://${file}`);
+  await page.getByRole('alert').waitFor();
+  assert.match(await page.getByRole('alert').innerText(), /^This report cannot be shown: /);
+  await context.close();
+});

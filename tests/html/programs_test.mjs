@@ -1,0 +1,105 @@
+// The page of captures of programs: the sample, vkcube, ray tracing, EGL, and two captures against each other.
+//
+// Usage: programs_test.mjs TALLY PROGRAMS FOLDER, where PROGRAMS holds lanterns and traced_app.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launch, Report } from './browser.mjs';
+import { compareAll, visitViews, writeReport } from './numbers.mjs';
+
+const [, , kTally, kPrograms, kFolder] = process.argv;
+const kWithDriver = join(dirname(fileURLToPath(import.meta.url)), '../../scripts/with-driver');
+let browser;
+
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+
+// Captures a program; the words before `tally run` are in `with`.
+function capture(name, around, options, ...program) {
+  const file = join(kFolder, `${name}.tally`), words = [...around, kTally, 'run', '-q', '-o', file, '--force', ...options, '--', ...program];
+  execFileSync(words[0], words.slice(1), { stdio: 'ignore', timeout: 300_000 });
+  return file;
+}
+
+const lavapipe = [kWithDriver, 'lavapipe'], xvfb = ['xvfb-run', '-a'];
+const lanterns = (name, frames, ...options) => capture(name, lavapipe, options, join(kPrograms, 'lanterns'), '--frames', String(frames), '--size', '240x135');
+
+async function whole(name, file, views) {
+  const page = writeReport(kTally, file, kFolder, name);
+  const compared = await compareAll(browser, kTally, file, page);
+  console.log(`${name}: rows compared: ${JSON.stringify(compared)}`);
+  for (const width of [1280, 400]) await visitViews(browser, page, views, { width });
+  return page;
+}
+
+const kAll = ['Overview', 'Where', 'Source', 'Picture', 'Timeline'];
+
+test('the sample by region: the picture answers under the cursor and leads to the draws', async () => {
+  const file = await whole('regions', lanterns('regions', 3, '--regions'), kAll), report = await Report.open(browser, file, '#view=picture'), { page } = report;
+  const canvas = page.locator('.picture-canvas');
+  await canvas.hover({ position: { x: 30, y: 30 } });
+  await page.getByText(/% of the pass/).waitFor();
+  const before = await canvas.evaluate((own) => own.toDataURL());
+  await page.getByLabel('Opacity of the heatmap in percent').fill('10');
+  await page.waitForFunction((old) => document.querySelector('.picture-canvas').toDataURL() !== old, before);
+  await canvas.click({ position: { x: 30, y: 30 } });
+  await page.waitForSelector('html[data-ready="where"]');
+  assert.ok((await report.table('draw')).length > 0);
+  assert.deepEqual(report.problems, []);
+  await report.close();
+});
+
+test('branches stand at their lines', async () => {
+  const file = await whole('branches', lanterns('branches', 2, '--branches'), ['Overview', 'Where', 'Source', 'Timeline']);
+  const report = await Report.open(browser, file, '#view=source'), { page } = report;
+  await page.locator('.list').first().evaluate((list) => { list.scrollTop = 40 * 19; });
+  await page.locator('.branch').first().waitFor();
+  assert.match(await page.locator('.branch').first().innerText(), /^(true|false|default|case .*) [\d,]+$/);
+  await report.close();
+});
+
+test('SIMD efficiency is a column where it was captured', async () => {
+  const file = await whole('divergence', lanterns('divergence', 2, '--divergence'), ['Overview', 'Where', 'Source', 'Timeline']);
+  const report = await Report.open(browser, file, '#view=source');
+  assert.match(await report.page.locator('.code-head').first().innerText(), /SIMD efficiency/);
+  await report.close();
+});
+
+test('vkcube', async () => {
+  await whole('vkcube', capture('vkcube', [...lavapipe, ...xvfb], ['--regions'], 'vkcube', '--c', '5'), kAll);
+});
+
+test('ray tracing', async () => {
+  const file = capture('rays', [kWithDriver, 'lavapipe-new'], [], join(kPrograms, 'traced_app'), '6');
+  await whole('rays', file, ['Overview', 'Where', 'Source', 'Timeline']);
+});
+
+test('EGL: counters frame by frame', async () => {
+  const file = capture('egl', xvfb, [], 'glmark2-es2', '-b', 'build:duration=0.3', '--size', '160x120');
+  const html = await whole('egl', file, ['Overview', 'EGL']), report = await Report.open(browser, html, '#view=egl');
+  const json = JSON.parse(execFileSync(kTally, ['report', '--format', 'json', '--by', 'counter', file], { maxBuffer: 1 << 28 }));
+  const shown = await report.page.locator('.counter-table tbody tr').evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.title || cell.innerText)));
+  for (const row of json.tables[0].rows.filter(({ unit, total }) => unit === '' && total !== null)) {
+    const own = shown.find((cells) => cells[1] === row.group && cells[2].length && cells.includes(row.counter));
+    if (own) assert.equal(Number(own[3].replace(/[^\d.]/g, '')), row.total, row.counter);
+  }
+  await report.close();
+});
+
+test('a capture against an older one: images side by side, swiped, and their difference', async () => {
+  const [now, old] = [lanterns('now', 2, '--regions'), capture('old', lavapipe, ['--regions'], join(kPrograms, 'lanterns'), '--frames', '1', '--size', '240x135')];
+  const html = writeReport(kTally, now, kFolder, 'against', '--against', old);
+  await visitViews(browser, html, kAll);
+  const report = await Report.open(browser, html, '#view=picture'), { page } = report;
+  await page.locator('.picture-canvas').nth(1).waitFor();
+  for (const mode of ['swipe', 'difference']) {
+    await report.go({ compare: mode });
+    await page.locator(mode === 'swipe' ? '.swipe-line' : 'figcaption:has-text("now less before")').waitFor();
+  }
+  const rows = await report.table('shader');
+  for (const row of rows) assert.equal(Number(row['instructions.change']), Number(row.instructions) - Number(row['instructions.before']));
+  assert.deepEqual(report.problems, []);
+  await report.close();
+});

@@ -1,0 +1,42 @@
+// The page of captures that a test writes: their numbers, and each of their views.
+//
+// Usage: sample_test.mjs TALLY WRITE_CAPTURES FOLDER
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { launch } from './browser.mjs';
+import { compareAll, visitViews, writeReport } from './numbers.mjs';
+
+const [, , kTally, kWriteCaptures, kFolder] = process.argv;
+let browser;
+
+before(async () => {
+  execFileSync(kWriteCaptures, [kFolder]);
+  browser = await launch();
+});
+after(async () => { await browser.close(); });
+
+const capture = (name) => join(kFolder, `${name}.tally`);
+const report = (name) => writeReport(kTally, capture(name), kFolder, name);
+
+test('the tables of the sample equal the JSON report', async () => {
+  const compared = await compareAll(browser, kTally, capture('sample'), report('sample'));
+  console.log(`rows compared: ${JSON.stringify(compared)}`);
+  for (const by of ['pass', 'pipeline', 'frame', 'shader', 'draw', 'line']) assert.ok(compared[by] > 0, by);
+});
+
+test('the tables of one frame equal the JSON report of that frame', async () => {
+  const compared = await compareAll(browser, kTally, capture('sample'), report('sample'), 1);
+  assert.ok(compared.pass > 0);
+});
+
+test('the tables of a capture with hostile names equal the JSON report', async () => {
+  // Its metric is a driver's "cycles"; the counts of blocks are beside it, and no metric of the report.
+  await compareAll(browser, kTally, capture('calls'), report('calls'), undefined, ['executions']);
+});
+
+test('each view of the sample shows, at 1280 and at 400 pixels', async () => {
+  const file = report('sample');
+  for (const width of [1280, 400]) await visitViews(browser, file, ['Overview', 'Where', 'Source', 'Picture', 'Timeline'], { width });
+});
