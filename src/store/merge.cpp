@@ -69,6 +69,7 @@ struct Merged {
   SharedRows devices, shaders, pipelines, counters;
   std::set<std::string> modules;               // hashes
   std::unordered_map<RowId, Numbers> numbers;  // by device
+  std::string first_metric;                    // the identity of the one that counts executions
 
   // The row of this identity, or what `add` returns.
   template <typename Add>
@@ -137,6 +138,8 @@ class Copy {
     for (DeviceRow row : *rows) {
       const auto metrics = capture_.device_metrics(row.id);
       if (!metrics) return metrics.error();
+      if (!metrics->empty() && !is_first_metric(metrics->front()))
+        return Error{"its devices count other metrics than those of the captures before"};
       Identity identity = identity_of(row);
       for (const MetricRow& metric : *metrics) identity << metric.name << metric.description;
       identity << seen[identity.key()]++;
@@ -150,6 +153,14 @@ class Copy {
     }
     return each(capture_.metrics(),
                 [this](const MetricRow& row) { metric_.add(row.id, writer_.add(row)); });
+  }
+
+  // Readers take the first metric of a capture for the executions of a block.
+  bool is_first_metric(const MetricRow& metric) {
+    Identity identity;
+    identity << metric.name << metric.description;
+    if (merged_.first_metric.empty()) merged_.first_metric = identity.key();
+    return merged_.first_metric == identity.key();
   }
 
   void add_metrics(RowId device, const std::vector<MetricRow>& metrics) {

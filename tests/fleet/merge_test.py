@@ -3,6 +3,7 @@
 
 Usage: merge_test.py TALLY WRITE_CAPTURES FAULT_LIBRARY
 """
+import json
 import os
 import pathlib
 import re
@@ -23,6 +24,9 @@ class Merge(unittest.TestCase):
         subprocess.run([WRITE_CAPTURES, self.folder], check=True)
         shutil.copy(self.folder / "sample.tally", self.folder / "again.tally")
         self.change("again.tally", "UPDATE capture SET start_unix_ns = start_unix_ns + 1000000000")
+        shutil.copy(self.folder / "again.tally", self.folder / "other.tally")
+        self.change("other.tally", "UPDATE device SET name = 'Other GPU'; UPDATE batch_count SET executions = 7;"
+                    "UPDATE capture SET start_unix_ns = start_unix_ns + 1000000000")
 
     def change(self, file, sql):
         subprocess.run(["sqlite3", self.folder / file, sql], check=True)
@@ -42,17 +46,17 @@ class Merge(unittest.TestCase):
         return {what: int(count) for what, count in rows}
 
     def test_totals_are_the_sums(self):
-        self.tally("merge", "-o", "all.tally", "sample.tally", "calls.tally", "again.tally")
+        self.tally("merge", "-o", "all.tally", "sample.tally", "other.tally", "again.tally")
         sums = {}
-        for file in ("sample.tally", "calls.tally", "again.tally"):
+        for file in ("sample.tally", "other.tally", "again.tally"):
             for what, count in self.counts(file).items():
                 sums[what] = sums.get(what, 0) + count
         self.assertEqual(self.counts("all.tally"), sums)
-        self.assertIn("5 frames", self.tally("report", "all.tally"))
+        self.assertIn("6 frames", self.tally("report", "all.tally"))
 
     def test_coverage_is_that_of_all_captures(self):
-        self.tally("merge", "-o", "all.tally", "sample.tally", "calls.tally", "again.tally")
-        self.tally("coverage", "-o", "files.info", "sample.tally", "calls.tally", "again.tally")
+        self.tally("merge", "-o", "all.tally", "sample.tally", "other.tally", "again.tally")
+        self.tally("coverage", "-o", "files.info", "sample.tally", "other.tally", "again.tally")
         self.tally("coverage", "-o", "merged.info", "all.tally")
         self.assertEqual((self.folder / "merged.info").read_text(), (self.folder / "files.info").read_text())
         self.assertIn("DA:", (self.folder / "merged.info").read_text())
@@ -64,11 +68,13 @@ class Merge(unittest.TestCase):
 
     def test_a_merged_capture_merges_and_exports(self):
         self.tally("merge", "-o", "two.tally", "sample.tally", "again.tally")
-        self.tally("merge", "-o", "three.tally", "two.tally", "calls.tally")
+        self.tally("merge", "-o", "three.tally", "two.tally", "other.tally")
         self.tally("export", "--to", "fleet", "--commit", "a", "three.tally")
-        once, all_ = self.counts("sample.tally"), self.counts("three.tally")
-        for what, count in once.items():
-            self.assertEqual(all_[what], 2 * count + self.counts("calls.tally").get(what, 0), what)
+        once, other = self.counts("sample.tally"), self.counts("other.tally")
+        self.assertEqual(self.counts("three.tally"), {what: 2 * count + other.get(what, 0) for what, count in once.items()})
+        rows = [json.loads(row) for path in self.folder.glob("fleet/*/*/*/*/shader.jsonl") for row in path.read_text().splitlines()]
+        lit = [row["value"] for row in rows if row["name"] == "lit.frag" and row["metric"] == "executions"]
+        self.assertEqual(lit, [self.counts("three.tally")['shader "lit.frag fragment" executions']])
 
     def check_refused(self, what, *arguments):
         before = self.files()
@@ -91,6 +97,7 @@ class Merge(unittest.TestCase):
         self.check_refused("sample.tally: is given twice", "-o", "all.tally", "sample.tally", "./sample.tally")
         self.check_refused("open.tally: is incomplete", "-o", "all.tally", "sample.tally", "open.tally")
         self.check_refused("new.tally: is of tally 9.9", "-o", "all.tally", "sample.tally", "new.tally")
+        self.check_refused("count other metrics", "-o", "all.tally", "sample.tally", "calls.tally")
         self.check_refused("torn.tally: ", "-o", "all.tally", "sample.tally", "torn.tally")
         self.check_refused("calls.tally: exists", "-o", "calls.tally", "sample.tally", "again.tally")
         self.check_refused("one of the captures", "--force", "-o", "again.tally", "sample.tally", "again.tally")
