@@ -177,7 +177,8 @@ int print_checks(const std::vector<SceneCheck>& checks, const Options& options) 
         out(report::printable(table.title) + "\n");
         continue;
       }
-      report::write_text_table(table, {.width = terminal_width()}, out);
+      report::write_text_table(
+          table, {.width = terminal_width(), .remedy = "the terminal is too narrow"}, out);
       if (!options.update)
         out(fmt::format("\nTo accept: tally check --update {} {}\n", shell_word(check.snapshot),
                         shell_word(check.capture)));

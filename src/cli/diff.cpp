@@ -157,7 +157,7 @@ void write_text(const NamedDiff& named, const std::vector<analysis::Table>& tabl
   if (!named.diff.notes.empty()) out("\n");
   if (!differs(named)) out("  " + no_difference(named) + "\n");
   for (const analysis::Table& table : tables) {
-    report::write_text_table(table, {.width = width}, out);
+    report::write_text_table(table, {.width = width, .remedy = "see --width"}, out);
     out("\n");
   }
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analysis/model/load_model.h"
+#include "analysis/model/unknown_stages.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/empty_result.h"
 #include "cli/command.h"
@@ -16,6 +17,7 @@
 #include "report/export/perfetto.h"
 #include "report/export/pprof.h"
 #include "report/export/table_rows.h"
+#include "report/values.h"
 
 namespace tally::cli {
 namespace {
@@ -49,6 +51,8 @@ Result<analysis::Table> table_of(const Input& input) {
   const std::string by = input.options.by.empty() ? "draw" : input.options.by;
   auto tables = analyzer.tables(*analysis::by_from_name(by), {});
   if (!tables) return tables.error();
+  if (tables->size() > 1)
+    say(input.options.files[0] + ": the table is that of the GL frames; Vulkan's are left out");
   return std::move(tables->front());
 }
 
@@ -63,6 +67,11 @@ Status write_table(const Input& input,
 Status write_calls(const Input& input,
                    const std::function<Status(const report::CallTree&)>& write) {
   if (input.model.metrics.empty()) return Error{"the capture has no counts of shaders"};
+  const auto unknown = analysis::count_unknown_stages(input.model);
+  if (!unknown) return unknown.error();
+  if (*unknown != 0)
+    say(fmt::format("{}: left out: counts of {} whose shader the capture does not have",
+                    input.options.files[0], report::counted(*unknown, "stage")));
   const auto tree = report::CallTree::make(input.model, input.progress);
   return tree ? write(*tree) : Status(tree.error());
 }

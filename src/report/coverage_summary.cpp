@@ -95,10 +95,12 @@ Table shader_table(const analysis::Coverage& coverage) {
 }  // namespace
 
 void write_coverage_summary(const analysis::Coverage& coverage, size_t width, const Output& out) {
-  write_text_table(file_table(coverage), {.width = width}, out);
+  write_text_table(file_table(coverage), {.width = width, .remedy = "the terminal is too narrow"},
+                   out);
   if (coverage.uncovered.empty()) return;
   out("\n");
-  write_text_table(shader_table(coverage), {.width = width}, out);
+  write_text_table(shader_table(coverage), {.width = width, .remedy = "the terminal is too narrow"},
+                   out);
 }
 
 }  // namespace tally::report

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -22,10 +23,11 @@ class Gzip {
 
  private:
   struct Stream;
-  void deflate_input(std::string_view piece, int flush);
+  void deflate_pending(int flush);
 
   const Output out_;
   std::unique_ptr<Stream> stream_;
+  std::string pending_;
   bool failed_ = false;
 };
 

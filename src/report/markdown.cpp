@@ -79,6 +79,7 @@ void MarkdownDocument::add(const analysis::Table& table) {
   const size_t left_out = std::max(table.total_rows, table.rows.size()) - rows;
   text_ += "\n";
   if (left_out != 0) text_ += fmt::format("and {}\n\n", counted(left_out, "more row"));
+  for (const std::string& note : table.notes) add(markdown_text(note));
 }
 
 }  // namespace tally::report

@@ -147,7 +147,7 @@ void write_text_table(const Table& table, const TextOptions& options, const Outp
   }
   for (const std::string& note : table.notes) out(wrapped(printable(note), options.width));
   if (dropped != 0)
-    out(fmt::format("  ({} not shown: see --width, --columns)\n", counted(dropped, "column")));
+    out(fmt::format("  ({} not shown: {})\n", counted(dropped, "column"), options.remedy));
 }
 
 std::string text_table(const Table& table, const TextOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "analysis/tables/table.h"
 #include "report/output.h"
@@ -11,6 +12,8 @@ namespace tally::report {
 struct TextOptions {
   // Cells per line. Wide columns shrink first; then the last value columns are omitted.
   size_t width = 120;
+  // What shows the columns that are then missing.
+  std::string_view remedy = "see --width, --columns";
 };
 
 // Writes line by line; only one row is in memory at a time.

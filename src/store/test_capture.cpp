@@ -11,12 +11,6 @@ namespace {
 
 constexpr uint32_t kFragment = 0x10;
 
-void require(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s\n", status.error().message.c_str());
-  std::abort();
-}
-
 void write_definitions(Writer& writer, TestCapture& ids) {
   ids.process = writer.add(ProcessRow{.pid = 42,
                                       .parent_pid = 1,
@@ -82,6 +76,12 @@ void write_regions(Writer& writer, TestCapture& ids) {
 }
 
 }  // namespace
+
+void require(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  std::abort();
+}
 
 CaptureRow test_capture_row() {
   return {.tool_version = "0.1.0",

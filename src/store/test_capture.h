@@ -3,10 +3,19 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "store/writer.h"
 
 namespace tally::store {
+
+// What tests need to go on: ends the program with the message where it failed.
+void require(const Status& status);
+template <typename T>
+T require(Result<T> result) {
+  require(result.ok() ? Status() : Status(result.error()));
+  return std::move(*result);
+}
 
 // The rows that tests refer to.
 struct TestCapture {

@@ -95,21 +95,6 @@ void CountersTest::draw_orange(VkCommandBuffer commands, const RenderTarget& tar
   target.end(commands);
 }
 
-VkCommandBuffer CountersTest::make_secondary(const VkCommandBufferInheritanceInfo& inheritance,
-                                             VkCommandBufferUsageFlags usage) {
-  VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-  allocate.commandPool = context().command_pool();
-  allocate.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
-  allocate.commandBufferCount = 1;
-  VkCommandBuffer commands = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocate, &commands));
-  VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  begin.flags = usage;
-  begin.pInheritanceInfo = &inheritance;
-  check(vkBeginCommandBuffer(commands, &begin));
-  return commands;
-}
-
 CountersTest::Results CountersTest::results(const Instrumentation& instrumentation) {
   Results results;
   const size_t executions = instrumentation.metric("executions");

@@ -99,10 +99,6 @@ class CountersTest : public testing::Test {
     VkCommandBuffer commands = VK_NULL_HANDLE;
   };
 
-  // Begins a secondary command buffer.
-  VkCommandBuffer make_secondary(const VkCommandBufferInheritanceInfo& inheritance,
-                                 VkCommandBufferUsageFlags usage);
-
   // Executions of each block of each result, by result index: {{block 0, block 1, ...}, ...}; the
   // stages follow each other.
   using Results = std::vector<std::pair<uint32_t, std::vector<uint64_t>>>;

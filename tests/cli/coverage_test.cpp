@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "analysis/model/load_model.h"
-#include "analysis/model/test_scene.h"
 #include "analysis/source/missing_texts.h"
+#include "analysis/testing/test_scene.h"
 #include "cli/source_writer.h"
 #include "program.h"
 #include "store/source_texts.h"

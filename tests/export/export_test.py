@@ -87,6 +87,13 @@ class Tables(ExportTest):
                           "SELECT count(*), sum(instructions) FROM draws")
         self.assertEqual(text.decode().strip(), f"{len(self.report_rows('sample.tally', 'draw'))},{SAMPLE_INSTRUCTIONS}")
 
+    def test_frames_of_gl_equal_the_report(self):
+        report = self.report_rows("gl.tally", "frame")
+        self.assertEqual(len(report), 2)
+        self.assertIn(8, report[1].values())
+        lines = self.export("gl.tally", "jsonl", "--by", "frame").decode().splitlines()
+        self.assertEqual([json.loads(line) for line in lines], report)
+
     def test_json_lines_in_sqlite_have_the_report_s_sums(self):
         database = sqlite3.connect(":memory:")
         database.execute("CREATE TABLE row (json TEXT)")
@@ -222,6 +229,13 @@ class Stacks(ExportTest):
             stacks[stack] = stacks.get(stack, 0) + weight
         self.assertEqual(stacks, self.collapsed("sample.tally", "instructions"))
 
+    def test_counts_without_a_shader_are_named(self):
+        for format in ("callgrind", "collapsed", "pprof", "speedscope"):
+            done = run(TALLY, "export", "--format", format, "-o", "-", self.path("calls.tally"))
+            self.assertEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, rb"^tally: [^\n]*left out: counts of 1 stage whose shader[^\n]*\n$")
+            self.assertEqual(run(TALLY, "export", "--format", format, self.path("sample.tally")).stderr, b"")
+
     def test_unknown_metric_is_one_line_with_the_known_ones(self):
         done = run(TALLY, "export", "--format", "collapsed", "--metric", "nonsense", self.path("sample.tally"))
         self.assertEqual((done.returncode, done.stdout), (2, b""))
@@ -333,6 +347,23 @@ class Perfetto(ExportTest):
                 frames.append((*open_at, self.field(packet, 8)))
                 open_at = None
         self.assertEqual(frames, [("Frame 0", 2_000_000, 3_620_000), ("Frame 1", 4_000_000, 5_620_000)])
+
+    def test_labels_nest_and_last_as_long_as_what_runs_in_them(self):
+        labels, open_labels = [], []
+        for packet in self.packets():
+            event = self.field(packet, 11)
+            if event is None or self.field(event, 11) != 3:
+                continue
+            time = self.field(packet, 8)
+            if self.field(event, 9) == 1:
+                open_labels.append((self.field(event, 23), time))
+            else:
+                name, begin = open_labels.pop()
+                labels.append((name, begin, time, len(open_labels)))
+        self.assertEqual(open_labels, [])
+        self.assertEqual(labels, [
+            ("Opaque", 2_000_000, 3_500_000, 1), ("Reduce", 3_600_000, 3_620_000, 1), ("Frame", 2_000_000, 3_620_000, 0),
+            ("Opaque", 4_000_000, 5_500_001, 1), ("Reduce", 5_600_000, 5_620_000, 1), ("Frame", 4_000_000, 5_620_000, 0)])
 
     def test_counters_by_pass_are_monotone_and_end_at_the_report_s_sums(self):
         tracks, values = {}, {}

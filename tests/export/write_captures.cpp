@@ -1,16 +1,13 @@
-// Writes the captures that export_test.py exports: write_captures FOLDER.
+// Writes the captures that export_test.py exports: write_captures FOLDER [DRAWS].
 //
+// With DRAWS, only draws.tally: so many draws, which all differ. Otherwise:
 // sample.tally: that of the golden reports. calls.tally: one dispatch of a shader whose functions
-// call each other, with hostile names.
-#include <spirv-tools/libspirv.h>
-
-#include <cstdio>
-#include <cstring>
-#include <exception>
-#include <stdexcept>
-#include <vector>
+// call each other, with hostile names. gl.tally: two frames of GL.
+#include <string>
 
 #include "../golden/sample_capture.h"
+#include "spirv/testing/testing.h"
+#include "store/test_capture.h"
 #include "store/writer.h"
 
 namespace tally::test {
@@ -68,24 +65,6 @@ OpReturn
 OpFunctionEnd
 )";
 
-template <typename T>
-T require(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-
-std::vector<uint32_t> assemble(const char* text) {
-  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
-  spv_binary binary = nullptr;
-  spv_diagnostic diagnostic = nullptr;
-  spvTextToBinary(context, text, std::strlen(text), &binary, &diagnostic);
-  if (binary == nullptr) throw std::runtime_error(diagnostic->error);
-  std::vector<uint32_t> words(binary->code, binary->code + binary->wordCount);
-  spvBinaryDestroy(binary);
-  spvContextDestroy(context);
-  return words;
-}
-
 // "cycles" is a driver's own metric, stored by block: 10 of noise, 100 of warp, 1000 of main.
 void write_rows(store::Writer& writer) {
   const RowId process = writer.add(store::ProcessRow{.pid = 1, .start_ns = 1});
@@ -97,8 +76,10 @@ void write_rows(store::Writer& writer) {
       writer.add(store::MetricRow{.name = "Executions", .description = "executions"});
   writer.add(store::DeviceMetricRow{.device = device, .position = 0, .metric = executions});
   writer.add(store::DeviceMetricRow{.device = device, .position = 1, .metric = cycles});
-  const RowId module =
-      writer.add(store::ModuleRow{.hash = "abcd", .name = "calls", .spirv = assemble(kCalls)});
+  const RowId module = writer.add(
+      store::ModuleRow{.hash = "abcd",
+                       .name = "calls",
+                       .spirv = spirv::test::assemble(kCalls, spirv::make_version(1, 3))});
   const RowId shader = writer.add(store::ShaderRow{
       .device = device, .module = module, .stage = kCompute, .entry_point = "main"});
   const RowId pipeline =
@@ -121,6 +102,10 @@ void write_rows(store::Writer& writer) {
                                                         .pipeline = pipeline,
                                                         .counted = true,
                                                         .positions = {{0}}});
+  // A stage of which the pipeline has no shader.
+  constexpr uint32_t kVertex = 0x01;
+  writer.add(
+      store::BlockCountRow{.batch = batch, .stage = kVertex, .block = 0, .executions = {{5}}});
   const int64_t counts[] = {4, 3, 3, 1, 3};  // noise runs 3 times for warp and once for main
   const int64_t values[] = {10, 100, 1000, 0, 0};
   for (uint32_t block = 0; block < std::size(counts); ++block) {
@@ -138,26 +123,45 @@ void write_rows(store::Writer& writer) {
 }
 
 void write_calls_capture(const std::string& path) {
-  store::Writer writer = require(store::Writer::create(
+  store::Writer writer = store::require(store::Writer::create(
       path,
       {.tool_version = "0.1.0", .command_line = {"calls", "a\nb"}, .start_monotonic_ns = 500}));
   write_rows(writer);
-  const Status finished = writer.finish(1'000'500, 0);
-  if (!finished) throw std::runtime_error(finished.error().message);
+  store::require(writer.finish(1'000'500, 0));
+}
+
+// Two frames of GL with a counter.
+void write_gl_capture(const std::string& path) {
+  store::Writer writer = store::require(
+      store::Writer::create(path, {.tool_version = "0.1.0", .command_line = {"gl"}}));
+  const RowId process = writer.add(store::ProcessRow{.pid = 1, .start_ns = 1});
+  const RowId device =
+      writer.add(store::DeviceRow{.process = process, .name = "GL", .type = "gl", .uuid = "00"});
+  const RowId draws = writer.add(store::FrameCounterRow{
+      .device = device, .group = "API", .name = "Draw calls", .unit = "calls"});
+  for (int64_t number = 0; number < 2; ++number) {
+    const RowId frame =
+        writer.add(store::FrameRow{.device = device, .number = number, .begin_ns = 100 * number});
+    writer.add(store::FrameValueRow{
+        .frame = frame, .counter = draws, .value = static_cast<uint64_t>(7 + number)});
+    writer.end_frame(frame, 100 * number + 90, store::FrameEnd::Present);
+  }
+  writer.end_process(process, 9'000, store::Ending::Closed, 0);
+  store::require(writer.finish(1'000'500, 0));
 }
 
 }  // namespace
 }  // namespace tally::test
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 3) return 2;
   const std::string folder = argv[1];
-  try {
-    tally::test::write_sample_capture(folder + "/sample.tally");
-    tally::test::write_calls_capture(folder + "/calls.tally");
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "write_captures: %s\n", error.what());
-    return 1;
+  if (argc == 3) {
+    tally::test::write_different_draws(folder + "/draws.tally", std::stoll(argv[2]));
+    return 0;
   }
+  tally::test::write_sample_capture(folder + "/sample.tally");
+  tally::test::write_calls_capture(folder + "/calls.tally");
+  tally::test::write_gl_capture(folder + "/gl.tally");
   return 0;
 }

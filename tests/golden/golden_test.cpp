@@ -134,6 +134,7 @@ void expect_diff(std::vector<std::string> options, const std::string& name) {
 
 TEST(Diff, of_samples_names_reconstructed_lines) {
   expect_diff({}, "diff.txt");
+  expect_diff({"--format", "markdown"}, "diff.md");
   expect_diff({"--by", "line", "--format", "markdown"}, "diff-line.md");
   expect_diff({"--by", "line", "--format", "json"}, "diff-line.json");
   expect_diff({"--by", "line", "--source", "debug"}, "diff-line-debug.txt");

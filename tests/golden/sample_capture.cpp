@@ -1,15 +1,14 @@
 #include "sample_capture.h"
 
-#include <spirv-tools/libspirv.h>
-
-#include <cstring>
-#include <map>
-#include <stdexcept>
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "catalogue/catalogue.h"
 #include "sample_shaders.h"
 #include "spirv/analysis/block_map.h"
+#include "spirv/testing/testing.h"
+#include "store/test_capture.h"
 #include "store/writer.h"
 
 namespace tally::test {
@@ -21,24 +20,6 @@ using store::RowId;
 constexpr uint32_t kVertex = 0x01, kFragment = 0x10, kCompute = 0x20;
 constexpr Number kMetrics[] = {Number::Executions, Number::Instructions, Number::Float32,
                                Number::VaryingStores};
-
-template <typename T>
-T require(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  return std::move(*result);
-}
-
-std::vector<uint32_t> assemble(const char* text) {
-  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
-  spv_binary binary = nullptr;
-  spv_diagnostic diagnostic = nullptr;
-  spvTextToBinary(context, text, std::strlen(text), &binary, &diagnostic);
-  if (binary == nullptr) throw std::runtime_error(diagnostic->error);
-  std::vector<uint32_t> words(binary->code, binary->code + binary->wordCount);
-  spvBinaryDestroy(binary);
-  spvContextDestroy(context);
-  return words;
-}
 
 struct Shader {
   RowId row;
@@ -55,12 +36,30 @@ class Sample {
     write_shaders();
     write_frame(0);
     write_frame(1);
+    finish();
+  }
+
+  // One pass of draws that all differ in their parameters and in their counts.
+  void write_different(int64_t draws) {
+    write_device();
+    write_shaders();
+    const RowId frame = begin_frame(0);
+    const RowId execution = begin_execution(frame, 0);
+    const RowId pass = add_pass(execution, 0);
+    for (int64_t first = 0; first < draws; first += store::kMaxBatchCommands)
+      add_different(execution, pass, first,
+                    std::min<int64_t>(draws, first + store::kMaxBatchCommands));
+    writer_.end_frame(frame, 900, store::FrameEnd::Present);
+    finish();
+  }
+
+ private:
+  void finish() {
     writer_.add(store::MessageRow{
         .process = process_, .severity = store::Severity::Warning, .text = "one moment, please"});
     writer_.end_process(process_, 9'000, store::Ending::Closed, 0);
   }
 
- private:
   void write_device() {
     process_ = writer_.add(
         store::ProcessRow{.pid = 42, .executable = "/usr/bin/renderer", .start_ns = 1000});
@@ -92,12 +91,12 @@ class Sample {
 
   Shader write_shader(const char* text, const char* hash, const char* name, uint32_t stage,
                       spv::ExecutionModel model, const char* entry) {
-    const std::vector<uint32_t> words = assemble(text);
+    const auto words = spirv::test::assemble(text, spirv::make_version(1, 3));
     const RowId module = writer_.add(store::ModuleRow{.hash = hash, .name = name, .spirv = words});
     const RowId row = writer_.add(store::ShaderRow{
         .device = device_, .module = module, .stage = stage, .entry_point = entry});
-    const auto parsed = require(spirv::Module::parse(words));
-    Shader shader{row, stage, require(spirv::BlockMap::build(parsed, model, entry))};
+    const auto parsed = store::require(spirv::Module::parse(words));
+    Shader shader{row, stage, store::require(spirv::BlockMap::build(parsed, model, entry))};
     for (uint32_t block = 0; block < shader.map.blocks().size(); ++block) {
       for (size_t m = 0; m < std::size(kMetrics); ++m) {
         if (const uint64_t cost = cost_of(shader, block, m)) {
@@ -145,14 +144,20 @@ class Sample {
                                        .shaders = {binary}});
   }
 
-  void write_frame(int64_t number) {
-    const RowId frame = writer_.add(
+  RowId begin_frame(int64_t number) {
+    return writer_.add(
         store::FrameRow{.device = device_, .number = number, .begin_ns = 1'000 * number});
+  }
+
+  RowId begin_execution(RowId frame, int64_t number) {
     const RowId submission =
         writer_.add(store::SubmissionRow{.frame = frame, .queue = queue_, .number = number});
-    const RowId execution = writer_.add(store::ExecutionRow{
+    return writer_.add(store::ExecutionRow{
         .submission = submission, .command_buffer = buffer_, .recording = number});
-    const RowId pass = writer_.add(
+  }
+
+  RowId add_pass(RowId execution, int64_t number) {
+    return writer_.add(
         store::PassRow{.execution = execution,
                        .render_pass = render_pass_,
                        .width = 640,
@@ -162,6 +167,12 @@ class Sample {
                        .label = opaque_,
                        .gpu_begin_ns = 2'000'000 * (number + 1),
                        .gpu_time_ns = 1'500'000 + number});
+  }
+
+  void write_frame(int64_t number) {
+    const RowId frame = begin_frame(number);
+    const RowId execution = begin_execution(frame, number);
+    const RowId pass = add_pass(execution, number);
     add_regions(pass, number);
     const RowId first = add_draw(execution, 0, graphics_, pass, 3);
     add_counts(first, triangle_, {3});
@@ -206,19 +217,45 @@ class Sample {
   }
 
   RowId add_draw(RowId execution, int64_t position, RowId pipeline, RowId pass, int vertices) {
+    return add_draws(execution, pipeline, pass, 1, {{position}}, {{vertices}});
+  }
+
+  RowId add_draws(RowId execution, RowId pipeline, RowId pass, size_t size, store::Column positions,
+                  store::Column vertices) {
     const RowId function =
         writer_.add(store::FunctionRow{.kind = store::CallKind::Draw, .name = "vkCmdDraw"});
-    return writer_.add(store::CommandBatchRow{
-        .execution = execution,
-        .size = 1,
-        .function = function,
-        .pipeline = pipeline,
-        .pass = pass,
-        .counted = true,
-        .positions = {{position}},
-        .labels = {{opaque_}},
-        .parameters = {
-            {"vertexCount", {{vertices}}}, {"instanceCount", {{1}}}, {"firstVertex", {{0}}}}});
+    return writer_.add(store::CommandBatchRow{.execution = execution,
+                                              .size = size,
+                                              .function = function,
+                                              .pipeline = pipeline,
+                                              .pass = pass,
+                                              .counted = true,
+                                              .positions = std::move(positions),
+                                              .labels = {{opaque_}},
+                                              .parameters = {{"vertexCount", std::move(vertices)},
+                                                             {"instanceCount", {{1}}},
+                                                             {"firstVertex", {{0}}}}});
+  }
+
+  // The draws of one batch: `first` to `last` - 1.
+  void add_different(RowId execution, RowId pass, int64_t first, int64_t last) {
+    store::Column positions, vertices, fragments, bright;
+    for (int64_t draw = first; draw < last; ++draw) {
+      positions.values.push_back(draw);
+      vertices.values.push_back(3 * (draw + 1));
+      fragments.values.push_back(1000 + draw);
+      bright.values.push_back(1 + draw / 2);
+    }
+    const RowId batch =
+        add_draws(execution, graphics_, pass, positions.values.size(), positions, vertices);
+    const auto add = [&](const Shader& shader, uint32_t block, const store::Column& executions) {
+      writer_.add(store::BlockCountRow{
+          .batch = batch, .stage = shader.stage, .block = block, .executions = executions});
+    };
+    add(triangle_, 0, vertices);
+    add(lit_, 0, fragments);
+    add(lit_, 1, bright);
+    add(lit_, 2, fragments);
   }
 
   void add_counts(RowId batch, const Shader& shader, const std::vector<int64_t>& executions) {
@@ -240,18 +277,27 @@ class Sample {
   Shader lit_, triangle_, loop_;
 };
 
+template <typename Write>
+void write_capture(const std::string& path, int64_t iterations, const Write& write) {
+  store::Writer writer =
+      store::require(store::Writer::create(path, {.tool_version = "0.1.0",
+                                                  .command_line = {"renderer", "--fast"},
+                                                  .working_directory = "/home/user",
+                                                  .start_unix_ns = 1'700'000'000'000'000'000,
+                                                  .start_monotonic_ns = 500}));
+  Sample sample(writer, iterations);
+  write(sample);
+  store::require(writer.finish(2'500'000'500, 0));
+}
+
 }  // namespace
 
 void write_sample_capture(const std::string& path, int64_t iterations) {
-  store::Writer writer =
-      require(store::Writer::create(path, {.tool_version = "0.1.0",
-                                           .command_line = {"renderer", "--fast"},
-                                           .working_directory = "/home/user",
-                                           .start_unix_ns = 1'700'000'000'000'000'000,
-                                           .start_monotonic_ns = 500}));
-  Sample(writer, iterations).write();
-  const Status finished = writer.finish(2'500'000'500, 0);
-  if (!finished) throw std::runtime_error(finished.error().message);
+  write_capture(path, iterations, [](Sample& sample) { sample.write(); });
+}
+
+void write_different_draws(const std::string& path, int64_t draws) {
+  write_capture(path, 0, [&](Sample& sample) { sample.write_different(draws); });
 }
 
 }  // namespace tally::test

@@ -8,7 +8,10 @@
 namespace tally::test {
 
 // Writes the capture to `path`. `iterations` are those of the compute shader's loop in each
-// invocation. Throws std::runtime_error on failure.
+// invocation.
 void write_sample_capture(const std::string& path, int64_t iterations = 10);
+
+// A capture with the same shaders: one pass of draws that all differ, in parameters and counts.
+void write_different_draws(const std::string& path, int64_t draws);
 
 }  // namespace tally::test

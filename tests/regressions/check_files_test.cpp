@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "analysis/model/test_scene.h"
+#include "analysis/testing/test_scene.h"
 #include "program.h"
 #include "store/test_capture.h"
 

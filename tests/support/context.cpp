@@ -196,16 +196,25 @@ PFN_vkVoidFunction Context::function_address(const char* name) const {
   return address;
 }
 
-VkCommandBuffer Context::begin_commands(VkCommandBufferUsageFlags usage) {
-  VkCommandBufferAllocateInfo allocate = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-  allocate.commandPool = pool_;
-  allocate.commandBufferCount = 1;
+VkCommandBuffer Context::begin(VkCommandBufferLevel level, const VkCommandBufferBeginInfo& info) {
+  const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             nullptr, pool_, level, 1};
   VkCommandBuffer commands = VK_NULL_HANDLE;
   check(vkAllocateCommandBuffers(device_, &allocate, &commands));
-  VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  begin.flags = usage;
-  check(vkBeginCommandBuffer(commands, &begin));
+  check(vkBeginCommandBuffer(commands, &info));
   return commands;
+}
+
+VkCommandBuffer Context::begin_commands(VkCommandBufferUsageFlags usage) {
+  return begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+               {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, usage, nullptr});
+}
+
+VkCommandBuffer Context::begin_secondary(VkCommandBufferInheritanceInfo inheritance,
+                                         VkCommandBufferUsageFlags usage) {
+  inheritance.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO;
+  return begin(VK_COMMAND_BUFFER_LEVEL_SECONDARY,
+               {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, usage, &inheritance});
 }
 
 void Context::submit_and_wait(std::span<const VkCommandBuffer> commands, uint32_t queue) {

@@ -86,6 +86,9 @@ class Context {
   // Begins recording a command buffer of the Context's own pool.
   VkCommandBuffer begin_commands(
       VkCommandBufferUsageFlags usage = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
+  // The same for a secondary command buffer; sets the sType.
+  VkCommandBuffer begin_secondary(VkCommandBufferInheritanceInfo inheritance = {},
+                                  VkCommandBufferUsageFlags usage = 0);
   void submit_and_wait(std::span<const VkCommandBuffer> commands, uint32_t queue = 0);
   void submit_and_wait(VkCommandBuffer commands) { submit_and_wait({&commands, 1}); }
   VkCommandPool command_pool() const { return pool_; }
@@ -96,6 +99,7 @@ class Context {
   std::vector<Message> messages() const;
 
  private:
+  VkCommandBuffer begin(VkCommandBufferLevel level, const VkCommandBufferBeginInfo& info);
   void create_instance(const ContextOptions& options);
   void choose_gpu();
   void create_device(const ContextOptions& options);

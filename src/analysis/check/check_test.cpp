@@ -97,8 +97,8 @@ TEST(Limits, allow_exactly_what_they_say) {
   EXPECT_FALSE(allows(limit("+1%"), 0, 1));
   EXPECT_TRUE(allows(limit("+0.0001%"), 1'000'000, 1'000'001));
   EXPECT_FALSE(allows(limit("+0.0001%"), 999'999, 1'000'000));
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  EXPECT_TRUE(allows(limit("+1%"), kMost - 1, kMost));
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  EXPECT_TRUE(allows(limit("+1%"), kMax - 1, kMax));
   EXPECT_TRUE(allows(limit("ratchet"), 5, 4));
   EXPECT_FALSE(allows(limit("ratchet"), 5, 6));
   EXPECT_TRUE(allows(limit("<=7"), 0, 7));

@@ -59,7 +59,7 @@ uint32_t inlined_function(const spirv::BlockMap& map, const spirv::Block& block,
 void add_block(const spirv::BlockMap& map, const BlockValues& values,
                const std::vector<Metric>& metrics, LineSums& sums) {
   const spirv::Block& block = map.blocks()[values.block];
-  std::vector<uint64_t> rest = values.metrics;
+  std::vector<uint64_t> rest(values.metrics.begin(), values.metrics.end());
   for (const spirv::LineCost& line : map.lines_of(block)) {
     auto& of_line = sums.at(inlined_function(map, block, line), line.location);
     for (size_t m = 0; m < metrics.size(); ++m) {
@@ -109,7 +109,7 @@ void ShaderCalls::find_calls(uint32_t index, const std::vector<uint32_t>& rank) 
   }
 }
 
-CallCosts::CallCosts(const ShaderCalls& shader, const std::vector<BlockValues>& values,
+CallCosts::CallCosts(const ShaderCalls& shader, std::span<const BlockValues> values,
                      const std::vector<Metric>& metrics)
     : shader_(shader), metric_count_(metrics.size()) {
   add_self_costs(values, metrics);
@@ -117,7 +117,7 @@ CallCosts::CallCosts(const ShaderCalls& shader, const std::vector<BlockValues>& 
   add_inclusive_costs();
 }
 
-void CallCosts::add_self_costs(const std::vector<BlockValues>& values,
+void CallCosts::add_self_costs(std::span<const BlockValues> values,
                                const std::vector<Metric>& metrics) {
   const spirv::BlockMap& map = shader_.code().map;
   std::vector<LineSums> sums(map.functions().size(), LineSums(metric_count_));
@@ -129,7 +129,7 @@ void CallCosts::add_self_costs(const std::vector<BlockValues>& values,
 }
 
 // Calls that ran; of a function without any, its first call, so that every function has a caller.
-void CallCosts::find_calls(const std::vector<BlockValues>& values) {
+void CallCosts::find_calls(std::span<const BlockValues> values) {
   const auto count_of = [&](uint32_t block) -> uint64_t {
     const auto found = std::ranges::lower_bound(values, block, {}, &BlockValues::block);
     return found != values.end() && found->block == block ? found->executions : 0;

@@ -64,7 +64,7 @@ class ShaderCalls {
 class CallCosts {
  public:
   // `shader` must outlive it.
-  CallCosts(const ShaderCalls& shader, const std::vector<BlockValues>& values,
+  CallCosts(const ShaderCalls& shader, std::span<const BlockValues> values,
             const std::vector<Metric>& metrics);
 
   // By function of the block map: its lines, in the order of their locations.
@@ -82,8 +82,8 @@ class CallCosts {
  private:
   class PathVisit;
 
-  void add_self_costs(const std::vector<BlockValues>& values, const std::vector<Metric>& metrics);
-  void find_calls(const std::vector<BlockValues>& values);
+  void add_self_costs(std::span<const BlockValues> values, const std::vector<Metric>& metrics);
+  void find_calls(std::span<const BlockValues> values);
   void add_inclusive_costs();
 
   const ShaderCalls& shader_;

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "analysis/model/metrics.h"
 #include "analysis/model/variants.h"
+#include "base/number_table.h"
 
 namespace tally::analysis {
 
@@ -18,7 +20,19 @@ namespace tally::analysis {
 struct BlockValues {
   uint32_t block;
   uint64_t executions = 0;
-  std::vector<uint64_t> metrics = {};
+  std::span<uint64_t> metrics = {};
+};
+
+// The values of several blocks, ascending. Its memory can be used again.
+class BlockValueList {
+ public:
+  std::span<const BlockValues> blocks() const { return blocks_; }
+
+ private:
+  friend class CommandCosts;
+
+  std::vector<BlockValues> blocks_;
+  std::vector<uint64_t> metrics_;  // what `blocks_` refer to
 };
 
 class CommandCosts {
@@ -43,38 +57,61 @@ class CommandCosts {
   const std::vector<Draw>& draws() const { return draws_; }
   // Ordered by place, draw and variant.
   const std::vector<Group>& groups() const { return groups_; }
-  // The blocks of a group that ran, ascending.
-  std::vector<BlockValues> values(size_t group) const;
+  // The blocks of a group that ran.
+  void values(size_t group, BlockValueList& values) const;
   // By variant: the sums over its groups.
-  std::vector<std::vector<BlockValues>> variant_values() const;
+  std::vector<BlockValueList> variant_values() const;
   // "Draw 36 (opaque)".
   std::string draw_text(const Draw& draw) const;
 
  private:
   struct Executions {
+    uint32_t group;
     uint32_t block;
     uint64_t all = 0;
     uint64_t with_costs = 0;
+
+    auto key() const { return std::pair(group, block); }
+    void add(const Executions& other);
   };
   // Values that are not executions x cost, and the executions that they cover.
   struct Stored {
-    std::pair<uint32_t, uint32_t> key;  // block and metric
+    uint32_t group;
+    uint32_t block;
+    uint32_t metric;
     uint64_t value = 0;
     uint64_t executions = 0;
+
+    auto key() const { return std::tuple(group, block, metric); }
+    void add(const Stored& other);
   };
-  // Both ascending. A capture may have a million groups: vectors take less memory than maps.
-  struct Counts {
-    std::vector<Executions> executions;
-    std::vector<Stored> stored;
+  // What was counted, in one vector for all groups, of which there may be millions. Elements of
+  // one key are added up when there are many, and at the end; then they are ascending.
+  template <typename Element>
+  class Counts {
+   public:
+    void add(const Element& element);
+    void sum_up();
+    // Gives the groups other numbers, when all is added.
+    void renumber(const std::vector<uint32_t>& numbers);
+    std::span<const Element> of(uint32_t group) const {
+      return std::span(elements_).subspan(first_[group], first_[group + 1] - first_[group]);
+    }
+
+   private:
+    std::vector<Element> elements_;
+    std::vector<uint32_t> first_;  // by group, and the end; after renumber()
+    size_t limit_ = 1 << 20;
   };
 
   explicit CommandCosts(const Model& model);
   void find_draws();
   Status load_costs();
   Status count_blocks(const Variants& variants, const Progress& progress);
-  Counts& counts_of(uint32_t command, uint32_t variant);
+  uint32_t group_of(uint32_t command, uint32_t variant);
   void sort_groups();
-  void add_values(const Group& group, const Counts& counts, std::vector<BlockValues>& sums) const;
+  void add_values(const BlockValues& block, std::span<const Stored> stored, uint64_t with_costs,
+                  uint32_t shader) const;
 
   const Model* model_;
   uint32_t executions_metric_;
@@ -83,8 +120,9 @@ class CommandCosts {
   std::vector<Draw> draws_;
   std::vector<uint32_t> draw_of_;  // by command
   std::vector<Group> groups_;
-  std::vector<Counts> counts_;  // by group
-  std::unordered_map<uint64_t, uint32_t> group_of_;
+  NumberTable group_numbers_;
+  Counts<Executions> executions_;
+  Counts<Stored> stored_;
   // By shader and block: metrics with their costs of one execution.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<std::pair<uint32_t, uint64_t>>> costs_;
 };

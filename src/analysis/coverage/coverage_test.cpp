@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/model/load_model.h"
-#include "analysis/model/test_scene.h"
+#include "analysis/testing/test_scene.h"
 
 namespace tally::analysis {
 namespace {

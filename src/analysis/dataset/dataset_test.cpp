@@ -6,7 +6,7 @@
 #include "analysis/dataset/make_dataset.h"
 #include "analysis/dataset/value_sets.h"
 #include "analysis/model/load_model.h"
-#include "analysis/model/test_scene.h"
+#include "analysis/testing/test_scene.h"
 #include "store/test_capture.h"
 
 namespace tally::analysis {

@@ -14,6 +14,7 @@ namespace tally::analysis {
 namespace {
 
 constexpr size_t kMaxFrames = 8;  // that a difference names
+constexpr size_t kMaxNamedShaders = 5;
 
 // "3, 7-9, 12"
 std::string frame_ranges(const std::set<int64_t>& frames) {
@@ -151,6 +152,27 @@ class Comparison {
       note(
           "Lines of files that end in :glsl are of GLSL that SPIRV-Cross reconstructed from the "
           "SPIR-V; it is not the application's text.");
+    note_not_reconstructed();
+  }
+
+  // Their lines are missing.
+  void note_not_reconstructed() {
+    std::set<std::string> shaders;
+    for (const Profile* profile : {&before_, &after_}) {
+      for (const ShaderItem& shader : profile->shaders) {
+        if (!shader.why_not_reconstructed.empty())
+          shaders.insert(
+              fmt::format("{} {}: {}", shader.name, shader.place, shader.why_not_reconstructed));
+      }
+    }
+    size_t named = 0;
+    for (const std::string& shader : shaders) {
+      if (++named > kMaxNamedShaders) break;
+      diff_.notes.push_back("has no source, and cannot be reconstructed as GLSL: " + shader);
+    }
+    if (shaders.size() > kMaxNamedShaders)
+      diff_.notes.push_back(fmt::format("{} more shader(s) cannot be reconstructed as GLSL",
+                                        shaders.size() - kMaxNamedShaders));
   }
 
   bool has_reconstructed_lines() const {

@@ -9,7 +9,7 @@
 #include "analysis/diff/line_alignment.h"
 #include "analysis/diff/make_profile.h"
 #include "analysis/model/load_model.h"
-#include "analysis/model/test_scene.h"
+#include "analysis/testing/test_scene.h"
 
 namespace tally::analysis {
 namespace {

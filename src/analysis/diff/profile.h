@@ -65,6 +65,7 @@ struct ShaderItem : Item {
   std::vector<SourceText> files;
   std::vector<FunctionItem> functions;
   std::vector<LineItem> lines;
+  std::string why_not_reconstructed;  // empty: GLSL was not wanted, or is there
 };
 
 // Where the shaders, pipelines and merged passes (groups of GroupBy::Pass) of a model are in its

@@ -97,6 +97,7 @@ void add_code(ShaderItem& item, uint32_t shader, ShaderCodes& codes, ShaderSourc
   const auto& code = codes.of(shader);
   if (!code) return;
   const ShaderSource& source = sources.of(shader);
+  item.why_not_reconstructed = source.why_not_reconstructed();
   const bool wants_lines = sources.options().choice != SourceChoice::Spirv;
   const FunctionTable functions(*code);
   const LineFunctions lines =

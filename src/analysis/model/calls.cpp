@@ -16,25 +16,31 @@ uint32_t Calls::function_for(const store::FunctionRow& row,
   return static_cast<uint32_t>(functions_.size() - 1);
 }
 
+uint64_t Calls::hash_of(uint32_t function, std::span<const int64_t> parameters) {
+  uint64_t hash = function;
+  for (const int64_t parameter : parameters)
+    hash = hash_combine(hash, static_cast<uint64_t>(parameter));
+  return hash_combine(hash, parameters.size());
+}
+
 uint32_t Calls::intern(const store::FunctionRow& function,
                        std::span<const std::string> parameter_names,
                        std::span<const int64_t> parameters) {
   const uint32_t number = function_for(function, parameter_names);
-  size_t hash = number;
-  for (const int64_t parameter : parameters) {
-    hash = hash_combine(hash, std::hash<int64_t>{}(parameter));
+  const uint32_t call = numbers_.find_or_add(
+      hash_of(number, parameters), size(),
+      [&](uint32_t other) {
+        const Entry& entry = calls_[other];
+        return entry.function == number && std::ranges::equal(parameters_of(entry), parameters);
+      },
+      [&](uint32_t other) {
+        return hash_of(calls_[other].function, parameters_of(calls_[other]));
+      });
+  if (call == size()) {
+    calls_.push_back({number, static_cast<uint32_t>(parameters.size()), parameters_.size()});
+    parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
   }
-  const auto [first, last] = by_hash_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    const Entry& entry = calls_[known->second];
-    if (entry.function == number && std::ranges::equal(parameters_of(entry), parameters)) {
-      return known->second;
-    }
-  }
-  calls_.push_back({number, static_cast<uint32_t>(parameters.size()), parameters_.size()});
-  parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
-  by_hash_.emplace(hash, size() - 1);
-  return size() - 1;
+  return call;
 }
 
 Call Calls::operator[](uint32_t call) const {

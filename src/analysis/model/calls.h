@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/number_table.h"
 #include "store/rows.h"
 
 namespace tally::analysis {
@@ -38,6 +38,7 @@ class Calls {
     size_t first;    // in parameters_
   };
 
+  static uint64_t hash_of(uint32_t function, std::span<const int64_t> parameters);
   uint32_t function_for(const store::FunctionRow& row, std::span<const std::string> parameters);
   std::span<const int64_t> parameters_of(const Entry& entry) const {
     return std::span(parameters_).subspan(entry.first, entry.count);
@@ -46,7 +47,7 @@ class Calls {
   std::vector<Function> functions_;
   std::vector<Entry> calls_;
   std::vector<int64_t> parameters_;
-  std::unordered_multimap<size_t, uint32_t> by_hash_;
+  NumberTable numbers_;
 };
 
 }  // namespace tally::analysis

@@ -7,10 +7,10 @@
 
 #include "analysis/model/label_paths.h"
 #include "analysis/model/load_model.h"
-#include "analysis/model/test_scene.h"
 #include "analysis/tables/analyzer.h"
 #include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
+#include "analysis/testing/test_scene.h"
 
 namespace tally::analysis {
 namespace {

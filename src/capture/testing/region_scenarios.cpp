@@ -284,17 +284,16 @@ void depth_and_stencil(Context& context) {
 
 }  // namespace
 
-const std::map<std::string, std::function<void(Context&)>>& region_scenarios() {
-  static const std::map<std::string, std::function<void(Context&)>> scenarios = {
-      {"views", views},
-      {"passes_again", passes_again},
-      {"subpasses", subpasses},
-      {"multisampled", multisampled},
-      {"shadow", shadow},
-      {"imageless", imageless},
-      {"unresolved", unresolved},
-      {"numbers", numbers},
-      {"depth_and_stencil", depth_and_stencil}};
+const Scenarios& region_scenarios() {
+  static const Scenarios scenarios = {{"views", views},
+                                      {"passes_again", passes_again},
+                                      {"subpasses", subpasses},
+                                      {"multisampled", multisampled},
+                                      {"shadow", shadow},
+                                      {"imageless", imageless},
+                                      {"unresolved", unresolved},
+                                      {"numbers", numbers},
+                                      {"depth_and_stencil", depth_and_stencil}};
   return scenarios;
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/model/counts.h"
 #include "analysis/model/names.h"
+#include "base/hash.h"
 
 namespace tally::report {
 namespace {
@@ -26,16 +28,20 @@ class GroupStacks {
     const auto& commands = tree_.commands();
     const auto& [draw, variant] = commands.groups()[group];
     variant_ = variant;
-    const std::string& place = commands.places()[commands.draws()[draw].place];
-    stack_ = {{names_.add(place, {}), 0},
-              {names_.add(commands.draw_text(commands.draws()[draw]), {}), 0},
-              {names_.add(tree_.shader_text(variant), {}), 0}};
-    const auto values = commands.values(group);
+    stack_.resize(3);
+    if (draw != draw_) {
+      draw_ = draw;
+      const auto& of_draw = commands.draws()[draw];
+      stack_[0] = {names_.add(commands.places()[of_draw.place], {}), 0};
+      stack_[1] = {names_.add(commands.draw_text(of_draw), {}), 0};
+    }
+    stack_[2] = {shader_frame(), 0};
+    commands.values(group, values_);
     if (tree_.code(variant) != nullptr) {
-      const analysis::CallCosts costs(tree_.calls(variant), values, tree_.metrics());
+      const analysis::CallCosts costs(tree_.calls(variant), values_.blocks(), tree_.metrics());
       costs.visit_paths([this](auto path, const auto& cost) { add(path, cost); });
     } else {
-      add_without_code(values);
+      add_without_code();
     }
   }
 
@@ -46,37 +52,56 @@ class GroupStacks {
     for (const uint32_t function : path) {
       stack_.push_back({function_frame(function), 0});
     }
-    if (cost.inlined != kNone)
-      stack_.push_back({names_.add(tree_.inlined_text(variant_, cost.inlined),
-                                   tree_.file_text(variant_, cost.location.file)),
-                        0});
+    if (cost.inlined != kNone) stack_.push_back({inlined_frame(cost), 0});
     stack_.back().line = cost.location.line;
     visit_(stack_, cost.metrics);
   }
 
-  uint32_t function_frame(uint32_t function) {
-    const auto [found, is_new] = functions_.try_emplace({variant_, function});
-    if (is_new)
-      found->second = names_.add(tree_.function_text(variant_, function),
-                                 tree_.function_file(variant_, function));
+  // The name is made on first use: a shader's functions are those of many draws.
+  template <typename Key, typename Make>
+  static uint32_t frame(std::map<Key, uint32_t>& known, const Key& key, const Make& make) {
+    const auto [found, is_new] = known.try_emplace(key);
+    if (is_new) found->second = make();
     return found->second;
   }
 
-  void add_without_code(const std::vector<analysis::BlockValues>& values) {
-    std::vector<uint64_t> sums(tree_.metrics().size());
-    for (const analysis::BlockValues& block : values) {
-      for (size_t m = 0; m < sums.size(); ++m)
-        sums[m] = analysis::saturating_sum(sums[m], block.metrics[m]);
+  uint32_t shader_frame() {
+    return frame(shaders_, variant_, [&] { return names_.add(tree_.shader_text(variant_), {}); });
+  }
+
+  uint32_t function_frame(uint32_t function) {
+    return frame(functions_, std::pair(variant_, function), [&] {
+      return names_.add(tree_.function_text(variant_, function),
+                        tree_.function_file(variant_, function));
+    });
+  }
+
+  uint32_t inlined_frame(const analysis::SelfCost& cost) {
+    return frame(inlined_, std::tuple(variant_, cost.inlined, cost.location.file), [&] {
+      return names_.add(tree_.inlined_text(variant_, cost.inlined),
+                        tree_.file_text(variant_, cost.location.file));
+    });
+  }
+
+  void add_without_code() {
+    sums_.assign(tree_.metrics().size(), 0);
+    for (const analysis::BlockValues& block : values_.blocks()) {
+      for (size_t m = 0; m < sums_.size(); ++m)
+        sums_[m] = analysis::saturating_sum(sums_[m], block.metrics[m]);
     }
-    if (!is_zero(sums)) visit_(stack_, sums);
+    if (!is_zero(sums_)) visit_(stack_, sums_);
   }
 
   const CallTree& tree_;
   StackNames& names_;
   const VisitStack& visit_;
-  uint32_t variant_ = 0;
+  uint32_t draw_ = kNone, variant_ = 0;
   std::vector<StackFrame> stack_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> functions_;  // by variant and function
+  std::vector<uint64_t> sums_;
+  analysis::BlockValueList values_;
+  std::map<uint32_t, uint32_t> shaders_;                                  // by variant
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> functions_;           // by variant and function
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> inlined_;  // and file
 };
 
 }  // namespace
@@ -145,11 +170,17 @@ std::string CallTree::function_file(uint32_t variant, uint32_t function) const {
   return file_text(variant, kNone);
 }
 
-uint32_t StackNames::add(std::string name, std::string file) {
-  const auto [found, is_new] =
-      index_.try_emplace({std::move(name), std::move(file)}, static_cast<uint32_t>(names_.size()));
-  if (is_new) names_.push_back(&found->first);
-  return found->second;
+uint32_t StackNames::add(std::string_view name, std::string_view file) {
+  const Function added{texts_.add(name), texts_.add(file)};
+  const auto next = static_cast<uint32_t>(functions_.size());
+  const uint32_t number = numbers_.find_or_add(
+      hash_combine(added.name, added.file), next,
+      [&](uint32_t other) {
+        return functions_[other].name == added.name && functions_[other].file == added.file;
+      },
+      [&](uint32_t other) { return hash_combine(functions_[other].name, functions_[other].file); });
+  if (number == next) functions_.push_back(added);
+  return number;
 }
 
 void visit_stacks(const CallTree& tree, StackNames& names, const VisitStack& visit) {

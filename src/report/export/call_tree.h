@@ -9,10 +9,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/cost/call_costs.h"
 #include "analysis/cost/command_costs.h"
+#include "report/export/name_table.h"
 
 namespace tally::report {
 
@@ -58,15 +60,24 @@ struct StackFrame {
 // The distinct functions of all stacks: passes, draws, shaders and their functions.
 class StackNames {
  public:
-  uint32_t add(std::string name, std::string file);
-  size_t size() const { return names_.size(); }
-  const std::string& name(size_t index) const { return names_[index]->first; }
-  const std::string& file(size_t index) const { return names_[index]->second; }  // may be empty
+  uint32_t add(std::string_view name, std::string_view file);
+  size_t size() const { return functions_.size(); }
+  // Indices into texts().
+  uint32_t name(size_t index) const { return functions_[index].name; }
+  uint32_t file(size_t index) const { return functions_[index].file; }  // its text may be empty
+
+  NameTable& texts() { return texts_; }
+  std::string_view name_text(size_t index) const { return texts_[name(index)]; }
+  std::string_view file_text(size_t index) const { return texts_[file(index)]; }
 
  private:
-  using Key = std::pair<std::string, std::string>;
-  std::map<Key, uint32_t> index_;
-  std::vector<const Key*> names_;
+  struct Function {
+    uint32_t name, file;
+  };
+
+  NameTable texts_;
+  std::vector<Function> functions_;
+  NumberTable numbers_;
 };
 
 // Visits the costs of the tree's leaves: the outermost frame first, and the values by metric, of

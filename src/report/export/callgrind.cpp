@@ -1,12 +1,17 @@
 #include "report/export/callgrind.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "analysis/model/counts.h"
 #include "report/display_text.h"
+#include "report/export/name_table.h"
 
 namespace tally::report {
 namespace {
@@ -18,21 +23,26 @@ using analysis::SelfCost;
 
 constexpr const char* kCommandsFile = "(commands)";
 
-void add_to(std::vector<uint64_t>& sums, const std::vector<uint64_t>& values) {
+void add_to(std::vector<uint64_t>& sums, std::span<const uint64_t> values) {
   for (size_t m = 0; m < sums.size(); ++m) sums[m] = analysis::saturating_sum(sums[m], values[m]);
 }
 
 // Names with numbers: the text is written once, later only its number.
 class CompressedNames {
  public:
-  std::string text(const std::string& name) {
-    const auto [found, is_new] = numbers_.try_emplace(printable(name), numbers_.size() + 1);
-    return is_new ? fmt::format("({}) {}", found->second, found->first)
-                  : fmt::format("({})", found->second);
+  uint32_t number(std::string_view name) { return names_.add(printable(name)); }
+  void append(std::string& text, uint32_t number) {
+    text += fmt::format(FMT_COMPILE("({})"), number + 1);
+    is_written_.resize(names_.size());
+    if (is_written_[number]) return;
+    is_written_[number] = true;
+    text += ' ';
+    text += names_[number];
   }
 
  private:
-  std::unordered_map<std::string, size_t> numbers_;
+  NameTable names_;
+  std::vector<bool> is_written_;
 };
 
 class Callgrind {
@@ -46,7 +56,7 @@ class Callgrind {
     write_header(creator);
     write_commands();
     for (uint32_t v = 0; v < values_.size(); ++v) {
-      if (!values_[v].empty()) write_shader(v);
+      if (!values_[v].blocks().empty()) write_shader(v);
     }
     out_("\ntotals:" + costs_text(totals_) + "\n");
   }
@@ -55,7 +65,7 @@ class Callgrind {
   void choose_events() {
     totals_.resize(tree_.metrics().size());
     for (const auto& blocks : values_) {
-      for (const BlockValues& block : blocks) add_to(totals_, block.metrics);
+      for (const BlockValues& block : blocks.blocks()) add_to(totals_, block.metrics);
     }
     const uint32_t first = analysis::default_metric(tree_.metrics());
     if (first < totals_.size()) events_.push_back(first);
@@ -92,88 +102,118 @@ class Callgrind {
     return name;
   }
 
-  std::string costs_text(const std::vector<uint64_t>& values) const {
+  void append_costs(std::string& text, std::span<const uint64_t> values) const {
+    for (const uint32_t m : events_) {
+      const fmt::format_int digits(values[m]);
+      text += ' ';
+      text.append(digits.data(), digits.size());
+    }
+  }
+
+  std::string costs_text(std::span<const uint64_t> values) const {
     std::string text;
-    for (const uint32_t m : events_) text += fmt::format(" {}", values[m]);
+    append_costs(text, values);
     return text;
   }
 
-  void begin_function(const std::string& file, const std::string& name) {
-    out_(fmt::format("\nfl={}\nfn={}\n", files_.text(file), functions_.text(name)));
+  // The numbers of a function's file and name.
+  struct Function {
+    uint32_t file, name;
+  };
+  Function function(std::string_view file, std::string_view name) {
+    return {files_.number(file), functions_.number(name)};
+  }
+
+  void begin_function(const Function& f) {
+    text_ = "\nfl=";
+    files_.append(text_, f.file);
+    text_ += "\nfn=";
+    functions_.append(text_, f.name);
+    text_ += '\n';
+    out_(text_);
   }
 
   // callgrind_annotate takes the costs of 0 calls for the caller's own.
-  void write_call(const std::string& file, const std::string& name, uint64_t count, uint32_t line,
-                  const std::vector<uint64_t>& values) {
-    out_(fmt::format("cfi={}\ncfn={}\ncalls={} 0\n{}{}\n", files_.text(file), functions_.text(name),
-                     std::max<uint64_t>(count, 1), line, costs_text(values)));
+  void write_call(const Function& f, uint64_t count, uint32_t line,
+                  std::span<const uint64_t> values) {
+    text_ = "cfi=";
+    files_.append(text_, f.file);
+    text_ += "\ncfn=";
+    functions_.append(text_, f.name);
+    text_ += fmt::format(FMT_COMPILE("\ncalls={} 0\n{}"), std::max<uint64_t>(count, 1), line);
+    append_costs(text_, values);
+    text_ += '\n';
+    out_(text_);
   }
 
   std::string draw_name(uint32_t draw) const {
     const auto& commands = tree_.commands();
     const auto& d = commands.draws()[draw];
-    return fmt::format("{} in {}", commands.draw_text(d), commands.places()[d.place]);
+    return commands.draw_text(d) + " in " + commands.places()[d.place];
   }
 
   // A place is opened again for each of its draws, so that no draw's costs need to be kept.
   void write_commands() {
     const auto& commands = tree_.commands();
     const auto& groups = commands.groups();
+    std::vector<uint64_t> sums;
     for (size_t first = 0, last = 0; first < groups.size(); first = last) {
       const auto& draw = commands.draws()[groups[first].draw];
-      std::vector<uint64_t> sums(totals_.size());
-      const std::string name = draw_name(groups[first].draw);
-      begin_function(kCommandsFile, name);
+      sums.assign(totals_.size(), 0);
+      const Function of_draw = function(kCommandsFile, draw_name(groups[first].draw));
+      begin_function(of_draw);
       for (last = first; last < groups.size() && groups[last].draw == groups[first].draw; ++last)
         add_to(sums, write_entry_call(last));
-      begin_function(kCommandsFile, commands.places()[draw.place]);
-      write_call(kCommandsFile, name, draw.runs, 0, sums);
+      begin_function(function(kCommandsFile, commands.places()[draw.place]));
+      write_call(of_draw, draw.runs, 0, sums);
     }
   }
 
-  // Returns the values of the group.
-  std::vector<uint64_t> write_entry_call(size_t group) {
+  // Returns the values of the group, until the next call.
+  const std::vector<uint64_t>& write_entry_call(size_t group) {
     const uint32_t variant = tree_.commands().groups()[group].variant;
     const analysis::ShaderCode* code = tree_.code(variant);
-    std::vector<uint64_t> sums(totals_.size());
+    group_sums_.assign(totals_.size(), 0);
     uint64_t invocations = 0;
-    for (const BlockValues& block : tree_.commands().values(group)) {
-      add_to(sums, block.metrics);
+    tree_.commands().values(group, group_values_);
+    for (const BlockValues& block : group_values_.blocks()) {
+      add_to(group_sums_, block.metrics);
       if (code != nullptr && block.block == code->entry_block) invocations = block.executions;
     }
-    const auto& [file, name] = entry_of(variant);
-    write_call(file, name, invocations, 0, sums);
-    return sums;
+    write_call(entry_of(variant), invocations, 0, group_sums_);
+    return group_sums_;
   }
 
-  // The file and name of a variant's entry point.
-  const std::pair<std::string, std::string>& entry_of(uint32_t variant) {
+  // A variant's entry point.
+  Function entry_of(uint32_t variant) {
     const auto [found, is_new] = entries_.try_emplace(variant);
-    if (!is_new) return found->second;
-    if (tree_.code(variant) == nullptr)
-      return found->second = {kCommandsFile, tree_.shader_text(variant)};
-    const uint32_t entry = tree_.calls(variant).entry();
-    return found->second = {tree_.function_file(variant, entry),
-                            tree_.function_text(variant, entry)};
+    if (is_new) {
+      const bool has_code = tree_.code(variant) != nullptr;
+      const uint32_t entry = has_code ? tree_.calls(variant).entry() : 0;
+      found->second = has_code ? function(tree_.function_file(variant, entry),
+                                          tree_.function_text(variant, entry))
+                               : function(kCommandsFile, tree_.shader_text(variant));
+    }
+    return found->second;
   }
 
   void write_shader(uint32_t variant) {
     const analysis::ShaderCode* code = tree_.code(variant);
     if (code == nullptr) {
-      const auto& [file, name] = entry_of(variant);
-      begin_function(file, name);
-      for (const BlockValues& block : values_[variant])
+      begin_function(entry_of(variant));
+      for (const BlockValues& block : values_[variant].blocks())
         out_("0" + costs_text(block.metrics) + "\n");
       return;
     }
-    const analysis::CallCosts costs(tree_.calls(variant), values_[variant], tree_.metrics());
+    const analysis::CallCosts costs(tree_.calls(variant), values_[variant].blocks(),
+                                    tree_.metrics());
     for (uint32_t f = 0; f < costs.functions().size(); ++f) {
       const auto is_call = [f](const CallCost& call) {
         return call.caller == f && call.count != 0;
       };
       if (costs.functions()[f].empty() && std::ranges::none_of(costs.calls(), is_call)) continue;
       const std::string file = tree_.function_file(variant, f);
-      begin_function(file, tree_.function_text(variant, f));
+      begin_function(function(file, tree_.function_text(variant, f)));
       for (const SelfCost& line : costs.functions()[f]) write_line(variant, file, line);
       for (const CallCost& call : costs.calls()) {
         if (is_call(call)) write_function_call(variant, call);
@@ -186,23 +226,33 @@ class Callgrind {
     const bool has_line = line.location.line != 0;
     const std::string its_file = has_line ? tree_.file_text(variant, line.location.file) : file;
     const bool is_elsewhere = line.inlined != kNone || its_file != file;
-    if (is_elsewhere) out_(fmt::format("fi={}\n", files_.text(its_file)));
+    if (is_elsewhere) write_file("fi", its_file);
     out_(fmt::format("{}{}\n", line.location.line, costs_text(line.metrics)));
-    if (is_elsewhere) out_(fmt::format("fe={}\n", files_.text(file)));
+    if (is_elsewhere) write_file("fe", file);
+  }
+
+  void write_file(const char* field, const std::string& file) {
+    text_ = std::string(field) + '=';
+    files_.append(text_, files_.number(file));
+    out_(text_ + '\n');
   }
 
   void write_function_call(uint32_t variant, const CallCost& call) {
-    write_call(tree_.function_file(variant, call.callee), tree_.function_text(variant, call.callee),
+    write_call(function(tree_.function_file(variant, call.callee),
+                        tree_.function_text(variant, call.callee)),
                call.count, call.location.line, call.metrics);
   }
 
   const CallTree& tree_;
   const Output& out_;
-  std::vector<std::vector<BlockValues>> values_;                               // by variant
-  std::vector<uint32_t> events_;                                               // metrics
-  std::vector<uint64_t> totals_;                                               // by metric
-  std::unordered_map<uint32_t, std::pair<std::string, std::string>> entries_;  // by variant
+  std::vector<analysis::BlockValueList> values_;    // by variant
+  std::vector<uint32_t> events_;                    // metrics
+  std::vector<uint64_t> totals_;                    // by metric
+  std::unordered_map<uint32_t, Function> entries_;  // by variant
   CompressedNames files_, functions_;
+  std::string text_;
+  analysis::BlockValueList group_values_;
+  std::vector<uint64_t> group_sums_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "report/display_text.h"
@@ -12,30 +13,41 @@ namespace tally::report {
 namespace {
 
 // Its last path component; frames show it before the line.
-std::string base_name(const std::string& file) { return file.substr(file.find_last_of("/\\") + 1); }
-
-std::string collapsed_name(const std::string& name) {
-  std::string text = printable(name);
-  std::ranges::replace(text, ';', ':');
-  return text;
+std::string_view base_name(std::string_view file) {
+  return file.substr(file.find_last_of("/\\") + 1);
 }
 
-std::string quoted(const std::string& text) {
+void append_collapsed(std::string& line, std::string_view name) {
+  const size_t begin = line.size();
+  line += printable(name);
+  std::replace(line.begin() + static_cast<std::ptrdiff_t>(begin), line.end(), ';', ':');
+}
+
+std::string quoted_json(std::string_view text) {
   return nlohmann::json(store::clean_utf8(text)).dump();
+}
+
+void append_number(std::string& text, uint64_t number) {
+  const fmt::format_int digits(number);
+  text.append(digits.data(), digits.size());
 }
 
 // The stacks with a last frame for the source line, if it is known.
 void visit_with_lines(const CallTree& tree, StackNames& names, uint32_t metric,
                       const std::function<void(std::span<const StackFrame>, uint64_t)>& visit) {
   std::vector<StackFrame> with_line;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> frame_of;  // by function and line
   visit_stacks(tree, names, [&](std::span<const StackFrame> stack, const auto& values) {
     if (values[metric] == 0) return;
     with_line.assign(stack.begin(), stack.end());
-    const StackFrame innermost = stack.back();
-    if (innermost.line != 0) {
-      const std::string file = names.file(innermost.function);
-      with_line.push_back(
-          {names.add(fmt::format("{}:{}", base_name(file), innermost.line), file), innermost.line});
+    const auto [function, line] = stack.back();
+    if (line != 0) {
+      const auto [known, is_new] = frame_of.try_emplace({function, line});
+      if (is_new) {
+        const std::string file(names.file_text(function));
+        known->second = names.add(fmt::format("{}:{}", base_name(file), line), file);
+      }
+      with_line.push_back({known->second, line});
     }
     visit(with_line, values[metric]);
   });
@@ -43,14 +55,32 @@ void visit_with_lines(const CallTree& tree, StackNames& names, uint32_t metric,
 
 }  // namespace
 
+// What a stack has in common with the one before is not made anew.
 void write_collapsed(const CallTree& tree, uint32_t metric, const Output& out) {
   StackNames names;
   std::string line;
+  std::vector<uint32_t> functions;  // of the line
+  std::vector<size_t> ends;         // of each of them in the line
   visit_with_lines(tree, names, metric, [&](std::span<const StackFrame> stack, uint64_t value) {
-    line.clear();
-    for (const StackFrame& frame : stack)
-      line += (line.empty() ? "" : ";") + collapsed_name(names.name(frame.function));
-    out(fmt::format("{} {}\n", line, value));
+    size_t common = 0;
+    while (common < functions.size() && common < stack.size() &&
+           functions[common] == stack[common].function)
+      ++common;
+    functions.resize(common);
+    ends.resize(common);
+    line.resize(common == 0 ? 0 : ends.back());
+    for (const StackFrame& frame : stack.subspan(common)) {
+      if (!line.empty()) line += ';';
+      append_collapsed(line, names.name_text(frame.function));
+      functions.push_back(frame.function);
+      ends.push_back(line.size());
+    }
+    const size_t end = line.size();
+    line += ' ';
+    append_number(line, value);
+    line += '\n';
+    out(line);
+    line.resize(end);
   });
 }
 
@@ -64,26 +94,34 @@ void write_speedscope(const CallTree& tree, uint32_t metric, const std::string& 
   out(fmt::format(
       R"({{"$schema":"https://www.speedscope.app/file-format-schema.json","name":{},"exporter":{},)"
       R"("profiles":[{{"type":"sampled","name":{},"unit":"{}","samples":[)",
-      quoted(name), quoted(exporter), quoted(of.title),
+      quoted_json(name), quoted_json(exporter), quoted_json(of.title),
       of.unit == analysis::Unit::Bytes ? "bytes" : "none"));
   uint64_t total = 0;
+  std::string sample;
   visit_with_lines(tree, names, metric, [&](std::span<const StackFrame> stack, uint64_t value) {
-    std::string sample = weights.empty() ? "\n[" : ",\n[";
-    for (const StackFrame& frame : stack)
-      sample += fmt::format("{}{}", &frame == stack.data() ? "" : ",", frame.function);
-    out(sample + "]");
+    sample = weights.empty() ? "\n[" : ",\n[";
+    for (const StackFrame& frame : stack) {
+      if (&frame != stack.data()) sample += ',';
+      append_number(sample, frame.function);
+    }
+    sample += ']';
+    out(sample);
     line_of.resize(names.size());
     line_of[stack.back().function] = stack.back().line;
     weights.push_back(value);
     total += value;
   });
   out("],\n\"weights\":[");
-  for (size_t i = 0; i < weights.size(); ++i)
-    out(fmt::format("{}{}", i == 0 ? "" : ",", weights[i]));
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (i != 0) out(",");
+    out(fmt::format_int(weights[i]).str());
+  }
   out(fmt::format("],\n\"startValue\":0,\"endValue\":{}}}],\n\"shared\":{{\"frames\":[", total));
+  line_of.resize(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
-    out(fmt::format("{}{{\"name\":{}", i == 0 ? "\n" : ",\n", quoted(names.name(i))));
-    if (!names.file(i).empty()) out(",\"file\":" + quoted(names.file(i)));
+    out(i == 0 ? "\n{\"name\":" : ",\n{\"name\":");
+    out(quoted_json(names.name_text(i)));
+    if (!names.file_text(i).empty()) out(",\"file\":" + quoted_json(names.file_text(i)));
     if (line_of[i] != 0) out(fmt::format(",\"line\":{}", line_of[i]));
     out("}");
   }

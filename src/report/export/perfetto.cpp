@@ -53,7 +53,7 @@ constexpr int32_t kVulkan = 2, kOther = 0, kGraphics = 1, kCompute = 2;
 
 constexpr uint64_t kQueue = 1, kGraphicsStage = 2, kComputeStage = 3;
 constexpr uint32_t kSequenceId = 1;
-constexpr uint64_t kFramesTrack = 1, kCountersTrack = 2, kFirstCounterTrack = 3;
+constexpr uint64_t kFramesTrack = 1, kCountersTrack = 2, kLabelsTrack = 3, kFirstCounterTrack = 4;
 
 // A counter that adds up over the passes of one name.
 struct CounterTrack {
@@ -81,7 +81,9 @@ class Perfetto {
     write_interned();
     write_track(kFramesTrack, "Frames");
     write_track(kCountersTrack, "Counters by pass");
+    write_track(kLabelsTrack, "Labels");
     write_frames();
+    write_labels();
     for (const GpuSpan& span : spans_) write_stage(span);
     write_counters();
     return {};
@@ -177,6 +179,48 @@ class Perfetto {
       write_event(std::min(frames[i].end_ns, next), kFramesTrack, event::kSliceEnd,
                   [](pbf_writer&) {});
     }
+  }
+
+  // The outermost label first.
+  std::vector<uint32_t> labels_of(const GpuSpan& span) const {
+    std::vector<uint32_t> labels;
+    uint32_t label = span.pass != analysis::kNone ? model_.passes[span.pass].label
+                                                  : model_.commands[span.command].label;
+    for (; label != analysis::kNone; label = model_.parent_of_label(label)) labels.push_back(label);
+    return {labels.rbegin(), labels.rend()};
+  }
+
+  // A label lasts as long as what runs in it, at most until something runs outside of it: on their
+  // track labels nest. Those of another frame are others.
+  void write_labels() {
+    struct Open {
+      uint32_t label;
+      int64_t end_ns;
+    };
+    std::vector<Open> open;
+    const auto close = [&](size_t depth, int64_t limit) {
+      for (; open.size() > depth; open.pop_back())
+        write_event(std::min(open.back().end_ns, limit), kLabelsTrack, event::kSliceEnd,
+                    [](pbf_writer&) {});
+    };
+    uint32_t frame = analysis::kNone;
+    for (const GpuSpan& span : spans_) {
+      const std::vector<uint32_t> labels = labels_of(span);
+      size_t common = 0;
+      while (frame == span.frame && common < std::min(open.size(), labels.size()) &&
+             open[common].label == labels[common])
+        ++common;
+      close(common, span.begin_ns);
+      frame = span.frame;
+      for (; common < labels.size(); ++common) {
+        write_event(span.begin_ns, kLabelsTrack, event::kSliceBegin, [&](pbf_writer& e) {
+          e.add_string(event::kName, store::clean_utf8(model_.labels[labels[common]].name));
+        });
+        open.push_back({labels[common], span.end_ns});
+      }
+      for (Open& outer : open) outer.end_ns = std::max(outer.end_ns, span.end_ns);
+    }
+    close(0, std::numeric_limits<int64_t>::max());
   }
 
   std::string name_of(const GpuSpan& span) const {

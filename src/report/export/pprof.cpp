@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <protozero/pbf_writer.hpp>
-#include <unordered_map>
+#include <span>
+#include <string>
 
 #include "analysis/model/counts.h"
+#include "base/hash.h"
+#include "base/number_table.h"
 #include "report/gzip.h"
 #include "report/values.h"
 #include "store/utf8.h"
@@ -66,7 +68,7 @@ class Pprof {
     const uint32_t first = analysis::default_metric(tree_.metrics());
     std::vector<bool> is_used(tree_.metrics().size());
     for (const auto& blocks : tree_.commands().variant_values()) {
-      for (const analysis::BlockValues& block : blocks) {
+      for (const analysis::BlockValues& block : blocks.blocks()) {
         for (size_t m = 0; m < is_used.size(); ++m)
           is_used[m] = is_used[m] || block.metrics[m] != 0;
       }
@@ -79,27 +81,23 @@ class Pprof {
   // Writes one field of the profile.
   template <typename Fill>
   void message(uint32_t field, const Fill& fill) {
-    std::string data;
-    pbf_writer writer(data);
+    data_.clear();
+    pbf_writer writer(data_);
     {
       pbf_writer inner(writer, field);
       fill(inner);
     }
-    gzip_.write(data);
+    gzip_.write(data_);
   }
 
   void number(uint32_t field, int64_t value) {
-    std::string data;
-    pbf_writer(data).add_int64(field, value);
-    gzip_.write(data);
+    data_.clear();
+    pbf_writer(data_).add_int64(field, value);
+    gzip_.write(data_);
   }
 
-  int64_t string_index(const std::string& text) {
-    const auto [found, is_new] =
-        string_index_.try_emplace(text, static_cast<int64_t>(strings_.size()));
-    if (is_new) strings_.push_back(text);
-    return found->second;
-  }
+  // The first text of the table has to be the empty one.
+  int64_t string_index(std::string_view text) { return names_.texts().add(text); }
 
   void write_types() {
     for (const uint32_t m : metrics_) {
@@ -112,24 +110,33 @@ class Pprof {
 
   // pprof wants the innermost frame first.
   void write_sample(std::span<const StackFrame> stack, const std::vector<uint64_t>& values) {
-    std::vector<uint64_t> locations;
-    for (size_t i = stack.size(); i-- > 0;) locations.push_back(location_of(stack[i]));
-    std::vector<int64_t> shown;
+    shown_locations_.clear();
+    for (size_t i = stack.size(); i-- > 0;) shown_locations_.push_back(location_of(stack[i]));
+    shown_values_.clear();
     for (const uint32_t m : metrics_) {
       constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-      shown.push_back(static_cast<int64_t>(std::min(values[m], kMax)));
+      shown_values_.push_back(static_cast<int64_t>(std::min(values[m], kMax)));
     }
     message(profile::kSample, [&](pbf_writer& s) {
-      s.add_packed_uint64(sample::kLocationId, locations.begin(), locations.end());
-      s.add_packed_int64(sample::kValue, shown.begin(), shown.end());
+      s.add_packed_uint64(sample::kLocationId, shown_locations_.begin(), shown_locations_.end());
+      s.add_packed_int64(sample::kValue, shown_values_.begin(), shown_values_.end());
     });
   }
 
+  // From 1 on.
   uint64_t location_of(const StackFrame& frame) {
-    const auto [found, is_new] = location_ids_.try_emplace(
-        uint64_t{frame.function} << 32 | frame.line, locations_.size() + 1);
-    if (is_new) locations_.push_back(frame);
-    return found->second;
+    const auto next = static_cast<uint32_t>(locations_.size());
+    const uint32_t number = location_numbers_.find_or_add(
+        hash_combine(frame.function, frame.line), next,
+        [&](uint32_t other) {
+          return locations_[other].function == frame.function &&
+                 locations_[other].line == frame.line;
+        },
+        [&](uint32_t other) {
+          return hash_combine(locations_[other].function, locations_[other].line);
+        });
+    if (number == next) locations_.push_back(frame);
+    return uint64_t{number} + 1;
   }
 
   void write_mapping() {
@@ -156,12 +163,12 @@ class Pprof {
 
   void write_functions() {
     for (size_t i = 0; i < names_.size(); ++i) {
-      const int64_t name = string_index(names_.name(i));
+      const int64_t name = names_.name(i);
       message(profile::kFunction, [&](pbf_writer& f) {
         f.add_uint64(function::kId, i + 1);
         f.add_int64(function::kName, name);
         f.add_int64(function::kSystemName, name);
-        f.add_int64(function::kFilename, string_index(names_.file(i)));
+        f.add_int64(function::kFilename, names_.file(i));
       });
     }
   }
@@ -173,10 +180,10 @@ class Pprof {
       const uint32_t shown = analysis::default_metric(tree_.metrics());
       number(profile::kDefaultSampleType, string_index(tree_.metrics()[shown].id));
     }
-    for (const std::string& text : strings_) {
-      std::string data;
-      pbf_writer(data).add_string(profile::kStringTable, store::clean_utf8(text));
-      gzip_.write(data);
+    for (uint32_t i = 0; i < names_.texts().size(); ++i) {
+      data_.clear();
+      pbf_writer(data_).add_string(profile::kStringTable, store::clean_utf8(names_.texts()[i]));
+      gzip_.write(data_);
     }
   }
 
@@ -185,9 +192,10 @@ class Pprof {
   std::vector<uint32_t> metrics_;
   StackNames names_;
   std::vector<StackFrame> locations_;
-  std::unordered_map<uint64_t, uint64_t> location_ids_;
-  std::vector<std::string> strings_;
-  std::unordered_map<std::string, int64_t> string_index_;
+  NumberTable location_numbers_;
+  std::string data_;  // a message
+  std::vector<uint64_t> shown_locations_;
+  std::vector<int64_t> shown_values_;
 };
 
 }  // namespace

@@ -26,11 +26,15 @@ std::string csv_cell(const Cell& cell) {
   return {};
 }
 
-nlohmann::ordered_json json_cell(const Cell& cell) {
-  if (const auto* count = std::get_if<uint64_t>(&cell)) return *count;
-  if (const auto* text = std::get_if<std::string>(&cell)) return store::clean_utf8(*text);
-  if (const auto* ratio = std::get_if<double>(&cell)) return *ratio;
-  return nullptr;
+std::string json_text(const std::string& text) {
+  return nlohmann::json(store::clean_utf8(text)).dump();
+}
+
+std::string json_cell(const Cell& cell) {
+  if (const auto* count = std::get_if<uint64_t>(&cell)) return fmt::format_int(*count).str();
+  if (const auto* text = std::get_if<std::string>(&cell)) return json_text(*text);
+  if (const auto* ratio = std::get_if<double>(&cell)) return nlohmann::json(*ratio).dump();
+  return "null";
 }
 
 }  // namespace
@@ -49,11 +53,18 @@ void write_csv(const analysis::Table& table, const Output& out) {
 }
 
 void write_json_lines(const analysis::Table& table, const Output& out) {
+  std::vector<std::string> keys;  // with what precedes them
+  for (const analysis::Column& column : table.columns)
+    keys.push_back((keys.empty() ? "{" : ",") + json_text(column.id) + ":");
+  std::string line;
   for (size_t r = 0; r < table.rows.size(); ++r) {
-    auto row = nlohmann::ordered_json::object();
-    for (size_t c = 0; c < table.columns.size(); ++c)
-      row[table.columns[c].id] = json_cell(table.rows.cell(r, c));
-    out(row.dump() + "\n");
+    line.clear();
+    for (size_t c = 0; c < keys.size(); ++c) {
+      line += keys[c];
+      line += json_cell(table.rows.cell(r, c));
+    }
+    line += "}\n";
+    out(line);
   }
 }
 

@@ -250,7 +250,7 @@ TEST_F(Commands, a_secondary_records_into_the_object_that_it_began) {
   const Instrumentation instrumentation(context());
   VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
   const VkCommandBuffer secondary =
-      make_secondary(inheritance, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+      context().begin_secondary(inheritance, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
   instrumentation.begin(secondary);
   dispatch(secondary, work().counting, 2);
   instrumentation.end(secondary);
@@ -270,7 +270,7 @@ TEST_F(Commands, a_secondary_inside_of_a_render_pass_is_measured) {
   inheritance.renderPass = target().render_pass();
   inheritance.framebuffer = target().framebuffer();
   const VkCommandBuffer secondary =
-      make_secondary(inheritance, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT);
+      context().begin_secondary(inheritance, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT);
   instrumentation.begin(secondary);
   target().set_viewport(secondary);
   vkCmdBindPipeline(secondary, kGraphics, pipeline);
@@ -290,7 +290,7 @@ TEST_F(Commands, a_secondary_inside_of_a_render_pass_is_measured) {
 TEST_F(Commands, a_range_after_secondaries_measures_what_is_bound_anew) {
   const Instrumentation instrumentation(context());
   VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBuffer secondary = make_secondary(inheritance, 0);
+  const VkCommandBuffer secondary = context().begin_secondary(inheritance);
   dispatch(secondary, work().plain, 1);
   check(vkEndCommandBuffer(secondary));
   context().run([&](VkCommandBuffer commands) {

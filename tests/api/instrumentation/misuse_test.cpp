@@ -39,17 +39,7 @@ TEST_F(Misuse, ending_the_command_buffer_while_active) {
 }
 
 TEST_F(Misuse, executing_secondaries_while_active) {
-  VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-  allocate.commandPool = context().command_pool();
-  allocate.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
-  allocate.commandBufferCount = 1;
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocate, &secondary));
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
+  const VkCommandBuffer secondary = context().begin_secondary();
   check(vkEndCommandBuffer(secondary));
   const Instrumentation instrumentation(context());
   const VkCommandBuffer commands = context().begin_commands();

@@ -139,7 +139,7 @@ TEST_F(RecordedPackedDrawIndices, secondaries_and_ranges_begin_anew_and_submitti
     std::vector<VkCommandBuffer> secondaries;
     for (uint32_t i = 0; i < 2; ++i) {
       const VkCommandBuffer commands = secondaries.emplace_back(
-          make_secondary(inheritance, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT));
+          context().begin_secondary(inheritance, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT));
       stage.target.set_viewport(commands);
       bind(commands, pipeline);
       stage.push(commands, i);

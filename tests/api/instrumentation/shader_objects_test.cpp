@@ -85,17 +85,8 @@ TEST_F(ShaderObjectRules, secondary_command_buffers_count) {
   rendering.colorAttachmentCount = 1;
   rendering.pColorAttachmentFormats = &format;
   rendering.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO, &rendering};
-  const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                             nullptr, context_->command_pool(),
-                                             VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context_->device(), &allocate, &secondary));
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
-                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
+  const VkCommandBuffer secondary = context_->begin_secondary(
+      {.pNext = &rendering}, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT);
   instrumentation.begin(secondary);
   draw(secondary, *shaders);
   instrumentation.end(secondary);

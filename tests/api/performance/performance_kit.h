@@ -66,7 +66,7 @@ class Performance {
   // The same in a secondary command buffer; returns the primary that executes it.
   template <typename Work>
   VkCommandBuffer record_in_secondary(Work&& work) const {
-    const VkCommandBuffer secondary = begin_secondary_outside_passes(context_);
+    const VkCommandBuffer secondary = context_.begin_secondary();
     vkCmdBeginQuery(secondary, pool_, 0, 0);
     work(secondary);
     vkCmdEndQuery(secondary, pool_, 0);

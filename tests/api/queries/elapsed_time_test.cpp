@@ -98,7 +98,7 @@ TEST_F(ElapsedTime, goes_on_in_secondaries_and_does_not_disturb_other_queries) {
   const Pipeline pipeline = make_work();
   const Queries statistics(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
                            VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT);
-  const VkCommandBuffer secondary = begin_secondary_outside_passes(context());
+  const VkCommandBuffer secondary = context().begin_secondary();
   write(secondary, kFirst);
   dispatch(secondary, pipeline, kGroups);
   write(secondary, kLast);

@@ -13,20 +13,6 @@ constexpr VkQueryPipelineStatisticFlags kInvocations =
 constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
 constexpr uint64_t kInvocationsOfGroup = 8;
 
-VkCommandBuffer begin_inheriting(Context& context, VkCommandBufferInheritanceInfo inheritance,
-                                 VkCommandBufferUsageFlags usage = 0) {
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context.command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context.device(), &allocation, &secondary));
-  inheritance.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO;
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, usage,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
-  return secondary;
-}
-
 enum class Reset { InSecondary, InPrimary, OnHost };
 
 // A secondary command buffer's own queries, while its inheritance info names statistics.
@@ -52,7 +38,7 @@ TEST_P(OwnQueries, are_copied_in_the_secondary_command_buffer_that_ran_them) {
   for (const Reset reset : {Reset::InSecondary, Reset::InPrimary, Reset::OnHost}) {
     SCOPED_TRACE(static_cast<int>(reset));
     const VkCommandBuffer secondary =
-        begin_inheriting(context(), {.pipelineStatistics = kInvocations});
+        context().begin_secondary({.pipelineStatistics = kInvocations});
     if (reset == Reset::InSecondary) queries.reset(secondary);
     for (uint32_t i = 0; i < 2; ++i) {
       dispatch(secondary, pipeline, 1);  // outside its own queries
@@ -95,8 +81,7 @@ TEST_P(OwnQueries, are_reset_and_run_again_in_the_secondary_command_buffer_that_
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const Buffer copies(context(), 32, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-  const VkCommandBuffer secondary =
-      begin_inheriting(context(), {.pipelineStatistics = kInvocations});
+  const VkCommandBuffer secondary = context().begin_secondary({.pipelineStatistics = kInvocations});
   for (const uint32_t groups : {3u, 5u}) {
     queries.reset(secondary);
     queries.begin(secondary);
@@ -125,7 +110,7 @@ TEST_P(OwnQueries, are_reset_and_run_again_in_the_secondary_command_buffer_that_
 TEST_P(OwnQueries, leave_to_the_primarys_query_what_it_counts) {
   if (!context().features().inheritedQueries) {
     ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
-    GTEST_SKIP() << "the driver has none";
+    GTEST_SKIP() << "no inherited queries";
   }
   constexpr VkQueryPipelineStatisticFlags kClipped =
       VK_QUERY_PIPELINE_STATISTIC_CLIPPING_INVOCATIONS_BIT;
@@ -140,11 +125,11 @@ TEST_P(OwnQueries, leave_to_the_primarys_query_what_it_counts) {
     target.end(commands);
     full_barrier(commands);
   };
-  const VkCommandBuffer secondary = begin_inheriting(context(),
-                                                     {.occlusionQueryEnable = VK_TRUE,
-                                                      .queryFlags = VK_QUERY_CONTROL_PRECISE_BIT,
-                                                      .pipelineStatistics = kClipped},
-                                                     VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  const VkCommandBuffer secondary =
+      context().begin_secondary({.occlusionQueryEnable = VK_TRUE,
+                                 .queryFlags = VK_QUERY_CONTROL_PRECISE_BIT,
+                                 .pipelineStatistics = kClipped},
+                                VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
   pass(secondary, 1);
   own.reset(secondary);
   own.begin(secondary);
@@ -226,7 +211,7 @@ class DriversOwn : public QueryTypes {
     const Queries queries(context(), kStatistics, 1, kInvocations);
     const Buffer copies(context(), 16, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     const VkCommandBuffer secondary =
-        begin_inheriting(context(), {.pipelineStatistics = kInvocations});
+        context().begin_secondary({.pipelineStatistics = kInvocations});
     dispatch(secondary, pipeline, 3);
     check(vkEndCommandBuffer(secondary));
     for (uint32_t i = 0; i < 2; ++i) {
@@ -261,7 +246,7 @@ class DriversOwn : public QueryTypes {
       samples.end(commands, index);
     };
     const VkCommandBuffer secondary =
-        begin_inheriting(context(), {.pipelineStatistics = kInvocations});
+        context().begin_secondary({.pipelineStatistics = kInvocations});
     dispatch(secondary, pipeline, 3);
     query(secondary, 1, 2);
     check(vkEndCommandBuffer(secondary));

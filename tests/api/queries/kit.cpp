@@ -65,28 +65,9 @@ Pipeline QueriesTest::make_work(const void* next) {
       context(), {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, work_->layout, {}, 0, next});
 }
 
-VkCommandBuffer begin_secondary_outside_passes(Context& context) {
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context.command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context.device(), &allocation, &secondary));
-  const VkCommandBufferInheritanceInfo inheritance{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
-  return secondary;
-}
-
 VkCommandBuffer QueriesTest::begin_secondary(const RenderTarget& target,
                                              VkCommandBufferUsageFlags usage,
                                              VkCommandBufferInheritanceInfo inheritance) {
-  const VkCommandBufferAllocateInfo allocation{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                               nullptr, context().command_pool(),
-                                               VK_COMMAND_BUFFER_LEVEL_SECONDARY, 1};
-  VkCommandBuffer secondary = VK_NULL_HANDLE;
-  check(vkAllocateCommandBuffers(context().device(), &allocation, &secondary));
   const VkFormat format = target.info().color_format;
   const VkCommandBufferInheritanceRenderingInfo rendering{
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
@@ -98,13 +79,9 @@ VkCommandBuffer QueriesTest::begin_secondary(const RenderTarget& target,
       VK_FORMAT_UNDEFINED,
       VK_FORMAT_UNDEFINED,
       VK_SAMPLE_COUNT_1_BIT};
-  inheritance.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO;
   inheritance.pNext = &rendering;
-  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
-                                       VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT | usage,
-                                       &inheritance};
-  check(vkBeginCommandBuffer(secondary, &begin));
-  return secondary;
+  return context().begin_secondary(inheritance,
+                                   VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT | usage);
 }
 
 void QueriesTest::prepare_dispatch(VkCommandBuffer commands, VkPipeline pipeline) {

@@ -75,9 +75,6 @@ class QueriesTest : public testing::Test {
   std::optional<Work> work_;
 };
 
-// Begins a secondary command buffer for use outside render passes that inherits nothing.
-VkCommandBuffer begin_secondary_outside_passes(Context& context);
-
 inline constexpr uint32_t kStatisticBits = 11;
 inline constexpr VkQueryPipelineStatisticFlags kAllStatistics = (1u << kStatisticBits) - 1;
 

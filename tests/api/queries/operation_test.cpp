@@ -127,7 +127,7 @@ TEST_P(QueryOperation, queries_of_several_types_overlap) {
 TEST_P(QueryOperation, secondary_command_buffers_go_on_with_the_primarys_query) {
   if (!context().features().inheritedQueries) {
     ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
-    GTEST_SKIP() << "the driver has none";
+    GTEST_SKIP() << "no inherited queries";
   }
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
@@ -186,7 +186,7 @@ TEST_P(QueryOperation, a_secondary_command_buffer_resets_and_copies_its_own_quer
   const Pipeline pipeline = make_work();
   const Queries queries(context(), kStatistics, 1, kInvocations);
   const Buffer copies(context(), 32, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-  const VkCommandBuffer secondary = begin_secondary_outside_passes(context());
+  const VkCommandBuffer secondary = context().begin_secondary();
   for (const uint32_t groups : {3u, 5u}) {
     queries.reset(secondary);
     queries.begin(secondary);
@@ -224,7 +224,7 @@ class ManyThreads : public QueryStates {
 TEST_P(ManyThreads, a_secondary_command_buffer_counts_as_often_as_it_is_executed) {
   if (!context().features().inheritedQueries) {
     ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
-    GTEST_SKIP() << "the driver has none";
+    GTEST_SKIP() << "no inherited queries";
   }
   const Pipeline pipeline = make_graphics(
       {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert}, {VK_SHADER_STAGE_FRAGMENT_BIT, plain_frag}});

@@ -207,7 +207,7 @@ TEST_P(Timestamps, of_several_views_take_a_query_each) {
 
 TEST_P(Timestamps, are_written_in_secondary_command_buffers) {
   const Queries queries(context(), VK_QUERY_TYPE_TIMESTAMP, 3);
-  const VkCommandBuffer secondary = begin_secondary_outside_passes(context());
+  const VkCommandBuffer secondary = context().begin_secondary();
   vkCmdWriteTimestamp(secondary, kBottom, queries, 1);
   check(vkEndCommandBuffer(secondary));
   context().run([&](VkCommandBuffer commands) {

@@ -214,7 +214,7 @@ TEST_P(DrawsTogether, count_in_every_command_buffer_of_a_submission) {
 TEST_P(DrawsTogether, count_in_secondary_command_buffers) {
   if (!context().features().inheritedQueries) {
     ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
-    GTEST_SKIP() << "the driver has none";
+    GTEST_SKIP() << "no inherited queries";
   }
   const auto is_inherited = [](const Kind& kind) {
     return kind.type == VK_QUERY_TYPE_OCCLUSION || kind.type == VK_QUERY_TYPE_PIPELINE_STATISTICS;

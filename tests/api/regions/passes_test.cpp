@@ -1,45 +1,12 @@
-// Kinds of render passes: subpasses, views, layers, secondary command buffers, suspension.
-#include "api/regions/kit.h"
-#include "full_screen.vert.h"
-#include "layered.geom.h"
-#include "layered.mesh.h"
-#include "layered.vert.h"
+// Kinds of render passes: objects, dynamic ones, secondary command buffers, suspension.
+#include "api/regions/passes.h"
 #include "plain.frag.h"
 #include "rectangle.vert.h"
 
 namespace tally::test {
 namespace {
 
-constexpr const char* kInvocations = "fragment_invocations";
-constexpr VkExtent2D kExtent = {128, 128};
-constexpr VkRect2D kArea = {{0, 0}, kExtent};
-
-class RegionPasses : public RegionsTest {
- protected:
-  static void expect_rectangle(const Capture& values, const Context& context, uint32_t size,
-                               uint32_t times = 1, uint32_t index = 0) {
-    expect_pixels(
-        values, kInvocations, context, kArea,
-        [&](uint32_t x, uint32_t y) { return x < size && y < size ? times : 0; }, index);
-    values.expect_layout(index);
-  }
-  static RectanglePush square(float size) { return {0, 0, size, size, 128, 128}; }
-
-  VkCommandBuffer begin_secondary(const VkCommandBufferInheritanceInfo& inheritance,
-                                  VkCommandBufferUsageFlags flags) {
-    VkCommandBufferAllocateInfo allocate = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    allocate.commandPool = context().command_pool();
-    allocate.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
-    allocate.commandBufferCount = 1;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-    check(vkAllocateCommandBuffers(context().device(), &allocate, &commands));
-    VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    begin.flags = flags;
-    begin.pInheritanceInfo = &inheritance;
-    check(vkBeginCommandBuffer(commands, &begin));
-    return commands;
-  }
-};
+class RegionPasses : public RegionPassesTest {};
 
 TEST_F(RegionPasses, a_render_pass_object_is_captured) {
   const RenderTarget target(context(), {.extent = kExtent});
@@ -143,91 +110,6 @@ TEST_F(RegionPasses, a_recording_that_is_submitted_again_gives_the_same_values_a
   }
 }
 
-TEST_F(RegionPasses, views_are_told_apart) {
-  const RenderTarget target(context(), {.extent = kExtent, .view_mask = 0b101});
-  const Pipeline pipeline = make_rectangles(plain_frag, {.view_mask = 0b101});
-  const Capture values(context(), {.area = kExtent, .layers = 3});
-  capture(target, values, [&](VkCommandBuffer commands) { draw(commands, pipeline, square(70)); });
-  expect_rectangle(values, context(), 70, 1, 0);
-  expect_rectangle(values, context(), 70, 0, 1);
-  expect_rectangle(values, context(), 70, 1, 2);
-}
-
-TEST_F(RegionPasses, views_of_a_render_pass_object_are_told_apart) {
-  const RenderTarget target(context(), {.extent = kExtent, .view_mask = 0b11});
-  const Pipeline pipeline = make_rectangles(plain_frag, {.render_pass = target.render_pass()});
-  const Capture values(context(), {.area = kExtent, .layers = 2});
-  context().run([&](VkCommandBuffer commands) {
-    target.begin_render_pass(commands, {0, 0, 0, 0}, VK_SUBPASS_CONTENTS_INLINE,
-                             values.begin_info());
-    draw(commands, pipeline, square(70));
-    target.end_render_pass(commands);
-    attachment_barrier(commands);
-  });
-  expect_rectangle(values, context(), 70, 1, 0);
-  expect_rectangle(values, context(), 70, 1, 1);
-}
-
-TEST_F(RegionPasses, layers_of_a_geometry_shader_are_told_apart) {
-  if (!context().features().geometryShader) GTEST_SKIP() << "no geometry shaders";
-  const RenderTarget target(context(), {.extent = kExtent, .layers = 2});
-  const Pipeline pipeline =
-      make_graphics_pipeline(context(), {.stages = {{kVertex, rectangle_vert},
-                                                    {VK_SHADER_STAGE_GEOMETRY_BIT, layered_geom},
-                                                    {kFragment, plain_frag}},
-                                         .layout = layout(),
-                                         .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP});
-  const Capture values(context(), {.area = kExtent, .layers = 2});
-  capture(target, values, [&](VkCommandBuffer commands) { draw(commands, pipeline, square(128)); });
-  EXPECT_EQ(values.sum(kInvocations, 0), 128u * 128);
-  // The first of the square's two triangles; pixels on the diagonal belong to only one of them.
-  EXPECT_NEAR(static_cast<double>(values.sum(kInvocations, 1)), 128 * 128 / 2, 64);
-}
-
-TEST_F(RegionPasses, layers_of_a_vertex_shader_are_told_apart) {
-  VkPhysicalDeviceVulkan12Features core = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-  VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &core};
-  vkGetPhysicalDeviceFeatures2(context().gpu(), &features);
-  if (!core.shaderOutputLayer) GTEST_SKIP() << "no shaderOutputLayer";
-  const RenderTarget target(context(), {.extent = kExtent, .layers = 3});
-  const Pipeline pipeline = make_graphics_pipeline(
-      context(),
-      {.stages = {{kVertex, layered_vert}, {kFragment, plain_frag}}, .layout = layout()});
-  // The second layer is not requested.
-  const Capture values(context(), {.area = kExtent, .layers = 3, .wanted = {true, false, true}});
-  capture(target, values, [&](VkCommandBuffer commands) {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
-    vkCmdDraw(commands, 3, 2, 0, 0);
-    vkCmdDraw(commands, 3, 2, 0, 1);
-  });
-  expect_rectangle(values, context(), 128, 1, 0);
-  EXPECT_TRUE(values.untouched(1));
-  expect_rectangle(values, context(), 128, 1, 2);
-}
-
-TEST_F(RegionPasses, layers_of_a_mesh_shader_are_told_apart) {
-  if (!context().has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME))
-    GTEST_SKIP() << "no mesh shaders";
-  VkPhysicalDeviceMeshShaderFeaturesEXT mesh = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT};
-  mesh.meshShader = VK_TRUE;
-  start({}, false,
-        {.device_extensions = {VK_EXT_MESH_SHADER_EXTENSION_NAME}, .device_next = &mesh});
-  const RenderTarget target(context(), {.extent = kExtent, .layers = 2});
-  const Pipeline pipeline = make_graphics_pipeline(
-      context(), {.stages = {{VK_SHADER_STAGE_MESH_BIT_EXT, layered_mesh}, {kFragment, plain_frag}},
-                  .layout = layout()});
-  const Capture values(context(), {.area = kExtent, .layers = 2});
-  const auto draw_mesh = context().function<PFN_vkCmdDrawMeshTasksEXT>("vkCmdDrawMeshTasksEXT");
-  capture(target, values, [&](VkCommandBuffer commands) {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
-    draw_mesh(commands, 2, 1, 1);
-    draw_mesh(commands, 1, 1, 1);
-  });
-  expect_rectangle(values, context(), 128, 2, 0);
-  expect_rectangle(values, context(), 128, 1, 1);
-}
-
 // One library of everything before the rasteriser and one of everything after it, linked.
 TEST_F(RegionPasses, pipelines_linked_from_libraries_are_captured) {
   if (!context().has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME))
@@ -272,151 +154,13 @@ TEST_F(RegionPasses, pipelines_linked_from_libraries_are_captured) {
   expect_rectangle(values, context(), 100);
 }
 
-// Two subpasses that draw into the same attachment.
-class RegionSubpasses : public RegionPasses {
- protected:
-  void SetUp() override {
-    target_.emplace(context(), RenderTargetInfo{.extent = kExtent});
-    VkAttachmentDescription attachment = {};
-    attachment.format = VK_FORMAT_R8G8B8A8_UNORM;
-    attachment.samples = VK_SAMPLE_COUNT_1_BIT;
-    attachment.loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
-    attachment.finalLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
-    const VkAttachmentReference color = {0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
-    VkSubpassDescription subpasses[2] = {};
-    for (VkSubpassDescription& subpass : subpasses) {
-      subpass.colorAttachmentCount = 1;
-      subpass.pColorAttachments = &color;
-    }
-    VkSubpassDependency dependency = {0, 1};
-    dependency.srcStageMask = dependency.dstStageMask =
-        VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT;
-    dependency.srcAccessMask = dependency.dstAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
-    VkRenderPassCreateInfo create = {VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO};
-    create.attachmentCount = 1;
-    create.pAttachments = &attachment;
-    create.subpassCount = 2;
-    create.pSubpasses = subpasses;
-    create.dependencyCount = 1;
-    create.pDependencies = &dependency;
-    VkRenderPass handle = VK_NULL_HANDLE;
-    check(vkCreateRenderPass(context().device(), &create, nullptr, &handle));
-    render_pass_ = {context().device(), handle};
-    VkFramebufferCreateInfo frame = {VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO};
-    const VkImageView view = target_->color().view();
-    frame.renderPass = render_pass_;
-    frame.attachmentCount = 1;
-    frame.pAttachments = &view;
-    frame.width = kExtent.width;
-    frame.height = kExtent.height;
-    frame.layers = 1;
-    VkFramebuffer framebuffer = VK_NULL_HANDLE;
-    check(vkCreateFramebuffer(context().device(), &frame, nullptr, &framebuffer));
-    framebuffer_ = {context().device(), framebuffer};
-  }
-  void begin(VkCommandBuffer commands, const void* next,
-             VkSubpassContents contents = VK_SUBPASS_CONTENTS_INLINE) {
-    const VkClearValue clear = {};
-    VkRenderPassBeginInfo begin = {VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO, next};
-    begin.renderPass = render_pass_;
-    begin.framebuffer = framebuffer_;
-    begin.renderArea = kArea;
-    begin.clearValueCount = 1;
-    begin.pClearValues = &clear;
-    vkCmdBeginRenderPass(commands, &begin, contents);
-  }
-
-  std::optional<RenderTarget> target_;
-  RenderPass render_pass_;
-  Framebuffer framebuffer_;
-};
-
-TEST_F(RegionSubpasses, have_values_of_their_own) {
-  const Pipeline first = make_rectangles(plain_frag, {.render_pass = render_pass_});
-  const Pipeline second = make_rectangles(plain_frag, {.render_pass = render_pass_, .subpass = 1});
-  const Capture values(context(), {.area = kExtent, .subpasses = 2});
-  context().run([&](VkCommandBuffer commands) {
-    begin(commands, values.begin_info());
-    target_->set_viewport(commands);
-    draw(commands, first, square(100));
-    vkCmdNextSubpass(commands, VK_SUBPASS_CONTENTS_INLINE);
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, second);
-    vkCmdDraw(commands, 4, 2, 0, 0);  // with the same push constants
-    vkCmdEndRenderPass(commands);
-    attachment_barrier(commands);
-  });
-  expect_rectangle(values, context(), 100, 1, 0);
-  expect_rectangle(values, context(), 100, 2, 1);
-}
-
-TEST_F(RegionSubpasses, that_are_not_wanted_stay_untouched) {
-  const Pipeline first = make_rectangles(plain_frag, {.render_pass = render_pass_});
-  const Pipeline second = make_rectangles(plain_frag, {.render_pass = render_pass_, .subpass = 1});
-  const Capture values(context(), {.area = kExtent, .subpasses = 2, .wanted = {false, true}});
-  context().run([&](VkCommandBuffer commands) {
-    begin(commands, values.begin_info());
-    target_->set_viewport(commands);
-    draw(commands, first, square(100));
-    vkCmdNextSubpass(commands, VK_SUBPASS_CONTENTS_INLINE);
-    draw(commands, second, square(50));
-    vkCmdEndRenderPass(commands);
-    attachment_barrier(commands);
-  });
-  EXPECT_TRUE(values.untouched(0));
-  expect_rectangle(values, context(), 50, 1, 1);
-}
-
-// The secondary is executed in both subpasses, once and twice. It was recorded earlier and does not
-// depend on them.
-TEST_F(RegionSubpasses, of_secondary_command_buffers_have_values_of_their_own) {
-  std::vector<Pipeline> pipelines;
-  std::vector<VkCommandBuffer> secondaries;
-  for (uint32_t subpass = 0; subpass < 2; ++subpass) {
-    pipelines.push_back(
-        make_rectangles(plain_frag, {.render_pass = render_pass_, .subpass = subpass}));
-    VkCommandBufferInheritanceInfo inheritance = {
-        VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-    inheritance.renderPass = render_pass_;
-    inheritance.subpass = subpass;
-    secondaries.push_back(
-        begin_secondary(inheritance, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT |
-                                         VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
-    target_->set_viewport(secondaries.back());
-    draw(secondaries.back(), pipelines.back(), square(subpass == 0 ? 100 : 60));
-    check(vkEndCommandBuffer(secondaries.back()));
-  }
-  Capture values(context(), {.area = kExtent, .subpasses = 2});
-  const auto record = [&](const void* next) {
-    const VkCommandBuffer commands = context().begin_commands(0);
-    begin(commands, next, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
-    vkCmdExecuteCommands(commands, 1, &secondaries[0]);
-    vkCmdNextSubpass(commands, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
-    vkCmdExecuteCommands(commands, 1, &secondaries[1]);
-    vkCmdExecuteCommands(commands, 1, &secondaries[1]);
-    vkCmdEndRenderPass(commands);
-    attachment_barrier(commands);
-    check(vkEndCommandBuffer(commands));
-    return commands;
-  };
-  const VkCommandBuffer captured = record(values.begin_info());
-  const VkCommandBuffer plain = record(nullptr);
-  for (int i = 0; i < 2; ++i) {
-    values.reset();
-    context().submit_and_wait(captured);
-    context().submit_and_wait(plain);
-    expect_rectangle(values, context(), 100, 1, 0);
-    expect_rectangle(values, context(), 60, 2, 1);
-  }
-}
-
-class RegionSecondaries : public RegionPasses {};
+class RegionSecondaries : public RegionPassesTest {};
 
 TEST_F(RegionSecondaries, that_contain_the_whole_pass_are_captured) {
   const RenderTarget target(context(), {.extent = kExtent});
   const Pipeline pipeline = make_rectangles(plain_frag);
   const Capture values(context(), {kExtent});
-  const VkCommandBuffer secondary =
-      begin_secondary({VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO}, 0);
+  const VkCommandBuffer secondary = context().begin_secondary();
   target.begin(secondary, {0, 0, 0, 0}, 0, values.begin_info());
   draw(secondary, pipeline, square(77));
   target.end(secondary);
@@ -438,10 +182,9 @@ TEST_F(RegionSecondaries, that_continue_a_pass_count_in_each_that_executes_them)
   rendering.colorAttachmentCount = 1;
   rendering.pColorAttachmentFormats = &format;
   rendering.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
-  const VkCommandBuffer secondary =
-      begin_secondary({VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO, &rendering},
-                      VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT |
-                          VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  const VkCommandBuffer secondary = context().begin_secondary(
+      {.pNext = &rendering}, VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT |
+                                 VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
   target.set_viewport(secondary);
   draw(secondary, pipeline, square(40));
   check(vkEndCommandBuffer(secondary));

@@ -1,11 +1,7 @@
-#include "analysis/model/test_scene.h"
-
-#include <spirv-tools/libspirv.h>
-
-#include <cstdlib>
-#include <cstring>
+#include "analysis/testing/test_scene.h"
 
 #include "spirv/analysis/block_map.h"
+#include "spirv/testing/testing.h"
 
 namespace tally::analysis {
 namespace {
@@ -54,29 +50,16 @@ OpReturn
 OpFunctionEnd
 )";
 
-template <typename T>
-T require(Result<T> result) {
-  if (!result) std::abort();
-  return std::move(*result);
-}
-
 }  // namespace
 
 std::vector<uint32_t> branching_shader() { return assembled(kBranching); }
 
 std::vector<uint32_t> assembled(const char* spirv_text) {
-  spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
-  spv_binary binary = nullptr;
-  spvTextToBinary(context, spirv_text, std::strlen(spirv_text), &binary, nullptr);
-  if (binary == nullptr) std::abort();
-  std::vector<uint32_t> words(binary->code, binary->code + binary->wordCount);
-  spvBinaryDestroy(binary);
-  spvContextDestroy(context);
-  return words;
+  return spirv::test::assemble(spirv_text, spirv::make_version(1, 3));
 }
 
 TestScene::TestScene(const std::string& path, const std::string& frame_range)
-    : writer_(require(
+    : writer_(store::require(
           store::Writer::create(path, {.tool_version = "0.1.0", .frame_range = frame_range}))) {
   const RowId process = writer_.add(store::ProcessRow{.pid = 1});
   device_ = writer_.add(store::DeviceRow{
@@ -100,8 +83,9 @@ TestScene::RowId TestScene::add_shader(const std::string& hash, const std::strin
   const RowId module = writer_.add(store::ModuleRow{.hash = hash, .name = name, .spirv = words});
   const RowId shader = writer_.add(store::ShaderRow{
       .device = device_, .module = module, .stage = kCompute, .entry_point = "main"});
-  const auto parsed = require(spirv::Module::parse(words));
-  const auto map = require(spirv::BlockMap::build(parsed, spv::ExecutionModel::GLCompute, "main"));
+  const auto parsed = store::require(spirv::Module::parse(words));
+  const auto map =
+      store::require(spirv::BlockMap::build(parsed, spv::ExecutionModel::GLCompute, "main"));
   costs_.clear();
   for (uint32_t block = 0; block < map.blocks().size(); ++block) {
     costs_.push_back(map.blocks()[block].mix[spirv::CostClass::Instruction]);
@@ -165,8 +149,6 @@ void TestScene::set_value(uint32_t block, RowId metric, uint64_t value) {
                                    .values = {{store::stored(value)}}});
 }
 
-void TestScene::finish() {
-  if (!writer_.finish(1'000, 0)) std::abort();
-}
+void TestScene::finish() { store::require(writer_.finish(1'000, 0)); }
 
 }  // namespace tally::analysis

@@ -1,0 +1,169 @@
+#include "capture/testing/extension_scenarios.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <tally/vulkan_newest.h>
+
+#include "capture/testing/painter.h"
+#include "support/generated_commands.h"
+#include "support/shader_objects.h"
+
+namespace tally::test {
+namespace {
+
+// Whether an extension is listed, its feature offered, a device created with it, and its function
+// resolved.
+void uncountable(Context& context) {
+  VkPhysicalDeviceSubpassShadingFeaturesHUAWEI feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBPASS_SHADING_FEATURES_HUAWEI};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &feature};
+  vkGetPhysicalDeviceFeatures2(context.gpu(), &features);
+  const char* const extension = VK_HUAWEI_SUBPASS_SHADING_EXTENSION_NAME;
+  const float priority = 1;
+  const VkDeviceQueueCreateInfo queue{
+      VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, nullptr, 0, context.queue_family(), 1, &priority};
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = 1;
+  info.ppEnabledExtensionNames = &extension;
+  VkDevice device = VK_NULL_HANDLE;
+  const VkResult result = vkCreateDevice(context.gpu(), &info, nullptr, &device);
+  if (result == VK_SUCCESS) vkDestroyDevice(device, nullptr);
+  context.take_errors();  // the loader's, where it cannot be created
+  const bool function =
+      vkGetDeviceProcAddr(context.device(), "vkCmdSubpassShadingHUAWEI") != nullptr;
+  std::fprintf(stderr, "listed=%d feature=%u created=%d function=%d\n",
+               context.has_extension(extension), feature.subpassShading, result, function);
+}
+
+// Dispatches and draws whose arguments an address names, on a device of its own.
+void addressed(Context&) {
+  VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_ADDRESS_COMMANDS_FEATURES_KHR, nullptr, VK_TRUE};
+  Context context({.device_extensions = {VK_KHR_DEVICE_ADDRESS_COMMANDS_EXTENSION_NAME},
+                   .device_next = &feature});
+  const Doubler doubler(context);
+  const Painter painter(context, Painter::Passes::Dynamic);
+  const Buffer arguments(
+      context, 64, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  const uint32_t words[] = {3, 1, 1, 0, 3, 2, 0, 0, 3, 1, 0, 0, 1};
+  std::memcpy(arguments.as<uint32_t>().data(), words, sizeof words);
+  const VkDispatchIndirect2InfoKHR groups{.sType = VK_STRUCTURE_TYPE_DISPATCH_INDIRECT_2_INFO_KHR,
+                                          .addressRange = {arguments.address(), 12}};
+  const VkDrawIndirect2InfoKHR draws{.sType = VK_STRUCTURE_TYPE_DRAW_INDIRECT_2_INFO_KHR,
+                                     .addressRange = {arguments.address() + 16, 32, 16},
+                                     .drawCount = 2};
+  context.run([&](VkCommandBuffer commands) {
+    doubler.bind(commands);
+    context.function<PFN_vkCmdDispatchIndirect2KHR>("vkCmdDispatchIndirect2KHR")(commands, &groups);
+    full_barrier(commands);
+    painter.target().begin(commands);
+    painter.draw(commands, 1);
+    context.function<PFN_vkCmdDrawIndirect2KHR>("vkCmdDrawIndirect2KHR")(commands, &draws);
+    painter.target().end(commands);
+  });
+}
+
+// Draws with shader objects: separate ones, linked ones, and the fragment shader changed. Exits
+// with 77 if the device has none.
+void shader_objects(Context&) {
+  const auto context = make_shader_object_context(false);
+  if (!context) std::exit(77);
+  const RenderTarget target(*context);
+  const Stage vertex{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert};
+  const Stage fragment{VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag};
+  const auto make = [&](VkShaderCreateFlagsEXT flags) {
+    return std::vector<ShaderObjectInfo>{{vertex, VK_SHADER_STAGE_FRAGMENT_BIT, flags},
+                                         {fragment, 0, flags}};
+  };
+  const ShaderObjects separate(*context, make(0));
+  const ShaderObjects others(*context, make(0));
+  const ShaderObjects linked(*context, make(VK_SHADER_CREATE_LINK_STAGE_BIT_EXT));
+  context->run([&](VkCommandBuffer commands) {
+    target.begin(commands);
+    set_draw_state(*context, commands);
+    unbind_graphics_shaders(*context, commands);
+    separate.bind(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    bind_shader(*context, commands, VK_SHADER_STAGE_FRAGMENT_BIT, others[1]);
+    vkCmdDraw(commands, 3, 2, 0, 0);
+    linked.bind(commands);
+    vkCmdDraw(commands, 3, 3, 0, 0);
+    target.end(commands);
+  });
+}
+
+// A dispatch of three workgroups that the device generates. Exits with 77 if it cannot.
+void generated(Context&) {
+  const auto context = make_generated_context(false);
+  if (!context) std::exit(77);
+  const Buffer values(*context, 4096);
+  const StorageSet set(*context, {values});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(*context, {&set_layout, 1}, 4);
+  const Pipeline pipeline =
+      make_compute_pipeline(*context, {.shader = {.code = double_comp}, .layout = layout});
+  GeneratedCommands commands_of_device(*context, {.layout = layout, .words = {0, 3, 1, 1}});
+  VkGeneratedCommandsPipelineInfoEXT names = {
+      VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT, nullptr, pipeline};
+  context->run([&](VkCommandBuffer commands) {
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    set.bind(commands, layout);
+    commands_of_device.execute(commands, &names);
+  });
+}
+
+// Two pipelines in one call, of which the first has an identifier in place of its shader. No driver
+// here has VK_EXT_shader_module_identifier; the identifier must not reach it. Exits with 78 if the
+// answer does not ask for the SPIR-V.
+void identifiers(Context& context) {
+  const ShaderModule module = make_shader_module(context, double_comp);
+  const std::array<uint8_t, 4> bytes = {1, 2, 3, 4};
+  const VkPipelineShaderStageModuleIdentifierCreateInfoEXT identifier{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT, nullptr,
+      static_cast<uint32_t>(bytes.size()), bytes.data()};
+  const Buffer values(context, 4096);
+  const StorageSet set(context, {values});
+  const VkDescriptorSetLayout set_layout = set.layout();
+  const PipelineLayout layout = make_pipeline_layout(context, {&set_layout, 1});
+  std::array<VkComputePipelineCreateInfo, 2> infos{};
+  for (VkComputePipelineCreateInfo& info : infos) {
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module;
+    info.stage.pName = "main";
+    info.layout = layout;
+    info.basePipelineIndex = -1;
+  }
+  infos[0].flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+  infos[0].stage.module = VK_NULL_HANDLE;
+  infos[0].stage.pNext = &identifier;
+  std::array<VkPipeline, 2> pipelines{};
+  const VkResult result = vkCreateComputePipelines(context.device(), VK_NULL_HANDLE, 2,
+                                                   infos.data(), nullptr, pipelines.data());
+  if (result != VK_PIPELINE_COMPILE_REQUIRED || pipelines[0] || !pipelines[1]) std::exit(78);
+  const Pipeline created(context.device(), pipelines[1]);
+  context.run([&](VkCommandBuffer commands) {
+    set.bind(commands, layout);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, created);
+    vkCmdDispatch(commands, 5, 1, 1);
+  });
+}
+
+}  // namespace
+
+const Scenarios& extension_scenarios() {
+  static const Scenarios scenarios = {{"uncountable", uncountable},
+                                      {"addressed", addressed},
+                                      {"shader_objects", shader_objects},
+                                      {"generated", generated},
+                                      {"identifiers", identifiers}};
+  return scenarios;
+}
+
+}  // namespace tally::test

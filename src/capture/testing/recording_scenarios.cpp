@@ -1,0 +1,218 @@
+#include "capture/testing/recording_scenarios.h"
+
+#include <mutex>
+#include <thread>
+
+#include "capture/testing/painter.h"
+
+namespace tally::test {
+namespace {
+
+constexpr VkCommandBufferUsageFlags kReusable = 0;
+
+// One recording, submitted twice: the second submission's values are its own.
+void resubmit(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands(kReusable);
+  for (const uint32_t groups : {1u, 2u, 3u}) doubler.dispatch(commands, groups);
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+  context.submit_and_wait(commands);
+}
+
+// The same recording several times in flight.
+void simultaneous(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands =
+      context.begin_commands(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  doubler.dispatch(commands, 5);
+  check(vkEndCommandBuffer(commands));
+  for (int i = 0; i < 20; ++i) submit(context, {commands, commands});
+  check(vkQueueWaitIdle(context.queue()));
+}
+
+void render_pass(Context& context) {
+  const Painter painter(context, Painter::Passes::Objects);
+  set_name(context, VK_OBJECT_TYPE_RENDER_PASS, (void*)painter.target().render_pass(), "main pass");
+  context.run([&](VkCommandBuffer commands) {
+    const Label frame(context, commands, "Frame");
+    painter.target().begin_render_pass(commands);
+    {
+      const Label shadow(context, commands, "Orange");
+      painter.draw(commands, 2);
+      painter.draw(commands, 3);
+    }
+    painter.target().end_render_pass(commands);
+  });
+}
+
+// Secondaries that continue the primary's pass, one of them executed twice; dispatches around.
+void secondaries(Context& context) {
+  const Painter painter(context, Painter::Passes::Objects);
+  const Doubler doubler(context);
+  VkCommandBufferInheritanceInfo inheritance{VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+  inheritance.renderPass = painter.target().render_pass();
+  const auto continues = VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT;
+  const VkCommandBuffer once = context.begin_secondary(inheritance, continues);
+  {
+    const Label label(context, once, "Inner");
+    painter.draw(once, 2);
+  }
+  check(vkEndCommandBuffer(once));
+  const VkCommandBuffer twice = context.begin_secondary(
+      inheritance, continues | VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  painter.draw(twice, 5);
+  check(vkEndCommandBuffer(twice));
+  const VkCommandBuffer computes = context.begin_secondary();
+  doubler.dispatch(computes, 9);
+  check(vkEndCommandBuffer(computes));
+  context.run([&](VkCommandBuffer commands) {
+    doubler.dispatch(commands, 1);
+    const Label label(context, commands, "Outer");
+    painter.target().begin_render_pass(commands, {}, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
+    const VkCommandBuffer all[] = {once, twice, twice};
+    vkCmdExecuteCommands(commands, 3, all);
+    painter.target().end_render_pass(commands);
+    vkCmdExecuteCommands(commands, 1, &computes);
+    doubler.dispatch(commands, 4);
+  });
+}
+
+// One dynamic render pass suspended and resumed, within and across command buffers.
+void suspended(Context& context) {
+  const Painter painter(context, Painter::Passes::Dynamic);
+  const Doubler doubler(context);
+  const auto begin = [&](VkCommandBuffer commands, VkRenderingFlags flags) {
+    VkRenderingAttachmentInfo color{VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
+    color.imageView = painter.target().color().view();
+    color.imageLayout = VK_IMAGE_LAYOUT_GENERAL;
+    color.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+    VkRenderingInfo info{VK_STRUCTURE_TYPE_RENDERING_INFO, nullptr, flags};
+    info.renderArea.extent = painter.target().info().extent;
+    info.layerCount = 1;
+    info.colorAttachmentCount = 1;
+    info.pColorAttachments = &color;
+    vkCmdBeginRendering(commands, &info);
+  };
+  const VkCommandBuffer first = context.begin_commands();
+  change_layout(first, painter.target().color(), VK_IMAGE_LAYOUT_UNDEFINED,
+                VK_IMAGE_LAYOUT_GENERAL);
+  doubler.dispatch(first, 1);
+  begin(first, VK_RENDERING_SUSPENDING_BIT);
+  painter.draw(first, 1);
+  vkCmdEndRendering(first);
+  begin(first, VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT);
+  painter.draw(first, 2);
+  vkCmdEndRendering(first);
+  check(vkEndCommandBuffer(first));
+  const VkCommandBuffer second = context.begin_commands();
+  begin(second, VK_RENDERING_RESUMING_BIT);
+  painter.draw(second, 3);
+  vkCmdEndRendering(second);
+  doubler.dispatch(second, 2);
+  check(vkEndCommandBuffer(second));
+  const VkCommandBuffer both[] = {first, second};
+  context.submit_and_wait(both);
+}
+
+// The pipeline is named after it was used.
+void late_names(Context& context) {
+  const Doubler doubler(context);
+  context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, 1); });
+  set_name(context, VK_OBJECT_TYPE_PIPELINE, (void*)doubler.pipeline(), "the doubler");
+  set_name(context, VK_OBJECT_TYPE_QUEUE, context.queue(), "the queue");
+  context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, 1); });
+}
+
+// Ten submissions of one dispatch each; the n-th (from 0) has n+1 groups.
+void ten(Context& context) {
+  const Doubler doubler(context);
+  for (uint32_t i = 0; i < 10; ++i) {
+    context.run([&](VkCommandBuffer commands) { doubler.dispatch(commands, i + 1); });
+  }
+}
+
+// More commands than one instrumentation object holds.
+void many(Context& context) {
+  const Doubler doubler(context);
+  context.run([&](VkCommandBuffer commands) {
+    for (uint32_t i = 0; i < 2500; ++i) doubler.dispatch(commands, i % 7 + 1);
+  });
+}
+
+// Four threads record and submit; one mutex guards the queue.
+void threads(Context& context) {
+  std::mutex queue;
+  std::vector<std::thread> workers;
+  for (uint32_t worker = 0; worker < 4; ++worker) {
+    workers.emplace_back([&, worker] {
+      const Doubler doubler(context);
+      const VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr,
+                                         VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                         context.queue_family()};
+      VkCommandPool created = VK_NULL_HANDLE;
+      check(vkCreateCommandPool(context.device(), &info, nullptr, &created));
+      const CommandPool pool(context.device(), created);
+      const VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                                 nullptr, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+      VkCommandBuffer commands = VK_NULL_HANDLE;
+      check(vkAllocateCommandBuffers(context.device(), &allocate, &commands));
+      for (uint32_t i = 0; i < 25; ++i) {
+        const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+        check(vkBeginCommandBuffer(commands, &begin));
+        doubler.dispatch(commands, worker + 1);
+        check(vkEndCommandBuffer(commands));
+        const std::lock_guard lock(queue);
+        submit(context, {commands});
+        check(vkQueueWaitIdle(context.queue()));
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+}
+
+void two_devices(Context& context) {
+  Context other;
+  const Doubler here(context);
+  const Doubler there(other);
+  context.run([&](VkCommandBuffer commands) { here.dispatch(commands, 1); });
+  other.run([&](VkCommandBuffer commands) { there.dispatch(commands, 2); });
+}
+
+// Recorded, reset, recorded anew, pool reset; only what is submitted counts.
+void resets(Context& context) {
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands(kReusable);
+  doubler.dispatch(commands, 11);
+  check(vkEndCommandBuffer(commands));
+  check(vkResetCommandBuffer(commands, 0));
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  check(vkBeginCommandBuffer(commands, &begin));
+  doubler.dispatch(commands, 12);
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+  check(vkResetCommandPool(context.device(), context.command_pool(), 0));
+  check(vkBeginCommandBuffer(commands, &begin));
+  doubler.dispatch(commands, 13);
+  check(vkEndCommandBuffer(commands));
+  context.submit_and_wait(commands);
+}
+
+}  // namespace
+
+const Scenarios& recording_scenarios() {
+  static const Scenarios scenarios = {{"resubmit", resubmit},
+                                      {"simultaneous", simultaneous},
+                                      {"render_pass", render_pass},
+                                      {"secondaries", secondaries},
+                                      {"suspended", suspended},
+                                      {"late_names", late_names},
+                                      {"ten", ten},
+                                      {"many", many},
+                                      {"threads", threads},
+                                      {"two_devices", two_devices},
+                                      {"resets", resets}};
+  return scenarios;
+}
+
+}  // namespace tally::test
