@@ -23,13 +23,13 @@
 #include <tally/vulkan_newest.h>
 
 #include "base/live_counters.h"
+#include "capture/testing/doubler.h"
+#include "capture/testing/frame_scenarios.h"
 #include "capture/testing/painter.h"
 #include "capture/testing/region_scenarios.h"
-#include "double.comp.h"
 #include "support/context.h"
 #include "support/environment.h"
 #include "support/generated_commands.h"
-#include "support/memory.h"
 #include "support/shader_objects.h"
 
 namespace {
@@ -37,34 +37,6 @@ namespace {
 using namespace tally::test;
 
 constexpr VkCommandBufferUsageFlags kReusable = 0;
-
-// vkCmdDispatch of a shader that doubles 32 numbers a group.
-class Doubler {
- public:
-  explicit Doubler(Context& context)
-      : buffer_(context, 1024 * sizeof(uint32_t)), set_(context, {buffer_}) {
-    const VkDescriptorSetLayout layout = set_.layout();
-    layout_ = make_pipeline_layout(context, {&layout, 1});
-    pipeline_ =
-        make_compute_pipeline(context, {{VK_SHADER_STAGE_COMPUTE_BIT, double_comp}, layout_});
-  }
-  void bind(VkCommandBuffer commands) const {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
-    set_.bind(commands, layout_);
-  }
-  void dispatch(VkCommandBuffer commands, uint32_t groups) const {
-    bind(commands);
-    vkCmdDispatch(commands, groups, 1, 1);
-    full_barrier(commands);
-  }
-  VkPipeline pipeline() const { return pipeline_; }
-
- private:
-  Buffer buffer_;
-  StorageSet set_;
-  PipelineLayout layout_;
-  Pipeline pipeline_;
-};
 
 void set_name(const Context& context, VkObjectType type, const void* handle, const char* name) {
   const VkDebugUtilsObjectNameInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
@@ -596,6 +568,7 @@ int main(int argc, char** argv) {
       {"draws", [&](Context& context) { draws(context, how); }},
       {"ending", [&](Context& context) { ending(context, how); }},
   };
+  scenarios.insert(frame_scenarios().begin(), frame_scenarios().end());
   scenarios.insert(region_scenarios().begin(), region_scenarios().end());
   const auto found = scenarios.find(scenario);
   if (found == scenarios.end()) return 2;
