@@ -53,6 +53,8 @@ int parse_and_run(int argc, char** argv) {
   tally::cli::add_check(app, chosen);
   tally::cli::add_coverage(app, chosen);
   tally::cli::add_export(app, chosen);
+  tally::cli::add_top(app, chosen, arguments.after_dashes);
+  tally::cli::add_trigger(app, chosen);
   tally::cli::add_list(app, chosen);
   tally::cli::add_doctor(app, chosen);
   tally::cli::add_vulkan_probe(app, chosen);
