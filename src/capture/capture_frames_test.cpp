@@ -143,7 +143,7 @@ TEST(CaptureFrames, beyond_the_size_of_the_capture_are_counted_as_dropped) {
   const int64_t page_bytes = session.number("SELECT * FROM pragma_page_size");
   EXPECT_LE(pages * page_bytes, static_cast<int64_t>(kLimit));
   EXPECT_GE(pages * page_bytes, static_cast<int64_t>(kLimit / 2));
-  EXPECT_EQ(session.text("SELECT ending FROM process"), "full");
+  EXPECT_EQ(session.text("SELECT ending FROM process"), "cut off");
   EXPECT_THAT(session.text("SELECT text FROM message"), HasSubstr("its limit of 1.0 MiB"));
   for (const SeenCommand& command : session.commands()) {
     EXPECT_EQ(command.executions, command.frame % 1000 + 1);

@@ -127,10 +127,6 @@ std::vector<std::string> missing_lines(const Summary& s) {
         ": the process ended, or the device was lost, before the counts were read, or a "
         "warning says why");
   }
-  if (s.processes_full != 0) {
-    lines.push_back("later frames of " + counted(s.processes_full, "process") +
-                    ": the capture reached its limit (tally run --max-size)");
-  }
   if (s.processes_cut_off != 0) {
     lines.push_back(counted(s.processes_cut_off, "process") +
                     " stopped sending: the number of missing commands is unknown");

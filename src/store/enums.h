@@ -8,7 +8,7 @@
 
 namespace tally::store {
 
-enum class Ending { Running, Closed, CutOff, Refused, Full };
+enum class Ending { Running, Closed, CutOff, Refused };
 enum class CallKind { Draw, Dispatch, TraceRays, Generated };
 enum class FrameEnd { Present, Submit, Open };
 enum class PassKind { RenderPass, Rendering };
@@ -19,7 +19,7 @@ template <typename Enum>
 struct EnumNames;
 template <>
 struct EnumNames<Ending> {
-  static constexpr const char* kNames[] = {"running", "closed", "cut off", "refused", "full"};
+  static constexpr const char* kNames[] = {"running", "closed", "cut off", "refused"};
 };
 template <>
 struct EnumNames<CallKind> {

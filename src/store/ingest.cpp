@@ -60,10 +60,11 @@ std::optional<int64_t> Ingest::missing(std::optional<uint64_t> submitted) const 
 
 void Ingest::end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted, bool full) {
   if (!has_process()) return;
-  const Ending ending = refused  ? Ending::Refused
-                        : full   ? Ending::Full
-                        : ended_ ? Ending::Closed
-                                 : Ending::CutOff;
+  // How many commands later frames have is not known.
+  const Ending ending = refused           ? Ending::Refused
+                        : ended_ && !full ? Ending::Closed
+                                          : Ending::CutOff;
+  if (full) submitted.reset();
   writer_.end_process(process_, ended_ ? end_ns_ : time_ns, ending, missing(submitted));
 }
 

@@ -211,8 +211,8 @@ void Writer::keep_last_frames(uint64_t count) {
         std::array{"execution", "submission", "submission"},
         std::array{"pass", "execution", "execution"},
         std::array{"command_batch", "execution", "execution"},
-        std::array{"block_count", "batch", "command_batch"},
-        std::array{"block_other", "batch", "command_batch"},
+        std::array{"batch_count", "batch", "command_batch"},
+        std::array{"batch_other", "batch", "command_batch"},
         std::array{"pass_regions", "pass", "pass"}, std::array{"pass_picture", "pass", "pass"},
         std::array{"region_values", "regions", "pass_regions"}}) {
     state_->run(

@@ -117,7 +117,6 @@ void count_missing(const Model& model, Summary& summary) {
   }
   for (const store::ProcessRow& process : model.processes) {
     summary.commands_missing += count(process.commands_missing.value_or(0));
-    if (process.ending == store::Ending::Full) ++summary.processes_full;
     if (process.end_ns && !process.commands_missing) ++summary.processes_cut_off;
   }
 }

@@ -50,13 +50,12 @@ struct Summary {
   std::vector<Uncounted> uncounted;
   // Submitted within the frames to capture, but missing from the capture.
   uint64_t commands_missing = 0;
-  uint64_t processes_full = 0;     // whose later frames are missing: the capture reached its limit
   uint64_t processes_cut_off = 0;  // processes with an unknown number of missing commands
   std::vector<store::MessageRow> messages;
 
   // Whether the capture contains everything that was to be captured.
   bool complete() const {
-    return finished && commands_missing == 0 && processes_cut_off == 0 && processes_full == 0;
+    return finished && commands_missing == 0 && processes_cut_off == 0;
   }
 };
 

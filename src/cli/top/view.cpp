@@ -205,7 +205,7 @@ std::vector<TopLine> TopView::lines(size_t width, size_t height) {
   };
   const size_t rows = matching();
   const size_t room = height > kLinesAround ? height - kLinesAround : 0;
-  page_ = std::max<size_t>(room > 3 ? room - 3 : 1, 1);  // less heading, titles and rule
+  page_ = std::max<size_t>(room > 4 ? room - 4 : 1, 1);  // less heading, gap, titles and rule
   scroll_ = std::min(scroll_, rows > page_ ? rows - page_ : 0);
   add("1 passes  2 shaders  3 lines  4 pipelines  5 draws  6 counters   < > r sort   / filter   "
       "space pause   q quit",
