@@ -4,7 +4,8 @@
 //
 //   frame_cost [--frames N] [--rounds N] [PROGRAM ARGUMENT...]
 //
-// "{}" in an argument stands for the number of frames.
+// "{}" in an argument stands for the number of frames. The row "outside captured frames" is a
+// capture on request, and nothing is requested.
 //
 // The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
@@ -39,14 +40,22 @@ struct Use {
   std::vector<std::string> prefix;
 };
 
+std::vector<std::string> captured_to(const std::string& file, std::vector<std::string> options) {
+  std::vector<std::string> words = {TALLY_PROGRAM, "run", "--quiet", "--force", "--output", file};
+  words.insert(words.end(), options.begin(), options.end());
+  words.emplace_back("--");
+  return words;
+}
+
 std::vector<Use> uses(const std::string& folder) {
   const std::string validation = "VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation";
-  return {
-      {"bare", {}},
-      {"tally run", {TALLY_PROGRAM, "run", "--force", "--output", folder + "/frames.tally", "--"}},
-      {"validation layer", {"env", validation, "VK_LAYER_ENABLES="}},
-      {"... with GPU assistance",
-       {"env", validation, "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT"}}};
+  return {{"bare", {}},
+          {"tally run", captured_to(folder + "/frames.tally", {})},
+          {"... --every 100", captured_to(folder + "/every.tally", {"--every", "100"})},
+          {"... outside captured frames", captured_to(folder + "/none.tally", {"--trigger"})},
+          {"validation layer", {"env", validation, "VK_LAYER_ENABLES="}},
+          {"... with GPU assistance",
+           {"env", validation, "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT"}}};
 }
 
 std::string with_number(std::string word, uint32_t frames) {

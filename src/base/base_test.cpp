@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/frame_range.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -18,6 +19,57 @@
 
 namespace tally {
 namespace {
+
+std::string chosen_of(const char* text, int64_t every, int64_t end) {
+  const auto choice = FrameChoice::parse(text, every);
+  std::string frames;
+  for (int64_t i = 0; choice && i < end; ++i) frames += choice->contains(i) ? 'x' : '.';
+  return frames;
+}
+
+TEST(FrameChoice, holds_the_frames_of_all_ranges) {
+  EXPECT_EQ(chosen_of("7", 1, 10), ".......x..");
+  EXPECT_EQ(chosen_of("8-,2-3,5", 1, 10), "..xx.x..xx");
+  EXPECT_EQ(chosen_of("2-6,4-8", 1, 10), "..xxxxxxx.");
+  EXPECT_EQ(chosen_of("-1,9223372036854775807", 1, 4), "xx..");
+}
+
+TEST(FrameChoice, takes_every_nth_frame_from_the_begin_of_a_range) {
+  EXPECT_EQ(chosen_of("0-", 3, 10), "x..x..x..x");
+  EXPECT_EQ(chosen_of("1-3,5-", 3, 10), ".x...x..x.");
+  EXPECT_EQ(chosen_of("2-5,4-9", 3, 12), "..x..x..x...") << "ranges that overlap are one";
+}
+
+TEST(FrameChoice, refuses_what_is_no_list_of_ranges) {
+  for (const char* text : {"", ",", "1,", ",1", "1,,2", "1;2", "3-1", "1, 2", "x", "-"}) {
+    EXPECT_FALSE(FrameChoice::parse(text).has_value()) << text;
+  }
+}
+
+TEST(FrameChoice, knows_of_any_interval_whether_it_holds_a_chosen_frame) {
+  for (const int64_t every : {1, 2, 5, 100}) {
+    const auto choice = FrameChoice::parse("3-9,14,20-31,40-", every);
+    ASSERT_TRUE(choice.has_value());
+    for (int64_t first = 0; first < 60; ++first) {
+      bool any = false;
+      for (int64_t last = first; last < 60; ++last) {
+        any = any || choice->contains(last);
+        EXPECT_EQ(choice->contains_any(first, last), any) << first << "-" << last;
+      }
+    }
+  }
+}
+
+TEST(FrameChoice, comes_from_settings_and_what_is_wrong_there_chooses_all) {
+  const auto choice = [](const char* frames, const char* every) {
+    return frame_choice(Settings::load("tally_x", {{"frames", frames}, {"every", every}}));
+  };
+  EXPECT_FALSE(choice("4-", "2")->contains(5));
+  EXPECT_TRUE(choice("4-", "2")->contains(6));
+  EXPECT_TRUE(choice("four", "1")->contains(5));
+  EXPECT_TRUE(choice("4-", "0")->contains(5));
+  EXPECT_FALSE(frame_choice(Settings::load("tally_x", {{"trigger", "1"}})).has_value());
+}
 
 TEST(Settings, file_lines_of_another_layer_are_ignored) {
   const auto values = parse_settings_file(

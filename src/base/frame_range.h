@@ -1,12 +1,16 @@
-// A range of frames that a user selects. Both ends are inclusive; frames count from 0.
+// The frames that a user selects. Frames count from 0.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
+
+#include "base/settings.h"
 
 namespace tally {
 
+// Both ends are inclusive.
 struct FrameRange {
   int64_t first = 0;
   int64_t last = INT64_MAX;
@@ -16,5 +20,30 @@ struct FrameRange {
   // Parses "7", "3-9", "3-" and "-9"; returns nullopt for anything else.
   static std::optional<FrameRange> parse(std::string_view text);
 };
+
+// Ranges of frames, and of each range every Nth frame, beginning with its first.
+class FrameChoice {
+ public:
+  static constexpr int64_t kMaxEvery = 1'000'000'000;
+
+  FrameChoice() : ranges_{FrameRange{}} {}  // all frames
+  explicit FrameChoice(int64_t every) : FrameChoice() { every_ = every; }
+
+  // Parses ranges that commas separate: "3-9,100,200-". Ranges that overlap become one.
+  static std::optional<FrameChoice> parse(std::string_view text, int64_t every = 1);
+
+  bool contains(int64_t frame) const { return contains_any(frame, frame); }
+  // Whether a frame from `first` to `last` is chosen.
+  bool contains_any(int64_t first, int64_t last) const;
+  // No frame after this one is chosen.
+  int64_t last() const { return ranges_.back().last; }
+
+ private:
+  std::vector<FrameRange> ranges_;  // in order, apart from each other; never empty
+  int64_t every_ = 1;
+};
+
+// The settings frames, every and trigger; nullopt: frames are captured on request.
+std::optional<FrameChoice> frame_choice(const Settings& settings);
 
 }  // namespace tally

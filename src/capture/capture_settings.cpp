@@ -2,8 +2,6 @@
 
 #include <fnmatch.h>
 
-#include "base/log.h"
-
 namespace tally::capture {
 namespace {
 
@@ -24,14 +22,7 @@ CaptureSettings CaptureSettings::from(const Settings& settings) {
   result.queue_bytes = settings.number("queue_mib", kDefaultQueueMib, 1, kMaxQueueMib) << 20;
   result.patience =
       std::chrono::milliseconds(settings.number("patience_ms", kDefaultPatience, 0, kMaxPatience));
-  const std::string frames = settings.text("frames", "");
-  if (frames.empty()) return result;
-  if (const auto range = FrameRange::parse(frames)) {
-    result.frames = *range;
-  } else {
-    log(LogLevel::Warning, "setting frames is \"{}\", not a range such as 10-20; capturing all",
-        frames);
-  }
+  result.frames = frame_choice(settings);
   return result;
 }
 

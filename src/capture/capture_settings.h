@@ -20,7 +20,8 @@ inline constexpr std::string_view kSettingsPrefix = "tally_capture";
 struct CaptureSettings {
   std::string socket;          // capture_socket: where `tally run` listens; "" = no receiver
   bool live_counters = false;  // live_counters: counts for the EGL library, also without a receiver
-  FrameRange frames;           // frames
+  // frames, every: the frames to capture; trigger: none; they are captured on request
+  std::optional<FrameChoice> frames = FrameChoice();
   std::string shader_pattern;  // shader: glob over names and hashes, "" = all
   bool gpu_time = true;        // gpu_time: timestamps around passes and dispatches
   bool regions = false;        // regions: render passes by region

@@ -123,39 +123,68 @@ Device::CommandBuffers Device::take_pool(VkCommandPool handle) {
 
 std::unique_ptr<Submission> Device::before_submit(Queue& queue,
                                                   const std::vector<VkCommandBuffer>& buffers) {
+  const Frames::Frame frame = frames().current();
   auto submission = std::make_unique<Submission>();
+  submission->captured = measures() && frame.captured;
+  ContentsUse use{frame.number, submission->captured};
   for (const VkCommandBuffer handle : buffers) {
     const CommandBuffer* buffer = find_command_buffer(handle);
-    if (buffer && buffer->recording() && !buffer->recording()->empty()) {
-      submission->add(buffer->recording());
-    }
+    if (!buffer || !buffer->contents()) continue;
+    const auto& recording = buffer->contents()->recording();
+    if (recording && !recording->empty()) submission->add(recording);
   }
-  submission->frame = frames().current();
-  if (!measures() || !frames().captured(submission->frame.number)) {
-    submission->for_each_recording(
-        [](Recording& recording, uint32_t) { recording.executed_uncaptured(); });
-    return nullptr;
+  await_earlier(*submission);
+  for (const VkCommandBuffer handle : buffers) {
+    CommandBuffer* buffer = find_command_buffer(handle);
+    if (buffer && buffer->contents()) buffer->contents()->submit(use);
   }
-  if (submission->executions.empty()) return nullptr;
+  frames().saw_lag(use.lag);
+  if (!submission->captured) return nullptr;
+  submission->not_recorded = use.not_recorded;
+  if (use.not_recorded != 0) {
+    connection().message(store::Severity::Warning,
+                         "command buffers that were recorded long before a captured frame, and "
+                         "used once before, ran in it: their commands are not counted");
+  }
+  if (submission->executions.empty() && use.not_recorded == 0) return nullptr;
+  submission->frame = frame;
   submission->queue = queue.id();
   submission->timestamp_bits = queue.timestamp_bits;
   submission->number = next_submission_.fetch_add(1, std::memory_order_relaxed);
   submission->time_ns = store::monotonic_ns();
   submission->label = queue.labels.innermost();
-  await_earlier(*submission);
+  await_uncaptured(queue, *submission);
   submission->for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.before_submit(runs); });
   return submission;
 }
 
+// Executions of a recording with simultaneous use that belong to no submission may still run on
+// this queue. Their counts must not become part of this submission's.
+void Device::await_uncaptured(Queue& queue, const Submission& submission) {
+  if (std::ranges::none_of(submission.executions, [](const Execution& execution) {
+        return execution.recording->may_run_uncaptured();
+      })) {
+    return;
+  }
+  PendingSubmission item;
+  item.submission = std::make_unique<Submission>();
+  item.submission->captured = false;
+  queue.submission_reader.add(std::move(item));
+  queue.submission_reader.wait_for(
+      [](const PendingSubmission& one) { return one.submission && !one.submission->captured; },
+      kReportTimeout);
+}
+
 // A recording without simultaneous use has completed before it is submitted again. Its values are
 // read first, so that each submission gets its own values. A recording with values by region is
-// always waited for because the next execution overwrites them.
+// always waited for because the next execution overwrites them, and so is one that is executed
+// outside of captured frames.
 void Device::await_earlier(const Submission& submission) {
   for (const Execution& execution : submission.executions) {
     const Recording* recording = execution.recording.get();
     if (recording->pending() == 0) continue;
-    if (recording->simultaneous() && !recording->has_regions()) continue;
+    if (recording->simultaneous() && !recording->has_regions() && submission.captured) continue;
     const auto executes_it = [&](const PendingSubmission& item) {
       return item.submission &&
              std::any_of(
@@ -184,8 +213,10 @@ void Device::after_submit(Queue& queue, std::unique_ptr<Submission> submission, 
 
 void Device::end_frame(Queue& queue, bool by_present) {
   const int64_t now = store::monotonic_ns();
-  const Frames::Frame ended = frames().end(now);
-  if (stopped() || !connection().receiving() || !frames().captured(ended.number)) return;
+  const Frames::Frame ended = frames().end(now, connection().orders());
+  if (stopped() || !connection().receiving()) return;
+  if (ended.dropped) connection().count_dropped_frame();
+  if (!ended.captured) return;
   PendingSubmission item;
   item.frame_end = FrameEnd{ended, now, by_present};
   queue.submission_reader.add(std::move(item));

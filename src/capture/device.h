@@ -116,6 +116,7 @@ class Device {
 
  private:
   void await_earlier(const Submission& submission);
+  void await_uncaptured(Queue& queue, const Submission& submission);
 
   const std::shared_ptr<Instance> instance_;
   const vk::NextDevice next_;

@@ -1,4 +1,5 @@
-// The set of frames known to a receiver. Frames arrive nearly in order, and eventually all arrive.
+// The captured frames that a receiver knows, by index: each captured frame counts, others do not.
+// Frames arrive nearly in order, and eventually all arrive.
 // So the set stays a few ranges however long the application runs.
 #pragma once
 

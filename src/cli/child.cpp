@@ -109,13 +109,14 @@ bool Child::reap(ChildEnd* end) {
   return true;
 }
 
-ChildEnd Child::wait() {
+ChildEnd Child::wait(const std::function<bool(int signal)>& keep) {
   const sigset_t set = forwarded_set();
   ChildEnd end;
   while (!reap(&end)) {
     siginfo_t info;
     const int signal = sigwaitinfo(&set, &info);
-    if (signal > 0 && signal != SIGCHLD && sent_by_process(info)) kill(pid_, signal);
+    if (signal <= 0 || signal == SIGCHLD || !sent_by_process(info)) continue;
+    if (!keep || !keep(signal)) kill(pid_, signal);
   }
   return end;
 }

@@ -32,8 +32,9 @@ class Child {
   static Result<Child> start(const std::vector<std::string>& arguments,
                              const std::vector<std::string>& environment, int* exec_status);
 
-  // Waits for the end, forwarding signals and following stops.
-  ChildEnd wait();
+  // Waits for the end, forwarding signals and following stops. `keep`, if there is one, is asked
+  // first: a signal for which it returns true is not forwarded.
+  ChildEnd wait(const std::function<bool(int signal)>& keep = {});
 
   // For use after the program has ended. Calls `done` every tenth of a second until it returns
   // true. Returns false if a signal asks us to stop first.

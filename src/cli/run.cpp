@@ -1,27 +1,25 @@
 // `tally run`: runs an application with the capture layer. From the outside it behaves like the
 // application.
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <bit>
+#include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "analysis/model/load_model.h"
-#include "analysis/model/selection.h"
 #include "analysis/source/missing_texts.h"
 #include "analysis/tables/empty_result.h"
 #include "analysis/tables/summary.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/container.h"
-#include "cli/drivers.h"
+#include "cli/control.h"
 #include "cli/egl_injection.h"
 #include "cli/environment.h"
 #include "cli/hints.h"
@@ -30,11 +28,11 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/progress.h"
+#include "cli/run_options.h"
 #include "cli/temporary_folder.h"
 #include "report/header.h"
 #include "report/html/page.h"
 #include "report/values.h"
-#include "store/clock.h"
 #include "store/collector.h"
 #include "store/source_texts.h"
 #include "store/writer.h"
@@ -47,101 +45,12 @@ constexpr size_t kMaxReasons = 5;
 // for.
 constexpr std::chrono::seconds kGrace{5};
 
-struct Options {
-  std::string output;
-  std::string frames;
-  std::string shader;
-  std::string driver;
-  std::string egl = "auto";
-  std::string sources;
-  std::string html;     // empty: no HTML report
-  std::string regions;  // "": off; "true": the layer chooses the size; else "16x16"
-  bool branches = false;
-  bool divergence = false;
-  bool force = false;
-  bool strict = false;
-  bool quiet = false;
-  int verbose = 0;
-  std::vector<std::string> application;
-};
-
-// A pattern without wildcards matches anywhere in a name, as in `tally report`; the layer matches
-// whole names.
-std::string layer_pattern(const std::string& pattern) {
-  return pattern.find_first_of("*?[") == std::string::npos ? "*" + pattern + "*" : pattern;
-}
-
-// A counter of subgroups on each block is not for every capture. Fragments of several draws with
-// packed draw indices may share a subgroup, which then counts for one of them.
-void set_subgroups(Environment& environment, bool divergence) {
-  if (divergence) {
-    environment["TALLY_COUNT_SUBGROUPS"] = "1";
-    environment["TALLY_PACKED_DRAW_INDICES"] = "never";
-  } else {
-    environment.try_emplace("TALLY_COUNT_SUBGROUPS", "0");
-  }
-}
-
-Result<Environment> application_environment(const Options& options, const LayerSet& layers,
-                                            const EglFiles& egl, const std::string& socket) {
-  Environment environment = current_environment();
-  add_layer_folders(environment, layers.folders);
-  add_layer_folders(environment, {layers.run_folder});
-  add_instance_layers(environment, {kRunLayer});
-  environment["TALLY_CAPTURE_SOCKET"] = socket;
-  if (!options.frames.empty()) environment["TALLY_FRAMES"] = options.frames;
-  if (!options.shader.empty()) environment["TALLY_SHADER"] = layer_pattern(options.shader);
-  if (!options.regions.empty()) environment["TALLY_REGIONS"] = "1";
-  environment.try_emplace("TALLY_STATIC_COSTS", "0");  // the capture layer adds them
-  if (options.regions.find('x') != std::string::npos) {
-    environment["TALLY_REGION_SIZE"] = options.regions;
-  }
-  if (options.branches) environment["TALLY_COUNT_BRANCHES"] = "1";
-  set_subgroups(environment, options.divergence);
-  if (options.quiet) environment["TALLY_LOG_LEVEL"] = "error";
-  if (options.verbose > 0) environment["TALLY_LOG_LEVEL"] = options.verbose > 1 ? "debug" : "info";
-  add_egl(environment, egl, parse_egl_mode(options.egl));
-  if (!options.driver.empty()) {
-    const auto drivers = find_drivers(environment, options.driver);
-    if (!drivers) return drivers.error();
-    set_drivers(environment, *drivers);
-  }
-  return environment;
-}
-
-store::CaptureRow capture_row(const Options& options) {
-  std::error_code ignored;
-  store::CaptureRow row;
-  row.tool_version = TALLY_VERSION;
-  row.command_line = options.application;
-  row.working_directory = std::filesystem::current_path(ignored).string();
-  row.start_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
-  row.start_monotonic_ns = store::monotonic_ns();
-  row.frame_range = options.frames;
-  row.shader_pattern = options.shader;
-  return row;
-}
-
 // The command as a user would type it.
 std::string report_command(const std::string& file) {
   return fmt::format("tally report {}",
                      file.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos
                          ? file
                          : fmt::format("'{}'", file));
-}
-
-void print_environment_changes(const Environment& environment) {
-  for (const char* name :
-       {"VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_DRIVER_FILES",
-        "__EGL_VENDOR_LIBRARY_FILENAMES", "TALLY_EGL_VENDORS", "LD_PRELOAD", "TALLY_CAPTURE_SOCKET",
-        "TALLY_FRAMES", "TALLY_SHADER", "TALLY_REGIONS", "TALLY_REGION_SIZE", "TALLY_STATIC_COSTS",
-        "TALLY_COUNT_BRANCHES", "TALLY_COUNT_SUBGROUPS", "TALLY_PACKED_DRAW_INDICES",
-        "TALLY_LOG_LEVEL"}) {
-    const std::string value = value_of(environment, name);
-    if (!value.empty()) say(fmt::format("{}={}", name, value));
-  }
 }
 
 void print_exit_signal(const ChildEnd& end) {
@@ -201,7 +110,7 @@ bool has_values(const analysis::Model& model, store::RowId metric) {
 }
 
 // What was asked for and is not in the capture, and why.
-void print_refusals(const analysis::Model& model, const Options& options) {
+void print_refusals(const analysis::Model& model, const RunOptions& options) {
   constexpr const char* kNative =
       "the driver implements VK_ARM_shader_instrumentation itself and does not count them";
   if (model.metrics.empty()) return;  // nothing was counted at all
@@ -241,7 +150,7 @@ void wait_for_others(const store::Collector& collector, bool quiet) {
 
 class Run {
  public:
-  explicit Run(const Options& options) : options_(options) {}
+  explicit Run(const RunOptions& options) : options_(options) {}
 
   int run() {
     if (Status ready = prepare(); !ready) return fail(ready.error());
@@ -254,7 +163,13 @@ class Run {
     auto child =
         Child::start(options_.application, environment_strings(*environment), &exec_status);
     if (!child) return give_up(child.error(), exec_status);
-    const ChildEnd end = child->wait();
+    const ChildEnd end = child->wait([this](int signal) {
+      if (signal != SIGUSR1 || options_.trigger.empty()) return false;
+      std::string answer = request_frames(trigger_frames(options_));
+      if (answer.starts_with(kRefusal)) answer.erase(0, std::string_view(kRefusal).size());
+      if (!options_.quiet) say(answer);
+      return true;
+    });
     wait_for_others(*collector_, options_.quiet);
     const bool complete = finish(end);
     const bool has_html = write_html();
@@ -263,20 +178,34 @@ class Run {
   }
 
  private:
-  Status check_regions() const {
-    unsigned width = 0, height = 0;
-    int end = -1;
-    const auto fits = [](unsigned side) {
-      return std::has_single_bit(side) && side >= 4 && side <= 4096;
-    };
-    const std::string& text = options_.regions;
-    if (text.empty() || text == "true") return {};
-    if (std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
-        end == static_cast<int>(text.size()) && fits(width) && fits(height)) {
-      return {};
+  std::string request_frames(uint64_t frames) const {
+    if (collector_->progress().connected == 0)
+      return std::string(kRefusal) + "the application uses neither Vulkan nor GL yet";
+    collector_->request_frames(frames);
+    return frames == 1 ? "captures the next frame" : fmt::format("captures {} frames", frames);
+  }
+
+  // Called on the server's thread.
+  std::string answer(const std::string& request) {
+    constexpr std::string_view kFrames = "frames";
+    if (request == kFileRequest) {
+      std::error_code unknown;
+      return std::filesystem::absolute(file_, unknown).string();
     }
-    return Error{
-        fmt::format("--regions={}: not WIDTHxHEIGHT in powers of two from 4 to 4096", text)};
+    if (request == kReleaseRequest) {
+      released_ = true;
+      collector_->stop_capturing();
+      return "captures nothing more";
+    }
+    if (!request.starts_with(kFrames))
+      return std::string(kRefusal) + "it does not know the request";
+    if (options_.trigger.empty()) return std::string(kRefusal) + "it was started without --trigger";
+    const bool says_how_many = request.size() > kFrames.size();
+    const uint64_t frames =
+        says_how_many ? parse_frame_count(std::string_view(request).substr(kFrames.size() + 1))
+                      : trigger_frames(options_);
+    if (frames == 0) return std::string(kRefusal) + "not a number of frames";
+    return request_frames(frames);
   }
 
   // What can be known before the application runs.
@@ -302,11 +231,7 @@ class Run {
 
   // The collector's thread must not receive the signals that are forwarded.
   Status prepare() {
-    if (!options_.frames.empty()) {
-      if (const auto range = analysis::parse_frame_range(options_.frames); !range)
-        return range.error();
-    }
-    if (Status regions = check_regions(); !regions) return regions.error();
+    if (Status checked = check(options_); !checked) return checked.error();
     if (Status html = check_html(); !html) return html.error();
     if (!options_.sources.empty()) {
       auto folder = analysis::SourceFolder::open(options_.sources);
@@ -332,13 +257,20 @@ class Run {
     auto writer = store::Writer::create(file_, capture_row(options_));
     if (!writer) return writer.error();
     block_forwarded_signals();
-    auto collector = store::Collector::start(std::move(*writer), folder_->path());
+    auto collector =
+        store::Collector::start(std::move(*writer), folder_->path(),
+                                {.file_bytes = options_.max_bytes, .last_frames = options_.keep});
     if (!collector) return collector.error();
     collector_ = std::move(*collector);
+    auto control =
+        ControlServer::start(file_, [this](const std::string& request) { return answer(request); });
+    if (!control && !options_.trigger.empty()) return control.error();
+    if (control) control_ = std::move(*control);
     return {};
   }
 
   int give_up(const Error& error, int status) {
+    control_.reset();
     (void)collector_->finish(std::nullopt, std::chrono::seconds(0));
     ::unlink(file_.c_str());
     fail(error);
@@ -347,7 +279,12 @@ class Run {
 
   // Finishes the capture. Returns whether it holds everything that was to be captured.
   bool finish(const ChildEnd& end) {
+    control_.reset();
     const Status written = collector_->finish(end.shell_status(), kGrace);
+    if (released_) {  // whoever watched has gone
+      ::unlink(file_.c_str());
+      return false;
+    }
     const bool anything = collector_->progress().processes != 0;
     if (!options_.quiet) print_exit_signal(end);
     if (!written) say("the capture is incomplete: " + written.error().message);
@@ -390,7 +327,7 @@ class Run {
     }
   }
 
-  const Options& options_;
+  const RunOptions& options_;
   std::string program_;
   std::optional<analysis::SourceFolder> source_folder_;
   std::optional<LayerSet> layers_;
@@ -398,94 +335,25 @@ class Run {
   EglFiles egl_;
   std::string file_;
   std::unique_ptr<store::Collector> collector_;
+  std::unique_ptr<ControlServer> control_;
+  std::atomic<bool> released_ = false;
 };
-
-// `tally run app x -- y`: the dashes belong to the application if they follow its name.
-std::vector<std::string> application_of(std::vector<std::string> before,
-                                        const std::vector<std::string>& after_dashes) {
-  if (before.empty()) return after_dashes;
-  if (!after_dashes.empty()) before.emplace_back("--");
-  before.insert(before.end(), after_dashes.begin(), after_dashes.end());
-  return before;
-}
-
-// Detects "--regions 16x16", which would run a program of that name.
-bool is_size(const std::string& text) {
-  unsigned width = 0, height = 0;
-  int end = -1;
-  return std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
-         end == static_cast<int>(text.size());
-}
 
 }  // namespace
 
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "Run an application and capture what its shaders do");
   command->formatter(
       std::make_shared<UsageFormatter>("tally run [OPTIONS] [--] APPLICATION [ARGUMENTS...]"));
   command->prefix_command();
-  command
-      ->add_option("-o,--output", options->output,
-                   "Capture to write (default: APPLICATION.tally, numbered if that exists)")
-      ->type_name("FILE");
-  command->add_flag("--force", options->force,
-                    "Replace the capture, and the HTML file, if they exist");
-  command
-      ->add_option("--html", options->html,
-                   "Also write the capture as one HTML file (see tally report --html)")
-      ->type_name("FILE.html");
-  command
-      ->add_option("--frames", options->frames,
-                   "Capture only these frames, counted from 0: 7, 3-9, 3- or -9")
-      ->type_name("A-B");
-  command
-      ->add_option(
-          "--shader", options->shader,
-          "Count only pipelines with a shader whose name or hash matches (* and ? allowed)")
-      ->type_name("PATTERN");
-  command
-      ->add_flag("--regions", options->regions,
-                 "Also count every render pass by region of the framebuffer; --regions=WxH sets "
-                 "the size of a region")
-      ->type_name("[=WxH]");
-  command->add_flag("--branches", options->branches,
-                    "Also count how often each branch and switch went to each of its targets");
-  command->add_flag("--divergence", options->divergence,
-                    "Also count the subgroups that execute each block: reports show the SIMD "
-                    "efficiency");
-  command
-      ->add_option("--driver", options->driver,
-                   "Use this driver: its manifest, or a part of the manifest's name")
-      ->type_name("DRIVER");
-  command
-      ->add_option("--egl", options->egl,
-                   "How an EGL program is profiled: auto, vendor (libglvnd), preload or off")
-      ->check(one_of({"auto", "vendor", "preload", "off"}))
-      ->type_name("MODE");
-  command
-      ->add_option("--sources", options->sources,
-                   "Store source files that debug information only names, as found in this folder")
-      ->type_name("FOLDER");
-  command->add_flag("--strict", options->strict, "Exit with status 4 if the capture is incomplete");
-  command->add_flag("-q,--quiet", options->quiet, "Print no summary");
-  command->add_flag("-v,--verbose", options->verbose,
-                    "Print the changes to the environment; twice: also the layers' log");
+  declare_options(*command, *options);
   command->footer(
       "Its exit status, input and output are the application's own. Example: tally run -- vkcube "
       "--c 100");
   command->callback([options, command, &chosen, after_dashes] {
-    const std::vector<std::string> before = command->remaining();
-    if (!before.empty() && before.front().starts_with('-')) {
-      throw CLI::ParseError("unknown option " + before.front(), kFailed);
-    }
-    if (options->regions == "true" && !before.empty() && is_size(before.front())) {
-      throw CLI::ParseError("the size follows an equals sign: --regions=" + before.front(),
-                            kFailed);
-    }
-    options->application = application_of(before, after_dashes);
-    if (options->application.empty()) throw CLI::RequiredError("APPLICATION");
+    set_application(*options, command->remaining(), after_dashes);
     chosen = [options] { return Run(*options).run(); };
   });
 }

@@ -122,8 +122,10 @@ std::vector<std::string> missing_lines(const Summary& s) {
       lines.push_back(fmt::format("{} was not captured: {}", device.name, device.not_captured));
   }
   if (s.commands_missing != 0) {
-    lines.push_back(counted(s.commands_missing, "command") +
-                    ": the process ended, or the device was lost, before the counts were read");
+    lines.push_back(
+        counted(s.commands_missing, "command") +
+        ": the process ended, or the device was lost, before the counts were read, or a "
+        "warning says why");
   }
   if (s.processes_cut_off != 0) {
     lines.push_back(counted(s.processes_cut_off, "process") +

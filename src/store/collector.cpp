@@ -37,9 +37,13 @@ struct Connection {
   UniqueFd socket;
   Ingest ingest;
   stream::StreamDecoder decoder;
-  UniqueFd ledger;
+  stream::ReceivedLedger ledger;
+  uint64_t requested = 0;  // frames, until there is a ledger
 
-  Connection(UniqueFd accepted, Writer& writer) : socket(std::move(accepted)), ingest(writer) {}
+  Connection(UniqueFd accepted, Writer& writer, SizeLimit& limit)
+      : socket(std::move(accepted)), ingest(writer, limit) {}
+  bool dropped() const { return ingest.dropped() || ledger.frames_dropped() != 0; }
+  uint64_t frames_dropped() const { return ingest.frames_dropped() + ledger.frames_dropped(); }
 };
 
 bool same_user(int socket) {
@@ -69,8 +73,8 @@ ssize_t receive(Connection& connection, std::vector<std::byte>& buffer) {
       int file = -1;
       std::memcpy(&file, CMSG_DATA(header) + i * sizeof file, sizeof file);
       UniqueFd received(file);
-      if (!connection.ingest.has_process() && !connection.ledger) {
-        connection.ledger = std::move(received);
+      if (!connection.ingest.has_process() && !connection.ledger.valid()) {
+        connection.ledger = stream::ReceivedLedger(std::move(received));
       }
     }
   }
@@ -87,8 +91,11 @@ std::string temporary_directory() {
 // Only the thread uses the writer and the connections, until it is joined.
 class Collector::Loop {
  public:
-  Loop(Writer writer, std::string directory, UniqueFd listener, UniqueFd wake)
+  Loop(Writer writer, std::string directory, CollectorLimits limits, UniqueFd listener,
+       UniqueFd wake)
       : writer_(std::move(writer)),
+        limit_(limits.file_bytes),
+        last_frames_(limits.last_frames),
         directory_(std::move(directory)),
         path_(directory_ + "/capture"),
         listener_(std::move(listener)),
@@ -114,7 +121,19 @@ class Collector::Loop {
   const std::string& path() const { return path_; }
 
   Progress progress() const {
-    return {processes_.load(), connected_.load(), frames_.load(), commands_.load(), bytes_.load()};
+    return {processes_.load(), connected_.load(), frames_.load(),
+            commands_.load(),  bytes_.load(),     frames_dropped_.load()};
+  }
+  void stop_capturing() {
+    stopped_ = true;
+    signal();
+  }
+  uint64_t request_frames(uint64_t frames) {
+    const uint64_t connected = connected_.load();
+    if (connected == 0) return 0;
+    requested_ += frames;
+    signal();
+    return connected;
   }
 
   void begin_ending(std::chrono::milliseconds grace) {
@@ -128,6 +147,9 @@ class Collector::Loop {
     thread_.join();
   }
   Writer& writer() { return writer_; }
+  void remove_frames() {
+    if (last_frames_ != 0) writer_.keep_last_frames(last_frames_);
+  }
 
  private:
   static constexpr int64_t kNever = INT64_MAX;
@@ -140,11 +162,17 @@ class Collector::Loop {
   bool done();
   void accept_one();
   bool read_some(Connection& connection);
+  void report_dropped(const Connection& connection, int64_t now);
   void drop(Connection& connection, const Status& status);
   void commit_when_due(bool idle);
+  void give_orders();
   void count(const Connection& connection, uint64_t commands_before, uint64_t frames_before);
 
   Writer writer_;
+  SizeLimit limit_;
+  const uint64_t last_frames_;
+  uint64_t frames_at_removal_ = 0;
+  std::atomic<bool> stopped_ = false;
   std::string directory_;
   std::string path_;
   UniqueFd listener_;
@@ -160,6 +188,9 @@ class Collector::Loop {
   std::atomic<uint64_t> frames_ = 0;
   std::atomic<uint64_t> commands_ = 0;
   std::atomic<uint64_t> bytes_ = 0;
+  std::atomic<uint64_t> requested_ = 0;       // frames, not asked for yet
+  std::atomic<uint64_t> frames_dropped_ = 0;  // of all connections
+  uint64_t frames_dropped_before_ = 0;        // of those that have ended
 };
 
 void Collector::Loop::run() {
@@ -171,6 +202,7 @@ void Collector::Loop::run() {
     }
     const int ready = ::poll(polled.data(), polled.size(), kPollMilliseconds);
     commit_when_due(ready == 0);
+    give_orders();
     if (ready <= 0) continue;
     if (polled[0].revents) {
       uint64_t woken = 0;
@@ -205,7 +237,7 @@ void Collector::Loop::accept_one() {
   UniqueFd accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!accepted || !same_user(accepted.get()) || connections_.size() >= kMaxConnections) return;
   if (cut_off_) return;
-  connections_.emplace_back(std::move(accepted), writer_);
+  connections_.emplace_back(std::move(accepted), writer_, limit_);
   ++processes_;
 }
 
@@ -236,7 +268,8 @@ void Collector::Loop::count(const Connection& connection, uint64_t commands_befo
 
 void Collector::Loop::drop(Connection& connection, const Status& status) {
   const int64_t now = monotonic_ns();
-  connection.ingest.end(now, !status, stream::read_ledger(connection.ledger.get()));
+  report_dropped(connection, now);
+  connection.ingest.end(now, !status, connection.ledger.submitted(), connection.dropped());
   if (status.ok()) return;
   writer_.add(MessageRow{.time_ns = now,
                          .severity = Severity::Error,
@@ -244,9 +277,42 @@ void Collector::Loop::drop(Connection& connection, const Status& status) {
                                              connection.ingest.pid(), status.error().message)});
 }
 
+void Collector::Loop::report_dropped(const Connection& connection, int64_t now) {
+  const uint64_t dropped = connection.frames_dropped();
+  frames_dropped_before_ += dropped;
+  if (!connection.dropped()) return;
+  writer_.add(MessageRow{
+      .process = connection.ingest.process(),
+      .time_ns = now,
+      .severity = Severity::Warning,
+      .text = fmt::format("the capture reached its limit of {:.1f} MiB: {} later frames of process "
+                          "{} are not in it",
+                          static_cast<double>(limit_.bytes()) / (1 << 20), dropped,
+                          connection.ingest.pid())});
+}
+
+void Collector::Loop::give_orders() {
+  const uint64_t frames = requested_.exchange(0);
+  uint64_t dropped = frames_dropped_before_;
+  for (Connection& connection : connections_) {
+    connection.requested += frames;
+    if (connection.requested != 0 && connection.ledger.valid()) {
+      connection.ledger.request_frames(std::exchange(connection.requested, 0));
+    }
+    if (limit_.full() || stopped_) connection.ledger.stop();
+    dropped += connection.frames_dropped();
+  }
+  frames_dropped_ = dropped;
+}
+
 void Collector::Loop::commit_when_due(bool idle) {
   const auto now = std::chrono::steady_clock::now();
   if (!idle && now - committed_ < kCommitEvery) return;
+  // Not at each frame: it reads all that is kept.
+  if (last_frames_ != 0 && frames_ >= frames_at_removal_ + last_frames_) {
+    frames_at_removal_ = frames_;
+    writer_.keep_last_frames(last_frames_);
+  }
   writer_.commit();
   committed_ = now;
 }
@@ -254,7 +320,8 @@ void Collector::Loop::commit_when_due(bool idle) {
 Collector::Collector(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 Collector::~Collector() = default;
 
-Result<std::unique_ptr<Collector>> Collector::start(Writer writer, std::string directory) {
+Result<std::unique_ptr<Collector>> Collector::start(Writer writer, std::string directory,
+                                                    CollectorLimits limits) {
   if (directory.empty()) directory = temporary_directory();
   std::string place = directory + "/tally-XXXXXX";
   if (!::mkdtemp(place.data())) {
@@ -262,8 +329,8 @@ Result<std::unique_ptr<Collector>> Collector::start(Writer writer, std::string d
   }
   UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  auto loop =
-      std::make_unique<Loop>(std::move(writer), place, std::move(listener), std::move(wake));
+  auto loop = std::make_unique<Loop>(std::move(writer), place, limits, std::move(listener),
+                                     std::move(wake));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (loop->path().size() >= sizeof address.sun_path) {
@@ -276,12 +343,16 @@ Result<std::unique_ptr<Collector>> Collector::start(Writer writer, std::string d
   return std::unique_ptr<Collector>(new Collector(std::move(loop)));
 }
 
+void Collector::stop_capturing() { loop_->stop_capturing(); }
+uint64_t Collector::request_frames(uint64_t frames) { return loop_->request_frames(frames); }
+
 const std::string& Collector::socket_path() const { return loop_->path(); }
 Collector::Progress Collector::progress() const { return loop_->progress(); }
 
 Status Collector::finish(std::optional<int64_t> exit_status, std::chrono::milliseconds grace) {
   loop_->begin_ending(grace);
   loop_->stop();
+  loop_->remove_frames();
   return loop_->writer().finish(monotonic_ns(), exit_status);
 }
 

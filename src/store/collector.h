@@ -14,6 +14,12 @@
 
 namespace tally::store {
 
+// 0: no limit.
+struct CollectorLimits {
+  uint64_t file_bytes = 0;   // of the capture, once it is finished
+  uint64_t last_frames = 0;  // how many are kept of each device; earlier ones are removed
+};
+
 class Collector {
  public:
   struct Progress {
@@ -22,16 +28,23 @@ class Collector {
     uint64_t frames = 0;
     uint64_t commands = 0;
     uint64_t bytes = 0;
+    uint64_t frames_dropped = 0;  // beyond the limit of the file
   };
 
   // Listens in a new directory, accessible to this user alone, under `directory` (default: $TMPDIR
   // or /tmp).
-  static Result<std::unique_ptr<Collector>> start(Writer writer, std::string directory = {});
+  static Result<std::unique_ptr<Collector>> start(Writer writer, std::string directory = {},
+                                                  CollectorLimits limits = {});
   ~Collector();
 
   // For the environment of the application: TALLY_CAPTURE_SOCKET.
   const std::string& socket_path() const;
   Progress progress() const;  // any thread
+  // Asks each connected process that captures on request for its next `frames` frames. Returns how
+  // many processes are connected. Any thread.
+  uint64_t request_frames(uint64_t frames);
+  // Captures nothing more: the processes run on at their own speed. Any thread.
+  void stop_capturing();
 
   // Once the application has ended: waits up to `grace` for processes that are still connected,
   // reads everything that arrived, disconnects the rest, and finishes the capture file.

@@ -444,8 +444,8 @@ TEST(StreamClient, a_receiver_that_takes_nothing_is_waited_for_and_then_given_up
   EXPECT_LE(taken, 7u) << "the limit, and what the socket holds";
   EXPECT_TRUE((*client)->receiver_gone());
   EXPECT_FALSE((*client)->flush());
-  EXPECT_EQ(read_ledger((*client)->ledger().descriptor()), std::nullopt)
-      << "how many commands are missing is not known";
+  const ReceivedLedger shared(UniqueFd(::dup((*client)->ledger().descriptor())));
+  EXPECT_EQ(shared.submitted(), std::nullopt) << "how many commands are missing is not known";
 }
 
 bool has_thread(const std::string& name) {

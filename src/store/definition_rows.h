@@ -67,8 +67,9 @@ struct ProcessOf {
         column("engine", &Row::engine, "from VkApplicationInfo"),
         column("start_ns", &Row::start_ns), column("end_ns", &Row::end_ns).not_sent(),
         column("ending", &Row::ending,
-               "closed: in order; cut off: killed, _exit, abort, or still running at the end; "
-               "refused: it sent a malformed stream, and a message says how")
+               "closed: in order; cut off: killed, _exit, abort, or still running at the end, or "
+               "the capture reached its limit; refused: it sent a malformed stream, and a message "
+               "says how")
             .not_sent(),
         column("commands_missing", &Row::commands_missing,
                "how many commands it submitted that are neither in the capture nor counted in a "

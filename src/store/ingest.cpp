@@ -43,6 +43,9 @@ Status Ingest::take(stream::AnyMessage& message) {
   }
   if (ended_) return Error{"the capture stream continues after its end"};
   if (definitions_ > kMaxDefinitions) return Error{"the capture stream defines too much"};
+  const bool always = std::holds_alternative<stream::Process>(message) ||
+                      std::holds_alternative<stream::End>(message);
+  if (!always && !limit_.fits(message, writer_)) return drop(message);
   Status status = std::visit([&](auto& body) { return on(body); }, message);
   return status.ok() ? writer_.status() : status;
 }
@@ -55,9 +58,13 @@ std::optional<int64_t> Ingest::missing(std::optional<uint64_t> submitted) const 
              : 0;
 }
 
-void Ingest::end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted) {
+void Ingest::end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted, bool full) {
   if (!has_process()) return;
-  const Ending ending = refused ? Ending::Refused : ended_ ? Ending::Closed : Ending::CutOff;
+  // How many commands later frames have is not known.
+  const Ending ending = refused           ? Ending::Refused
+                        : ended_ && !full ? Ending::Closed
+                                          : Ending::CutOff;
+  if (full) submitted.reset();
   writer_.end_process(process_, ended_ ? end_ns_ : time_ns, ending, missing(submitted));
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "store/region_ingest.h"
+#include "store/size_limit.h"
 #include "store/stream.h"
 #include "store/writer.h"
 
@@ -18,17 +19,23 @@ namespace tally::store {
 
 class Ingest {
  public:
-  explicit Ingest(Writer& writer) : writer_(writer), regions_(writer) {}
+  Ingest(Writer& writer, SizeLimit& limit) : writer_(writer), limit_(limit), regions_(writer) {}
 
   Status take(stream::AnyMessage& message);
   // The connection is closed; `refused`: because the stream was malformed. `submitted`: how many
-  // commands the ledger counts; none: there is no ledger.
-  void end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted);
+  // commands the ledger counts; none: there is no ledger. `full`: frames are missing because the
+  // capture reached its limit.
+  void end(int64_t time_ns, bool refused, std::optional<uint64_t> submitted, bool full = false);
 
   bool has_process() const { return process_ != 0; }
   int64_t pid() const { return pid_; }
   uint64_t commands() const { return commands_; }
-  uint64_t frames() const { return frames_.size(); }
+  uint64_t frames() const { return frame_count_; }
+  // Began after the capture was full.
+  uint64_t frames_dropped() const { return frames_dropped_; }
+  // Whether any message came when the capture was full.
+  bool dropped() const { return dropped_; }
+  RowId process() const { return process_; }
 
  private:
   using Id = stream::Id;
@@ -96,7 +103,11 @@ class Ingest {
   std::optional<int64_t> missing(std::optional<uint64_t> submitted) const;
   Result<RowId> pass_of(int64_t execution, uint32_t pass) const;
 
+  // Messages that come when the capture is full.
+  Status drop(stream::AnyMessage& message);
+
   Writer& writer_;
+  SizeLimit& limit_;
   RegionIngest regions_;
   RowId process_ = 0;
   int64_t pid_ = 0;
@@ -113,8 +124,12 @@ class Ingest {
   Ids modules_;
   Ids objects_;
   Ids labels_;
-  std::map<std::pair<Id, int64_t>, RowId> frames_;
+  std::map<std::pair<Id, int64_t>, RowId> frames_;  // the latest ones
+  uint64_t frame_count_ = 0;
+  uint64_t frames_dropped_ = 0;
+  bool dropped_ = false;
   RowId submission_ = 0;
+  RowId submission_frame_ = 0;
   Id submission_device_ = 0;
   std::vector<Execution> executions_;
   RowId batch_ = 0;  // the last of the last execution

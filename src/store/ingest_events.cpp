@@ -10,6 +10,10 @@ namespace {
 
 constexpr size_t kMaxExecutions = 1'000'000;
 
+// Bounds the memory of a long run. Queues are never this far apart; the stream of a process that
+// refers to an older frame is refused.
+constexpr size_t kMaxKnownFrames = 100'000;
+
 }  // namespace
 
 Status Ingest::on(stream::Frame& frame) {
@@ -18,9 +22,34 @@ Status Ingest::on(stream::Frame& frame) {
   if (!device) return unknown("device", frame.device);
   const auto [at, fresh] = frames_.try_emplace({frame.device, frame.number}, 0);
   if (!fresh) return Error{"the same frame twice"};
+  ++frame_count_;
+  if (frames_.size() > kMaxKnownFrames)
+    frames_.erase(frames_.lower_bound({frame.device, INT64_MIN}));
   at->second = writer_.add(
       FrameRow{.device = device->row, .number = frame.number, .begin_ns = frame.begin_ns});
   return {};
+}
+
+// Commands of a frame that the capture knows are counted in it; the ledger knows of all others.
+Status Ingest::drop(stream::AnyMessage& message) {
+  if (auto* frame = std::get_if<stream::Frame>(&message)) {
+    if (find(frames_, {frame->device, frame->number})) return Error{"the same frame twice"};
+    ++frames_dropped_;
+  } else if (auto* ended = std::get_if<stream::FrameEnded>(&message)) {
+    if (find(frames_, {ended->device, ended->number})) return on(*ended);
+  } else if (auto* missing = std::get_if<stream::Missing>(&message)) {
+    if (find(frames_, {missing->device, missing->frame})) return on(*missing);
+  } else if (auto* submission = std::get_if<stream::Submission>(&message)) {
+    const Queue* queue = find(queues_, submission->queue);
+    const RowId* frame = queue ? find(frames_, {queue->device, submission->frame}) : nullptr;
+    submission_frame_ = frame ? *frame : 0;
+  } else if (auto* batch = std::get_if<stream::CommandBatch>(&message);
+             batch && submission_frame_ != 0) {
+    writer_.add_missing(submission_frame_, batch->size);
+    missing_ += batch->size;
+  }
+  dropped_ = true;
+  return writer_.status();
 }
 
 Status Ingest::on(stream::FrameEnded& frame) {
@@ -51,6 +80,7 @@ Status Ingest::on(stream::Submission& submission) {
   if (Status found = resolve(labels_, submission.label, "label", row.label); !found) return found;
   if (Status ended = regions_.end(); !ended) return ended;
   submission_ = writer_.add(row);
+  submission_frame_ = *frame;
   submission_device_ = queue->device;
   executions_.clear();
   batch_ = 0;

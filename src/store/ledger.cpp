@@ -1,43 +1,71 @@
 #include "store/ledger.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <new>
+#include <utility>
 
 namespace tally::store::stream {
 namespace {
 
-constexpr size_t kLedgerBytes = 2 * sizeof(uint64_t);
-static_assert(std::atomic<uint64_t>::is_always_lock_free);
+constexpr size_t kLedgerBytes = sizeof(LedgerPage);
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+LedgerPage* map_ledger(int file) {
+  void* const memory = ::mmap(nullptr, kLedgerBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<LedgerPage*>(memory);
+}
+
+void unmap(LedgerPage* page) {
+  if (page) ::munmap(page, kLedgerBytes);
+}
 
 }  // namespace
 
-Ledger::Ledger() : file_(::memfd_create("tally-ledger", MFD_CLOEXEC)) {
+Ledger::Ledger() : file_(::memfd_create("tally-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (!file_ || ::ftruncate(file_.get(), kLedgerBytes) != 0) return;
-  void* const memory =
-      ::mmap(nullptr, kLedgerBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  static_assert(sizeof(Page) == kLedgerBytes);
-  if (memory != MAP_FAILED) page_ = new (memory) Page;
+  if (::fcntl(file_.get(), F_ADD_SEALS, kSeals) != 0) return;
+  page_ = map_ledger(file_.get());
+  if (page_) new (page_) LedgerPage{};
 }
 
-Ledger::~Ledger() {
-  if (page_) ::munmap(page_, kLedgerBytes);
-}
+Ledger::~Ledger() { unmap(page_); }
 
-// Reads instead of mapping: the other process may truncate the file at any time.
-std::optional<uint64_t> read_ledger(int descriptor) {
+// Without the seals the process could truncate the file, and an access would end this process.
+ReceivedLedger::ReceivedLedger(UniqueFd file) {
   struct stat info {};
-  if (descriptor < 0 || ::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return std::nullopt;
-  }
-  std::array<uint64_t, 2> page{};
-  if (::pread(descriptor, page.data(), sizeof page, 0) != sizeof page) return std::nullopt;
-  const auto [submitted, closed] = page;
-  if (closed != 0) return std::nullopt;
-  return submitted;
+  const int seals = file ? ::fcntl(file.get(), F_GET_SEALS) : -1;
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return;
+  if (::fstat(file.get(), &info) != 0 || info.st_size != static_cast<off_t>(kLedgerBytes)) return;
+  page_ = map_ledger(file.get());
+}
+
+ReceivedLedger::~ReceivedLedger() { unmap(page_); }
+
+ReceivedLedger::ReceivedLedger(ReceivedLedger&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)) {}
+
+ReceivedLedger& ReceivedLedger::operator=(ReceivedLedger&& other) noexcept {
+  std::swap(page_, other.page_);
+  return *this;
+}
+
+std::optional<uint64_t> ReceivedLedger::submitted() const {
+  if (!page_ || page_->closed.load() != 0) return std::nullopt;
+  return page_->submitted.load();
+}
+
+uint64_t ReceivedLedger::frames_dropped() const { return page_ ? page_->frames_dropped.load() : 0; }
+
+void ReceivedLedger::request_frames(uint64_t more) {
+  if (page_) page_->requested.fetch_add(more);
+}
+
+void ReceivedLedger::stop() {
+  if (page_) page_->stopped.store(1);
 }
 
 }  // namespace tally::store::stream

@@ -1,6 +1,7 @@
-// Counts the commands that a process submits, in shared memory that the receiver can read however
-// the process ends. The sender owns it; the receiver gets its descriptor with the stream's first
-// byte.
+// Memory that a captured process and its receiver share. The process counts the commands that it
+// submits, which the receiver can read however the process ends. The receiver leaves its orders.
+// The process owns the memory; the receiver gets its descriptor with the stream's first byte. Its
+// size is sealed, so neither can take it away from the other.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,22 @@
 
 namespace tally::store::stream {
 
+// What the receiver wants of the process.
+struct Orders {
+  uint64_t frames = 0;   // captured on request; a total that grows
+  bool stopped = false;  // captures no more frames
+};
+
+struct LedgerPage {
+  std::atomic<uint64_t> submitted;
+  std::atomic<uint64_t> closed;
+  std::atomic<uint64_t> requested;
+  std::atomic<uint64_t> stopped;
+  std::atomic<uint64_t> frames_dropped;
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// The process's side.
 class Ledger {
  public:
   Ledger();  // if the memory cannot be allocated, nothing is counted
@@ -23,22 +40,44 @@ class Ledger {
   void add_submitted(uint64_t commands) {
     if (page_) page_->submitted.fetch_add(commands, std::memory_order_relaxed);
   }
+  // A frame that was to be captured is not: the receiver has ordered to stop.
+  void add_dropped_frame() {
+    if (page_) page_->frames_dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+  Orders orders() const {
+    if (!page_) return {};
+    return {page_->requested.load(std::memory_order_relaxed),
+            page_->stopped.load(std::memory_order_relaxed) != 0};
+  }
   // The sender has disconnected: the count is no longer valid.
   void close() {
     if (page_) page_->closed.store(1, std::memory_order_relaxed);
   }
 
  private:
-  struct Page {
-    std::atomic<uint64_t> submitted = 0;
-    std::atomic<uint64_t> closed = 0;
-  };
-
   UniqueFd file_;
-  Page* page_ = nullptr;  // mapped
+  LedgerPage* page_ = nullptr;  // mapped
 };
 
-// How many commands another process has submitted; none if the ledger is closed or not valid.
-std::optional<uint64_t> read_ledger(int descriptor);
+// The receiver's side. The process may write anything at any time.
+class ReceivedLedger {
+ public:
+  ReceivedLedger() = default;
+  // If `file` is no ledger, nothing is known.
+  explicit ReceivedLedger(UniqueFd file);
+  ~ReceivedLedger();
+  ReceivedLedger(ReceivedLedger&& other) noexcept;
+  ReceivedLedger& operator=(ReceivedLedger&& other) noexcept;
+
+  bool valid() const { return page_ != nullptr; }
+  // How many commands the process has submitted; none if the ledger is closed or not valid.
+  std::optional<uint64_t> submitted() const;
+  uint64_t frames_dropped() const;
+  void request_frames(uint64_t more);
+  void stop();
+
+ private:
+  LedgerPage* page_ = nullptr;  // mapped
+};
 
 }  // namespace tally::store::stream

@@ -41,6 +41,8 @@ class Reader {
   static Result<Reader> open(const std::string& path);
 
   const std::string& path() const { return path_; }
+  // From now on all reads see the file as it is now, whatever is written meanwhile.
+  Status hold() const { return database_.execute("BEGIN"); }
 
   // Small tables are read whole, ordered by id (metrics and queues by position, frames by device
   // and number).

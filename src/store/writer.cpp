@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -197,6 +199,34 @@ void Writer::end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by) {
 void Writer::add_missing(RowId frame, int64_t commands) {
   state_->run("UPDATE frame SET commands_missing = commands_missing + ? WHERE id = ?", commands,
               frame);
+}
+
+void Writer::keep_last_frames(uint64_t count) {
+  state_->run(
+      "DELETE FROM frame WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY "
+      "device ORDER BY number DESC) AS place FROM frame) WHERE place > ?)",
+      static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX)));
+  for (const auto& [table, key, owner] :
+       {std::array{"frame_value", "frame", "frame"}, std::array{"submission", "frame", "frame"},
+        std::array{"execution", "submission", "submission"},
+        std::array{"pass", "execution", "execution"},
+        std::array{"command_batch", "execution", "execution"},
+        std::array{"batch_count", "batch", "command_batch"},
+        std::array{"batch_other", "batch", "command_batch"},
+        std::array{"pass_regions", "pass", "pass"}, std::array{"pass_picture", "pass", "pass"},
+        std::array{"region_values", "regions", "pass_regions"}}) {
+    state_->run(
+        fmt::format("DELETE FROM {} WHERE {} NOT IN (SELECT id FROM {})", table, key, owner));
+  }
+}
+
+uint64_t Writer::bytes() {
+  Statement* pages =
+      state_->statement("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  if (!pages || !pages->step()) return 0;
+  const auto bytes = static_cast<uint64_t>(pages->integer(0));
+  pages->step();  // resets it
+  return bytes;
 }
 
 void Writer::commit() { state_->end_transaction(); }

@@ -4,6 +4,7 @@
 // and status() returns it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -38,6 +39,12 @@ class Writer {
                    std::optional<int64_t> commands_missing);
   void end_frame(RowId frame, int64_t end_ns, FrameEnd ended_by);
   void add_missing(RowId frame, int64_t commands);
+
+  // Removes what belongs to a frame of each device, except for the device's last `count` frames.
+  void keep_last_frames(uint64_t count);
+
+  // The size of the file, with what is not committed yet.
+  uint64_t bytes();
 
   // Makes everything written so far visible to readers and durable.
   void commit();

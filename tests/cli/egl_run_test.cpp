@@ -97,6 +97,19 @@ TEST_F(EglRun, only_the_frames_that_were_asked_for_are_kept) {
   expect_known_counts(rows[1]);
 }
 
+TEST_F(EglRun, of_every_second_frame_the_counts_are_its_own) {
+  run("--every 2", "es 5");
+  const nlohmann::json rows = frames();
+  ASSERT_EQ(rows.size(), 3u);
+  for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].at("frame"), 2 * i);
+  expect_known_counts(rows[1]);
+}
+
+TEST_F(EglRun, without_a_request_no_frame_is_kept) {
+  const auto done = run("--trigger", "es 5");
+  EXPECT_THAT(done.standard_error, HasSubstr("on request"));
+}
+
 TEST_F(EglRun, a_program_that_never_swaps_is_one_open_frame) {
   run("", "es 4 offscreen");
   const nlohmann::json rows = frames();

@@ -23,6 +23,7 @@ void Reporter::announce_queue(const stream::Queue& queue, InternedObject& object
 }
 
 void Reporter::report(const Submission& submission) {
+  if (!submission.captured) return;
   std::optional<PacketBuilder> packet;
   if (connection_.receiving()) {
     packet.emplace(connection_, device_.id);
@@ -34,7 +35,7 @@ void Reporter::report(const Submission& submission) {
   std::optional<LiveSum> live;
   if (LiveTotals::instance().requested()) live.emplace(layout_);
   std::vector<bool> overlapped;
-  uint64_t missing = 0;  // commands beyond the limit of a recording
+  uint64_t missing = submission.not_recorded;
   for (size_t i = 0; i < submission.executions.size(); ++i) {
     overlapped.push_back(
         report_execution(submission, i, live ? &*live : nullptr, packet ? &*packet : nullptr));
@@ -111,6 +112,7 @@ void Reporter::lost(const Submission& submission, const std::string& why) {
   connection_.message(store::Severity::Error, why);
   submission.for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.submit_failed(runs); });
+  if (!submission.captured) return;
   PacketBuilder packet(connection_, device_.id);
   write_frame(packet, submission.frame);
   packet.add(stream::Missing{device_.id, submission.frame.number,
@@ -153,7 +155,7 @@ void Reporter::write_passes(PacketBuilder& packet, const Execution& execution,
 }
 
 void Reporter::write_frame(PacketBuilder& packet, const Frames::Frame& frame) {
-  if (frames_.insert(frame.number)) {
+  if (frames_.insert(frame.index)) {
     packet.add(stream::Frame{device_.id, frame.number, frame.begin_ns});
   }
 }

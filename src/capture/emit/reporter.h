@@ -55,7 +55,7 @@ class Reporter {
   const stream::Device device_;
   const MetricLayout layout_;
   const std::vector<uint32_t> live_places_;  // of the device's metrics in the live totals
-  FrameSet frames_;                          // known to the receiver
+  FrameSet frames_;                          // known to the receiver, by index
 };
 
 }  // namespace tally::capture

@@ -143,6 +143,14 @@ void StreamConnection::count_submitted(uint64_t commands) {
   if (client_ && process_ == ::getpid()) client_->ledger().add_submitted(commands);
 }
 
+void StreamConnection::count_dropped_frame() {
+  if (client_ && process_ == ::getpid()) client_->ledger().add_dropped_frame();
+}
+
+store::stream::Orders StreamConnection::orders() const {
+  return client_ ? client_->ledger().orders() : store::stream::Orders{};
+}
+
 void StreamConnection::flush() {
   if (client_) client_->flush();
 }

@@ -83,6 +83,9 @@ class StreamConnection {
   }
   // Counts submitted commands whose values the receiver should get.
   void count_submitted(uint64_t commands);
+  void count_dropped_frame();
+  // What the receiver wants.
+  store::stream::Orders orders() const;
   const CaptureSettings& settings() const { return settings_; }
 
   // Returns the module with this content. Keeps the words of the first caller.

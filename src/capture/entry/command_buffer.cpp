@@ -116,7 +116,7 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
   vk::guarded_void([&] {
-    if (!state->recording()) return;
+    if (!state->contents()) return;
     state->before_execute();
     const std::shared_ptr<Device> device = Device::find(b);
     for (uint32_t i = 0; i < count; ++i) {

@@ -33,7 +33,7 @@ void Submission::add_secondaries(const Recording& recording, uint32_t parent) {
 }
 
 uint64_t Submission::commands() const {
-  uint64_t count = 0;
+  uint64_t count = not_recorded;
   for (const Execution& execution : executions) {
     count += execution.recording->commands() + execution.recording->commands_lost;
   }

@@ -34,8 +34,14 @@ CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, 
       object_(std::make_shared<Object>(context.connection().new_id(), "VkCommandBuffer",
                                        vk::handle_bits(handle))) {}
 
-void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
+void CommandBuffer::reset() {
+  if (contents_ && contents_->used()) used_once_ = !contents_->needs_recording();
+  contents_.reset();
   recording_.reset();
+}
+
+void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
+  reset();
   active_ = refused_ = needs_barrier_ = suspending_ = between_suspended_ = false;
   pass_.reset();
   suspended_pass_.reset();
@@ -47,10 +53,14 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   continues_parent_ =
       !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
   scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
-  if (context_.frames().over() || context_.stopped()) return;
+  if (context_.frames().over() || !context_.may_measure()) return;
+  const bool once = used_once_ || (info.flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) != 0;
+  contents_ = std::make_shared<Contents>(context_.frames().number(), once);
+  if (once && !context_.frames().recording_soon()) return;
   recording_ = std::make_shared<Recording>(
       context_.handle(), table_, context_.timestamps(), context_.host_memory(), object_,
       context_.next_recording(), (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
+  contents_->set_recording(recording_);
 }
 
 // Makes the values of the whole command buffer visible to the host at the end of the command
@@ -171,6 +181,7 @@ std::optional<TimestampPair> CommandBuffer::begin_time() {
 
 std::optional<TimestampPair> CommandBuffer::before_action(
     store::Function function, std::initializer_list<int64_t> parameters) {
+  if (contents_) contents_->add_command();
   if (!recording_) return std::nullopt;
   const std::shared_ptr<Pipeline>& pipeline = pipeline_for(function);
   const bool measures = context_.measures();
@@ -345,7 +356,8 @@ void CommandBuffer::after_end_rendering() {
 void CommandBuffer::before_execute() { deactivate(); }
 
 void CommandBuffer::execute(const CommandBuffer& secondary) {
-  if (!secondary.recording_ || secondary.recording_->empty()) return;
+  if (secondary.contents_) contents_->add_secondary(secondary.contents_);
+  if (!recording_ || !secondary.recording_ || secondary.recording_->empty()) return;
   needs_barrier_ = true;
   RecordedSecondary executed;
   executed.recording = secondary.recording_;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "capture/recording/contents.h"
 #include "capture/recording/label_stack.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/shader_objects.h"
@@ -43,10 +44,12 @@ class CommandBuffer {
   const DeviceTable& table() const { return table_; }
   const std::shared_ptr<Object>& object() const { return object_; }
   const std::shared_ptr<Recording>& recording() const { return recording_; }
+  // Null: not captured.
+  const std::shared_ptr<Contents>& contents() const { return contents_; }
 
   void begin(const VkCommandBufferBeginInfo& info);
   void end();
-  void reset() { recording_.reset(); }
+  void reset();
 
   void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
   // A null pointer stands for null handles.
@@ -74,7 +77,7 @@ class CommandBuffer {
   void after_end_rendering();
   // The values by region to request for the pass that begins. Null if there are none.
   const RecordedRegions* regions() const;
-  // For vkCmdExecuteCommands while there is a recording(): call before_execute once, then execute
+  // For vkCmdExecuteCommands while there are contents(): call before_execute once, then execute
   // for each captured secondary.
   void before_execute();
   void execute(const CommandBuffer& secondary);
@@ -106,7 +109,9 @@ class CommandBuffer {
   const bool can_time_;
   const bool can_count_regions_;
   const std::shared_ptr<Object> object_;
-  std::shared_ptr<Recording> recording_;  // null: not captured
+  std::shared_ptr<Contents> contents_;
+  std::shared_ptr<Recording> recording_;  // of the contents; null: not recorded
+  bool used_once_ = false;                // so were the last contents that were used
 
   bool active_ = false;
   bool refused_ = false;  // the driver created no instrumentation object

@@ -97,6 +97,7 @@ void Recording::before_submit(uint32_t runs) {
     stale_ = false;
     baselines_.clear();
   }
+  uncaptured_ = false;
   pending_ += runs;
 }
 
@@ -107,7 +108,12 @@ void Recording::submit_failed(uint32_t runs) {
 
 void Recording::executed_uncaptured() {
   const std::lock_guard lock(values_mutex_);
-  stale_ = true;
+  stale_ = uncaptured_ = true;
+}
+
+bool Recording::may_run_uncaptured() const {
+  const std::lock_guard lock(values_mutex_);
+  return simultaneous_ && uncaptured_;
 }
 
 uint32_t Recording::pending() const {

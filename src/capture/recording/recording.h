@@ -127,6 +127,8 @@ class Recording {
   void before_submit(uint32_t runs);
   void submit_failed(uint32_t runs);
   void executed_uncaptured();
+  // Whether an execution may still run that belongs to no submission.
+  bool may_run_uncaptured() const;
   uint32_t pending() const;
 
   // Call this after a submission that executed the recording `runs` times has completed. It calls
@@ -161,6 +163,7 @@ class Recording {
   mutable std::mutex values_mutex_;
   uint32_t pending_ = 0;
   bool stale_ = false;                            // the objects hold values of finished executions
+  bool uncaptured_ = false;                       // executed so since the last before_submit
   bool overlapped_ = false;                       // since pending_ was last 0
   std::vector<std::vector<uint64_t>> baselines_;  // values already read while executions overlap
 };

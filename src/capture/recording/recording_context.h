@@ -50,6 +50,10 @@ class RecordingContext {
   bool measures() const {
     return !stopped() && (connection_->receiving() || LiveTotals::instance().requested());
   }
+  // Whether they may be measured later.
+  bool may_measure() const {
+    return !stopped() && (connection_->receiving() || connection_->settings().live_counters);
+  }
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 
   // Stops the capture. Returns whether it was already stopped.

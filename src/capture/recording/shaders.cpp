@@ -142,6 +142,9 @@ void ShaderRegistry::add_pipeline(VkPipeline handle, VkPipelineBindPoint bind_po
   if (!connection_.receiving()) return;
   const std::lock_guard lock(mutex_);
   new_pipelines_.push_back(std::move(pipeline));
+  if (new_pipelines_.size() < most_new_) return;
+  std::erase_if(new_pipelines_, [](const auto& one) { return one.use_count() == 1; });
+  most_new_ = std::max(kMinMostNew, 2 * new_pipelines_.size());
 }
 
 std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindPoint bind_point) {

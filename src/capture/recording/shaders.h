@@ -98,6 +98,9 @@ class ShaderRegistry {
   std::mutex mutex_;  // guards the members below
   std::map<std::tuple<Id, VkShaderStageFlagBits, std::string>, std::shared_ptr<Shader>> shaders_;
   std::vector<std::shared_ptr<Pipeline>> new_pipelines_;
+  // While no frame is captured, nobody takes them. At this number, destroyed ones are forgotten.
+  static constexpr size_t kMinMostNew = 1024;
+  size_t most_new_ = kMinMostNew;
   std::map<std::pair<StandIn, VkPipelineBindPoint>, std::shared_ptr<Pipeline>> stand_ins_;
 };
 

@@ -40,11 +40,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 // Runs the client to its end; its standard error goes to `errors`. The collector's thread runs
 // already, so a child of fork() could do nothing but exec: posix_spawn it is.
-int run_client(const SessionOptions& options, const std::string& socket, const std::string& errors,
-               const std::string& report) {
+int run_client(const SessionOptions& options, store::Collector& collector,
+               const std::string& errors, const std::string& report, const std::string& begins) {
   std::map<std::string, std::string> more = options.environment;
-  more.insert({{"TALLY_CAPTURE_SOCKET", socket},
+  more.insert({{"TALLY_CAPTURE_SOCKET", collector.socket_path()},
                {"FAKE_INSTRUMENTATION_REPORT", report},
+               {"FAKE_INSTRUMENTATION_BEGINS", begins},
                {"VK_INSTANCE_LAYERS", options.layers},
                {"VK_ADD_LAYER_PATH", CAPTURE_TEST_LAYER_PATH}});
   std::vector<std::string> environment = environment_with(more);
@@ -59,6 +60,7 @@ int run_client(const SessionOptions& options, const std::string& socket, const s
                                   pointers(arguments).data(), pointers(environment).data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error(std::strerror(error));
+  if (options.meanwhile) options.meanwhile(collector, child);
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -75,14 +77,15 @@ Session::Session(const SessionOptions& options) {
   Result<store::Writer> writer =
       store::Writer::create(path, {.tool_version = "test", .command_line = {options.scenario}});
   if (!writer) throw std::runtime_error(writer.error().message);
-  auto collector = store::Collector::start(std::move(*writer), directory_.path());
+  auto collector = store::Collector::start(std::move(*writer), directory_.path(), options.limits);
   if (!collector) throw std::runtime_error(collector.error().message);
   const std::string report = directory_.file("broken");
-  exit_status_ =
-      run_client(options, (*collector)->socket_path(), directory_.file("errors"), report);
+  const std::string begins = directory_.file("begins");
+  exit_status_ = run_client(options, **collector, directory_.file("errors"), report, begins);
   require((*collector)->finish(exit_status_, std::chrono::seconds(10)));
   errors_ = contents(directory_.file("errors"));
   broken_rules_ = contents(report);
+  begins_ = contents(begins).size();
   Result<store::Reader> reader = store::Reader::open(path);
   if (!reader) throw std::runtime_error(reader.error().message);
   reader_.emplace(std::move(*reader));

@@ -1,10 +1,14 @@
 // Runs the client program under the capture layer, as `tally run` would, and gives the capture.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "store/collector.h"
 #include "store/reader.h"
 #include "store/test_capture.h"
 
@@ -15,6 +19,9 @@ struct SessionOptions {
   std::string how;
   std::map<std::string, std::string> environment;
   std::string layers = "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_fake_instrumentation";
+  store::CollectorLimits limits;
+  // Called while the client runs.
+  std::function<void(store::Collector&, pid_t client)> meanwhile;
 };
 
 // What a command of the capture executed.
@@ -43,6 +50,8 @@ class Session {
   int exit_status() const { return exit_status_; }  // as a shell has it: 128 + signal
   const std::string& errors() const { return errors_; }
   const std::string& broken_rules() const { return broken_rules_; }
+  // How often instrumentation began, in the double of a driver.
+  size_t begins() const { return begins_; }
   const store::Reader& reader() const { return *reader_; }
 
   std::vector<SeenCommand> commands() const;  // in order
@@ -54,6 +63,7 @@ class Session {
   int exit_status_ = -1;
   std::string errors_;
   std::string broken_rules_;
+  size_t begins_ = 0;
   std::optional<store::Reader> reader_;
 };
 

@@ -8,11 +8,13 @@
 
 #include "base/frame_range.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "egl/driver/driver.h"
 #include "egl/gl/hot.h"
 #include "egl/profile/sender.h"
 #include "egl/session/session.h"
 #include "store/clock.h"
+#include "store/frame_schedule.h"
 
 namespace tally::egl {
 namespace {
@@ -48,16 +50,24 @@ class Recorder {
       finished_ = sender_ == nullptr;
       begin_ns_ = store::monotonic_ns();
     }
-    if (!finished_) session().profile_everything();
+    if (!finished_ && schedule_.captured(number_)) session().profile_everything();
   }
 
   void end_frame() {
     const std::lock_guard lock(mutex_);
     if (finished_ || sender_ == nullptr) return;
+    const bool captured = schedule_.captured(number_);
     send_frame(store::monotonic_ns());
+    if (finished_) return;
     number_++;
-    if (number_ > range_.last) return finish();
-    session().profile_everything();
+    if (schedule_.past(number_)) return finish();
+    schedule_.obey(sender_->orders(), number_);
+    if (schedule_.dropped(number_)) sender_->count_dropped_frame();
+    if (schedule_.captured(number_)) {
+      session().profile_everything();
+    } else if (captured) {
+      session().end_profile();
+    }
     begin_ns_ = store::monotonic_ns();
   }
 
@@ -72,21 +82,17 @@ class Recorder {
   }
 
  private:
-  Recorder() {
-    const std::string frames = environment("TALLY_FRAMES");
-    if (const auto range = FrameRange::parse(frames)) range_ = *range;
-  }
-
   // Calls no GL at process exit: results that the GPU has not delivered by then are missing.
   void send_frame(std::optional<int64_t> end_ns) {
     if (!sender_->is_of_this_process()) {
       finished_ = true;
       return;
     }
+    if (!schedule_.captured(number_)) return;
     std::vector<Record> records;
     const bool measured = session().read_profile(end_ns.has_value(), records);
     if (!measured) return warn_counters_are_taken();
-    if (range_.contains(number_)) sender_->send({number_, begin_ns_, end_ns, std::move(records)});
+    sender_->send({number_, begin_ns_, end_ns, std::move(records)});
   }
 
   void warn_counters_are_taken() {
@@ -104,7 +110,7 @@ class Recorder {
 
   std::mutex mutex_;
   std::unique_ptr<Sender> sender_;
-  FrameRange range_;
+  store::stream::FrameSchedule schedule_{frame_choice(Settings::load("tally_capture", {}))};
   int64_t number_ = 0;
   int64_t begin_ns_ = 0;
   bool finished_ = false;

@@ -40,6 +40,10 @@ class Sender {
   void warn(const std::string& text);
   void send_end();
 
+  // What the receiver wants.
+  store::stream::Orders orders() const { return client_->ledger().orders(); }
+  void count_dropped_frame() { client_->ledger().add_dropped_frame(); }
+
   // False after a fork: the connection belongs to the parent.
   bool is_of_this_process() const;
 

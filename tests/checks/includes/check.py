@@ -14,7 +14,8 @@ COUNTERS = {"base", "catalogue", "vk", "probe", "spirv/ir", "spirv/analysis", "s
 COUNTERS_OBJECTS = COUNTERS | {"counters/memory", "counters/shader", "counters/objects"}
 COUNTERS_FEATURES = COUNTERS_OBJECTS | {"counters/instrumentation", "counters/regions", "counters/performance", "counters/queries"}
 BLOCK_MAP = {"spirv/analysis/block_map.h", "spirv/analysis/branches.h", "spirv/ir/module.h", "spirv/analysis/cost.h"}
-STREAM = {"store/stream.h", "store/stream_client.h", "store/this_process.h", "store/clock.h"}
+STREAM = {"store/stream.h", "store/stream_client.h", "store/this_process.h", "store/clock.h",
+          "store/frame_schedule.h"}
 ALLOWED = {
     "base": set(),
     "catalogue": {"base"},

@@ -14,10 +14,14 @@ READ = re.compile(r'settings\.(flag|number|text)\(\s*"(\w+)"')
 CHOOSE = re.compile(r'choose<[\w:]+>\(\s*settings,\s*"(\w+)",[^{]*\{((?:\s*\{"\w+",\s*[\w:]+\},?)+)\s*\}')
 
 
-def read_code(folder):
+# Code outside of a layer's folder that reads its settings: other libraries read them too.
+SHARED = {"counters": [], "capture": ["base/frame_range.cpp"]}
+
+
+def read_code(paths):
     """key -> (how it is read, names to choose from or None)."""
     keys = {}
-    for path in sorted(folder.rglob("*.cpp")):
+    for path in paths:
         if path.name.endswith("_test.cpp"):
             continue
         code = path.read_text()
@@ -64,10 +68,10 @@ def check_presets(presets, settings):
                 yield f"preset {preset['label']}: {entry['value']!r} is no value of {entry['key']}"
 
 
-def check_layer(folder, manifest):
+def check_layer(paths, manifest):
     features = json.loads(manifest.read_text())["layer"]["features"]
     described = {setting["key"]: setting for setting in all_settings(features["settings"])}
-    read = read_code(folder)
+    read = read_code(paths)
     for key in sorted(read.keys() - described.keys()):
         yield f"{key}: read, but not in the manifest"
     for key in sorted(described.keys() - read.keys()):
@@ -82,7 +86,8 @@ def main():
     found = 0
     for layer in ("counters", "capture"):
         manifest = source / layer / f"VkLayer_tally_{layer}.json.in"
-        for difference in check_layer(source / layer, manifest):
+        paths = sorted((source / layer).rglob("*.cpp")) + [source / path for path in SHARED[layer]]
+        for difference in check_layer(paths, manifest):
             print(f"{layer}: {difference}")
             found += 1
     sys.exit(1 if found else 0)
