@@ -7,7 +7,7 @@ mirror=${TALLY_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 packages_of() {
   local group
   for group; do
-    awk -v group="[$group]" '/^\[/ { on = $1 == group; next } on && NF && $1 !~ /^#/ { print $1 }' "$root/scripts/packages.txt"
+    awk -v group="[$group]" '/^\[/ { on = $1 == group; next } on && NF && $1 !~ /^#/ { sub(":.*", "", $1); print $1 }' "$root/scripts/packages.txt"
   done | paste -sd,
 }
 

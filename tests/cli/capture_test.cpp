@@ -151,6 +151,17 @@ TEST_F(Capture, whole_subgroups_are_fully_efficient_with_divergence) {
   }
 }
 
+TEST_F(Capture, counts_of_instructions_are_the_same_with_branches_and_subgroups) {
+  std::set<uint64_t> instructions;
+  for (const char* option : {"", "--branches --force", "--divergence --force"}) {
+    ASSERT_EQ(run(option, "3 0").end.shell_status(), 0) << option;
+    instructions.insert(
+        report("--by shader")["tables"][0]["rows"][0].value("instructions", uint64_t{0}));
+  }
+  EXPECT_EQ(instructions.size(), 1u);
+  EXPECT_GT(*instructions.begin(), 0u);
+}
+
 TEST_F(Capture, subgroups_and_branches_are_counted_on_request_alone) {
   ASSERT_EQ(run("", "1 0").end.shell_status(), 0);
   const auto table = report("--by shader")["tables"][0];

@@ -20,11 +20,19 @@ std::optional<uint32_t> find(std::span<const stream::Metric> metrics,
   return static_cast<uint32_t>(found - metrics.begin());
 }
 
+// What VK_LAYER_TALLY_counters may return of a block, in its order.
+std::vector<const catalogue::Counter*> counters_of_blocks() {
+  auto all = catalogue::counters_of(catalogue::Scope::Block);
+  const auto branches = catalogue::counters_of(catalogue::Scope::Branch);
+  all.insert(all.end(), branches.begin(), branches.end());
+  return all;
+}
+
 // Whether the device returns metrics of VK_LAYER_TALLY_counters alone, and leaves the static costs
 // to the capture.
 bool lacks_static_costs(std::span<const stream::Metric> metrics) {
   size_t known = 0;
-  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Block)) {
+  for (const catalogue::Counter* counter : counters_of_blocks()) {
     if (!find(metrics, *counter)) continue;
     if (spirv::cost_class_of(counter->number)) return false;
     ++known;
@@ -35,7 +43,7 @@ bool lacks_static_costs(std::span<const stream::Metric> metrics) {
 // In the order of the catalogue, which has a counter for every cost class.
 void add_static_costs(MetricLayout& layout, std::span<const stream::Metric> returned) {
   layout.added.resize(spirv::kCostClassCount);
-  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Block)) {
+  for (const catalogue::Counter* counter : counters_of_blocks()) {
     const auto index = static_cast<uint32_t>(layout.metrics.size());
     const auto cost = spirv::cost_class_of(counter->number);
     const auto place = find(returned, *counter);
