@@ -35,7 +35,7 @@ static_assert(kQuerySlotHeader == 32);
 inline constexpr uint32_t kMaxPasses = 32;
 
 struct QueryBatch {
-  uint32_t pass = 0;  // of performance queries; set for each submission
+  uint32_t pass = 0;           // of performance queries; set for each submission
   uint32_t records = 0;        // of which a workgroup reads each
   uint32_t small_records = 0;  // behind them: an invocation reads each
   uint32_t finishes = 0, indirects = 0;

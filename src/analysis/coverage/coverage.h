@@ -33,7 +33,7 @@ struct FileCoverage {
 
   std::string name;           // unique: of several texts, with a hash of the text
   std::string recorded_name;  // as recorded in the shaders
-  std::string text;  // empty: not in the capture
+  std::string text;           // empty: not in the capture
   std::map<uint32_t, uint64_t> lines;
   std::map<std::string, FunctionCoverage> functions;
   std::map<BranchKey, BranchCoverage> branches;

@@ -54,9 +54,7 @@ struct Summary {
   std::vector<store::MessageRow> messages;
 
   // Whether the capture contains everything that was to be captured.
-  bool complete() const {
-    return finished && commands_missing == 0 && processes_cut_off == 0;
-  }
+  bool complete() const { return finished && commands_missing == 0 && processes_cut_off == 0; }
 };
 
 Summary summarize(const Model& model);
