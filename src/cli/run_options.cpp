@@ -210,7 +210,7 @@ void declare_options(CLI::App& command, RunOptions& options) {
   command
       .add_option("--max-size", options.max_bytes,
                   "End the capture before its file is larger: 500M, 2G; at least 1M")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::AsSizeValue(false).description(""))
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50).description(""))
       ->type_name("SIZE");
   command

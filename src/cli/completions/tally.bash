@@ -26,19 +26,23 @@ _tally() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _tally_words 'run report diff snapshot check coverage export list doctor --help --version'
+    _tally_words 'run report diff snapshot check coverage export merge top trigger list doctor --help --version'
     return
   fi
   case ${COMP_WORDS[1]} in
     run)
       case $before in
         -o | --output) _tally_files ;;
+        --html) _tally_files ;;
         --frames) ;;
+        --every) ;;
+        --keep) ;;
+        --max-size) ;;
         --shader) ;;
         --driver) ;;
         --egl) _tally_words 'auto vendor preload off' ;;
         --sources) _tally_files ;;
-        *) _tally_options '-h --help -o --output --force --frames --shader --regions --branches --divergence --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --frames --shader --driver --egl --sources ' ;;
+        *) _tally_options '-h --help -o --output --force --html --frames --every --trigger --keep --max-size --shader --regions --branches --divergence --driver --egl --sources --strict -q --quiet -v --verbose' || _tally_program ' -o --output --html --frames --every --keep --max-size --shader --driver --egl --sources ' ;;
       esac
       ;;
     report)
@@ -48,6 +52,8 @@ _tally() {
         --sort) ;;
         --columns) ;;
         --heatmap) _tally_files ;;
+        --html) _tally_files ;;
+        --against) ;;
         --counter) ;;
         --pass) ;;
         --frame) ;;
@@ -58,7 +64,7 @@ _tally() {
         --sources) _tally_files ;;
         --format) _tally_words 'text json' ;;
         --width) ;;
-        *) _tally_options '-h --help --by --top --sort --columns --heatmap --counter --pass --frame --shader --merge --each --annotate --disassemble --source --sources --format --width' || _tally_files ;;
+        *) _tally_options '-h --help --by --top --sort --columns --heatmap --html --against --force --counter --pass --frame --shader --merge --each --annotate --disassemble --source --sources --format --width' || _tally_files ;;
       esac
       ;;
     diff)
@@ -104,7 +110,35 @@ _tally() {
         --metric) ;;
         --frame) ;;
         --shader) ;;
-        *) _tally_options '-h --help --format -o --output --force --by --metric --frame --shader' || _tally_files ;;
+        --to) _tally_files ;;
+        --commit) ;;
+        --scene) ;;
+        *) _tally_options '-h --help --format -o --output --force --by --metric --frame --shader --to --commit --scene' || _tally_files ;;
+      esac
+      ;;
+    merge)
+      case $before in
+        -o | --output) _tally_files ;;
+        *) _tally_options '-h --help -o --output --force' || _tally_files ;;
+      esac
+      ;;
+    top)
+      case $before in
+        --by) ;;
+        --sort) ;;
+        --filter) ;;
+        --interval) ;;
+        --count) ;;
+        --log) _tally_files ;;
+        --driver) ;;
+        --shader) ;;
+        *) _tally_options '-h --help --by --sort --filter --interval --count --log --driver --shader' || _tally_files ;;
+      esac
+      ;;
+    trigger)
+      case $before in
+        --frames) ;;
+        *) _tally_options '-h --help --frames -q --quiet' || _tally_files ;;
       esac
       ;;
     list)
