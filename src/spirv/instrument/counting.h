@@ -51,8 +51,6 @@ class SubgroupCode {
   uint32_t bit_count(InstructionBuilder& code, uint32_t ballot);
   // How many bits of the ballot belong to lanes below this one.
   uint32_t bits_below(InstructionBuilder& code, uint32_t ballot);
-  // Whether the lane is the lowest of those that are active.
-  uint32_t elect(InstructionBuilder& code);
   // Whether the lane is the lowest of the ballot.
   uint32_t is_lowest(InstructionBuilder& code, uint32_t ballot, uint32_t live);
   uint32_t any(InstructionBuilder& code, uint32_t condition);

@@ -193,15 +193,17 @@ class PrivateCounting : public CounterCode {
                  std::vector<uint32_t>{0, editor().type_function(u32_)});
     code.label(code.new_id());
     const uint32_t live = tools_.helper_mask.is_live(code);
-    const uint32_t first = live == 0 ? subgroup().elect(code) : first_of(code, live);
+    const uint32_t first = is_first(code, live);
     const uint32_t result = code.emit(Op::OpSelect, u32_, {first, editor().constant_u32(1), zero_});
     code.emit(Op::OpReturnValue, {result});
     code.emit(Op::OpFunctionEnd);
     tools_.context.add_function(code);
   }
 
-  // Without counting bits, which takes NVIDIA's hardware four times as long.
-  uint32_t first_of(InstructionBuilder& code, uint32_t live) {
+  // Whether the lane is the lowest of the live ones. Without counting bits, which takes NVIDIA's
+  // hardware four times as long, and without OpGroupNonUniformElect, which SwiftShader gets wrong
+  // in loops.
+  uint32_t is_first(InstructionBuilder& code, uint32_t live) {
     const uint32_t boolean = editor().type_bool();
     const uint32_t uvec4 = editor().type_vector(u32_, 4);
     const uint32_t ballot = subgroup().ballot(code, live);
@@ -213,7 +215,7 @@ class PrivateCounting : public CounterCode {
       any = any == 0 ? word : code.emit(Op::OpBitwiseOr, u32_, {any, word});
     }
     const uint32_t none = code.emit(Op::OpIEqual, boolean, {any, zero_});
-    return code.emit(Op::OpLogicalAnd, boolean, {none, live});
+    return live == 0 ? none : code.emit(Op::OpLogicalAnd, boolean, {none, live});
   }
 
   void clear_variables(InstructionBuilder& code) {

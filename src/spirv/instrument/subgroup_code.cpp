@@ -28,10 +28,6 @@ uint32_t SubgroupCode::bits_below(InstructionBuilder& code, uint32_t ballot) {
                    {scope_, word(GroupOperation::ExclusiveScan), ballot});
 }
 
-uint32_t SubgroupCode::elect(InstructionBuilder& code) {
-  return code.emit(Op::OpGroupNonUniformElect, boolean_, {scope_});
-}
-
 uint32_t SubgroupCode::is_lowest(InstructionBuilder& code, uint32_t ballot, uint32_t live) {
   const uint32_t below = bits_below(code, ballot);
   const uint32_t lowest = code.emit(Op::OpIEqual, boolean_, {below, editor_.constant_u32(0)});
