@@ -31,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kKeyMilliseconds = 100;
+constexpr int kPollMilliseconds = 100;  // between looks for keys and for new frames
 constexpr size_t kPlainRows = 20;
 constexpr std::string_view kByChoices[] = {"pass", "shader", "line", "pipeline", "draw", "counter"};
 
@@ -150,12 +150,12 @@ class Top {
       bool fresh = false;
       if (Clock::now() >= next) {
         fresh = update();
-        next = Clock::now() + std::chrono::milliseconds(kKeyMilliseconds);
+        next = Clock::now() + std::chrono::milliseconds(kPollMilliseconds);
       }
       if (fresh) load_table();
       view_.set_status(status());
       screen->draw(view_.lines(screen->width(), screen->height()));
-      const auto key = screen->key(kKeyMilliseconds);
+      const auto key = screen->key(kPollMilliseconds);
       if (!key) continue;
       const analysis::By by = view_.by();
       if (!view_.press(*key)) break;
@@ -171,7 +171,7 @@ class Top {
       if (!update()) {
         if (application_ && application_->ended()) break;
         if (!application_ && printed != 0 && !is_written()) break;
-        std::this_thread::sleep_for(std::chrono::milliseconds(kKeyMilliseconds));
+        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
         continue;
       }
       load_table();

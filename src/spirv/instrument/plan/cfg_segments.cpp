@@ -404,17 +404,17 @@ class Builder {
       part.branches =
           part.end_segment - part.first_segment != 1 || branching_calls(part.first_segment) != 0;
     }
-    std::vector<uint32_t> ways_in(graph_.segments.size()), ways_out(graph_.segments.size());
+    std::vector<uint32_t> in_degree(graph_.segments.size()), out_degree(graph_.segments.size());
     for (const FlowGraph::Edge& e : graph_.flow.edges) {
-      ++ways_out[e.from];
-      ++ways_in[e.to];
+      ++out_degree[e.from];
+      ++in_degree[e.to];
     }
     for (const FlowGraph::Edge& e : graph_.flow.edges) {
       const CfgSegment& from = graph_.segments[e.from];
       CfgSegment& to = graph_.segments[e.to];
       const bool enters = e.to == parts_[to.function].first_segment;
       if (enters || !from.begins_block || !to.begins_block) continue;
-      if (ways_out[e.from] != 1 || ways_in[e.to] != 1 || branching_calls(e.from) != 0) continue;
+      if (out_degree[e.from] != 1 || in_degree[e.to] != 1 || branching_calls(e.from) != 0) continue;
       to.same_subgroups = e.from;
     }
     for (const FlowGraph::Known& entry : graph_.flow.known) {
