@@ -28,7 +28,7 @@ using report::SceneCheck;
 
 constexpr size_t kRows = 20;
 
-struct Options {
+struct CheckOptions {
   std::vector<std::string> files;
   bool update = false;
   bool any_driver = false;
@@ -94,7 +94,7 @@ Result<std::optional<analysis::Limits>> limits_of(const std::string& snapshot) {
 }
 
 Status comparable(const Pair& pair, const Snapshot& snapshot, const Snapshot& now,
-                  const Options& options) {
+                  const CheckOptions& options) {
   if (snapshot.driver != now.driver && !options.any_driver) {
     return Error{
         fmt::format("{}: is of the driver \"{}\", {} of \"{}\" (--any-driver compares them anyway)",
@@ -114,7 +114,7 @@ struct Checked {
 
 // The error is one of the user's input, which `status` says: kFailed, or kNo if the capture is
 // incomplete.
-Result<Checked> check_pair(const Pair& pair, const Options& options, int& status) {
+Result<Checked> check_pair(const Pair& pair, const CheckOptions& options, int& status) {
   status = kFailed;
   const auto text = read_text(pair.snapshot);
   if (!text) return text.error();
@@ -149,7 +149,7 @@ bool update(const Checked& checked) {
   return print(patch) == kDone;
 }
 
-int write_files(const std::vector<SceneCheck>& checks, const Options& options) {
+int write_files(const std::vector<SceneCheck>& checks, const CheckOptions& options) {
   const std::pair<const std::string&, std::function<std::string()>> files[] = {
       {options.markdown, [&] { return check_markdown(checks); }},
       {options.junit, [&] { return check_junit(checks); }},
@@ -169,7 +169,7 @@ std::string shell_word(const std::string& word) {
   return word.find_first_of(" '\"$`\\&|;<>()*?[#~") == std::string::npos ? word : "'" + word + "'";
 }
 
-int print_checks(const std::vector<SceneCheck>& checks, const Options& options) {
+int print_checks(const std::vector<SceneCheck>& checks, const CheckOptions& options) {
   return write_out([&](const report::Output& out) {
     for (const SceneCheck& check : checks) {
       const auto table = report::check_table(check, options.top.value_or(kRows));
@@ -186,7 +186,7 @@ int print_checks(const std::vector<SceneCheck>& checks, const Options& options) 
   });
 }
 
-int run(const Options& options) {
+int run(const CheckOptions& options) {
   const auto pairs = pairs_of(options.files);
   if (!pairs) return fail(pairs.error());
   // Everything is read before anything is written.
@@ -216,7 +216,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_check(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   CLI::App* command =
       app.add_subcommand("check", "Compare captures with snapshots, and fail if counts differ");
   command

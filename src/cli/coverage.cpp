@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kWidth = 120;
 
-struct Options {
+struct CoverageOptions {
   std::vector<std::string> files;
   std::string output;
   std::string format = "lcov";
@@ -88,7 +88,7 @@ std::string why_nothing(const analysis::Coverage& coverage) {
              : "no shader of the captures has debug information with source lines";
 }
 
-int write_output(const analysis::Coverage& coverage, const Options& options) {
+int write_output(const analysis::Coverage& coverage, const CoverageOptions& options) {
   if (Status allowed = may_write(options.output, options.format); !allowed)
     return fail(allowed.error());
   auto paths = options.sources.empty() ? report::recorded_paths(coverage)
@@ -101,7 +101,7 @@ int write_output(const analysis::Coverage& coverage, const Options& options) {
   return written ? kDone : fail(written.error());
 }
 
-int run(const Options& options) {
+int run(const CoverageOptions& options) {
   const auto coverage = read_captures(options.files);
   if (!coverage) return fail(coverage.error());
   if (const std::string nothing = why_nothing(*coverage); !nothing.empty()) {
@@ -117,7 +117,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_coverage(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CoverageOptions>();
   CLI::App* command =
       app.add_subcommand("coverage", "Show which shader lines ran, or write it for other tools");
   command->add_option("FILE", options->files, "Captures made by tally run; counts are summed")

@@ -28,7 +28,7 @@ using report::NamedDiff;
 constexpr size_t kOverviewRows = 10;
 constexpr size_t kRows = 20;
 
-struct Options {
+struct DiffOptions {
   std::string before, after;
   std::string by;
   std::string sort;
@@ -41,7 +41,7 @@ struct Options {
   size_t rows() const { return top.value_or(json() ? 0 : by.empty() ? kOverviewRows : kRows); }
 };
 
-std::optional<DiffBy> by_of(const Options& options) {
+std::optional<DiffBy> by_of(const DiffOptions& options) {
   const auto found = std::ranges::find(analysis::kDiffByNames, options.by);
   if (found == std::end(analysis::kDiffByNames)) return std::nullopt;
   return static_cast<DiffBy>(found - std::begin(analysis::kDiffByNames));
@@ -64,7 +64,7 @@ Result<std::set<std::string>> captures_in(const std::string& folder) {
   return names;
 }
 
-Result<std::vector<Pair>> pairs_of(const Options& options) {
+Result<std::vector<Pair>> pairs_of(const DiffOptions& options) {
   std::error_code ignored;
   const bool folder = fs::is_directory(options.before, ignored);
   if (folder != fs::is_directory(options.after, ignored))
@@ -105,7 +105,7 @@ Result<analysis::CaptureDiff> diff_of(const Pair& pair, analysis::ProfileOptions
 }
 
 // Where the code is the same, the commands are the cause: they are compared, too.
-Result<analysis::CaptureDiff> diff_of(const Pair& pair, const Options& options) {
+Result<analysis::CaptureDiff> diff_of(const Pair& pair, const DiffOptions& options) {
   const bool commands = by_of(options) == DiffBy::Command;
   analysis::ProfileOptions wanted{
       .code = !commands, .commands = commands, .source = options.source, .reconstructed = {}};
@@ -115,7 +115,7 @@ Result<analysis::CaptureDiff> diff_of(const Pair& pair, const Options& options) 
   return diff_of(pair, wanted);
 }
 
-std::vector<DiffBy> tables_of(const Options& options) {
+std::vector<DiffBy> tables_of(const DiffOptions& options) {
   if (const auto by = by_of(options)) return {*by};
   std::vector<DiffBy> all;
   for (size_t i = 0; i < analysis::kDiffByCount; ++i) all.push_back(static_cast<DiffBy>(i));
@@ -126,7 +126,7 @@ bool differs(const NamedDiff& named) {
   return named.before.empty() || named.after.empty() || !named.diff.empty();
 }
 
-Result<std::vector<analysis::Table>> tables_of(const NamedDiff& named, const Options& options) {
+Result<std::vector<analysis::Table>> tables_of(const NamedDiff& named, const DiffOptions& options) {
   std::vector<analysis::Table> tables;
   if (named.diff.metrics.empty()) return tables;  // only one folder has the capture
   const auto metric = report::diff_metric(named.diff, options.sort);
@@ -149,7 +149,7 @@ std::string no_difference(const NamedDiff& named) {
 }
 
 void write_text(const NamedDiff& named, const std::vector<analysis::Table>& tables,
-                const Options& options, const report::Output& out) {
+                const DiffOptions& options, const report::Output& out) {
   const size_t width = options.width.value_or(terminal_width());
   out(report::printable(title_of(named)) + "\n\n");
   for (const std::string& note : named.diff.notes)
@@ -170,7 +170,7 @@ void write_markdown(const NamedDiff& named, const std::vector<analysis::Table>& 
   for (const analysis::Table& table : tables) document.add(table);
 }
 
-int show(const std::vector<NamedDiff>& diffs, const Options& options) {
+int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
   std::vector<std::vector<analysis::Table>> tables;
   for (const NamedDiff& named : diffs) {
     auto made = tables_of(named, options);
@@ -194,7 +194,7 @@ int show(const std::vector<NamedDiff>& diffs, const Options& options) {
   return std::ranges::any_of(diffs, differs) ? kNo : kDone;
 }
 
-int run(const Options& options) {
+int run(const DiffOptions& options) {
   const auto pairs = pairs_of(options);
   if (!pairs) return fail(pairs.error());
   std::vector<NamedDiff> diffs;
@@ -209,7 +209,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_diff(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   CLI::App* command =
       app.add_subcommand("diff", "Show what changed between two captures, or folders of captures");
   command->add_option("OLD", options->before, "Capture, or folder of captures")->required();

@@ -24,7 +24,7 @@ namespace {
 
 using analysis::Model;
 
-struct Options {
+struct ExportOptions {
   std::vector<std::string> files;
   ExportToOptions to;
   std::string format;
@@ -41,7 +41,7 @@ constexpr const char* kCreator = "tally " TALLY_VERSION;
 // What a format is made from.
 struct Input {
   Model& model;
-  const Options& options;
+  const ExportOptions& options;
   const analysis::Progress& progress;
   report::Output out;
 };
@@ -141,12 +141,12 @@ constexpr Format kFormats[] = {
     {"perfetto", export_perfetto, Needs::Nothing, true},
 };
 
-const Format& format_of(const Options& options) {
+const Format& format_of(const ExportOptions& options) {
   return *std::ranges::find(kFormats, options.format,
                             [](const Format& format) { return std::string(format.name); });
 }
 
-Result<analysis::Selection> selection_of(const Options& options) {
+Result<analysis::Selection> selection_of(const ExportOptions& options) {
   analysis::Selection selection{.frames = {}, .shader = options.shader};
   if (options.frames.empty()) return selection;
   const auto range = analysis::parse_frame_range(options.frames);
@@ -155,7 +155,7 @@ Result<analysis::Selection> selection_of(const Options& options) {
   return selection;
 }
 
-int run(const Options& options) {
+int run(const ExportOptions& options) {
   const std::string& path = options.files[0];
   const Format& format = format_of(options);
   const auto selection = selection_of(options);
@@ -182,7 +182,7 @@ int run(const Options& options) {
   return kDone;
 }
 
-void reject_unused_options(const Options& options) {
+void reject_unused_options(const ExportOptions& options) {
   if (options.files.size() > 1) throw CLI::ParseError("several files need --to", kFailed);
   const Format& format = format_of(options);
   if (!options.by.empty() && format.needs != Needs::Table)
@@ -212,7 +212,7 @@ void add_to_options(CLI::App& command, ExportToOptions& options, CLI::Option* fo
 }  // namespace
 
 void add_export(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "Write a capture for other tools");
   command->add_option("FILE", options->files, "Capture made by tally run; with --to also several")
       ->required();

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ListOptions {
   std::string format = "text";
   bool metrics = false;
   bool queries = false;
@@ -181,7 +181,7 @@ std::string why_unavailable(const VulkanProbe& probe) {
   return probe.devices.empty() ? "Vulkan has no device" : "";
 }
 
-std::string as_text(const std::vector<DeviceSupport>& devices, const Options& options) {
+std::string as_text(const std::vector<DeviceSupport>& devices, const ListOptions& options) {
   std::string out;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (!out.empty()) out += "\n";
@@ -204,7 +204,7 @@ std::string as_json(const std::vector<DeviceSupport>& devices, const VulkanProbe
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-int run(const Options& options) {
+int run(const ListOptions& options) {
   const Environment environment = current_environment();
   const VulkanProbe native = probe_vulkan(without_tally_layers(environment));
   VulkanProbe with_tally;
@@ -232,7 +232,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "List devices and what can be counted on each");
   command->add_flag("--metrics", options->metrics,
                     "Also list the metrics of shader instrumentation and the counters of EGL");

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> files;
   std::string output;
   bool force = false;
@@ -92,7 +92,7 @@ Status write(const std::vector<Input>& inputs, const std::string& path, Existing
   return Error{path + ": " + std::strerror(errno)};
 }
 
-int run(const Options& options) {
+int run(const MergeOptions& options) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is an error like a full disk
   const auto inputs = read_heads(options.files);
   if (!inputs) return fail(inputs.error());
@@ -105,7 +105,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_merge(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MergeOptions>();
   CLI::App* command =
       app.add_subcommand("merge", "Make one capture of several, with the sums of their counts");
   command->add_option("FILE", options->files, "Captures made by tally run")

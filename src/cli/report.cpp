@@ -26,7 +26,7 @@ using analysis::Table;
 
 constexpr size_t kDefaultTop = 20;
 
-struct Options {
+struct ReportOptions {
   std::string file;
   std::string by;
   std::string annotate;
@@ -59,7 +59,7 @@ std::vector<std::string> split(const std::string& list, char separator) {
   return parts;
 }
 
-Result<analysis::Selection> selection_of(const Options& options) {
+Result<analysis::Selection> selection_of(const ReportOptions& options) {
   analysis::Selection selection;
   if (!options.frames.empty()) {
     const auto range = analysis::parse_frame_range(options.frames);
@@ -72,7 +72,7 @@ Result<analysis::Selection> selection_of(const Options& options) {
   return selection;
 }
 
-Result<analysis::SourceOptions> source_options_of(const Options& options) {
+Result<analysis::SourceOptions> source_options_of(const ReportOptions& options) {
   analysis::SourceOptions sources;
   sources.choice = options.source;
   if (options.sources.empty()) return sources;
@@ -82,7 +82,7 @@ Result<analysis::SourceOptions> source_options_of(const Options& options) {
   return sources;
 }
 
-Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& options) {
+Result<std::vector<Table>> make_tables(Analyzer& analyzer, const ReportOptions& options) {
   analysis::TableOptions table_options = options.table;
   table_options.columns = split(options.columns, ',');
   if (!options.disassemble.empty())
@@ -98,7 +98,7 @@ Result<std::vector<Table>> make_tables(Analyzer& analyzer, const Options& option
 }
 
 void write_text(const analysis::Summary& summary, const std::vector<Table>& tables,
-                const Options& options, const report::Output& out) {
+                const ReportOptions& options, const report::Output& out) {
   const report::TextOptions text{.width = options.width.value_or(terminal_width())};
   if (options.is_overview()) out(report::capture_header(summary, text.width));
   for (const Table& table : tables) {
@@ -108,12 +108,12 @@ void write_text(const analysis::Summary& summary, const std::vector<Table>& tabl
 }
 
 // Explains an empty result on standard error; it has an exit status of its own.
-int report_empty_result(const Options& options, const std::string& nothing) {
+int report_empty_result(const ReportOptions& options, const std::string& nothing) {
   say(options.file + ": " + nothing);
   return kNo;
 }
 
-int draw_heatmap(const Analyzer& analyzer, const Options& options) {
+int draw_heatmap(const Analyzer& analyzer, const ReportOptions& options) {
   const analysis::Model& model = analyzer.model();
   const auto map = make_region_map(model, {.counter = options.counter, .pass = options.table.pass});
   if (!map) return fail(with_context(map.error(), options.file));
@@ -136,7 +136,7 @@ std::string why_no_shader(const analysis::Model& model) {
 }
 
 std::string why_empty(const analysis::Model& model, const std::vector<Table>& tables,
-                      const Options& options) {
+                      const ReportOptions& options) {
   if (const std::string nothing = why_no_shader(model); !nothing.empty()) return nothing;
   const auto has_rows = [](const Table& table) { return !table.rows.empty(); };
   if (std::ranges::any_of(tables, has_rows)) return {};
@@ -144,7 +144,7 @@ std::string why_empty(const analysis::Model& model, const std::vector<Table>& ta
   return analysis::why_no_rows(model, by, options.table);
 }
 
-int show(const Analyzer& analyzer, std::vector<Table> tables, const Options& options) {
+int show(const Analyzer& analyzer, std::vector<Table> tables, const ReportOptions& options) {
   const analysis::Summary summary = analysis::summarize(analyzer.model());
   const std::string nothing = why_empty(analyzer.model(), tables, options);
   if (!nothing.empty()) tables.clear();
@@ -159,7 +159,7 @@ int show(const Analyzer& analyzer, std::vector<Table> tables, const Options& opt
   return status == kDone && !nothing.empty() ? report_empty_result(options, nothing) : status;
 }
 
-int run(const Options& options) {
+int run(const ReportOptions& options) {
   const auto selection = selection_of(options);
   if (!selection) return fail(selection.error());
   auto sources = source_options_of(options);
@@ -187,7 +187,7 @@ int run(const Options& options) {
 }
 
 // Rejects options that would have no effect.
-void reject_unused_options(const Options& options) {
+void reject_unused_options(const ReportOptions& options) {
   if (options.table.merge && options.by != "pass" && options.by != "line") {
     throw CLI::ParseError(options.by == "draw" ? "--by draw always merges identical draws; "
                                                  "--each shows every draw"
@@ -214,7 +214,7 @@ void reject_unused_options(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command =
       app.add_subcommand("report", "Show a capture as tables, a heatmap or an HTML page");
   std::vector<std::string> by(std::begin(analysis::kByNames), std::end(analysis::kByNames));

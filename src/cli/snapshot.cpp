@@ -11,7 +11,7 @@
 namespace tally::cli {
 namespace {
 
-struct Options {
+struct SnapshotOptions {
   std::string capture;
   std::string output;
 };
@@ -25,7 +25,7 @@ Status may_write(const std::string& path) {
   return Error{path + ": exists and is not a snapshot; it is left as it is"};
 }
 
-int run(const Options& options) {
+int run(const SnapshotOptions& options) {
   const auto profile = load_profile(options.capture, {.code = false});
   if (!profile) return fail(profile.error());
   if (!profile->summary.complete())
@@ -40,7 +40,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_snapshot(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SnapshotOptions>();
   CLI::App* command = app.add_subcommand(
       "snapshot", "Write the counts of a capture as a text file for tally check");
   command->add_option("CAPTURE", options->capture, "Capture made by tally run")->required();

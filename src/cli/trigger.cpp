@@ -11,13 +11,13 @@
 namespace tally::cli {
 namespace {
 
-struct Options {
+struct TriggerOptions {
   std::string target;
   uint32_t frames = 0;
   bool quiet = false;
 };
 
-int run(const Options& options) {
+int run(const TriggerOptions& options) {
   const std::string request =
       options.frames == 0 ? "frames" : fmt::format("frames {}", options.frames);
   const auto answer = ask_run(options.target, request);
@@ -29,7 +29,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_trigger(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TriggerOptions>();
   CLI::App* command =
       app.add_subcommand("trigger", "Capture the next frames of a tally run --trigger");
   command

@@ -35,7 +35,7 @@ constexpr int kPollMilliseconds = 100;  // between looks for keys and for new fr
 constexpr size_t kPlainRows = 20;
 constexpr std::string_view kByChoices[] = {"pass", "shader", "line", "pipeline", "draw", "counter"};
 
-struct Options {
+struct TopOptions {
   std::string target;
   std::string by = "pass";
   std::string sort;
@@ -61,7 +61,7 @@ void end_on_signals() {
 
 class Top {
  public:
-  explicit Top(const Options& options)
+  explicit Top(const TopOptions& options)
       : options_(options),
         view_(*analysis::by_from_name(options.by), options.sort, options.filter) {}
 
@@ -195,7 +195,7 @@ class Top {
     say(fmt::format("the application goes on, uncounted; its output: {}", log_));
   }
 
-  const Options& options_;
+  const TopOptions& options_;
   TopView view_;
   std::optional<TemporaryFolder> folder_;
   std::optional<TopApplication> application_;
@@ -208,7 +208,7 @@ class Top {
 }  // namespace
 
 void add_top(CLI::App& app, Action& chosen, const std::vector<std::string>& after_dashes) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   CLI::App* command =
       app.add_subcommand("top", "Watch what the frames of an application cost, live");
   command->formatter(std::make_shared<UsageFormatter>(
