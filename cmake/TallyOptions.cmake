@@ -40,9 +40,9 @@ target_compile_options(tally_build_flags INTERFACE
   # In a unity build, names of one file seem to shadow those of another.
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 takes std::string's own operator+ for an overlapping copy or one out of bounds (its bugs 105329, 105651).
-  target_compile_options(tally_build_flags INTERFACE
-    -Wno-restrict -Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread)
+  # At -O3, GCC 12 takes std::string's own operator+ for an overlapping copy or one out of bounds (its bugs 105329, 105651).
+  target_compile_options(tally_build_flags INTERFACE -Wno-error=restrict -Wno-error=array-bounds
+    -Wno-error=maybe-uninitialized -Wno-error=stringop-overflow -Wno-error=stringop-overread)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tally_build_flags INTERFACE -fconstexpr-steps=8000000)  # a table of a thousand names is sorted

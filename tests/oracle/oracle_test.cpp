@@ -5,8 +5,8 @@
 // Each program runs plain and in some of the ways, in turn (--ways: in how many, all by default);
 // programs are compute, fragment and vertex shaders in turn. What fails is printed with its seed;
 // --keep writes its text. A driver that crashes or hangs at a program costs that program alone.
-// A program that a driver runs wrongly as it is says nothing of our counts: it is printed and left
-// out, and too many of them are a failure.
+// A program that a driver runs wrongly as it is, or with flags of its own (with_flags.h), says
+// nothing of our counts: it is printed and left out, and too many of them are a failure.
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -21,6 +21,7 @@
 #include "full_screen.vert.h"
 #include "oracle/generator.h"
 #include "oracle/interpreter.h"
+#include "oracle/with_flags.h"
 #include "spirv/analysis/branches.h"
 #include "support/environment.h"
 #include "support/gpu_run.h"
@@ -55,6 +56,7 @@ VkShaderStageFlagBits stage_of(ProgramKind kind) {
 constexpr std::string_view kDoing = "doing ";
 constexpr std::string_view kFailed = "failed ";
 constexpr std::string_view kLeftOut = "left out";
+constexpr std::string_view kLeftOutWithFlags = "left out with flags";
 constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kRan = "ran ";  // blocks and runs
 constexpr std::string_view kPlain = "plain";
@@ -173,6 +175,7 @@ class ProgramTest {
     const Program program = program_of(code, random, kind);
     send_line(std::string(kDoing) + std::string(kPlain));
     if (!is_right(kind, expected, run_program(context_, program))) return send_line(kLeftOut);
+    if (!runs_with_flags(seed, random, expected)) return send_line(kLeftOutWithFlags);
     const auto ways = all_ways(abilities_of(context_), stage_of(kind));
     const size_t count = std::min(options_.ways, ways.size());
     for (size_t i = 0; i < count; ++i) {
@@ -187,6 +190,21 @@ class ProgramTest {
       if (!finding.empty()) send_line(std::string(kFailed) + finding);
     }
     send_line(fmt::format("{}{} {}", kRan, expected.executions.size(), count));
+  }
+
+  // Whether the program, if it is one that some driver runs wrongly with a few flags of its own,
+  // runs rightly with them here.
+  bool runs_with_flags(uint64_t seed, RandomProgram random, const Expected& expected) {
+    const auto labels = labels_to_flag(seed);
+    if (labels.empty()) return true;
+    const ProgramKind kind = kind_of(seed);
+    random.text = with_flags(random.text, labels);
+    const std::vector<uint32_t> code = assemble(random.text, SPV_ENV_UNIVERSAL_1_3);
+    const std::string message = validate(code, SPV_ENV_VULKAN_1_3);
+    if (!message.empty()) throw std::runtime_error("not valid with flags: " + message);
+    const Expected with_flags = expected_of(code, random, kind);
+    if (with_flags.values != expected.values) throw std::runtime_error("flags change its values");
+    return is_right(kind, with_flags, run_program(context_, program_of(code, random, kind)));
   }
 
   // Whether it computes what it should.
@@ -240,6 +258,7 @@ class Totals {
     if (line.starts_with(kDoing)) doing_ = line.substr(kDoing.size());
     if (line.starts_with(kFailed)) fail(seed, std::string(line.substr(kFailed.size())));
     if (line == kLeftOut) leave_out(seed, "runs wrongly");
+    if (line == kLeftOutWithFlags) leave_out(seed, "runs wrongly if its blocks set flags");
     if (line == kRefused) leave_out(seed, "refused by SPIRV-Tools, though valid");
     if (line.starts_with(kRan)) {
       uint64_t blocks = 0, runs = 0;
