@@ -229,6 +229,14 @@ TEST(CaptureLayer, only_what_is_submitted_counts) {
   EXPECT_THAT(executions(run({.scenario = "resets"})), ElementsAre(12, 13));
 }
 
+TEST(CaptureLayer, pipelines_that_were_bound_without_a_command_differ_from_those_never_bound) {
+  const Session session = run({.scenario = "unused_pipelines"});
+  EXPECT_EQ(session.number("SELECT count(*) FROM pipeline"), 3);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pipeline WHERE bound"), 2);
+  EXPECT_EQ(session.number("SELECT bound FROM pipeline WHERE id IN (SELECT pipeline FROM command)"),
+            1);
+}
+
 TEST(CaptureLayer, every_process_is_captured) {
   const Session session = run({.scenario = "forked"});
   EXPECT_EQ(session.number("SELECT count(*) FROM process"), 2);

@@ -58,8 +58,10 @@ Table file_table(const analysis::Coverage& coverage) {
 
 std::string_view state_text(ShaderState state) {
   switch (state) {
+    case ShaderState::NeverBound:
+      return "never bound";
     case ShaderState::NeverDrawn:
-      return "never used by a draw or dispatch";
+      return "bound, but never used by a draw or dispatch";
     case ShaderState::NoInvocations:
       return "used, but without an invocation";
     case ShaderState::NotCounted:

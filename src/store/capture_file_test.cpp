@@ -198,8 +198,8 @@ TEST_F(CaptureFile, a_column_of_the_wrong_size_is_an_error) {
   EXPECT_THAT(batches.error().message, HasSubstr("a column of its table 'command_batch'"));
 }
 
-TEST_F(CaptureFile, the_golden_file_of_version_4_is_read) {
-  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v4.sqlite");
+TEST_F(CaptureFile, the_golden_file_of_version_5_is_read) {
+  const Result<Reader> reader = Reader::open(STORE_TEST_GOLDEN "/capture-v5.sqlite");
   ASSERT_TRUE(reader.ok()) << reader.error().message;
   EXPECT_THAT(reader->capture()->command_line, ElementsAre("app", "--fast"));
   EXPECT_EQ(collect(*reader, &Reader::for_each_batch).size(), 2u);
@@ -232,8 +232,8 @@ TEST_F(CaptureFile, region_values_of_the_wrong_size_are_left_out) {
 }
 
 // A schema that differs is another version: raise kCaptureVersion and add a golden file.
-TEST_F(CaptureFile, the_schema_of_version_4_is_that_of_the_golden_file) {
-  EXPECT_EQ(kCaptureVersion, 4);
+TEST_F(CaptureFile, the_schema_of_version_5_is_that_of_the_golden_file) {
+  EXPECT_EQ(kCaptureVersion, 5);
   write_test_capture(path_);
   const auto schema = [](const std::string& path) {
     const Result<Reader> reader = Reader::open(path);
@@ -243,7 +243,7 @@ TEST_F(CaptureFile, the_schema_of_version_4_is_that_of_the_golden_file) {
     while (rows && rows->step()) statements.push_back(rows->text(0));
     return statements;
   };
-  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v4.sqlite");
+  const auto golden = schema(STORE_TEST_GOLDEN "/capture-v5.sqlite");
   EXPECT_FALSE(golden.empty());
   EXPECT_EQ(schema(path_), golden);
 }

@@ -308,6 +308,7 @@ TEST_F(CollectorTest, every_wrong_reference_is_refused) {
       Missing{1, 99},
       Missing{1, 0, -1},
       NotInstrumented{99},
+      Bound{99},
       stream::FrameCounter{.id = 1, .device = 99},
       FrameCounter{.id = 1, .device = 1, .denominator = 0},
       FrameValues{1, 99, {}},

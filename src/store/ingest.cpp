@@ -231,4 +231,11 @@ Status Ingest::on(stream::NotInstrumented& update) {
   return {};
 }
 
+Status Ingest::on(stream::Bound& update) {
+  const Pipeline* pipeline = find(pipelines_, update.pipeline);
+  if (!pipeline) return unknown("pipeline", update.pipeline);
+  writer_.set_pipeline_bound(pipeline->row);
+  return {};
+}
+
 }  // namespace tally::store

@@ -89,6 +89,7 @@ class Ingest {
   Status on(stream::Missing& missing);
   Status on(stream::Message& message);
   Status on(stream::NotInstrumented& update);
+  Status on(stream::Bound& update);
   Status on(stream::FrameCounter& counter);
   Status on(stream::FrameValues& values);
   Status on(stream::PassRegions& regions);

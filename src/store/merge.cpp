@@ -228,8 +228,10 @@ class Copy {
         shader = shader_.of(shader);
         identity << shader;
       }
-      pipeline_.add(old,
-                    Merged::share(merged_.pipelines, identity, [&] { return writer_.add(row); }));
+      const RowId merged =
+          Merged::share(merged_.pipelines, identity, [&] { return writer_.add(row); });
+      if (row.bound) writer_.set_pipeline_bound(merged);
+      pipeline_.add(old, merged);
     });
   }
 

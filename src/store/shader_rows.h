@@ -59,6 +59,7 @@ struct PipelineOf {
   std::string bind_point;
   std::string name;
   std::string not_instrumented;
+  bool bound = false;
   std::vector<Key> shaders;  // rows of pipeline_shader
 
   static constexpr auto table() {
@@ -71,7 +72,10 @@ struct PipelineOf {
                "in other captures"),
         column("bind_point", &Row::bind_point, "graphics, compute, ray tracing"),
         column("name", &Row::name, "debug name").not_sent(),
-        column("not_instrumented", &Row::not_instrumented));
+        column("not_instrumented", &Row::not_instrumented),
+        column("bound", &Row::bound,
+               "1: a command buffer that was recorded for captured frames bound it, executed or not")
+            .not_sent());
   }
 };
 using PipelineRow = PipelineOf<RowId>;

@@ -40,7 +40,7 @@
 namespace tally::store::stream {
 
 inline constexpr std::array<char, 8> kStreamMagic = {'T', 'A', 'L', 'L', 'Y', 'C', 'A', 'P'};
-inline constexpr uint32_t kStreamVersion = 5;
+inline constexpr uint32_t kStreamVersion = 6;
 inline constexpr size_t kHandshakeBytes = kStreamMagic.size() + sizeof(uint32_t);
 
 // A shader module may be large; everything else is split by the sender.
@@ -230,6 +230,12 @@ struct NotInstrumented {
   TALLY_STREAM_FIELDS(shader, reason)
 };
 
+// A command buffer that is recorded for captured frames has bound the pipeline.
+struct Bound {
+  Id pipeline = 0;
+  TALLY_STREAM_FIELDS(pipeline)
+};
+
 struct FrameValue {
   Id counter = 0;
   uint64_t value = 0;
@@ -292,7 +298,7 @@ struct PictureRows {
 using AnyMessage =
     std::variant<Process, End, Device, Queue, Module, Shader, Pipeline, Object, Name, Label, Frame,
                  FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
-                 Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
+                 Missing, Message, NotInstrumented, Bound, FrameCounter, FrameValues, PassRegions,
                  RegionValues, PassPicture, PictureRows>;
 
 }  // namespace tally::store::stream

@@ -67,6 +67,7 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           Missing{1, 3, 20},
           Message{.time_ns = 7, .severity = Severity::Error, .text = "text", .count = 2},
           NotInstrumented{4, "reason"},
+          Bound{5},
           FrameCounter{1, 1, "API", "Draw calls", "calls", 1, true},
           FrameValues{1, 3, {{1, 7}, {2, ~0ull}}},
           PassRegions{1, 2, 0, 1, -4, 8, 100, 50, 64, 32},

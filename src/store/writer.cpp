@@ -173,6 +173,10 @@ void Writer::set_pipeline_name(RowId pipeline, const std::string& name) {
   state_->run("UPDATE pipeline SET name = ? WHERE id = ?", name, pipeline);
 }
 
+void Writer::set_pipeline_bound(RowId pipeline) {
+  state_->run("UPDATE pipeline SET bound = 1 WHERE id = ?", pipeline);
+}
+
 void Writer::set_object_name(RowId object, const std::string& name) {
   state_->run("UPDATE object SET name = ? WHERE id = ?", name, object);
 }

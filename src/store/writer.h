@@ -32,6 +32,7 @@ class Writer {
   // What becomes known late.
   void set_module_name(RowId module, const std::string& name);
   void set_pipeline_name(RowId pipeline, const std::string& name);
+  void set_pipeline_bound(RowId pipeline);
   void set_object_name(RowId object, const std::string& name);
   void set_queue_name(RowId queue, const std::string& name);
   void set_shader_not_instrumented(RowId shader, const std::string& reason);

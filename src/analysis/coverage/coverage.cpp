@@ -14,14 +14,21 @@ namespace {
 
 void add_to(uint64_t& sum, uint64_t value) { sum = saturating_sum(sum, value); }
 
-// By shader: whether commands of the capture used it, and whether counted ones did.
+// By shader: whether a pipeline with it was bound, whether commands of the capture used it, and
+// whether counted ones did.
 struct Use {
-  bool used = false, counted = false;
+  bool bound = false, used = false, counted = false;
   std::string reason;  // why it was not counted
 };
 
 std::vector<Use> uses_of_shaders(const Model& model) {
   std::vector<Use> uses(model.shaders.size());
+  for (const store::PipelineRow& pipeline : model.pipelines) {
+    for (const store::RowId id : pipeline.shaders) {
+      const uint32_t shader = model.shader_index.find(id);
+      if (shader != kNone) uses[shader].bound |= pipeline.bound;
+    }
+  }
   for (const Batch& batch : model.batches) {
     if (batch.pipeline == kNone || batch.commands.empty()) continue;
     const store::PipelineRow& pipeline = model.pipelines[batch.pipeline];
@@ -37,6 +44,12 @@ std::vector<Use> uses_of_shaders(const Model& model) {
     }
   }
   return uses;
+}
+
+// Of a shader that was not executed.
+ShaderState state_of(const Use& use) {
+  if (use.used) return ShaderState::NoInvocations;
+  return use.bound ? ShaderState::NeverDrawn : ShaderState::NeverBound;
 }
 
 std::string text_hash(const std::string& text) {
@@ -110,7 +123,7 @@ class CoverageBuilder::Capture {
         code->map.blocks(), [](const spirv::Block& block) { return block.line_count != 0; });
     if (!has_lines) return add_uncovered(shader, ShaderState::NoLines, {});
     if (counted.empty()) {
-      add_uncovered(shader, use.used ? ShaderState::NoInvocations : ShaderState::NeverDrawn, {});
+      add_uncovered(shader, state_of(use), {});
       counted.push_back(shader);  // the variant without executions: its lines count 0
     }
     const std::vector<FileCoverage*> files = files_of(shader, *code);

@@ -50,7 +50,8 @@ struct CoverageSum {
 CoverageSum sum_of(const FileCoverage& file);
 
 enum class ShaderState : uint8_t {
-  NeverDrawn,     // no draw or dispatch used it; its lines count 0
+  NeverBound,     // no command buffer bound a pipeline with it; its lines count 0
+  NeverDrawn,     // bound, but no draw or dispatch used it; its lines count 0
   NoInvocations,  // commands used it, but it had no invocation; its lines count 0
   NotCounted,     // it ran uncounted; its lines are left out
   NoLines,        // it has no debug information with lines

@@ -111,14 +111,27 @@ TEST_F(CoverageTest, captures_and_permutations_are_summed) {
   EXPECT_THAT(coverage.files[0].branches.begin()->second.taken, ElementsAre(11, 14));
 }
 
-TEST_F(CoverageTest, shaders_that_were_never_drawn_have_lines_that_never_ran) {
+TEST_F(CoverageTest, shaders_that_were_never_bound_have_lines_that_never_ran) {
   const Coverage coverage = coverage_of({capture("a", {})});
   ASSERT_EQ(coverage.files.size(), 1u);
   EXPECT_EQ(sum_of(coverage.files[0]).lines, 4u);
   EXPECT_EQ(sum_of(coverage.files[0]).lines_hit, 0u);
   EXPECT_FALSE(coverage.files[0].branches.begin()->second.executed);
   ASSERT_EQ(coverage.uncovered.size(), 1u);
+  EXPECT_EQ(coverage.uncovered[0].state, ShaderState::NeverBound);
+}
+
+TEST_F(CoverageTest, a_shader_that_was_bound_but_never_drawn_is_told_apart) {
+  const std::string path = folder_.file("bound");
+  TestScene scene(path);
+  scene.begin_frame(0);
+  scene.bind(scene.add_pipeline("bound", "", scene.add_shader("1111", "")));
+  scene.add_pipeline("not bound", "", scene.add_shader("2222", ""));
+  scene.finish();
+  const Coverage coverage = coverage_of({path});
+  ASSERT_EQ(coverage.uncovered.size(), 2u);
   EXPECT_EQ(coverage.uncovered[0].state, ShaderState::NeverDrawn);
+  EXPECT_EQ(coverage.uncovered[1].state, ShaderState::NeverBound);
 }
 
 TEST_F(CoverageTest, a_dispatch_without_invocations_is_told_apart) {

@@ -31,6 +31,7 @@ class TestScene {
   RowId add_shader(const std::string& hash, const std::string& name,
                    const std::vector<uint32_t>& words = branching_shader());
   RowId add_pipeline(const std::string& hash, const std::string& name, RowId shader);
+  void bind(RowId pipeline) { writer_.set_pipeline_bound(pipeline); }
   RowId add_label(std::optional<RowId> parent, const std::string& name);
   void begin_frame(int64_t number);
   // `executions` are those of the shader's blocks; 0 if a block did not run.

@@ -43,6 +43,9 @@ PacketBuilder::PacketBuilder(StreamConnection& connection, Id device)
   for (const auto& thing : connection_.take_names()) {
     if (thing->defined) add_name(thing);
   }
+  for (const auto& pipeline : connection_.take_bound()) {
+    if (pipeline->defined) add(stream::Bound{pipeline->id()});
+  }
 }
 
 void PacketBuilder::add(const stream::AnyMessage& message) {
@@ -108,6 +111,7 @@ Id PacketBuilder::need(const std::shared_ptr<Pipeline>& pipeline) {
   }
   add(message);
   add_name(pipeline);
+  if (pipeline->bound.load(std::memory_order_relaxed)) add(stream::Bound{pipeline->id()});
   return pipeline->id();
 }
 

@@ -122,6 +122,12 @@ void StreamConnection::name_changed(std::shared_ptr<InternedObject> thing, std::
   names_.push_back(std::move(thing));
 }
 
+void StreamConnection::pipeline_bound(std::shared_ptr<InternedObject> pipeline) {
+  if (!receiving()) return;
+  const std::lock_guard lock(mutex_);
+  bound_.push_back(std::move(pipeline));
+}
+
 std::vector<StreamConnection::NewLabel> StreamConnection::take_labels() {
   const std::lock_guard lock(mutex_);
   return std::exchange(new_labels_, {});
@@ -136,6 +142,11 @@ std::vector<std::shared_ptr<InternedObject>> StreamConnection::take_names() {
   const std::lock_guard lock(mutex_);
   for (const auto& thing : names_) thing->name_waits = false;
   return std::exchange(names_, {});
+}
+
+std::vector<std::shared_ptr<InternedObject>> StreamConnection::take_bound() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(bound_, {});
 }
 
 // A child of fork() shares the ledger's memory, but its submissions do not belong to the parent.

@@ -100,6 +100,7 @@ class StreamConnection {
   // Queued for the next emission. Equal texts are sent once.
   void message(store::Severity severity, const std::string& text);
   void name_changed(std::shared_ptr<InternedObject> thing, std::string name);
+  void pipeline_bound(std::shared_ptr<InternedObject> pipeline);
 
   // A PacketBuilder holds it from the first definition to the push. A definition
   // must arrive once, before any message that refers to it.
@@ -113,6 +114,7 @@ class StreamConnection {
   std::vector<NewLabel> take_labels();
   std::vector<stream::Message> take_messages();
   std::vector<std::shared_ptr<InternedObject>> take_names();
+  std::vector<std::shared_ptr<InternedObject>> take_bound();
 
   // Waits until all pushed data has left the process, or until the receiver is disconnected.
   void flush();
@@ -154,6 +156,7 @@ class StreamConnection {
   std::vector<stream::Message> messages_;
   std::unordered_map<std::string, bool> said_;
   std::vector<std::shared_ptr<InternedObject>> names_;
+  std::vector<std::shared_ptr<InternedObject>> bound_;
   bool end_sent_ = false;
 };
 

@@ -86,6 +86,12 @@ void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
     bound_[index] =
         context_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
   }
+  if (bound_[index]) note_bound(bound_[index]);
+}
+
+void CommandBuffer::note_bound(const std::shared_ptr<Pipeline>& pipeline) {
+  if (pipeline->bound.load(std::memory_order_relaxed)) return;
+  if (!pipeline->bound.exchange(true)) context_.connection().pipeline_bound(pipeline);
 }
 
 // A set is looked up when a command needs it: applications bind the stages one by one.

@@ -88,6 +88,7 @@ class CommandBuffer {
  private:
   enum class Scope { Outside, Inline, Secondaries };
 
+  void note_bound(const std::shared_ptr<Pipeline>& pipeline);
   bool measurable() const { return can_measure_ && !between_suspended_; }
   void activate();
   void deactivate();

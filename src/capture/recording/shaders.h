@@ -41,6 +41,7 @@ struct Pipeline : InternedObject {
   std::vector<std::shared_ptr<Shader>> shaders;
   std::string not_instrumented;  // the reason, "" = created with the flag
   std::string diagnostics;       // messages about instrumentation during its creation
+  std::atomic<bool> bound = false;
 
   bool instrumented() const { return not_instrumented.empty(); }
   // Returns the only shader of this stage. Of several (ray tracing), the one whose index is

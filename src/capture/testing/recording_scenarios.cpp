@@ -31,6 +31,15 @@ void simultaneous(Context& context) {
   check(vkQueueWaitIdle(context.queue()));
 }
 
+// One pipeline is never bound, one is bound without a command, one is used.
+void unused_pipelines(Context& context) {
+  const Doubler never_bound(context), bound(context), used(context);
+  context.run([&](VkCommandBuffer commands) {
+    bound.bind(commands);
+    used.dispatch(commands, 1);
+  });
+}
+
 void render_pass(Context& context) {
   const Painter painter(context, Painter::Passes::Objects);
   set_name(context, VK_OBJECT_TYPE_RENDER_PASS, (void*)painter.target().render_pass(), "main pass");
@@ -203,6 +212,7 @@ void resets(Context& context) {
 const Scenarios& recording_scenarios() {
   static const Scenarios scenarios = {{"resubmit", resubmit},
                                       {"simultaneous", simultaneous},
+                                      {"unused_pipelines", unused_pipelines},
                                       {"render_pass", render_pass},
                                       {"secondaries", secondaries},
                                       {"suspended", suspended},
