@@ -36,6 +36,7 @@ export class SourceView implements View {
   private file = -1;
   private hovered = -1;
   private shownLine = '';
+  private openedAssembly = '';
 
   constructor(private readonly app: App) {
     this.list = new VirtualList(kRow, 'Source lines', (index) => this.codeRow(index));
@@ -43,7 +44,7 @@ export class SourceView implements View {
     this.list.onScroll = () => this.drawMinimap();
     this.minimap.addEventListener('pointerdown', (event) => this.jump(event));
     this.minimap.addEventListener('pointermove', (event) => { if (event.buttons) this.jump(event); });
-    this.assemblyPane = h('div', { class: 'pane assembly' }, h('div', { class: 'code-head' }, 'Disassembly: executions of the block'), this.assemblyList.element);
+    this.assemblyPane = h('div', { class: 'pane assembly' }, h('div', { class: 'code-head', 'aria-hidden': 'true' }, h('span', { class: 'line-number' }, 'row'), h('span', { class: 'heat' }, 'executions'), h('span', {}, 'SPIR-V')), this.assemblyList.element);
     this.element = h('section', { class: 'view source', 'aria-label': 'Source' }, this.head, this.empty,
       h('div', { class: 'source-panes' },
         h('div', { class: 'pane code-pane' }, this.fileTabs, this.columnHead, h('div', { class: 'code-body' }, this.list.element, this.minimap), this.detail),
@@ -98,9 +99,21 @@ export class SourceView implements View {
     if (line !== this.shownLine || changed.has('view') || changed.has('shader') || changed.has('asm')) {
       this.shownLine = line;
       const number = this.line >= 0 ? side.model.lineNumber(this.line) : -1;
-      if (number > 0) this.list.scrollTo(number - 1);
-      this.showAssemblyOf(this.line);
+      const hottest = number > 0 ? number : this.hottestLine();
+      this.list.scrollTo(hottest - 1);
+      this.showAssemblyOf(this.line >= 0 ? this.line : this.lineAt.get(hottest) ?? -1);
     }
+  }
+
+  // The number of the line with the largest value of the metric; 0: none.
+  private hottestLine(): number {
+    const column = this.columns.find(({ id }) => id === this.app.metricId) ?? this.columns[0];
+    let hottest = 0, most = 0;
+    for (const [number, row] of this.lineAt) {
+      const value = Number(column?.value(row) ?? 0);
+      if (value > most) hottest = number, most = value;
+    }
+    return hottest;
   }
 
   private chooseFile(): void {
@@ -136,7 +149,7 @@ export class SourceView implements View {
       scope.length ? h('span', { class: 'crumbs' }, 'in ', scope.map((step) => stepName(model, step)).join(' \u203A '),
         h('a', { class: 'clear', href: app.link({ in: null }), 'aria-label': 'Leave the scope' }, '\u00D7')) : null,
       h('span', { class: 'spring' }),
-      h('a', { href: app.link({ view: 'where', in: formatSteps([...scope, { kind: 'shader', id: model.identity('shaders', shader) }]), by: app.against ? 'similar' : 'draw', sort: null, q: null }) }, 'draws that ran it'),
+      h('a', { href: app.link({ view: 'where', in: formatSteps([...scope, { kind: 'shader', id: model.identity('shaders', shader) }]), by: 'draw', sort: null, q: null }) }, 'draws that ran it'),
       popup('Heat columns', () => this.chooser()),
       this.assembly ? h('button', { type: 'button', 'aria-pressed': String(this.assemblyShown), onclick: () => app.state.set({ asm: this.assemblyShown ? '0' : '1' }) }, 'Disassembly') : null);
   }
@@ -244,8 +257,18 @@ export class SourceView implements View {
 
   private showAssemblyOf(line: number): void {
     if (!this.assemblyShown) return;
-    if (line < 0) return this.assemblyList.scrollTo(Math.min(...this.assembly!.block.keys(), this.assembly!.lines.length), true);
     for (const [row, own] of this.assembly!.line) if (own === line) return this.assemblyList.scrollTo(row);
+    if (this.openedAssembly === this.sourceKey) return;
+    this.openedAssembly = this.sourceKey;
+    this.assemblyList.scrollTo(this.hottestRow(), true);
+  }
+
+  // Reconstructed GLSL does not say which of its lines an instruction is of.
+  private hottestRow(): number {
+    const { block } = this.assembly!, executions = this.source!.blockExecutions;
+    let hottest = 0, most = 0;
+    for (const [row, own] of block) if (Number(executions[own]) > most) hottest = row, most = Number(executions[own]);
+    return hottest;
   }
 
   private drawDetail(): void {
@@ -260,7 +283,7 @@ export class SourceView implements View {
     const steps = formatSteps([...scope, { kind: 'line', id: model.identity('lines', line) }]);
     const others = model.rowsOf('lines', model.identity('lines', line)).length;
     replace(this.detail, h('strong', {}, model.location(line)), ...values,
-      h('a', { href: app.link({ view: 'where', in: steps, by: app.against ? 'similar' : 'draw', sort: null, q: null }) }, 'draws that ran it'),
+      h('a', { href: app.link({ view: 'where', in: steps, by: 'draw', sort: null, q: null }) }, 'draws that ran it'),
       h('a', { href: app.link({ view: 'where', in: steps, by: 'pass', sort: null, q: null }) }, 'passes'),
       others > 1 ? h('span', { class: 'muted' }, `${counted(others, 'specialization')} added up`) : null);
   }

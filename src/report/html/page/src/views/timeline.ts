@@ -6,6 +6,7 @@ import { context2d, css, h, printable, replace } from '../dom';
 import { durationText, exactText } from '../format';
 import { inRange } from '../model/scope';
 import { timelineLanes, type Item, type Lane } from '../model/timeline';
+import { colourKey } from '../ui/colours';
 import { announce } from '../ui/copy';
 
 const kRow = 20, kAxis = 24, kTitle = 18, kMinText = 40, kGap = 6;
@@ -30,7 +31,7 @@ export class TimelineView implements View {
     const button = (title: string, label: string, action: () => void) => h('button', { type: 'button', title, 'aria-label': title, onclick: action }, label);
     this.holder.append(this.canvas);
     this.element = h('section', { class: 'view timeline', 'aria-label': 'Timeline' },
-      h('div', { class: 'pane-head' }, h('span', { class: 'muted' }, 'Time on the GPU while counting. Drag to move, scroll to zoom, click for the draws.'), h('span', { class: 'spring' }),
+      h('div', { class: 'pane-head' }, h('span', { class: 'muted' }, 'Time on the GPU while counting. Drag to move, scroll to zoom, click for the draws.'), colourKey('var(--first-use)', 'first use of a pipeline'), h('span', { class: 'spring' }),
         button('Zoom in', '+', () => this.zoom(0.5)), button('Zoom out', '\u2212', () => this.zoom(2)), h('button', { type: 'button', onclick: () => this.setView(this.span.begin, this.span.end) }, 'Whole capture')),
       this.holder, this.readout);
     this.canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
@@ -127,9 +128,9 @@ export class TimelineView implements View {
     const { app } = this, { model } = this.side!;
     if (item.kind === 'pass') {
       const pass = { kind: 'pass' as const, id: model.identity('merged_passes', model.t('passes').index('merged')[item.row]) };
-      app.go({ ...app.where([pass], app.against ? 'similar' : 'draw'), frames: String(this.frameOf(item)) });
+      app.go({ ...app.where([pass], 'draw'), frames: String(this.frameOf(item)) });
     } else if (item.kind === 'command') {
-      app.go({ ...app.where([{ kind: 'pass', id: '-' }], app.against ? 'similar' : 'draw'), frames: String(this.frameOf(item)) });
+      app.go({ ...app.where([{ kind: 'pass', id: '-' }], 'draw'), frames: String(this.frameOf(item)) });
     } else if (item.kind === 'label') {
       this.setView(item.begin, item.end);
     }
@@ -188,7 +189,8 @@ export class TimelineView implements View {
       context.fillStyle = colours.line;
       context.fillRect(x(tick), kAxis - 6, 1, height);
       context.fillStyle = colours.muted;
-      context.fillText(durationText(tick), x(tick) + 4, kAxis / 2);
+      const text = durationText(tick), at = x(tick) + 4;
+      if (at + context.measureText(text).width < width) context.fillText(text, at, kAxis / 2);
     }
     this.placed = [];
     let y = kAxis, queue = '';
