@@ -90,7 +90,9 @@ export class Icicle {
       bar.element = element;
       return element;
     });
+    const had = this.element.contains(document.activeElement);
     replace(this.element, ...elements);
+    if (had) this.bars[this.focused]?.element?.focus();
     const depth = this.bars.reduce((most, bar) => Math.max(most, bar.depth), 0);
     this.element.style.height = `${(depth + 1) * kRow}px`;
   }

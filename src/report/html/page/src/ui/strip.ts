@@ -66,8 +66,8 @@ export class FrameStrip {
     this.from.addEventListener('change', typed);
     this.to.addEventListener('change', typed);
     this.element = h('section', { class: 'strip', 'aria-label': 'Frames' },
-      h('div', { class: 'strip-head' }, h('span', { class: 'strip-title' }, 'Frames'), this.from, '\u2013', this.to, this.clear, this.summary, this.legend, this.readout),
-      this.canvases);
+      h('div', { class: 'strip-head' }, h('span', { class: 'strip-title' }, 'Frames'), this.from, h('span', { class: 'tools' }, '\u2013'), this.to, this.clear, this.summary, this.legend),
+      this.canvases, this.readout);
     new ResizeObserver(() => this.draw()).observe(this.canvases);
   }
 

@@ -37,6 +37,7 @@ export class SourceView implements View {
   private hovered = -1;
   private shownLine = '';
   private openedAssembly = '';
+  private mostExecuted = 0;
 
   constructor(private readonly app: App) {
     this.list = new VirtualList(kRow, 'Source lines', (index) => this.codeRow(index));
@@ -85,6 +86,7 @@ export class SourceView implements View {
       this.source = new ShaderSource(app, side, shader);
       this.sourceKey = key;
       this.assembly = this.source.assembly();
+      this.mostExecuted = this.source.mostExecuted;
       this.file = -1;
     }
     this.columns = this.source!.columns(this.heat);
@@ -242,7 +244,7 @@ export class SourceView implements View {
       const value = source.blockExecutions[block];
       cell.append(Number(value) ? withSeparators(value) : kNever);
       cell.title = `block ${source.side.model.t('blocks').numbers('number')[block]}: executed ${exactText(value, 'count')} times`;
-      cell.style.setProperty('--heat-part', `${Number(value) ? Math.round(6 + 64 * Math.sqrt(Number(value) / (source.mostExecuted || 1))) : 0}%`);
+      cell.style.setProperty('--heat-part', `${Number(value) ? Math.round(6 + 64 * Math.sqrt(Number(value) / (this.mostExecuted || 1))) : 0}%`);
     }
     element.append(cell, h('span', { class: 'code', role: 'cell' }, highlight(assembly!.lines[index], true, false)));
     if (line !== undefined) element.addEventListener('click', () => this.app.state.set({ line: String(line) }));

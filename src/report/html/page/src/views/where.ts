@@ -177,8 +177,8 @@ export class WhereView implements View {
     const { app } = this;
     if (!app.metricId) return;
     const own = app.side.title, steps = app.scope.steps.filter(({ kind }) => kind !== 'command' && kind !== 'similar'), path = walk(this.tree(own), steps);
-    this.icicle.show(path, app.against ? walk(this.tree(own === 'now' ? 'before' : 'now'), steps) : null);
     this.describe('');
+    this.icicle.show(path, app.against ? walk(this.tree(own === 'now' ? 'before' : 'now'), steps) : null);
     this.drawLegend();
   }
 }
