@@ -67,10 +67,14 @@ export class SourceView implements View {
     return line && Number(line) < this.app.side.model.t('lines').rows ? Number(line) : -1;
   }
 
+  // Two captures on a small screen: the source needs the room of some columns, which stand below it.
+  private get narrow(): boolean { return this.app.against && window.innerWidth <= 760; }
+  private isShown(column: HeatColumn): boolean { return !this.narrow || !column.id.endsWith('.other'); }
+
   private get heat(): string[] {
     const chosen = this.app.state.get('heat');
     if (chosen) return chosen.split(',');
-    const standard = ['executions', this.app.metricId];
+    const standard = this.narrow ? [this.app.metricId] : ['executions', this.app.metricId];
     if (this.app.side.model.capture.simd) standard.push('simd_efficiency');
     return [...new Set(standard)];
   }
@@ -180,14 +184,14 @@ export class SourceView implements View {
   }
 
   private drawColumnHead(): void {
-    const columns = this.columns.map((column) => {
+    const columns = this.columns.filter((column) => this.isShown(column)).map((column) => {
       const cell = h('span', { class: 'heat', title: column.description }, column.title);
       return cell;
     });
     replace(this.columnHead, h('span', { class: 'line-number' }, 'line'), ...columns, h('span', {}, 'source'));
   }
 
-  private get fixedWidth(): number { return kNumber + this.columns.length * kColumn + 40; }
+  private get fixedWidth(): number { return kNumber + this.columns.filter((column) => this.isShown(column)).length * kColumn + 40; }
 
   private showLists(): void {
     const longest = (lines: string[]) => Math.min(400, lines.reduce((most, line) => Math.max(most, line.length), 0) + 24);
@@ -203,7 +207,7 @@ export class SourceView implements View {
     const element = h('div', { class: `code-row${selected ? ' selected' : ''}`, 'aria-selected': selected ? 'true' : null },
       h('span', { class: 'line-number', role: 'cell' }, row === undefined ? String(index + 1)
         : h('a', { href: this.app.link({ ...this.app.lineLink(source.side, row) }) }, String(index + 1))));
-    for (let i = 0; i < this.columns.length; ++i) element.append(this.heatCell(this.columns[i], this.formats[i], row));
+    this.columns.forEach((column, i) => { if (this.isShown(column)) element.append(this.heatCell(column, this.formats[i], row)); });
     const spirv = this.file >= 0 && source.side.model.t('files').numbers('kind')[this.file] === 2;
     const text = h('span', { class: 'code', role: 'cell' }, highlight(this.lines[index] ?? '', spirv, this.comments[index]));
     if (row !== undefined) {
