@@ -136,11 +136,7 @@ PFN_vkVoidFunction recorded_command(Device& device, std::string_view name,
                                     PFN_vkVoidFunction next) {
   if (const vk::Hook* hook = recorded_command_hooks().find(name)) return hook->function;
   if (!name.starts_with("vkCmd")) return next;
-  device.context().stop_copies();
-  log_once(
-      LogLevel::Warning,
-      "{} is not known: command buffers that are submitted again and again count in all frames",
-      name);
+  stop_copies(device.context(), fmt::format("{} is not known", name));
   return next;
 }
 

@@ -1,6 +1,7 @@
 // The commands that the layer only hooks where command buffers are recorded twice: they go to both.
 #include <type_traits>
 
+#include "base/log.h"
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
 
@@ -28,7 +29,7 @@ struct Both<kCommand, Result(Arguments...)> {
     const auto next = reinterpret_cast<Next>(state->context().commands()[kCommand]);
     if constexpr ((std::is_same_v<Arguments, VkCommandBuffer> || ...)) {
       // What is preprocessed with the state of a command buffer does not fit its copy.
-      state->context().stop_copies();
+      stop_copies(state->context(), "commands are preprocessed with the state of a command buffer");
     } else if (const VkCommandBuffer copy = state->copy()) {
       next(copy, arguments...);
     }
@@ -37,6 +38,13 @@ struct Both<kCommand, Result(Arguments...)> {
 };
 
 }  // namespace
+
+void stop_copies(RecordingContext& context, std::string_view reason) {
+  if (!context.copies()) return;
+  context.stop_copies();
+  log_once(LogLevel::Warning, "{}: command buffers that are submitted again count in all frames",
+           reason);
+}
 
 const vk::HookTable& recorded_command_hooks() {
 #define TALLY_COMMAND(name, types) vk::hook(#name, Both<Command::name, types>::call),
