@@ -14,7 +14,7 @@
 namespace tally::capture::testing {
 namespace {
 
-using ::testing::Each;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -154,6 +154,14 @@ TEST(CaptureKeptOutside, nothing_with_instrumentation_is_executed) {
   }
   EXPECT_EQ(run("kept_numbers", {{"TALLY_EVERY", "4"}}, kDouble).counted_executions(), 3u * 2)
       << "a primary and a secondary of frames 0, 4 and 8";
+}
+
+// The copies might lack it. So the command buffers themselves count.
+TEST(CaptureKeptOutside, a_command_that_is_not_known_ends_the_copies) {
+  const Session session = run("kept_beside_unknown", {{"TALLY_EVERY", "4"}}, kDouble);
+  EXPECT_EQ(session.counted_executions(), 10u * 2) << "a primary and a secondary of each frame";
+  EXPECT_THAT(session.errors(), HasSubstr("vkCmdUnknownTALLY is not known"));
+  EXPECT_EQ(seen(session), seen(run("kept_numbers", {{"TALLY_EVERY", "4"}}, kDouble)));
 }
 
 }  // namespace

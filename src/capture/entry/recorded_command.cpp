@@ -29,7 +29,9 @@ struct Both<kCommand, Result(Arguments...)> {
     const auto next = reinterpret_cast<Next>(state->context().commands()[kCommand]);
     if constexpr ((std::is_same_v<Arguments, VkCommandBuffer> || ...)) {
       // What is preprocessed with the state of a command buffer does not fit its copy.
-      stop_copies(state->context(), "commands are preprocessed with the state of a command buffer");
+      vk::guarded_void([&] {
+        stop_copies(state->context(), "commands are preprocessed with a command buffer's state");
+      });
     } else if (const VkCommandBuffer copy = state->copy()) {
       next(copy, arguments...);
     }

@@ -102,6 +102,12 @@ void kept_numbers(Context& context) {
   }
 }
 
+// The same, and the application knows a command of the driver that the layer does not know.
+void kept_beside_unknown(Context& context) {
+  context.function<void(VKAPI_PTR*)(VkCommandBuffer)>("vkCmdUnknownTALLY");
+  kept_numbers(context);
+}
+
 // Primaries that are made for each frame execute a secondary that is kept, and one that is not.
 void kept_in_new(Context& context) {
   Numbers numbers(context);
@@ -264,10 +270,10 @@ void kept_by_threads(Context& context) {
 
 const Scenarios& kept_scenarios() {
   static const Scenarios scenarios = {
-      {"kept_numbers", kept_numbers},           {"kept_in_new", kept_in_new},
-      {"kept_simultaneous", kept_simultaneous}, {"kept_and_reset", kept_and_reset},
-      {"kept_now_and_then", kept_now_and_then}, {"kept_picture", kept_picture},
-      {"kept_by_threads", kept_by_threads},
+      {"kept_numbers", kept_numbers},     {"kept_beside_unknown", kept_beside_unknown},
+      {"kept_in_new", kept_in_new},       {"kept_simultaneous", kept_simultaneous},
+      {"kept_and_reset", kept_and_reset}, {"kept_now_and_then", kept_now_and_then},
+      {"kept_picture", kept_picture},     {"kept_by_threads", kept_by_threads},
   };
   return scenarios;
 }

@@ -176,9 +176,13 @@ VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
   return device_table(queue).QueueSubmit2(queue, count, infos, fence);
 }
 
+// A command of no registry.
+VKAPI_ATTR void VKAPI_CALL CmdUnknownTALLY(VkCommandBuffer) {}
+
 }  // namespace
 
 void add_commands(Hooks& device) {
+  device.push_back(vk::hook("vkCmdUnknownTALLY", CmdUnknownTALLY));
   device.push_back(vk::hook("vkCmdDraw", CmdDraw));
   device.push_back(vk::hook("vkCmdDispatch", CmdDispatch));
   device.push_back(vk::hook("vkCmdBindPipeline", CmdBindPipeline));
