@@ -275,7 +275,7 @@ TEST_F(CaptureFile, views_tell_several_shaders_of_a_stage_apart) {
     ASSERT_TRUE(writer.ok());
     const TestCapture ids = write_test_rows(*writer);
     fma = ids.fma;
-    const auto shader = [&](const char* name, uint32_t stage, int64_t cost) {
+    const auto shader = [&](const char* name, uint32_t stage, uint64_t cost) {
       const RowId row = writer->add(ShaderRow{
           .device = ids.device, .module = ids.module, .stage = stage, .entry_point = name});
       writer->add(BlockCostRow{.shader = row, .block = 0, .metric = fma, .per_execution = cost});

@@ -106,38 +106,6 @@ TEST_F(GeneratedAnswers, draws_count_every_stage) {
   EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1).invocations(), (1 + 2 + 4) * one);
 }
 
-class ExecutionSet {
- public:
-  ExecutionSet(const Context& context, VkPipeline initial, uint32_t size) : context_(context) {
-    const VkIndirectExecutionSetPipelineInfoEXT first = {
-        VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT, nullptr, initial, size};
-    VkIndirectExecutionSetCreateInfoEXT info = {
-        VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};
-    info.type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT;
-    info.info.pPipelineInfo = &first;
-    check(context.function<PFN_vkCreateIndirectExecutionSetEXT>("vkCreateIndirectExecutionSetEXT")(
-        context.device(), &info, nullptr, &handle_));
-  }
-  ~ExecutionSet() {
-    context_.function<PFN_vkDestroyIndirectExecutionSetEXT>("vkDestroyIndirectExecutionSetEXT")(
-        context_.device(), handle_, nullptr);
-  }
-  ExecutionSet(const ExecutionSet&) = delete;
-  ExecutionSet& operator=(const ExecutionSet&) = delete;
-
-  void write(uint32_t index, VkPipeline pipeline) const {
-    const VkWriteIndirectExecutionSetPipelineEXT one = {
-        VK_STRUCTURE_TYPE_WRITE_INDIRECT_EXECUTION_SET_PIPELINE_EXT, nullptr, index, pipeline};
-    context_.function<PFN_vkUpdateIndirectExecutionSetPipelineEXT>(
-        "vkUpdateIndirectExecutionSetPipelineEXT")(context_.device(), handle_, 1, &one);
-  }
-  operator VkIndirectExecutionSetEXT() const { return handle_; }
-
- private:
-  const Context& context_;
-  VkIndirectExecutionSetEXT handle_ = VK_NULL_HANDLE;
-};
-
 TEST_F(GeneratedAnswers, pipelines_of_an_execution_set_count_by_their_index) {
   const Pipeline first = make_uneven(&kInstrumentBindable);
   const Pipeline second = make_uneven(&kInstrumentBindable);
