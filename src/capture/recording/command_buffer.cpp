@@ -12,6 +12,10 @@
 namespace tally::capture {
 namespace {
 
+// VK_RENDERING_CONTENTS_INLINE_BIT_KHR, newer than the headers of Debian 12. With the other bit a
+// pass has both commands of its own and secondary command buffers.
+constexpr VkRenderingFlags kContentsInline = 0x10;
+
 VkPipelineBindPoint bind_point_of(VkShaderStageFlagBits stage) {
   return stage == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
                                               : VK_PIPELINE_BIND_POINT_GRAPHICS;
@@ -357,7 +361,10 @@ void CommandBuffer::after_end_pass() {
 
 void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
   if (!recording_) return;
-  const bool secondaries = (info.flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT) != 0;
+  constexpr VkRenderingFlags kContents =
+      VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT | kContentsInline;
+  const bool secondaries =
+      (info.flags & kContents) == VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT;
   const bool resuming = (info.flags & VK_RENDERING_RESUMING_BIT) != 0;
   // The suspending pass ended the instrumentation. Instrumentation that is active here began in an
   // earlier, complete pass.
