@@ -481,7 +481,8 @@ TEST(Containers, the_advice_names_what_the_launcher_has_to_share) {
       *container_advice({"podman", "run", "image"}, folders),
       HasSubstr("--volume /tmp:/tmp --volume /opt/tally:/opt/tally:ro --env VK_INSTANCE_LAYERS"));
   EXPECT_THAT(*container_advice({"flatpak", "run", "org.Game"}, {"/usr", "/tmp"}),
-              HasSubstr("use Tally's tarball"));
+              ::testing::AllOf(HasSubstr("--env= for VK_ADD_LAYER_PATH"),
+                               HasSubstr("use Tally's tarball")));
 }
 
 TEST(Containers, doctor_below_run_names_what_is_not_visible) {

@@ -29,7 +29,9 @@ constexpr std::string_view kVolumes =
 constexpr Launcher kLaunchers[] = {
     {"bwrap", "add --bind {0} {0} --ro-bind {1} {1}, without --clearenv or with --setenv for {2}"},
     {"docker", kVolumes},
-    {"flatpak", "add --filesystem={0} --filesystem={1}:ro"},
+    {"flatpak",
+     "add --filesystem={0} --filesystem={1}:ro, and --env= for VK_ADD_LAYER_PATH and "
+     "__EGL_VENDOR_LIBRARY_FILENAMES, which flatpak does not pass on (tally run -v shows them)"},
     {"podman", kVolumes},
     {"pressure-vessel-wrap", kSteam},
     {"_v2-entry-point", kSteam},
