@@ -24,6 +24,17 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tally.pc DESTINATION ${pkgconfigdir})
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
+# The notices of what is compiled or linked into the programs, from Debian's packages.
+set(TALLY_EMBEDDED libcli11-dev libdtl-dev libfmt-dev libprotozero-dev libxxhash-dev nlohmann-json3-dev spirv-tools)
+if(TALLY_PORTABLE)
+  list(APPEND TALLY_EMBEDDED libncurses-dev libpng-dev libspirv-cross-c-shared-dev libsqlite3-dev zlib1g-dev)
+endif()
+foreach(package IN LISTS TALLY_EMBEDDED)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright.${package})
+  endif()
+endforeach()
+
 # A Debian package, or with TALLY_PORTABLE a tarball that runs from any folder: scripts/package makes and tests both.
 if(TALLY_PORTABLE)
   set(CPACK_GENERATOR TXZ)

@@ -12,7 +12,7 @@ packages_of() {
 }
 
 # make_root NAME SUITE PACKAGES [ARCHITECTURES]: the folder .deps/roots/NAME, if it is not there with the same packages.
-# Architectures after the first can be compiled for; nothing of them runs.
+# Programs of the first architecture run, those after it can be compiled for.
 make_root() {
   local name=$1 suite=$2 packages=$3 architectures=${4:-$(dpkg --print-architecture)} wanted
   wanted="$suite $packages $architectures"
@@ -47,6 +47,13 @@ in_root() {
   bwrap --bind "$folder" / --proc /proc --dev /dev --perms 1777 --tmpfs /tmp --ro-bind /etc/resolv.conf /etc/resolv.conf \
     --unshare-pid --die-with-parent --cap-add ALL --clearenv --setenv PATH /usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     --setenv HOME /root --setenv LC_ALL C.UTF-8 --setenv DEBIAN_FRONTEND noninteractive "${options[@]}" "$@"
+}
+
+# run_arm64_programs: has the kernel run arm64 programs with qemu-user, also those that programs start.
+run_arm64_programs() {
+  ! grep -qs enabled /proc/sys/fs/binfmt_misc/qemu-aarch64 || return 0
+  mountpoint -q /proc/sys/fs/binfmt_misc || mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
+  cat /usr/lib/binfmt.d/qemu-aarch64.conf >/proc/sys/fs/binfmt_misc/register
 }
 
 # make_arm64_root: the folder .deps/roots/bookworm-arm64 with Debian's cross compiler, and the arm64 packages of what we link

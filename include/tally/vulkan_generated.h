@@ -19,6 +19,7 @@ extern "C" {
 #define VK_STRUCTURE_TYPE_GENERATED_COMMANDS_INFO_EXT ((VkStructureType)1000572004)
 #define VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT ((VkStructureType)1000572006)
 #define VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_TOKEN_EXT ((VkStructureType)1000572007)
+#define VK_STRUCTURE_TYPE_WRITE_INDIRECT_EXECUTION_SET_PIPELINE_EXT ((VkStructureType)1000572008)
 #define VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT ((VkStructureType)1000572010)
 #define VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT ((VkStructureType)1000572013)
 #define VK_STRUCTURE_TYPE_GENERATED_COMMANDS_SHADER_INFO_EXT ((VkStructureType)1000572014)
@@ -94,6 +95,13 @@ typedef struct VkIndirectExecutionSetCreateInfoEXT {
   VkIndirectExecutionSetInfoEXT info;
 } VkIndirectExecutionSetCreateInfoEXT;
 
+typedef struct VkWriteIndirectExecutionSetPipelineEXT {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t index;
+  VkPipeline pipeline;
+} VkWriteIndirectExecutionSetPipelineEXT;
+
 typedef struct VkIndirectCommandsPushConstantTokenEXT {
   VkPushConstantRange updateRange;
 } VkIndirectCommandsPushConstantTokenEXT;
@@ -157,6 +165,10 @@ typedef VkResult(VKAPI_PTR* PFN_vkCreateIndirectExecutionSetEXT)(
 typedef void(VKAPI_PTR* PFN_vkDestroyIndirectExecutionSetEXT)(
     VkDevice device, VkIndirectExecutionSetEXT indirectExecutionSet,
     const VkAllocationCallbacks* pAllocator);
+typedef void(VKAPI_PTR* PFN_vkUpdateIndirectExecutionSetPipelineEXT)(
+    VkDevice device, VkIndirectExecutionSetEXT indirectExecutionSet,
+    uint32_t executionSetWriteCount,
+    const VkWriteIndirectExecutionSetPipelineEXT* pExecutionSetWrites);
 #endif /* VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME */
 
 #ifdef __cplusplus

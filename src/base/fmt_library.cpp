@@ -13,8 +13,10 @@ template auto thousands_sep_impl(locale_ref) -> thousands_sep_result<wchar_t>;
 template auto decimal_point_impl(locale_ref) -> char;
 template auto decimal_point_impl(locale_ref) -> wchar_t;
 template void buffer<char>::append(const char*, const char*);
+#if FMT_VERSION < 110100  // later it is no template
 template void vformat_to(buffer<char>&, string_view, basic_format_args<buffer_context<char>>,
                          locale_ref);
+#endif
 
 }  // namespace detail
 FMT_END_NAMESPACE

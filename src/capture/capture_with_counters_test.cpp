@@ -89,6 +89,15 @@ TEST(CaptureWithCounters, commands_that_the_device_generates_are_measured) {
   EXPECT_THAT(executions(session), ElementsAre(3 * kGroup));
 }
 
+TEST(CaptureWithCounters, commands_that_the_device_generates_from_a_set_are_listed_as_uncounted) {
+  const Session session({.scenario = "generated_set", .layers = kLayers});
+  if (session.exit_status() == 77) GTEST_SKIP() << "no generated commands";
+  ASSERT_EQ(session.exit_status(), 0) << session.errors();
+  EXPECT_THAT(executions(session), ElementsAre(kGroup, -1, 2 * kGroup));
+  EXPECT_EQ(session.number("SELECT count(*) FROM command WHERE counted = 0"), 1);
+  EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%static costs%'"), 0);
+}
+
 TEST(CaptureWithCounters, commands_whose_arguments_an_address_names_are_measured) {
   const Session session = run({.scenario = "addressed"}, 0,
                               "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:"

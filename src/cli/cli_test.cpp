@@ -477,10 +477,12 @@ TEST(Containers, the_advice_names_what_the_launcher_has_to_share) {
   const auto bwrap = container_advice({"nice", "/usr/bin/bwrap", "--dev", "/dev", "game"}, folders);
   ASSERT_TRUE(bwrap);
   EXPECT_THAT(*bwrap, HasSubstr("--bind /tmp /tmp --ro-bind /opt/tally /opt/tally"));
-  EXPECT_THAT(*container_advice({"podman", "run", "image"}, folders),
-              HasSubstr("--volume /tmp:/tmp --volume /opt/tally:/opt/tally:ro"));
+  EXPECT_THAT(
+      *container_advice({"podman", "run", "image"}, folders),
+      HasSubstr("--volume /tmp:/tmp --volume /opt/tally:/opt/tally:ro --env VK_INSTANCE_LAYERS"));
   EXPECT_THAT(*container_advice({"flatpak", "run", "org.Game"}, {"/usr", "/tmp"}),
-              HasSubstr("use Tally's tarball"));
+              ::testing::AllOf(HasSubstr("--env= for VK_ADD_LAYER_PATH"),
+                               HasSubstr("use Tally's tarball")));
 }
 
 TEST(Containers, doctor_below_run_names_what_is_not_visible) {

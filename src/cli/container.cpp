@@ -18,14 +18,20 @@ struct Launcher {
 };
 
 constexpr std::string_view kEnvironment =
-    "VK_INSTANCE_LAYERS, VK_ADD_LAYER_PATH and the TALLY_ variables (tally run -v shows them)";
+    "VK_INSTANCE_LAYERS, VK_ADD_LAYER_PATH, __EGL_VENDOR_LIBRARY_FILENAMES and the TALLY_ "
+    "variables (tally run -v shows them)";
 constexpr std::string_view kSteam =
     "set PRESSURE_VESSEL_FILESYSTEMS_RW={0} PRESSURE_VESSEL_FILESYSTEMS_RO={1}";
-constexpr std::string_view kVolumes = "add --volume {0}:{0} --volume {1}:{1}:ro, and --env for {2}";
+constexpr std::string_view kVolumes =
+    "add --volume {0}:{0} --volume {1}:{1}:ro --env VK_INSTANCE_LAYERS --env VK_ADD_LAYER_PATH "
+    "--env __EGL_VENDOR_LIBRARY_FILENAMES, and --env for each TALLY_ variable (tally run -v shows "
+    "them)";
 constexpr Launcher kLaunchers[] = {
     {"bwrap", "add --bind {0} {0} --ro-bind {1} {1}, without --clearenv or with --setenv for {2}"},
     {"docker", kVolumes},
-    {"flatpak", "add --filesystem={0} --filesystem={1}:ro"},
+    {"flatpak",
+     "add --filesystem={0} --filesystem={1}:ro, and --env= for VK_ADD_LAYER_PATH and "
+     "__EGL_VENDOR_LIBRARY_FILENAMES, which flatpak does not pass on (tally run -v shows them)"},
     {"podman", kVolumes},
     {"pressure-vessel-wrap", kSteam},
     {"_v2-entry-point", kSteam},

@@ -230,12 +230,6 @@ struct NotInstrumented {
   TALLY_STREAM_FIELDS(shader, reason)
 };
 
-// A command buffer that is recorded for captured frames has bound the pipeline.
-struct Bound {
-  Id pipeline = 0;
-  TALLY_STREAM_FIELDS(pipeline)
-};
-
 struct FrameValue {
   Id counter = 0;
   uint64_t value = 0;
@@ -292,13 +286,19 @@ struct PictureRows {
   TALLY_STREAM_FIELDS(pixels)
 };
 
+// A command buffer that is recorded for captured frames has bound the pipeline.
+struct Bound {
+  Id pipeline = 0;
+  TALLY_STREAM_FIELDS(pipeline)
+};
+
 #undef TALLY_STREAM_FIELDS
 
 // The type byte is the index.
 using AnyMessage =
     std::variant<Process, End, Device, Queue, Module, Shader, Pipeline, Object, Name, Label, Frame,
                  FrameEnded, Submission, Execution, Pass, CommandBatch, BatchValues, BlockCosts,
-                 Missing, Message, NotInstrumented, Bound, FrameCounter, FrameValues, PassRegions,
-                 RegionValues, PassPicture, PictureRows>;
+                 Missing, Message, NotInstrumented, FrameCounter, FrameValues, PassRegions,
+                 RegionValues, PassPicture, PictureRows, Bound>;
 
 }  // namespace tally::store::stream

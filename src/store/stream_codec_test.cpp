@@ -61,7 +61,7 @@ TEST(StreamCodec, fields_survive_the_round_trip) {
 }
 
 // These bytes are version 5. Whoever changes them changes kStreamVersion.
-TEST(StreamCodec, version_5_has_these_bytes) {
+TEST(StreamCodec, version_6_has_these_bytes) {
   Bytes bytes;
   append_handshake(bytes);
   append_message(bytes,
@@ -80,7 +80,7 @@ TEST(StreamCodec, version_5_has_these_bytes) {
   append_message(bytes, RegionValues{5, {1, 0x10002}});
   append_message(bytes, PassPicture{1, 2, 0, 1, 2, 3});
   append_message(bytes, PictureRows{{0xff0102ff}});
-  EXPECT_EQ(kStreamVersion, 5u);
+  EXPECT_EQ(kStreamVersion, 6u);
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(

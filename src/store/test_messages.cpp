@@ -67,13 +67,13 @@ std::vector<AnyMessage> one_message_of_each_kind() {
           Missing{1, 3, 20},
           Message{.time_ns = 7, .severity = Severity::Error, .text = "text", .count = 2},
           NotInstrumented{4, "reason"},
-          Bound{5},
           FrameCounter{1, 1, "API", "Draw calls", "calls", 1, true},
           FrameValues{1, 3, {{1, 7}, {2, ~0ull}}},
           PassRegions{1, 2, 0, 1, -4, 8, 100, 50, 64, 32},
           RegionValues{0, {1, 0, ~0u, 4}},
           PassPicture{1, 2, 0, 1, 2, 1},
-          PictureRows{{0xff0000ff, 0xff00ff00}}};
+          PictureRows{{0xff0000ff, 0xff00ff00}},
+          Bound{5}};
 }
 
 }  // namespace tally::store::stream

@@ -67,8 +67,15 @@ JOIN frame ON frame.id = submission.frame
 JOIN function ON function.id = command.function
 LEFT JOIN pipeline ON pipeline.id = command.pipeline
 LEFT JOIN pass_name ON pass_name.pass = command.pass)sql"},
+    // sub: null for the only shader of its stage, which has the values of every sub.
     {"batch_shader", R"sql(
-SELECT command_batch.id AS batch, shader.stage AS stage, pipeline_shader.shader AS shader
+SELECT command_batch.id AS batch, shader.stage AS stage, pipeline_shader.shader AS shader,
+       CASE WHEN EXISTS (SELECT 1 FROM pipeline_shader AS other
+                         JOIN shader AS same ON same.id = other.shader
+                         WHERE other.pipeline = pipeline_shader.pipeline
+                           AND other.position <> pipeline_shader.position
+                           AND same.stage = shader.stage)
+            THEN pipeline_shader.position END AS sub
 FROM command_batch
 JOIN pipeline_shader ON pipeline_shader.pipeline = command_batch.pipeline
 JOIN shader ON shader.id = pipeline_shader.shader)sql"},
@@ -77,6 +84,7 @@ SELECT c.command AS command, c.sub AS sub, c.stage AS stage, c.block AS block,
        block_cost.metric AS metric, c.executions * block_cost.per_execution AS value
 FROM block_count AS c
 JOIN batch_shader ON batch_shader.batch = c.batch AND batch_shader.stage = c.stage
+  AND coalesce(batch_shader.sub, c.sub) = c.sub
 JOIN block_cost ON block_cost.shader = batch_shader.shader AND block_cost.block = c.block
 WHERE NOT EXISTS (SELECT 1 FROM batch_other AS o
                   WHERE o.batch = c.batch AND o.sub = c.sub AND o.stage = c.stage

@@ -127,6 +127,32 @@ class Writing(unittest.TestCase):
     def test_a_disk_that_is_full_at_any_change_leaves_no_partial_capture(self):
         self.check_full(15, LD_LIBRARY_PATH=self.parquet())
 
+    def export_onto(self, size):
+        """Both captures, one after the other, to a file system of `size` bytes, which is then copied to self.data_set. The status
+        and the last message of each."""
+        full = self.folder / "full"
+        full.mkdir(exist_ok=True)
+        script = 'for file; do "$0" export --to full/fleet --commit a "$file" >said 2>&1; echo $? $(tail -n 1 said); done; cp -a full/fleet .'
+        done = subprocess.run(["bwrap", "--dev-bind", "/", "/", "--size", str(size), "--tmpfs", full, "--chdir", self.folder, "--",
+                               "sh", "-c", script, TALLY, *self.files], env=self.environment(LD_LIBRARY_PATH=self.parquet()),
+                              stdout=subprocess.PIPE, text=True, timeout=60)
+        return [line.split(" ", 1) for line in done.stdout.splitlines()]
+
+    def test_a_full_file_system_holds_no_partial_capture(self):
+        page, ends = os.sysconf("SC_PAGESIZE"), set()
+        for pages in range(2, 100):
+            shutil.rmtree(self.data_set, ignore_errors=True)
+            ended = self.export_onto(pages * page)
+            for status, said in ended:
+                self.assertIn(status, ("0", "2"), said)
+                if status == "2":
+                    self.assertRegex(said, "^tally: .*: No space left on device$")
+            self.check_complete(sum(status == "0" for status, _ in ended))
+            ends.add("".join(status for status, _ in ended))
+            if ends >= {"00"}:
+                break
+        self.assertLessEqual({"22", "02", "00"}, ends)
+
     @staticmethod
     def parquet():
         return str(engines.LIBRARY.parent)

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "branchy.frag.h"
 #include "patch.vert.h"
 #include "support/generated_commands.h"
@@ -104,41 +106,131 @@ TEST_F(GeneratedAnswers, draws_count_every_stage) {
   EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1).invocations(), (1 + 2 + 4) * one);
 }
 
-// The execution takes a result index and has no blocks.
-TEST_F(GeneratedAnswers, an_execution_set_runs_uncounted_and_is_named) {
-  const Pipeline pipeline = make_uneven(&kInstrumentBindable);
-  const VkIndirectExecutionSetPipelineInfoEXT first = {
-      VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT, nullptr, pipeline, 1};
-  VkIndirectExecutionSetCreateInfoEXT info = {
-      VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};
-  info.type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT;
-  info.info.pPipelineInfo = &first;
-  VkIndirectExecutionSetEXT set = VK_NULL_HANDLE;
-  check(context_->function<PFN_vkCreateIndirectExecutionSetEXT>("vkCreateIndirectExecutionSetEXT")(
-      context_->device(), &info, nullptr, &set));
-  GeneratedCommands generated(*context_, {.layout = layout_,
-                                          .from_set = true,
-                                          .words = {0, 5, 2, 1, 1, 0, 7, 1, 1, 4},
-                                          .sequences = 2});
+TEST_F(GeneratedAnswers, pipelines_of_an_execution_set_count_by_their_index) {
+  const Pipeline first = make_uneven(&kInstrumentBindable);
+  const Pipeline second = make_uneven(&kInstrumentBindable);
+  const ExecutionSet set(*context_, first, 3);
+  set.write(2, second);
+  GeneratedCommands generated(
+      *context_, {.layout = layout_,
+                  .from_set = true,
+                  .words = {0, 5, 2, 1, 1, 2, 7, 1, 1, 4, 2, 1, 3, 1, 1, 0, 4, 1, 1, 1},
+                  .sequences = 4});
   const Instrumentation instrumentation(*context_);
   context_->run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, first);
+    generated.execute(commands, nullptr, set);
+    dispatch(commands, second, 3);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, first);
+    generated.execute(commands, nullptr, set);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  for (const uint32_t result : {0u, 2u}) {
+    const Counts of_first(instrumentation, kCompute, uneven_comp, result, 0);
+    EXPECT_EQ(of_first.invocations(), 8u * (2 + 1)) << result;
+    EXPECT_EQ(of_first.at("round"), 8u * (2 * 5 + 4)) << result;
+    const Counts of_second(instrumentation, kCompute, uneven_comp, result, 2);
+    EXPECT_EQ(of_second.invocations(), 8u * (4 + 3)) << result;
+    EXPECT_EQ(of_second.at("round"), 8u * (4 * 7 + 3)) << result;
+  }
+  EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 1).at("round"), 8u * 3);
+}
+
+// A recording that was made before knows nothing of the pipeline.
+TEST_F(GeneratedAnswers, a_pipeline_that_joins_a_set_later_counts_in_later_recordings) {
+  const Pipeline first = make_uneven(&kInstrumentBindable);
+  const ExecutionSet set(*context_, first, 2);
+  GeneratedCommands generated(*context_, {.layout = layout_,
+                                          .from_set = true,
+                                          .words = {0, 5, 2, 1, 1, 1, 7, 1, 1, 4},
+                                          .sequences = 2});
+  const Instrumentation before(*context_);
+  const Instrumentation after(*context_);
+  const auto record = [&](const Instrumentation& instrumentation, VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, first);
+    generated.execute(commands, nullptr, set);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  };
+  std::optional<Pipeline> second;
+  context_->run([&](VkCommandBuffer commands) {
+    record(before, commands);
+    second.emplace(make_uneven(&kInstrumentBindable));
+    set.write(1, *second);
+  });
+  context_->run([&](VkCommandBuffer commands) { record(after, commands); });
+  EXPECT_EQ(Counts(before, kCompute, uneven_comp, 0).at("round"), 8u * 2 * 5);
+  EXPECT_EQ(Counts(after, kCompute, uneven_comp, 0, 0).at("round"), 8u * 2 * 5);
+  EXPECT_EQ(Counts(after, kCompute, uneven_comp, 0, 1).at("round"), 8u * 4 * 7);
+}
+
+TEST_F(GeneratedAnswers, draws_of_an_execution_set_count_every_stage) {
+  const auto make = [&] {
+    return make_graphics_pipeline(*context_,
+                                  {.stages = {{kVertex, patch_vert}, {kFragment, branchy_frag}},
+                                   .layout = layout_,
+                                   .next = &kInstrumentBindable});
+  };
+  const Pipeline first = make();
+  const Pipeline second = make();
+  const ExecutionSet set(*context_, first, 2);
+  set.write(1, second);
+  GeneratedCommands generated(*context_,
+                              {.stages = kVertex | kFragment,
+                               .command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_EXT,
+                               .layout = layout_,
+                               .from_set = true,
+                               .words = {0, 0, 3, 1, 0, 0, 1, 0, 6, 1, 0, 0, 1, 0, 3, 4, 0, 0},
+                               .sequences = 3});
+  const RenderTarget target(*context_);
+  const Instrumentation instrumentation(*context_);
+  context_->run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, first);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    generated.execute(commands, nullptr, set);
+    target.end(commands);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_EQ(Counts(instrumentation, kVertex, patch_vert, 1, 0).invocations(), 3u);
+  EXPECT_EQ(Counts(instrumentation, kVertex, patch_vert, 1, 1).invocations(), 6u + 12);
+  const uint64_t one = Counts(instrumentation, kFragment, branchy_frag, 0).invocations();
+  EXPECT_GT(one, 0u);
+  EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 0).invocations(), one);
+  EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 1).invocations(), (2 + 4) * one);
+}
+
+// The execution takes a result index and has no blocks.
+TEST_F(GeneratedAnswers, an_execution_set_without_instrumented_pipelines_is_named) {
+  constexpr VkPipelineCreateFlags2CreateInfoKHR kBindable = {
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, 0x4000000000};
+  const Pipeline plain = make_uneven(&kBindable);
+  const Pipeline pipeline = make_uneven();
+  const ExecutionSet set(*context_, plain, 1);
+  GeneratedCommands generated(*context_,
+                              {.layout = layout_, .from_set = true, .words = {0, 5, 2, 1, 1}});
+  const Instrumentation instrumentation(*context_);
+  context_->run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plain);
     generated.execute(commands, nullptr, set);
     dispatch(commands, pipeline, 3);
     instrumentation.end(commands);
     full_barrier(commands);
   });
-  context_->function<PFN_vkDestroyIndirectExecutionSetEXT>("vkDestroyIndirectExecutionSetEXT")(
-      context_->device(), set, nullptr);
   for (const BlockValues& block : instrumentation.read()) {
     EXPECT_EQ(block.header.resultIndex, 1u);
   }
   EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 1).at("round"), 8u * 3);
   std::vector<std::string> texts;
   for (const Message& message : context_->messages()) texts.push_back(message.text);
-  EXPECT_THAT(texts, testing::Contains(testing::HasSubstr(
-                         "generated commands run uninstrumented: they use an execution set")));
+  EXPECT_THAT(texts, testing::Contains(testing::HasSubstr("generated commands run uninstrumented: "
+                                                          "the pipelines of their execution set")));
 }
 
 }  // namespace

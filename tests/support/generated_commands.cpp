@@ -73,6 +73,30 @@ void GeneratedCommands::execute(VkCommandBuffer commands, void* names,
       commands, VK_FALSE, &info);
 }
 
+ExecutionSet::ExecutionSet(const Context& context, VkPipeline initial, uint32_t size)
+    : context_(context) {
+  const VkIndirectExecutionSetPipelineInfoEXT first = {
+      VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT, nullptr, initial, size};
+  VkIndirectExecutionSetCreateInfoEXT info = {
+      VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};
+  info.type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT;
+  info.info.pPipelineInfo = &first;
+  check(context.function<PFN_vkCreateIndirectExecutionSetEXT>("vkCreateIndirectExecutionSetEXT")(
+      context.device(), &info, nullptr, &handle_));
+}
+
+ExecutionSet::~ExecutionSet() {
+  context_.function<PFN_vkDestroyIndirectExecutionSetEXT>("vkDestroyIndirectExecutionSetEXT")(
+      context_.device(), handle_, nullptr);
+}
+
+void ExecutionSet::write(uint32_t index, VkPipeline pipeline) const {
+  const VkWriteIndirectExecutionSetPipelineEXT one = {
+      VK_STRUCTURE_TYPE_WRITE_INDIRECT_EXECUTION_SET_PIPELINE_EXT, nullptr, index, pipeline};
+  context_.function<PFN_vkUpdateIndirectExecutionSetPipelineEXT>(
+      "vkUpdateIndirectExecutionSetPipelineEXT")(context_.device(), handle_, 1, &one);
+}
+
 std::unique_ptr<Context> make_generated_context(bool instrumented) {
   {
     const Context driver;

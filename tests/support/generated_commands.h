@@ -41,6 +41,22 @@ class GeneratedCommands {
   std::deque<Buffer> scratch_;
 };
 
+// An execution set of pipelines.
+class ExecutionSet {
+ public:
+  ExecutionSet(const Context& context, VkPipeline initial, uint32_t size);
+  ~ExecutionSet();
+  ExecutionSet(const ExecutionSet&) = delete;
+  ExecutionSet& operator=(const ExecutionSet&) = delete;
+
+  void write(uint32_t index, VkPipeline pipeline) const;
+  operator VkIndirectExecutionSetEXT() const { return handle_; }
+
+ private:
+  const Context& context_;
+  VkIndirectExecutionSetEXT handle_ = VK_NULL_HANDLE;
+};
+
 // A device with the extension, and with shader objects. Null if the driver lacks one of them.
 std::unique_ptr<Context> make_generated_context(bool instrumented);
 

@@ -148,7 +148,13 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
   return batch;
 }
 
-void CommandBatches::add(const CommandSlice& slice, const std::optional<stream::GpuTime>& gpu) {
+void CommandBatches::add(const CommandSlice& added, const std::optional<stream::GpuTime>& gpu) {
+  CommandSlice slice = added;
+  // The capture does not know which shaders an execution set holds: their counts have no lines.
+  if (slice.run->pipeline != CommandRun::kNone &&
+      execution_.recording->pipelines[slice.run->pipeline]->shaders.empty()) {
+    slice.words = {};
+  }
   const Id label = connection_.label_under(execution_.parent_label, slice.run->label);
   for (uint32_t begin = 0; begin < slice.count;) {
     Batch& batch = batch_for(slice.part(begin, 1));

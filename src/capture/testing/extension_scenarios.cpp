@@ -117,6 +117,34 @@ void generated(Context&) {
   });
 }
 
+// The same out of an execution set, between a dispatch of one workgroup and one of two.
+void generated_set(Context&) {
+  const auto context = make_generated_context(false);
+  if (!context) std::exit(77);
+  constexpr VkPipelineCreateFlags2CreateInfoKHR kBindable = {
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, 0x4000000000};
+  const Buffer values(*context, 4096);
+  const StorageSet bound(*context, {values});
+  const VkDescriptorSetLayout set_layout = bound.layout();
+  const PipelineLayout layout = make_pipeline_layout(*context, {&set_layout, 1}, 4);
+  const Pipeline pipeline = make_compute_pipeline(
+      *context, {.shader = {.code = double_comp}, .layout = layout, .next = &kBindable});
+  const ExecutionSet set(*context, pipeline, 1);
+  GeneratedCommands commands_of_device(
+      *context, {.layout = layout, .from_set = true, .words = {0, 0, 3, 1, 1}});
+  context->run([&](VkCommandBuffer commands) {
+    const auto bind = [&] {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      bound.bind(commands, layout);
+    };
+    bind();
+    vkCmdDispatch(commands, 1, 1, 1);
+    commands_of_device.execute(commands, nullptr, set);
+    bind();
+    vkCmdDispatch(commands, 2, 1, 1);
+  });
+}
+
 // Two pipelines in one call, of which the first has an identifier in place of its shader. No driver
 // here has VK_EXT_shader_module_identifier; the identifier must not reach it. Exits with 78 if the
 // answer does not ask for the SPIR-V.
@@ -158,11 +186,10 @@ void identifiers(Context& context) {
 }  // namespace
 
 const Scenarios& extension_scenarios() {
-  static const Scenarios scenarios = {{"uncountable", uncountable},
-                                      {"addressed", addressed},
-                                      {"shader_objects", shader_objects},
-                                      {"generated", generated},
-                                      {"identifiers", identifiers}};
+  static const Scenarios scenarios = {
+      {"uncountable", uncountable},       {"addressed", addressed},
+      {"shader_objects", shader_objects}, {"generated", generated},
+      {"generated_set", generated_set},   {"identifiers", identifiers}};
   return scenarios;
 }
 

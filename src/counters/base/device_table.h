@@ -245,6 +245,9 @@ namespace tally::counters {
   X(DestroyShaderEXT, "")                          \
   X(GetShaderBinaryDataEXT, "")                    \
   X(GetGeneratedCommandsMemoryRequirementsEXT, "") \
+  X(CreateIndirectExecutionSetEXT, "")             \
+  X(DestroyIndirectExecutionSetEXT, "")            \
+  X(UpdateIndirectExecutionSetPipelineEXT, "")     \
   X(WaitForFences, "")
 
 TALLY_VK_TABLE(InstanceTable, TALLY_COUNTERS_INSTANCE_FUNCTIONS)

@@ -1,6 +1,6 @@
-// Positions in records for the stages of ray-tracing pipeline libraries. A library is compiled
-// before it is known which others it will be linked with, so libraries that exist at the same time
-// have disjoint ranges of counters. Thread-safe.
+// Positions in records for the stages of ray-tracing pipeline libraries, and of pipelines that may
+// be in execution sets. They are compiled before it is known which others they will share a record
+// with, so those that exist at the same time have disjoint ranges of counters. Thread-safe.
 #pragma once
 
 #include <cstdint>

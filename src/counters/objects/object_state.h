@@ -4,6 +4,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <tally/vulkan_generated.h>
+
 #include <atomic>
 #include <memory>
 
@@ -17,6 +19,8 @@
 #include "vk/handle_map.h"
 
 namespace tally::counters {
+
+class ExecutionSet;
 
 // Which features of the device need variants of pipelines.
 struct PipelineNeeds {
@@ -50,6 +54,7 @@ struct ObjectState {
   ShaderBinaries shader_binaries;
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
   CounterRanges counter_ranges;
+  vk::HandleMap<VkIndirectExecutionSetEXT, std::shared_ptr<ExecutionSet>> execution_sets;
 
   // Set once there is a pipeline whose handle is that of a counting variant.
   std::atomic<bool> has_stand_ins = false;

@@ -76,7 +76,8 @@ struct Pipeline {
   std::unique_ptr<VariantMaker> maker;  // null: no variant is made any more
   StatedFacts facts;                    // of graphics pipelines
   uint32_t ray_stages = 0;              // with those of libraries
-  // Of a ray-tracing library: where the counters of its stages are, with those of its libraries.
+  // Where the counters of its stages are: of a ray-tracing library, with those of its libraries,
+  // and of a pipeline that counts in execution sets.
   std::vector<std::shared_ptr<const CounterRanges::Range>> ranges;
   std::shared_ptr<PipelineLayout> layout;  // may be null for a library without shaders
   // Not null: this stands for shader objects that are bound together, and has no handles.

@@ -80,11 +80,16 @@ class VariantBuilder {
         chain_(source.info.pNext),
         stages_(state.device.handle, state.device.next) {}
 
+  // Where the counters of a pipeline are that may be in an execution set; null for others.
+  const std::shared_ptr<const CounterRanges::Range>& range() const { return range_; }
+
   // Leaves `handle` null if there is nothing to count.
   VkResult create(VkPipelineCache cache, VkPipeline& handle,
                   std::shared_ptr<const Program>& finished) {
     build_stages();
     auto program = std::make_shared<Program>(stages_.program());
+    // Other pipelines of a set have other strides between the shards.
+    if (range_) program->max_shards_log2 = 0;
     for (StageProgram& stage : program->stages) {
       stage.reported = pipeline_.instrumented;
       stage.rasterized_stream = rasterized_stream_of(info_);
@@ -125,16 +130,33 @@ class VariantBuilder {
       set_stages(info_, stages_.infos());
       return;
     }
-    const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
+    const bool in_sets = may_be_in_sets();
+    const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots && !in_sets;
     const PipelineLayout& layout = *pipeline_.layout;
     const bool number_draws = state_.instrumenter.options().packed_draw_index_locations != 0 &&
                               variant_ == Variant::Blocks &&
                               layout.path() == AddressPath::PushConstant && may_number_draws(info_);
-    stages_.build(state_.instrumenter, sources,
-                  {variant_, layout.addressing(two_slots), may_cover_by_alpha(info_),
-                   source_.multiview && counts_regions(variant_), has_primitive_ids(sources),
-                   tessellation_of(sources), number_draws});
+    StageVariants::Request request{variant_,
+                                   layout.addressing(two_slots),
+                                   may_cover_by_alpha(info_),
+                                   source_.multiview && counts_regions(variant_),
+                                   has_primitive_ids(sources),
+                                   tessellation_of(sources),
+                                   number_draws};
+    if (in_sets) {
+      request.first_counter = [this](uint32_t counters) {
+        range_ = state_.counter_ranges.take(counters);
+        return range_->first;
+      };
+    }
+    stages_.build(state_.instrumenter, sources, request);
     set_stages(info_, stages_.infos());
+  }
+
+  bool may_be_in_sets() const {
+    constexpr uint64_t kLibrary = VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
+    return variant_ == Variant::Blocks && pipeline_.instrumented && source_.libraries.empty() &&
+           (pipeline_flags(info_) & (kIndirectBindable | kLibrary)) == kIndirectBindable;
   }
 
   // A variant is neither a base nor a derivative. Creation feedback and statistics describe the
@@ -165,6 +187,7 @@ class VariantBuilder {
   Info info_;
   vk::ChainCopy chain_;
   StageVariants stages_;
+  std::shared_ptr<const CounterRanges::Range> range_;
 };
 
 template <typename Info>
@@ -174,6 +197,7 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   VariantBuilder<Info> builder(state, source, pipeline, variant, later);
   const VkResult result = builder.create(cache, pipeline.variant(variant),
                                          pipeline.programs[static_cast<size_t>(variant)]);
+  if (builder.range()) pipeline.ranges.push_back(builder.range());
   builder.report_refusals();
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
   state.device.messages.notice(

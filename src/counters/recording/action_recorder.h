@@ -5,6 +5,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "counters/recording/command_state.h"
 #include "counters/recording/pointer_writer.h"
@@ -35,6 +36,10 @@ class ActionRecorder {
     end_variant();
     state_.bound.bind_handles(point, bound, bound.variant);
   }
+  // Call before commands that the device generates from an execution set. Returns whether they
+  // count into a record of `program`; otherwise nothing has been recorded.
+  bool prepare_set(VkPipelineBindPoint point,
+                   const std::shared_ptr<const Program>& program) noexcept;
   // Generated commands that run with the plain pipelines: they take a result index, and active
   // queries lack their counts.
   void prepare_generated_commands();

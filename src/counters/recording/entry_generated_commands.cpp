@@ -1,5 +1,6 @@
 // VK_EXT_device_generated_commands.
 #include "counters/layer/entry_points.h"
+#include "counters/objects/execution_set.h"
 #include "counters/recording/generated_commands.h"
 #include "vk/boundary.h"
 
@@ -42,6 +43,38 @@ hook_requirements(VkDevice handle, const VkGeneratedCommandsMemoryRequirementsIn
       [&] { find_generated_requirements(device.state()->objects, *info, *requirements); });
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_set(VkDevice handle,
+                                               const VkIndirectExecutionSetCreateInfoEXT* info,
+                                               const VkAllocationCallbacks* allocator,
+                                               VkIndirectExecutionSetEXT* set) {
+  const Device& device = *find_device(handle);
+  const VkResult result = device.next().CreateIndirectExecutionSetEXT(handle, info, allocator, set);
+  if (result == VK_SUCCESS && device.state()) {
+    vk::guarded_void([&] { add_execution_set(device.state()->objects, *info, *set); });
+  }
+  return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_set(VkDevice handle, VkIndirectExecutionSetEXT set,
+                                            const VkAllocationCallbacks* allocator) {
+  const Device& device = *find_device(handle);
+  if (device.state()) device.state()->objects.execution_sets.take(set);
+  device.next().DestroyIndirectExecutionSetEXT(handle, set, allocator);
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_update_set(VkDevice handle, VkIndirectExecutionSetEXT set,
+                                           uint32_t count,
+                                           const VkWriteIndirectExecutionSetPipelineEXT* writes) {
+  const Device& device = *find_device(handle);
+  if (device.state()) {
+    vk::guarded_void([&] {
+      const auto known = device.state()->objects.execution_sets.find(set);
+      if (known) known->update({writes, count});
+    });
+  }
+  device.next().UpdateIndirectExecutionSetPipelineEXT(handle, set, count, writes);
+}
+
 }  // namespace
 
 void add_generated_command_entry_points(std::vector<vk::Hook>& hooks) {
@@ -50,6 +83,9 @@ void add_generated_command_entry_points(std::vector<vk::Hook>& hooks) {
   };
   add("vkCmdExecuteGeneratedCommandsEXT", hook_execute_generated);
   add("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess);
+  add("vkCreateIndirectExecutionSetEXT", hook_create_set);
+  add("vkDestroyIndirectExecutionSetEXT", hook_destroy_set);
+  add("vkUpdateIndirectExecutionSetPipelineEXT", hook_update_set);
   add("vkGetGeneratedCommandsMemoryRequirementsEXT", hook_requirements);
 }
 

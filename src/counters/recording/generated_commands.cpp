@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <vector>
 
+#include "counters/objects/execution_set.h"
 #include "vk/chain.h"
 
 namespace tally::counters {
@@ -70,10 +73,57 @@ bool names_what_is_bound(const VkGeneratedCommandsInfoEXT& info) {
 // Null if the execution counts.
 const char* reason_against(const CommandBuffer& commands, VkBool32 preprocessed,
                            const VkGeneratedCommandsInfoEXT& info) {
-  if (info.indirectExecutionSet != VK_NULL_HANDLE) return "they use an execution set";
   if (preprocessed == VK_TRUE) return "they were preprocessed by themselves";
   if (commands.counts_queries()) return "emulated queries are active";
+  if (info.indirectExecutionSet != VK_NULL_HANDLE) {
+    return "the pipelines of their execution set do not count";
+  }
   return names_what_is_bound(info) ? nullptr : "they name no pipeline";
+}
+
+// Whether anything lacks the counts of uninstrumented commands.
+bool counts_actions(const CommandBuffer& commands) {
+  return commands.instrumented() || commands.counts_queries() ||
+         (commands.regions() && commands.regions()->in_pass());
+}
+
+// Whether the commands count with the variants of their execution set.
+bool execute_set(CommandBuffer& commands, VkBool32 preprocessed,
+                 const VkGeneratedCommandsInfoEXT& info) {
+  if (info.indirectExecutionSet == VK_NULL_HANDLE || preprocessed == VK_TRUE ||
+      commands.counts_queries()) {
+    return false;
+  }
+  const auto set = commands.device().objects.execution_sets.find(info.indirectExecutionSet);
+  if (!set) return false;
+  const ExecutionSet::Recorded recorded = set->record();
+  if (!commands.actions().prepare_set(bind_point_of(info.shaderStages), recorded.program)) {
+    return false;
+  }
+  VkGeneratedCommandsInfoEXT changed = info;
+  changed.indirectExecutionSet = recorded.handle;
+  commands.next().CmdExecuteGeneratedCommandsEXT(commands.handle(), VK_FALSE, &changed);
+  return true;
+}
+
+// With the variants of an execution set.
+std::optional<VkMemoryRequirements> requirements_of_set(
+    const ObjectState& state, const VkGeneratedCommandsMemoryRequirementsInfoEXT& info) {
+  if (info.indirectExecutionSet == VK_NULL_HANDLE) return std::nullopt;
+  const auto set = state.execution_sets.find(info.indirectExecutionSet);
+  if (!set) return std::nullopt;
+  VkGeneratedCommandsMemoryRequirementsInfoEXT changed = info;
+  changed.indirectExecutionSet = set->newest();
+  VkMemoryRequirements2 needed{VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+  state.device.next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &changed,
+                                                              &needed);
+  return needed.memoryRequirements;
+}
+
+void add_requirements(VkMemoryRequirements& all, const VkMemoryRequirements& needed) {
+  all.size = std::max(all.size, needed.size);
+  all.alignment = std::max(all.alignment, needed.alignment);
+  all.memoryTypeBits &= needed.memoryTypeBits;
 }
 
 }  // namespace
@@ -85,11 +135,14 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
     next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
     return;
   }
+  if (execute_set(commands, preprocessed, info)) return;
   if (const char* reason = reason_against(commands, preprocessed, info)) {
-    commands.device().context.messages.notice(
-        "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER,
-        vk::handle_bits(commands.handle()),
-        fmt::format("generated commands run uninstrumented: {}", reason));
+    if (counts_actions(commands)) {
+      commands.device().context.messages.notice(
+          "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER,
+          vk::handle_bits(commands.handle()),
+          fmt::format("generated commands run uninstrumented: {}", reason));
+    }
     commands.actions().prepare_generated_commands();
     next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
     return;
@@ -107,14 +160,13 @@ void find_generated_requirements(const ObjectState& state,
   const DeviceTable& next = state.device.next;
   next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &info, &requirements);
   VkMemoryRequirements& all = requirements.memoryRequirements;
+  if (const auto needed = requirements_of_set(state, info)) add_requirements(all, *needed);
   for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
     const VariantInfo<VkGeneratedCommandsMemoryRequirementsInfoEXT> changed(state, info, variant);
     if (!changed.changed()) continue;
     VkMemoryRequirements2 needed{VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
     next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &changed.info(), &needed);
-    all.size = std::max(all.size, needed.memoryRequirements.size);
-    all.alignment = std::max(all.alignment, needed.memoryRequirements.alignment);
-    all.memoryTypeBits &= needed.memoryRequirements.memoryTypeBits;
+    add_requirements(all, needed.memoryRequirements);
   }
 }
 
