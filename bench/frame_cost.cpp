@@ -1,11 +1,13 @@
 // The cost of `tally run` per frame of a real program, compared with the cost of the Khronos
 // validation layer, alone and with GPU-assisted validation. The frame time is computed from the
-// difference between a long and a short run, so the program's start-up is excluded.
+// difference between a long and a short run, so the program's start-up is excluded. Also compares
+// the processor time of all processes, which other load on the machine disturbs less.
 //
-//   frame_cost [--frames N] [--rounds N] [PROGRAM ARGUMENT...]
+//   frame_cost [--frames N] [--rounds N] [--some-frames] [PROGRAM ARGUMENT...]
 //
 // "{}" in an argument stands for the number of frames. The row "outside captured frames" is a
-// capture on request, and nothing is requested.
+// capture on request, and nothing is requested. With --some-frames only the captures of some frames
+// are measured.
 //
 // The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
@@ -30,6 +32,7 @@ constexpr uint32_t kShortRun = 20;  // frames
 struct Options {
   uint32_t frames = 500;
   int rounds = 7;
+  bool some_frames = false;
   std::vector<std::string> program = {"vkcube", "--c",      "{}", "--present_mode", "0", "--width",
                                       "300",    "--height", "300"};
 };
@@ -47,15 +50,19 @@ std::vector<std::string> captured_to(const std::string& file, std::vector<std::s
   return words;
 }
 
-std::vector<Use> uses(const std::string& folder) {
+std::vector<Use> uses(const std::string& folder, bool some_frames) {
   const std::string validation = "VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation";
-  return {{"bare", {}},
-          {"tally run", captured_to(folder + "/frames.tally", {})},
-          {"... --every 100", captured_to(folder + "/every.tally", {"--every", "100"})},
-          {"... outside captured frames", captured_to(folder + "/none.tally", {"--trigger"})},
-          {"validation layer", {"env", validation, "VK_LAYER_ENABLES="}},
-          {"... with GPU assistance",
-           {"env", validation, "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT"}}};
+  std::vector<Use> all = {
+      {"bare", {}},
+      {"outside captured frames", captured_to(folder + "/none.tally", {"--trigger"})},
+      {"tally run --every 100", captured_to(folder + "/every.tally", {"--every", "100"})}};
+  if (some_frames) return all;
+  all.push_back({"tally run", captured_to(folder + "/frames.tally", {})});
+  all.push_back({"validation layer", {"env", validation, "VK_LAYER_ENABLES="}});
+  all.push_back(
+      {"... with GPU assistance",
+       {"env", validation, "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT"}});
+  return all;
 }
 
 std::string with_number(std::string word, uint32_t frames) {
@@ -64,29 +71,37 @@ std::string with_number(std::string word, uint32_t frames) {
   return word;
 }
 
-double run_time(const Use& use, const Options& options, uint32_t frames) {
+struct Times {
+  double wall = 0, processor = 0;  // nanoseconds
+};
+
+Times run_times(const Use& use, const Options& options, uint32_t frames) {
   std::vector<std::string> words = use.prefix;
   for (const std::string& word : options.program) {
     words.push_back(with_number(word, frames));
   }
-  return time_of([&] { run_quietly(words); });
+  const double before = processor_time_of_children();
+  const double wall = time_of([&] { run_quietly(words); });
+  return {wall, (processor_time_of_children() - before) * 1e9};
 }
 
 void run(const Options& options) {
   std::string folder = std::filesystem::temp_directory_path() / "frame_cost.XXXXXX";
   if (!::mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
-  const std::vector<Use> all = uses(folder);
+  const std::vector<Use> all = uses(folder, options.some_frames);
   std::vector<Candidate> candidates;
   for (const Use& use : all) {
     candidates.push_back({use.name, [&] {
-                            const double once = run_time(use, options, kShortRun);
-                            const double more = run_time(use, options, kShortRun + options.frames);
-                            return Sample{(more - once) / options.frames};
+                            const Times once = run_times(use, options, kShortRun);
+                            const Times more = run_times(use, options, kShortRun + options.frames);
+                            return Sample{(more.wall - once.wall) / options.frames,
+                                          (more.processor - once.processor) / options.frames};
                           }});
   }
-  Table table({options.program.front(), "a frame", "of bare"});
+  Table table({options.program.front(), "a frame", "of bare", "processor time", "of bare"});
   for (const Measured& row : measure_in_turn(candidates, options.rounds)) {
-    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0])});
+    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0]),
+               duration(row.values[1].median), with_quartiles(row.ratios[1])});
   }
   std::filesystem::remove_all(folder);
   fmt::print("{}\n", table.text());
@@ -106,6 +121,7 @@ int main(int argc, char** argv) {
   tally::bench::Options options;
   app.add_option("--frames", options.frames)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_flag("--some-frames", options.some_frames);
   app.add_option("program", options.program);
   CLI11_PARSE(app, argc, argv);
   try {

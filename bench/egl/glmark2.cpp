@@ -2,8 +2,6 @@
 // it. Also compares the total processor time, which other load on the machine disturbs less. Needs
 // glmark2-es2, and xvfb-run if there is no display. egl_calls measures the cost of counting per
 // call.
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -12,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/child.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
 
@@ -20,15 +19,6 @@ namespace {
 
 constexpr int kRounds = 7;
 const char* const kScenes[] = {"build", "texture", "shading", "effect2d", "ideas"};
-
-double processor_time_of_children() {
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // Milliseconds per frame of each scene, then seconds of processor time.
 Sample times(const std::string& environment) {

@@ -11,4 +11,7 @@ namespace tally::bench {
 // program exits with status 0.
 uint64_t run_quietly(const std::vector<std::string>& words);
 
+// Seconds that all child processes so far took of the processors, with their own children.
+double processor_time_of_children();
+
 }  // namespace tally::bench

@@ -79,6 +79,7 @@ void Device::add_queue(VkQueue handle, uint32_t family, uint32_t position) {
 
 void Device::add_pool(VkCommandPool handle, const VkCommandPoolCreateInfo& info) {
   auto pool = std::make_shared<CommandPool>();
+  pool->handle = handle;
   pool->protected_memory = (info.flags & VK_COMMAND_POOL_CREATE_PROTECTED_BIT) != 0;
   if (info.queueFamilyIndex < families_.size()) {
     pool->queue_flags = families_[info.queueFamilyIndex].queueFlags;
@@ -122,15 +123,16 @@ Device::CommandBuffers Device::take_pool(VkCommandPool handle) {
 }
 
 std::unique_ptr<Submission> Device::before_submit(Queue& queue,
-                                                  const std::vector<VkCommandBuffer>& buffers) {
+                                                  std::vector<VkCommandBuffer>& buffers) {
   const Frames::Frame frame = frames().current();
   auto submission = std::make_unique<Submission>();
   submission->captured = measures() && frame.captured;
+  submission->frame = frame;
   ContentsUse use{frame.number, submission->captured};
   for (const VkCommandBuffer handle : buffers) {
     const CommandBuffer* buffer = find_command_buffer(handle);
     if (!buffer || !buffer->contents()) continue;
-    const auto& recording = buffer->contents()->recording();
+    const auto& recording = buffer->contents()->executed_recording(submission->captured);
     if (recording && !recording->empty()) submission->add(recording);
   }
   await_earlier(*submission);
@@ -147,7 +149,6 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
                          "used once before, ran in it: their commands are not counted");
   }
   if (submission->executions.empty() && use.not_recorded == 0) return nullptr;
-  submission->frame = frame;
   submission->queue = queue.id();
   submission->timestamp_bits = queue.timestamp_bits;
   submission->number = next_submission_.fetch_add(1, std::memory_order_relaxed);
@@ -156,6 +157,12 @@ std::unique_ptr<Submission> Device::before_submit(Queue& queue,
   await_uncaptured(queue, *submission);
   submission->for_each_recording(
       [](Recording& recording, uint32_t runs) { recording.before_submit(runs); });
+  for (VkCommandBuffer& handle : buffers) {
+    const CommandBuffer* buffer = find_command_buffer(handle);
+    if (!buffer || buffer->counting() == handle) continue;
+    handle = buffer->counting();
+    submission->executes_copies = true;
+  }
   return submission;
 }
 
@@ -179,14 +186,18 @@ void Device::await_uncaptured(Queue& queue, const Submission& submission) {
 // A recording without simultaneous use has completed before it is submitted again. Its values are
 // read first, so that each submission gets its own values. A recording with values by region is
 // always waited for because the next execution overwrites them, and so is one that is executed
-// outside of captured frames.
+// outside of captured frames. Where frames between are not captured, executions of several frames
+// do not add up either.
 void Device::await_earlier(const Submission& submission) {
   for (const Execution& execution : submission.executions) {
     const Recording* recording = execution.recording.get();
     if (recording->pending() == 0) continue;
-    if (recording->simultaneous() && !recording->has_regions() && submission.captured) continue;
+    const bool may_overlap =
+        recording->simultaneous() && !recording->has_regions() && submission.captured;
+    if (may_overlap && !context_.copies()) continue;
     const auto executes_it = [&](const PendingSubmission& item) {
       return item.submission &&
+             !(may_overlap && item.submission->frame.number == submission.frame.number) &&
              std::any_of(
                  item.submission->executions.begin(), item.submission->executions.end(),
                  [&](const Execution& other) { return other.recording.get() == recording; });

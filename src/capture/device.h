@@ -83,9 +83,8 @@ class Device {
   }
 
   // Call these before and after a submission. `before_submit` returns null if no part of the
-  // submission is captured.
-  std::unique_ptr<Submission> before_submit(Queue& queue,
-                                            const std::vector<VkCommandBuffer>& buffers);
+  // submission is captured; else it replaces command buffers by their counting copies.
+  std::unique_ptr<Submission> before_submit(Queue& queue, std::vector<VkCommandBuffer>& buffers);
   void after_submit(Queue& queue, std::unique_ptr<Submission> submission, VkResult result,
                     PendingSubmission item);
   // Ends a frame: at a present, or, if the application presents nothing, after a submission with

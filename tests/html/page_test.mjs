@@ -146,6 +146,32 @@ test('two captures: old, new and difference, and only what changed', async () =>
   });
 });
 
+test('two captures: draws are paired within a frame, and stand alone where their numbers differ', async () => {
+  const options = { against: true, frames: 2, draws: 400, passes: 1, pipelines: 1, dropped: [0] }; // the older one lacks the first draw
+  await check('pairs', options, async (report, page) => {
+    const rows = await report.table('draw'), similar = await report.table('similar');
+    for (const row of [...rows, ...similar]) assert.equal(Number(row['instructions.change']), Number(row.instructions) - Number(row['instructions.before']));
+    const sum = (table, id) => table.reduce((all, row) => all + Number(row[id]), 0);
+    for (const id of ['instructions', 'instructions.before', 'instructions.change']) assert.equal(sum(rows, id), sum(similar, id), id);
+    const alone = rows.filter((row) => row['runs.before'] === '0' || row.runs === '0');
+    assert.ok(alone.length > 0);
+    assert.equal(new Set(alone.map(({ frame, call, label }) => [frame, call, label].join())).size, 1, 'one kind of draw of one frame');
+    assert.equal(alone.filter((row) => row.runs !== '0').length, alone.filter((row) => row.runs === '0').length + 1);
+    assert.equal(rows.length, 400 + alone.filter((row) => row.runs === '0').length);
+    await report.go({ by: 'similar', cols: null });
+    await page.locator('table.grid tbody a').first().click();
+    await page.getByRole('navigation', { name: 'Scope' }).getByText(/^draws Draw/).waitFor();
+    const narrow = await report.table('draw');
+    assert.equal(new Set(narrow.map(({ call, pass, pipeline, label }) => [call, pass, pipeline, label].join())).size, 1);
+    assert.ok(narrow.length > 1);
+    await report.go({ cols: null });
+    await page.locator('table.grid tbody a').first().click();
+    await page.getByRole('navigation', { name: 'Scope' }).getByText(/frame \d+, command \d+: Draw/).waitFor();
+    assert.equal((await report.table('draw')).length, 1);
+    assert.ok((await report.table('shader')).length > 0);
+  });
+});
+
 test('frames: a range selects in all views and stays in the address', async () => {
   await check('frames', { frames: 8, draws: 80 }, async (report, page) => {
     const all = (await report.table('draw')).length;
@@ -174,6 +200,8 @@ test('the icicle zooms by click and by keyboard, and the table follows', async (
     for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
     await page.getByRole('navigation', { name: 'Scope' }).getByText(/^pass/).waitFor();
     assert.match(decodeURIComponent(page.url()), /in=frame=\d+%2Fpass|in=frame=\d\/pass=\d/);
+    await page.waitForFunction(() => /^pass/.test(document.activeElement.ariaLabel)); // the keyboard stays in the icicle
+    assert.match(await page.locator('.bar-detail').innerText(), /^pass .*: [\d,]+ \([\d.]+%\)$/);
     const narrow = await report.table('draw');
     assert.equal(new Set(narrow.map((row) => `${row.frame} ${row.pass}`)).size, 1);
     await page.keyboard.press('Escape');
@@ -245,8 +273,10 @@ test('print shows rows without controls', async () => {
     await page.emulateMedia({ media: 'print' });
     await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
     assert.equal(await page.locator('.controls').isVisible(), false);
+    assert.equal(await page.getByRole('columnheader', { name: 'instructions' }).isVisible(), true);
+    assert.match(await page.evaluate(() => getComputedStyle(document.body).color), /^rgb\(2\d, 3\d, 3\d\)$/, 'dark text on white paper');
     assert.ok(await page.locator('table.grid tbody tr:not(.space)').count() >= 40);
-  });
+  }, { scheme: 'dark' });
 });
 
 test('data that is not that of a report is refused with a sentence', async () => {

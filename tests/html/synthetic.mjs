@@ -16,7 +16,7 @@ function random(seed) {
   };
 }
 
-const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false };
+const kDefaults = { seed: 1, frames: 2, passes: 4, pipelines: 6, draws: 40, sets: 1, blocks: 6, hostile: false, scale: 1n, against: false, dropped: [] };
 
 function capture(c, options, side) {
   const { frames, passes, pipelines, draws, blocks, hostile } = options, next = random(options.seed);
@@ -24,6 +24,7 @@ function capture(c, options, side) {
   const match = (i) => (options.against ? { match: i } : {});
   const shaders = pipelines * 2, text = Array.from({ length: blocks + 4 }, (_, i) => (hostile ? kHostile[i % kHostile.length] : `  float v${i} = texture(image, uv).x * ${i}.0;  // line ${i + 1}`)).join('\n');
   const rows = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+  const similar = new Map(), similarOf = (...parts) => { const key = parts.join(); if (!similar.has(key)) similar.set(key, similar.size); return similar.get(key); };
   const perFrame = Math.ceil(draws / frames), sets = Math.max(1, Math.floor(draws * options.sets));
   const counts = [], valueSets = [];
   for (let s = 0; s < sets; ++s) {
@@ -54,7 +55,8 @@ function capture(c, options, side) {
       shaders: c.table(rows(shaders, (s) => ({ name$: name('shader', s), stage$: s % 2 ? 'fragment' : 'vertex', entry_point$: 'main', hash$: `hash${s}`, pipeline$: '', not_counted$: '', source: 0, invocation_block: s * blocks, ...match(s) }))),
       pipeline_shaders: c.table(rows(shaders, (s) => ({ pipeline: s >> 1, shader: s }))),
       commands: c.table(rows(draws, (d) => ({ frame: Math.floor(d / perFrame), number: d % perFrame, pass: Math.floor(d / perFrame) * passes + (d % passes), call$: `Draw ${3 * (1 + (d % 50))}`, kind: 0,
-        pipeline: (d % sets) % pipelines, label: d % 3, values: d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0 }))),
+        pipeline: (d % sets) % pipelines, label: d % 3, values: d % sets, runs: 1, 'gpu_time~': NaN, first_use: d < pipelines ? 1 : 0, 'begin~': NaN, 'end~': NaN, queue: 0, command_buffer: 0,
+        ...match(similarOf(d % passes, d % 50, (d % sets) % pipelines, d % 3)) })).filter((_, d) => side || !options.dropped.includes(d))),
       value_sets: c.table(valueSets),
       counts: c.table(counts),
       blocks: c.table(rows(shaders * blocks, (b) => ({ shader: Math.floor(b / blocks), number: b % blocks, function: Math.floor(b / blocks), line: b }))),

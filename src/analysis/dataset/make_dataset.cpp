@@ -96,6 +96,7 @@ class CaptureBuilder {
         rows_.shaders.push_back(code.shader_of_row(row));
       rows_.lines = code.lines();
       rows_.pipelines = events.pipelines();
+      if (rows.same_call) rows_.commands = rows.first_of;
       std::move(sets).finish(capture);
       std::move(code).finish(reasons, capture);
       break;
@@ -148,8 +149,10 @@ class CaptureBuilder {
 Status compare_captures(const Model& model, const Model& old, const CaptureRows& rows,
                         const CaptureRows& old_rows, const SourceOptions& sources,
                         const Progress& progress, Dataset& dataset) {
-  const ProfileOptions options{
-      .source = sources.choice, .reconstruct_all = true, .folder = sources.folder};
+  const ProfileOptions options{.commands = true,
+                               .source = sources.choice,
+                               .reconstruct_all = true,
+                               .folder = sources.folder};
   const auto profile = make_profile(model, options, progress);
   if (!profile) return profile.error();
   const auto old_profile = make_profile(old, options, progress);

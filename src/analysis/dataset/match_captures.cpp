@@ -135,6 +135,14 @@ void match_list(std::string_view table, const std::vector<Item>& now, const std:
   add_column(old_capture, table, numbers_of_rows(numbers.old, old_items));
 }
 
+// In both captures or in none: only then are equal numbers the same thing.
+void match_commands(const CaptureToMatch& now, const CaptureToMatch& old) {
+  if (now.rows.commands.empty() || old.rows.commands.empty()) return;
+  match_list("commands", now.profile.commands, old.profile.commands,
+             items_of(now.rows.commands, now.profile.index.commands),
+             items_of(old.rows.commands, old.profile.index.commands), now.capture, old.capture);
+}
+
 }  // namespace
 
 void match_captures(const CaptureToMatch& now, const CaptureToMatch& old) {
@@ -144,6 +152,7 @@ void match_captures(const CaptureToMatch& now, const CaptureToMatch& old) {
              items_of(old.rows.pipelines, old.profile.index.pipelines), now.capture, old.capture);
   match_list("merged_passes", now.profile.passes, old.profile.passes, now.profile.index.passes,
              old.profile.index.passes, now.capture, old.capture);
+  match_commands(now, old);
 }
 
 }  // namespace tally::analysis

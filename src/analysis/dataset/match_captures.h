@@ -14,6 +14,8 @@ namespace tally::analysis {
 struct CaptureRows {
   std::vector<uint32_t> shaders;    // by row; kNone: not named
   std::vector<uint32_t> pipelines;  // by row
+  // By row, its command. Empty where a row stands for commands that are not similar.
+  std::vector<uint32_t> commands;
   std::vector<CaptureCode::Place> lines;
 };
 

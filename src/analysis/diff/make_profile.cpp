@@ -78,7 +78,11 @@ class ProfileBuilder {
     Status status = count_values(progress);
     if (status.ok() && options_.code) status = count_code(progress);
     if (!status.ok()) return status.error();
-    profile_.index = {shader_items_, pipeline_items_, pass_items_};
+    profile_.index = {shader_items_, pipeline_items_, pass_items_, {}};
+    if (options_.commands) {
+      for (const uint32_t group : command_groups_.group_of_command)
+        profile_.index.commands.push_back(command_items_[group]);
+    }
     remove_unused(profile_.pipelines, profile_.index.pipelines);
     remove_unused(profile_.shaders, profile_.index.shaders);
     return std::move(profile_);

@@ -69,9 +69,10 @@ struct ShaderItem : Item {
 };
 
 // Where the shaders, pipelines and merged passes (groups of GroupBy::Pass) of a model are in its
-// profile: an index of an item; kNone: the item was left out, as nothing of it ran.
+// profile: an index of an item; kNone: the item was left out, as nothing of it ran. `commands`: by
+// command of the model, if the profile has commands.
 struct ProfileIndex {
-  std::vector<uint32_t> shaders, pipelines, passes;
+  std::vector<uint32_t> shaders, pipelines, passes, commands;
 };
 
 struct Profile {

@@ -15,7 +15,7 @@ void action(Function function, std::initializer_list<int64_t> parameters,
   if (!state) return;
   std::optional<TimestampPair> time;
   vk::guarded_void([&] { time = state->before_action(function, parameters); });
-  (state->table().*Member)(command_buffer, args...);
+  state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, args...); });
   vk::guarded_void([&] { state->after_action(time); });
 }
 
@@ -24,7 +24,7 @@ void unknown_action(const char* name, VkCommandBuffer command_buffer, Args... ar
   CommandBuffer* state = find_command_buffer(command_buffer);
   if (!state) return;
   vk::guarded_void([&] { state->before_unknown_action(name); });
-  (state->table().*Member)(command_buffer, args...);
+  state->record([&](VkCommandBuffer to, bool) { (state->table().*Member)(to, args...); });
 }
 
 // Signed, because the parameters include 64-bit sizes and offsets, 32-bit counts and signed vertex

@@ -41,7 +41,7 @@ VKAPI_ATTR VkResult VKAPI_CALL ResetCommandPool(VkDevice handle, VkCommandPool p
     const VkResult result = device->table().ResetCommandPool(handle, pool, flags);
     if (const auto state = device->pool(pool)) {
       for (const VkCommandBuffer buffer : state->buffers) {
-        with_state(buffer, [](CommandBuffer& one) { one.reset(); });
+        with_state(buffer, [](CommandBuffer& one) { one.pool_was_reset(); });
       }
     }
     return result;
@@ -74,6 +74,9 @@ VKAPI_ATTR void VKAPI_CALL FreeCommandBuffers(VkDevice handle, VkCommandPool poo
   vk::guarded_void([&] {
     const auto device = Device::find(handle);
     const auto kept_until_freed = device->take_command_buffers(pool, count, buffers);
+    for (const auto& one : kept_until_freed) {
+      if (one) one->free_copy();
+    }
     device->table().FreeCommandBuffers(handle, pool, count, buffers);
   });
 }
@@ -91,7 +94,9 @@ VKAPI_ATTR VkResult VKAPI_CALL EndCommandBuffer(VkCommandBuffer b) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return VK_ERROR_UNKNOWN;
   with_state(b, [](CommandBuffer& one) { one.end(); });
-  return state->table().EndCommandBuffer(b);
+  const VkResult result = state->table().EndCommandBuffer(b);
+  with_state(b, [](CommandBuffer& one) { one.after_end(); });
+  return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL ResetCommandBuffer(VkCommandBuffer b,
@@ -99,7 +104,7 @@ VKAPI_ATTR VkResult VKAPI_CALL ResetCommandBuffer(VkCommandBuffer b,
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return VK_ERROR_UNKNOWN;
   const VkResult result = state->table().ResetCommandBuffer(b, flags);
-  with_state(b, [](CommandBuffer& one) { one.reset(); });
+  with_state(b, [&](CommandBuffer& one) { one.reset(flags); });
   return result;
 }
 
@@ -107,7 +112,8 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoin
                                            VkPipeline pipeline) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
-  state->table().CmdBindPipeline(b, bind_point, pipeline);
+  state->record(
+      [&](VkCommandBuffer to, bool) { state->table().CmdBindPipeline(to, bind_point, pipeline); });
   vk::guarded_void([&] { state->bind(bind_point, pipeline); });
 }
 
@@ -115,16 +121,21 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,
                                               const VkCommandBuffer* secondaries) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
+  bool known = false;
   vk::guarded_void([&] {
     if (!state->contents()) return;
-    state->before_execute();
+    state->before_execute({secondaries, count});
     const std::shared_ptr<Device> device = Device::find(b);
     for (uint32_t i = 0; i < count; ++i) {
       const CommandBuffer* secondary = device->find_command_buffer(secondaries[i]);
-      if (secondary) state->execute(*secondary);
+      if (secondary) state->execute(i, *secondary);
     }
+    known = true;
   });
-  state->table().CmdExecuteCommands(b, count, secondaries);
+  state->record([&](VkCommandBuffer to, bool counts) {
+    state->table().CmdExecuteCommands(
+        to, count, counts && known ? state->counting_secondaries().data() : secondaries);
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerBeginEXT(VkCommandBuffer b,
@@ -132,14 +143,14 @@ VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerBeginEXT(VkCommandBuffer b,
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
   vk::guarded_void([&] { state->push_label(info->pMarkerName); });
-  state->table().CmdDebugMarkerBeginEXT(b, info);
+  state->record([&](VkCommandBuffer to, bool) { state->table().CmdDebugMarkerBeginEXT(to, info); });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdDebugMarkerEndEXT(VkCommandBuffer b) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
   vk::guarded_void([&] { state->pop_label(); });
-  state->table().CmdDebugMarkerEndEXT(b);
+  state->record([&](VkCommandBuffer to, bool) { state->table().CmdDebugMarkerEndEXT(to); });
 }
 
 }  // namespace

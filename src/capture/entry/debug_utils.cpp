@@ -10,6 +10,15 @@ vk::HandleMap<void*, std::shared_ptr<const DebugUtilsTable>>& tables() {
   return *map;
 }
 
+// Calls `call(command buffer)` for each one that takes the command. The device may be not captured.
+template <typename Call>
+void record(VkCommandBuffer b, const Call& call) noexcept {
+  CommandBuffer* state = nullptr;
+  vk::guarded_void([&] { state = find_command_buffer(b); });
+  if (!state) return call(b);
+  state->record([&](VkCommandBuffer to, bool) { call(to); });
+}
+
 // The next layer's functions for the device, queue or command buffer.
 DebugUtilsTable next_of(const void* handle) {
   const auto table = tables().find(vk::dispatch_key(handle));
@@ -21,14 +30,18 @@ VKAPI_ATTR void VKAPI_CALL CmdBeginDebugUtilsLabelEXT(VkCommandBuffer b,
   vk::guarded_void([&] {
     if (CommandBuffer* state = find_command_buffer(b)) state->push_label(label->pLabelName);
   });
-  if (const auto next = next_of(b).CmdBeginDebugUtilsLabelEXT) next(b, label);
+  if (const auto next = next_of(b).CmdBeginDebugUtilsLabelEXT) {
+    record(b, [&](VkCommandBuffer to) { next(to, label); });
+  }
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdEndDebugUtilsLabelEXT(VkCommandBuffer b) {
   vk::guarded_void([&] {
     if (CommandBuffer* state = find_command_buffer(b)) state->pop_label();
   });
-  if (const auto next = next_of(b).CmdEndDebugUtilsLabelEXT) next(b);
+  if (const auto next = next_of(b).CmdEndDebugUtilsLabelEXT) {
+    record(b, [&](VkCommandBuffer to) { next(to); });
+  }
 }
 
 VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue handle,

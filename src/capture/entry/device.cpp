@@ -131,6 +131,15 @@ bool refuses(const Instance& instance, VkPhysicalDevice device, const VkDeviceCr
   return true;
 }
 
+// A command that the layer does not know would be missing from counting copies.
+PFN_vkVoidFunction recorded_command(Device& device, std::string_view name,
+                                    PFN_vkVoidFunction next) {
+  if (const vk::Hook* hook = recorded_command_hooks().find(name)) return hook->function;
+  if (!name.starts_with("vkCmd")) return next;
+  stop_copies(device.context(), fmt::format("{} is not known", name));
+  return next;
+}
+
 }  // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice physical_device,
@@ -180,9 +189,13 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice handle, cons
   if (catalogue::is_hidden_command(wanted)) return nullptr;
   if (const vk::Hook* hook = debug_utils_hooks().find(wanted)) return hook->function;
   const PFN_vkVoidFunction next = device->next_get_device_proc_addr()(handle, name);
-  const DeviceHook* hook = next ? device_hooks().find(wanted) : nullptr;
-  if (!hook || !hook->condition.reachable(device->table())) return next;
-  return hook->condition.for_pictures && !device->images() ? next : hook->function;
+  if (!next) return nullptr;
+  const DeviceHook* hook = device_hooks().find(wanted);
+  if (hook && hook->condition.reachable(device->table()) &&
+      (!hook->condition.for_pictures || device->images())) {
+    return hook->function;
+  }
+  return device->context().copies() ? recorded_command(*device, wanted, next) : next;
 }
 
 }  // namespace tally::capture

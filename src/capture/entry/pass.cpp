@@ -5,13 +5,14 @@
 namespace tally::capture {
 namespace {
 
-// Runs the hook around a call of the next layer. The call itself always happens.
+// Runs the hook around calls of the next layer: `call(next, command buffer, whether it is listed)`.
+// They always happen.
 template <typename Before, typename Call, typename After>
 void around(VkCommandBuffer command_buffer, Before before, Call call, After after) noexcept {
   CommandBuffer* state = find_command_buffer(command_buffer);
   if (!state) return;
   vk::guarded_void([&] { before(*state); });
-  call(state->table());
+  state->record([&](VkCommandBuffer to, bool listed) { call(state->table(), to, listed); });
   vk::guarded_void([&] { after(*state); });
 }
 
@@ -32,7 +33,9 @@ VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass(VkCommandBuffer b, const VkRenderP
         state.before_begin_pass(*info, contents);
         ask_for_regions(state, begin);
       },
-      [&](const DeviceTable& next) { next.CmdBeginRenderPass(b, begin.info(), contents); },
+      [&](const DeviceTable& next, VkCommandBuffer to, bool listed) {
+        next.CmdBeginRenderPass(to, listed ? begin.info() : info, contents);
+      },
       nothing);
 }
 
@@ -45,32 +48,40 @@ VKAPI_ATTR void VKAPI_CALL CmdBeginRenderPass2(VkCommandBuffer b, const VkRender
         state.before_begin_pass(*info, subpass->contents);
         ask_for_regions(state, begin);
       },
-      [&](const DeviceTable& next) { next.CmdBeginRenderPass2(b, begin.info(), subpass); },
+      [&](const DeviceTable& next, VkCommandBuffer to, bool listed) {
+        next.CmdBeginRenderPass2(to, listed ? begin.info() : info, subpass);
+      },
       nothing);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdNextSubpass(VkCommandBuffer b, VkSubpassContents contents) {
   around(
       b, [&](CommandBuffer& state) { state.before_next_subpass(contents); },
-      [&](const DeviceTable& next) { next.CmdNextSubpass(b, contents); }, nothing);
+      [&](const DeviceTable& next, VkCommandBuffer to, bool) { next.CmdNextSubpass(to, contents); },
+      nothing);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdNextSubpass2(VkCommandBuffer b, const VkSubpassBeginInfo* begin,
                                            const VkSubpassEndInfo* end) {
   around(
       b, [&](CommandBuffer& state) { state.before_next_subpass(begin->contents); },
-      [&](const DeviceTable& next) { next.CmdNextSubpass2(b, begin, end); }, nothing);
+      [&](const DeviceTable& next, VkCommandBuffer to, bool) {
+        next.CmdNextSubpass2(to, begin, end);
+      },
+      nothing);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass(VkCommandBuffer b) {
   around(
-      b, nothing, [&](const DeviceTable& next) { next.CmdEndRenderPass(b); },
+      b, nothing,
+      [&](const DeviceTable& next, VkCommandBuffer to, bool) { next.CmdEndRenderPass(to); },
       [](CommandBuffer& state) { state.after_end_pass(); });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdEndRenderPass2(VkCommandBuffer b, const VkSubpassEndInfo* end) {
   around(
-      b, nothing, [&](const DeviceTable& next) { next.CmdEndRenderPass2(b, end); },
+      b, nothing,
+      [&](const DeviceTable& next, VkCommandBuffer to, bool) { next.CmdEndRenderPass2(to, end); },
       [](CommandBuffer& state) { state.after_end_pass(); });
 }
 
@@ -82,13 +93,16 @@ VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer b, const VkRenderin
         state.before_begin_rendering(*info);
         ask_for_regions(state, begin);
       },
-      [&](const DeviceTable& next) { next.CmdBeginRendering(b, begin.info()); }, nothing);
+      [&](const DeviceTable& next, VkCommandBuffer to, bool listed) {
+        next.CmdBeginRendering(to, listed ? begin.info() : info);
+      },
+      nothing);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdEndRendering(VkCommandBuffer b) {
   around(
       b, [](CommandBuffer& state) { state.before_end_rendering(); },
-      [&](const DeviceTable& next) { next.CmdEndRendering(b); },
+      [&](const DeviceTable& next, VkCommandBuffer to, bool) { next.CmdEndRendering(to); },
       [](CommandBuffer& state) { state.after_end_rendering(); });
 }
 
@@ -97,7 +111,7 @@ template <auto Member, typename EndInfo>
 VKAPI_ATTR void VKAPI_CALL end_rendering_2(VkCommandBuffer b, const EndInfo* info) {
   around(
       b, [](CommandBuffer& state) { state.before_end_rendering(); },
-      [&](const DeviceTable& next) { (next.*Member)(b, info); },
+      [&](const DeviceTable& next, VkCommandBuffer to, bool) { (next.*Member)(to, info); },
       [](CommandBuffer& state) { state.after_end_rendering(); });
 }
 

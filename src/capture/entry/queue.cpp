@@ -2,6 +2,7 @@
 // the application learns that work has completed, the layer first sends its measurements, because
 // the application may exit soon afterwards.
 #include <algorithm>
+#include <span>
 
 #include "capture/entry/entry.h"
 #include "vk/boundary.h"
@@ -37,6 +38,41 @@ struct SubmitContents {
   }
 };
 
+// The infos of a submission with other command buffers in place of the application's.
+struct ReplacedInfos {
+  void replace(std::span<const VkSubmitInfo> infos, std::span<const VkCommandBuffer> buffers) {
+    plain.assign(infos.begin(), infos.end());
+    for (VkSubmitInfo& info : plain) {
+      info.pCommandBuffers = buffers.data();
+      buffers = buffers.subspan(info.commandBufferCount);
+    }
+  }
+  void replace(std::span<const VkSubmitInfo2> infos, std::span<const VkCommandBuffer> buffers) {
+    extended.assign(infos.begin(), infos.end());
+    buffer_infos.reserve(buffers.size());  // pointers into it stay valid
+    size_t next = 0;
+    for (VkSubmitInfo2& info : extended) {
+      const VkCommandBufferSubmitInfo* given = info.pCommandBufferInfos;
+      info.pCommandBufferInfos = buffer_infos.data() + next;
+      for (uint32_t i = 0; i < info.commandBufferInfoCount; ++i) {
+        buffer_infos.push_back(given[i]);
+        buffer_infos.back().commandBuffer = buffers[next++];
+      }
+    }
+  }
+  const VkSubmitInfo* get(const VkSubmitInfo* infos) const {
+    return plain.empty() ? infos : plain.data();
+  }
+  const VkSubmitInfo2* get(const VkSubmitInfo2* infos) const {
+    return extended.empty() ? infos : extended.data();
+  }
+
+  std::vector<VkSubmitInfo> plain;
+  std::vector<VkSubmitInfo2> extended;
+  std::vector<VkCommandBufferSubmitInfo> buffer_infos;
+};
+
+// `call(next layer, infos)` submits.
 template <typename Info, typename Call>
 VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence,
                 Call call) noexcept {
@@ -45,15 +81,23 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
   std::shared_ptr<Queue> queue;
   SubmitContents contents;
   std::unique_ptr<Submission> submission;
-  vk::guarded_void([&] {
-    queue = device->queue(handle);
-    for (uint32_t i = 0; i < count; ++i) contents.add(infos[i]);
-    if (queue) submission = device->before_submit(*queue, contents.buffers);
-  });
+  ReplacedInfos replaced;
   VkResult result = VK_SUCCESS;
-  {
+  vk::guarded_void(
+      [&] {
+        queue = device->queue(handle);
+        for (uint32_t i = 0; i < count; ++i) contents.add(infos[i]);
+        if (queue) submission = device->before_submit(*queue, contents.buffers);
+        if (submission && submission->executes_copies) {
+          replaced.replace(std::span(infos, count), contents.buffers);
+        }
+      },
+      [&](VkResult failed) {
+        if (submission) result = failed;
+      });
+  if (result == VK_SUCCESS) {
     const ReasonCollector reasons(ReasonCollector::kRegions);
-    result = call(device->table());
+    result = call(device->table(), replaced.get(infos));
     vk::guarded_void([&] {
       if (!reasons.text().empty()) {
         device->connection().message(store::Severity::Warning, reasons.text());
@@ -75,16 +119,17 @@ VkResult submit(VkQueue handle, uint32_t count, const Info* infos, VkFence fence
 
 VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
                                            VkFence fence) {
-  return submit(queue, count, infos, fence, [&](const DeviceTable& next) {
-    return next.QueueSubmit(queue, count, infos, fence);
+  return submit(queue, count, infos, fence, [&](const DeviceTable& next, const VkSubmitInfo* used) {
+    return next.QueueSubmit(queue, count, used, fence);
   });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count,
                                             const VkSubmitInfo2* infos, VkFence fence) {
-  return submit(queue, count, infos, fence, [&](const DeviceTable& next) {
-    return next.QueueSubmit2(queue, count, infos, fence);
-  });
+  return submit(queue, count, infos, fence,
+                [&](const DeviceTable& next, const VkSubmitInfo2* used) {
+                  return next.QueueSubmit2(queue, count, used, fence);
+                });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR* info) {

@@ -121,7 +121,9 @@ VKAPI_ATTR void VKAPI_CALL CmdBindShadersEXT(VkCommandBuffer b, uint32_t count,
                                              const VkShaderEXT* shaders) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
-  state->table().CmdBindShadersEXT(b, count, stages, shaders);
+  state->record([&](VkCommandBuffer to, bool) {
+    state->table().CmdBindShadersEXT(to, count, stages, shaders);
+  });
   vk::guarded_void([&] { state->bind_shaders(count, stages, shaders); });
 }
 

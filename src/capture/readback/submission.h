@@ -31,7 +31,8 @@ struct Submission {
   Id queue = 0;
   uint32_t timestamp_bits = 0;
   Frames::Frame frame;
-  bool captured = true;  // else it is only waited for
+  bool captured = true;          // else it is only waited for
+  bool executes_copies = false;  // some of its command buffers are counting copies
   // Commands of command buffers that were not recorded, because no frame to capture was near.
   uint64_t not_recorded = 0;
   int64_t number = 0;

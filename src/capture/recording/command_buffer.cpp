@@ -32,12 +32,49 @@ CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, 
       can_count_regions_(context.regions().enabled() && !pool.protected_memory &&
                          (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
       object_(std::make_shared<Object>(context.connection().new_id(), "VkCommandBuffer",
-                                       vk::handle_bits(handle))) {}
+                                       vk::handle_bits(handle))),
+      copy_(context, pool.handle,
+            primary ? VK_COMMAND_BUFFER_LEVEL_PRIMARY : VK_COMMAND_BUFFER_LEVEL_SECONDARY),
+      counting_(handle) {}
 
 void CommandBuffer::reset() {
   if (contents_ && contents_->used()) used_once_ = !contents_->needs_recording();
   contents_.reset();
   recording_.reset();
+  abandoned_.reset();
+  counting_ = handle_;
+}
+
+void CommandBuffer::reset(VkCommandBufferResetFlags flags) {
+  copy_.reset(flags);
+  reset();
+}
+
+void CommandBuffer::pool_was_reset() {
+  copy_.pool_was_reset();
+  reset();
+}
+
+// Chooses the command buffer that gets the instrumentation. Returns false if there is none. A
+// secondary always needs a copy: the primary that executes it may have one.
+bool CommandBuffer::begin_counting(const VkCommandBufferBeginInfo& info, bool once) {
+  if (context_.copies() && can_measure_ && (!once || !primary_)) {
+    if (!copy_.begin(info)) return false;
+    counting_ = copy_.handle();
+  } else {
+    copy_.release();
+  }
+  return true;
+}
+
+// The contents of the copy are incomplete: captured frames execute the application's command
+// buffer, and its commands are missing.
+void CommandBuffer::abandon_copy() {
+  copy_.abandon();
+  contents_->set_recording(nullptr, false);
+  abandoned_ = std::move(recording_);
+  counting_ = handle_;
+  active_ = false;
 }
 
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
@@ -53,14 +90,16 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   continues_parent_ =
       !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
   scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
-  if (context_.frames().over() || !context_.may_measure()) return;
+  simultaneous_ = (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
+  if (context_.frames().over() || !context_.may_measure()) return copy_.release();
   const bool once = used_once_ || (info.flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) != 0;
   contents_ = std::make_shared<Contents>(context_.frames().number(), once);
-  if (once && !context_.frames().recording_soon()) return;
-  recording_ = std::make_shared<Recording>(
-      context_.handle(), table_, context_.timestamps(), context_.host_memory(), object_,
-      context_.next_recording(), (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0);
-  contents_->set_recording(recording_);
+  if (once && !context_.frames().recording_soon()) return copy_.release();
+  if (!begin_counting(info, once)) return;
+  recording_ = std::make_shared<Recording>(context_.handle(), table_, context_.timestamps(),
+                                           context_.host_memory(), object_,
+                                           context_.next_recording(), simultaneous_);
+  contents_->set_recording(recording_, copy_.recording());
 }
 
 // Makes the values of the whole command buffer visible to the host at the end of the command
@@ -73,8 +112,13 @@ void CommandBuffer::end() {
   if (can_count_regions_) writes |= VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
   const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, writes,
                                 VK_ACCESS_HOST_READ_BIT};
-  table_.CmdPipelineBarrier(handle_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-                            0, 1, &barrier, 0, nullptr, 0, nullptr);
+  table_.CmdPipelineBarrier(counting_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                            VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void CommandBuffer::after_end() {
+  if (!copy_.recording()) return;
+  if (!copy_.end() || !context_.copies()) abandon_copy();
 }
 
 void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
@@ -165,18 +209,18 @@ void CommandBuffer::activate() {
         "vkCreateShaderInstrumentationARM failed: commands are not measured");
     return;
   }
-  table_.CmdBeginShaderInstrumentationARM(handle_, object);
+  table_.CmdBeginShaderInstrumentationARM(counting_, object);
   active_ = needs_barrier_ = true;
 }
 
 void CommandBuffer::deactivate() {
   if (!std::exchange(active_, false)) return;
-  table_.CmdEndShaderInstrumentationARM(handle_);
+  table_.CmdEndShaderInstrumentationARM(counting_);
 }
 
 std::optional<TimestampPair> CommandBuffer::begin_time() {
   if (!can_time_ || between_suspended_ || !context_.measures()) return std::nullopt;
-  return recording_->timestamps.begin(handle_);
+  return recording_->timestamps.begin(counting_);
 }
 
 std::optional<TimestampPair> CommandBuffer::before_action(
@@ -211,7 +255,7 @@ std::optional<TimestampPair> CommandBuffer::before_action(
 }
 
 void CommandBuffer::after_action(std::optional<TimestampPair> pair) {
-  if (pair) recording_->timestamps.end(handle_, *pair);
+  if (pair) recording_->timestamps.end(counting_, *pair);
 }
 
 uint32_t CommandBuffer::begin_pass(RecordedPass pass) {
@@ -260,7 +304,7 @@ FinalImage CommandBuffer::final_image(const RecordedPass& pass,
 void CommandBuffer::take_picture(RecordedPass& pass) {
   if (!pass.regions) return;
   std::string reason;
-  pass.picture = copy_picture(table_, handle_, pass.final_image, pass.area,
+  pass.picture = copy_picture(table_, counting_, pass.final_image, pass.area,
                               pass.regions->shape.layers, recording_->host_pieces, reason);
   if (pass.picture) return;
   context_.connection().message(store::Severity::Info, "a render pass has no picture: " + reason);
@@ -304,7 +348,7 @@ void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
 void CommandBuffer::after_end_pass() {
   if (!recording_ || !pass_) return;
   const uint32_t pair = recording_->passes[*pass_].timestamps;
-  if (pair != CommandRun::kNone) recording_->timestamps.end(handle_, pair);
+  if (pair != CommandRun::kNone) recording_->timestamps.end(counting_, pair);
   recording_->passes[*pass_].ended = true;
   take_picture(recording_->passes[*pass_]);
   pass_.reset();
@@ -353,10 +397,15 @@ void CommandBuffer::after_end_rendering() {
   }
 }
 
-void CommandBuffer::before_execute() { deactivate(); }
+void CommandBuffer::before_execute(std::span<const VkCommandBuffer> secondaries) {
+  deactivate();
+  secondaries_.assign(secondaries.begin(), secondaries.end());
+}
 
-void CommandBuffer::execute(const CommandBuffer& secondary) {
+void CommandBuffer::execute(size_t index, const CommandBuffer& secondary) {
   if (secondary.contents_) contents_->add_secondary(secondary.contents_);
+  if (copy_.recording() && !secondary.may_be_executed_twice()) abandon_copy();
+  secondaries_[index] = secondary.counting_;
   if (!recording_ || !secondary.recording_ || secondary.recording_->empty()) return;
   needs_barrier_ = true;
   RecordedSecondary executed;

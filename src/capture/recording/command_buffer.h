@@ -6,6 +6,9 @@
 // Instrumentation ends before secondaries are executed, before a render pass is suspended, and at
 // the end of the command buffer.
 //
+// Where not all frames are captured, a command buffer that may be submitted again is recorded
+// twice: the application's own without instrumentation, and a counting copy (counting_copy.h).
+//
 // Externally synchronised, like the command buffer.
 #pragma once
 
@@ -15,9 +18,11 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "capture/recording/contents.h"
+#include "capture/recording/counting_copy.h"
 #include "capture/recording/label_stack.h"
 #include "capture/recording/recording.h"
 #include "capture/recording/shader_objects.h"
@@ -29,6 +34,7 @@ class RecordingContext;
 
 // The relevant properties of a command pool.
 struct CommandPool {
+  VkCommandPool handle = VK_NULL_HANDLE;
   VkQueueFlags queue_flags = 0;
   uint32_t timestamp_bits = 0;
   bool protected_memory = false;
@@ -49,7 +55,26 @@ class CommandBuffer {
 
   void begin(const VkCommandBufferBeginInfo& info);
   void end();
+  void after_end();
   void reset();
+  void reset(VkCommandBufferResetFlags flags);
+  void pool_was_reset();
+  void free_copy() { copy_.release(); }
+
+  // The command buffer that has the instrumentation: the counting copy or the application's.
+  VkCommandBuffer counting() const { return counting_; }
+  // The counting copy if it takes the application's next command, too; else null.
+  VkCommandBuffer copy() const {
+    return copy_.recording() ? copy_.handle() : VkCommandBuffer{VK_NULL_HANDLE};
+  }
+  // Calls `call(command buffer, whether its contents are listed)` for each one that takes the
+  // application's next command.
+  template <typename Call>
+  void record(const Call& call) const {
+    const bool copied = copy_.recording();
+    call(handle_, !copied && recording_);
+    if (copied) call(copy_.handle(), true);
+  }
 
   void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
   // A null pointer stands for null handles.
@@ -78,9 +103,11 @@ class CommandBuffer {
   // The values by region to request for the pass that begins. Null if there are none.
   const RecordedRegions* regions() const;
   // For vkCmdExecuteCommands while there are contents(): call before_execute once, then execute
-  // for each captured secondary.
-  void before_execute();
-  void execute(const CommandBuffer& secondary);
+  // for each captured secondary, with its index.
+  void before_execute(std::span<const VkCommandBuffer> secondaries);
+  void execute(size_t index, const CommandBuffer& secondary);
+  // What counting() executes.
+  const std::vector<VkCommandBuffer>& counting_secondaries() const { return secondaries_; }
 
   void push_label(const char* name);
   void pop_label();
@@ -88,6 +115,10 @@ class CommandBuffer {
  private:
   enum class Scope { Outside, Inline, Secondaries };
 
+  bool begin_counting(const VkCommandBufferBeginInfo& info, bool once);
+  void abandon_copy();
+  // A second primary may not execute the same secondary, unless that allows simultaneous use.
+  bool may_be_executed_twice() const { return counting_ != handle_ || simultaneous_; }
   bool measurable() const { return can_measure_ && !between_suspended_; }
   void activate();
   void deactivate();
@@ -112,6 +143,11 @@ class CommandBuffer {
   std::shared_ptr<Contents> contents_;
   std::shared_ptr<Recording> recording_;  // of the contents; null: not recorded
   bool used_once_ = false;                // so were the last contents that were used
+  CountingCopy copy_;
+  VkCommandBuffer counting_;
+  bool simultaneous_ = false;
+  std::shared_ptr<Recording> abandoned_;  // its objects live until the copy is reset
+  std::vector<VkCommandBuffer> secondaries_;
 
   bool active_ = false;
   bool refused_ = false;  // the driver created no instrumentation object

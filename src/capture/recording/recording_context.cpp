@@ -5,6 +5,13 @@
 #include "store/clock.h"
 
 namespace tally::capture {
+namespace {
+
+bool captures_some_frames(const CaptureSettings& settings) {
+  return !settings.frames || !settings.frames->contains_all();
+}
+
+}  // namespace
 
 RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
                                    const vk::NextDevice& next, RegionSetup regions)
@@ -16,8 +23,12 @@ RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection,
       timestamps_(handle, table_),
       host_memory_(handle, table_, regions.memory),
       regions_(std::move(regions)),
-      frames_(connection_->settings().frames, store::monotonic_ns()) {
-  table_.load([&](const char* name) { return next.get_device_proc_addr(handle, name); });
+      frames_(connection_->settings().frames, store::monotonic_ns()),
+      set_loader_data_(next.set_device_loader_data),
+      copies_(set_loader_data_ && captures_some_frames(connection_->settings())) {
+  const auto get = [&](const char* name) { return next.get_device_proc_addr(handle, name); };
+  table_.load(get);
+  if (copies()) commands_.load(get);
 }
 
 void RecordingContext::follow_images(const InstanceTable& table, VkPhysicalDevice physical_device) {

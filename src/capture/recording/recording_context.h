@@ -11,6 +11,7 @@
 #include "capture/emit/live_totals.h"
 #include "capture/emit/stream_connection.h"
 #include "capture/readback/host_memory.h"
+#include "capture/recording/command_list.h"
 #include "capture/recording/images.h"
 #include "capture/recording/passes.h"
 #include "capture/recording/region_capture.h"
@@ -56,6 +57,17 @@ class RecordingContext {
   }
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 
+  // Whether command buffers that may be submitted again get a counting copy: not all frames are
+  // captured, and every command that the application records is known.
+  bool copies() const { return copies_.load(std::memory_order_relaxed); }
+  void stop_copies() { copies_.store(false, std::memory_order_relaxed); }
+  // The next layer's. Loaded if there may be counting copies.
+  const CommandFunctions& commands() const { return commands_; }
+  // Makes a command buffer that the layer allocated usable by the next layer.
+  bool initialize(VkCommandBuffer buffer) const {
+    return set_loader_data_ && set_loader_data_(handle_, buffer) == VK_SUCCESS;
+  }
+
   // Stops the capture. Returns whether it was already stopped.
   bool stop() { return stopped_.exchange(true); }
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
@@ -74,6 +86,9 @@ class RecordingContext {
   Frames frames_;
   std::atomic<int64_t> next_recording_ = 1;
   std::atomic<bool> stopped_ = false;
+  const PFN_vkSetDeviceLoaderData set_loader_data_;
+  CommandFunctions commands_;
+  std::atomic<bool> copies_;
 };
 
 }  // namespace tally::capture

@@ -13,6 +13,7 @@
 #include "capture/testing/ending_scenarios.h"
 #include "capture/testing/extension_scenarios.h"
 #include "capture/testing/frame_scenarios.h"
+#include "capture/testing/kept_scenarios.h"
 #include "capture/testing/recording_scenarios.h"
 #include "capture/testing/region_scenarios.h"
 #include "support/environment.h"
@@ -55,8 +56,8 @@ int main(int argc, char** argv) {
   set_default_environment();
   if (scenario == "forked") return forked();
   Scenarios scenarios = recording_scenarios();
-  for (const Scenarios& more :
-       {extension_scenarios(), ending_scenarios(how), frame_scenarios(), region_scenarios()})
+  for (const Scenarios& more : {extension_scenarios(), ending_scenarios(how), frame_scenarios(),
+                                kept_scenarios(), region_scenarios()})
     scenarios.insert(more.begin(), more.end());
   const auto found = scenarios.find(scenario);
   if (found == scenarios.end()) return 2;

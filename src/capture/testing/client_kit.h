@@ -18,8 +18,10 @@ using Scenarios = std::map<std::string, std::function<void(Context&)>>;  // by n
 // vkCmdDispatch of a shader that doubles 32 numbers a group.
 class Doubler {
  public:
+  static constexpr uint32_t kMostGroups = 1024;
+
   explicit Doubler(Context& context)
-      : buffer_(context, 1024 * sizeof(uint32_t)), set_(context, {buffer_}) {
+      : buffer_(context, kMostGroups * 32 * sizeof(uint32_t)), set_(context, {buffer_}) {
     const VkDescriptorSetLayout layout = set_.layout();
     layout_ = make_pipeline_layout(context, {&layout, 1});
     pipeline_ =

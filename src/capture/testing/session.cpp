@@ -38,19 +38,22 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// Runs the client to its end; its standard error goes to `errors`. The collector's thread runs
+// Runs the client to its end; its standard error and what the double of a
+// driver notes go to files in `directory`. The collector's thread runs
 // already, so a child of fork() could do nothing but exec: posix_spawn it is.
 int run_client(const SessionOptions& options, store::Collector& collector,
-               const std::string& errors, const std::string& report, const std::string& begins) {
+               const store::TestDirectory& directory) {
   std::map<std::string, std::string> more = options.environment;
   more.insert({{"TALLY_CAPTURE_SOCKET", collector.socket_path()},
-               {"FAKE_INSTRUMENTATION_REPORT", report},
-               {"FAKE_INSTRUMENTATION_BEGINS", begins},
+               {"FAKE_INSTRUMENTATION_REPORT", directory.file("broken")},
+               {"FAKE_INSTRUMENTATION_BEGINS", directory.file("begins")},
+               {"FAKE_INSTRUMENTATION_COUNTED", directory.file("counted")},
                {"VK_INSTANCE_LAYERS", options.layers},
                {"VK_ADD_LAYER_PATH", CAPTURE_TEST_LAYER_PATH}});
   std::vector<std::string> environment = environment_with(more);
   std::vector<std::string> arguments{CAPTURE_TEST_CLIENT, options.scenario};
   if (!options.how.empty()) arguments.push_back(options.how);
+  const std::string errors = directory.file("errors");
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(),
@@ -79,13 +82,12 @@ Session::Session(const SessionOptions& options) {
   if (!writer) throw std::runtime_error(writer.error().message);
   auto collector = store::Collector::start(std::move(*writer), directory_.path(), options.limits);
   if (!collector) throw std::runtime_error(collector.error().message);
-  const std::string report = directory_.file("broken");
-  const std::string begins = directory_.file("begins");
-  exit_status_ = run_client(options, **collector, directory_.file("errors"), report, begins);
+  exit_status_ = run_client(options, **collector, directory_);
   require((*collector)->finish(exit_status_, std::chrono::seconds(10)));
   errors_ = contents(directory_.file("errors"));
-  broken_rules_ = contents(report);
-  begins_ = contents(begins).size();
+  broken_rules_ = contents(directory_.file("broken"));
+  begins_ = contents(directory_.file("begins")).size();
+  counted_executions_ = contents(directory_.file("counted")).size();
   Result<store::Reader> reader = store::Reader::open(path);
   if (!reader) throw std::runtime_error(reader.error().message);
   reader_.emplace(std::move(*reader));

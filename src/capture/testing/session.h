@@ -52,6 +52,8 @@ class Session {
   const std::string& broken_rules() const { return broken_rules_; }
   // How often instrumentation began, in the double of a driver.
   size_t begins() const { return begins_; }
+  // How many command buffers with instrumented commands were executed there.
+  size_t counted_executions() const { return counted_executions_; }
   const store::Reader& reader() const { return *reader_; }
 
   std::vector<SeenCommand> commands() const;  // in order
@@ -64,6 +66,7 @@ class Session {
   std::string errors_;
   std::string broken_rules_;
   size_t begins_ = 0;
+  size_t counted_executions_ = 0;
   std::optional<store::Reader> reader_;
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of `tally report --html`: data_test.py TALLY WRITE_CAPTURES. Where this build has no HTML reports, it exits with 77, or
 with 1 if TALLY_REQUIRE_DRIVERS=1."""
+import json
 import os
 import pathlib
 import shutil
@@ -91,7 +92,7 @@ class HtmlData(unittest.TestCase):
 
     def test_a_capture_against_itself_matches_everything(self):
         _, (now, old) = report_data.read(self.page(self.sample, "--against", self.sample))
-        for table in ("shaders", "pipelines", "merged_passes", "lines", "functions"):
+        for table in ("shaders", "pipelines", "merged_passes", "lines", "functions", "commands"):
             self.assertEqual(now[table].index("match"), old[table].index("match"), table)
         for match, reason in zip(now["shaders"].index("match"), now.texts("shaders", "not_counted")):
             self.assertEqual(match is None, reason != "")
@@ -108,6 +109,22 @@ class HtmlData(unittest.TestCase):
         self.assertGreater(len(both), 0)
         for match in both:
             self.assertEqual(lines(now)[match].strip(), lines(old)[match].strip())
+
+    def test_draws_are_matched_as_diff_matches_them(self):
+        old = self.changed("UPDATE batch_count SET executions = replace(executions, '1', '2')")
+        _, (now, before) = report_data.read(self.page(self.sample, "--against", old))
+        sums = [numbers_of_page.Check(TALLY, path, page).by_command(page["commands"].index("match").__getitem__)
+                for path, page in ((old, before), (self.sample, now))]
+        for metric in ("executions", "instructions"):
+            pages = [tuple(side[match][metric] for side in sums) for match in sums[0].keys() | sums[1].keys()]
+            run = subprocess.run([TALLY, "diff", "--by", "draw", "--format", "json", old, self.sample], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 1, run.stderr)
+            table, = json.loads(run.stdout)["diffs"][0]["tables"]
+            self.assertEqual(len(table["rows"]), table["total_rows"])
+            rows = [tuple((row[side] or {}).get(metric, 0) for side in ("before", "after")) for row in table["rows"]]
+            changed = sorted(pair for pair in pages if pair[0] != pair[1])
+            self.assertGreater(len(changed), 0)
+            self.assertEqual(changed, sorted(pair for pair in rows if pair[0] != pair[1]))
 
     def test_other_labels_leave_the_shaders_matched(self):
         old = self.changed("UPDATE label SET name = 'other' || id")

@@ -101,15 +101,8 @@ export interface Capture {
   images: { type: 'image/png'; offset: number; bytes: number }[];
 }
 
-// With --against, the columns `match` (u32) of shaders, functions, lines, pipelines and merged_passes hold what `tally diff`
-// matched, so that the page never matches by itself: rows with the same number, in either capture, are the same thing (several
-// rows of one capture may have one number, such as the specializations of a shader: add them up). A number that occurs in only
-// one capture was added or removed. Missing: not matched at all. Without --against there is no such column.
-
-// Changes
-// 23 Nov 05:40 Metric.attribution and the rules above; Capture.counted instead of a fixed set; Head.against and the `match`
-//   columns replace Head.matching; merged_passes; commands.kind; frames.first_use, frames.missing; passes.width and height;
-//   blocks.line; costs.function; files.kind 3; branches.line; pictures.pass and layer (passes have no picture column);
-//   region_passes.x, y, width, height; egl_frames without device (it is the frame's); left_out, commands ('each' | 'grouped');
-//   pass_totals_exact is gone: totals are always exact.
-// 23 Nov 06:50 No change of form: said what `executions` sums up, what has times, what has no `match`.
+// With --against, the columns `match` (u32) of shaders, functions, lines, pipelines, merged_passes and commands hold what
+// `tally diff` matched, so that the page never matches by itself: rows with the same number, in either capture, are the same
+// thing (several rows of one capture may have one number, such as the specializations of a shader or similar draws: add them
+// up). A number that occurs in only one capture was added or removed. Missing: not matched at all. Commands have no such column
+// where the rows of either capture stand for draws with other calls. Without --against there is no such column.

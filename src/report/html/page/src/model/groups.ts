@@ -94,7 +94,7 @@ class Keys {
 function grouped(model: Model, by: By, commands: Int32Array | null, passes: Int32Array) {
   const table = model.t('commands'), keys = new Keys(model, by), groups = new Grouping();
   const pass = table.index('pass'), pipeline = table.index('pipeline'), label = table.index('label');
-  const frame = table.index('frame'), call = table.index('call'), number = model.t('frames').numbers('number');
+  const frame = table.index('frame'), number = model.t('frames').numbers('number');
   const device = model.t('frames').numbers('device'), passFrame = model.t('passes').index('frame');
   const passLabel = model.t('passes').index('label');
   const frameKey = (f: number) => `${number[f]}:${device[f]}`;
@@ -104,10 +104,8 @@ function grouped(model: Model, by: By, commands: Int32Array | null, passes: Int3
     pipeline: (c) => keys.pipeline(pipeline[c]),
     label: (c) => keys.label(label[c]),
     frame: (c) => frameKey(frame[c]),
-    similar: (c) => `${call[c]}|${keys.pipeline(pipeline[c])}|${pass[c] < 0 ? '-' : keys.pass(pass[c])}|${label[c]}`,
+    similar: (c) => model.similar.group(c),
   };
-  if (model.against) keyOf.similar = (c) =>
-    [model.string(call[c]), keys.pipeline(pipeline[c]), keys.pass(pass[c]), keys.label(label[c])].join('|');
   const withLabels = (row: number, own: number): number => {
     const parents = model.t('labels').index('parent');
     groups.label[row] = own;
@@ -192,7 +190,6 @@ function commandGroups(model: Model, sums: Sums, by: By, scope: Scope, code: Cod
 }
 
 function stepOf(model: Model, by: By, groups: Grouping, row: number): Step | null {
-  if (by === 'similar') return { kind: 'command', id: String(groups.first[row]) };
   if (by === 'frame') {
     const command = groups.first[row], pass = groups.pass[row];
     const frame = command >= 0 ? model.t('commands').index('frame')[command] : model.t('passes').index('frame')[pass];
@@ -234,12 +231,12 @@ function eachDraw(model: Model, sums: Sums, scope: Scope, code: Code | null): Gr
       number('first_use_time', 'first use', 'GPU time of a command that uses a pipeline for the first time in the capture', 'ns', timed(true), false),
       number('runs', 'runs', 'how often it was executed', 'count', (r) => runs[at(r)], model.capture.commands === 'grouped'),
     ],
-    identity: (row) => String(at(row)),
+    identity: (row) => model.similar.draw(at(row)),
     metric: (id) => {
       const value = sums.commandValue(id, code);
       return Array.from({ length: size }, (_, row) => value(at(row)));
     },
-    step: (row) => ({ kind: 'command', id: String(at(row)) }),
+    step: (row) => ({ kind: 'command', id: model.similar.draw(at(row)) }),
     isWhole: () => true,
   };
 }
@@ -261,7 +258,7 @@ function keyFields(model: Model, by: By, command: (row: number) => number, pass:
     fields.push(text('call', 'call', 'Vulkan command: its counts, then the other parameters that are not 0', (r) => model.string(call(r))),
       text('pipeline', 'pipeline', 'name of the pipeline, or the start of its hash', (r) => model.text('pipelines', 'name', pipeline(r))),
       text('pass', 'pass', 'name and size of the render pass', (r) => model.text('passes', 'name', commandPass(r))),
-      text('label', 'label', 'debug label, with the labels around it', (r) => model.labelPath(commandLabel(r))));
+      text('label', 'label', 'debug label, with the labels around it', (r) => model.labelPath(commandLabel(r)), model.t('labels').rows > 0));
   }
   if (by === 'pipeline') {
     fields.push(text('pipeline', 'pipeline', 'name of the pipeline, or the start of its hash', (r) => model.text('pipelines', 'name', pipeline(r)) || '(no pipeline)'),
@@ -271,7 +268,7 @@ function keyFields(model: Model, by: By, command: (row: number) => number, pass:
   }
   if (by === 'pass') {
     fields.push(text('pass', 'pass', 'name and size of the render pass', (r) => model.passName(pass(r))),
-      text('label', 'label', 'debug label, with the labels around it', (r) => (pass(r) < 0 ? '' : model.labelPath(model.t('passes').index('label')[pass(r)]))),
+      text('label', 'label', 'debug label, with the labels around it', (r) => (pass(r) < 0 ? '' : model.labelPath(model.t('passes').index('label')[pass(r)])), model.t('labels').rows > 0),
       text('attachments', 'attachments', 'attachments of the pass, as JSON', (r) => model.text('passes', 'attachments', pass(r)), false));
   }
   if (by === 'label')

@@ -3,6 +3,7 @@
 import type { Data } from '../container';
 import { TableView } from '../container';
 import type { Capture, Metric } from '../data';
+import { SimilarDraws } from './similar';
 
 export type TableName = keyof Capture['tables'];
 
@@ -56,6 +57,9 @@ export class Model {
     }
     return rows.get(identity) ?? [];
   }
+
+  private similarDraws: SimilarDraws | null = null;
+  get similar(): SimilarDraws { return (this.similarDraws ??= new SimilarDraws(this)); }
 
   metric(id: string): Metric | undefined {
     return this.metrics.find((metric) => metric.id === id);

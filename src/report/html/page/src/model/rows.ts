@@ -44,7 +44,7 @@ export class RowsMaker {
   readonly columns: TableColumn[] = [];
 
   constructor(private readonly app: App, by: By) {
-    this.groups = app.sides.map(({ model, sums }) => groupsOf(model, sums, app.against && by === 'draw' ? 'similar' : by, app.scope));
+    this.groups = app.sides.map(({ model, sums }) => groupsOf(model, sums, by, app.scope));
     this.rows = app.against ? this.pair() : [Array.from({ length: this.groups[0].size }, (_, row) => row)];
   }
 
@@ -126,6 +126,13 @@ export class RowsMaker {
     }
   }
 
+  // The first texts say what a row is; the others and the text of a line stand behind what it costs.
+  private moveTextsBack(): void {
+    let shown = 0;
+    const back = this.columns.filter((column) => column.text && (column.id === 'text' || (column.shown && ++shown > kTextsFirst)));
+    for (const column of back) this.columns.push(...this.columns.splice(this.columns.indexOf(column), 1));
+  }
+
   make(): TableSource {
     const active = this.app.metricId, { simd } = this.app.now.model.capture, by = this.groups[0].by;
     this.addFields(true);
@@ -133,8 +140,7 @@ export class RowsMaker {
     if (simd) this.number('simd_efficiency',
       (side, row) => efficiency(this.readMetric(simd.executions)(side, row) as Exact, this.readMetric(simd.lanes)(side, row) as Exact),
       { title: 'SIMD efficiency', description: 'executions as a percentage of the lanes of the subgroups that executed; of the stages whose subgroups are counted', unit: 'percent', shown: true });
-    const text = this.columns.findIndex((column) => column.id === 'text'); // after what it costs
-    if (text >= 0) this.columns.push(...this.columns.splice(text, 1));
+    this.moveTextsBack();
     this.addFields(false);
     if (by !== 'shader' && by !== 'function' && by !== 'line') this.addInvocations();
     let shown = 1;
@@ -153,6 +159,8 @@ export class RowsMaker {
     };
   }
 }
+
+const kTextsFirst = 2;
 
 const isKey = (id: string) => id === 'frame' || id === 'command';
 

@@ -2,7 +2,7 @@
 
 import type { Model, TableName } from './model';
 
-export type Kind = 'frame' | 'pass' | 'pipeline' | 'label' | 'shader' | 'function' | 'line' | 'command';
+export type Kind = 'frame' | 'pass' | 'pipeline' | 'label' | 'shader' | 'function' | 'line' | 'command' | 'similar';
 export interface Step { kind: Kind; id: string; }
 export interface FrameRange { first: number; last: number; }
 export interface Scope { frames: FrameRange | null; steps: Step[]; }
@@ -10,7 +10,7 @@ export interface Scope { frames: FrameRange | null; steps: Step[]; }
 export type CodeKind = 'shader' | 'function' | 'line';
 export interface Code { kind: CodeKind; rows: Set<number>; key: string; }
 
-const kKinds = new Set(['frame', 'pass', 'pipeline', 'label', 'shader', 'function', 'line', 'command']);
+const kKinds = new Set(['frame', 'pass', 'pipeline', 'label', 'shader', 'function', 'line', 'command', 'similar']);
 const kTables: Partial<Record<Kind, TableName>> = {
   pass: 'merged_passes', pipeline: 'pipelines', shader: 'shaders', function: 'functions', line: 'lines',
 };
@@ -89,7 +89,14 @@ function predicate(model: Model, step: Step): ((command: number) => boolean) | n
       const label = commands.index('label'), rows = labelRows(model, step.id);
       return (c) => rows.has(label[c]);
     }
-    case 'command': return (c) => String(c) === step.id;
+    case 'command': {
+      const row = model.similar.ofDraw(step.id);
+      return (c) => c === row;
+    }
+    case 'similar': {
+      const rows = new Set(model.similar.ofGroup(step.id));
+      return (c) => rows.has(c);
+    }
     default: return null;
   }
 }
@@ -137,7 +144,18 @@ export function stepName(model: Model, step: Step): string {
   switch (step.kind) {
     case 'frame': return `frame ${step.id}`;
     case 'label': return step.id === '-' ? '(no label)' : step.id;
-    case 'command': return `command ${step.id}`;
+    case 'command': {
+      const row = model.similar.ofDraw(step.id);
+      if (row < 0) return '';
+      const commands = model.t('commands'), frame = model.t('frames').numbers('number')[commands.index('frame')[row]];
+      return `frame ${frame}, command ${commands.numbers('number')[row]}: ${model.text('commands', 'call', row)}`;
+    }
+    case 'similar': {
+      const row = model.similar.ofGroup(step.id)[0];
+      if (row === undefined) return '';
+      const pipeline = model.text('pipelines', 'name', model.t('commands').index('pipeline')[row]);
+      return `${model.text('commands', 'call', row)}${pipeline ? `, ${pipeline}` : ''}`;
+    }
     case 'pass': {
       const row = model.rowsOf('merged_passes', step.id)[0];
       return step.id === '-' ? '(outside of passes)' : row === undefined ? '' : model.text('merged_passes', 'name', row);

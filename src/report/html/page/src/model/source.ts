@@ -1,7 +1,7 @@
 // What the source view shows of one shader: its files, the values of their lines, branches, and the disassembly.
 
 import type { App, Side } from '../app';
-import { maximum, subtract, sumOf, type Exact, type Values } from '../exact';
+import { subtract, sumOf, type Exact, type Values } from '../exact';
 import type { Unit } from '../format';
 import { commandsOf } from './scope';
 import type { BlockSums } from './sums';
@@ -125,5 +125,10 @@ export class ShaderSource {
   }
 
   get blockExecutions(): Values { return this.blocks.executions; }
-  get mostExecuted(): number { return maximum(this.blocks.executions); }
+  get mostExecuted(): number {
+    const of = this.side.model.t('blocks').index('shader'), { executions } = this.blocks;
+    let most = 0;
+    for (let b = 0; b < of.length; ++b) if (of[b] === this.shader) most = Math.max(most, Number(executions[b]));
+    return most;
+  }
 }

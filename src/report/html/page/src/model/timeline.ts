@@ -3,6 +3,7 @@
 import type { Side } from '../app';
 
 export interface Item {
+  side: Side;
   begin: number;
   end: number;
   name: string;
@@ -27,9 +28,11 @@ function stack(items: Item[]): { rows: number[]; depth: number } {
   return { rows, depth: Math.max(1, ends.length) };
 }
 
-export function timelineLanes({ model }: Side): Lane[] {
+export function timelineLanes(side: Side): Lane[] {
+  const { model } = side;
   const byLane = new Map<string, { queue: number; kind: keyof typeof kTitles; items: Item[]; depths: number[] }>();
-  const push = (queue: number, kind: keyof typeof kTitles, item: Item, depth = -1) => {
+  const push = (queue: number, kind: keyof typeof kTitles, own: Omit<Item, 'side'>, depth = -1) => {
+    const item = { side, ...own };
     if (Number.isNaN(item.begin) || Number.isNaN(item.end)) return;
     const key = `${queue} ${kind}`;
     let lane = byLane.get(key);
@@ -57,4 +60,12 @@ export function timelineLanes({ model }: Side): Lane[] {
     const list = sorted.map(({ item }) => item), stacked = stack(list);
     return { queue: model.text('queues', 'name', queue) || 'queue', title: kTitles[kind], items: list, ...stacked };
   });
+}
+
+// Round numbers, about `count` of them.
+export function ticks(begin: number, end: number, count: number): number[] {
+  const least = (end - begin) / count, power = 10 ** Math.floor(Math.log10(least)), found: number[] = [];
+  const step = power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
+  for (let i = Math.ceil(begin / step); step > 0 && i * step <= end; ++i) found.push(i * step);
+  return found;
 }

@@ -148,7 +148,7 @@ function sorted(nodes: TreeNode[], lines: boolean): TreeNode[] {
 }
 
 export function makeTree(model: Model, sums: Sums, scope: Scope, options: TreeOptions): TreeNode {
-  return new Tree(model, sums, options).root(commandsOf(model, { frames: scope.frames, steps: [] }));
+  return new Tree(model, sums, options).root(commandsOf(model, scope));
 }
 
 // The nodes from the root to where the steps lead, as far as they lead.

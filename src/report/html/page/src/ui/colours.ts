@@ -1,5 +1,6 @@
 // Colours that colour-blind people tell apart: from dark blue to yellow for amounts, blue and orange for less and more.
 
+import { h } from '../dom';
 import type { Kind } from '../model/scope';
 
 const encoded = (linear: number) => (linear <= 0.0031308 ? 12.92 * linear : 1.055 * linear ** (1 / 2.4) - 0.055);
@@ -31,6 +32,13 @@ export function changeColour(change: number): string {
 export function changeBytes(change: number): [number, number, number] {
   const part = Math.min(1, Math.abs(change)), end = change < 0 ? [33, 102, 172] : [230, 97, 1];
   return end.map((v) => Math.round(235 + (v - 235) * part)) as [number, number, number];
+}
+
+// An entry of a legend.
+export function colourKey(colour: string, title: string): HTMLElement {
+  const chip = h('span', { class: 'chip', 'aria-hidden': 'true' });
+  chip.style.backgroundColor = colour;
+  return h('span', { class: 'key' }, chip, title);
 }
 
 export const kindColour = (kind: Kind | 'all'): string => `var(--kind-${kind})`;

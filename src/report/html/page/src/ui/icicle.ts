@@ -3,6 +3,7 @@
 import { h, printable, replace } from '../dom';
 import { subtract, type Exact } from '../exact';
 import { changeText, exactText, percentText, signedText, valueText, type Unit } from '../format';
+import type { Kind } from '../model/scope';
 import type { TreeNode } from '../model/tree';
 import { changeColour, kindColour } from './colours';
 
@@ -15,6 +16,7 @@ export interface IcicleOptions {
   open: (path: TreeNode[]) => void; // a line or shader, by double click or Enter on what is zoomed
   unit: () => Unit;
   otherTitle: () => string; // "before" or "now"
+  describe: (text: string) => void; // the bar under the pointer or the focus; empty: none
 }
 
 export class Icicle {
@@ -28,7 +30,16 @@ export class Icicle {
   constructor(private readonly options: IcicleOptions) {
     new ResizeObserver(() => { if (this.element.clientWidth !== this.width) this.draw(); }).observe(this.element);
     this.element.addEventListener('keydown', (event) => this.key(event));
+    const tell = (event: Event) => {
+      const bar = this.bars.find(({ element }) => element === event.target);
+      options.describe(bar ? this.describe(bar, this.path[0]?.value ?? 0) : '');
+    };
+    this.element.addEventListener('pointerover', tell);
+    this.element.addEventListener('focusin', tell);
+    this.element.addEventListener('pointerleave', () => options.describe(''));
   }
+
+  get kinds(): Set<Kind> { return new Set(this.bars.flatMap(({ node }) => (node.kind === 'all' ? [] : [node.kind]))); }
 
   // `path`: from the root to the zoomed node. `counterpart`: the same path in the other capture.
   show(path: TreeNode[], counterpart: TreeNode[] | null): void {
@@ -79,7 +90,9 @@ export class Icicle {
       bar.element = element;
       return element;
     });
+    const had = this.element.contains(document.activeElement);
     replace(this.element, ...elements);
+    if (had) this.bars[this.focused]?.element?.focus();
     const depth = this.bars.reduce((most, bar) => Math.max(most, bar.depth), 0);
     this.element.style.height = `${(depth + 1) * kRow}px`;
   }

@@ -6,6 +6,7 @@ import { maximum, type Exact, type Values } from '../exact';
 import { counted, durationText, valueText } from '../format';
 import { formatFrames, inRange } from '../model/scope';
 import { sumBy } from '../model/sums';
+import { colourKey } from './colours';
 
 const kHeight = 44, kMinBar = 1, kMaxBar = 36, kMaxOverUsual = 3;
 
@@ -47,9 +48,10 @@ function usualMaximum(times: number[]): number {
 export class FrameStrip {
   readonly element: HTMLElement;
   private readonly canvases = h('div', { class: 'strip-canvases' });
-  private readonly from = h('input', { type: 'number', min: 0, 'aria-label': 'First frame of the selection' });
-  private readonly to = h('input', { type: 'number', min: 0, 'aria-label': 'Last frame of the selection' });
+  private readonly from = h('input', { type: 'number', min: 0, placeholder: 'first', 'aria-label': 'First frame of the selection' });
+  private readonly to = h('input', { type: 'number', min: 0, placeholder: 'last', 'aria-label': 'Last frame of the selection' });
   private readonly summary = h('span', { class: 'muted' });
+  private readonly legend = h('span', { class: 'keys' });
   private readonly readout = h('span', { class: 'readout' });
   private readonly clear = h('button', { type: 'button', onclick: () => this.app.go({ frames: null }) }, 'All frames');
   private data: FrameData[] = [];
@@ -64,8 +66,8 @@ export class FrameStrip {
     this.from.addEventListener('change', typed);
     this.to.addEventListener('change', typed);
     this.element = h('section', { class: 'strip', 'aria-label': 'Frames' },
-      h('div', { class: 'strip-head' }, h('span', { class: 'strip-title' }, 'Frames'), this.from, '\u2013', this.to, this.clear, this.summary, this.readout),
-      this.canvases);
+      h('div', { class: 'strip-head' }, h('span', { class: 'strip-title' }, 'Frames'), this.from, h('span', { class: 'tools' }, '\u2013'), this.to, this.clear, this.summary, this.legend),
+      this.canvases, this.readout);
     new ResizeObserver(() => this.draw()).observe(this.canvases);
   }
 
@@ -82,6 +84,7 @@ export class FrameStrip {
     show(this.to, range ? String(range.last) : '');
     this.clear.disabled = !range;
     this.summary.textContent = this.describe();
+    this.drawLegend();
     this.draw();
   }
 
@@ -94,6 +97,17 @@ export class FrameStrip {
       if (data.marks[f]) ++marked;
     }
     return `${counted(frames, 'frame')}${range ? ' selected' : ''}${marked ? `, ${marked} incomplete` : ''}`;
+  }
+
+  // What the colours stand for, of those that are there.
+  private drawLegend(): void {
+    const some = (test: (data: FrameData) => boolean) => this.data.some(test);
+    const keys: [string, string, boolean][] = [
+      ['--work', this.app.metric?.title ?? '', this.app.metricId !== ''],
+      ['--time', this.app.hasCommands ? 'GPU time' : 'frame time', some(({ time }) => time.some((t) => t > 0))],
+      ['--first-use', 'first use of a pipeline', some(({ first }) => first.some((t) => t > 0))],
+      ['--warning', 'incomplete', some(({ marks }) => marks.some(Boolean))]];
+    replace(this.legend, ...keys.filter(([, , there]) => there).map(([colour, title]) => colourKey(`var(${colour})`, title)));
   }
 
   private makeCanvas(side: number, title: string): HTMLElement {

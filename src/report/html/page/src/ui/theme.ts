@@ -5,9 +5,14 @@ import { h } from '../dom';
 
 const kThemes = ['', 'light', 'dark'];
 
+const dark = matchMedia('(prefers-color-scheme: dark)');
+dark.addEventListener('change', () => applyTheme(chosen));
+let chosen = '';
+
 export function applyTheme(theme: string): void {
-  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
+  chosen = theme;
+  const known = kThemes.includes(theme) && theme;
+  document.documentElement.dataset.theme = known || (dark.matches ? 'dark' : 'light');
 }
 
 export function themeButton(app: App): HTMLElement {

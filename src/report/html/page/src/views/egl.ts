@@ -4,8 +4,9 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { App, View } from '../app';
 import { css, h, replace } from '../dom';
-import { durationText, exactText, valueText, withSeparators, type Unit } from '../format';
+import { changeText, durationText, exactText, signedText, valueText, withSeparators, type Unit } from '../format';
 import { inRange } from '../model/scope';
+import { colourKey } from '../ui/colours';
 
 const kChartHeight = 130, kDefaultCharts = 6;
 const kTime = 'time';
@@ -17,12 +18,13 @@ interface Series { values: (number | null)[]; sum: number; least: number; most: 
 export class EglView implements View {
   readonly element: HTMLElement;
   private readonly charts = h('div', { class: 'charts' });
+  private readonly keys = h('div', { class: 'keys' });
   private readonly table = h('div', { class: 'counter-table' });
   private plots: uPlot[] = [];
   private drawnKey = '';
 
   constructor(private readonly app: App) {
-    this.element = h('section', { class: 'view egl', 'aria-label': 'EGL counters' }, this.charts, this.table);
+    this.element = h('section', { class: 'view egl', 'aria-label': 'EGL counters' }, this.keys, this.charts, this.table);
     new ResizeObserver(() => this.resize()).observe(this.charts);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.drawnKey = ''; this.update(); });
   }
@@ -54,11 +56,17 @@ export class EglView implements View {
     return { values, sum, least, most, measured };
   }
 
+  private wanted(counter: Counter, { sum, most, measured }: Series): boolean {
+    if (!this.app.before) return most > 0;
+    const before = this.series(counter.id, this.app.before);
+    return (most > 0 || before.most > 0) && (this.app.state.get('changed') !== '1' || sum * before.measured !== before.sum * measured);
+  }
+
   update(): void {
-    const { app } = this, key = `${app.framesText()} ${app.state.get('charts')} ${app.state.get('theme')} ${app.state.get('q')}`;
+    const { app } = this, key = `${app.framesText()} ${app.state.get('charts')} ${app.state.get('changed')} ${app.state.get('theme')} ${app.state.get('q')}`;
     if (key === this.drawnKey) return;
     this.drawnKey = key;
-    const all = this.counters.map((counter) => ({ counter, series: this.series(counter.id) })).filter(({ series }) => series.most > 0);
+    const all = this.counters.map((counter) => ({ counter, series: this.series(counter.id) })).filter(({ counter, series }) => this.wanted(counter, series));
     const varying = all.filter(({ counter, series }) => counter.id !== kTime && series.least !== series.most).slice(0, kDefaultCharts - 1);
     const chosen = app.state.get('charts') ? app.state.get('charts').split(',') : [kTime, ...varying.map(({ counter }) => counter.id)];
     this.drawCharts(all.filter(({ counter }) => chosen.includes(counter.id)));
@@ -69,7 +77,8 @@ export class EglView implements View {
     this.plots.forEach((plot) => plot.destroy());
     this.plots = [];
     replace(this.charts);
-    const { numbers } = this.frames(), sync = uPlot.sync('frames'), [line, grid, text, old] = [css('--work'), css('--line'), css('--muted'), css('--less')];
+    replace(this.keys, ...(this.app.against ? [colourKey('var(--more)', 'now'), colourKey('var(--less)', 'before')] : []));
+    const { numbers } = this.frames(), sync = uPlot.sync('frames'), [line, grid, text, old] = [css(this.app.against ? '--more' : '--work'), css('--line'), css('--muted'), css('--less')];
     for (const { counter, series } of shown) {
       const value = h('span', { class: 'chart-value' }), holder = h('div', { class: 'chart', role: 'img', 'aria-label': `${counter.group} ${counter.title} by frame: ${this.text(series.least, counter)} to ${this.text(series.most, counter)}` });
       this.charts.append(h('figure', { title: counter.description }, h('figcaption', {}, h('span', { class: 'muted' }, `${counter.group} `), counter.title, value), holder));
@@ -98,7 +107,7 @@ export class EglView implements View {
 
   private drawTable(all: { counter: Counter; series: Series }[], chosen: string[]): void {
     const toggle = (id: string) => this.app.state.set({ charts: (chosen.includes(id) ? chosen.filter((own) => own !== id) : [...chosen, id]).join(',') || 'none' });
-    const number = (value: number, counter: Counter) => h('td', { class: 'number', title: exactText(value, counter.unit) }, this.text(value, counter));
+    const number = (value: number, counter: Counter) => (Number.isFinite(value) ? h('td', { class: 'number', title: exactText(value, counter.unit) }, this.text(value, counter)) : h('td', {}));
     const before = this.app.before;
     const rows = all.map(({ counter, series }) => {
       const old = before ? this.series(counter.id, before) : null, mean = series.sum / series.measured;
@@ -106,11 +115,19 @@ export class EglView implements View {
         h('td', {}, h('input', { type: 'checkbox', checked: chosen.includes(counter.id), 'aria-label': `Chart of ${counter.group} ${counter.title}`, onchange: () => toggle(counter.id) })),
         h('td', { class: 'text muted' }, counter.group), h('th', { scope: 'row', class: 'text', title: counter.description }, counter.title),
         counter.isLevel ? h('td', { class: 'number' }) : number(series.sum, counter), number(mean, counter), number(series.least, counter), number(series.most, counter),
-        old ? (old.measured ? number(old.sum / old.measured, counter) : h('td', {})) : null, h('td', { class: 'number muted' }, withSeparators(series.measured)));
+        ...(old ? this.change(mean, old.measured ? old.sum / old.measured : null, counter) : []), h('td', { class: 'number muted' }, withSeparators(series.measured)));
     });
-    const heads = ['', 'group', 'counter', 'total', 'mean', 'least', 'most', ...(before ? ['mean before'] : []), 'frames'];
+    const heads = ['', 'group', 'counter', 'total', 'mean', 'least', 'most', ...(before ? ['mean before', 'change', '%'] : []), 'frames'];
     replace(this.table, h('table', { class: 'grid plain', 'aria-label': 'Counters over the selected frames' },
       h('thead', {}, h('tr', {}, ...heads.map((head, i) => h(i ? 'th' : 'td', { scope: i ? 'col' : null, class: i > 2 ? 'number' : 'text' }, head)))), h('tbody', {}, ...rows)));
+  }
+
+  private change(mean: number, old: number | null, counter: Counter): HTMLElement[] {
+    if (old === null || Number.isNaN(mean)) return [old === null ? '' : this.text(old, counter), '', old === null ? 'new' : 'gone'].map((text) => h('td', { class: 'number' }, text));
+    const change = mean - old, sign = change > 0 ? 'more' : change < 0 ? 'less' : '';
+    return [h('td', { class: 'number', title: exactText(old, counter.unit) }, this.text(old, counter)),
+      h('td', { class: 'number', title: exactText(change, counter.unit), 'data-sign': sign }, signedText(change, (value) => this.text(Number(value), counter))),
+      h('td', { class: 'number', 'data-sign': sign }, changeText(old, mean))];
   }
 
   private resize(): void {

@@ -111,7 +111,7 @@ export class PictureView implements View {
     const { app } = this, { model } = app.side, passes = model.t('passes');
     const pass = { kind: 'pass' as const, id: model.identity('merged_passes', passes.index('merged')[entry.pass]) };
     const frame = model.t('frames').numbers('number')[passes.index('frame')[entry.pass]];
-    return app.against ? app.where([pass], 'similar') : { ...app.where([pass], 'draw'), frames: String(frame) };
+    return app.against ? app.where([pass], 'draw') : { ...app.where([pass], 'draw'), frames: String(frame) };
   }
 
   private async drawStage(): Promise<void> {

@@ -36,6 +36,8 @@ export class SourceView implements View {
   private file = -1;
   private hovered = -1;
   private shownLine = '';
+  private openedAssembly = '';
+  private mostExecuted = 0;
 
   constructor(private readonly app: App) {
     this.list = new VirtualList(kRow, 'Source lines', (index) => this.codeRow(index));
@@ -43,7 +45,7 @@ export class SourceView implements View {
     this.list.onScroll = () => this.drawMinimap();
     this.minimap.addEventListener('pointerdown', (event) => this.jump(event));
     this.minimap.addEventListener('pointermove', (event) => { if (event.buttons) this.jump(event); });
-    this.assemblyPane = h('div', { class: 'pane assembly' }, h('div', { class: 'code-head' }, 'Disassembly: executions of the block'), this.assemblyList.element);
+    this.assemblyPane = h('div', { class: 'pane assembly' }, h('div', { class: 'code-head', 'aria-hidden': 'true' }, h('span', { class: 'line-number' }, 'row'), h('span', { class: 'heat' }, 'executions'), h('span', {}, 'SPIR-V')), this.assemblyList.element);
     this.element = h('section', { class: 'view source', 'aria-label': 'Source' }, this.head, this.empty,
       h('div', { class: 'source-panes' },
         h('div', { class: 'pane code-pane' }, this.fileTabs, this.columnHead, h('div', { class: 'code-body' }, this.list.element, this.minimap), this.detail),
@@ -65,10 +67,14 @@ export class SourceView implements View {
     return line && Number(line) < this.app.side.model.t('lines').rows ? Number(line) : -1;
   }
 
+  // Two captures on a small screen: the source needs the room of some columns, which stand below it.
+  private get narrow(): boolean { return this.app.against && window.innerWidth <= 760; }
+  private isShown(column: HeatColumn): boolean { return !this.narrow || !column.id.endsWith('.other'); }
+
   private get heat(): string[] {
     const chosen = this.app.state.get('heat');
     if (chosen) return chosen.split(',');
-    const standard = ['executions', this.app.metricId];
+    const standard = this.narrow ? [this.app.metricId] : ['executions', this.app.metricId];
     if (this.app.side.model.capture.simd) standard.push('simd_efficiency');
     return [...new Set(standard)];
   }
@@ -84,6 +90,7 @@ export class SourceView implements View {
       this.source = new ShaderSource(app, side, shader);
       this.sourceKey = key;
       this.assembly = this.source.assembly();
+      this.mostExecuted = this.source.mostExecuted;
       this.file = -1;
     }
     this.columns = this.source!.columns(this.heat);
@@ -98,9 +105,21 @@ export class SourceView implements View {
     if (line !== this.shownLine || changed.has('view') || changed.has('shader') || changed.has('asm')) {
       this.shownLine = line;
       const number = this.line >= 0 ? side.model.lineNumber(this.line) : -1;
-      if (number > 0) this.list.scrollTo(number - 1);
-      this.showAssemblyOf(this.line);
+      const hottest = number > 0 ? number : this.hottestLine();
+      this.list.scrollTo(hottest - 1);
+      this.showAssemblyOf(this.line >= 0 ? this.line : this.lineAt.get(hottest) ?? -1);
     }
+  }
+
+  // The number of the line with the largest value of the metric; 0: none.
+  private hottestLine(): number {
+    const column = this.columns.find(({ id }) => id === this.app.metricId) ?? this.columns[0];
+    let hottest = 0, most = 0;
+    for (const [number, row] of this.lineAt) {
+      const value = Number(column?.value(row) ?? 0);
+      if (value > most) hottest = number, most = value;
+    }
+    return hottest;
   }
 
   private chooseFile(): void {
@@ -136,7 +155,7 @@ export class SourceView implements View {
       scope.length ? h('span', { class: 'crumbs' }, 'in ', scope.map((step) => stepName(model, step)).join(' \u203A '),
         h('a', { class: 'clear', href: app.link({ in: null }), 'aria-label': 'Leave the scope' }, '\u00D7')) : null,
       h('span', { class: 'spring' }),
-      h('a', { href: app.link({ view: 'where', in: formatSteps([...scope, { kind: 'shader', id: model.identity('shaders', shader) }]), by: app.against ? 'similar' : 'draw', sort: null, q: null }) }, 'draws that ran it'),
+      h('a', { href: app.link({ view: 'where', in: formatSteps([...scope, { kind: 'shader', id: model.identity('shaders', shader) }]), by: 'draw', sort: null, q: null }) }, 'draws that ran it'),
       popup('Heat columns', () => this.chooser()),
       this.assembly ? h('button', { type: 'button', 'aria-pressed': String(this.assemblyShown), onclick: () => app.state.set({ asm: this.assemblyShown ? '0' : '1' }) }, 'Disassembly') : null);
   }
@@ -165,14 +184,14 @@ export class SourceView implements View {
   }
 
   private drawColumnHead(): void {
-    const columns = this.columns.map((column) => {
+    const columns = this.columns.filter((column) => this.isShown(column)).map((column) => {
       const cell = h('span', { class: 'heat', title: column.description }, column.title);
       return cell;
     });
     replace(this.columnHead, h('span', { class: 'line-number' }, 'line'), ...columns, h('span', {}, 'source'));
   }
 
-  private get fixedWidth(): number { return kNumber + this.columns.length * kColumn + 40; }
+  private get fixedWidth(): number { return kNumber + this.columns.filter((column) => this.isShown(column)).length * kColumn + 40; }
 
   private showLists(): void {
     const longest = (lines: string[]) => Math.min(400, lines.reduce((most, line) => Math.max(most, line.length), 0) + 24);
@@ -188,7 +207,7 @@ export class SourceView implements View {
     const element = h('div', { class: `code-row${selected ? ' selected' : ''}`, 'aria-selected': selected ? 'true' : null },
       h('span', { class: 'line-number', role: 'cell' }, row === undefined ? String(index + 1)
         : h('a', { href: this.app.link({ ...this.app.lineLink(source.side, row) }) }, String(index + 1))));
-    for (let i = 0; i < this.columns.length; ++i) element.append(this.heatCell(this.columns[i], this.formats[i], row));
+    this.columns.forEach((column, i) => { if (this.isShown(column)) element.append(this.heatCell(column, this.formats[i], row)); });
     const spirv = this.file >= 0 && source.side.model.t('files').numbers('kind')[this.file] === 2;
     const text = h('span', { class: 'code', role: 'cell' }, highlight(this.lines[index] ?? '', spirv, this.comments[index]));
     if (row !== undefined) {
@@ -229,7 +248,7 @@ export class SourceView implements View {
       const value = source.blockExecutions[block];
       cell.append(Number(value) ? withSeparators(value) : kNever);
       cell.title = `block ${source.side.model.t('blocks').numbers('number')[block]}: executed ${exactText(value, 'count')} times`;
-      cell.style.setProperty('--heat-part', `${Number(value) ? Math.round(6 + 64 * Math.sqrt(Number(value) / (source.mostExecuted || 1))) : 0}%`);
+      cell.style.setProperty('--heat-part', `${Number(value) ? Math.round(6 + 64 * Math.sqrt(Number(value) / (this.mostExecuted || 1))) : 0}%`);
     }
     element.append(cell, h('span', { class: 'code', role: 'cell' }, highlight(assembly!.lines[index], true, false)));
     if (line !== undefined) element.addEventListener('click', () => this.app.state.set({ line: String(line) }));
@@ -244,8 +263,18 @@ export class SourceView implements View {
 
   private showAssemblyOf(line: number): void {
     if (!this.assemblyShown) return;
-    if (line < 0) return this.assemblyList.scrollTo(Math.min(...this.assembly!.block.keys(), this.assembly!.lines.length), true);
     for (const [row, own] of this.assembly!.line) if (own === line) return this.assemblyList.scrollTo(row);
+    if (this.openedAssembly === this.sourceKey) return;
+    this.openedAssembly = this.sourceKey;
+    this.assemblyList.scrollTo(this.hottestRow(), true);
+  }
+
+  // Reconstructed GLSL does not say which of its lines an instruction is of.
+  private hottestRow(): number {
+    const { block } = this.assembly!, executions = this.source!.blockExecutions;
+    let hottest = 0, most = 0;
+    for (const [row, own] of block) if (Number(executions[own]) > most) hottest = row, most = Number(executions[own]);
+    return hottest;
   }
 
   private drawDetail(): void {
@@ -260,7 +289,7 @@ export class SourceView implements View {
     const steps = formatSteps([...scope, { kind: 'line', id: model.identity('lines', line) }]);
     const others = model.rowsOf('lines', model.identity('lines', line)).length;
     replace(this.detail, h('strong', {}, model.location(line)), ...values,
-      h('a', { href: app.link({ view: 'where', in: steps, by: app.against ? 'similar' : 'draw', sort: null, q: null }) }, 'draws that ran it'),
+      h('a', { href: app.link({ view: 'where', in: steps, by: 'draw', sort: null, q: null }) }, 'draws that ran it'),
       h('a', { href: app.link({ view: 'where', in: steps, by: 'pass', sort: null, q: null }) }, 'passes'),
       others > 1 ? h('span', { class: 'muted' }, `${counted(others, 'specialization')} added up`) : null);
   }

@@ -1,11 +1,11 @@
 // Queues, command buffers, labels, passes and dispatches on the GPU's clock.
 
-import { ticks } from 'd3-array';
 import type { App, Side, View } from '../app';
 import { context2d, css, h, printable, replace } from '../dom';
-import { durationText, exactText } from '../format';
+import { changeText, durationText, exactText } from '../format';
 import { inRange } from '../model/scope';
-import { timelineLanes, type Item, type Lane } from '../model/timeline';
+import { ticks, timelineLanes, type Item, type Lane } from '../model/timeline';
+import { colourKey } from '../ui/colours';
 import { announce } from '../ui/copy';
 
 const kRow = 20, kAxis = 24, kTitle = 18, kMinText = 40, kGap = 6;
@@ -18,7 +18,6 @@ export class TimelineView implements View {
   private readonly readout = h('div', { class: 'detail', role: 'status' });
   private readonly holder = h('div', { class: 'timeline-scroll' });
   private lanes: Lane[] = [];
-  private side: Side | null = null;
   private span = { begin: 0, end: 1 };
   private view = { begin: 0, end: 1 };
   private placed: Placed[] = [];
@@ -30,7 +29,7 @@ export class TimelineView implements View {
     const button = (title: string, label: string, action: () => void) => h('button', { type: 'button', title, 'aria-label': title, onclick: action }, label);
     this.holder.append(this.canvas);
     this.element = h('section', { class: 'view timeline', 'aria-label': 'Timeline' },
-      h('div', { class: 'pane-head' }, h('span', { class: 'muted' }, 'Time on the GPU while counting. Drag to move, scroll to zoom, click for the draws.'), h('span', { class: 'spring' }),
+      h('div', { class: 'pane-head' }, h('span', { class: 'muted' }, 'Time on the GPU while counting. Drag to move, scroll to zoom, click for the draws.'), colourKey('var(--first-use)', 'first use of a pipeline'), h('span', { class: 'spring' }),
         button('Zoom in', '+', () => this.zoom(0.5)), button('Zoom out', '\u2212', () => this.zoom(2)), h('button', { type: 'button', onclick: () => this.setView(this.span.begin, this.span.end) }, 'Whole capture')),
       this.holder, this.readout);
     this.canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
@@ -43,9 +42,8 @@ export class TimelineView implements View {
 
   update(changed: Set<string>): void {
     const { app } = this;
-    if (this.side !== app.side) {
-      this.side = app.side;
-      this.lanes = timelineLanes(app.side);
+    if (!this.lanes.length) {
+      this.lanes = app.sides.flatMap((side) => timelineLanes(side));
       this.span = { begin: Infinity, end: -Infinity };
       for (const { items } of this.lanes)
         for (const { begin, end } of items) this.span = { begin: Math.min(this.span.begin, begin), end: Math.max(this.span.end, end) };
@@ -60,7 +58,7 @@ export class TimelineView implements View {
 
   private frameOf(item: Item): number {
     if (item.row < 0) return -1;
-    const { model } = this.side!, table = model.t(item.kind === 'pass' ? 'passes' : 'commands');
+    const { model } = item.side, table = model.t(item.kind === 'pass' ? 'passes' : 'commands');
     return model.t('frames').numbers('number')[table.index('frame')[item.row]];
   }
 
@@ -124,12 +122,12 @@ export class TimelineView implements View {
   }
 
   private open(item: Item): void {
-    const { app } = this, { model } = this.side!;
+    const { app } = this, { model } = item.side;
     if (item.kind === 'pass') {
       const pass = { kind: 'pass' as const, id: model.identity('merged_passes', model.t('passes').index('merged')[item.row]) };
-      app.go({ ...app.where([pass], app.against ? 'similar' : 'draw'), frames: String(this.frameOf(item)) });
+      app.go({ ...app.where([pass], 'draw'), frames: String(this.frameOf(item)) });
     } else if (item.kind === 'command') {
-      app.go({ ...app.where([{ kind: 'pass', id: '-' }], app.against ? 'similar' : 'draw'), frames: String(this.frameOf(item)) });
+      app.go({ ...app.where([{ kind: 'pass', id: '-' }], 'draw'), frames: String(this.frameOf(item)) });
     } else if (item.kind === 'label') {
       this.setView(item.begin, item.end);
     }
@@ -139,8 +137,26 @@ export class TimelineView implements View {
     if (!item) return replace(this.readout, h('span', { class: 'muted' }, `${durationText(this.view.end - this.view.begin)} shown of ${durationText(this.span.end - this.span.begin)}`));
     const frame = this.frameOf(item), time = item.end - item.begin;
     replace(this.readout, h('strong', { class: 'name' }, item.name || `(${item.kind.replace('_', ' ')})`), h('span', { class: 'muted' }, item.kind.replace('_', ' ')),
-      h('span', { title: exactText(time, 'ns') }, durationText(time)), h('span', { class: 'muted', title: exactText(item.begin, 'ns') }, `from ${durationText(item.begin)}`),
+      this.app.against ? h('span', { class: `side-tag ${item.side.title}` }, item.side.title) : null,
+      h('span', { title: exactText(time, 'ns') }, durationText(time)), this.change(item, time), h('span', { class: 'muted', title: exactText(item.begin, 'ns') }, `from ${durationText(item.begin)}`),
       frame >= 0 ? h('span', { class: 'muted' }, `frame ${frame}`) : null, item.firstUse ? h('span', { class: 'warn-text' }, 'first use of a pipeline') : null);
+  }
+
+  // Against the same pass of the other capture: in the same frame, at the same place among the passes of its name.
+  private change(item: Item, time: number): HTMLElement | null {
+    const other = this.app.sides.find((side) => side !== item.side);
+    if (!other || item.kind !== 'pass') return null;
+    const frame = this.frameOf(item), name = ({ model }: Side, row: number) => model.identity('merged_passes', model.t('passes').index('merged')[row]);
+    const wanted = name(item.side, item.row);
+    const same = (side: Side) => {
+      const { model } = side, of = model.t('passes').index('frame'), number = model.t('frames').numbers('number');
+      return Array.from(of.keys()).filter((row) => number[of[row]] === frame && name(side, row) === wanted);
+    };
+    const mine = same(item.side), theirs = same(other), row = mine.length === theirs.length ? theirs[mine.indexOf(item.row)] : undefined;
+    if (row === undefined) return null;
+    const passes = other.model.t('passes'), own = passes.times('end')[row] - passes.times('begin')[row];
+    const [now, before] = other === this.app.now ? [own, time] : [time, own];
+    return h('span', { title: exactText(own, 'ns') }, `${other.title} ${durationText(own)}, change ${changeText(before, now) || '0'}`);
   }
 
   private key(event: KeyboardEvent): void {
@@ -188,14 +204,16 @@ export class TimelineView implements View {
       context.fillStyle = colours.line;
       context.fillRect(x(tick), kAxis - 6, 1, height);
       context.fillStyle = colours.muted;
-      context.fillText(durationText(tick), x(tick) + 4, kAxis / 2);
+      const text = durationText(tick), at = x(tick) + 4;
+      if (at + context.measureText(text).width < width) context.fillText(text, at, kAxis / 2);
     }
     this.placed = [];
     let y = kAxis, queue = '';
     for (const lane of this.lanes) {
       context.fillStyle = colours.muted;
-      context.fillText(printable(lane.queue === queue ? lane.title : `${lane.queue}: ${lane.title}`), 4, y + kTitle / 2);
-      queue = lane.queue;
+      const own = `${this.app.against ? `${lane.items[0].side.title}, ` : ''}${lane.queue}`;
+      context.fillText(printable(own === queue ? lane.title : `${own}: ${lane.title}`), 4, y + kTitle / 2);
+      queue = own;
       this.drawLane(context, lane, x, y + kTitle, width, colours);
       y += kTitle + lane.depth * kRow + kGap;
     }

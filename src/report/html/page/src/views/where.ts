@@ -1,21 +1,26 @@
 // Where the work goes: the icicle, and a table of the same scope.
 
 import type { App, View } from '../app';
-import { h, replace } from '../dom';
+import { h, printable, replace } from '../dom';
 import { kBy, scopeKey, type By } from '../model/groups';
 import { RowsMaker, type TableSource } from '../model/rows';
 import { formatSteps, stepName, type Kind, type Step } from '../model/scope';
 import { makeTree, walk, type TreeNode } from '../model/tree';
+import { changeColour, colourKey, kindColour } from '../ui/colours';
 import { Icicle } from '../ui/icicle';
 import { VirtualTable, type TableState } from '../ui/table';
 
 const kTitles: { [by in By]: string } = { pass: 'Passes', label: 'Labels', pipeline: 'Pipelines', shader: 'Shaders',
   function: 'Functions', line: 'Lines', draw: 'Draws', similar: 'Similar draws', frame: 'Frames' };
+const kLevels: Kind[] = ['frame', 'pass', 'label', 'pipeline', 'shader', 'function', 'line'];
 const kMaxFrames = 6; // more frames are not a level of the icicle by default
 
 // What a row of a table is narrowed to next.
-const kNext: { [kind in Kind]: By } = { frame: 'pass', pass: 'pipeline', label: 'pipeline', pipeline: 'shader', command: 'shader',
+const kNext: { [kind in Kind]: By } = { frame: 'pass', pass: 'pipeline', label: 'pipeline', pipeline: 'shader', command: 'shader', similar: 'draw',
   shader: 'function', function: 'line', line: 'draw' };
+
+// What stands before the name of a scope; otherwise its kind.
+const kPrefixes: Partial<{ [kind in Kind]: string }> = { frame: '', command: '', similar: 'draws ' };
 
 export class WhereView implements View {
   readonly element: HTMLElement;
@@ -24,6 +29,8 @@ export class WhereView implements View {
   private readonly crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Scope' });
   private readonly tabs = h('div', { class: 'tabs small', role: 'tablist', 'aria-label': 'Rows of the table' });
   private readonly levels = h('div', { class: 'tools' });
+  private readonly legend = h('div', { class: 'keys' });
+  private readonly detail = h('div', { class: 'detail bar-detail' });
   private source: TableSource | null = null;
   private sourceKey = '';
   private timer = 0;
@@ -35,6 +42,7 @@ export class WhereView implements View {
       open: (path) => this.open(path),
       unit: () => app.unit,
       otherTitle: () => (app.side === app.before ? 'now' : 'before'),
+      describe: (text) => this.describe(text),
     });
     this.table = new VirtualTable({
       label: 'Table of the scope',
@@ -42,7 +50,7 @@ export class WhereView implements View {
       change: (state) => this.app.state.set(this.fromTable(state)),
     });
     this.element = h('section', { class: 'view where', 'aria-label': 'Where' },
-      h('div', { class: 'pane' }, h('div', { class: 'pane-head' }, this.crumbs, this.levels), h('div', { class: 'icicle-scroll' }, this.icicle.element)),
+      h('div', { class: 'pane' }, h('div', { class: 'pane-head' }, this.crumbs, this.levels), h('div', { class: 'icicle-scroll' }, this.icicle.element, this.legend), this.detail),
       h('div', { class: 'pane table-pane', role: 'tabpanel', 'aria-label': 'Table' }, this.tabs, this.table.element));
   }
 
@@ -50,8 +58,7 @@ export class WhereView implements View {
 
   private get by(): By {
     const by = this.app.state.get('by');
-    const known = (kBy as readonly string[]).includes(by) ? (by as By) : this.app.now.model.t('passes').rows ? 'pass' : 'similar';
-    return this.app.against && known === 'draw' ? 'similar' : known;
+    return (kBy as readonly string[]).includes(by) ? (by as By) : this.app.now.model.t('passes').rows ? 'pass' : 'similar';
   }
 
   private get byFrame(): boolean {
@@ -78,7 +85,6 @@ export class WhereView implements View {
     if (step.kind === 'line') return app.link(app.lineLink(side, side.model.rowsOf('lines', step.id)[0]));
     if (step.kind === 'shader')
       return app.link({ view: 'source', shader: String(side.model.rowsOf('shaders', step.id)[0]), line: null, side: side === app.before ? 'before' : null });
-    if (step.kind === 'command' && app.against) return null; // its number says nothing in the other capture
     if (step.kind === 'command') return app.link({ in: formatSteps([step]), by: 'shader', sort: null, q: null });
     const steps = app.scope.steps.filter((own) => own.kind !== step.kind || step.kind === 'label');
     return app.link({ in: formatSteps(insert(steps, step)), by: kNext[step.kind], sort: null, q: null });
@@ -118,7 +124,7 @@ export class WhereView implements View {
   private drawCrumbs(): void {
     const { app } = this, { steps } = app.scope, model = app.side.model;
     const items = steps.map((step, i) => {
-      const name = `${step.kind === 'frame' || step.kind === 'command' ? '' : `${step.kind} `}${stepName(model, step)}`;
+      const name = `${kPrefixes[step.kind] ?? `${step.kind} `}${stepName(model, step) || app.sides.map((side) => stepName(side.model, step)).find(Boolean) || ''}`;
       const last = i + 1 === steps.length;
       return last ? h('span', { 'aria-current': 'location' }, name) : h('a', { href: app.link({ in: formatSteps(steps.slice(0, i + 1)) }) }, name);
     });
@@ -139,33 +145,47 @@ export class WhereView implements View {
 
   private drawTabs(): void {
     const { app } = this, counts: Partial<{ [by in By]: number }> = { label: app.now.model.t('labels').rows };
-    const shown = kBy.filter((by) => counts[by] !== 0 && !(app.against && by === 'draw'));
+    const shown = kBy.filter((by) => counts[by] !== 0);
     replace(this.tabs, ...shown.map((by) => h('a', { role: 'tab', 'aria-selected': String(by === this.by), href: app.link({ by, sort: null }) }, kTitles[by])));
   }
 
   private tree(title: string): TreeNode {
     const { app } = this, side = title === 'before' ? app.before! : app.now;
-    const key = `${title} ${app.metricId} ${app.framesText()} ${this.byFrame} ${this.byLabel}`;
+    const scope = { frames: app.scope.frames, steps: app.scope.steps.filter(({ kind }) => kind === 'command' || kind === 'similar') };
+    const key = `${title} ${app.metricId} ${scopeKey(scope)} ${this.byFrame} ${this.byLabel}`;
     let tree = this.trees.get(key);
     if (!tree) {
-      tree = makeTree(side.model, side.sums, app.framesOnly, { metric: app.metricId, byFrame: this.byFrame, byLabel: this.byLabel });
+      tree = makeTree(side.model, side.sums, scope, { metric: app.metricId, byFrame: this.byFrame, byLabel: this.byLabel });
       if (this.trees.size > 8) this.trees.clear();
       this.trees.set(key, tree);
     }
     return tree;
   }
 
+  private describe(text: string): void {
+    replace(this.detail, text ? printable(text) : h('span', { class: 'muted' }, 'Point at a bar to see its value. A click zooms; a second click opens the source.'));
+  }
+
+  private drawLegend(): void {
+    const kinds = kLevels.filter((kind) => this.icicle.kinds.has(kind));
+    replace(this.legend, ...(this.app.against
+      ? [colourKey(changeColour(-1), 'less than before'), colourKey(changeColour(0), 'the same'), colourKey(changeColour(1), 'more than before')]
+      : kinds.map((kind) => colourKey(kindColour(kind), kind))));
+  }
+
   private drawIcicle(): void {
     const { app } = this;
     if (!app.metricId) return;
-    const own = app.side.title, steps = app.scope.steps, path = walk(this.tree(own), steps);
+    const own = app.side.title, steps = app.scope.steps.filter(({ kind }) => kind !== 'command' && kind !== 'similar'), path = walk(this.tree(own), steps);
+    this.describe('');
     this.icicle.show(path, app.against ? walk(this.tree(own === 'now' ? 'before' : 'now'), steps) : null);
+    this.drawLegend();
   }
 }
 
 // Steps in the order of the levels.
 function insert(steps: Step[], step: Step): Step[] {
-  const order: Kind[] = ['frame', 'pass', 'pipeline', 'label', 'command', 'shader', 'function', 'line'];
+  const order: Kind[] = ['frame', 'pass', 'pipeline', 'label', 'similar', 'command', 'shader', 'function', 'line'];
   const at = steps.findIndex((own) => order.indexOf(own.kind) > order.indexOf(step.kind));
   return at < 0 ? [...steps, step] : [...steps.slice(0, at), step, ...steps.slice(at)];
 }
