@@ -238,6 +238,34 @@ std::vector<BlockValueList> CommandCosts::variant_values() const {
   return sums;
 }
 
+// The costs of a block that a group ran with nothing but executions are looked at only once.
+std::vector<bool> CommandCosts::used_metrics() const {
+  std::vector<bool> used(model_->metrics.size());
+  std::vector<std::vector<bool>> seen(variants_->size());  // by variant and block
+  BlockValueList values_of_group;
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    const auto group = static_cast<uint32_t>(g);
+    std::vector<bool>& of_variant = seen[groups_[g].variant];
+    const auto is_seen = [&](const Executions& of_block) {
+      return of_block.block < of_variant.size() && of_variant[of_block.block];
+    };
+    const auto executions = executions_.of(group);
+    const bool has_stored = !stored_.of(group).empty();
+    if (!has_stored && std::ranges::all_of(executions, is_seen)) continue;
+    values(g, values_of_group);
+    for (const BlockValues& block : values_of_group.blocks()) {
+      for (size_t m = 0; m < used.size(); ++m) used[m] = used[m] || block.metrics[m] != 0;
+    }
+    if (has_stored) continue;
+    for (const Executions& of_block : executions) {
+      if (of_block.with_costs == 0) continue;
+      if (of_block.block >= of_variant.size()) of_variant.resize(of_block.block + size_t{1});
+      of_variant[of_block.block] = true;
+    }
+  }
+  return used;
+}
+
 std::string CommandCosts::draw_text(const Draw& draw) const {
   const Command& command = model_->commands[draw.command];
   const std::string call = call_text(model_->calls[command.call]);

@@ -61,6 +61,8 @@ class CommandCosts {
   void values(size_t group, BlockValueList& values) const;
   // By variant: the sums over its groups.
   std::vector<BlockValueList> variant_values() const;
+  // By metric: whether a group has a value of it that is not 0.
+  std::vector<bool> used_metrics() const;
   // "Draw 36 (opaque)".
   std::string draw_text(const Draw& draw) const;
 

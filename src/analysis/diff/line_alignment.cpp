@@ -10,6 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/trimmed.h"
+
 namespace tally::analysis {
 namespace {
 
@@ -20,13 +22,6 @@ constexpr size_t kMaxCompared = 20'000;
 constexpr double kEditedLikeness = 0.5;
 // Shorter lines, such as "}", say too little to be recognised in another place.
 constexpr size_t kMinMovedLetters = 6;
-
-std::string_view trimmed(std::string_view line) {
-  constexpr const char* kSpace = " \t\r\f\v";
-  const size_t first = line.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return line.substr(first, line.find_last_not_of(kSpace) - first + 1);
-}
 
 // Gives equal lines the same number.
 class LineNumbers {

@@ -11,6 +11,7 @@
 #include "analysis/model/counts.h"
 #include "analysis/model/source_text.h"
 #include "base/hash.h"
+#include "base/trimmed.h"
 
 namespace tally::analysis {
 namespace {
@@ -63,13 +64,6 @@ class CountSums {
   std::map<std::string, Sum> sums_;
 };
 
-std::string without_margins(const std::string& text) {
-  constexpr const char* kSpace = " \t\r\n\f\v";
-  const size_t first = text.find_first_not_of(kSpace);
-  return first == std::string::npos ? std::string()
-                                    : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 std::string name_below(const std::string& name, const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(name).lexically_normal();
   if (!path.is_absolute() || folder.empty()) return path.string();
@@ -92,7 +86,7 @@ class LineSums {
     for (const auto& [number, executions] : file.lines) {
       std::string text;
       for (; next <= number && next <= texts.size(); ++next) {
-        text = without_margins(texts[next - 1]);
+        text = trimmed(texts[next - 1]);
         ++seen[text];
       }
       if (number > texts.size()) text.clear();

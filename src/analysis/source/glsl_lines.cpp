@@ -8,6 +8,7 @@
 
 #include "analysis/model/source_text.h"
 #include "analysis/source/line_marks.h"
+#include "base/trimmed.h"
 #include "spirv/analysis/cfg.h"
 
 namespace tally::analysis {
@@ -22,11 +23,6 @@ constexpr std::string_view kDirectiveExtension =
     "#extension GL_GOOGLE_cpp_style_line_directive : require";
 
 enum class LineKind { Empty, Open, Close, Loop, Switch, Label, Declaration, Statement };
-
-std::string_view trimmed(std::string_view line) {
-  const size_t first = line.find_first_not_of(" \t");
-  return first == std::string_view::npos ? std::string_view() : line.substr(first);
-}
 
 // "vec4 colour;" but not "return;"
 bool is_declaration(std::string_view line) {

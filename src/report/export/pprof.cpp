@@ -66,13 +66,7 @@ class Pprof {
  private:
   void choose_metrics() {
     const uint32_t first = analysis::default_metric(tree_.metrics());
-    std::vector<bool> is_used(tree_.metrics().size());
-    for (const auto& blocks : tree_.commands().variant_values()) {
-      for (const analysis::BlockValues& block : blocks.blocks()) {
-        for (size_t m = 0; m < is_used.size(); ++m)
-          is_used[m] = is_used[m] || block.metrics[m] != 0;
-      }
-    }
+    const std::vector<bool> is_used = tree_.commands().used_metrics();
     for (uint32_t m = 0; m < is_used.size(); ++m) {
       if (is_used[m] || m == first) metrics_.push_back(m);
     }
