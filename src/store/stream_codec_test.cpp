@@ -84,7 +84,7 @@ TEST(StreamCodec, version_6_has_these_bytes) {
   EXPECT_THAT(
       octets(bytes),
       ElementsAreArray<int>(
-          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 5,    0,    0,   0,   //
+          {'T', 'A', 'L', 'L', 'Y', 'C', 'A',  'P', 6,    0,    0,   0,   //
            8,   0,   0,   0,   3,   2,   1,    0,   0xac, 0x02, 7,   64,  //
            6,   0,   0,   0,   19,  14,  2,    1,   'x',  2,              //
            7,   0,   0,   0,   9,   1,   0,    3,   'S',  'k',  'y',      //

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <protozero/basic_pbf_writer.hpp>
+#include <protozero/buffer_fixed.hpp>
 #include <protozero/pbf_writer.hpp>
 #include <span>
 #include <string>
@@ -17,6 +19,7 @@ namespace tally::report {
 namespace {
 
 using protozero::pbf_writer;
+using SampleWriter = protozero::basic_pbf_writer<protozero::fixed_size_buffer_adaptor>;
 
 // Field numbers of profile.proto.
 namespace profile {
@@ -46,6 +49,8 @@ constexpr uint32_t kId = 1, kName = 2, kSystemName = 3, kFilename = 4;
 constexpr const char* kComment =
     "Costs of a function with several callers are apportioned by the number of calls, in integers "
     "that sum to the function's costs exactly.";
+
+constexpr size_t kNumbersOfHeads = 6;  // a sample and its two lists: field and length
 
 class Pprof {
  public:
@@ -111,10 +116,19 @@ class Pprof {
       constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
       shown_values_.push_back(static_cast<int64_t>(std::min(values[m], kMax)));
     }
-    message(profile::kSample, [&](pbf_writer& s) {
-      s.add_packed_uint64(sample::kLocationId, shown_locations_.begin(), shown_locations_.end());
-      s.add_packed_int64(sample::kValue, shown_values_.begin(), shown_values_.end());
-    });
+    // Samples are nearly all of the profile: their buffer does not grow.
+    const size_t numbers = shown_locations_.size() + shown_values_.size() + kNumbersOfHeads;
+    if (sample_.size() < numbers * protozero::max_varint_length)
+      sample_.resize(numbers * protozero::max_varint_length);
+    protozero::fixed_size_buffer_adaptor buffer(sample_);
+    {
+      SampleWriter writer(buffer);
+      SampleWriter inner(writer, profile::kSample);
+      inner.add_packed_uint64(sample::kLocationId, shown_locations_.begin(),
+                              shown_locations_.end());
+      inner.add_packed_int64(sample::kValue, shown_values_.begin(), shown_values_.end());
+    }
+    gzip_.write({buffer.data(), buffer.size()});
   }
 
   // From 1 on.
@@ -188,6 +202,7 @@ class Pprof {
   std::vector<StackFrame> locations_;
   NumberTable location_numbers_;
   std::string data_;  // a message
+  std::vector<char> sample_;
   std::vector<uint64_t> shown_locations_;
   std::vector<int64_t> shown_values_;
 };
