@@ -15,7 +15,7 @@ constexpr uint64_t kFirstIndirectWork = 4096;
 // A subgroup of vertex invocations adds once, with little contention.
 constexpr uint64_t kVerticesOfWork = 64;
 
-constexpr auto kRays = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+constexpr auto kRayTracing = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
 
 uint64_t packed_pointer(VkDeviceAddress record, uint32_t shards_log2) {
   return probe::record_pointer(record, shards_log2) | probe::kNumberedDraws;
@@ -72,7 +72,7 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
     return;
   }
   // A ray-tracing pipeline without the flag may contain code that counts.
-  const bool reported = point != kRays || (bound.pipeline && bound.pipeline->instrumented);
+  const bool reported = point != kRayTracing || (bound.pipeline && bound.pipeline->instrumented);
   if (!counts_blocks(bound.variant) || !reported) {
     if (shared) state_.queries->count_error();
     write_null(point, bound);
@@ -254,8 +254,8 @@ void ActionRecorder::prepare_generated_commands() {
     state_.queries->count_error();
   }
   state_.bound.bind_plain();
-  const Bound& rays = *state_.bound.at(kRays);
-  vk::guarded_void([&] { write_null(kRays, rays); },
+  const Bound& rays = *state_.bound.at(kRayTracing);
+  vk::guarded_void([&] { write_null(kRayTracing, rays); },
                    [&](VkResult error) { state_.status.note(error); });
 }
 
