@@ -2,6 +2,8 @@
 // that holds their numbers alone, 8 to 16 bytes for each.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -23,6 +25,11 @@ class NumberTable {
     slots_[at] = next;
     ++size_;
     return next;
+  }
+
+  // Makes room for `count` things in a table that is empty.
+  void reserve(size_t count) {
+    slots_.assign(std::max(kFirstSlots, std::bit_ceil(2 * count + 2)), kEmpty);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/diff/command_items.h"
 #include "analysis/diff/compare.h"
 #include "analysis/diff/glsl_candidates.h"
 #include "analysis/model/load_model.h"
@@ -97,6 +98,13 @@ Result<analysis::CaptureDiff> diff_of(const Pair& pair, analysis::ProfileOptions
   if (!before) return before.error();
   const auto after = load_profile(pair.after, wanted);
   if (!after) return after.error();
+  if (wanted.commands == analysis::CommandDetail::Digests) {
+    // Few of many commands differ, in general: only these get items.
+    wanted.commands = analysis::CommandDetail::Items;
+    wanted.chosen_commands =
+        std::make_shared<const std::vector<Hash128>>(analysis::differing_commands(*before, *after));
+    if (!wanted.chosen_commands->empty()) return diff_of(pair, wanted);
+  }
   if (wanted.code && wanted.reconstructed.empty()) {
     wanted.reconstructed = glsl_candidates(*before, *after, wanted.source);
     if (!wanted.reconstructed.empty()) return diff_of(pair, wanted);
@@ -108,10 +116,14 @@ Result<analysis::CaptureDiff> diff_of(const Pair& pair, analysis::ProfileOptions
 Result<analysis::CaptureDiff> diff_of(const Pair& pair, const DiffOptions& options) {
   const bool commands = by_of(options) == DiffBy::Command;
   analysis::ProfileOptions wanted{
-      .code = !commands, .commands = commands, .source = options.source, .reconstructed = {}};
+      .code = !commands,
+      .commands = commands ? analysis::CommandDetail::Digests : analysis::CommandDetail::None,
+      .chosen_commands = {},
+      .source = options.source,
+      .reconstructed = {}};
   auto diff = diff_of(pair, wanted);
   if (!diff || !options.by.empty() || diff->empty() || !diff->same_code) return diff;
-  wanted.commands = true;
+  wanted.commands = analysis::CommandDetail::Digests;
   return diff_of(pair, wanted);
 }
 

@@ -80,6 +80,7 @@ void CommandCosts::find_draws() {
   };
   for (const Pass& pass : model_->passes) place_of_pass.push_back(place(pass_text(&pass)));
   NumberTable draw_numbers;
+  draw_numbers.reserve(model_->calls.size());
   const auto key = [&](uint32_t place_of_draw, uint32_t c) {
     return std::tuple(place_of_draw, model_->commands[c].call, model_->commands[c].pipeline);
   };
@@ -134,6 +135,7 @@ Status CommandCosts::count_blocks(const Variants& variants, const Progress& prog
   const auto group = [&](const auto& b) {
     return group_of(b.command, variants.of(model_->commands[b.command].pipeline, b.shader));
   };
+  group_numbers_.reserve(draws_.size());
   Status status = visit_block_executions(*model_, progress, [&](const BlockExecutions& b) {
     executions_.add({group(b), b.block, b.executions, b.have_costs ? b.executions : 0});
   });

@@ -149,7 +149,8 @@ class CaptureBuilder {
 Status compare_captures(const Model& model, const Model& old, const CaptureRows& rows,
                         const CaptureRows& old_rows, const SourceOptions& sources,
                         const Progress& progress, Dataset& dataset) {
-  const ProfileOptions options{.commands = true,
+  const ProfileOptions options{.commands = CommandDetail::Items,
+                               .chosen_commands = {},
                                .source = sources.choice,
                                .reconstruct_all = true,
                                .folder = sources.folder};

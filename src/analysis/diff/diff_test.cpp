@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "analysis/diff/command_items.h"
 #include "analysis/diff/compare.h"
 #include "analysis/diff/glsl_candidates.h"
 #include "analysis/diff/line_alignment.h"
@@ -88,7 +89,9 @@ TEST(UnifiedPatch, holds_the_changed_lines_with_their_neighbours) {
 class Diff : public testing::Test {
  protected:
   static Profile profile(const std::string& file,
-                         const ProfileOptions& options = {.commands = true, .reconstructed = {}}) {
+                         const ProfileOptions& options = {.commands = CommandDetail::Items,
+                                                          .chosen_commands = {},
+                                                          .reconstructed = {}}) {
     auto reader = store::Reader::open(file);
     EXPECT_TRUE(reader.ok());
     const auto model = load_model(std::move(*reader), {});
@@ -186,6 +189,38 @@ TEST_F(Diff, says_which_frames_of_a_command_differ_and_that_the_code_is_not_the_
   EXPECT_EQ(only(changes, DiffBy::Command).frames, "0, 2-3");
   EXPECT_TRUE(only(changes, DiffBy::Shader).only_invocations);
   for (const Difference& line : changes.of(DiffBy::Line)) EXPECT_TRUE(line.only_invocations);
+}
+
+// One of two pipelines does more in the second of two frames.
+TEST_F(Diff, digests_choose_the_commands_that_differ) {
+  for (const bool after : {false, true}) {
+    TestScene scene(after ? after_ : before_);
+    const RowId shader = scene.add_shader("aa", "a.comp");
+    const RowId same = scene.add_pipeline("p1", "same", shader);
+    const RowId changed = scene.add_pipeline("p2", "changed", shader);
+    for (const uint64_t frame : {0, 1}) {
+      scene.begin_frame(static_cast<int64_t>(frame));
+      const uint64_t times = after ? 8 + frame : 8;
+      scene.dispatch(same, {}, {}, {8, 8, 0, 8});
+      scene.dispatch(changed, {}, {}, {times, times, 0, times});
+    }
+    scene.finish();
+  }
+  const ProfileOptions digests{
+      .commands = CommandDetail::Digests, .chosen_commands = {}, .reconstructed = {}};
+  const Profile before = profile(before_, digests), after = profile(after_, digests);
+  EXPECT_EQ(before.command_digests.size(), 2u);
+  EXPECT_TRUE(before.commands.empty());
+  EXPECT_TRUE(differing_commands(before, before).empty());
+  const auto chosen =
+      std::make_shared<const std::vector<Hash128>>(differing_commands(before, after));
+  ASSERT_EQ(chosen->size(), 1u);
+  const ProfileOptions items{
+      .commands = CommandDetail::Items, .chosen_commands = chosen, .reconstructed = {}};
+  const CaptureDiff some = compare(profile(before_, items), profile(after_, items));
+  EXPECT_EQ(only(some, DiffBy::Command).name, only(diff(), DiffBy::Command).name);
+  EXPECT_EQ(only(some, DiffBy::Command).frames, "1");
+  EXPECT_EQ(some.of(DiffBy::Shader).size(), diff().of(DiffBy::Shader).size());
 }
 
 // Without debug information. Blocks: 0 entry, 1 then, 2 else, 3 merge.

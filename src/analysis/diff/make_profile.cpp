@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "analysis/cost/block_totals.h"
+#include "analysis/diff/command_items.h"
 #include "analysis/diff/shader_items.h"
 #include "analysis/model/counts.h"
 #include "analysis/model/first_uses.h"
@@ -72,17 +74,14 @@ class ProfileBuilder {
     add_shaders();
     add_pipelines();
     add_passes();
-    if (options_.commands) add_commands();
+    add_commands();
     count_commands();
     time_passes();
     Status status = count_values(progress);
     if (status.ok() && options_.code) status = count_code(progress);
     if (!status.ok()) return status.error();
     profile_.index = {shader_items_, pipeline_items_, pass_items_, {}};
-    if (options_.commands) {
-      for (const uint32_t group : command_groups_.group_of_command)
-        profile_.index.commands.push_back(command_items_[group]);
-    }
+    if (commands_) commands_->finish(profile_);
     remove_unused(profile_.pipelines, profile_.index.pipelines);
     remove_unused(profile_.shaders, profile_.index.shaders);
     return std::move(profile_);
@@ -191,19 +190,22 @@ class ProfileBuilder {
   }
 
   void add_commands() {
-    ItemList<Item> list(profile_.commands);
-    command_groups_ = group_commands(model_, GroupBy::Command, /*merge=*/true);
-    for (const CommandGroup& group : command_groups_.groups) {
-      const Command& command = model_.commands[group.first_command];
-      const Pass* pass = command.pass == kNone ? nullptr : &model_.passes[command.pass];
-      const std::string call =
-          command.call == kNone ? std::string() : call_text(model_.calls[command.call]);
-      Item item{.name = call + ", " + name_of_pipeline(command.pipeline)};
-      item.place = labels_.path(command.label);
-      if (pass) item.place += (item.place.empty() ? "" : ", ") + name_of_pass(*pass);
-      item.identity.names = joined({item.place, item.name});
-      command_items_.push_back(list.add(std::move(item), profile_.metrics.size()));
-    }
+    const bool none = options_.chosen_commands && options_.chosen_commands->empty();
+    if (options_.commands == CommandDetail::None || none) return;
+    commands_.emplace(model_, options_, profile_.metrics.size(),
+                      [this](const CommandGroup& group) { return command_item(group); });
+  }
+
+  Item command_item(const CommandGroup& group) const {
+    const Command& command = model_.commands[group.first_command];
+    const Pass* pass = command.pass == kNone ? nullptr : &model_.passes[command.pass];
+    const std::string call =
+        command.call == kNone ? std::string() : call_text(model_.calls[command.call]);
+    Item item{.name = call + ", " + name_of_pipeline(command.pipeline)};
+    item.place = labels_.path(command.label);
+    if (pass) item.place += (item.place.empty() ? "" : ", ") + name_of_pass(*pass);
+    item.identity.names = joined({item.place, item.name});
+    return item;
   }
 
   // Calls `add` with each item that the command is part of, except its shaders.
@@ -212,8 +214,8 @@ class ProfileBuilder {
     add(profile_.passes[pass_items_[groups_.group_of_command[command]]]);
     const uint32_t pipeline = model_.commands[command].pipeline;
     if (pipeline != kNone) add(profile_.pipelines[pipeline_items_[pipeline]]);
-    if (options_.commands)
-      add(profile_.commands[command_items_[command_groups_.group_of_command[command]]]);
+    Item* item = commands_ ? commands_->item_of(command) : nullptr;
+    if (item) add(*item);
   }
 
   void count_commands() {
@@ -223,13 +225,8 @@ class ProfileBuilder {
           command.call != kNone && model_.calls[command.call].kind == store::CallKind::Draw;
       for_items_of(i,
                    [&](Item& item) { item.values[draw ? draws_ : dispatches_] += command.runs; });
-      if (options_.commands) add_to_frame(i, hash_combine(1, command.runs));
+      if (commands_) commands_->add(i, hash_combine(1, command.runs));
     }
-  }
-
-  void add_to_frame(uint32_t command, uint64_t hash) {
-    Item& item = profile_.commands[command_items_[command_groups_.group_of_command[command]]];
-    item.frames[model_.frames[model_.commands[command].frame].number] += hash;
   }
 
   void time_passes() {
@@ -252,8 +249,8 @@ class ProfileBuilder {
       };
       for_items_of(v.command, add);
       if (v.shader != kNone) add(profile_.shaders[shader_items_[v.shader]]);
-      if (options_.commands)
-        add_to_frame(v.command, hash_combine(hash_combine(v.stage, v.metric), v.value));
+      if (commands_)
+        commands_->add(v.command, hash_combine(hash_combine(v.stage, v.metric), v.value));
     });
     return status.ok() ? count_invocations(progress) : status;
   }
@@ -316,10 +313,11 @@ class ProfileBuilder {
   ItemList<Item> pass_list_;
   size_t captured_metrics_ = 0, draws_ = 0, dispatches_ = 0, passes_ = 0;
   std::vector<uint32_t> invocations_;  // metric, by bit of the stage
-  CommandGroups groups_, command_groups_;
-  std::vector<uint32_t> pass_items_, command_items_;     // by group
+  CommandGroups groups_;
+  std::vector<uint32_t> pass_items_;                     // by group
   std::vector<uint32_t> shader_items_, pipeline_items_;  // by shader, pipeline
   std::unique_ptr<ShaderCodes> codes_;
+  std::optional<CommandItems> commands_;  // none: commands have neither items nor digests
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "analysis/model/metrics.h"
 #include "analysis/source/shader_source.h"
 #include "analysis/tables/summary.h"
+#include "base/hash.h"
 
 namespace tally::analysis {
 
@@ -75,10 +76,17 @@ struct ProfileIndex {
   std::vector<uint32_t> shaders, pipelines, passes, commands;
 };
 
+// What stands for similar commands where they have no items.
+struct CommandDigest {
+  Hash128 key;           // of what the item would be called
+  uint64_t content = 0;  // a hash of what they did, frame by frame
+};
+
 struct Profile {
   Summary summary;
   std::vector<Metric> metrics;  // those of the capture, then draws, dispatches, passes, invocations
   std::vector<Item> passes, pipelines, commands;
+  std::vector<CommandDigest> command_digests;  // sorted by key
   std::vector<ShaderItem> shaders;
   ProfileIndex index;
 

@@ -10,19 +10,17 @@
 #include <utility>
 
 #include "analysis/model/first_uses.h"
+#include "base/hash.h"
+#include "base/number_table.h"
 
 namespace tally::analysis {
 namespace {
 
 using Key = std::array<uint32_t, 4>;
 
-struct KeyHash {
-  size_t operator()(const Key& key) const {
-    uint64_t hash = 0;
-    for (const uint32_t word : key) hash = (hash ^ word) * 0x9E3779B97F4A7C15u ^ hash >> 29;
-    return hash;
-  }
-};
+uint64_t hash_of(const Key& key) {
+  return hash_combine(uint64_t{key[0]} << 32 | key[1], uint64_t{key[2]} << 32 | key[3]);
+}
 
 // Assigns the same number to identical passes.
 std::vector<uint32_t> classify_passes(const Model& model) {
@@ -148,8 +146,7 @@ class Grouper {
   // Returns the group of a key. For a new label it also adds the missing groups of the enclosing
   // labels.
   uint32_t group_of(const Key& key) {
-    const auto [place, added] = by_key_.emplace(key, next_number());
-    const uint32_t number = place->second;
+    const auto [number, added] = number_of(key);
     if (!added) return number;
     result_.groups.emplace_back();
     if (by_ == GroupBy::Label) add_enclosing_labels(number, key[0]);
@@ -161,15 +158,23 @@ class Grouper {
     while (label != kNone) {
       label = model_.parent_of_label(label);
       if (label == kNone) return;
-      const auto [place, added] = by_key_.emplace(Key{label}, next_number());
-      result_.groups[inner].parent = place->second;
+      const auto [outer, added] = number_of(Key{label});
+      result_.groups[inner].parent = outer;
       if (!added) return;
-      inner = place->second;
+      inner = outer;
       result_.groups.emplace_back().label = label;
     }
   }
 
-  uint32_t next_number() const { return static_cast<uint32_t>(result_.groups.size()); }
+  // The group's number, and whether the caller has to add the group.
+  std::pair<uint32_t, bool> number_of(const Key& key) {
+    const auto next = static_cast<uint32_t>(keys_.size());
+    const uint32_t number = numbers_.find_or_add(
+        hash_of(key), next, [&](uint32_t other) { return keys_[other] == key; },
+        [&](uint32_t other) { return hash_of(keys_[other]); });
+    if (number == next) keys_.push_back(key);
+    return {number, number == next};
+  }
 
   void note_frame(uint32_t group, uint32_t frame) {
     if (each_alone()) return;
@@ -210,7 +215,8 @@ class Grouper {
   bool merge_;
   const FirstUses first_uses_;
   std::vector<uint32_t> pass_kinds_;
-  std::unordered_map<Key, uint32_t, KeyHash> by_key_;
+  std::vector<Key> keys_;  // by group
+  NumberTable numbers_;
   std::vector<uint64_t> frames_of_groups_;  // group << 32 | frame
   CommandGroups result_;
 };

@@ -32,7 +32,10 @@ class GroupStacks {
     if (draw != draw_) {
       draw_ = draw;
       const auto& of_draw = commands.draws()[draw];
-      stack_[0] = {names_.add(commands.places()[of_draw.place], {}), 0};
+      if (of_draw.place != place_) {
+        place_ = of_draw.place;
+        stack_[0] = {names_.add(commands.places()[place_], {}), 0};
+      }
       stack_[1] = {names_.add(commands.draw_text(of_draw), {}), 0};
     }
     stack_[2] = {shader_frame(), 0};
@@ -95,7 +98,7 @@ class GroupStacks {
   const CallTree& tree_;
   StackNames& names_;
   const VisitStack& visit_;
-  uint32_t draw_ = kNone, variant_ = 0;
+  uint32_t place_ = kNone, draw_ = kNone, variant_ = 0;  // of stack_
   std::vector<StackFrame> stack_;
   std::vector<uint64_t> sums_;
   analysis::BlockValueList values_;

@@ -114,7 +114,7 @@ class Pprof {
     shown_values_.clear();
     for (const uint32_t m : metrics_) {
       constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-      shown_values_.push_back(static_cast<int64_t>(std::min(values[m], kMax)));
+      shown_values_.push_back(std::min(values[m], kMax));
     }
     // Samples are nearly all of the profile: their buffer does not grow.
     const size_t numbers = shown_locations_.size() + shown_values_.size() + kNumbersOfHeads;
@@ -126,7 +126,7 @@ class Pprof {
       SampleWriter inner(writer, profile::kSample);
       inner.add_packed_uint64(sample::kLocationId, shown_locations_.begin(),
                               shown_locations_.end());
-      inner.add_packed_int64(sample::kValue, shown_values_.begin(), shown_values_.end());
+      inner.add_packed_uint64(sample::kValue, shown_values_.begin(), shown_values_.end());
     }
     gzip_.write({buffer.data(), buffer.size()});
   }
@@ -204,7 +204,7 @@ class Pprof {
   std::string data_;  // a message
   std::vector<char> sample_;
   std::vector<uint64_t> shown_locations_;
-  std::vector<int64_t> shown_values_;
+  std::vector<uint64_t> shown_values_;  // not above INT64_MAX: encoded alike
 };
 
 }  // namespace
