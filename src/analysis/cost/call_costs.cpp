@@ -56,10 +56,11 @@ uint32_t inlined_function(const spirv::BlockMap& map, const spirv::Block& block,
   return is_own ? kNone : line.source_function;
 }
 
+// `rest` is scratch memory.
 void add_block(const spirv::BlockMap& map, const BlockValues& values,
-               const std::vector<Metric>& metrics, LineSums& sums) {
+               const std::vector<Metric>& metrics, std::vector<uint64_t>& rest, LineSums& sums) {
   const spirv::Block& block = map.blocks()[values.block];
-  std::vector<uint64_t> rest(values.metrics.begin(), values.metrics.end());
+  rest.assign(values.metrics.begin(), values.metrics.end());
   for (const spirv::LineCost& line : map.lines_of(block)) {
     auto& of_line = sums.at(inlined_function(map, block, line), line.location);
     for (size_t m = 0; m < metrics.size(); ++m) {
@@ -114,16 +115,16 @@ CallCosts::CallCosts(const ShaderCalls& shader, std::span<const BlockValues> val
     : shader_(shader), metric_count_(metrics.size()) {
   add_self_costs(values, metrics);
   find_calls(values);
-  add_inclusive_costs();
 }
 
 void CallCosts::add_self_costs(std::span<const BlockValues> values,
                                const std::vector<Metric>& metrics) {
   const spirv::BlockMap& map = shader_.code().map;
   std::vector<LineSums> sums(map.functions().size(), LineSums(metric_count_));
+  std::vector<uint64_t> rest;
   for (const BlockValues& block : values) {
     if (block.block < map.blocks().size())
-      add_block(map, block, metrics, sums[map.blocks()[block.block].function]);
+      add_block(map, block, metrics, rest, sums[map.blocks()[block.block].function]);
   }
   for (LineSums& function : sums) functions_.push_back(function.take());
 }
@@ -138,8 +139,7 @@ void CallCosts::find_calls(std::span<const BlockValues> values) {
   for (size_t first = 0, last = 0; first < calls.size(); first = last) {
     const size_t before = calls_.size();
     const auto add = [&](const ShaderCalls::Call& call, uint64_t count) {
-      calls_.push_back(
-          {call.caller, call.callee, call.location, count, std::vector<uint64_t>(metric_count_)});
+      calls_.push_back({call.caller, call.callee, call.location, count, {}});
     };
     for (last = first; last < calls.size() && calls[last].callee == calls[first].callee; ++last) {
       if (const uint64_t count = count_of(calls[last].block)) add(calls[last], count);
@@ -148,28 +148,32 @@ void CallCosts::find_calls(std::span<const BlockValues> values) {
   }
 }
 
-void CallCosts::add_inclusive_costs() {
+std::vector<CallCost> CallCosts::calls_with_costs() const {
+  std::vector<std::vector<uint64_t>> inclusive;  // by function: with all that it calls
   for (const auto& lines : functions_) {
-    inclusive_.emplace_back(metric_count_);
-    for (const SelfCost& line : lines) add_to(inclusive_.back(), line.metrics);
+    inclusive.emplace_back(metric_count_);
+    for (const SelfCost& line : lines) add_to(inclusive.back(), line.metrics);
   }
+  std::vector<CallCost> calls = calls_;
   // All calls of a function are adjacent, and its own calls precede them.
-  for (size_t first = 0, last = 0; first < calls_.size(); first = last) {
-    const uint32_t callee = calls_[first].callee;
+  for (size_t first = 0, last = 0; first < calls.size(); first = last) {
+    const uint32_t callee = calls[first].callee;
     uint64_t all = 0, before = 0;
-    for (last = first; last < calls_.size() && calls_[last].callee == callee; ++last)
-      all = saturating_sum(all, calls_[last].count);
+    for (last = first; last < calls.size() && calls[last].callee == callee; ++last)
+      all = saturating_sum(all, calls[last].count);
     for (size_t i = first; i < last; ++i) {
-      const uint64_t upto = saturating_sum(before, calls_[i].count);
+      const uint64_t upto = saturating_sum(before, calls[i].count);
+      calls[i].metrics.resize(metric_count_);
       for (size_t m = 0; m < metric_count_; ++m) {
-        const uint64_t total = inclusive_[callee][m];
-        calls_[i].metrics[m] =
+        const uint64_t total = inclusive[callee][m];
+        calls[i].metrics[m] =
             all == 0 ? total : scaled(total, upto, all) - scaled(total, before, all);
       }
       before = upto;
-      add_to(inclusive_[calls_[i].caller], calls_[i].metrics);
+      add_to(inclusive[calls[i].caller], calls[i].metrics);
     }
   }
+  return calls;
 }
 
 // Walks the tree of calls. Each function's costs are given out by the share of the calls so far;

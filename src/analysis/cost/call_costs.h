@@ -69,10 +69,8 @@ class CallCosts {
 
   // By function of the block map: its lines, in the order of their locations.
   const std::vector<std::vector<SelfCost>>& functions() const { return functions_; }
-  // Callees before their callers.
-  const std::vector<CallCost>& calls() const { return calls_; }
-  // With everything that it calls, by metric.
-  const std::vector<uint64_t>& inclusive(uint32_t function) const { return inclusive_[function]; }
+  // Callees before their callers, with their metrics. Takes time for each.
+  std::vector<CallCost> calls_with_costs() const;
 
   // Visits the lines' own costs once for each path of calls from the entry point. Shaders with very
   // many paths have each function directly below the entry point.
@@ -84,13 +82,11 @@ class CallCosts {
 
   void add_self_costs(std::span<const BlockValues> values, const std::vector<Metric>& metrics);
   void find_calls(std::span<const BlockValues> values);
-  void add_inclusive_costs();
 
   const ShaderCalls& shader_;
   size_t metric_count_;
   std::vector<std::vector<SelfCost>> functions_;
-  std::vector<CallCost> calls_;
-  std::vector<std::vector<uint64_t>> inclusive_;
+  std::vector<CallCost> calls_;  // without metrics
 };
 
 }  // namespace tally::analysis

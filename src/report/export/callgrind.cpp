@@ -207,15 +207,16 @@ class Callgrind {
     }
     const analysis::CallCosts costs(tree_.calls(variant), values_[variant].blocks(),
                                     tree_.metrics());
+    const std::vector<CallCost> calls = costs.calls_with_costs();
     for (uint32_t f = 0; f < costs.functions().size(); ++f) {
       const auto is_call = [f](const CallCost& call) {
         return call.caller == f && call.count != 0;
       };
-      if (costs.functions()[f].empty() && std::ranges::none_of(costs.calls(), is_call)) continue;
+      if (costs.functions()[f].empty() && std::ranges::none_of(calls, is_call)) continue;
       const std::string file = tree_.function_file(variant, f);
       begin_function(function(file, tree_.function_text(variant, f)));
       for (const SelfCost& line : costs.functions()[f]) write_line(variant, file, line);
-      for (const CallCost& call : costs.calls()) {
+      for (const CallCost& call : calls) {
         if (is_call(call)) write_function_call(variant, call);
       }
     }
