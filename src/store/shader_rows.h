@@ -73,8 +73,9 @@ struct PipelineOf {
         column("bind_point", &Row::bind_point, "graphics, compute, ray tracing"),
         column("name", &Row::name, "debug name").not_sent(),
         column("not_instrumented", &Row::not_instrumented),
-        column("bound", &Row::bound,
-               "1: a command buffer that was recorded for captured frames bound it, executed or not")
+        column(
+            "bound", &Row::bound,
+            "1: a command buffer that was recorded for captured frames bound it, executed or not")
             .not_sent());
   }
 };
