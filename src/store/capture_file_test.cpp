@@ -234,6 +234,16 @@ TEST_F(CaptureFile, region_values_of_the_wrong_size_are_left_out) {
   EXPECT_TRUE(status.ok());
 }
 
+TEST_F(CaptureFile, regions_of_a_render_area_beyond_all_offsets_are_left_out) {
+  write_test_capture(path_);
+  Result<Database> database = Database::open(path_, Database::Mode::Create);
+  ASSERT_TRUE(database->execute("UPDATE pass_regions SET x = 9223372036854775807").ok());
+  ASSERT_TRUE(database->close().ok());
+  const Result<Reader> reader = Reader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_TRUE(collect(*reader, &Reader::for_each_pass_regions).empty());
+}
+
 // A schema that differs is another version: raise kCaptureVersion and add a golden file. Views hold
 // nothing, and the reader brings its own.
 TEST_F(CaptureFile, the_schema_of_version_5_is_that_of_the_golden_file) {

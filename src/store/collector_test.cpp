@@ -335,6 +335,7 @@ TEST_F(CollectorTest, every_wrong_part_of_regions_and_pictures_is_refused) {
       {PassRegions{.width = 100, .height = 50, .region_width = 64}},
       {PassRegions{.width = 0, .height = 50, .region_width = 64, .region_height = 64}},
       {PassRegions{.width = ~0u, .height = ~0u, .region_width = 1, .region_height = 1}},
+      {PassRegions{.x = INT64_MIN, .width = 8, .height = 8, .region_width = 8, .region_height = 8}},
       {kRegions, RegionValues{2, {1, 2, 3, 4}}},
       {kRegions, RegionValues{1, {1, 2, 3, 4, 5}}},
       {kRegions, RegionValues{1, {}}},

@@ -26,6 +26,9 @@ Status RegionIngest::begin(const stream::PassRegions& regions, RowId pass) {
                      .region_width = regions.region_width,
                      .region_height = regions.region_height};
   if (row.region_width == 0 || row.region_height == 0) return Error{"regions without a size"};
+  if (!stream::is_offset(row.x) || !stream::is_offset(row.y)) {
+    return Error{"a render area beyond all offsets"};
+  }
   region_count_ = uint64_t{row.columns()} * row.rows();
   if (region_count_ == 0 || region_count_ > stream::kMaxRegions) {
     return Error{"a pass without regions, or with too many"};

@@ -19,8 +19,10 @@ Status Reader::for_each_pass_regions(
         regions.region_width = std::max(regions.region_width, 1u);
         regions.region_height = std::max(regions.region_height, 1u);
         const uint64_t count = uint64_t{regions.columns()} * regions.rows();
-        // The writer accepts no other number of regions.
-        return count == 0 || count > stream::kMaxRegions || visit(regions);
+        // The writer accepts no other number of regions, and no other offsets.
+        const bool valid = count != 0 && count <= stream::kMaxRegions &&
+                           stream::is_offset(regions.x) && stream::is_offset(regions.y);
+        return !valid || visit(regions);
       });
 }
 

@@ -6,7 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/diff/make_profile.h"
+#include "analysis/diff/profile.h"
+#include "analysis/diff/profile_options.h"
 #include "analysis/model/model.h"
 #include "analysis/tables/command_groups.h"
 #include "base/number_table.h"
