@@ -173,6 +173,13 @@ std::string CallTree::function_file(uint32_t variant, uint32_t function) const {
   return file_text(variant, kNone);
 }
 
+StackNames::StackNames(const CallTree& tree) {
+  const size_t draws = tree.commands().draws().size();
+  texts_.reserve(draws);
+  functions_.reserve(draws);
+  numbers_.reserve(draws);
+}
+
 uint32_t StackNames::add(std::string_view name, std::string_view file) {
   const Function added{texts_.add(name), texts_.add(file)};
   const auto next = static_cast<uint32_t>(functions_.size());

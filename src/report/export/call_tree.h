@@ -60,6 +60,9 @@ struct StackFrame {
 // The distinct functions of all stacks: passes, draws, shaders and their functions.
 class StackNames {
  public:
+  // Has room for the names of the tree's draws.
+  explicit StackNames(const CallTree& tree);
+
   uint32_t add(std::string_view name, std::string_view file);
   size_t size() const { return functions_.size(); }
   // Indices into texts().

@@ -57,7 +57,7 @@ void visit_with_lines(const CallTree& tree, StackNames& names, uint32_t metric,
 
 // What a stack has in common with the one before is not made anew.
 void write_collapsed(const CallTree& tree, uint32_t metric, const Output& out) {
-  StackNames names;
+  StackNames names(tree);
   std::string line;
   std::vector<uint32_t> functions;  // of the line
   std::vector<size_t> ends;         // of each of them in the line
@@ -87,7 +87,7 @@ void write_collapsed(const CallTree& tree, uint32_t metric, const Output& out) {
 // The frames come last, as they are known only after all stacks.
 void write_speedscope(const CallTree& tree, uint32_t metric, const std::string& name,
                       const std::string& exporter, const Output& out) {
-  StackNames names;
+  StackNames names(tree);
   std::vector<uint64_t> weights;
   std::vector<uint32_t> line_of;  // by name
   const analysis::Metric& of = tree.metrics()[metric];

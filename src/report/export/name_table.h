@@ -24,6 +24,11 @@ class NameTable {
     }
     return number;
   }
+  // Makes room for `count` texts in a table that is empty.
+  void reserve(size_t count) {
+    ends_.reserve(count);
+    numbers_.reserve(count);
+  }
   size_t size() const { return ends_.size(); }
   // Valid until the next add().
   std::string_view operator[](uint32_t number) const {

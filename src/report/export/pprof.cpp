@@ -54,7 +54,9 @@ constexpr size_t kNumbersOfHeads = 6;  // a sample and its two lists: field and 
 
 class Pprof {
  public:
-  Pprof(const CallTree& tree, const Output& out) : tree_(tree), gzip_(out) { choose_metrics(); }
+  Pprof(const CallTree& tree, const Output& out) : tree_(tree), gzip_(out), names_(tree) {
+    choose_metrics();
+  }
 
   Status write() {
     string_index("");
