@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using analysis::Snapshot;
 using report::SceneCheck;
 
-constexpr size_t kRows = 20;
+constexpr size_t kCheckRows = 20;
 
 struct CheckOptions {
   std::vector<std::string> files;
@@ -37,7 +37,7 @@ struct CheckOptions {
 };
 
 // A snapshot and the capture of the same scene.
-struct Pair {
+struct CheckedPair {
   std::string snapshot, capture;
 };
 
@@ -50,19 +50,19 @@ bool is_capture(const std::string& path) {
 std::string stem_of(const std::string& path) { return fs::path(path).stem().string(); }
 
 // By name, unless there is one of each.
-Result<std::vector<Pair>> pairs_of(const std::vector<std::string>& files) {
+Result<std::vector<CheckedPair>> checked_pairs(const std::vector<std::string>& files) {
   std::vector<std::string> snapshots, captures;
   for (const std::string& file : files) (is_capture(file) ? captures : snapshots).push_back(file);
   if (snapshots.empty()) return Error{"there is no snapshot among the files"};
   if (captures.empty()) return Error{"there is no capture among the files: " + files.back()};
   if (snapshots.size() == 1 && captures.size() == 1)
-    return std::vector<Pair>{{snapshots.front(), captures.front()}};
+    return std::vector<CheckedPair>{{snapshots.front(), captures.front()}};
   std::map<std::string, std::string> by_stem;
   for (const std::string& capture : captures) {
     if (!by_stem.emplace(stem_of(capture), capture).second)
       return Error{capture + ": another capture has the same name"};
   }
-  std::vector<Pair> pairs;
+  std::vector<CheckedPair> pairs;
   for (const std::string& snapshot : snapshots) {
     const auto found = by_stem.find(stem_of(snapshot));
     if (found == by_stem.end())
@@ -93,7 +93,7 @@ Result<std::optional<analysis::Limits>> limits_of(const std::string& snapshot) {
   return std::optional(std::move(*limits));
 }
 
-Status comparable(const Pair& pair, const Snapshot& snapshot, const Snapshot& now,
+Status comparable(const CheckedPair& pair, const Snapshot& snapshot, const Snapshot& now,
                   const CheckOptions& options) {
   if (snapshot.driver != now.driver && !options.any_driver) {
     return Error{
@@ -114,7 +114,7 @@ struct Checked {
 
 // The error is one of the user's input, which `status` says: kFailed, or kNo if the capture is
 // incomplete.
-Result<Checked> check_pair(const Pair& pair, const CheckOptions& options, int& status) {
+Result<Checked> check_pair(const CheckedPair& pair, const CheckOptions& options, int& status) {
   status = kFailed;
   const auto text = read_text(pair.snapshot);
   if (!text) return text.error();
@@ -172,7 +172,7 @@ std::string shell_word(const std::string& word) {
 int print_checks(const std::vector<SceneCheck>& checks, const CheckOptions& options) {
   return write_out([&](const report::Output& out) {
     for (const SceneCheck& check : checks) {
-      const auto table = report::check_table(check, options.top.value_or(kRows));
+      const auto table = report::check_table(check, options.top.value_or(kCheckRows));
       if (check.result.findings.empty()) {
         out(report::printable(table.title) + "\n");
         continue;
@@ -187,11 +187,11 @@ int print_checks(const std::vector<SceneCheck>& checks, const CheckOptions& opti
 }
 
 int run(const CheckOptions& options) {
-  const auto pairs = pairs_of(options.files);
+  const auto pairs = checked_pairs(options.files);
   if (!pairs) return fail(pairs.error());
   // Everything is read before anything is written.
   std::vector<Checked> all;
-  for (const Pair& pair : *pairs) {
+  for (const CheckedPair& pair : *pairs) {
     int status = kFailed;
     auto checked = check_pair(pair, options, status);
     if (!checked) return say(checked.error().message), status;

@@ -27,7 +27,7 @@ using analysis::DiffBy;
 using report::NamedDiff;
 
 constexpr size_t kOverviewRows = 10;
-constexpr size_t kRows = 20;
+constexpr size_t kDiffRows = 20;
 
 struct DiffOptions {
   std::string before, after;
@@ -39,7 +39,7 @@ struct DiffOptions {
   std::optional<size_t> width;
 
   bool json() const { return format == "json"; }
-  size_t rows() const { return top.value_or(json() ? 0 : by.empty() ? kOverviewRows : kRows); }
+  size_t rows() const { return top.value_or(json() ? 0 : by.empty() ? kOverviewRows : kDiffRows); }
 };
 
 std::optional<DiffBy> by_of(const DiffOptions& options) {
@@ -49,7 +49,7 @@ std::optional<DiffBy> by_of(const DiffOptions& options) {
 }
 
 // Two captures to compare; an empty name stands for a capture that only the other folder has.
-struct Pair {
+struct DiffedPair {
   std::string before, after;
 };
 
@@ -65,19 +65,19 @@ Result<std::set<std::string>> captures_in(const std::string& folder) {
   return names;
 }
 
-Result<std::vector<Pair>> pairs_of(const DiffOptions& options) {
+Result<std::vector<DiffedPair>> diffed_pairs(const DiffOptions& options) {
   std::error_code ignored;
   const bool folder = fs::is_directory(options.before, ignored);
   if (folder != fs::is_directory(options.after, ignored))
     return Error{
         fmt::format("{} and {}: one is a folder, the other is not", options.before, options.after)};
-  if (!folder) return std::vector<Pair>{{options.before, options.after}};
+  if (!folder) return std::vector<DiffedPair>{{options.before, options.after}};
   const auto before = captures_in(options.before), after = captures_in(options.after);
   if (!before) return before.error();
   if (!after) return after.error();
   std::set<std::string> names = *before;
   names.insert(after->begin(), after->end());
-  std::vector<Pair> pairs;
+  std::vector<DiffedPair> pairs;
   for (const std::string& name : names) {
     const auto path = [&name](const auto& names_in, const std::string& in) {
       return names_in.contains(name) ? (fs::path(in) / name).string() : std::string();
@@ -88,7 +88,7 @@ Result<std::vector<Pair>> pairs_of(const DiffOptions& options) {
 }
 
 // Adds the shaders that differ to those of which GLSL is wanted.
-Result<analysis::CaptureDiff> diff_of(const Pair& pair, analysis::ProfileOptions& wanted) {
+Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, analysis::ProfileOptions& wanted) {
   if (pair.before.empty() || pair.after.empty()) {
     analysis::CaptureDiff only;
     only.notes.push_back(pair.before.empty() ? pair.after + " is new" : pair.before + " is gone");
@@ -113,7 +113,7 @@ Result<analysis::CaptureDiff> diff_of(const Pair& pair, analysis::ProfileOptions
 }
 
 // Where the code is the same, the commands are the cause: they are compared, too.
-Result<analysis::CaptureDiff> diff_of(const Pair& pair, const DiffOptions& options) {
+Result<analysis::CaptureDiff> diff_of(const DiffedPair& pair, const DiffOptions& options) {
   const bool commands = by_of(options) == DiffBy::Command;
   analysis::ProfileOptions wanted{
       .code = !commands,
@@ -207,10 +207,10 @@ int show(const std::vector<NamedDiff>& diffs, const DiffOptions& options) {
 }
 
 int run(const DiffOptions& options) {
-  const auto pairs = pairs_of(options);
+  const auto pairs = diffed_pairs(options);
   if (!pairs) return fail(pairs.error());
   std::vector<NamedDiff> diffs;
-  for (const Pair& pair : *pairs) {
+  for (const DiffedPair& pair : *pairs) {
     auto diff = diff_of(pair, options);
     if (!diff) return fail(diff.error());
     diffs.push_back({pair.before, pair.after, std::move(*diff)});

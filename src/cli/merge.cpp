@@ -29,14 +29,14 @@ struct MergeOptions {
   bool force = false;
 };
 
-struct Input {
+struct MergeInput {
   std::string path;
   store::CaptureRow row;
 };
 
 // In the order of their starts.
-Result<std::vector<Input>> read_heads(const std::vector<std::string>& files) {
-  std::vector<Input> inputs;
+Result<std::vector<MergeInput>> read_heads(const std::vector<std::string>& files) {
+  std::vector<MergeInput> inputs;
   for (const std::string& path : files) {
     auto reader = store::Reader::open(path);
     if (!reader) return reader.error();
@@ -48,17 +48,17 @@ Result<std::vector<Input>> read_heads(const std::vector<std::string>& files) {
       if (fs::equivalent(inputs[i].path, path, ignored)) return Error{path + ": is given twice"};
     }
   }
-  std::stable_sort(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
+  std::stable_sort(inputs.begin(), inputs.end(), [](const MergeInput& a, const MergeInput& b) {
     return a.row.start_unix_ns < b.row.start_unix_ns;
   });
   return inputs;
 }
 
-Status may_write(const std::string& path, bool force, const std::vector<Input>& inputs) {
+Status may_write(const std::string& path, bool force, const std::vector<MergeInput>& inputs) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return {};
   if (!force) return Error{path + ": exists; choose another name, or replace it with --force"};
-  for (const Input& input : inputs) {
+  for (const MergeInput& input : inputs) {
     if (fs::equivalent(input.path, path, ignored))
       return Error{path + ": is one of the captures to merge"};
   }
@@ -66,9 +66,9 @@ Status may_write(const std::string& path, bool force, const std::vector<Input>& 
   return Error{path + ": exists and is not a capture; it is left as it is"};
 }
 
-Status merge(const std::vector<Input>& inputs, const std::string& path) {
+Status merge(const std::vector<MergeInput>& inputs, const std::string& path) {
   std::vector<store::CaptureRow> rows;
-  for (const Input& input : inputs) rows.push_back(input.row);
+  for (const MergeInput& input : inputs) rows.push_back(input.row);
   auto merged = store::CaptureMerge::create(path, rows);
   if (!merged) return merged.error();
   ProgressLine progress("merging");
@@ -82,7 +82,7 @@ Status merge(const std::vector<Input>& inputs, const std::string& path) {
   return merged->finish();
 }
 
-Status write(const std::vector<Input>& inputs, const std::string& path, Existing existing) {
+Status write(const std::vector<MergeInput>& inputs, const std::string& path, Existing existing) {
   const fs::path folder = fs::path(path).parent_path();
   const auto temporary = TemporaryFolder::make_in(folder.empty() ? "." : folder, ".tally-merge-");
   if (!temporary) return temporary.error();

@@ -6,13 +6,10 @@
 #include "level.tese.h"
 #include "patch.vert.h"
 #include "plain.frag.h"
+#include "support/stages.h"
 
 namespace tally::test {
 namespace {
-
-constexpr VkShaderStageFlagBits kControl = VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
-constexpr VkShaderStageFlagBits kEvaluation = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
-constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
 
 class AmplificationAnswers : public KnownAnswers {
  protected:

@@ -2,11 +2,10 @@
 #include "classes.comp.h"
 #include "control_flow.comp.h"
 #include "known_answers.h"
+#include "support/stages.h"
 
 namespace tally::test {
 namespace {
-
-constexpr VkShaderStageFlagBits kCompute = VK_SHADER_STAGE_COMPUTE_BIT;
 
 class ComputeAnswers : public KnownAnswers {
  protected:

@@ -9,13 +9,11 @@
 #include "rectangle.vert.h"
 #include "storage_early.frag.h"
 #include "storage_late.frag.h"
+#include "support/stages.h"
 #include "tiny_triangles.vert.h"
 
 namespace tally::test {
 namespace {
-
-constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
 
 class FragmentAnswers : public KnownAnswers {
  protected:

@@ -10,14 +10,11 @@
 #include "support/instrumentation.h"
 #include "support/render_target.h"
 #include "support/shader_objects.h"
+#include "support/stages.h"
 #include "uneven.comp.h"
 
 namespace tally::test {
 namespace {
-
-constexpr VkShaderStageFlagBits kCompute = VK_SHADER_STAGE_COMPUTE_BIT;
-constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
 
 // The pipeline may be part of an execution set.
 constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrumentBindable = {

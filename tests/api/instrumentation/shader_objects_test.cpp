@@ -7,15 +7,13 @@
 #include "support/instrumentation.h"
 #include "support/render_target.h"
 #include "support/shader_objects.h"
+#include "support/stages.h"
 #include "work.comp.h"
 
 namespace tally::test {
 namespace {
 
-constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
-constexpr VkShaderStageFlagBits kCompute = VK_SHADER_STAGE_COMPUTE_BIT;
-constexpr VkShaderCreateFlagsEXT kFlag = VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
+constexpr VkShaderCreateFlagsEXT kInstrumentShader = VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
 
 class ShaderObjectRules : public testing::Test {
  protected:
@@ -26,9 +24,9 @@ class ShaderObjectRules : public testing::Test {
   }
   std::unique_ptr<ShaderObjects> make_shaders(uint32_t push_bytes = 0) const {
     return std::make_unique<ShaderObjects>(
-        *context_,
-        std::vector<ShaderObjectInfo>{{{kVertex, patch_vert}, kFragment, kFlag, {}, push_bytes, {}},
-                                      {{kFragment, branchy_frag}, 0, kFlag, {}, push_bytes, {}}});
+        *context_, std::vector<ShaderObjectInfo>{
+                       {{kVertex, patch_vert}, kFragment, kInstrumentShader, {}, push_bytes, {}},
+                       {{kFragment, branchy_frag}, 0, kInstrumentShader, {}, push_bytes, {}}});
   }
   void draw(VkCommandBuffer commands, const ShaderObjects& shaders) const {
     set_draw_state(*context_, commands);

@@ -13,8 +13,6 @@ namespace {
 using Ids = std::vector<std::string>;
 using testing::Each;
 
-constexpr uint64_t kShort = 30'000'000;  // ns
-
 ContextOptions with_driver() {
   ContextOptions options;
   options.driver_layers.push_back("VK_LAYER_TALLY_test_driver");

@@ -10,6 +10,9 @@
 
 namespace tally::test {
 
+// A time to wait for the profiling lock, in nanoseconds.
+inline constexpr uint64_t kShort = 30'000'000;
+
 VkResult lock(const Context& context, uint64_t timeout);
 void unlock(const Context& context);
 

@@ -19,8 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kShort = 30'000'000;  // ns
-
 // A lock of this program's own, so that several runs can proceed at the same time.
 const bool g_own_lock = [] {
   const std::string name = "tally-performance-test-" + std::to_string(getpid());

@@ -8,13 +8,10 @@
 #include "plain.frag.h"
 #include "streams.geom.h"
 #include "support/environment.h"
+#include "support/stages.h"
 
 namespace tally::test {
 namespace {
-
-constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
-constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
 
 class GeometryQueries : public QueriesTest {
  protected:

@@ -6,7 +6,7 @@
 namespace tally::test {
 namespace {
 
-constexpr VkQueryPipelineStatisticFlags kStatistics =
+constexpr VkQueryPipelineStatisticFlags kMeshStatistics =
     VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT |
     VK_QUERY_PIPELINE_STATISTIC_MESH_SHADER_INVOCATIONS_BIT_EXT;
 
@@ -41,7 +41,7 @@ TEST_P(MeshQueries, count_invocations_and_primitives_together_as_alone) {
     draw_mesh(commands, 1, 4, 1);
     target.end(commands);
   };
-  const Kinds kinds = {{VK_QUERY_TYPE_PIPELINE_STATISTICS, kStatistics},
+  const Kinds kinds = {{VK_QUERY_TYPE_PIPELINE_STATISTICS, kMeshStatistics},
                        {VK_QUERY_TYPE_OCCLUSION},
                        {VK_QUERY_TYPE_MESH_PRIMITIVES_GENERATED_EXT}};
   const Results known = {{VK_QUERY_TYPE_PIPELINE_STATISTICS, {7 * 64 * 64, 7 * 3}},

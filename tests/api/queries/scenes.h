@@ -5,14 +5,9 @@
 
 #include "api/queries/kit.h"
 #include "support/environment.h"
+#include "support/stages.h"
 
 namespace tally::test {
-
-inline constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-inline constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
-inline constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
-inline constexpr VkShaderStageFlagBits kControl = VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
-inline constexpr VkShaderStageFlagBits kEvaluation = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
 
 // Positions of the statistics in the results.
 enum Statistic : size_t {

@@ -7,15 +7,10 @@
 #include "level.tese.h"
 #include "patch.vert.h"
 #include "plain.frag.h"
+#include "support/stages.h"
 
 namespace tally::test {
 namespace {
-
-constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-constexpr VkShaderStageFlagBits kControl = VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT;
-constexpr VkShaderStageFlagBits kEvaluation = VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
-constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
-constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
 
 class QueriesOfShaderObjects : public QueriesTest {
  protected:

@@ -9,13 +9,11 @@
 #include "patch.vert.h"
 #include "plain.frag.h"
 #include "streams.geom.h"
+#include "support/stages.h"
 
 namespace tally::test {
 namespace {
 
-constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
-constexpr VkShaderStageFlagBits kGeometry = VK_SHADER_STAGE_GEOMETRY_BIT;
 constexpr uint32_t kPlenty = 1 << 16;
 
 using Sizes = std::vector<VkDeviceSize>;

@@ -26,7 +26,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kInvocations = "fragment_invocations";
 constexpr const char* kChild = "TALLY_TEST_CHILD";
 // Longer than any machine takes: a timeout without a competing lock is a defect.
 constexpr const char* kForEver = "3600000";  // ms

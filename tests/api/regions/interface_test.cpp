@@ -14,9 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr const char* kInvocations = "fragment_invocations";
-constexpr VkExtent2D kExtent = {128, 64};
-
 class RegionInterface : public RegionsTest {
  protected:
   auto enumerate() {

@@ -14,10 +14,16 @@
 #include "support/pipeline.h"
 #include "support/queries.h"
 #include "support/render_target.h"
+#include "support/stages.h"
 
 namespace tally::test {
 
 using BeginInfo = VkRenderPassPerformanceCountersByRegionBeginInfoARM;
+
+inline constexpr const char* kInvocations = "fragment_invocations";
+inline constexpr const char* kDiscarded = "discarded_invocations";
+// Of most targets.
+inline constexpr VkExtent2D kExtent = {128, 64};
 
 // The push constants of rectangle.vert.
 struct RectanglePush {
@@ -94,9 +100,6 @@ void expect_pixels(const Capture& values, std::string_view counter, const Contex
 
 class RegionsTest : public testing::Test {
  protected:
-  static constexpr VkShaderStageFlagBits kVertex = VK_SHADER_STAGE_VERTEX_BIT;
-  static constexpr VkShaderStageFlagBits kFragment = VK_SHADER_STAGE_FRAGMENT_BIT;
-
   // Creates the device; `instrumentation` enables the other extension as well.
   Context& start(const LayerSettings::Pairs& settings = {}, bool instrumentation = false,
                  ContextOptions options = {});

@@ -11,8 +11,6 @@
 namespace tally::test {
 namespace {
 
-constexpr const char* kInvocations = "fragment_invocations";
-constexpr const char* kDiscarded = "discarded_invocations";
 constexpr const char* kSamples = "covered_samples";
 
 class RegionAnswers : public RegionsTest {

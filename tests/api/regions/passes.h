@@ -7,7 +7,6 @@ namespace tally::test {
 
 class RegionPassesTest : public RegionsTest {
  protected:
-  static constexpr const char* kInvocations = "fragment_invocations";
   static constexpr VkExtent2D kExtent = {128, 128};
   static constexpr VkRect2D kArea = {{0, 0}, kExtent};
 

@@ -12,7 +12,6 @@
 namespace tally::test {
 namespace {
 
-constexpr VkExtent2D kExtent = {128, 64};
 constexpr uint32_t kColumns = 8, kRows = 4;  // in regions
 constexpr uint32_t kCells = 16 * 8;
 constexpr const char* kPrimitives = "fragment_primitives";

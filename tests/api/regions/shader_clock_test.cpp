@@ -8,7 +8,6 @@
 namespace tally::test {
 namespace {
 
-constexpr VkExtent2D kExtent = {128, 64};
 constexpr const char* kClock = "shader_clock";
 
 class RegionClock : public RegionsTest {

@@ -8,13 +8,12 @@
 namespace tally::test {
 namespace {
 
-constexpr const char* kInvocations = "fragment_invocations";
-constexpr const char* kDiscarded = "discarded_invocations";
-constexpr VkExtent2D kExtent = {128, 96};
 constexpr VkShaderCreateFlagsEXT kLinked = 0x1;
 
 class RegionShaderObjects : public RegionsTest {
  protected:
+  static constexpr VkExtent2D kExtent = {128, 96};
+
   void SetUp() override {
     if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
       GTEST_SKIP() << "no shader objects";
@@ -26,13 +25,13 @@ class RegionShaderObjects : public RegionsTest {
 
   ShaderObjects make_shaders(std::span<const uint32_t> fragment, VkShaderCreateFlagsEXT flags) {
     return ShaderObjects(context(),
-                         {{{kVertexBit, rectangle_vert},
+                         {{{kVertex, rectangle_vert},
                            VK_SHADER_STAGE_FRAGMENT_BIT,
                            flags,
                            {},
                            sizeof(RectanglePush),
                            {}},
-                          {{kFragmentBit, fragment}, 0, flags, {}, sizeof(RectanglePush), {}}});
+                          {{kFragment, fragment}, 0, flags, {}, sizeof(RectanglePush), {}}});
   }
   void draw_rectangle(VkCommandBuffer commands, const RectanglePush& push) const {
     vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
@@ -45,8 +44,6 @@ class RegionShaderObjects : public RegionsTest {
     shaders.bind(commands);
   }
 
-  static constexpr VkShaderStageFlagBits kVertexBit = VK_SHADER_STAGE_VERTEX_BIT;
-  static constexpr VkShaderStageFlagBits kFragmentBit = VK_SHADER_STAGE_FRAGMENT_BIT;
   VkPhysicalDeviceShaderObjectFeaturesEXT feature_ = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, nullptr, VK_TRUE};
   PipelineLayout layout_;
@@ -94,8 +91,7 @@ TEST_F(RegionShaderObjects, blocks_are_counted_beside_regions) {
     const bool flagged = (flags & VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM) != 0;
     EXPECT_EQ(instrumentation.read().empty(), !flagged);
     if (flagged) {
-      EXPECT_EQ(Counts(instrumentation, kFragmentBit, discard_frag).invocations(),
-                uint64_t{128} * 96);
+      EXPECT_EQ(Counts(instrumentation, kFragment, discard_frag).invocations(), uint64_t{128} * 96);
     }
   }
 }
