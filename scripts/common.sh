@@ -25,11 +25,11 @@ build() {
 }
 
 # run_tests PRESET [CTEST ARGUMENT...]: runs the tests of a test preset and prints the 20 slowest; build/tests-PRESET.xml
-# holds the results as JUnit.
+# holds the results as JUnit. One test more than there are cores: some wait.
 run_tests() {
   local preset=$1 status=0
   shift
-  (cd "$root" && ctest --preset "$preset" -j "$(nproc)" --output-junit "$root/build/tests-$preset.xml" "$@") || status=$?
+  (cd "$root" && ctest --preset "$preset" -j "$(($(nproc) + 1))" --output-junit "$root/build/tests-$preset.xml" "$@") || status=$?
   echo "The slowest tests, in seconds (build/tests-$preset.xml):"
   sed -n 's/.*<testcase name="\([^"]*\)".* time="\([^"]*\)".*/\2 \1/p' "$root/build/tests-$preset.xml" |
     sort -rn | awk 'NR <= 20 { printf "%8.1f  %s\n", $1, $2 }'

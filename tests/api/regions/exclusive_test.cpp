@@ -160,9 +160,9 @@ TEST(Child, holds_the_lock) {
 TEST(Child, captures_for_ever) {
   if (!std::getenv(kChild)) GTEST_SKIP() << "a part of other tests";
   Capturing capturing;
-  capturing.prepare(2048);
+  capturing.prepare(1024);
   for (bool first = true; parent_lives(); first = false) {
-    EXPECT_EQ(capturing.run(4), 4u * 2048 * 2048);
+    EXPECT_EQ(capturing.run(4), 4u * 1024 * 1024);
     if (first) say_ready();
   }
 }
@@ -210,7 +210,7 @@ TEST(Exclusive, two_processes_take_turns) {
 
 // The device's own clock provides the start and end times of the work.
 TEST(Exclusive, captures_of_three_devices_never_overlap) {
-  constexpr uint32_t kSizes[] = {4096, 1024, 1024};
+  constexpr uint32_t kSizes[] = {2048, 512, 512};
   constexpr int kRounds = 3;
   std::vector<std::unique_ptr<Capturing>> devices;
   std::vector<std::vector<Capturing::Interval>> intervals(3);
