@@ -20,7 +20,11 @@ extern "C" {
 #define VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT ((VkStructureType)1000572006)
 #define VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_TOKEN_EXT ((VkStructureType)1000572007)
 #define VK_STRUCTURE_TYPE_WRITE_INDIRECT_EXECUTION_SET_PIPELINE_EXT ((VkStructureType)1000572008)
+#define VK_STRUCTURE_TYPE_WRITE_INDIRECT_EXECUTION_SET_SHADER_EXT ((VkStructureType)1000572009)
 #define VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT ((VkStructureType)1000572010)
+#define VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_SHADER_INFO_EXT ((VkStructureType)1000572011)
+#define VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_SHADER_LAYOUT_INFO_EXT \
+  ((VkStructureType)1000572012)
 #define VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT ((VkStructureType)1000572013)
 #define VK_STRUCTURE_TYPE_GENERATED_COMMANDS_SHADER_INFO_EXT ((VkStructureType)1000572014)
 
@@ -81,7 +85,23 @@ typedef struct VkIndirectExecutionSetPipelineInfoEXT {
   uint32_t maxPipelineCount;
 } VkIndirectExecutionSetPipelineInfoEXT;
 
-typedef struct VkIndirectExecutionSetShaderInfoEXT VkIndirectExecutionSetShaderInfoEXT;
+typedef struct VkIndirectExecutionSetShaderLayoutInfoEXT {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t setLayoutCount;
+  const VkDescriptorSetLayout* pSetLayouts;
+} VkIndirectExecutionSetShaderLayoutInfoEXT;
+
+typedef struct VkIndirectExecutionSetShaderInfoEXT {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t shaderCount;
+  const VkShaderEXT* pInitialShaders;
+  const VkIndirectExecutionSetShaderLayoutInfoEXT* pSetLayoutInfos;
+  uint32_t maxShaderCount;
+  uint32_t pushConstantRangeCount;
+  const VkPushConstantRange* pPushConstantRanges;
+} VkIndirectExecutionSetShaderInfoEXT;
 
 typedef union VkIndirectExecutionSetInfoEXT {
   const VkIndirectExecutionSetPipelineInfoEXT* pPipelineInfo;
@@ -101,6 +121,13 @@ typedef struct VkWriteIndirectExecutionSetPipelineEXT {
   uint32_t index;
   VkPipeline pipeline;
 } VkWriteIndirectExecutionSetPipelineEXT;
+
+typedef struct VkWriteIndirectExecutionSetShaderEXT {
+  VkStructureType sType;
+  const void* pNext;
+  uint32_t index;
+  VkShaderEXT shader;
+} VkWriteIndirectExecutionSetShaderEXT;
 
 typedef struct VkIndirectCommandsPushConstantTokenEXT {
   VkPushConstantRange updateRange;
@@ -169,6 +196,10 @@ typedef void(VKAPI_PTR* PFN_vkUpdateIndirectExecutionSetPipelineEXT)(
     VkDevice device, VkIndirectExecutionSetEXT indirectExecutionSet,
     uint32_t executionSetWriteCount,
     const VkWriteIndirectExecutionSetPipelineEXT* pExecutionSetWrites);
+typedef void(VKAPI_PTR* PFN_vkUpdateIndirectExecutionSetShaderEXT)(
+    VkDevice device, VkIndirectExecutionSetEXT indirectExecutionSet,
+    uint32_t executionSetWriteCount,
+    const VkWriteIndirectExecutionSetShaderEXT* pExecutionSetWrites);
 #endif /* VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME */
 
 #ifdef __cplusplus

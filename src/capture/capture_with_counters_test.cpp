@@ -89,13 +89,26 @@ TEST(CaptureWithCounters, commands_that_the_device_generates_are_measured) {
   EXPECT_THAT(executions(session), ElementsAre(3 * kGroup));
 }
 
-TEST(CaptureWithCounters, commands_that_the_device_generates_from_a_set_are_listed_as_uncounted) {
+TEST(CaptureWithCounters, commands_that_the_device_generates_from_a_set_are_measured) {
   const Session session({.scenario = "generated_set", .layers = kLayers});
   if (session.exit_status() == 77) GTEST_SKIP() << "no generated commands";
   ASSERT_EQ(session.exit_status(), 0) << session.errors();
-  EXPECT_THAT(executions(session), ElementsAre(kGroup, -1, 2 * kGroup));
-  EXPECT_EQ(session.number("SELECT count(*) FROM command WHERE counted = 0"), 1);
+  EXPECT_EQ(session.number("SELECT count(*) FROM command WHERE counted = 0"), 0);
   EXPECT_EQ(session.number("SELECT count(*) FROM message WHERE text LIKE '%static costs%'"), 0);
+  EXPECT_EQ(session.number("SELECT count(*) FROM pipeline WHERE bound"), 2);
+  const auto executions_of = [&](const std::string& where) {
+    return session.number(
+        "SELECT sum(c.executions) FROM block_count AS c JOIN command ON command.id = c.command "
+        "JOIN pipeline ON pipeline.id = command.pipeline "
+        "JOIN batch_shader AS s ON s.batch = c.batch AND s.stage = c.stage "
+        "AND coalesce(s.sub, c.sub) = c.sub "
+        "WHERE c.block = 0 AND pipeline.name" +
+        where);
+  };
+  const std::string in_set = " = 'execution set of 3 pipelines'";
+  EXPECT_EQ(executions_of(in_set + " AND s.shader = 1"), 3 * kGroup);
+  EXPECT_EQ(executions_of(in_set + " AND s.shader = 2"), 2 * 8);
+  EXPECT_EQ(executions_of(" <> 'execution set of 3 pipelines'"), (1 + 2) * kGroup);
 }
 
 TEST(CaptureWithCounters, commands_whose_arguments_an_address_names_are_measured) {

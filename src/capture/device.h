@@ -61,6 +61,7 @@ class Device {
   StreamConnection& connection() { return context_.connection(); }
   ShaderRegistry& shaders() { return context_.shaders(); }
   ShaderObjectRegistry& shader_objects() { return context_.shader_objects(); }
+  ExecutionSets& execution_sets() { return context_.execution_sets(); }
   PassRegistry& passes() { return context_.passes(); }
   const RegionCapture& regions() const { return context_.regions(); }
   Images* images() { return context_.images(); }

@@ -96,6 +96,7 @@ namespace tally::capture {
   X(CreateGraphicsPipelines, "")                   \
   X(CreateImage, "")                               \
   X(CreateImageView, "")                           \
+  X(CreateIndirectExecutionSetEXT, "")             \
   X(CreateQueryPool, "")                           \
   X(CreateRayTracingPipelinesKHR, "")              \
   X(CreateRenderPass, "")                          \
@@ -112,6 +113,7 @@ namespace tally::capture {
   X(DestroyFramebuffer, "")                        \
   X(DestroyImage, "")                              \
   X(DestroyImageView, "")                          \
+  X(DestroyIndirectExecutionSetEXT, "")            \
   X(DestroyPipeline, "")                           \
   X(DestroyQueryPool, "")                          \
   X(DestroyRenderPass, "")                         \
@@ -144,6 +146,8 @@ namespace tally::capture {
   X(ResetCommandBuffer, "")                        \
   X(ResetCommandPool, "")                          \
   X(ResetFences, "")                               \
+  X(UpdateIndirectExecutionSetPipelineEXT, "")     \
+  X(UpdateIndirectExecutionSetShaderEXT, "")       \
   X(WaitForFences, "")                             \
   X(WaitSemaphores, "KHR")
 

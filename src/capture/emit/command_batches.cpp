@@ -150,7 +150,7 @@ CommandBatches::Batch& CommandBatches::begin_batch(const Head& head, const Comma
 
 void CommandBatches::add(const CommandSlice& added, const std::optional<stream::GpuTime>& gpu) {
   CommandSlice slice = added;
-  // The capture does not know which shaders an execution set holds: their counts have no lines.
+  // The capture does not know which shaders these commands ran: their counts have no lines.
   if (slice.run->pipeline != CommandRun::kNone &&
       execution_.recording->pipelines[slice.run->pipeline]->shaders.empty()) {
     slice.words = {};
@@ -282,7 +282,9 @@ void CommandBatches::send_values(Batch& batch) {
     numbers += more;
   };
   for (Block& block : batch.blocks) {
-    const auto& [sub, stage, index] = block.id;
+    const auto& [sub_index, stage, index] = block.id;
+    const uint32_t sub =
+        batch.pipeline ? batch.pipeline->captured_sub_index(sub_index, stage) : sub_index;
     if (!is_zero(block.executions)) {
       make_room(block.executions);
       message.counts.push_back({sub, stage, index, std::move(block.executions)});

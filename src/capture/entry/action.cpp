@@ -169,19 +169,19 @@ VKAPI_ATTR void VKAPI_CALL CmdTraceRaysNV(VkCommandBuffer b, VkBuffer raygen, Vk
                                        depth);
 }
 
-// Where what the execution runs is bound; nothing if that is an execution set, or if it was read by
-// an earlier command.
-std::optional<VkPipelineBindPoint> bind_point_of(VkBool32 preprocessed,
-                                                 const VkGeneratedCommandsInfoEXT& info) {
-  if (preprocessed == VK_TRUE || info.indirectExecutionSet != VK_NULL_HANDLE) return std::nullopt;
-  return (info.shaderStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 ? VK_PIPELINE_BIND_POINT_COMPUTE
-                                                                : VK_PIPELINE_BIND_POINT_GRAPHICS;
+VkPipelineBindPoint bind_point_of(const VkGeneratedCommandsInfoEXT& info) {
+  if ((info.shaderStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) return VK_PIPELINE_BIND_POINT_COMPUTE;
+  constexpr VkShaderStageFlags kRayStages = VK_SHADER_STAGE_RAYGEN_BIT_KHR |
+                                            VK_SHADER_STAGE_MISS_BIT_KHR |
+                                            VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR;
+  return (info.shaderStages & kRayStages) != 0 ? VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR
+                                               : VK_PIPELINE_BIND_POINT_GRAPHICS;
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsEXT(VkCommandBuffer b, VkBool32 preprocessed,
                                                           const VkGeneratedCommandsInfoEXT* info) {
   if (CommandBuffer* state = find_command_buffer(b)) {
-    state->set_generated(bind_point_of(preprocessed, *info));
+    state->set_generated(bind_point_of(*info), info->indirectExecutionSet);
   }
   action<&DeviceTable::CmdExecuteGeneratedCommandsEXT>(
       Function::ExecuteGeneratedCommands, {int64_t{preprocessed}}, b, preprocessed, info);

@@ -40,6 +40,7 @@ std::span<const DeviceHook> object_hooks();
 std::span<const DeviceHook> image_hooks();
 std::span<const DeviceHook> pipeline_hooks();
 std::span<const DeviceHook> shader_object_hooks();
+std::span<const DeviceHook> execution_set_hooks();
 std::span<const DeviceHook> queue_hooks();
 
 template <auto Member, typename Function>

@@ -32,7 +32,7 @@ const vk::BasicHookTable<DeviceCondition>& device_hooks() {
     std::vector<DeviceHook> all;
     for (const auto& hooks :
          {action_hooks(), pass_hooks(), command_buffer_hooks(), object_hooks(), image_hooks(),
-          pipeline_hooks(), shader_object_hooks(), queue_hooks()}) {
+          pipeline_hooks(), shader_object_hooks(), execution_set_hooks(), queue_hooks()}) {
       all.insert(all.end(), hooks.begin(), hooks.end());
     }
     return new vk::BasicHookTable<DeviceCondition>(std::move(all));

@@ -189,15 +189,20 @@ const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function fun
     case store::CallKind::TraceRays:
       return bound_at(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
     case store::CallKind::Generated:
-      if (generated_point_) return bound_at(*generated_point_);
-      if (!generated_) {
-        generated_ = context_.shaders().stand_in(ShaderRegistry::StandIn::GeneratedCommands,
-                                                 VK_PIPELINE_BIND_POINT_GRAPHICS);
-      }
       return generated_;
     default:
       return bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS);
   }
+}
+
+void CommandBuffer::set_generated(VkPipelineBindPoint bind_point, VkIndirectExecutionSetEXT set) {
+  if (!recording_) return;
+  generated_ =
+      set == VK_NULL_HANDLE ? bound_at(bind_point) : context_.execution_sets().pipeline(set);
+  if (set == VK_NULL_HANDLE) return;
+  if (!generated_)
+    generated_ = context_.shaders().stand_in(ShaderRegistry::StandIn::ExecutionSet, bind_point);
+  note_bound(generated_);
 }
 
 void CommandBuffer::before_unknown_action(const char* name) {

@@ -81,10 +81,9 @@ class CommandBuffer {
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
                     const VkShaderEXT* shaders);
 
-  // Before generated commands: where what they run is bound, if that is known.
-  void set_generated(std::optional<VkPipelineBindPoint> bind_point) {
-    generated_point_ = bind_point;
-  }
+  // Before generated commands: where what they run is bound. A set that is not null is run
+  // instead.
+  void set_generated(VkPipelineBindPoint bind_point, VkIndirectExecutionSetEXT set);
 
   // Call these before and after an action command. The result of before_action is passed to
   // after_action.
@@ -165,8 +164,7 @@ class CommandBuffer {
   std::array<bool, vk::kBindPoints.size()> uses_shaders_{};
   // Shaders were bound, and bound_ does not have their set yet.
   std::array<bool, vk::kBindPoints.size()> new_shaders_{};
-  std::optional<VkPipelineBindPoint> generated_point_;
-  std::shared_ptr<Pipeline> generated_;  // placeholder for the pipeline of generated commands
+  std::shared_ptr<Pipeline> generated_;  // what the next generated commands run
   LabelStack labels_;
 };
 

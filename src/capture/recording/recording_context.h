@@ -12,6 +12,7 @@
 #include "capture/emit/stream_connection.h"
 #include "capture/readback/host_memory.h"
 #include "capture/recording/command_list.h"
+#include "capture/recording/execution_sets.h"
 #include "capture/recording/images.h"
 #include "capture/recording/passes.h"
 #include "capture/recording/region_capture.h"
@@ -38,6 +39,7 @@ class RecordingContext {
   StreamConnection& connection() { return *connection_; }
   ShaderRegistry& shaders() { return shaders_; }
   ShaderObjectRegistry& shader_objects() { return shader_objects_; }
+  ExecutionSets& execution_sets() { return execution_sets_; }
   PassRegistry& passes() { return passes_; }
   TimestampPools& timestamps() { return timestamps_; }
   HostMemory& host_memory() { return host_memory_; }
@@ -78,6 +80,7 @@ class RecordingContext {
   DeviceTable table_;
   ShaderRegistry shaders_;
   ShaderObjectRegistry shader_objects_;
+  ExecutionSets execution_sets_;
   PassRegistry passes_;
   TimestampPools timestamps_;
   HostMemory host_memory_;

@@ -46,16 +46,29 @@ const char* debug_name(const VkPipelineShaderStageCreateInfo& stage) {
 
 }  // namespace
 
-Shader* Pipeline::shader_of(uint32_t sub_index, uint32_t stage) const {
+size_t Pipeline::index_of(uint32_t sub_index, uint32_t stage) const {
   const auto is_it = [&](const auto& shader) {
     return static_cast<uint32_t>(shader->stage) == stage;
   };
-  if (std::ranges::count_if(shaders, is_it) > 1) {
-    const bool known = sub_index < shaders.size() && is_it(shaders[sub_index]);
-    return known ? shaders[sub_index].get() : nullptr;
+  auto begin = shaders.begin(), end = shaders.end();
+  if (ends_of_entries) {
+    if (sub_index >= ends_of_entries->size()) return shaders.size();
+    end = begin + (*ends_of_entries)[sub_index];
+    if (sub_index != 0) begin += (*ends_of_entries)[sub_index - 1];
+  } else if (std::count_if(begin, end, is_it) > 1) {
+    return sub_index < shaders.size() && is_it(shaders[sub_index]) ? sub_index : shaders.size();
   }
-  const auto found = std::ranges::find_if(shaders, is_it);
-  return found == shaders.end() ? nullptr : found->get();
+  const auto found = std::find_if(begin, end, is_it);
+  return found == end ? shaders.size() : static_cast<size_t>(found - shaders.begin());
+}
+
+Shader* Pipeline::shader_of(uint32_t sub_index, uint32_t stage) const {
+  const size_t index = index_of(sub_index, stage);
+  return index < shaders.size() ? shaders[index].get() : nullptr;
+}
+
+uint32_t Pipeline::captured_sub_index(uint32_t sub_index, uint32_t stage) const {
+  return ends_of_entries ? static_cast<uint32_t>(index_of(sub_index, stage)) : sub_index;
 }
 
 bool PipelineDraft::selected_by(const std::string& pattern) const {
@@ -153,9 +166,7 @@ std::shared_ptr<Pipeline> ShaderRegistry::stand_in(StandIn kind, VkPipelineBindP
     const char* reason;
   };
   constexpr Text kTexts[] = {
-      {"of generated commands",
-       "commands that the device generates from an execution set, or that were "
-       "preprocessed by themselves, run uncounted"},
+      {"execution set", "it was created by a function that the capture does not know"},
       {"of unknown origin", "it was created by a function that the capture does not know"}};
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Pipeline>& pipeline = stand_ins_[{kind, bind_point}];

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -42,11 +43,20 @@ struct Pipeline : InternedObject {
   std::string not_instrumented;  // the reason, "" = created with the flag
   std::string diagnostics;       // messages about instrumentation during its creation
   std::atomic<bool> bound = false;
+  // Of an execution set: by index in the set, where the entry's shaders end in `shaders`.
+  std::optional<std::vector<uint32_t>> ends_of_entries;
 
   bool instrumented() const { return not_instrumented.empty(); }
   // Returns the only shader of this stage. Of several (ray tracing), the one whose index is
-  // resultSubIndex; null if that is of another stage.
+  // resultSubIndex; null if that is of another stage. In an execution set, resultSubIndex is the
+  // index of the entry.
   Shader* shader_of(uint32_t sub_index, uint32_t stage) const;
+  // What `sub_index` is in the capture: of an execution set, the index of the shader.
+  uint32_t captured_sub_index(uint32_t sub_index, uint32_t stage) const;
+
+ private:
+  // Of `shaders`; its size if there is none.
+  size_t index_of(uint32_t sub_index, uint32_t stage) const;
 };
 
 // The stages of a pipeline, read from its create info before its creation.
@@ -81,7 +91,7 @@ class ShaderRegistry {
 
   // Placeholder for commands that run without a pipeline known to the capture. The commands are
   // listed with the reason why their shaders are not counted.
-  enum class StandIn { GeneratedCommands, UnknownPipeline };
+  enum class StandIn { ExecutionSet, UnknownPipeline };
   std::shared_ptr<Pipeline> stand_in(StandIn kind, VkPipelineBindPoint bind_point);
 
   // Returns the pipelines created since the last call. The emission uses it so that the capture

@@ -8,6 +8,7 @@
 #include <tally/vulkan_newest.h>
 
 #include "capture/testing/painter.h"
+#include "increment.comp.h"
 #include "support/generated_commands.h"
 #include "support/shader_objects.h"
 
@@ -117,7 +118,8 @@ void generated(Context&) {
   });
 }
 
-// The same out of an execution set, between a dispatch of one workgroup and one of two.
+// Three workgroups of one pipeline and two of another, out of an execution set, between a dispatch
+// of one workgroup and one of two.
 void generated_set(Context&) {
   const auto context = make_generated_context(false);
   if (!context) std::exit(77);
@@ -127,11 +129,18 @@ void generated_set(Context&) {
   const StorageSet bound(*context, {values});
   const VkDescriptorSetLayout set_layout = bound.layout();
   const PipelineLayout layout = make_pipeline_layout(*context, {&set_layout, 1}, 4);
-  const Pipeline pipeline = make_compute_pipeline(
-      *context, {.shader = {.code = double_comp}, .layout = layout, .next = &kBindable});
-  const ExecutionSet set(*context, pipeline, 1);
-  GeneratedCommands commands_of_device(
-      *context, {.layout = layout, .from_set = true, .words = {0, 0, 3, 1, 1}});
+  const auto make_pipeline = [&](std::span<const uint32_t> code) {
+    return make_compute_pipeline(*context,
+                                 {.shader = {.code = code}, .layout = layout, .next = &kBindable});
+  };
+  const Pipeline pipeline = make_pipeline(double_comp);
+  const Pipeline other = make_pipeline(increment_comp);
+  const ExecutionSet set(*context, pipeline, 3);
+  for (const uint32_t index : {1, 2}) set.write(index, other);
+  GeneratedCommands commands_of_device(*context, {.layout = layout,
+                                                  .from_set = true,
+                                                  .words = {0, 0, 3, 1, 1, 1, 0, 2, 1, 1},
+                                                  .sequences = 2});
   context->run([&](VkCommandBuffer commands) {
     const auto bind = [&] {
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
