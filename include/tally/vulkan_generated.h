@@ -46,6 +46,7 @@ typedef enum VkIndirectCommandsTokenTypeEXT {
 } VkIndirectCommandsTokenTypeEXT;
 
 typedef VkFlags VkIndirectCommandsLayoutUsageFlagsEXT;
+#define VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT 0x1
 
 typedef struct VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT {
   VkStructureType sType;

@@ -204,6 +204,41 @@ TEST_F(GeneratedAnswers, draws_of_an_execution_set_count_every_stage) {
   EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 1).invocations(), (2 + 4) * one);
 }
 
+// Recorded as applications do: the state in one command buffer, which another preprocesses.
+TEST_F(GeneratedAnswers, commands_that_were_preprocessed_count) {
+  const Pipeline pipeline = make_uneven(&kInstrumentBindable);
+  const Pipeline second = make_uneven(&kInstrumentBindable);
+  const ExecutionSet set(*context_, pipeline, 2);
+  set.write(1, second);
+  GeneratedCommands bound(*context_,
+                          {.layout = layout_, .preprocessed = true, .words = {5, 2, 1, 1}});
+  GeneratedCommands from_set(*context_, {.layout = layout_,
+                                         .from_set = true,
+                                         .preprocessed = true,
+                                         .words = {0, 5, 2, 1, 1, 1, 7, 1, 1, 4},
+                                         .sequences = 2});
+  VkGeneratedCommandsPipelineInfoEXT names = {
+      VK_STRUCTURE_TYPE_GENERATED_COMMANDS_PIPELINE_INFO_EXT, nullptr, pipeline};
+  const Instrumentation instrumentation(*context_);
+  for (int frame = 0; frame < 2; ++frame) {
+    context_->run([&](VkCommandBuffer commands) {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      bound.preprocess(commands, &names, commands);
+      from_set.preprocess(commands, nullptr, commands, set);
+      full_barrier(commands);
+      instrumentation.begin(commands);
+      bound.execute(commands, &names);
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      from_set.execute(commands, nullptr, set);
+      instrumentation.end(commands);
+      full_barrier(commands);
+    });
+    EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 0).at("round"), 8u * 2 * 5);
+    EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 1, 0).at("round"), 8u * 2 * 5);
+    EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 1, 1).at("round"), 8u * 4 * 7);
+  }
+}
+
 // The execution takes a result index and has no blocks.
 TEST_F(GeneratedAnswers, an_execution_set_without_instrumented_pipelines_is_named) {
   constexpr VkPipelineCreateFlags2CreateInfoKHR kBindable = {

@@ -31,6 +31,8 @@ GeneratedCommands::GeneratedCommands(const Context& context, const Info& info)
   add(info.command);
   VkIndirectCommandsLayoutCreateInfoEXT created = {
       VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT};
+  if (info.preprocessed)
+    created.flags = VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT;
   created.shaderStages = info.stages;
   created.indirectStride = static_cast<uint32_t>(words_.size()) / info.sequences;
   created.pipelineLayout = info.layout;
@@ -45,8 +47,7 @@ GeneratedCommands::~GeneratedCommands() {
       context_.device(), layout_, nullptr);
 }
 
-void GeneratedCommands::execute(VkCommandBuffer commands, void* names,
-                                VkIndirectExecutionSetEXT set) {
+VkGeneratedCommandsInfoEXT GeneratedCommands::describe(void* names, VkIndirectExecutionSetEXT set) {
   const VkGeneratedCommandsMemoryRequirementsInfoEXT wanted = {
       VK_STRUCTURE_TYPE_GENERATED_COMMANDS_MEMORY_REQUIREMENTS_INFO_EXT,
       names,
@@ -69,8 +70,21 @@ void GeneratedCommands::execute(VkCommandBuffer commands, void* names,
   info.preprocessSize = size;
   info.maxSequenceCount = info_.sequences;
   info.maxDrawCount = 1;
+  return info;
+}
+
+void GeneratedCommands::execute(VkCommandBuffer commands, void* names,
+                                VkIndirectExecutionSetEXT set) {
+  const VkGeneratedCommandsInfoEXT info = info_.preprocessed ? preprocessed_ : describe(names, set);
   context_.function<PFN_vkCmdExecuteGeneratedCommandsEXT>("vkCmdExecuteGeneratedCommandsEXT")(
-      commands, VK_FALSE, &info);
+      commands, info_.preprocessed ? VK_TRUE : VK_FALSE, &info);
+}
+
+void GeneratedCommands::preprocess(VkCommandBuffer commands, void* names, VkCommandBuffer source,
+                                   VkIndirectExecutionSetEXT set) {
+  preprocessed_ = describe(names, set);
+  context_.function<PFN_vkCmdPreprocessGeneratedCommandsEXT>("vkCmdPreprocessGeneratedCommandsEXT")(
+      commands, &preprocessed_, source);
 }
 
 ExecutionSet::ExecutionSet(const Context& context, VkPipeline initial, uint32_t size)

@@ -19,6 +19,8 @@ class GeneratedCommands {
     VkPipelineLayout layout = VK_NULL_HANDLE;
     // Each sequence begins with the index of a pipeline in the execution set.
     bool from_set = false;
+    // The sequences are preprocessed by preprocess(), which must be called before execute().
+    bool preprocessed = false;
     // Of all sequences.
     std::vector<uint32_t> words;
     uint32_t sequences = 1;
@@ -32,13 +34,19 @@ class GeneratedCommands {
   // or VkGeneratedCommandsShaderInfoEXT, or null where there is an execution set.
   void execute(VkCommandBuffer commands, void* names,
                VkIndirectExecutionSetEXT set = VK_NULL_HANDLE);
+  // For the next execute() with the same arguments, with what is bound in `source` then.
+  void preprocess(VkCommandBuffer commands, void* names, VkCommandBuffer source,
+                  VkIndirectExecutionSetEXT set = VK_NULL_HANDLE);
 
  private:
+  VkGeneratedCommandsInfoEXT describe(void* names, VkIndirectExecutionSetEXT set);
+
   const Context& context_;
   Info info_;
   Buffer words_;
   VkIndirectCommandsLayoutEXT layout_ = VK_NULL_HANDLE;
   std::deque<Buffer> scratch_;
+  VkGeneratedCommandsInfoEXT preprocessed_{};
 };
 
 // An execution set of pipelines.

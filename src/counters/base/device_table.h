@@ -245,6 +245,8 @@ namespace tally::counters {
   X(DestroyShaderEXT, "")                          \
   X(GetShaderBinaryDataEXT, "")                    \
   X(GetGeneratedCommandsMemoryRequirementsEXT, "") \
+  X(CreateIndirectCommandsLayoutEXT, "")           \
+  X(DestroyIndirectCommandsLayoutEXT, "")          \
   X(CreateIndirectExecutionSetEXT, "")             \
   X(DestroyIndirectExecutionSetEXT, "")            \
   X(UpdateIndirectExecutionSetPipelineEXT, "")     \

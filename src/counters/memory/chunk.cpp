@@ -8,11 +8,15 @@
 namespace tally::counters {
 namespace {
 
-bool is_mapped(Chunk::Use use) { return use != Chunk::Use::DeviceRecords; }
-bool has_address(Chunk::Use use) {
-  return use == Chunk::Use::HostRecords || use == Chunk::Use::HostResults ||
-         use == Chunk::Use::DeviceRecords;
+bool is_mapped(Chunk::Use use) {
+  return use != Chunk::Use::DeviceRecords && use != Chunk::Use::Preprocess;
 }
+bool has_address(Chunk::Use use) { return use != Chunk::Use::Staging && use != Chunk::Use::Words; }
+
+// VK_BUFFER_USAGE_2_PREPROCESS_BUFFER_BIT_EXT is no VkBufferUsageFlagBits.
+constexpr VkBufferUsageFlags2CreateInfoKHR kPreprocessUsage = {
+    VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR, nullptr,
+    0x80000000 | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
 
 VkBufferUsageFlags usage_flags(Chunk::Use use, const MemoryContext& context) {
   switch (use) {
@@ -28,6 +32,8 @@ VkBufferUsageFlags usage_flags(Chunk::Use use, const MemoryContext& context) {
       return VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     case Chunk::Use::Words:
       return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+    case Chunk::Use::Preprocess:
+      return 0;  // kPreprocessUsage
   }
   return 0;
 }
@@ -39,6 +45,7 @@ std::optional<uint32_t> memory_type(Chunk::Use use, const VkPhysicalDeviceMemory
     case Chunk::Use::Words:
       return host_memory_type(memory, allowed);
     case Chunk::Use::DeviceRecords:
+    case Chunk::Use::Preprocess:
       return device_memory_type(memory, allowed);
     case Chunk::Use::HostResults:
     case Chunk::Use::Staging:
@@ -50,17 +57,18 @@ std::optional<uint32_t> memory_type(Chunk::Use use, const VkPhysicalDeviceMemory
 }  // namespace
 
 std::unique_ptr<Chunk> Chunk::create(const MemoryContext& context, Use use, VkDeviceSize size,
-                                     VkResult& result) {
+                                     VkResult& result, uint32_t allowed_types) {
   std::unique_ptr<Chunk> chunk(new Chunk(context));
-  result = chunk->initialize(use, size);
+  result = chunk->initialize(use, size, allowed_types);
   return result == VK_SUCCESS ? std::move(chunk) : nullptr;
 }
 
-VkResult Chunk::initialize(Use use, VkDeviceSize size) {
+VkResult Chunk::initialize(Use use, VkDeviceSize size, uint32_t allowed_types) {
   size_ = size;
   const bool shared = context_.queue_families.size() > 1;
   const VkBufferCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .pNext = use == Use::Preprocess ? &kPreprocessUsage : nullptr,
       .size = size,
       .usage = usage_flags(use, context_),
       .sharingMode = shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
@@ -69,7 +77,7 @@ VkResult Chunk::initialize(Use use, VkDeviceSize size) {
   };
   VkResult result = context_.next->CreateBuffer(context_.device, &info, nullptr, &buffer_);
   if (result != VK_SUCCESS) return result;
-  result = allocate(use);
+  result = allocate(use, allowed_types);
   if (result != VK_SUCCESS) return result;
   if (has_address(use)) {
     const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
@@ -83,10 +91,10 @@ VkResult Chunk::initialize(Use use, VkDeviceSize size) {
                                   reinterpret_cast<void**>(&host_));
 }
 
-VkResult Chunk::allocate(Use use) {
+VkResult Chunk::allocate(Use use, uint32_t allowed_types) {
   VkMemoryRequirements requirements{};
   context_.next->GetBufferMemoryRequirements(context_.device, buffer_, &requirements);
-  const auto type = memory_type(use, context_.memory, requirements.memoryTypeBits);
+  const auto type = memory_type(use, context_.memory, requirements.memoryTypeBits & allowed_types);
   if (!type) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
   coherent_ = (context_.memory.memoryTypes[*type].propertyFlags &
                VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;

@@ -18,18 +18,20 @@ class Chunk {
                     // it
     Staging,        // mapped; the GPU copies to it
     Words,          // mapped and coherent; record pointers that shaders read as a uniform buffer
+    Preprocess,     // device-local; the driver preprocesses generated commands in it
   };
 
-  // Null, with the reason in `result`, if there is no memory. The contents are undefined.
+  // Null, with the reason in `result`, if there is no memory. The contents are undefined. The
+  // memory is of one of the types in `allowed_types`.
   static std::unique_ptr<Chunk> create(const MemoryContext& context, Use use, VkDeviceSize size,
-                                       VkResult& result);
+                                       VkResult& result, uint32_t allowed_types = ~0u);
   ~Chunk();
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
 
   VkBuffer buffer() const { return buffer_; }
   VkDeviceSize size() const { return size_; }
-  VkDeviceAddress address() const { return address_; }  // of shader-written chunks
+  VkDeviceAddress address() const { return address_; }  // 0 for staging and words
   std::byte* host() const { return host_; }             // null unless mapped
 
   // No effect on coherent memory. The range is extended to multiples of nonCoherentAtomSize.
@@ -38,8 +40,8 @@ class Chunk {
 
  private:
   explicit Chunk(const MemoryContext& context) : context_(context) {}
-  VkResult initialize(Use use, VkDeviceSize size);
-  VkResult allocate(Use use);
+  VkResult initialize(Use use, VkDeviceSize size, uint32_t allowed_types);
+  VkResult allocate(Use use, uint32_t allowed_types);
   VkMappedMemoryRange range(VkDeviceSize offset, VkDeviceSize size) const;
 
   const MemoryContext& context_;

@@ -55,6 +55,8 @@ struct ObjectState {
   vk::HandleMap<VkRenderPass, RenderPassShape> render_passes;
   CounterRanges counter_ranges;
   vk::HandleMap<VkIndirectExecutionSetEXT, std::shared_ptr<ExecutionSet>> execution_sets;
+  // Of layouts for explicit preprocessing: the same layouts without.
+  vk::HandleMap<VkIndirectCommandsLayoutEXT, VkIndirectCommandsLayoutEXT> implicit_layouts;
 
   // Set once there is a pipeline whose handle is that of a counting variant.
   std::atomic<bool> has_stand_ins = false;

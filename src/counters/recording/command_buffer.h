@@ -6,8 +6,10 @@
 #include <vulkan/vulkan_core.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "counters/memory/chunk.h"
 #include "counters/recording/action_recorder.h"
 #include "counters/recording/command_counts.h"
 #include "counters/recording/command_state.h"
@@ -61,6 +63,8 @@ class CommandBuffer {
   VkResult end();
   void fail(VkResult error) { state_.status.note(error); }
   void execute(const std::shared_ptr<CommandBuffer>& secondary);
+  // Lives as long as the recording.
+  void keep(std::unique_ptr<Chunk> chunk) { chunks_.push_back(std::move(chunk)); }
 
   // --- shader instrumentation
   void begin_instrumentation(const std::shared_ptr<Instrumentation>& object);
@@ -91,6 +95,7 @@ class CommandBuffer {
   QueryCommands query_commands_;
   TransformFeedback transform_feedback_;
   std::vector<std::shared_ptr<CommandBuffer>> capturing_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
 };
 
 }  // namespace tally::counters

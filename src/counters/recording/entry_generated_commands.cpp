@@ -21,14 +21,56 @@ VKAPI_ATTR void VKAPI_CALL hook_execute_generated(VkCommandBuffer commands, VkBo
   state->bound().invalidate_pipelines();
 }
 
-// Reads what is bound in `source`, which must be what the commands are executed with.
+// Reads what is bound in `source`, which must be what the commands are executed with. A counted
+// execution preprocesses once more (generated_commands.cpp): what it reads then has to be visible.
 VKAPI_ATTR void VKAPI_CALL hook_preprocess(VkCommandBuffer commands,
                                            const VkGeneratedCommandsInfoEXT* info,
                                            VkCommandBuffer source) {
   CommandBuffer* state = find_command_buffer(source);
+  const Device& device = *find_device(commands);
   if (state) state->bound().bind_plain();
-  find_device(commands)->next().CmdPreprocessGeneratedCommandsEXT(commands, info, source);
+  device.next().CmdPreprocessGeneratedCommandsEXT(commands, info, source);
   if (state) state->bound().bind_wanted();
+  if (!device.state()) return;
+  constexpr VkMemoryBarrier kVisible = {
+      VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, 0,
+      VK_ACCESS_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_COMMAND_PREPROCESS_READ_BIT_NV};
+  constexpr VkPipelineStageFlags kPreprocess = VK_PIPELINE_STAGE_COMMAND_PREPROCESS_BIT_NV;
+  device.next().CmdPipelineBarrier(commands, kPreprocess,
+                                   kPreprocess | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, 1,
+                                   &kVisible, 0, nullptr, 0, nullptr);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hook_create_layout(VkDevice handle,
+                                                  const VkIndirectCommandsLayoutCreateInfoEXT* info,
+                                                  const VkAllocationCallbacks* allocator,
+                                                  VkIndirectCommandsLayoutEXT* layout) {
+  const Device& device = *find_device(handle);
+  const VkResult result =
+      device.next().CreateIndirectCommandsLayoutEXT(handle, info, allocator, layout);
+  constexpr auto kExplicit = VK_INDIRECT_COMMANDS_LAYOUT_USAGE_EXPLICIT_PREPROCESS_BIT_EXT;
+  if (result != VK_SUCCESS || !device.state() || (info->flags & kExplicit) == 0) return result;
+  vk::guarded_void([&] {
+    VkIndirectCommandsLayoutCreateInfoEXT changed = *info;
+    changed.flags &= ~VkIndirectCommandsLayoutUsageFlagsEXT{kExplicit};
+    VkIndirectCommandsLayoutEXT implicit = VK_NULL_HANDLE;
+    const VkResult made =
+        device.next().CreateIndirectCommandsLayoutEXT(handle, &changed, nullptr, &implicit);
+    if (made == VK_SUCCESS) device.state()->objects.implicit_layouts.insert(*layout, implicit);
+  });
+  return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL hook_destroy_layout(VkDevice handle, VkIndirectCommandsLayoutEXT layout,
+                                               const VkAllocationCallbacks* allocator) {
+  const Device& device = *find_device(handle);
+  const VkIndirectCommandsLayoutEXT implicit =
+      device.state() ? device.state()->objects.implicit_layouts.take(layout)
+                     : VkIndirectCommandsLayoutEXT{VK_NULL_HANDLE};
+  if (implicit != VK_NULL_HANDLE) {
+    device.next().DestroyIndirectCommandsLayoutEXT(handle, implicit, nullptr);
+  }
+  device.next().DestroyIndirectCommandsLayoutEXT(handle, layout, allocator);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -83,6 +125,8 @@ void add_generated_command_entry_points(std::vector<vk::Hook>& hooks) {
   };
   add("vkCmdExecuteGeneratedCommandsEXT", hook_execute_generated);
   add("vkCmdPreprocessGeneratedCommandsEXT", hook_preprocess);
+  add("vkCreateIndirectCommandsLayoutEXT", hook_create_layout);
+  add("vkDestroyIndirectCommandsLayoutEXT", hook_destroy_layout);
   add("vkCreateIndirectExecutionSetEXT", hook_create_set);
   add("vkDestroyIndirectExecutionSetEXT", hook_destroy_set);
   add("vkUpdateIndirectExecutionSetPipelineEXT", hook_update_set);

@@ -70,15 +70,11 @@ bool names_what_is_bound(const VkGeneratedCommandsInfoEXT& info) {
                                               VK_STRUCTURE_TYPE_GENERATED_COMMANDS_SHADER_INFO_EXT);
 }
 
-// Null if the execution counts.
-const char* reason_against(const CommandBuffer& commands, VkBool32 preprocessed,
-                           const VkGeneratedCommandsInfoEXT& info) {
-  if (preprocessed == VK_TRUE) return "they were preprocessed by themselves";
+// Null if the execution may count.
+const char* reason_against(const CommandBuffer& commands, const VkGeneratedCommandsInfoEXT& info) {
   if (commands.counts_queries()) return "emulated queries are active";
-  if (info.indirectExecutionSet != VK_NULL_HANDLE) {
-    return "the pipelines of their execution set do not count";
-  }
-  return names_what_is_bound(info) ? nullptr : "they name no pipeline";
+  const bool names = info.indirectExecutionSet != VK_NULL_HANDLE || names_what_is_bound(info);
+  return names ? nullptr : "they name no pipeline";
 }
 
 // Whether anything lacks the counts of uninstrumented commands.
@@ -87,13 +83,41 @@ bool counts_actions(const CommandBuffer& commands) {
          (commands.regions() && commands.regions()->in_pass());
 }
 
-// Whether the commands count with the variants of their execution set.
-bool execute_set(CommandBuffer& commands, VkBool32 preprocessed,
-                 const VkGeneratedCommandsInfoEXT& info) {
-  if (info.indirectExecutionSet == VK_NULL_HANDLE || preprocessed == VK_TRUE ||
-      commands.counts_queries()) {
-    return false;
+// What the application preprocessed by itself names uncounted code, and has pointers to no record.
+// It must be the same in memory when it is executed, so it is preprocessed again, in memory of the
+// layer. Returns whether `info` now says so.
+bool preprocess_again(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info) {
+  const ObjectState& objects = commands.device().objects;
+  const VkIndirectCommandsLayoutEXT layout =
+      objects.implicit_layouts.find(info.indirectCommandsLayout);
+  if (layout == VK_NULL_HANDLE) return false;
+  const VkGeneratedCommandsMemoryRequirementsInfoEXT wanted = {
+      VK_STRUCTURE_TYPE_GENERATED_COMMANDS_MEMORY_REQUIREMENTS_INFO_EXT,
+      info.pNext,
+      info.indirectExecutionSet,
+      layout,
+      info.maxSequenceCount,
+      info.maxDrawCount};
+  VkMemoryRequirements2 needed{VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+  find_generated_requirements(objects, wanted, needed);
+  const VkMemoryRequirements& memory = needed.memoryRequirements;
+  VkDeviceAddress address = 0;
+  if (memory.size != 0) {
+    VkResult result = VK_SUCCESS;
+    auto chunk = Chunk::create(commands.device().memory.context, Chunk::Use::Preprocess,
+                               memory.size, result, memory.memoryTypeBits);
+    if (!chunk) return false;
+    address = chunk->address();
+    commands.keep(std::move(chunk));
   }
+  info.indirectCommandsLayout = layout;
+  info.preprocessAddress = address;
+  info.preprocessSize = memory.size;
+  return true;
+}
+
+// Executes the commands with the variants of their execution set, if these count.
+bool execute_set(CommandBuffer& commands, const VkGeneratedCommandsInfoEXT& info) {
   const auto set = commands.device().objects.execution_sets.find(info.indirectExecutionSet);
   if (!set) return false;
   const ExecutionSet::Recorded recorded = set->record();
@@ -135,8 +159,18 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
     next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
     return;
   }
-  if (execute_set(commands, preprocessed, info)) return;
-  if (const char* reason = reason_against(commands, preprocessed, info)) {
+  // What the layer executes if it counts.
+  VkGeneratedCommandsInfoEXT own = info;
+  const char* reason = reason_against(commands, info);
+  if (!reason && preprocessed == VK_TRUE && counts_actions(commands) &&
+      !preprocess_again(commands, own)) {
+    reason = "there is no memory to preprocess them again";
+  }
+  if (!reason && info.indirectExecutionSet != VK_NULL_HANDLE) {
+    if (execute_set(commands, own)) return;
+    reason = "the pipelines of their execution set do not count";
+  }
+  if (reason) {
     if (counts_actions(commands)) {
       commands.device().context.messages.notice(
           "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER,
@@ -149,9 +183,13 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
   }
   const VkPipelineBindPoint point = bind_point_of(info.shaderStages);
   commands.actions().prepare(point, kUnknownWork);
-  const VariantInfo<VkGeneratedCommandsInfoEXT> changed(commands.device().objects, info,
-                                                        commands.bound().at(point)->variant);
-  next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &changed.info());
+  const Variant variant = commands.bound().at(point)->variant;
+  if (variant == Variant::Plain) {
+    next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
+    return;
+  }
+  const VariantInfo<VkGeneratedCommandsInfoEXT> changed(commands.device().objects, own, variant);
+  next.CmdExecuteGeneratedCommandsEXT(commands.handle(), VK_FALSE, &changed.info());
 }
 
 void find_generated_requirements(const ObjectState& state,

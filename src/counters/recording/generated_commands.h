@@ -1,8 +1,8 @@
 // Commands that the device generates (VK_EXT_device_generated_commands). An execution without an
-// execution set runs what is bound, so it runs the bound variant and counts like a draw. These run
-// the application's own shaders and are named: executions with an execution set, whose pipelines
-// have a record each; executions that were preprocessed by themselves, before it was known what
-// would count; and those in emulated queries.
+// execution set runs what is bound, so it runs the bound variant and counts like a draw. One with a
+// set runs a set of variants (execution_set.h). What the application preprocessed by itself is
+// preprocessed again. Executions in emulated queries run the application's own shaders and are
+// named.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
