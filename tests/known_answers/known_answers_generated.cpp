@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
+#include <span>
 
 #include "branchy.frag.h"
 #include "patch.vert.h"
@@ -20,6 +22,9 @@ namespace {
 constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrumentBindable = {
     VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
     VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM | 0x4000000000};
+
+constexpr VkShaderCreateFlagsEXT kShaderInstrumentBindable =
+    VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM | 0x80;
 
 class GeneratedAnswers : public testing::Test {
  protected:
@@ -202,6 +207,85 @@ TEST_F(GeneratedAnswers, draws_of_an_execution_set_count_every_stage) {
   EXPECT_GT(one, 0u);
   EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 0).invocations(), one);
   EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 1).invocations(), (2 + 4) * one);
+}
+
+TEST_F(GeneratedAnswers, shader_objects_of_an_execution_set_count_by_their_index) {
+  const ShaderObjectInfo info = {
+      .shader = {kCompute, uneven_comp}, .flags = kShaderInstrumentBindable, .push_bytes = 4};
+  const ShaderObjects shaders(*context_, {info, info, info});
+  const std::array initial = {shaders[0], shaders[1]};
+  const ExecutionSet set(*context_, initial, 3, 4);
+  set.write(2, shaders[2]);
+  GeneratedCommands generated(
+      *context_, {.layout = layout_,
+                  .from_set = true,
+                  .shader_objects = true,
+                  .words = {0, 5, 2, 1, 1, 2, 7, 1, 1, 4, 2, 1, 3, 1, 1, 1, 4, 1, 1, 1},
+                  .sequences = 4});
+  const Instrumentation instrumentation(*context_);
+  context_->run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    bind_shader(*context_, commands, kCompute, shaders[0]);
+    generated.execute(commands, nullptr, set);
+    bind_shader(*context_, commands, kCompute, shaders[1]);
+    constexpr uint32_t kRounds = 3;
+    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof kRounds, &kRounds);
+    vkCmdDispatch(commands, 6, 1, 1);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 0, 0).at("round"), 8u * 2 * 5);
+  EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 0, 1).at("round"), 8u * 1 * 4);
+  EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 0, 2).at("round"), 8u * (4 * 7 + 3));
+  EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 0, 2).invocations(), 8u * (4 + 3));
+  EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 1).at("round"), 8u * 6 * 3)
+      << "bound, with counters of its own range";
+}
+
+TEST_F(GeneratedAnswers, draws_of_a_set_of_shader_objects_count_every_stage) {
+  const auto make = [](VkShaderStageFlagBits stage, std::span<const uint32_t> code) {
+    return ShaderObjectInfo{.shader = {stage, code},
+                            .next_stage = stage == kVertex ? VkShaderStageFlags{kFragment} : 0,
+                            .flags = kShaderInstrumentBindable,
+                            .push_bytes = 4};
+  };
+  const ShaderObjects shaders(*context_,
+                              {make(kVertex, patch_vert), make(kFragment, branchy_frag),
+                               make(kVertex, patch_vert), make(kFragment, branchy_frag)});
+  const std::array initial = {shaders[0], shaders[1], shaders[2], shaders[3]};
+  const ExecutionSet set(*context_, initial, 4, 4);
+  // The indices of a vertex and a fragment shader, the push constant, and the draw.
+  GeneratedCommands generated(*context_, {.stages = kVertex | kFragment,
+                                          .command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_EXT,
+                                          .layout = layout_,
+                                          .from_set = true,
+                                          .shader_objects = true,
+                                          .words = {0, 1, 0, 3, 1, 0, 0,  //
+                                                    2, 3, 0, 6, 1, 0, 0,  //
+                                                    2, 1, 0, 3, 4, 0, 0},
+                                          .sequences = 3});
+  const RenderTarget target(*context_);
+  const Instrumentation instrumentation(*context_);
+  context_->run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    target.begin(commands);
+    set_draw_state(*context_, commands);
+    unbind_graphics_shaders(*context_, commands);
+    bind_shader(*context_, commands, kVertex, shaders[0]);
+    bind_shader(*context_, commands, kFragment, shaders[1]);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    generated.execute(commands, nullptr, set);
+    target.end(commands);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_EQ(Counts(instrumentation, kVertex, patch_vert, 0).invocations(), 3u);
+  EXPECT_EQ(Counts(instrumentation, kVertex, patch_vert, 1, 0).invocations(), 3u);
+  EXPECT_EQ(Counts(instrumentation, kVertex, patch_vert, 1, 2).invocations(), 6u + 12);
+  const uint64_t one = Counts(instrumentation, kFragment, branchy_frag, 0).invocations();
+  EXPECT_GT(one, 0u);
+  EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 1).invocations(), (1 + 4) * one);
+  EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 3).invocations(), 2 * one);
 }
 
 // Recorded as applications do: the state in one command buffer, which another preprocesses.

@@ -3,6 +3,7 @@
 #include <tally/vulkan_arm.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tally::test {
 namespace {
@@ -18,17 +19,25 @@ GeneratedCommands::GeneratedCommands(const Context& context, const Info& info)
   std::ranges::copy(info.words, words_.as<uint32_t>().begin());
   const VkIndirectCommandsPushConstantTokenEXT push = {{VK_SHADER_STAGE_ALL, 0, 4}};
   const VkIndirectCommandsExecutionSetTokenEXT set = {
-      VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT, info.stages};
+      info.shader_objects ? VK_INDIRECT_EXECUTION_SET_INFO_TYPE_SHADER_OBJECTS_EXT
+                          : VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT,
+      info.stages};
+  uint32_t offset = 0;
   std::vector<VkIndirectCommandsLayoutTokenEXT> tokens;
-  const auto add = [&](VkIndirectCommandsTokenTypeEXT type) -> VkIndirectCommandsTokenDataEXT& {
+  const auto add = [&](VkIndirectCommandsTokenTypeEXT type,
+                       int words) -> VkIndirectCommandsTokenDataEXT& {
     tokens.push_back({VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_TOKEN_EXT});
     tokens.back().type = type;
-    tokens.back().offset = 4 * static_cast<uint32_t>(tokens.size() - 1);
+    tokens.back().offset = offset;
+    offset += 4 * static_cast<uint32_t>(words);
     return tokens.back().data;
   };
-  if (info.from_set) add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_EXECUTION_SET_EXT).pExecutionSet = &set;
-  add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT).pPushConstant = &push;
-  add(info.command);
+  if (info.from_set) {
+    const int indices = info.shader_objects ? std::popcount(info.stages) : 1;
+    add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_EXECUTION_SET_EXT, indices).pExecutionSet = &set;
+  }
+  add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT, 1).pPushConstant = &push;
+  add(info.command, 0);
   VkIndirectCommandsLayoutCreateInfoEXT created = {
       VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT};
   if (info.preprocessed)
@@ -99,6 +108,28 @@ ExecutionSet::ExecutionSet(const Context& context, VkPipeline initial, uint32_t 
       context.device(), &info, nullptr, &handle_));
 }
 
+ExecutionSet::ExecutionSet(const Context& context, std::span<const VkShaderEXT> initial,
+                           uint32_t size, uint32_t push_bytes)
+    : context_(context) {
+  const VkPushConstantRange range = {VK_SHADER_STAGE_ALL, 0, push_bytes};
+  const std::vector<VkIndirectExecutionSetShaderLayoutInfoEXT> layouts(
+      initial.size(), {VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_SHADER_LAYOUT_INFO_EXT});
+  VkIndirectExecutionSetShaderInfoEXT first = {
+      VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_SHADER_INFO_EXT};
+  first.shaderCount = static_cast<uint32_t>(initial.size());
+  first.pInitialShaders = initial.data();
+  first.pSetLayoutInfos = layouts.data();
+  first.maxShaderCount = size;
+  first.pushConstantRangeCount = 1;
+  first.pPushConstantRanges = &range;
+  VkIndirectExecutionSetCreateInfoEXT info = {
+      VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};
+  info.type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_SHADER_OBJECTS_EXT;
+  info.info.pShaderInfo = &first;
+  check(context.function<PFN_vkCreateIndirectExecutionSetEXT>("vkCreateIndirectExecutionSetEXT")(
+      context.device(), &info, nullptr, &handle_));
+}
+
 ExecutionSet::~ExecutionSet() {
   context_.function<PFN_vkDestroyIndirectExecutionSetEXT>("vkDestroyIndirectExecutionSetEXT")(
       context_.device(), handle_, nullptr);
@@ -109,6 +140,13 @@ void ExecutionSet::write(uint32_t index, VkPipeline pipeline) const {
       VK_STRUCTURE_TYPE_WRITE_INDIRECT_EXECUTION_SET_PIPELINE_EXT, nullptr, index, pipeline};
   context_.function<PFN_vkUpdateIndirectExecutionSetPipelineEXT>(
       "vkUpdateIndirectExecutionSetPipelineEXT")(context_.device(), handle_, 1, &one);
+}
+
+void ExecutionSet::write(uint32_t index, VkShaderEXT shader) const {
+  const VkWriteIndirectExecutionSetShaderEXT one = {
+      VK_STRUCTURE_TYPE_WRITE_INDIRECT_EXECUTION_SET_SHADER_EXT, nullptr, index, shader};
+  context_.function<PFN_vkUpdateIndirectExecutionSetShaderEXT>(
+      "vkUpdateIndirectExecutionSetShaderEXT")(context_.device(), handle_, 1, &one);
 }
 
 std::unique_ptr<Context> make_generated_context(bool instrumented) {

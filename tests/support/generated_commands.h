@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "support/pipeline.h"
@@ -17,8 +18,10 @@ class GeneratedCommands {
     VkShaderStageFlags stages = VK_SHADER_STAGE_COMPUTE_BIT;
     VkIndirectCommandsTokenTypeEXT command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DISPATCH_EXT;
     VkPipelineLayout layout = VK_NULL_HANDLE;
-    // Each sequence begins with the index of a pipeline in the execution set.
+    // Each sequence begins with the index of a pipeline in the execution set, or with those of a
+    // shader object for each stage.
     bool from_set = false;
+    bool shader_objects = false;
     // The sequences are preprocessed by preprocess(), which must be called before execute().
     bool preprocessed = false;
     // Of all sequences.
@@ -49,15 +52,19 @@ class GeneratedCommands {
   VkGeneratedCommandsInfoEXT preprocessed_{};
 };
 
-// An execution set of pipelines.
+// An execution set of pipelines or of shader objects.
 class ExecutionSet {
  public:
   ExecutionSet(const Context& context, VkPipeline initial, uint32_t size);
+  // The shaders have no descriptor sets, and one range of push constants for all stages.
+  ExecutionSet(const Context& context, std::span<const VkShaderEXT> initial, uint32_t size,
+               uint32_t push_bytes);
   ~ExecutionSet();
   ExecutionSet(const ExecutionSet&) = delete;
   ExecutionSet& operator=(const ExecutionSet&) = delete;
 
   void write(uint32_t index, VkPipeline pipeline) const;
+  void write(uint32_t index, VkShaderEXT shader) const;
   operator VkIndirectExecutionSetEXT() const { return handle_; }
 
  private:

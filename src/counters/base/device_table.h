@@ -250,6 +250,7 @@ namespace tally::counters {
   X(CreateIndirectExecutionSetEXT, "")             \
   X(DestroyIndirectExecutionSetEXT, "")            \
   X(UpdateIndirectExecutionSetPipelineEXT, "")     \
+  X(UpdateIndirectExecutionSetShaderEXT, "")       \
   X(WaitForFences, "")
 
 TALLY_VK_TABLE(InstanceTable, TALLY_COUNTERS_INSTANCE_FUNCTIONS)

@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "counters/base/device_table.h"
+#include "counters/objects/counter_ranges.h"
 #include "counters/objects/pipeline_layout.h"
 #include "counters/shader/program.h"
 #include "counters/shader/shader_code.h"
@@ -62,6 +63,9 @@ struct ShaderObject {
   const DeviceTable& next;
   VkShaderStageFlagBits stage;
   bool instrumented = false;  // has VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM
+  // Of the counters of Variant::Blocks in their slot's record, if the shader may be in execution
+  // sets; else null, and they begin the record.
+  std::shared_ptr<const CounterRanges::Range> range;
   std::array<VkShaderEXT, kVariants> variants{};
   std::array<std::shared_ptr<const StageInfo>, kVariants> infos;
   std::shared_ptr<const ShaderOrigin> origin;  // null: a binary of unknown origin

@@ -9,6 +9,7 @@
 
 #include "counters/objects/object_state.h"
 #include "counters/objects/stage_code.h"
+#include "counters/shader/specialization.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
@@ -17,6 +18,8 @@ namespace {
 bool wants_instrumentation(const VkShaderCreateInfoEXT& info) {
   return (info.flags & VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM) != 0;
 }
+// VK_SHADER_CREATE_INDIRECT_BINDABLE_BIT_EXT, newer than the headers of Debian 12.
+bool may_be_in_sets(const VkShaderCreateInfoEXT& info) { return (info.flags & 0x80) != 0; }
 bool is_linked(const VkShaderCreateInfoEXT& info) {
   return (info.flags & VK_SHADER_CREATE_LINK_STAGE_BIT_EXT) != 0;
 }
@@ -148,7 +151,6 @@ class ShaderGroup {
           VkPipelineShaderStageCreateInfo{VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO});
       info.stage = member.shader->stage;
       info.pName = member.shader->origin->entry_point.c_str();
-      specializations_.push_back(member.shader->origin->specialization());
       stages_.emplace_back(&info, member.shader->origin->code);
     }
   }
@@ -208,7 +210,19 @@ class ShaderGroup {
       return;
     }
     std::vector<VkShaderCreateInfoEXT> infos;
-    for (size_t i = 0; i < members_.size(); ++i) infos.push_back(variant_info(i, counted[i]));
+    std::deque<Specialization> constants;
+    std::deque<VkSpecializationInfo> specializations;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const ShaderOrigin& origin = *members_[i].shader->origin;
+      const VkSpecializationInfo original = origin.specialization();
+      constants.emplace_back(&original);
+      const bool moved =
+          variant == Variant::Blocks && place_counters(i, counted[i], constants.back());
+      specializations.push_back(constants.back().info());
+      infos.push_back(variant_info(i, counted[i]));
+      if (moved || !origin.entries.empty())
+        infos.back().pSpecializationInfo = &specializations.back();
+    }
     std::vector<VkShaderEXT> handles(members_.size());
     const VkResult result = state_.device.next.CreateShadersEXT(
         state_.device.handle, static_cast<uint32_t>(infos.size()), infos.data(), nullptr,
@@ -241,14 +255,30 @@ class ShaderGroup {
     info.codeSize = words.size() * sizeof(uint32_t);
     info.pCode = words.data();
     info.pName = origin.entry_point.c_str();
-    info.pSpecializationInfo = origin.entries.empty() ? nullptr : &specializations_[i];
+    info.pSpecializationInfo = nullptr;
     return info;
+  }
+
+  // The shaders of a stage that are in one execution set count into one record. Returns whether
+  // constants were added.
+  bool place_counters(size_t i, const Counted& counted, Specialization& constants) const {
+    ShaderObject& shader = *members_[i].shader;
+    if (!shader.instrumented || !may_be_in_sets(*members_[i].info) || !counted.code ||
+        !counted.code->record_spec_ids) {
+      return false;
+    }
+    const uint32_t capacity = probe::stage_capacity(counted.code->info->plan.counter_count);
+    shader.range = state_.counter_ranges.take(capacity);
+    if (shader.range->first == 0) return false;
+    const spirv::RecordSpecIds& ids = *counted.code->record_spec_ids;
+    constants.add(ids.first_counter, shader.range->first);
+    constants.add(ids.stride, probe::shard_stride(shader.range->first + capacity));
+    return true;
   }
 
   ObjectState& state_;
   std::vector<Member> members_;
   std::deque<VkPipelineShaderStageCreateInfo> stage_infos_;
-  std::vector<VkSpecializationInfo> specializations_;
   std::vector<Stage> stages_;
 };
 

@@ -55,9 +55,11 @@ std::shared_ptr<const Program> ShaderSet::make_program(Variant variant) const {
   auto program = std::make_shared<Program>();
   for (const auto& shader : shaders_) {
     if (!shader) continue;
-    const auto& info = shader->info(shader->choose(variant));
+    const Variant chosen = shader->choose(variant);
+    const auto& info = shader->info(chosen);
     if (!info) continue;
-    program->add(shader->stage, slot_of_shader(shader->stage), info);
+    const uint32_t first = shader->range && chosen == Variant::Blocks ? shader->range->first : 0;
+    program->add_at(first, shader->stage, slot_of_shader(shader->stage), info);
     program->stages.back().reported = shader->instrumented;
   }
   note_uncounted(*program, stages());

@@ -90,11 +90,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_set(VkDevice handle,
                                                const VkAllocationCallbacks* allocator,
                                                VkIndirectExecutionSetEXT* set) {
   const Device& device = *find_device(handle);
-  const VkResult result = device.next().CreateIndirectExecutionSetEXT(handle, info, allocator, set);
-  if (result == VK_SUCCESS && device.state()) {
-    vk::guarded_void([&] { add_execution_set(device.state()->objects, *info, *set); });
-  }
-  return result;
+  if (!device.state())
+    return device.next().CreateIndirectExecutionSetEXT(handle, info, allocator, set);
+  return vk::guarded([&] {
+    return create_execution_set(device.state()->objects, device.state()->memory.words, *info,
+                                allocator, *set);
+  });
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_destroy_set(VkDevice handle, VkIndirectExecutionSetEXT set,
@@ -104,17 +105,17 @@ VKAPI_ATTR void VKAPI_CALL hook_destroy_set(VkDevice handle, VkIndirectExecution
   device.next().DestroyIndirectExecutionSetEXT(handle, set, allocator);
 }
 
+template <auto kUpdate, typename Write>
 VKAPI_ATTR void VKAPI_CALL hook_update_set(VkDevice handle, VkIndirectExecutionSetEXT set,
-                                           uint32_t count,
-                                           const VkWriteIndirectExecutionSetPipelineEXT* writes) {
+                                           uint32_t count, const Write* writes) {
   const Device& device = *find_device(handle);
   if (device.state()) {
     vk::guarded_void([&] {
       const auto known = device.state()->objects.execution_sets.find(set);
-      if (known) known->update({writes, count});
+      if (known) known->update(std::span(writes, count));
     });
   }
-  device.next().UpdateIndirectExecutionSetPipelineEXT(handle, set, count, writes);
+  (device.next().*kUpdate)(handle, set, count, writes);
 }
 
 }  // namespace
@@ -129,7 +130,12 @@ void add_generated_command_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkDestroyIndirectCommandsLayoutEXT", hook_destroy_layout);
   add("vkCreateIndirectExecutionSetEXT", hook_create_set);
   add("vkDestroyIndirectExecutionSetEXT", hook_destroy_set);
-  add("vkUpdateIndirectExecutionSetPipelineEXT", hook_update_set);
+  add("vkUpdateIndirectExecutionSetPipelineEXT",
+      hook_update_set<&DeviceTable::UpdateIndirectExecutionSetPipelineEXT,
+                      VkWriteIndirectExecutionSetPipelineEXT>);
+  add("vkUpdateIndirectExecutionSetShaderEXT",
+      hook_update_set<&DeviceTable::UpdateIndirectExecutionSetShaderEXT,
+                      VkWriteIndirectExecutionSetShaderEXT>);
   add("vkGetGeneratedCommandsMemoryRequirementsEXT", hook_requirements);
 }
 

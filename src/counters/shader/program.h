@@ -4,6 +4,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -79,6 +80,14 @@ struct Program {
     uint32_t& capacity = capacities[static_cast<size_t>(slot)];
     const uint32_t first_counter = capacity;
     capacity += probe::stage_capacity(info->plan.counter_count);
+    stages.push_back({stage, slot, first_counter, std::move(info)});
+  }
+
+  // Adds a stage whose counters begin there. Others may share the slot if their ranges differ.
+  void add_at(uint32_t first_counter, VkShaderStageFlagBits stage, AddressSlot slot,
+              std::shared_ptr<const StageInfo> info) {
+    uint32_t& capacity = capacities[static_cast<size_t>(slot)];
+    capacity = std::max(capacity, first_counter + probe::stage_capacity(info->plan.counter_count));
     stages.push_back({stage, slot, first_counter, std::move(info)});
   }
 

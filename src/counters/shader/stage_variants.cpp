@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/log.h"
 #include "catalogue/stages.h"
@@ -216,26 +215,13 @@ Result<VkShaderModule> StageVariants::create_module(const std::vector<uint32_t>&
   return module;
 }
 
-void StageVariants::Specialization::add(uint32_t id, uint32_t value) {
-  data.resize((data.size() + sizeof value - 1) / sizeof value * sizeof value);
-  entries.push_back({id, static_cast<uint32_t>(data.size()), sizeof value});
-  data.resize(data.size() + sizeof value);
-  std::memcpy(data.data() + data.size() - sizeof value, &value, sizeof value);
-}
-
 void StageVariants::specialize(VkPipelineShaderStageCreateInfo& target,
                                const spirv::RecordSpecIds& ids,
                                const probe::StageCounters& counters) {
-  Specialization& result = specializations_.emplace_back();
-  if (const VkSpecializationInfo* original = target.pSpecializationInfo) {
-    result.entries.assign(original->pMapEntries, original->pMapEntries + original->mapEntryCount);
-    const auto* bytes = static_cast<const std::byte*>(original->pData);
-    result.data.assign(bytes, bytes + original->dataSize);
-  }
-  result.add(ids.first_counter, counters.first_counter);
-  result.add(ids.stride, counters.stride);
-  result.info = {static_cast<uint32_t>(result.entries.size()), result.entries.data(),
-                 result.data.size(), result.data.data()};
+  Specialized& result = specializations_.emplace_back(target.pSpecializationInfo);
+  result.constants.add(ids.first_counter, counters.first_counter);
+  result.constants.add(ids.stride, counters.stride);
+  result.info = result.constants.info();
   target.pSpecializationInfo = &result.info;
 }
 

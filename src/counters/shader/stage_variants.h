@@ -11,6 +11,7 @@
 #include "counters/base/device_table.h"
 #include "counters/shader/instrumenter.h"
 #include "counters/shader/program.h"
+#include "counters/shader/specialization.h"
 #include "counters/shader/variant.h"
 #include "vk/chain.h"
 
@@ -73,12 +74,11 @@ class StageVariants {
   void provide_module(const Stage& stage, VkPipelineShaderStageCreateInfo& target);
   Result<VkShaderModule> create_module(const std::vector<uint32_t>& words);
 
-  struct Specialization {
-    VkSpecializationInfo info{};
-    std::vector<VkSpecializationMapEntry> entries;
-    std::vector<std::byte> data;
+  struct Specialized {
+    explicit Specialized(const VkSpecializationInfo* original) : constants(original) {}
 
-    void add(uint32_t id, uint32_t value);
+    Specialization constants;
+    VkSpecializationInfo info{};
   };
   void specialize(VkPipelineShaderStageCreateInfo& target, const spirv::RecordSpecIds& ids,
                   const probe::StageCounters& counters);
@@ -97,7 +97,7 @@ class StageVariants {
   bool counts_regions_ = false;
   std::vector<Refusal> refusals_;
   std::vector<VkShaderModule> modules_;
-  std::deque<Specialization> specializations_;
+  std::deque<Specialized> specializations_;
   std::deque<vk::ChainCopy> chains_;
 };
 
