@@ -25,7 +25,12 @@ bool is_linked(const VkShaderCreateInfoEXT& info) {
 }
 
 VkPipelineLayoutCreateInfo layout_info_of(const VkShaderCreateInfoEXT& info) {
+  // VK_SHADER_CREATE_INDEPENDENT_SETS_BIT_KHR, newer than the headers of Debian 12.
+  constexpr VkShaderCreateFlagsEXT kIndependentSets = 0x40000;
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  if ((info.flags & kIndependentSets) != 0) {
+    layout.flags = VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT;
+  }
   layout.setLayoutCount = info.setLayoutCount;
   layout.pSetLayouts = info.pSetLayouts;
   layout.pushConstantRangeCount = info.pushConstantRangeCount;

@@ -56,11 +56,12 @@ DriverPool::~DriverPool() {
   if (handle_ != VK_NULL_HANDLE) next_.DestroyQueryPool(device_, handle_, nullptr);
 }
 
-VkResult DriverPool::initialize(uint32_t queries) {
+VkResult DriverPool::initialize(uint32_t queries, VkQueryPoolCreateFlags flags) {
   submissions_.resize(queries);
   const VkQueryPoolPerformanceCreateInfoKHR counters = split_.drivers_info();
   const VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                    .pNext = &counters,
+                                   .flags = flags,
                                    .queryType = VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR,
                                    .queryCount = queries};
   return next_.CreateQueryPool(device_, &info, nullptr, &handle_);

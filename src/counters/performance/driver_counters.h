@@ -57,7 +57,7 @@ class DriverPool {
   ~DriverPool();
   DriverPool(const DriverPool&) = delete;
   DriverPool& operator=(const DriverPool&) = delete;
-  VkResult initialize(uint32_t queries);
+  VkResult initialize(uint32_t queries, VkQueryPoolCreateFlags flags);
 
   VkQueryPool handle() const { return handle_; }
   uint32_t family() const { return split_.family; }

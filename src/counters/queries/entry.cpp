@@ -48,12 +48,15 @@ std::optional<CounterSplit> split_of(const Device& device, const VkQueryPoolCrea
   return CounterSplit(device.gpu(), *wanted);
 }
 
+// VK_QUERY_POOL_CREATE_RESET_BIT_KHR, newer than the headers of Debian 12.
+constexpr VkQueryPoolCreateFlags kCreateReset = 0x1;
+
 VkResult add_driver_pool(const Device& device, QueryPool& pool, CounterSplit split) {
   const DriverNeeds needs =
       driver_needs(device.instance().next(), device.gpu(), split, pool.needs_shaders());
   auto driver =
       std::make_unique<DriverPool>(device.handle(), device.next(), std::move(split), needs);
-  const VkResult result = driver->initialize(pool.count());
+  const VkResult result = driver->initialize(pool.count(), pool.kind().flags);
   pool.set_driver(std::move(driver));
   return result;
 }
@@ -87,6 +90,7 @@ VkResult create_pool(Device& device, const VkQueryPoolCreateInfo& info,
   VkResult result = VK_SUCCESS;
   auto kind = query_kind(info, device.gpu(), device.instance().options());
   if (!kind) return unknown_counters(device);
+  kind->flags = info.flags & kCreateReset;
   auto pool = QueryPool::create(device.state()->memory.host_context, std::move(*kind),
                                 info.queryCount, result);
   if (pool && split && !split->drivers.empty()) {

@@ -116,6 +116,7 @@ VkResult QueryPool::initialize() {
 
 VkResult QueryPool::make_times(VkQueryPool& pool) const {
   const VkQueryPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                   .flags = kind_.flags,
                                    .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                    .queryCount = count_};
   return context_.next->CreateQueryPool(context_.device, &info, nullptr, &pool);

@@ -26,7 +26,8 @@ struct QueryKind {
   uint32_t passes = 1;      // submissions that a query needs
   uint32_t count_pass = 0;  // counts everything but the time
   uint32_t time_pass = 0;
-  bool typed = false;  // results are VkPerformanceCounterResultKHR
+  bool typed = false;                // results are VkPerformanceCounterResultKHR
+  VkQueryPoolCreateFlags flags = 0;  // of the pools that the layer creates for it
   // VK_INTEL_performance_query: the catalogue number of each result. The first rows are the sources
   // Marker, StreamMarker and HasMarkers.
   std::vector<uint32_t> numbers = {};
