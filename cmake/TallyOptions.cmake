@@ -36,7 +36,7 @@ endif()
 
 add_library(tally_build_flags INTERFACE)
 target_compile_options(tally_build_flags INTERFACE
-  -Wall -Wextra -Wno-missing-field-initializers -Werror -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
+  -Wall -Wextra -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
   # In a unity build, names of one file seem to shadow those of another.
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
