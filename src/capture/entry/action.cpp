@@ -180,8 +180,10 @@ VkPipelineBindPoint bind_point_of(const VkGeneratedCommandsInfoEXT& info) {
 
 VKAPI_ATTR void VKAPI_CALL CmdExecuteGeneratedCommandsEXT(VkCommandBuffer b, VkBool32 preprocessed,
                                                           const VkGeneratedCommandsInfoEXT* info) {
-  if (CommandBuffer* state = find_command_buffer(b)) {
-    state->set_generated(bind_point_of(*info), info->indirectExecutionSet);
+  CommandBuffer* state = find_command_buffer(b);
+  if (state && state->bound()) {
+    vk::guarded_void(
+        [&] { state->bound()->set_generated(bind_point_of(*info), info->indirectExecutionSet); });
   }
   action<&DeviceTable::CmdExecuteGeneratedCommandsEXT>(
       Function::ExecuteGeneratedCommands, {int64_t{preprocessed}}, b, preprocessed, info);

@@ -114,7 +114,8 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoin
   if (!state) return;
   state->record(
       [&](VkCommandBuffer to, bool) { state->table().CmdBindPipeline(to, bind_point, pipeline); });
-  vk::guarded_void([&] { state->bind(bind_point, pipeline); });
+  if (!state->bound()) return;
+  vk::guarded_void([&] { state->bound()->bind(bind_point, pipeline); });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,

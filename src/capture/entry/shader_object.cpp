@@ -124,7 +124,8 @@ VKAPI_ATTR void VKAPI_CALL CmdBindShadersEXT(VkCommandBuffer b, uint32_t count,
   state->record([&](VkCommandBuffer to, bool) {
     state->table().CmdBindShadersEXT(to, count, stages, shaders);
   });
-  vk::guarded_void([&] { state->bind_shaders(count, stages, shaders); });
+  if (!state->bound()) return;
+  vk::guarded_void([&] { state->bound()->bind_shaders(count, stages, shaders); });
 }
 
 }  // namespace

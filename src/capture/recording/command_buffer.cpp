@@ -16,11 +16,6 @@ namespace {
 // pass has both commands of its own and secondary command buffers.
 constexpr VkRenderingFlags kContentsInline = 0x10;
 
-VkPipelineBindPoint bind_point_of(VkShaderStageFlagBits stage) {
-  return stage == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
-                                              : VK_PIPELINE_BIND_POINT_GRAPHICS;
-}
-
 }  // namespace
 
 CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, bool primary,
@@ -39,7 +34,8 @@ CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, 
                                        vk::handle_bits(handle))),
       copy_(context, pool.handle,
             primary ? VK_COMMAND_BUFFER_LEVEL_PRIMARY : VK_COMMAND_BUFFER_LEVEL_SECONDARY),
-      counting_(handle) {}
+      counting_(handle),
+      bound_(context) {}
 
 void CommandBuffer::reset() {
   if (contents_ && contents_->used()) used_once_ = !contents_->needs_recording();
@@ -87,9 +83,7 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   pass_.reset();
   suspended_pass_.reset();
   subpass_ = 0;
-  bound_ = {};
-  shaders_ = {};
-  new_shaders_ = uses_shaders_ = {};
+  bound_.reset();
   labels_.clear();
   continues_parent_ =
       !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
@@ -123,86 +117,6 @@ void CommandBuffer::end() {
 void CommandBuffer::after_end() {
   if (!copy_.recording()) return;
   if (!copy_.end() || !context_.copies()) abandon_copy();
-}
-
-void CommandBuffer::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
-  const size_t index = vk::bind_point_index(bind_point);
-  if (!recording_ || index >= bound_.size()) return;
-  if (uses_shaders_[index]) forget_shaders(bind_point);
-  bound_[index] = context_.shaders().pipeline(pipeline);
-  if (!bound_[index] && pipeline != VK_NULL_HANDLE) {
-    bound_[index] =
-        context_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
-  }
-  if (bound_[index]) note_bound(bound_[index]);
-}
-
-void CommandBuffer::note_bound(const std::shared_ptr<Pipeline>& pipeline) {
-  if (pipeline->bound.load(std::memory_order_relaxed)) return;
-  if (!pipeline->bound.exchange(true)) context_.connection().pipeline_bound(pipeline);
-}
-
-// A set is looked up when a command needs it: applications bind the stages one by one.
-void CommandBuffer::bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
-                                 const VkShaderEXT* shaders) {
-  if (!recording_) return;
-  for (uint32_t i = 0; i < count; ++i) {
-    const VkPipelineBindPoint bind_point = bind_point_of(stages[i]);
-    const size_t point = vk::bind_point_index(bind_point);
-    if (!uses_shaders_[point]) forget_shaders(bind_point);
-    bound_[point] = nullptr;
-    new_shaders_[point] = uses_shaders_[point] = true;
-    const auto index = static_cast<size_t>(std::countr_zero(static_cast<uint32_t>(stages[i])));
-    if (index >= kShaderStages) continue;
-    shaders_[index] = context_.shader_objects().find(shaders ? shaders[i] : VK_NULL_HANDLE);
-  }
-}
-
-// A pipeline replaces the shaders of its bind point.
-void CommandBuffer::forget_shaders(VkPipelineBindPoint bind_point) {
-  const size_t point = vk::bind_point_index(bind_point);
-  new_shaders_[point] = uses_shaders_[point] = false;
-  for (size_t i = 0; i < kShaderStages; ++i) {
-    if (bind_point_of(static_cast<VkShaderStageFlagBits>(1u << i)) == bind_point) {
-      shaders_[i] = nullptr;
-    }
-  }
-}
-
-const std::shared_ptr<Pipeline>& CommandBuffer::bound_at(VkPipelineBindPoint bind_point) {
-  const size_t point = vk::bind_point_index(bind_point);
-  if (std::exchange(new_shaders_[point], false)) {
-    BoundShaders set;
-    for (size_t i = 0; i < kShaderStages; ++i) {
-      const auto stage = static_cast<VkShaderStageFlagBits>(1u << i);
-      if (bind_point_of(stage) == bind_point) set[i] = shaders_[i];
-    }
-    bound_[point] = context_.shader_objects().pipeline(bind_point, set);
-  }
-  return bound_[point];
-}
-
-const std::shared_ptr<Pipeline>& CommandBuffer::pipeline_for(store::Function function) {
-  switch (store::function_info(function).kind) {
-    case store::CallKind::Dispatch:
-      return bound_at(VK_PIPELINE_BIND_POINT_COMPUTE);
-    case store::CallKind::TraceRays:
-      return bound_at(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
-    case store::CallKind::Generated:
-      return generated_;
-    default:
-      return bound_at(VK_PIPELINE_BIND_POINT_GRAPHICS);
-  }
-}
-
-void CommandBuffer::set_generated(VkPipelineBindPoint bind_point, VkIndirectExecutionSetEXT set) {
-  if (!recording_) return;
-  generated_ =
-      set == VK_NULL_HANDLE ? bound_at(bind_point) : context_.execution_sets().pipeline(set);
-  if (set == VK_NULL_HANDLE) return;
-  if (!generated_)
-    generated_ = context_.shaders().stand_in(ShaderRegistry::StandIn::ExecutionSet, bind_point);
-  note_bound(generated_);
 }
 
 void CommandBuffer::before_unknown_action(const char* name) {
@@ -242,7 +156,7 @@ std::optional<TimestampPair> CommandBuffer::before_action(
     store::Function function, std::initializer_list<int64_t> parameters) {
   if (contents_) contents_->add_command();
   if (!recording_) return std::nullopt;
-  const std::shared_ptr<Pipeline>& pipeline = pipeline_for(function);
+  const std::shared_ptr<Pipeline>& pipeline = bound_.pipeline_for(function);
   const bool measures = context_.measures();
   const bool wanted = measures && pipeline && pipeline->instrumented();
   if (wanted) {
@@ -298,24 +212,6 @@ void CommandBuffer::prepare_regions(RecordedPass& pass, const void* chain, uint3
   }
 }
 
-FinalImage CommandBuffer::final_image(const RecordedPass& pass,
-                                      const VkRenderPassBeginInfo& info) const {
-  FinalImage image;
-  const auto& attachment = pass.render_pass->final_attachment;
-  if (!attachment || !pass.framebuffer) return image;
-  image.attachment = attachment->index;
-  image.layout = attachment->layout;
-  image.missing = "its image is not known";
-  const auto* views = vk::find_in_chain<VkRenderPassAttachmentBeginInfo>(
-      info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
-  if (pass.framebuffer->imageless && views && attachment->index < views->attachmentCount) {
-    image.view = context_.images()->find(views->pAttachments[attachment->index]);
-  } else if (attachment->index < pass.framebuffer->views.size()) {
-    image.view = pass.framebuffer->views[attachment->index];
-  }
-  return image;
-}
-
 void CommandBuffer::take_picture(RecordedPass& pass) {
   if (!pass.regions) return;
   std::string reason;
@@ -344,7 +240,10 @@ void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
     pass.view_mask = pass.render_pass->view_mask;
     pass.attachments = pass.render_pass->attachments;
     prepare_regions(pass, info.pNext, pass.render_pass->subpasses);
-    if (pass.regions) pass.final_image = final_image(pass, info);
+    if (pass.regions) {
+      pass.final_image =
+          final_image(*pass.render_pass, pass.framebuffer.get(), *context_.images(), info);
+    }
   }
   pass_ = begin_pass(std::move(pass));
   subpass_ = 0;
@@ -392,7 +291,7 @@ void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
     pass.view_mask = info.viewMask;
     pass.attachments = context_.passes().attachments(info);
     prepare_regions(pass, info.pNext, 1);
-    if (pass.regions) pass.final_image = capture::final_image(*context_.images(), info);
+    if (pass.regions) pass.final_image = final_image(*context_.images(), info);
     pass_ = begin_pass(std::move(pass));
   }
   between_suspended_ = false;

@@ -14,19 +14,17 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include <array>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "capture/recording/bound_pipelines.h"
 #include "capture/recording/contents.h"
 #include "capture/recording/counting_copy.h"
 #include "capture/recording/label_stack.h"
 #include "capture/recording/recording.h"
-#include "capture/recording/shader_objects.h"
-#include "vk/bind_point.h"
 
 namespace tally::capture {
 
@@ -76,14 +74,8 @@ class CommandBuffer {
     if (copied) call(copy_.handle(), true);
   }
 
-  void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
-  // A null pointer stands for null handles.
-  void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
-                    const VkShaderEXT* shaders);
-
-  // Before generated commands: where what they run is bound. A set that is not null is run
-  // instead.
-  void set_generated(VkPipelineBindPoint bind_point, VkIndirectExecutionSetEXT set);
+  // What is bound. Null while nothing is recorded.
+  BoundPipelines* bound() { return recording_ ? &bound_ : nullptr; }
 
   // Call these before and after an action command. The result of before_action is passed to
   // after_action.
@@ -114,7 +106,6 @@ class CommandBuffer {
  private:
   enum class Scope { Outside, Inline, Secondaries };
 
-  void note_bound(const std::shared_ptr<Pipeline>& pipeline);
   bool begin_counting(const VkCommandBufferBeginInfo& info, bool once);
   void abandon_copy();
   // A second primary may not execute the same secondary, unless that allows simultaneous use.
@@ -125,11 +116,7 @@ class CommandBuffer {
   std::optional<TimestampPair> begin_time();
   uint32_t begin_pass(RecordedPass pass);
   void prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses);
-  FinalImage final_image(const RecordedPass& pass, const VkRenderPassBeginInfo& info) const;
   void take_picture(RecordedPass& pass);
-  const std::shared_ptr<Pipeline>& pipeline_for(store::Function function);
-  const std::shared_ptr<Pipeline>& bound_at(VkPipelineBindPoint bind_point);
-  void forget_shaders(VkPipelineBindPoint bind_point);
   Id label() const { return labels_.innermost(); }
 
   RecordingContext& context_;
@@ -159,12 +146,7 @@ class CommandBuffer {
   std::optional<uint32_t> pass_;            // index in recording_->passes
   std::optional<uint32_t> suspended_pass_;  // the pass that a resuming one continues
   uint32_t subpass_ = 0;
-  std::array<std::shared_ptr<Pipeline>, vk::kBindPoints.size()> bound_;
-  BoundShaders shaders_;  // of the bind points without a pipeline
-  std::array<bool, vk::kBindPoints.size()> uses_shaders_{};
-  // Shaders were bound, and bound_ does not have their set yet.
-  std::array<bool, vk::kBindPoints.size()> new_shaders_{};
-  std::shared_ptr<Pipeline> generated_;  // what the next generated commands run
+  BoundPipelines bound_;
   LabelStack labels_;
 };
 

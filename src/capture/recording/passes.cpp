@@ -101,4 +101,22 @@ std::string PassRegistry::attachments(const VkRenderingInfo& info) const {
   return json + "]";
 }
 
+FinalImage final_image(const RenderPass& pass, const Framebuffer* framebuffer, const Images& images,
+                       const VkRenderPassBeginInfo& info) {
+  FinalImage image;
+  const auto& attachment = pass.final_attachment;
+  if (!attachment || !framebuffer) return image;
+  image.attachment = attachment->index;
+  image.layout = attachment->layout;
+  image.missing = "its image is not known";
+  const auto* views = vk::find_in_chain<VkRenderPassAttachmentBeginInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+  if (framebuffer->imageless && views && attachment->index < views->attachmentCount) {
+    image.view = images.find(views->pAttachments[attachment->index]);
+  } else if (attachment->index < framebuffer->views.size()) {
+    image.view = framebuffer->views[attachment->index];
+  }
+  return image;
+}
+
 }  // namespace tally::capture

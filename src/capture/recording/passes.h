@@ -39,6 +39,10 @@ struct Framebuffer : Object {
   std::vector<std::shared_ptr<const ImageView>> views;  // null if unknown
 };
 
+// The picture of a pass that begins. `framebuffer` may be null.
+FinalImage final_image(const RenderPass& pass, const Framebuffer* framebuffer, const Images& images,
+                       const VkRenderPassBeginInfo& info);
+
 class PassRegistry {
  public:
   explicit PassRegistry(StreamConnection& connection) : connection_(connection) {}
