@@ -36,7 +36,7 @@ class Draft {
         plain_(original),
         chain_(original.pNext),
         stages_(state.device.handle, state.device.next),
-        layout_(state.layouts.find(original.layout)) {
+        layout_(layout_of(state, original)) {
     flagged_ = state.needs.instrumentation && wants_instrumentation(original);
     counts_ = flagged_ || state.needs.query_counters;
     remove_flag();
