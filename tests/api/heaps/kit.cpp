@@ -48,9 +48,10 @@ Pipeline HeapsTest::make_heap_compute(std::span<const uint32_t> code, uint64_t f
                                {{VK_SHADER_STAGE_COMPUTE_BIT, code}, VK_NULL_HANDLE, {}, 0, &next});
 }
 
-Pipeline HeapsTest::make_heap_rectangles(std::span<const uint32_t> fragment, uint64_t flags) {
+Pipeline HeapsTest::make_heap_rectangles(std::span<const uint32_t> fragment, uint64_t flags,
+                                         const void* more) {
   const VkPipelineCreateFlags2CreateInfoKHR next{
-      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, more, flags};
   return make_graphics_pipeline(context(), {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert},
                                                        {VK_SHADER_STAGE_FRAGMENT_BIT, fragment}},
                                             .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP,

@@ -5,6 +5,7 @@
 #include <tally/vulkan_newest.h>
 
 #include "api/kit.h"
+#include "api/regions/kit.h"
 
 namespace tally::test {
 
@@ -13,13 +14,6 @@ struct AddPush {
   VkDeviceAddress values;
   uint32_t add;
   uint32_t unused = 0;
-};
-
-// The push data of rectangle.vert.
-struct RectanglePush {
-  float left, top, right, bottom;
-  float target_width, target_height;
-  float depth = 0.5f;
 };
 
 inline constexpr uint64_t kHeapBit = VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT;
@@ -44,7 +38,7 @@ class HeapsTest : public CountersTest {
   Pipeline make_heap_compute(std::span<const uint32_t> code, uint64_t flags = kCountingHeapBits);
   // rectangle.vert and a fragment shader, with heaps.
   Pipeline make_heap_rectangles(std::span<const uint32_t> fragment,
-                                uint64_t flags = kCountingHeapBits);
+                                uint64_t flags = kCountingHeapBits, const void* next = nullptr);
 
   template <typename T>
   void push(VkCommandBuffer commands, const T& value, uint32_t offset = 0) {
