@@ -238,6 +238,36 @@ TEST_F(DescriptorHeaps, draws_count_and_draw_as_without_instrumentation) {
   }
 }
 
+// Consecutive draws need no push, unless the record pointer was lost between them.
+TEST_F(DescriptorHeaps, draws_count_after_the_record_pointer_was_lost) {
+  const Pipeline pipeline = make_heap_rectangles(branchy_frag);
+  const RenderTarget target(context());
+  const uint32_t end = max_push_data(Context(without_counters()));
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    const uint32_t words[4] = {1, 2, 3, 4};
+    const RectanglePush whole{0, 0, 64, 64, 64, 64};
+    instrumentation.begin(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    push(commands, whole);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    work().set.bind(commands, work().layout);
+    push(commands, whole);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    push_bytes(commands, end - sizeof words, words, sizeof words);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    target.end(commands);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  for (uint32_t draw = 0; draw < 4; ++draw) {
+    const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, branchy_frag, draw);
+    EXPECT_EQ(fragments.invocations(), 4096u) << draw;
+  }
+}
+
 TEST_F(DescriptorHeaps, secondary_command_buffers_that_inherit_heaps_count) {
   const Buffer values = make_values();
   const Pipeline pipeline = make_heap_compute(add_comp);

@@ -134,9 +134,9 @@ TEST_F(HeapQueries, that_cannot_count_report_an_error) {
 class HeapRegions : public HeapsTest {
  protected:
   void SetUp() override {
-    if (!start_heaps({}, {.device_extensions =
-                              {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME},
-                          .device_next = &feature_})) {
+    if (!start_heaps({},
+                     {.device_extensions = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME},
+                      .device_next = &feature_})) {
       GTEST_SKIP() << missing();
     }
   }
@@ -168,10 +168,9 @@ TEST_F(HeapRegions, count_draws_and_leave_push_data_alone) {
     instrumentation.end(commands);
     full_barrier(commands);
   });
-  expect_pixels(values, "fragment_invocations", context(), {{0, 0}, kExtent},
-                [](uint32_t x, uint32_t y) {
-                  return 1 + (x >= 50 && x < 71 && y >= 20 && y < 41 ? 1 : 0);
-                });
+  expect_pixels(
+      values, "fragment_invocations", context(), {{0, 0}, kExtent},
+      [](uint32_t x, uint32_t y) { return 1 + (x >= 50 && x < 71 && y >= 20 && y < 41 ? 1 : 0); });
   values.expect_layout();
   const uint64_t pixels[] = {kPixels, 441, 441};
   for (uint32_t draw = 0; draw < 3; ++draw) {
@@ -202,17 +201,16 @@ class HeapShaderObjects : public HeapsTest {
 TEST_F(HeapShaderObjects, count_like_pipelines) {
   const Buffer values = make_values();
   const ShaderObjects compute(
-      context(),
-      {{.shader = {VK_SHADER_STAGE_COMPUTE_BIT, add_comp}, .flags = kFlags}});
+      context(), {{.shader = {VK_SHADER_STAGE_COMPUTE_BIT, add_comp}, .flags = kFlags}});
   const RenderTarget target(context(), {.extent = kExtent});
   const Instrumentation instrumentation(context());
   for (const VkShaderCreateFlagsEXT link : {0u, 1u}) {
     const ShaderObjects graphics(
-        context(), {{.shader = {VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert},
-                     .next_stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-                     .flags = kFlags | link},
-                    {.shader = {VK_SHADER_STAGE_FRAGMENT_BIT, branchy_frag},
-                     .flags = kFlags | link}});
+        context(),
+        {{.shader = {VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert},
+          .next_stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+          .flags = kFlags | link},
+         {.shader = {VK_SHADER_STAGE_FRAGMENT_BIT, branchy_frag}, .flags = kFlags | link}});
     context().run([&](VkCommandBuffer commands) {
       instrumentation.begin(commands);
       compute.bind(commands);
