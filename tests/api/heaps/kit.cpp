@@ -80,6 +80,19 @@ VkBindHeapInfoEXT HeapsTest::resource_heap() {
           sizes.minResourceHeapReservedRange};
 }
 
+uint32_t HeapsTest::write_descriptor(uint32_t index, const Buffer& buffer) {
+  const auto size = static_cast<uint32_t>(heap_properties(context()).bufferDescriptorSize);
+  resource_heap();
+  const VkDeviceAddressRangeEXT range{buffer.address(), buffer.size()};
+  VkResourceDescriptorInfoEXT info{VK_STRUCTURE_TYPE_RESOURCE_DESCRIPTOR_INFO_EXT};
+  info.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  info.data.pAddressRange = &range;
+  const VkHostAddressRangeEXT target{heap_.as<std::byte>().data() + index * size, size};
+  check(function<PFN_vkWriteResourceDescriptorsEXT>("vkWriteResourceDescriptorsEXT")(
+      context().device(), 1, &info, &target));
+  return index * size;
+}
+
 void HeapsTest::bind_resource_heap(VkCommandBuffer commands) {
   const VkBindHeapInfoEXT info = resource_heap();
   function<PFN_vkCmdBindResourceHeapEXT>("vkCmdBindResourceHeapEXT")(commands, &info);

@@ -48,6 +48,9 @@ class HeapsTest : public CountersTest {
   void bind_resource_heap(VkCommandBuffer commands);
   VkBindHeapInfoEXT resource_heap();
 
+  // Writes a storage buffer's descriptor into the heap. Returns its offset. Not on newest_driver/.
+  uint32_t write_descriptor(uint32_t index, const Buffer& buffer);
+
   // 64 zeroed values in memory that shaders find by its address.
   Buffer make_values();
   // What a dispatch of add.comp with this summand adds to value i.
