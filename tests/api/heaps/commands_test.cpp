@@ -4,6 +4,7 @@
 #include "api/heaps/kit.h"
 #include "branchy.frag.h"
 #include "far.comp.h"
+#include "orange.frag.h"
 #include "rectangle.vert.h"
 
 namespace tally::test {
@@ -142,22 +143,21 @@ TEST_F(DescriptorHeaps, count_between_commands_with_descriptor_sets) {
 
 // The record pointer would invalidate the application's descriptor sets.
 TEST_F(DescriptorHeaps, leave_descriptor_sets_that_stay_bound_alone) {
-  const Buffer values = make_values();
-  const Pipeline silent = make_heap_rectangles(branchy_frag);
+  const Pipeline orange = make_heap_orange();
   const RenderTarget target(context());
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
     dispatch(commands, work().counting, 1, 7);
     target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, silent);  // reads whatever its push data are
-    vkCmdDraw(commands, 0, 1, 0, 0);
+    vkCmdBindPipeline(commands, kGraphics, orange);
+    vkCmdDraw(commands, 3, 1, 0, 0);
     target.end(commands);
     vkCmdDispatch(commands, 2, 1, 1);  // with the sets and constants of the first dispatch
     full_barrier(commands);
-    push(commands, RectanglePush{0, 0, 64, 64, 64, 64});
+    bind_resource_heap(commands);
     target.begin(commands);
-    vkCmdDraw(commands, 4, 1, 0, 0);
+    vkCmdDraw(commands, 3, 1, 0, 0);
     target.end(commands);
     instrumentation.end(commands);
     full_barrier(commands);
@@ -170,8 +170,8 @@ TEST_F(DescriptorHeaps, leave_descriptor_sets_that_stay_bound_alone) {
   for (uint32_t i = 0; i < 16; ++i) {
     EXPECT_EQ(work().values.as<uint32_t>()[i], added(i, i < 8 ? 14 : 7)) << i;
   }
-  const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, branchy_frag, 3);
-  EXPECT_EQ(fragments.invocations(), 4096u) << "draws with push data count again";
+  const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 3);
+  EXPECT_EQ(fragments.invocations(), 4096u) << "draws with heaps count again";
   EXPECT_TRUE(has_message(kMixed));
 }
 

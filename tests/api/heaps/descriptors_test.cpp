@@ -15,7 +15,9 @@ constexpr uint32_t kHeapAdd[] = {
 class HeapDescriptors : public HeapsTest {
  protected:
   bool start_native(const LayerSettings::Pairs& settings = {}) {
-    return Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME) && start_heaps(settings);
+    return Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME) &&
+           start_heaps(settings, {.device_extensions = {"VK_KHR_shader_untyped_pointers"},
+                                  .device_next = &untyped_});
   }
   // work.comp, with its binding mapped to what `mapping` says.
   Pipeline make_mapped(VkDescriptorSetAndBindingMappingEXT mapping,
@@ -48,6 +50,14 @@ class HeapDescriptors : public HeapsTest {
       EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
     }
   }
+
+ private:
+  // VkPhysicalDeviceShaderUntypedPointersFeaturesKHR
+  struct {
+    VkStructureType type = static_cast<VkStructureType>(1000387000);
+    void* next = nullptr;
+    VkBool32 untyped = VK_TRUE;
+  } untyped_;
 };
 
 TEST_F(HeapDescriptors, of_mapped_bindings_are_read_and_counted) {

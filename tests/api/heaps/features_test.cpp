@@ -109,8 +109,7 @@ TEST_F(HeapQueries, count_draws_and_instrumentation_reads_the_same_record) {
 
 // The record pointer would invalidate the descriptor sets: the query says that it lacks counts.
 TEST_F(HeapQueries, that_cannot_count_report_an_error) {
-  const Buffer values = make_values();
-  const Pipeline pipeline = make_heap_rectangles(branchy_frag, kHeapBit);
+  const Pipeline pipeline = make_heap_orange(kHeapBit);
   const RenderTarget target(context(), {.extent = kExtent});
   const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1, kFragments);
   context().run([&](VkCommandBuffer commands) {
@@ -119,7 +118,7 @@ TEST_F(HeapQueries, that_cannot_count_report_an_error) {
     target.begin(commands);
     queries.begin(commands);
     vkCmdBindPipeline(commands, kGraphics, pipeline);
-    vkCmdDraw(commands, 0, 1, 0, 0);
+    vkCmdDraw(commands, 3, 1, 0, 0);
     queries.end(commands);
     target.end(commands);
     vkCmdDispatch(commands, 1, 1, 1);
@@ -253,9 +252,20 @@ class HeapLibraries : public HeapsTest {
       GTEST_SKIP() << missing();
     }
   }
-  Pipeline link(VkPipeline library) {
+  Pipeline make_library(std::vector<Stage> stages, VkGraphicsPipelineLibraryFlagsEXT parts) {
+    const VkGraphicsPipelineLibraryCreateInfoEXT library{
+        VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, nullptr, parts};
+    const VkPipelineCreateFlags2CreateInfoKHR flags{
+        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, &library,
+        kCountingHeapBits | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR};
+    return make_graphics_pipeline(context(), {.stages = std::move(stages),
+                                              .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP,
+                                              .next = &flags});
+  }
+  Pipeline link(std::initializer_list<VkPipeline> parts) {
     const VkPipelineLibraryCreateInfoKHR libraries{
-        VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR, nullptr, 1, &library};
+        VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR, nullptr,
+        static_cast<uint32_t>(parts.size()), parts.begin()};
     const VkPipelineCreateFlags2CreateInfoKHR flags{
         VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, &libraries, kCountingHeapBits};
     const VkGraphicsPipelineCreateInfo info{
@@ -271,15 +281,15 @@ class HeapLibraries : public HeapsTest {
 };
 
 TEST_F(HeapLibraries, count_when_they_are_linked) {
-  const VkGraphicsPipelineLibraryCreateInfoEXT parts{
-      VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT, nullptr,
-      VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
-          VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
-          VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
-          VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT};
-  const Pipeline library = make_heap_rectangles(
-      branchy_frag, kCountingHeapBits | VK_PIPELINE_CREATE_LIBRARY_BIT_KHR, &parts);
-  const Pipeline pipeline = link(library);
+  const Pipeline before =
+      make_library({{VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert}},
+                   VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
+                       VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT);
+  const Pipeline after =
+      make_library({{VK_SHADER_STAGE_FRAGMENT_BIT, branchy_frag}},
+                   VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
+                       VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT);
+  const Pipeline pipeline = link({before, after});
   const RenderTarget target(context(), {.extent = kExtent});
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {

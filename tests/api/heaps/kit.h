@@ -22,6 +22,7 @@ inline constexpr uint64_t kCountingHeapBits =
 
 class HeapsTest : public CountersTest {
  protected:
+  void TearDown() override;
   // Creates the device. Returns false, after GTEST_SKIP's reason in `missing`, where there can be
   // none.
   bool start_heaps(const LayerSettings::Pairs& settings = {}, ContextOptions options = {});
@@ -38,7 +39,10 @@ class HeapsTest : public CountersTest {
   Pipeline make_heap_compute(std::span<const uint32_t> code, uint64_t flags = kCountingHeapBits);
   // rectangle.vert and a fragment shader, with heaps.
   Pipeline make_heap_rectangles(std::span<const uint32_t> fragment,
-                                uint64_t flags = kCountingHeapBits, const void* next = nullptr);
+                                uint64_t flags = kCountingHeapBits);
+
+  // A pipeline with heaps that needs none, nor push data: full_screen.vert and orange.frag.
+  Pipeline make_heap_orange(uint64_t flags = kCountingHeapBits);
 
   template <typename T>
   void push(VkCommandBuffer commands, const T& value, uint32_t offset = 0) {
