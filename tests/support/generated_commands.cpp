@@ -27,7 +27,9 @@ GeneratedCommands::GeneratedCommands(const Context& context, const Info& info)
     return tokens.back().data;
   };
   if (info.from_set) add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_EXECUTION_SET_EXT).pExecutionSet = &set;
-  add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT).pPushConstant = &push;
+  constexpr auto kPushData = static_cast<VkIndirectCommandsTokenTypeEXT>(1000135000);
+  add(info.layout != VK_NULL_HANDLE ? VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT : kPushData)
+      .pPushConstant = &push;
   add(info.command);
   VkIndirectCommandsLayoutCreateInfoEXT created = {
       VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT};

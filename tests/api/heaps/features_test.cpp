@@ -107,8 +107,8 @@ TEST_F(HeapQueries, count_draws_and_instrumentation_reads_the_same_record) {
   }
 }
 
-// The record pointer would invalidate the descriptor sets: the query says that it lacks counts.
-TEST_F(HeapQueries, that_cannot_count_report_an_error) {
+// The record pointer would invalidate the descriptor sets: a message says that counts are missing.
+TEST_F(HeapQueries, that_cannot_count_leave_descriptor_sets_alone) {
   const Pipeline pipeline = make_heap_orange(kHeapBit);
   const RenderTarget target(context(), {.extent = kExtent});
   const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1, kFragments);
