@@ -13,9 +13,6 @@
 
 namespace tally::counters {
 
-struct ObjectState;
-struct ShaderCode;
-
 class HeapLayouts {
  public:
   HeapLayouts(const LayoutRules& rules, const DeviceTable& next);
@@ -28,15 +25,5 @@ class HeapLayouts {
   // Nothing reserved is read; only slots of shader objects are; the others are.
   std::array<std::shared_ptr<PipelineLayout>, 3> layouts_;
 };
-
-// Up to which byte a shader reads push data: as push constants, or where mappings of its create
-// info's chain read there.
-uint32_t push_data_end(const ShaderCode& code, const void* chain);
-
-// What stands for the layout of a pipeline that is being created: the application's layout, or
-// that of its heaps. Info is Vk{Graphics,Compute}PipelineCreateInfo or
-// VkRayTracingPipelineCreateInfoKHR.
-template <typename Info>
-std::shared_ptr<PipelineLayout> layout_of(ObjectState& state, const Info& info);
 
 }  // namespace tally::counters

@@ -7,6 +7,7 @@
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_flags.h"
 #include "counters/objects/pipeline_variants.h"
+#include "counters/objects/shader_layouts.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {

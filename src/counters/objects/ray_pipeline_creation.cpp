@@ -8,6 +8,7 @@
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_creation.h"
 #include "counters/objects/pipeline_flags.h"
+#include "counters/objects/shader_layouts.h"
 #include "counters/objects/stage_code.h"
 #include "counters/shader/stage_variants.h"
 #include "vk/boundary.h"

@@ -9,6 +9,7 @@
 #include <tally/vulkan_newest.h>
 
 #include "counters/objects/object_state.h"
+#include "counters/objects/shader_layouts.h"
 #include "counters/objects/stage_code.h"
 #include "vk/boundary.h"
 
