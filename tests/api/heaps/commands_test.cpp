@@ -302,7 +302,7 @@ TEST_F(DescriptorHeaps, push_data_beyond_the_limit_are_left_to_the_application) 
   const uint32_t last = max_push_data(Context(without_counters())) - 4;
   std::vector<uint32_t> code(std::begin(far_comp), std::end(far_comp));
   constexpr uint32_t kOffset[] = {35, 124};  // the decoration
-  const auto offset = std::ranges::search(code, kOffset).begin();
+  const auto offset = std::search(code.begin(), code.end(), std::begin(kOffset), std::end(kOffset));
   ASSERT_NE(offset, code.end());
   *std::next(offset) = last;
   const Buffer values = make_values();
