@@ -117,6 +117,14 @@ TEST(CaptureWithCounters, pipelines_with_descriptor_heaps_are_measured) {
   EXPECT_EQ(session.number("SELECT count(*) FROM pipeline WHERE not_instrumented != ''"), 0);
 }
 
+TEST(CaptureWithCounters, draws_that_would_disturb_descriptor_heaps_are_listed_as_uncounted) {
+  const Session session = run({.scenario = "mixed_heaps"}, 0,
+                              "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:"
+                              "VK_LAYER_TALLY_test_newest_driver");
+  EXPECT_THAT(executions(session), ElementsAre(3, -1));
+  EXPECT_EQ(session.number("SELECT count(*) FROM command WHERE counted = 0"), 1);
+}
+
 TEST(CaptureWithCounters, pipelines_of_identifiers_are_asked_for_with_their_code) {
   EXPECT_THAT(executions(run({.scenario = "identifiers"})), ElementsAre(5 * kGroup));
 }

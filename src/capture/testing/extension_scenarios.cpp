@@ -111,6 +111,25 @@ void heaps(Context&) {
   }
 }
 
+// A draw that needs no descriptors while descriptor heaps are in use.
+void mixed_heaps(Context&) {
+  VkPhysicalDeviceDescriptorHeapFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT, nullptr, VK_TRUE};
+  Context context(
+      {.device_extensions = {VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME}, .device_next = &feature});
+  const Painter painter(context, Painter::Passes::Dynamic);
+  context.run([&](VkCommandBuffer commands) {
+    painter.target().begin(commands);
+    painter.draw(commands, 1);
+    const uint32_t word = 1;
+    const VkPushDataInfoEXT info{
+        VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, 0, {&word, sizeof word}};
+    context.function<PFN_vkCmdPushDataEXT>("vkCmdPushDataEXT")(commands, &info);
+    painter.draw(commands, 2);
+    painter.target().end(commands);
+  });
+}
+
 // Draws with shader objects: separate ones, linked ones, and the fragment shader changed. Exits
 // with 77 if the device has none.
 void shader_objects(Context&) {
@@ -235,7 +254,8 @@ const Scenarios& extension_scenarios() {
                                       {"generated", generated},
                                       {"generated_set", generated_set},
                                       {"identifiers", identifiers},
-                                      {"heaps", heaps}};
+                                      {"heaps", heaps},
+                                      {"mixed_heaps", mixed_heaps}};
   return scenarios;
 }
 

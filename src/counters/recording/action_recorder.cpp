@@ -215,10 +215,9 @@ void ActionRecorder::keep_descriptors(VkPipelineBindPoint point, Bound& bound) {
       "TALLY-mixed-descriptors", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(state_.handle),
       bound.pipeline->layout->has_heaps()
           ? "commands run uninstrumented: their pipeline uses descriptor heaps, and the record "
-            "pointer would invalidate the descriptor sets or push constants that are bound"
+            "pointer would invalidate descriptor sets or push constants"
           : "commands run uninstrumented: their pipeline has a layout, and the record pointer "
-            "would "
-            "invalidate the descriptor heaps or push data that are bound");
+            "would invalidate descriptor heaps or push data");
   state_.bound.bind_variant(point, bound, Variant::Plain);
 }
 
