@@ -11,9 +11,6 @@
 namespace tally::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::Pair;
-
 constexpr VkExtent2D kExtent = {128, 96};
 constexpr RectanglePush kWhole = {0, 0, 128, 96, 128, 96};
 constexpr uint64_t kPixels = uint64_t{128} * 96;
