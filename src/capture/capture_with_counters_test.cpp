@@ -122,6 +122,22 @@ TEST(CaptureWithCounters, commands_whose_arguments_an_address_names_are_measured
   EXPECT_THAT(executions(session), ElementsAre(3 * kGroup, 3, 3 * 2 + 3));
 }
 
+TEST(CaptureWithCounters, pipelines_with_descriptor_heaps_are_measured) {
+  const Session session = run({.scenario = "heaps"}, 0,
+                              "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:"
+                              "VK_LAYER_TALLY_test_newest_driver");
+  EXPECT_THAT(executions(session), ElementsAre(kGroup, 2 * kGroup, 3 * kGroup, kGroup, kGroup));
+  EXPECT_EQ(session.number("SELECT count(*) FROM pipeline WHERE not_instrumented != ''"), 0);
+}
+
+TEST(CaptureWithCounters, draws_that_would_disturb_descriptor_heaps_are_listed_as_uncounted) {
+  const Session session = run({.scenario = "mixed_heaps"}, 0,
+                              "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:"
+                              "VK_LAYER_TALLY_test_newest_driver");
+  EXPECT_THAT(executions(session), ElementsAre(3, -1));
+  EXPECT_EQ(session.number("SELECT count(*) FROM command WHERE counted = 0"), 1);
+}
+
 TEST(CaptureWithCounters, pipelines_of_identifiers_are_asked_for_with_their_code) {
   EXPECT_THAT(executions(run({.scenario = "identifiers"})), ElementsAre(5 * kGroup));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 
 #include "full_screen.vert.h"
 #include "orange.frag.h"
@@ -37,7 +38,8 @@ LayerSettings::~LayerSettings() {
 
 Context& CountersTest::start(const LayerSettings::Pairs& settings, ContextOptions options) {
   LayerSettings::Pairs all = settings;
-  all.emplace_back("validate_spirv", "true");
+  const auto validates = [](const auto& one) { return !std::strcmp(one.first, "validate_spirv"); };
+  if (std::ranges::none_of(all, validates)) all.emplace_back("validate_spirv", "true");
   const LayerSettings layer_settings(all);
   options.instance_next = layer_settings.next();
   VkPhysicalDeviceShaderInstrumentationFeaturesARM feature = {

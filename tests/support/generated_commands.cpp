@@ -36,7 +36,10 @@ GeneratedCommands::GeneratedCommands(const Context& context, const Info& info)
     const int indices = info.shader_objects ? std::popcount(info.stages) : 1;
     add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_EXECUTION_SET_EXT, indices).pExecutionSet = &set;
   }
-  add(VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT, 1).pPushConstant = &push;
+  constexpr auto kPushData = static_cast<VkIndirectCommandsTokenTypeEXT>(1000135000);
+  add(info.layout != VK_NULL_HANDLE ? VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT : kPushData,
+      1)
+      .pPushConstant = &push;
   add(info.command, 0);
   VkIndirectCommandsLayoutCreateInfoEXT created = {
       VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT};

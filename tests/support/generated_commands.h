@@ -17,6 +17,7 @@ class GeneratedCommands {
   struct Info {
     VkShaderStageFlags stages = VK_SHADER_STAGE_COMPUTE_BIT;
     VkIndirectCommandsTokenTypeEXT command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DISPATCH_EXT;
+    // Null: the constant is push data, for descriptor heaps.
     VkPipelineLayout layout = VK_NULL_HANDLE;
     // Each sequence begins with the index of a pipeline in the execution set, or with those of a
     // shader object for each stage.

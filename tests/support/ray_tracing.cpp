@@ -312,7 +312,7 @@ Pipeline make_ray_pipeline(const Context& context, const RayPipelineInfo& info) 
       VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_INTERFACE_CREATE_INFO_KHR, nullptr, 16, 8};
   VkRayTracingPipelineCreateInfoKHR create = {
       VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR, info.instrumented ? &flags : nullptr,
-      info.flags};
+      static_cast<VkPipelineCreateFlags>(info.flags)};
   create.stageCount = static_cast<uint32_t>(stages.size());
   create.pStages = stages.data();
   create.groupCount = static_cast<uint32_t>(groups.size());

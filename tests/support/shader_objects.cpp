@@ -50,7 +50,7 @@ ShaderObjects::ShaderObjects(const Context& context, const std::vector<ShaderObj
     info.pSetLayouts = asked.sets.data();
     ranges[i] = {VK_SHADER_STAGE_ALL, 0, asked.push_bytes};
     info.pushConstantRangeCount = asked.push_bytes != 0 ? 1 : 0;
-    info.pPushConstantRanges = &ranges[i];
+    if (asked.push_bytes != 0) info.pPushConstantRanges = &ranges[i];
     stages_.push_back(asked.shader.stage);
   }
   handles_.resize(infos.size());

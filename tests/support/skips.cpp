@@ -14,6 +14,7 @@ namespace {
 // Parts of the messages of tests that may be skipped there.
 constexpr std::string_view kAllowed[] = {
     // What this driver lacks or does wrong.
+    "no descriptor heaps",
     "no fragment shading rate",
     "no inherited queries",
     "no replay of handles",

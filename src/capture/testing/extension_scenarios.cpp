@@ -9,6 +9,7 @@
 
 #include "capture/testing/painter.h"
 #include "increment.comp.h"
+#include "pushed.comp.h"
 #include "support/generated_commands.h"
 #include "support/shader_objects.h"
 
@@ -65,6 +66,67 @@ void addressed(Context&) {
     painter.target().begin(commands);
     painter.draw(commands, 1);
     context.function<PFN_vkCmdDrawIndirect2KHR>("vkCmdDrawIndirect2KHR")(commands, &draws);
+    painter.target().end(commands);
+  });
+}
+
+// Dispatches of a pipeline with descriptor heaps, in a secondary command buffer too, between others
+// with descriptor sets, on a device of its own. Exits with 78 if push data were lost.
+void heaps(Context&) {
+  VkPhysicalDeviceDescriptorHeapFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT, nullptr, VK_TRUE};
+  Context context(
+      {.device_extensions = {VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME}, .device_next = &feature});
+  const Doubler doubler(context);
+  const VkPipelineCreateFlags2CreateInfoKHR flags{
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
+      VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT};
+  const Pipeline pipeline = make_compute_pipeline(
+      context, {{VK_SHADER_STAGE_COMPUTE_BIT, pushed_comp}, VK_NULL_HANDLE, {}, 0, &flags});
+  Buffer numbers(context, 4096,
+                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  numbers.clear();
+  const auto push_data = context.function<PFN_vkCmdPushDataEXT>("vkCmdPushDataEXT");
+  const auto dispatch = [&](VkCommandBuffer commands, uint64_t add, uint32_t groups) {
+    const uint64_t words[] = {numbers.address(), add};
+    const VkPushDataInfoEXT info{
+        VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, 0, {words, sizeof words}};
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    push_data(commands, &info);
+    for (uint32_t i = 1; i <= groups; ++i) {
+      vkCmdDispatch(commands, i, 1, 1);
+      full_barrier(commands);
+    }
+  };
+  const VkCommandBuffer secondary = context.begin_secondary();
+  dispatch(secondary, 10, 1);
+  check(vkEndCommandBuffer(secondary));
+  context.run([&](VkCommandBuffer commands) {
+    dispatch(commands, 1, 2);
+    doubler.dispatch(commands, 3);
+    dispatch(commands, 100, 1);
+    vkCmdExecuteCommands(commands, 1, &secondary);
+  });
+  for (uint32_t i = 0; i < 64; ++i) {
+    if (numbers.as<uint32_t>()[i] != (i < 32 ? 112u : 1u)) std::exit(78);
+  }
+}
+
+// A draw that needs no descriptors while descriptor heaps are in use.
+void mixed_heaps(Context&) {
+  VkPhysicalDeviceDescriptorHeapFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT, nullptr, VK_TRUE};
+  Context context(
+      {.device_extensions = {VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME}, .device_next = &feature});
+  const Painter painter(context, Painter::Passes::Dynamic);
+  context.run([&](VkCommandBuffer commands) {
+    painter.target().begin(commands);
+    painter.draw(commands, 1);
+    const uint32_t word = 1;
+    const VkPushDataInfoEXT info{
+        VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, 0, {&word, sizeof word}};
+    context.function<PFN_vkCmdPushDataEXT>("vkCmdPushDataEXT")(commands, &info);
+    painter.draw(commands, 2);
     painter.target().end(commands);
   });
 }
@@ -195,10 +257,14 @@ void identifiers(Context& context) {
 }  // namespace
 
 const Scenarios& extension_scenarios() {
-  static const Scenarios scenarios = {
-      {"uncountable", uncountable},       {"addressed", addressed},
-      {"shader_objects", shader_objects}, {"generated", generated},
-      {"generated_set", generated_set},   {"identifiers", identifiers}};
+  static const Scenarios scenarios = {{"uncountable", uncountable},
+                                      {"addressed", addressed},
+                                      {"shader_objects", shader_objects},
+                                      {"generated", generated},
+                                      {"generated_set", generated_set},
+                                      {"identifiers", identifiers},
+                                      {"heaps", heaps},
+                                      {"mixed_heaps", mixed_heaps}};
   return scenarios;
 }
 

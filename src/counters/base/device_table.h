@@ -148,9 +148,12 @@ namespace tally::counters {
   X(CmdBeginTransformFeedback2EXT, "")             \
   X(CmdBeginTransformFeedbackEXT, "")              \
   X(CmdBindIndexBuffer3KHR, "")                    \
+  X(CmdBindDescriptorBuffersEXT, "")               \
   X(CmdBindDescriptorSets, "")                     \
   X(CmdBindPipeline, "")                           \
   X(CmdBindPipelineShaderGroupNV, "")              \
+  X(CmdBindResourceHeapEXT, "")                    \
+  X(CmdBindSamplerHeapEXT, "")                     \
   X(CmdBindShadersEXT, "")                         \
   X(CmdBindTransformFeedbackBuffers2EXT, "")       \
   X(CmdBindTransformFeedbackBuffersEXT, "")        \
@@ -174,6 +177,7 @@ namespace tally::counters {
   X(CmdPreprocessGeneratedCommandsEXT, "")         \
   X(CmdPushConstants, "")                          \
   X(CmdPushConstants2, "KHR")                      \
+  X(CmdPushDataEXT, "")                            \
   X(CmdResetQueryPool, "")                         \
   X(CmdSetPatchControlPointsEXT, "")               \
   X(CmdSetPrimitiveRestartEnable, "EXT")           \

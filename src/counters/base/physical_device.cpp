@@ -115,9 +115,14 @@ void inspect_subgroups(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceTransformFeedbackPropertiesEXT feedback{};
   query.add(feedback, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT,
             gpu.has_extension(VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME));
+  VkPhysicalDeviceDescriptorHeapPropertiesEXT heaps{};
+  query.add(heaps, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT,
+            gpu.has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME));
   query.add(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, true);
   next.GetPhysicalDeviceProperties2(gpu.handle, &query.head());
   gpu.transform_feedback_queries = feedback.transformFeedbackQueries == VK_TRUE;
+  constexpr VkDeviceSize kMostPushData = 65536;
+  gpu.max_push_data = static_cast<uint32_t>(std::min(heaps.maxPushDataSize, kMostPushData) / 8 * 8);
   gpu.driver_id = driver.driverID;
   gpu.subgroup_size = std::max(1u, subgroup.subgroupSize);
   constexpr VkSubgroupFeatureFlags kNeeded =
@@ -155,6 +160,14 @@ bool PhysicalDevice::has_extension(const char* name) const {
   return std::ranges::any_of(extensions, [&](const auto& extension) {
     return std::strcmp(extension.extensionName, name) == 0;
   });
+}
+
+uint32_t PhysicalDevice::reserved_push_data() const {
+  if (max_push_data == 0 || !missing.empty()) return 0;
+  const bool objects = has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
+  const bool libraries = has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
+  const uint32_t stages = objects ? 5 : libraries ? 2 : 1;
+  return 8 * (stages + 1);  // the last one is for counters by region
 }
 
 bool PhysicalDevice::offers_elapsed_timer() const {

@@ -54,6 +54,7 @@ struct PhysicalDevice {
   bool primitives_generated_query = false;
   bool transform_feedback = false;
   bool transform_feedback_queries = false;
+  uint32_t max_push_data = 0;  // of VK_EXT_descriptor_heap, without a part of 8 bytes; 0: none
   // The features that instrumentation lacks on this device, by their Vulkan names. If empty, the
   // layer offers its extensions.
   std::vector<std::string> missing;
@@ -98,6 +99,9 @@ struct PhysicalDevice {
   uint32_t driver_counters_of(uint32_t family) const {
     return family < driver_counters.size() ? driver_counters[family] : 0;
   }
+  // The last bytes of push data, which the layer writes record pointers to (LayoutRules) where an
+  // application enables every feature that needs one. The application is told of the others.
+  uint32_t reserved_push_data() const;
   bool offers_intel_queries() const { return !native_intel_queries && missing.empty(); }
 };
 

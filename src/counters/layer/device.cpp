@@ -31,6 +31,7 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   LayoutRules rules;
   rules.record_address = creation.options().record_address;
   rules.push_constant_size = limits.maxPushConstantsSize / 8 * 8;
+  if (creation.descriptor_heaps()) rules.push_data_size = creation.gpu().max_push_data;
   const bool separate_stages = creation.pipeline_libraries() || creation.shader_objects();
   rules.address_slots = separate_stages ? kPipelineSlots : 1;
   rules.shader_slots = creation.shader_objects();
@@ -42,6 +43,14 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   rules.descriptor_sets = descriptor_buffers ? 0 : limits.maxBoundDescriptorSets;
   rules.stages = possible_stages(creation);
   return rules;
+}
+
+// Of the bytes at `in_slots` of those that the layer reserves.
+PushOffsets push_offsets(const LayoutRules& rules, uint32_t in_slots) {
+  const bool heaps = rules.push_data_size != 0;
+  return {.constants = rules.slot_offset() + in_slots,
+          .data = heaps ? rules.with_heaps().slot_offset() + in_slots : 0,
+          .heaps = heaps};
 }
 
 // The number of locations between vertex and fragment shaders that no built-in variable may need.
@@ -153,14 +162,15 @@ std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) 
                                              make_instrumenter_options(creation),
                                              make_shard_table(creation));
   if (needs.regions) {
-    const uint32_t push_offset = rules.slot_offset() + 8 * rules.address_slots;
-    state->regions = std::make_unique<RegionState>(state->context, state->memory, push_offset);
+    state->regions = std::make_unique<RegionState>(state->context, state->memory,
+                                                   push_offsets(rules, 8 * rules.address_slots));
   }
   if (needs.queries) {
-    state->queries = std::make_unique<QueryState>(state->context, state->memory,
-                                                  rules.slot_offset(), creation.emulated_queries());
+    state->queries = std::make_unique<QueryState>(
+        state->context, state->memory, push_offsets(rules, 0), creation.emulated_queries());
     if (creation.emulated_queries().timestamps) {
-      state->queries->clock = make_clock(state->memory.host_context, rules.slot_offset(), creation);
+      state->queries->clock =
+          make_clock(state->memory.host_context, push_offsets(rules, 0), creation);
     }
   }
   return state;
@@ -180,11 +190,12 @@ PFN_vkGetCalibratedTimestampsEXT Device::calibration(const DeviceCreation& creat
 
 // Null where no queue family computes or the clock cannot be read: the application then cannot
 // create pools of timestamps.
-std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory, uint32_t push_offset,
+std::unique_ptr<DeviceClock> Device::make_clock(const MemoryContext& memory,
+                                                const PushOffsets& offsets,
                                                 const DeviceCreation& creation) const {
   const std::optional<uint32_t> family = creation.compute_family();
   if (!family) return nullptr;
-  auto clock = std::make_unique<DeviceClock>(memory, push_offset);
+  auto clock = std::make_unique<DeviceClock>(memory, offsets);
   if (clock->prepare(gpu_, *family, calibration(creation)) == VK_SUCCESS) return clock;
   messages().notice("TALLY-no-clock", VK_OBJECT_TYPE_DEVICE, handle_bits(),
                     "vkCreateDevice(): the device clock could not be read: there are no "

@@ -42,7 +42,7 @@ class Device {
   std::unique_ptr<DeviceState> make_state(const DeviceCreation& creation);
   MemoryContext make_memory_context(const DeviceCreation& creation) const;
   PFN_vkGetCalibratedTimestampsEXT calibration(const DeviceCreation& creation) const;
-  std::unique_ptr<DeviceClock> make_clock(const MemoryContext& memory, uint32_t push_offset,
+  std::unique_ptr<DeviceClock> make_clock(const MemoryContext& memory, const PushOffsets& offsets,
                                           const DeviceCreation& creation) const;
 
   VkDevice handle_;

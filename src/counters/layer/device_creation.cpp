@@ -209,6 +209,9 @@ void DeviceCreation::enable_needs() {
   const auto* shader_objects = chain_.find<VkPhysicalDeviceShaderObjectFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT);
   shader_objects_ = shader_objects && shader_objects->shaderObject == VK_TRUE;
+  const auto* heaps = chain_.find<VkPhysicalDeviceDescriptorHeapFeaturesEXT>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT);
+  descriptor_heaps_ = heaps && heaps->descriptorHeap == VK_TRUE;
   record_memory_ = resolve_record_memory(options_.record_memory, gpu_.memory);
   if (record_memory_ == RecordMemory::Device) add_transfer_queue();
 }

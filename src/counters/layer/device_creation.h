@@ -51,6 +51,7 @@ class DeviceCreation {
   bool has_extension(const char* name) const;
   bool pipeline_libraries() const { return pipeline_libraries_; }
   bool shader_objects() const { return shader_objects_; }
+  bool descriptor_heaps() const { return descriptor_heaps_; }
   // Whether the layer may record conditional rendering itself.
   bool conditional_rendering() const {
     return emulated_queries_.performance && gpu_.conditional_rendering;
@@ -114,6 +115,7 @@ class DeviceCreation {
   bool performance_query_extension_enabled_ = false;
   bool pipeline_libraries_ = false;
   bool shader_objects_ = false;
+  bool descriptor_heaps_ = false;
   EmulatedQueries emulated_queries_;
 };
 

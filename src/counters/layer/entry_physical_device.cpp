@@ -172,6 +172,17 @@ void add_timestamp_limits(const Instance& instance, const PhysicalDevice& gpu,
   }
 }
 
+// The application gets push data without the bytes that the layer writes to.
+void reserve_push_data(const PhysicalDevice& gpu, VkPhysicalDeviceProperties2& properties) {
+  auto* heaps = vk::find_in_out_chain<VkPhysicalDeviceDescriptorHeapPropertiesEXT>(
+      static_cast<VkBaseOutStructure*>(properties.pNext),
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT);
+  const uint32_t reserved = gpu.reserved_push_data();
+  if (heaps && reserved != 0 && gpu.max_push_data > reserved) {
+    heaps->maxPushDataSize = gpu.max_push_data - reserved;
+  }
+}
+
 void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* properties) {
   Instance& instance = *find_instance(handle);
   const PhysicalDevice& gpu = instance.physical_device(handle);
@@ -186,6 +197,7 @@ void get_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties2* proper
       gpu.native_performance_queries);
   instance.next().GetPhysicalDeviceProperties2(handle, properties);
   add_timestamp_limits(instance, gpu, properties->properties.limits);
+  reserve_push_data(gpu, *properties);
   auto* feedback = vk::find_in_out_chain<VkPhysicalDeviceTransformFeedbackPropertiesEXT>(
       static_cast<VkBaseOutStructure*>(properties->pNext),
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT);

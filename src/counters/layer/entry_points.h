@@ -29,6 +29,8 @@ enum HookCondition : uint32_t {
   kPasses = 64,               // counters by region or emulated queries
   kProfilingLock = 128,       // VK_KHR_performance_query is enabled
   kIntelQueries = 256,        // VK_INTEL_performance_query is emulated
+  kHeaps = 1024,              // VK_EXT_descriptor_heap is enabled with a feature of the layer
+  kDescriptors = 2048,        // kHeaps or kPerformanceQueries
   kPerformanceQueries = 512,  // one of the two kinds of performance queries is emulated
   kWhereBelow = 8,            // an instance function of an extension that the layers below have
 };
@@ -54,6 +56,7 @@ void add_shader_instrumentation_entry_points(std::vector<vk::Hook>& hooks);
 void add_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_draw_state_entry_points(std::vector<vk::Hook>& hooks);
 void add_counted_command_entry_points(std::vector<vk::Hook>& hooks);
+void add_descriptor_heap_entry_points(std::vector<vk::Hook>& hooks);
 void add_performance_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_intel_performance_query_entry_points(std::vector<vk::Hook>& hooks);
 void add_counters_by_region_entry_points(std::vector<vk::Hook>& hooks);

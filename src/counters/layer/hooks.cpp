@@ -22,6 +22,7 @@ const vk::HookTable& device_hooks() {
     add_query_entry_points(hooks);
     add_draw_state_entry_points(hooks);
     add_counted_command_entry_points(hooks);
+    add_descriptor_heap_entry_points(hooks);
     add_performance_query_entry_points(hooks);
     add_intel_performance_query_entry_points(hooks);
     return new vk::HookTable(std::move(hooks));
@@ -43,6 +44,10 @@ bool available(const Device& device, const vk::Hook& hook, const char* name) {
          device.next_device().get_device_proc_addr(device.handle(), name) != nullptr;
 }
 
+bool uses_heaps(const Device& device) {
+  return device.state() && device.state()->objects.heap_layouts.enabled();
+}
+
 bool applies(const Device& device, uint32_t condition) {
   switch (condition) {
     case kAlways:
@@ -59,6 +64,10 @@ bool applies(const Device& device, uint32_t condition) {
       return device.regions() != nullptr || device.queries() != nullptr;
     case kProfilingLock:
       return device.profiling_lock() != nullptr;
+    case kHeaps:
+      return uses_heaps(device);
+    case kDescriptors:
+      return uses_heaps(device) || applies(device, kPerformanceQueries);
     case kPerformanceQueries:
       return device.queries() && device.queries()->emulated.counts_commands();
     case kIntelQueries:

@@ -5,6 +5,7 @@
 #include <span>
 
 #include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
 
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_flags.h"
@@ -64,6 +65,8 @@ constexpr KnownStruct kKnownStructs[] = {
      sizeof(VkPipelineVertexInputDivisorStateCreateInfoEXT)},
     {VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT,
      sizeof(VkPipelineViewportDepthClipControlCreateInfoEXT)},
+    {VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT,
+     sizeof(VkShaderDescriptorSetAndBindingMappingInfoEXT)},
 };
 
 // A variant does without these. A module in a chain is known by its SPIR-V.
@@ -111,11 +114,43 @@ void keep_specialization(KeptMemory& memory, const VkSpecializationInfo*& values
   values = copy;
 }
 
+// Of the sources that find a sampler; null for others.
+const VkSamplerCreateInfo* embedded_sampler(const VkDescriptorSetAndBindingMappingEXT& mapping) {
+  const VkDescriptorMappingSourceDataEXT& data = mapping.sourceData;
+  switch (mapping.source) {
+    case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT:
+      return data.constantOffset.pEmbeddedSampler;
+    case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_PUSH_INDEX_EXT:
+      return data.pushIndex.pEmbeddedSampler;
+    case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_INDIRECT_INDEX_EXT:
+      return data.indirectIndex.pEmbeddedSampler;
+    case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_INDIRECT_INDEX_ARRAY_EXT:
+      return data.indirectIndexArray.pEmbeddedSampler;
+    case VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_SHADER_RECORD_INDEX_EXT:
+      return data.shaderRecordIndex.pEmbeddedSampler;
+    default:
+      return nullptr;
+  }
+}
+
+// Not kept: samplers and chains of mappings.
+bool keep_mappings(KeptMemory& memory, const void* chain) {
+  using Mappings = VkShaderDescriptorSetAndBindingMappingInfoEXT;
+  auto* mappings = const_cast<Mappings*>(vk::find_in_chain<Mappings>(
+      chain, VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT));
+  if (!mappings) return true;
+  const std::span all(mappings->pMappings, mappings->mappingCount);
+  mappings->pMappings = memory.copy(all.data(), all.size());
+  return std::ranges::none_of(all, [](const VkDescriptorSetAndBindingMappingEXT& mapping) {
+    return mapping.pNext || embedded_sampler(mapping);
+  });
+}
+
 bool keep_stage(KeptMemory& memory, VkPipelineShaderStageCreateInfo& stage) {
   stage.module = VK_NULL_HANDLE;
   stage.pName = memory.copy(stage.pName, std::strlen(stage.pName) + 1);
   keep_specialization(memory, stage.pSpecializationInfo);
-  return keep_chain(memory, stage.pNext);
+  return keep_chain(memory, stage.pNext) && keep_mappings(memory, stage.pNext);
 }
 
 template <typename T>

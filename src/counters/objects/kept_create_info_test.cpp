@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
 
 #include <array>
 #include <cstring>
@@ -222,6 +223,26 @@ TEST(KeptCreateInfo, of_a_library_has_the_parts_of_the_library) {
   EXPECT_EQ(copy->info.stageCount, 0u);
   EXPECT_NE(copy->info.pVertexInputState, nullptr);
   EXPECT_EQ(copy->info.pRasterizationState, nullptr);
+}
+
+// Of shaders with descriptor heaps.
+TEST(KeptCreateInfo, has_the_mappings_of_bindings_but_not_their_samplers) {
+  VkDescriptorSetAndBindingMappingEXT mapping{
+      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_AND_BINDING_MAPPING_EXT, nullptr, 3, 1, 2};
+  const VkShaderDescriptorSetAndBindingMappingInfoEXT mappings{
+      VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT, nullptr, 1, &mapping};
+  const auto copy = copy_of([&](Whole& all) { all.stage.pNext = &mappings; });
+  EXPECT_TRUE(copy->known);
+  const auto* kept = vk::find_in_chain<VkShaderDescriptorSetAndBindingMappingInfoEXT>(
+      copy->info.pStages[0].pNext,
+      VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_NE(kept->pMappings, &mapping);
+  EXPECT_EQ(kept->pMappings[0].descriptorSet, 3u);
+  EXPECT_EQ(kept->pMappings[0].bindingCount, 2u);
+  const VkSamplerCreateInfo sampler{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
+  mapping.sourceData.constantOffset.pEmbeddedSampler = &sampler;
+  EXPECT_FALSE(copy_of([&](Whole& all) { all.stage.pNext = &mappings; })->known);
 }
 
 TEST(KeptCreateInfo, is_refused_where_a_struct_is_not_known) {

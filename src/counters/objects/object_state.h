@@ -11,6 +11,7 @@
 
 #include "counters/base/device_context.h"
 #include "counters/objects/counter_ranges.h"
+#include "counters/objects/heap_layouts.h"
 #include "counters/objects/pipeline.h"
 #include "counters/objects/pipeline_layout.h"
 #include "counters/objects/render_passes.h"
@@ -36,12 +37,14 @@ struct ObjectState {
       : device(device_context),
         needs(pipeline_needs),
         layout_rules(rules),
+        heap_layouts(rules, device.next),
         fences(device.handle, device.next),
         instrumenter(options) {}
 
   const DeviceContext& device;
   const PipelineNeeds needs;
   const LayoutRules layout_rules;
+  const HeapLayouts heap_layouts;
   FencePool fences;
   ShaderCodeStore codes;
   Instrumenter instrumenter;

@@ -31,6 +31,11 @@ inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
   return {&info.stage, 1};
 }
 inline bool may_cover_by_alpha(const VkComputePipelineCreateInfo&) { return false; }
+// ... and ray-tracing pipelines.
+inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
+    const VkRayTracingPipelineCreateInfoKHR& info) {
+  return {info.pStages, info.stageCount};
+}
 
 // The state of primitive assembly that this create info provides. Libraries provide the rest.
 struct StatedFacts {

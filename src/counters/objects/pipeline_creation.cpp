@@ -7,20 +7,22 @@
 #include "counters/objects/pipeline_contents.h"
 #include "counters/objects/pipeline_flags.h"
 #include "counters/objects/pipeline_variants.h"
+#include "counters/objects/shader_layouts.h"
 #include "vk/boundary.h"
 
 namespace tally::counters {
 namespace {
 
-// The application's create infos without VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM. Chains
-// are copied only where that changes them.
+// The application's create infos without VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM, and what
+// the layer knows of their layouts. Chains are copied only where that changes them.
 template <typename Info>
 class PlainInfos {
  public:
-  PlainInfos(std::span<const Info> original, bool instrumentation_enabled)
+  PlainInfos(ObjectState& state, std::span<const Info> original)
       : infos_(original.begin(), original.end()) {
     for (const Info& info : original) {
-      wanted_.push_back(instrumentation_enabled && wants_instrumentation(info));
+      wanted_.push_back(state.needs.instrumentation && wants_instrumentation(info));
+      layouts_.push_back(layout_of(state, info));
     }
     for (Info& info : infos_) {
       if (!vk::find_in_chain<VkBaseInStructure>(
@@ -37,10 +39,12 @@ class PlainInfos {
   const Info* data() const { return infos_.data(); }
   const Info& operator[](size_t i) const { return infos_[i]; }
   bool wanted(size_t i) const { return wanted_[i]; }
+  const std::shared_ptr<PipelineLayout>& layout(size_t i) const { return layouts_[i]; }
 
  private:
   std::vector<Info> infos_;
   std::vector<bool> wanted_;
+  std::vector<std::shared_ptr<PipelineLayout>> layouts_;
   std::deque<vk::ChainCopy> chains_;
 };
 
@@ -98,11 +102,12 @@ bool is_library(const Info& info) {
 }
 
 template <typename Info>
-std::shared_ptr<Pipeline> describe(ObjectState& state, const Info& info, bool instrumented,
+std::shared_ptr<Pipeline> describe(ObjectState& state, const PlainInfos<Info>& infos, size_t i,
                                    bool keepable) {
+  const Info& info = infos[i];
   auto pipeline = std::make_shared<Pipeline>(state.device.handle, state.device.next);
-  pipeline->layout = state.layouts.find(info.layout);
-  pipeline->instrumented = instrumented;
+  pipeline->layout = infos.layout(i);
+  pipeline->instrumented = infos.wanted(i);
   pipeline->library = is_library(info);
   pipeline->keepable = keepable;
   note_facts(state, info, *pipeline);
@@ -111,14 +116,15 @@ std::shared_ptr<Pipeline> describe(ObjectState& state, const Info& info, bool in
 
 // Registers a plain pipeline.
 template <typename Info>
-VkResult adopt(ObjectState& state, VkPipelineCache cache, const Info& info, bool instrumented,
+VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>& infos, size_t i,
                bool keepable, VkPipeline plain) {
-  const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
-  const VariantChoice choice = choose_variants(state, instrumented, has_fragments(info));
+  const Info& info = infos[i];
+  const std::shared_ptr<PipelineLayout>& layout = infos.layout(i);
+  const VariantChoice choice = choose_variants(state, infos.wanted(i), has_fragments(info));
   const bool variants = choice.blocks || choice.regions;
   const bool linkable = is_library(info) && state.needs.regions;
   if (!variants && !linkable && !(layout && layout->covers_reserved())) return VK_SUCCESS;
-  std::shared_ptr<Pipeline> pipeline = describe(state, info, instrumented, keepable);
+  std::shared_ptr<Pipeline> pipeline = describe(state, infos, i, keepable);
   pipeline->handle = plain;
   pipeline->variant(Variant::Plain) = plain;
   pipeline->set_known(Variant::Plain);
@@ -142,7 +148,7 @@ VkResult create_plain(ObjectState& state, VkPipelineCache cache, const PlainInfo
     if (pipelines[i] == VK_NULL_HANDLE) continue;
     // A failure here must not leave the application with pipelines of a failed call.
     const VkResult adopted = stopped ? VK_PIPELINE_COMPILE_REQUIRED : vk::guarded([&] {
-      return adopt(state, cache, infos[i], infos.wanted(i), !allocator, pipelines[i]);
+      return adopt(state, cache, infos, i, !allocator, pipelines[i]);
     });
     if (adopted == VK_SUCCESS) continue;
     destroy_pipeline(state, pipelines[i], allocator);
@@ -156,28 +162,29 @@ VkResult create_plain(ObjectState& state, VkPipelineCache cache, const PlainInfo
 // Whether the counting variant may have the application's handle: nothing that the application can
 // ask of the handle tells the variant from the plain pipeline, and only vkCmdBindPipeline takes it.
 template <typename Info>
-bool may_stand_in(const ObjectState& state, const Info& info, bool instrumented) {
+bool may_stand_in(const ObjectState& state, const PlainInfos<Info>& infos, size_t i) {
+  const Info& info = infos[i];
   constexpr uint64_t kNeedsPlain =
       VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT | VK_PIPELINE_CREATE_DERIVATIVE_BIT |
       VK_PIPELINE_CREATE_LIBRARY_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
       VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
       VK_PIPELINE_CREATE_INDIRECT_BINDABLE_BIT_NV | kIndirectBindable | kCaptureData;
-  if (!instrumented || (pipeline_flags(info) & kNeedsPlain) != 0) return false;
+  if (!infos.wanted(i) || (pipeline_flags(info) & kNeedsPlain) != 0) return false;
   if (vk::find_in_chain<VkBaseInStructure>(
           info.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO)) {
     return false;
   }
-  const std::shared_ptr<PipelineLayout> layout = state.layouts.find(info.layout);
-  return !reason_against_counting(state, info, layout.get());
+  return !reason_against_counting(state, info, infos.layout(i).get());
 }
 
 // Creates a pipeline with the flag as the variant that recordings will want. Leaves `handle` null
 // if that is not possible.
 template <typename Info>
-VkResult create_standing_in(ObjectState& state, VkPipelineCache cache, const Info& info,
-                            VkPipeline& handle) {
+VkResult create_standing_in(ObjectState& state, VkPipelineCache cache,
+                            const PlainInfos<Info>& infos, size_t i, VkPipeline& handle) {
+  const Info& info = infos[i];
   const VariantChoice choice = choose_variants(state, true, has_fragments(info));
-  std::shared_ptr<Pipeline> pipeline = describe(state, info, true, true);
+  std::shared_ptr<Pipeline> pipeline = describe(state, infos, i, true);
   const VariantSource<Info> source = variant_source(state, info);
   pipeline->maker = keep_source(state, source, choice);
   if (!pipeline->maker) return VK_SUCCESS;
@@ -194,10 +201,10 @@ template <typename Info>
 VkResult create_with_variants(ObjectState& state, VkPipelineCache cache,
                               std::span<const Info> originals,
                               const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
-  const PlainInfos<Info> infos(originals, state.needs.instrumentation);
+  const PlainInfos<Info> infos(state, originals);
   std::vector<bool> standing(infos.count());
   for (uint32_t i = 0; i < infos.count() && !allocator; ++i) {
-    standing[i] = may_stand_in(state, infos[i], infos.wanted(i));
+    standing[i] = may_stand_in(state, infos, i);
   }
   if (std::ranges::find(standing, true) == standing.end()) {
     return create_plain(state, cache, infos, allocator, pipelines);
@@ -213,10 +220,10 @@ VkResult create_with_variants(ObjectState& state, VkPipelineCache cache,
     VkResult result = VK_SUCCESS;
     if (standing[i]) {
       result =
-          vk::guarded([&] { return create_standing_in(state, cache, infos[i], pipelines[i]); });
+          vk::guarded([&] { return create_standing_in(state, cache, infos, i, pipelines[i]); });
     }
     if (pipelines[i] == VK_NULL_HANDLE && result != VK_PIPELINE_COMPILE_REQUIRED) {
-      const PlainInfos<Info> one({&info, 1}, state.needs.instrumentation);
+      const PlainInfos<Info> one(state, {&info, 1});
       result = create_plain(state, cache, one, allocator, pipelines + i);
     }
     if (all >= VK_SUCCESS && result != VK_SUCCESS) all = result;

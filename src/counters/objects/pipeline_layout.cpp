@@ -14,6 +14,12 @@ PipelineLayout::PipelineLayout(const VkPipelineLayoutCreateInfo& info, const Lay
   path_ = choose_path(info);
 }
 
+PipelineLayout::PipelineLayout(uint32_t push_data_end, const LayoutRules& rules,
+                               const DeviceTable& next)
+    : rules_(rules.with_heaps()), application_end_(push_data_end), next_(&next), heaps_(true) {
+  path_ = covers_slot() ? AddressPath::None : AddressPath::PushConstant;
+}
+
 PipelineLayout::~PipelineLayout() {
   if (own_ != VK_NULL_HANDLE) next_->DestroyPipelineLayout(device_, own_, nullptr);
 }
@@ -144,8 +150,29 @@ VkShaderStageFlags PipelineLayout::application_stages(uint32_t offset) const {
   return stages;
 }
 
+void PipelineLayout::push_data(VkCommandBuffer commands, uint32_t offset, const void* values,
+                               size_t size) const {
+  const VkPushDataInfoEXT info{
+      VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, offset, {values, size}};
+  next_->CmdPushDataEXT(commands, &info);
+}
+
+void PipelineLayout::push_pointers(VkCommandBuffer commands, uint32_t offset,
+                                   std::span<const uint64_t> pointers) const {
+  if (heaps_) {
+    push_data(commands, offset, pointers.data(), pointers.size_bytes());
+  } else {
+    next_->CmdPushConstants(commands, own_, slot_stages_, offset,
+                            static_cast<uint32_t>(pointers.size_bytes()), pointers.data());
+  }
+}
+
 void PipelineLayout::push_application_bytes(VkCommandBuffer commands, uint32_t begin, uint32_t end,
                                             const std::byte* values) const {
+  if (heaps_) {
+    push_data(commands, begin, values, end - begin);
+    return;
+  }
   constexpr uint32_t kStep = 4;  // alignment of offsets and sizes
   for (uint32_t offset = begin; offset + kStep <= end; offset += kStep) {
     const VkShaderStageFlags stages = application_stages(offset);

@@ -9,6 +9,9 @@
 // Descriptor: for layouts whose ranges overlap those bytes. The last descriptor set of the device
 //   holds a dynamic uniform buffer. Sets between the application's sets and that one are empty.
 // None: neither is possible.
+//
+// Pipelines and shader objects with descriptor heaps have no layout. An object without a handle
+// stands for it: the path is PushConstant, and push data hold the slot (heap_layouts.h).
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -31,6 +34,7 @@ enum class AddressPath { None, PushConstant, Descriptor };
 struct LayoutRules {
   RecordAddress record_address = RecordAddress::Auto;
   uint32_t push_constant_size = 128;  // maxPushConstantsSize
+  uint32_t push_data_size = 0;        // maxPushDataSize; 0: descriptor heaps are not enabled
   // Record pointers: 2 on devices with pipeline libraries or shader objects.
   uint32_t address_slots = 1;
   // Before those, in this order: geometry, evaluation, control (AddressSlot). Layouts whose
@@ -44,12 +48,21 @@ struct LayoutRules {
   uint32_t slots() const { return address_slots + (region_slot ? 1 : 0); }
   uint32_t slot_offset() const { return push_constant_size - 8 * slots(); }
   uint32_t reserved_offset() const { return slot_offset() - (shader_slots ? 24 : 0); }
+  // For what has descriptor heaps in place of a layout: push data are its push constants.
+  LayoutRules with_heaps() const {
+    LayoutRules rules = *this;
+    rules.push_constant_size = push_data_size;
+    return rules;
+  }
 };
 
 class PipelineLayout {
  public:
   // Chooses the path from the application's ranges and sets.
   PipelineLayout(const VkPipelineLayoutCreateInfo& info, const LayoutRules& rules);
+  // In place of a layout, for shaders with descriptor heaps that read push data up to the byte
+  // `push_data_end`.
+  PipelineLayout(uint32_t push_data_end, const LayoutRules& rules, const DeviceTable& next);
   ~PipelineLayout();
   PipelineLayout(const PipelineLayout&) = delete;
   PipelineLayout& operator=(const PipelineLayout&) = delete;
@@ -74,6 +87,8 @@ class PipelineLayout {
                                  std::span<const VkDescriptorSetLayout> sets) const;
 
   AddressPath path() const { return path_; }
+  // Whether it stands for descriptor heaps.
+  bool has_heaps() const { return heaps_; }
   VkPipelineLayout handle() const { return own_; }
   uint32_t slot_offset() const { return rules_.slot_offset(); }
   uint32_t reserved_set() const { return rules_.descriptor_sets - 1; }
@@ -92,9 +107,13 @@ class PipelineLayout {
     return path_ == AddressPath::PushConstant && application_ranges_.size() > 1;
   }
   // Whether the application's push constants overlap the slot.
+  uint32_t application_end() const { return application_end_; }
   bool covers_slot() const { return application_end_ > rules_.slot_offset(); }
   // Whether they overlap any byte that the layer may write.
   bool covers_reserved() const { return application_end_ > rules_.reserved_offset(); }
+  // Pushes record pointers, from the byte `offset` on.
+  void push_pointers(VkCommandBuffer commands, uint32_t offset,
+                     std::span<const uint64_t> pointers) const;
   // Pushes `values` to the bytes [begin, end), for the stages of the application's ranges.
   void push_application_bytes(VkCommandBuffer commands, uint32_t begin, uint32_t end,
                               const std::byte* values) const;
@@ -105,6 +124,7 @@ class PipelineLayout {
                            VkPipelineLayout* handle, const VkAllocationCallbacks* allocator) const;
   std::vector<VkPushConstantRange> extended_ranges() const;
   VkShaderStageFlags application_stages(uint32_t offset) const;
+  void push_data(VkCommandBuffer commands, uint32_t offset, const void* values, size_t size) const;
 
   LayoutRules rules_;
   std::vector<VkPushConstantRange> application_ranges_;
@@ -114,6 +134,7 @@ class PipelineLayout {
   VkDevice device_ = VK_NULL_HANDLE;
   const DeviceTable* next_ = nullptr;
   VkPipelineLayout own_ = VK_NULL_HANDLE;
+  bool heaps_ = false;
 };
 
 }  // namespace tally::counters

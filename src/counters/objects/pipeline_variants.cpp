@@ -276,7 +276,9 @@ const char* reason_against_counting(const ObjectState& state, const Info& info,
   const bool library =
       libraries || (pipeline_flags(info) & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) != 0;
   if (!layout || layout->path() == AddressPath::None) {
-    return "its pipeline layout leaves no room for the record pointer";
+    return layout && layout->has_heaps()
+               ? "its shaders read push data beyond the maxPushDataSize that they were given"
+               : "its pipeline layout leaves no room for the record pointer";
   }
   if (library && layout->path() != AddressPath::PushConstant) {
     return "pipeline libraries need space for record pointers in the push constants";

@@ -8,6 +8,7 @@
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_creation.h"
 #include "counters/objects/pipeline_flags.h"
+#include "counters/objects/shader_layouts.h"
 #include "counters/objects/stage_code.h"
 #include "counters/shader/stage_variants.h"
 #include "vk/boundary.h"
@@ -36,7 +37,7 @@ class Draft {
         plain_(original),
         chain_(original.pNext),
         stages_(state.device.handle, state.device.next),
-        layout_(state.layouts.find(original.layout)) {
+        layout_(layout_of(state, original)) {
     flagged_ = state.needs.instrumentation && wants_instrumentation(original);
     counts_ = flagged_ || state.needs.query_counters;
     remove_flag();

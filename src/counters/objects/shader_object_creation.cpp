@@ -6,8 +6,10 @@
 #include <deque>
 
 #include <tally/vulkan_arm.h>
+#include <tally/vulkan_newest.h>
 
 #include "counters/objects/object_state.h"
+#include "counters/objects/shader_layouts.h"
 #include "counters/objects/stage_code.h"
 #include "counters/shader/specialization.h"
 #include "vk/boundary.h"
@@ -59,18 +61,29 @@ std::shared_ptr<const ShaderOrigin> origin_of(ObjectState& state,
   return origin;
 }
 
+// Of a shader with descriptor heaps. Of a binary of unknown origin, nothing is known.
+std::shared_ptr<PipelineLayout> heap_layout_of(ObjectState& state,
+                                               const VkShaderCreateInfoEXT& info) {
+  const auto origin = origin_of(state, info);
+  return state.heap_layouts.find(origin ? push_data_end(*origin->code, info.pNext) : 0);
+}
+
 // The application's create infos with the layer's push constants and sets, and without
-// VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM.
+// VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM. Shaders with descriptor heaps have neither.
 class PlainShaders {
  public:
-  PlainShaders(const LayoutRules& rules, WordPool& words,
+  PlainShaders(ObjectState& state, WordPool& words,
                std::span<const VkShaderCreateInfoEXT> originals)
       : infos_(originals.begin(), originals.end()) {
     for (VkShaderCreateInfoEXT& info : infos_) {
       info.flags &= ~VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM;
-      const VkPipelineLayoutCreateInfo asked = layout_info_of(info);
       Layout& layout = layouts_.emplace_back();
-      layout.known = std::make_shared<PipelineLayout>(asked, rules);
+      if ((info.flags & VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT) != 0) {
+        layout.known = heap_layout_of(state, info);
+        continue;
+      }
+      const VkPipelineLayoutCreateInfo asked = layout_info_of(info);
+      layout.known = std::make_shared<PipelineLayout>(asked, state.layout_rules);
       layout.extended = layout.known->extend(words, {info.pSetLayouts, info.setLayoutCount});
       if (!layout.extended) continue;
       info.setLayoutCount = static_cast<uint32_t>(layout.extended->sets.size());
@@ -85,6 +98,7 @@ class PlainShaders {
   // `counts`: the layer's commands need a handle of it. Null if there is none.
   std::shared_ptr<PipelineLayout> layout(const ObjectState& state, size_t i, bool counts) const {
     const Layout& layout = layouts_[i];
+    if (layout.known && layout.known->has_heaps()) return layout.known;
     if (!layout.extended) return nullptr;
     if (!counts && !layout.known->covers_reserved()) return layout.known;
     const VkResult result = layout.known->create_own(state.device.handle, state.device.next,
@@ -319,7 +333,7 @@ void adopt(ObjectState& state, std::span<const VkShaderCreateInfoEXT> originals,
 VkResult create_shader_objects(ObjectState& state, WordPool& words,
                                std::span<const VkShaderCreateInfoEXT> infos,
                                const VkAllocationCallbacks* allocator, VkShaderEXT* shaders) {
-  PlainShaders plain(state.layout_rules, words, infos);
+  PlainShaders plain(state, words, infos);
   const VkResult result =
       state.device.next.CreateShadersEXT(state.device.handle, static_cast<uint32_t>(infos.size()),
                                          plain.infos().data(), allocator, shaders);

@@ -8,6 +8,7 @@
 namespace tally::counters {
 
 bool ShaderSet::has(Variant which) const {
+  if (which != Variant::Plain && reads_slots_of_others()) return false;
   uint8_t counted = 0;
   for (const auto& shader : shaders_) {
     if (shader) counted |= static_cast<uint8_t>(shader->choose(which));
@@ -40,13 +41,26 @@ VkShaderStageFlags ShaderSet::stages() const {
   return stages;
 }
 
+// A shader with descriptor heaps may read the bytes of another one's record pointer as push data,
+// if it ignores maxPushDataSize.
+bool ShaderSet::reads_slots_of_others() const {
+  return std::ranges::any_of(shaders_, [](const auto& shader) {
+    return shader && shader->layout && shader->layout->has_heaps() &&
+           shader->layout->covers_reserved();
+  });
+}
+
 // Shaders that are bound together have identically defined layouts. The layer's commands need one
-// that has a handle.
+// that has a handle. Of shaders with descriptor heaps, those of the shader that reads most push
+// data.
 std::shared_ptr<PipelineLayout> ShaderSet::layout() const {
   std::shared_ptr<PipelineLayout> layout;
   for (const auto& shader : shaders_) {
     if (!shader || !shader->layout) continue;
-    if (!layout || layout->handle() == VK_NULL_HANDLE) layout = shader->layout;
+    const bool better = !layout || (layout->has_heaps() ? shader->layout->application_end() >
+                                                              layout->application_end()
+                                                        : layout->handle() == VK_NULL_HANDLE);
+    if (better) layout = shader->layout;
   }
   return layout;
 }

@@ -42,6 +42,8 @@ class ShaderSet {
   std::shared_ptr<const Program> make_program(Variant variant) const;
 
  private:
+  bool reads_slots_of_others() const;
+
   Shaders shaders_;
 };
 

@@ -106,7 +106,7 @@ VkResult ClockReader::record() {
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   const VkResult result = next.BeginCommandBuffer(commands_, &begin);
   if (result != VK_SUCCESS) return result;
-  program_.write(commands_, memory_->address() + kParameters);
+  program_.write({commands_}, memory_->address() + kParameters);
   const VkMemoryBarrier to_host{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                 .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                                 .dstAccessMask = VK_ACCESS_HOST_READ_BIT};

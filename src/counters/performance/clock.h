@@ -51,8 +51,8 @@ class CoarseTime {
 
 class DeviceClock {
  public:
-  DeviceClock(const MemoryContext& context, uint32_t push_offset)
-      : context_(context), program_(context.device, *context.next, push_offset) {}
+  DeviceClock(const MemoryContext& context, const PushOffsets& offsets)
+      : context_(context), program_(context.device, *context.next, offsets) {}
 
   // `family`: of compute queues that nothing else uses yet. `calibrate`: null if the application
   // did not enable calibrated timestamps.

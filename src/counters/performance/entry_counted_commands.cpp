@@ -1,4 +1,5 @@
-// Commands that performance queries count and that have no other hook.
+// Commands that performance queries count and that have no other hook. Those that bind descriptors
+// also invalidate descriptor heaps.
 #include "counters/layer/entry_points.h"
 
 namespace tally::counters {
@@ -9,9 +10,11 @@ template <auto kNext, CommandMetric kMetric, typename Function>
 struct Counted;
 template <auto kNext, CommandMetric kMetric, typename... Arguments>
 struct Counted<kNext, kMetric, void(VKAPI_PTR*)(VkCommandBuffer, Arguments...)> {
+  static constexpr bool kBindsDescriptors = kMetric == CommandMetric::DescriptorBinds;
   static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer commands, Arguments... arguments) {
     CommandBuffer* state = find_command_buffer(commands);
     if (state) state->count_command(kMetric);
+    if (state && kBindsDescriptors) state->bound().set_descriptors(DescriptorKind::Sets);
     const DeviceTable& next = state ? state->next() : find_device(commands)->next();
     (next.*kNext)(commands, arguments...);
   }
@@ -21,7 +24,9 @@ template <auto kNext, CommandMetric kMetric, typename... Names>
 void add(std::vector<vk::Hook>& hooks, Names... names) {
   using Function = std::remove_cvref_t<decltype(std::declval<DeviceTable>().*kNext)>;
   const auto hook = Counted<kNext, kMetric, Function>::call;
-  (hooks.push_back(vk::hook(names, hook, kPerformanceQueries)), ...);
+  constexpr HookCondition kCondition =
+      kMetric == CommandMetric::DescriptorBinds ? kDescriptors : kPerformanceQueries;
+  (hooks.push_back(vk::hook(names, hook, kCondition)), ...);
 }
 
 using Table = DeviceTable;

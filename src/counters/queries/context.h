@@ -5,6 +5,7 @@
 
 #include "counters/base/device_table.h"
 #include "counters/queries/state.h"
+#include "counters/shader/internal_pipelines.h"
 
 namespace tally::counters {
 
@@ -18,6 +19,9 @@ struct QueryContext {
   QueryState& state;
   const DeviceTable& next;
   VkCommandBuffer commands;  // where the layer records its own commands
+  const bool& uses_heaps;    // the application's descriptor state is that of descriptor heaps
+
+  InternalCommands dispatches() const { return {commands, uses_heaps}; }
 
   // One half of a barrier.
   struct Scope {

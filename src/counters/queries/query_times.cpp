@@ -51,7 +51,7 @@ VkResult QueryTimes::record(const QueryTimestamp& timestamp) {
   const VkResult result = batches_.write_timestamp(timestamp, parameters);
   if (result != VK_SUCCESS) return result;
   context_.barrier(QueryContext::kAnything, QueryContext::kShader);
-  clock->program().write(context_.commands, parameters.address);
+  clock->program().write(context_.dispatches(), parameters.address);
   context_.barrier({VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
                    {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
   return VK_SUCCESS;

@@ -5,8 +5,8 @@
 
 namespace tally::counters {
 
-QueryRecorder::QueryRecorder(QueryState& state, VkCommandBuffer commands)
-    : context_{state, state.device.next, commands},
+QueryRecorder::QueryRecorder(QueryState& state, VkCommandBuffer commands, const bool& uses_heaps)
+    : context_{state, state.device.next, commands, uses_heaps},
       memory_(state.memory.records),
       batches_(state.memory.host_pages),
       word_pages_(state.memory.words),
@@ -225,7 +225,7 @@ VkResult QueryRecorder::resolve_into(VkCommandBuffer behind) {
 void QueryRecorder::record_resolve(VkDeviceAddress batch, const probe::QueryBatch& header,
                                    VkDeviceAddress spans) const {
   const QueryPrograms& programs = context_.state.programs;
-  const VkCommandBuffer commands = context_.commands;
+  const InternalCommands commands = context_.dispatches();
   const auto wait = [&] {
     context_.barrier({VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
                       kShaderAccess | kTransferAccess},

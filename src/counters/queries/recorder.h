@@ -38,7 +38,8 @@ namespace tally::counters {
 
 class QueryRecorder {
  public:
-  QueryRecorder(QueryState& state, VkCommandBuffer commands);
+  // `uses_heaps`: whether the application's descriptor state is that of descriptor heaps.
+  QueryRecorder(QueryState& state, VkCommandBuffer commands, const bool& uses_heaps);
   QueryRecorder(const QueryRecorder&) = delete;
   QueryRecorder& operator=(const QueryRecorder&) = delete;
 

@@ -28,7 +28,7 @@ VkResult ResultCopy::record(const QueryPool& pool, const QueryPool::Request& req
   context_.barrier(QueryContext::kAnything, QueryContext::kAnything);
   {
     const Condition::Interruption unconditioned(condition, context_.next, context_.commands);
-    programs.copy(context_.commands, parameters.address, request.count);
+    programs.copy(context_.dispatches(), parameters.address, request.count);
   }
   context_.barrier(QueryContext::kShader, QueryContext::kTransfer);
   if (pool.driver()) return copy_mixed(pool, request, page, target);

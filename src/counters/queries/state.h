@@ -18,12 +18,12 @@
 namespace tally::counters {
 
 struct QueryState {
-  QueryState(const DeviceContext& device_context, DeviceMemory& device_memory, uint32_t push_offset,
-             const EmulatedQueries& emulated_types)
+  QueryState(const DeviceContext& device_context, DeviceMemory& device_memory,
+             const PushOffsets& offsets, const EmulatedQueries& emulated_types)
       : device(device_context),
         memory(device_memory),
         emulated(emulated_types),
-        programs(device.handle, device.next, push_offset, device.gpu.subgroup_size) {}
+        programs(device.handle, device.next, offsets, device.gpu.subgroup_size) {}
 
   const DeviceContext& device;
   DeviceMemory& memory;

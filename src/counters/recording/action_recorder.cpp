@@ -38,6 +38,7 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
   if (!bound) return;
   const auto prepare = [&] {
     if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
+    keep_descriptors(point, *bound);
     if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) work = estimate_draw(*bound, work);
     ++bound->actions;
     if (state_.status.has(Status::kInstrumented)) {
@@ -203,6 +204,23 @@ void ActionRecorder::run_uncounted(VkPipelineBindPoint point, Bound& bound) {
   }
 }
 
+// Leaves the application its descriptors: the command is executed, but not counted. Traces are not
+// among these commands, since they cannot do without descriptors of their own kind.
+void ActionRecorder::keep_descriptors(VkPipelineBindPoint point, Bound& bound) {
+  if (bound.variant == Variant::Plain || !state_.bound.disturbs_descriptors(bound) ||
+      !state_.bound.can_bind(point)) {
+    return;
+  }
+  state_.device.context.messages.notice(
+      "TALLY-mixed-descriptors", VK_OBJECT_TYPE_COMMAND_BUFFER, vk::handle_bits(state_.handle),
+      bound.pipeline->layout->has_heaps()
+          ? "commands run uninstrumented: their pipeline uses descriptor heaps, and the record "
+            "pointer would invalidate descriptor sets or push constants"
+          : "commands run uninstrumented: their pipeline has a layout, and the record pointer "
+            "would invalidate descriptor heaps or push data");
+  state_.bound.bind_variant(point, bound, Variant::Plain);
+}
+
 uint64_t ActionRecorder::estimate_draw(const Bound& bound, uint64_t vertices) {
   const bool known = vertices != kUnknownWork;
   const uint64_t fragments =
@@ -232,7 +250,10 @@ bool ActionRecorder::prepare_set(VkPipelineBindPoint point,
   const auto prepare = [&] {
     if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
     Bound& bound = *state_.bound.at(point);
-    if (bound.variant != Variant::Blocks || state_.status.error != VK_SUCCESS) return;
+    if (bound.variant != Variant::Blocks || state_.status.error != VK_SUCCESS ||
+        state_.bound.disturbs_descriptors(bound)) {
+      return;
+    }
     InstrumentationRecorder& recorder = state_.instrumentation;
     VkDeviceSize offset = 0;
     const VkResult result = recorder.reserve(all_slots_bytes(*program, 0), 0, offset);

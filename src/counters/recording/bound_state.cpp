@@ -13,6 +13,9 @@ void BoundState::reset() {
   transform_feedback_ = false;
   invalidate_pointer();
   constants_.clear();
+  push_data_.clear();
+  descriptors_ = DescriptorKind::None;
+  uses_heaps_ = false;
   dynamic_facts_ = {};
   indices_ = {};
 }
@@ -212,7 +215,7 @@ void BoundState::invalidate_pointer(VkPipelineLayout layout, uint32_t end) {
 }
 
 void BoundState::note_overwritten_constants() {
-  if (!constants_.empty()) status_.set(RecordingStatus::kDirtyConstants);
+  if (!constants_.empty() || !push_data_.empty()) status_.set(RecordingStatus::kDirtyConstants);
 }
 
 VkShaderStageFlags BoundState::note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
@@ -228,9 +231,40 @@ VkShaderStageFlags BoundState::note_constants(VkPipelineLayout layout, VkShaderS
 void BoundState::restore_constants(Bound& bound) {
   const Pipeline* pipeline = resolve(bound);
   if (!pipeline || !pipeline->layout || !pipeline->layout->covers_reserved()) return;
-  constants_.restore(*pipeline->layout, commands_);
+  if (disturbs_descriptors(bound)) return;
+  (pipeline->layout->has_heaps() ? push_data_ : constants_).restore(*pipeline->layout, commands_);
   invalidate_pointer();
   status_.clear(RecordingStatus::kDirtyConstants);
+}
+
+void BoundState::set_descriptors(DescriptorKind kind) {
+  if (kind == descriptors_ || !objects_.heap_layouts.enabled()) return;
+  descriptors_ = kind;
+  uses_heaps_ = kind == DescriptorKind::Heaps;
+  (uses_heaps_ ? constants_ : push_data_).clear();
+  invalidate_pointer();
+  // A pipeline whose pointer would have invalidated the other kind may count now.
+  using Status = RecordingStatus;
+  if (status_.has(Status::kInstrumented | Status::kRegions | Status::kQueryShaders)) {
+    status_.set(Status::kDirtyPipelines);
+  }
+}
+
+void BoundState::push_data(const VkPushDataInfoEXT& info) {
+  set_descriptors(DescriptorKind::Heaps);
+  const std::shared_ptr<PipelineLayout> layout = objects_.heap_layouts.find(0);
+  if (!layout) return;
+  const auto size = static_cast<uint32_t>(info.data.size);
+  if (info.offset + size <= layout->reserved_offset()) return;
+  invalidate_pointer();
+  push_data_.keep(*layout, info.offset, size, info.data.address);
+}
+
+bool BoundState::disturbs_descriptors(const Bound& bound) const {
+  if (descriptors_ == DescriptorKind::None || !bound.pipeline || !bound.pipeline->layout) {
+    return false;
+  }
+  return bound.pipeline->layout->has_heaps() != uses_heaps_;
 }
 
 DrawFacts BoundState::draw_facts() {

@@ -7,6 +7,8 @@
 #include <array>
 #include <memory>
 
+#include <tally/vulkan_newest.h>
+
 #include "counters/objects/draw_facts.h"
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline.h"
@@ -16,6 +18,15 @@
 #include "vk/bind_point.h"
 
 namespace tally::counters {
+
+// What the shaders of the application find their descriptors with, as the last command said that
+// changed it: a command of one kind invalidates all state of the other, also the application's.
+// Always None where descriptor heaps are not enabled.
+enum class DescriptorKind : uint8_t {
+  None,
+  Sets,  // descriptor sets or descriptor buffers, with push constants
+  Heaps  // descriptor heaps, with push data
+};
 
 class BoundState {
  public:
@@ -92,6 +103,14 @@ class BoundState {
   VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
                                     uint32_t offset, uint32_t size, const void* values);
   void restore_constants(Bound& bound);
+  // The application updates push data.
+  void push_data(const VkPushDataInfoEXT& info);
+
+  // --- descriptors
+  void set_descriptors(DescriptorKind kind);
+  const bool& uses_heaps() const { return uses_heaps_; }
+  // Whether a record pointer for what is bound would invalidate descriptors of the application.
+  bool disturbs_descriptors(const Bound& bound) const;
 
   // --- primitive assembly
   DynamicDrawFacts& dynamic_facts() { return dynamic_facts_; }
@@ -125,6 +144,9 @@ class BoundState {
   uint64_t pushed_pointer_ = 0;
   const PipelineLayout* pushed_layout_ = nullptr;
   SlotConstants constants_;
+  SlotConstants push_data_;
+  DescriptorKind descriptors_ = DescriptorKind::None;
+  bool uses_heaps_ = false;
   DynamicDrawFacts dynamic_facts_;
   IndexRange indices_;
 };

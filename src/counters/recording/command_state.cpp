@@ -8,9 +8,10 @@ CommandState::CommandState(VkCommandBuffer command_buffer, DeviceState& device_s
       next(device.context.next),
       bound(handle, device.objects, status),
       instrumentation(device.instrumentation.shards) {
-  if (device.regions) regions = std::make_unique<RegionRecorder>(*device.regions, handle);
+  if (device.regions)
+    regions = std::make_unique<RegionRecorder>(*device.regions, handle, bound.uses_heaps());
   if (!device.queries) return;
-  queries = std::make_unique<QueryRecorder>(*device.queries, handle);
+  queries = std::make_unique<QueryRecorder>(*device.queries, handle, bound.uses_heaps());
   if (device.context.gpu.native_performance_queries) {
     driver_queries = std::make_unique<DriverQueries>(device.context, handle);
   }

@@ -96,11 +96,20 @@ VKAPI_ATTR void VKAPI_CALL hook_free(VkDevice device, VkCommandPool pool, uint32
   next_of(device).FreeCommandBuffers(device, pool, count, buffers);
 }
 
+bool inherits_heaps(const VkCommandBufferInheritanceInfo& info) {
+  const auto* heaps = vk::find_in_chain<VkCommandBufferInheritanceDescriptorHeapInfoEXT>(
+      info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT);
+  return heaps && (heaps->pSamplerHeapBindInfo || heaps->pResourceHeapBindInfo);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hook_begin(VkCommandBuffer commands,
                                           const VkCommandBufferBeginInfo* info) {
   CommandBuffer* state = find_command_buffer(commands);
   if (state) state->reset();
   if (state && state->is_secondary() && info->pInheritanceInfo) {
+    if (inherits_heaps(*info->pInheritanceInfo)) {
+      state->bound().set_descriptors(DescriptorKind::Heaps);
+    }
     return vk::guarded([&] { return begin_secondary(commands, *state, *info); });
   }
   return next_of(commands).BeginCommandBuffer(commands, info);
@@ -193,6 +202,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipel
                                                VkShaderStageFlags stages, uint32_t offset,
                                                uint32_t size, const void* values) {
   CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->bound().set_descriptors(DescriptorKind::Sets);
   if (state) state->bound().invalidate_pointer(layout, offset + size);
   if (state) state->count_command(CommandMetric::ConstantUpdates);
   if (inspects_constants(state))
@@ -204,6 +214,7 @@ VKAPI_ATTR void VKAPI_CALL hook_push_constants(VkCommandBuffer commands, VkPipel
 VKAPI_ATTR void VKAPI_CALL hook_push_constants2(VkCommandBuffer commands,
                                                 const VkPushConstantsInfoKHR* info) {
   CommandBuffer* state = find_command_buffer(commands);
+  if (state) state->bound().set_descriptors(DescriptorKind::Sets);
   if (state) state->bound().invalidate_pointer(info->layout, info->offset + info->size);
   if (state) state->count_command(CommandMetric::ConstantUpdates);
   VkPushConstantsInfoKHR widened = *info;

@@ -27,10 +27,8 @@ void PointerWriter::push(const BoundState::Bound& bound, const SlotPointers& poi
   if (rules.region_slot) words[used++] = region;
   const bool others = bound.pipeline->shaders && !layout.covers_reserved();
   const size_t first = others ? 0 : kOthers;
-  state_.next.CmdPushConstants(state_.handle, layout.handle(), layout.slot_stages(),
-                               others ? rules.reserved_offset() : rules.slot_offset(),
-                               static_cast<uint32_t>((used - first) * sizeof(uint64_t)),
-                               words.data() + first);
+  layout.push_pointers(state_.handle, others ? layout.reserved_offset() : layout.slot_offset(),
+                       std::span(words).subspan(first, used - first));
   state_.bound.note_overwritten_constants();
 }
 

@@ -25,10 +25,11 @@ void barrier(const DeviceTable& next, VkCommandBuffer commands, Half from, Half 
 
 }  // namespace
 
-RegionRecorder::RegionRecorder(RegionState& state, VkCommandBuffer commands)
+RegionRecorder::RegionRecorder(RegionState& state, VkCommandBuffer commands, const bool& uses_heaps)
     : state_(state),
       next_(state.device.next),
       commands_(commands),
+      uses_heaps_(uses_heaps),
       host_blocks_(state.memory.host_pages),
       words_(state.memory.words) {}
 
@@ -136,7 +137,7 @@ void RegionRecorder::record_begin(const RegionPass& pass, const RecordPage& page
     next_.CmdFillBuffer(commands_, tables.chunk->buffer(), tables.offset,
                         pass.request.table_bytes(), 0);
   }
-  if (pass.links.exist()) state_.programs.link(commands_, pass.links.address(), false);
+  if (pass.links.exist()) state_.programs.link(dispatches(), pass.links.address(), false);
   barrier(next_, commands_, kOurs, {kShaders, kReadWrite});
 }
 
@@ -158,10 +159,10 @@ void RegionRecorder::record_end(const RegionPass& pass) {
           {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kReadWrite});
   for (uint32_t subpass = 0; subpass < pass.blocks.size(); ++subpass) {
     if (!request.subpass_wanted(subpass)) continue;
-    programs.write_values(commands_, pass.blocks[subpass].address, request.columns, request.rows,
+    programs.write_values(dispatches(), pass.blocks[subpass].address, request.columns, request.rows,
                           request.instance.layers);
   }
-  if (pass.links.exist()) programs.link(commands_, pass.links.address(), true);
+  if (pass.links.exist()) programs.link(dispatches(), pass.links.address(), true);
   // The extension writes the values in the colour attachment output stage. An external dependency
   // of the render pass may have waited for that already, so the barrier covers all later commands.
   barrier(next_, commands_, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},

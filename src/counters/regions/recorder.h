@@ -22,12 +22,14 @@
 #include "counters/memory/host_blocks.h"
 #include "counters/memory/word_pages.h"
 #include "counters/regions/pass.h"
+#include "counters/shader/internal_pipelines.h"
 
 namespace tally::counters {
 
 class RegionRecorder {
  public:
-  RegionRecorder(RegionState& state, VkCommandBuffer commands);
+  // `uses_heaps`: whether the application's descriptor state is that of descriptor heaps.
+  RegionRecorder(RegionState& state, VkCommandBuffer commands, const bool& uses_heaps);
   ~RegionRecorder() { reset(); }
   RegionRecorder(const RegionRecorder&) = delete;
   RegionRecorder& operator=(const RegionRecorder&) = delete;
@@ -65,6 +67,7 @@ class RegionRecorder {
 
   // The block of the pass, or that of a secondary command buffer; null outside of capturing passes.
   VkDeviceAddress block_address() const;
+  InternalCommands dispatches() const { return {commands_, uses_heaps_}; }
   VkResult next_header(VkDeviceAddress block, uint64_t& pointer);
   VkResult make_accumulators(const RegionPass& pass, RecordPage& page);
   VkResult make_tables(const RegionPass& pass, RecordPage& page);
@@ -75,6 +78,7 @@ class RegionRecorder {
   RegionState& state_;
   const DeviceTable& next_;
   VkCommandBuffer commands_;
+  const bool& uses_heaps_;
   std::deque<RegionPass> passes_;
   RegionPass* current_ = nullptr;    // capturing
   RegionPass* suspended_ = nullptr;  // the last one, if it was suspended and not resumed here

@@ -50,11 +50,11 @@ class PrimitiveTables {
 
 struct RegionState {
   RegionState(const DeviceContext& device_context, DeviceMemory& device_memory,
-              uint32_t push_offset)
+              const PushOffsets& offsets)
       : device(device_context),
         memory(device_memory),
         properties(region_properties(device.gpu, device.options)),
-        programs(device.handle, device.next, push_offset),
+        programs(device.handle, device.next, offsets),
         primitive_tables(memory.records) {}
 
   // The first of `count` consecutive draw numbers. A number is unique on the device and never 0.

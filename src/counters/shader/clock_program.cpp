@@ -8,7 +8,7 @@ namespace tally::counters {
 
 VkResult ClockProgram::make(const ClockReading& reading) {
   programs_.destroy(pipeline_);
-  pipeline_ = VK_NULL_HANDLE;
+  pipeline_ = {};
   const auto low = [](uint64_t number) { return static_cast<uint32_t>(number); };
   const auto high = [](uint64_t number) { return static_cast<uint32_t>(number >> 32); };
   return programs_.make(query_timestamp_comp,
@@ -17,9 +17,9 @@ VkResult ClockProgram::make(const ClockReading& reading) {
                         pipeline_);
 }
 
-void ClockProgram::write(VkCommandBuffer commands, VkDeviceAddress parameters) const {
+void ClockProgram::write(const InternalCommands& commands, VkDeviceAddress parameters) const {
   programs_.use(commands, pipeline_, parameters);
-  next_.CmdDispatch(commands, 1, 1, 1);
+  next_.CmdDispatch(commands.handle, 1, 1, 1);
 }
 
 }  // namespace tally::counters

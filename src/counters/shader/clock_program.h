@@ -22,8 +22,8 @@ struct ClockReading {
 
 class ClockProgram {
  public:
-  ClockProgram(VkDevice device, const DeviceTable& next, uint32_t push_offset)
-      : next_(next), programs_(device, next, push_offset) {}
+  ClockProgram(VkDevice device, const DeviceTable& next, const PushOffsets& offsets)
+      : next_(next), programs_(device, next, offsets) {}
   ~ClockProgram() { programs_.destroy(pipeline_); }
   ClockProgram(const ClockProgram&) = delete;
   ClockProgram& operator=(const ClockProgram&) = delete;
@@ -31,12 +31,12 @@ class ClockProgram {
   // Replaces a pipeline that was created for another reading.
   VkResult make(const ClockReading& reading);
   // Writes the timestamp that the probe::QueryTimestamp at the address describes.
-  void write(VkCommandBuffer commands, VkDeviceAddress parameters) const;
+  void write(const InternalCommands& commands, VkDeviceAddress parameters) const;
 
  private:
   const DeviceTable& next_;
   InternalPipelines programs_;
-  VkPipeline pipeline_ = VK_NULL_HANDLE;
+  InternalPipeline pipeline_;
 };
 
 }  // namespace tally::counters

@@ -4,6 +4,9 @@
 #include <spirv/unified1/spirv.hpp11>
 #include <vector>
 
+#include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
+
 namespace tally::counters {
 namespace {
 
@@ -31,13 +34,16 @@ InternalPipelines::~InternalPipelines() {
   if (layout_ != VK_NULL_HANDLE) next_.DestroyPipelineLayout(device_, layout_, nullptr);
 }
 
-void InternalPipelines::destroy(VkPipeline pipeline) const {
-  if (pipeline != VK_NULL_HANDLE) next_.DestroyPipeline(device_, pipeline, nullptr);
+void InternalPipelines::destroy(const InternalPipeline& pipeline) const {
+  for (const VkPipeline one : {pipeline.sets, pipeline.heaps}) {
+    if (one != VK_NULL_HANDLE) next_.DestroyPipeline(device_, one, nullptr);
+  }
 }
 
 VkResult InternalPipelines::make_layout() {
   if (layout_ != VK_NULL_HANDLE) return VK_SUCCESS;
-  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, push_offset_, sizeof(uint64_t)};
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, offsets_.constants,
+                                  sizeof(uint64_t)};
   const VkPipelineLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                         .pushConstantRangeCount = 1,
                                         .pPushConstantRanges = &range};
@@ -45,11 +51,21 @@ VkResult InternalPipelines::make_layout() {
 }
 
 VkResult InternalPipelines::make(std::span<const uint32_t> code,
-                                 std::span<const uint32_t> constants, VkPipeline& pipeline) {
+                                 std::span<const uint32_t> constants, InternalPipeline& pipeline) {
+  VkResult result = make_one(code, constants, false, pipeline.sets);
+  if (result == VK_SUCCESS && offsets_.heaps) {
+    result = make_one(code, constants, true, pipeline.heaps);
+  }
+  return result;
+}
+
+VkResult InternalPipelines::make_one(std::span<const uint32_t> code,
+                                     std::span<const uint32_t> constants, bool heaps,
+                                     VkPipeline& pipeline) {
   if (pipeline != VK_NULL_HANDLE) return VK_SUCCESS;
-  VkResult result = make_layout();
+  VkResult result = heaps ? VK_SUCCESS : make_layout();
   if (result != VK_SUCCESS) return result;
-  const std::vector<uint32_t> words = with_offset(code, push_offset_);
+  const std::vector<uint32_t> words = with_offset(code, heaps ? offsets_.data : offsets_.constants);
   const VkShaderModuleCreateInfo module_info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                              .codeSize = words.size() * sizeof(uint32_t),
                                              .pCode = words.data()};
@@ -60,23 +76,36 @@ VkResult InternalPipelines::make(std::span<const uint32_t> code,
   for (uint32_t i = 0; i < constants.size(); ++i) entries.push_back({i, i * 4, 4});
   const VkSpecializationInfo specialization{static_cast<uint32_t>(entries.size()), entries.data(),
                                             constants.size_bytes(), constants.data()};
+  const VkPipelineCreateFlags2CreateInfoKHR flags{
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
+      .flags = VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT};
   const VkComputePipelineCreateInfo info{
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .pNext = heaps ? &flags : nullptr,
       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                 .module = module,
                 .pName = "main",
                 .pSpecializationInfo = &specialization},
-      .layout = layout_};
+      .layout = heaps ? VK_NULL_HANDLE : layout_};
   result = next_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
   next_.DestroyShaderModule(device_, module, nullptr);
   return result;
 }
 
-void InternalPipelines::use(VkCommandBuffer commands, VkPipeline pipeline, uint64_t address) const {
-  next_.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-  next_.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, push_offset_,
-                         sizeof address, &address);
+void InternalPipelines::use(const InternalCommands& commands, const InternalPipeline& pipeline,
+                            uint64_t address) const {
+  const bool heaps = commands.uses_heaps && offsets_.heaps;
+  next_.CmdBindPipeline(commands.handle, VK_PIPELINE_BIND_POINT_COMPUTE,
+                        heaps ? pipeline.heaps : pipeline.sets);
+  if (!heaps) {
+    next_.CmdPushConstants(commands.handle, layout_, VK_SHADER_STAGE_COMPUTE_BIT,
+                           offsets_.constants, sizeof address, &address);
+    return;
+  }
+  const VkPushDataInfoEXT data{
+      VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, offsets_.data, {&address, sizeof address}};
+  next_.CmdPushDataEXT(commands.handle, &data);
 }
 
 }  // namespace tally::counters

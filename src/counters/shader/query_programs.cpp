@@ -39,14 +39,14 @@ VkResult QueryPrograms::prepare() {
   return result;
 }
 
-void QueryPrograms::run(VkCommandBuffer commands, VkPipeline program, VkDeviceAddress address,
-                        uint32_t groups) const {
+void QueryPrograms::run(const InternalCommands& commands, const InternalPipeline& program,
+                        VkDeviceAddress address, uint32_t groups) const {
   programs_.use(commands, program, address);
-  next_.CmdDispatch(commands, std::min(groups, kMaxGroups), (groups + kMaxGroups - 1) / kMaxGroups,
-                    1);
+  next_.CmdDispatch(commands.handle, std::min(groups, kMaxGroups),
+                    (groups + kMaxGroups - 1) / kMaxGroups, 1);
 }
 
-void QueryPrograms::add_records(VkCommandBuffer commands, VkDeviceAddress batch,
+void QueryPrograms::add_records(const InternalCommands& commands, VkDeviceAddress batch,
                                 const probe::QueryBatch& header) const {
   if (header.records != 0) run(commands, records_, batch, header.records);
   if (header.small_records != 0) {
@@ -54,20 +54,21 @@ void QueryPrograms::add_records(VkCommandBuffer commands, VkDeviceAddress batch,
   }
 }
 
-void QueryPrograms::add_indirects(VkCommandBuffer commands, VkDeviceAddress batch,
+void QueryPrograms::add_indirects(const InternalCommands& commands, VkDeviceAddress batch,
                                   uint32_t count) const {
   run(commands, indirects_, batch, count);
 }
 
-void QueryPrograms::follow_feedback(VkCommandBuffer commands, VkDeviceAddress spans) const {
+void QueryPrograms::follow_feedback(const InternalCommands& commands, VkDeviceAddress spans) const {
   run(commands, feedback_, spans, 1);
 }
 
-void QueryPrograms::finish(VkCommandBuffer commands, VkDeviceAddress batch, uint32_t count) const {
+void QueryPrograms::finish(const InternalCommands& commands, VkDeviceAddress batch,
+                           uint32_t count) const {
   run(commands, finish_, batch, groups_for(count));
 }
 
-void QueryPrograms::copy(VkCommandBuffer commands, VkDeviceAddress parameters,
+void QueryPrograms::copy(const InternalCommands& commands, VkDeviceAddress parameters,
                          uint32_t count) const {
   run(commands, copy_, parameters, (count + kCopyLanes - 1) / kCopyLanes);
 }

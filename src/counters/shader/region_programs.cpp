@@ -31,15 +31,17 @@ VkResult RegionPrograms::prepare() {
   return result == VK_SUCCESS ? programs_.make(region_links_comp, {}, links_) : result;
 }
 
-void RegionPrograms::write_values(VkCommandBuffer commands, VkDeviceAddress block, uint32_t columns,
-                                  uint32_t rows, uint32_t layers) const {
+void RegionPrograms::write_values(const InternalCommands& commands, VkDeviceAddress block,
+                                  uint32_t columns, uint32_t rows, uint32_t layers) const {
   programs_.use(commands, values_, block);
-  next_.CmdDispatch(commands, (columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile, layers);
+  next_.CmdDispatch(commands.handle, (columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile,
+                    layers);
 }
 
-void RegionPrograms::link(VkCommandBuffer commands, VkDeviceAddress list, bool unlink) const {
+void RegionPrograms::link(const InternalCommands& commands, VkDeviceAddress list,
+                          bool unlink) const {
   programs_.use(commands, links_, list | (unlink ? 1 : 0));
-  next_.CmdDispatch(commands, 1, 1, 1);
+  next_.CmdDispatch(commands.handle, 1, 1, 1);
 }
 
 }  // namespace tally::counters

@@ -21,9 +21,17 @@ bool is_push_constant(const Module& module, uint32_t id) {
           variable->opcode() == newer::OpUntypedVariableKHR);
 }
 
+bool is_untyped_chain(Op opcode) {
+  return opcode == newer::OpUntypedAccessChainKHR ||
+         opcode == newer::OpUntypedInBoundsAccessChainKHR ||
+         opcode == newer::OpUntypedPtrAccessChainKHR ||
+         opcode == newer::OpUntypedInBoundsPtrAccessChainKHR;
+}
+
 // Calls visit(id) for every operand of an instruction that may be a push-constant variable.
 template <typename Visit>
 void for_each_pointer(const Instruction& instruction, Visit&& visit) {
+  if (is_untyped_chain(instruction.opcode())) visit(instruction.operand(1));
   switch (instruction.opcode()) {
     case Op::OpLoad:
     case Op::OpAccessChain:

@@ -144,6 +144,20 @@ TEST(PushConstant, members_that_groups_decorate_keep_their_offsets) {
             "its push-constant block extends beyond byte 16");
 }
 
+// SPIRV-Tools of Debian 12 does not know the instructions: their first words are numbers.
+TEST(PushConstant, untyped_push_constants_are_refused) {
+  const std::string text =
+      header(kCompute) + kPush + kTypes +
+      "%float = OpTypeFloat 32\n%Push = OpTypeStruct %float %float\n"
+      "%u32 = OpTypeInt 32 0\n%one = OpConstant %u32 1\n"
+      "!0x00031141 %untyped !9\n"              // OpTypeUntypedPointerKHR PushConstant
+      "!0x00051142 %untyped %push !9 %Push\n"  // OpUntypedVariableKHR PushConstant
+      "%main = OpFunction %void None %fn\n%start = OpLabel\n"
+      "!0x00061143 %untyped %at %Push %push %one\n"  // OpUntypedAccessChainKHR
+      "%v = OpLoad %float %at\nOpReturn\nOpFunctionEnd\n";
+  EXPECT_EQ(refusal(text, compute_options()), "its push-constant block has no type");
+}
+
 TEST(PushConstant, push_constants_whose_address_is_taken_are_refused) {
   EXPECT_EQ(refusal(use_of_push_constants("%copy = OpCopyObject %push_pointer %push\n"),
                     compute_options()),

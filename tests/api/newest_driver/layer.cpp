@@ -39,7 +39,13 @@ constexpr VkStructureType kAddressFeatures =
 constexpr VkStructureType kRestartFeatures =
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRIMITIVE_RESTART_INDEX_FEATURES_EXT;
 
+constexpr VkStructureType kHeapFeatures =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT;
+constexpr VkStructureType kHeapProperties =
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT;
+
 const VkExtensionProperties kExtensions[] = {
+    {VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME, VK_EXT_DESCRIPTOR_HEAP_SPEC_VERSION},
     {VK_KHR_DEVICE_ADDRESS_COMMANDS_EXTENSION_NAME, VK_KHR_DEVICE_ADDRESS_COMMANDS_SPEC_VERSION},
     {VK_EXT_PRIMITIVE_RESTART_INDEX_EXTENSION_NAME, VK_EXT_PRIMITIVE_RESTART_INDEX_SPEC_VERSION},
     {"VK_KHR_maintenance10", 1},
@@ -87,7 +93,8 @@ VKAPI_ATTR VkResult VKAPI_CALL list_extensions(VkPhysicalDevice gpu, const char*
 
 VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFeatures2* features) {
   {
-    const vk::UnlinkedStructs unlinked(features, {kAddressFeatures, kRestartFeatures});
+    const vk::UnlinkedStructs unlinked(features,
+                                       {kAddressFeatures, kRestartFeatures, kHeapFeatures});
     instance_of(gpu).next.GetPhysicalDeviceFeatures2(gpu, features);
   }
   auto* addresses = vk::find_in_out_chain<VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR>(
@@ -96,6 +103,40 @@ VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFe
   auto* restart = vk::find_in_out_chain<VkPhysicalDevicePrimitiveRestartIndexFeaturesEXT>(
       features->pNext, kRestartFeatures);
   if (restart) restart->primitiveRestartIndex = VK_TRUE;
+  auto* heaps = vk::find_in_out_chain<VkPhysicalDeviceDescriptorHeapFeaturesEXT>(features->pNext,
+                                                                                 kHeapFeatures);
+  if (heaps) heaps->descriptorHeap = VK_TRUE;
+}
+
+uint32_t push_bytes(VkPhysicalDevice gpu) {
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  instance_of(gpu).next.GetPhysicalDeviceProperties2(gpu, &properties);
+  return properties.properties.limits.maxPushConstantsSize;
+}
+
+VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice gpu,
+                                          VkPhysicalDeviceProperties2* properties) {
+  {
+    const vk::UnlinkedStructs unlinked(properties, {kHeapProperties});
+    instance_of(gpu).next.GetPhysicalDeviceProperties2(gpu, properties);
+  }
+  auto* heaps = vk::find_in_out_chain<VkPhysicalDeviceDescriptorHeapPropertiesEXT>(
+      static_cast<VkBaseOutStructure*>(properties->pNext), kHeapProperties);
+  if (!heaps) return;
+  constexpr VkDeviceSize kSize = 64;
+  *heaps = {.sType = kHeapProperties,
+            .pNext = heaps->pNext,
+            .samplerHeapAlignment = kSize,
+            .resourceHeapAlignment = kSize,
+            .maxSamplerHeapSize = 1 << 20,
+            .maxResourceHeapSize = 1 << 20,
+            .samplerDescriptorSize = kSize,
+            .imageDescriptorSize = kSize,
+            .bufferDescriptorSize = kSize,
+            .samplerDescriptorAlignment = kSize,
+            .imageDescriptorAlignment = kSize,
+            .bufferDescriptorAlignment = kSize,
+            .maxPushDataSize = push_bytes(gpu)};
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDeviceCreateInfo* info,
@@ -107,6 +148,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
   vk::ChainCopy chain(info->pNext);
   chain.remove(kAddressFeatures);
   chain.remove(kRestartFeatures);
+  const bool heaps = chain.find<VkBaseOutStructure>(kHeapFeatures) != nullptr;
+  chain.remove(kHeapFeatures);
   below.pNext = chain.head();
   std::vector<const char*> extensions(info->ppEnabledExtensionNames,
                                       info->ppEnabledExtensionNames + info->enabledExtensionCount);
@@ -119,12 +162,16 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu, const VkDevic
   if (result != VK_SUCCESS) return result;
   device->next.load(
       [&](const char* name) { return device->next_device.get_device_proc_addr(*handle, name); });
+  if (heaps) prepare_heaps(*handle, *device, *info, push_bytes(gpu));
   devices().insert(vk::dispatch_key(*handle), device.release());
   return VK_SUCCESS;
 }
 
 VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice handle, const VkAllocationCallbacks* allocator) {
   const std::unique_ptr<Device> device(devices().take(vk::dispatch_key(handle)));
+  if (device->heap_layout != VK_NULL_HANDLE) {
+    device->next.DestroyPipelineLayout(handle, device->heap_layout, nullptr);
+  }
   device->next.DestroyDevice(handle, allocator);
 }
 
@@ -143,9 +190,12 @@ const vk::HookTable& hooks() {
         vk::hook("vkGetInstanceProcAddr", get_instance_proc_addr),
         vk::hook("vkGetPhysicalDeviceFeatures2", get_features),
         vk::hook("vkGetPhysicalDeviceFeatures2KHR", get_features),
+        vk::hook("vkGetPhysicalDeviceProperties2", get_properties),
+        vk::hook("vkGetPhysicalDeviceProperties2KHR", get_properties),
     };
     add_command_hooks(rows);
     add_query_hooks(rows);
+    add_heap_hooks(rows);
     return new vk::HookTable(std::move(rows));
   }();
   return *all;

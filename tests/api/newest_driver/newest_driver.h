@@ -8,6 +8,11 @@
 //
 // It also has query types that no driver here has. Their queries begin and end without an effect,
 // and the result of each is kFirstResult plus its number.
+//
+// For VK_EXT_descriptor_heap, push data are push constants of a layout of this layer, which all
+// pipelines and shader objects with heaps have. Descriptors in heaps are not supported: shaders
+// get addresses. When a command invalidates the other kind of descriptor state, the bytes of push
+// constants are overwritten, and a command whose descriptors are lost ends the process.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -38,7 +43,8 @@ inline constexpr uint64_t kFirstResult = 1000;
 #define TALLY_NEWEST_INSTANCE_FUNCTIONS(X)  \
   X(DestroyInstance, "")                    \
   X(EnumerateDeviceExtensionProperties, "") \
-  X(GetPhysicalDeviceFeatures2, "KHR")
+  X(GetPhysicalDeviceFeatures2, "KHR")      \
+  X(GetPhysicalDeviceProperties2, "KHR")
 TALLY_VK_TABLE(InstanceTable, TALLY_NEWEST_INSTANCE_FUNCTIONS)
 
 #define TALLY_NEWEST_DEVICE_FUNCTIONS(X)    \
@@ -66,6 +72,19 @@ TALLY_VK_TABLE(InstanceTable, TALLY_NEWEST_INSTANCE_FUNCTIONS)
   X(CmdEndTransformFeedbackEXT, "")         \
   X(CmdFillBuffer, "")                      \
   X(CmdUpdateBuffer, "")                    \
+  X(BeginCommandBuffer, "")                 \
+  X(CmdBindDescriptorSets, "")              \
+  X(CmdBindPipeline, "")                    \
+  X(CmdBindShadersEXT, "")                  \
+  X(CmdDispatch, "")                        \
+  X(CmdDraw, "")                            \
+  X(CmdExecuteCommands, "")                 \
+  X(CmdPushConstants, "")                   \
+  X(CreateComputePipelines, "")             \
+  X(CreateGraphicsPipelines, "")            \
+  X(CreatePipelineLayout, "")               \
+  X(CreateShadersEXT, "")                   \
+  X(DestroyPipelineLayout, "")              \
   X(CreateBuffer, "")                       \
   X(DestroyBuffer, "")                      \
   X(DestroyDevice, "")                      \
@@ -84,6 +103,15 @@ struct Instance {
   InstanceTable next;
 };
 
+// What a command buffer has of each kind of descriptor state.
+struct Descriptors {
+  enum class Kind { None, Sets, Heaps };
+  Kind kind = Kind::None;
+  bool sets = false, sets_lost = false;
+  bool heaps = false, heaps_lost = false;
+  bool graphics_heaps = false, compute_heaps = false;  // of what is bound
+};
+
 struct Device {
   vk::NextDevice next_device;
   DeviceTable next;
@@ -91,6 +119,12 @@ struct Device {
   std::unordered_map<VkBuffer, VkDeviceSize> sizes;
   std::map<VkDeviceAddress, VkBuffer> addresses;  // of first bytes
   std::set<VkQueryPool> pools;                    // of kQueryTypes
+  std::unordered_map<VkCommandBuffer, Descriptors> descriptors;
+  std::set<VkPipeline> heap_pipelines;
+  std::set<VkShaderEXT> heap_shaders;
+  VkPipelineLayout heap_layout = VK_NULL_HANDLE;
+  uint32_t push_bytes = 0;
+  VkShaderStageFlags push_stages = 0;
 
   bool has_pool(VkQueryPool pool) {
     const std::lock_guard lock(mutex);
@@ -111,5 +145,9 @@ inline Device& device_of(const void* handle) { return *devices().find(vk::dispat
 using Hooks = std::vector<vk::Hook>;
 void add_command_hooks(Hooks& hooks);
 void add_query_hooks(Hooks& hooks);
+void add_heap_hooks(Hooks& hooks);
+// Call for each new device that enables descriptor heaps.
+void prepare_heaps(VkDevice handle, Device& device, const VkDeviceCreateInfo& info,
+                   uint32_t push_bytes);
 
 }  // namespace tally::test::newest

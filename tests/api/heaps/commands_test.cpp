@@ -1,0 +1,333 @@
+// Pipelines with descriptor heaps count like others, in any order of the commands that bind
+// descriptors, and the application's own descriptors stay as they are.
+#include "add.comp.h"
+#include "api/heaps/kit.h"
+#include "branchy.frag.h"
+#include "far.comp.h"
+#include "orange.frag.h"
+#include "rectangle.vert.h"
+
+namespace tally::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+constexpr const char* kMixed = "TALLY-mixed-descriptors";
+
+class DescriptorHeaps : public HeapsTest {
+ protected:
+  void SetUp() override {
+    if (!start_heaps()) GTEST_SKIP() << missing();
+  }
+  void dispatch_add(VkCommandBuffer commands, const Buffer& values, uint32_t groups, uint32_t add) {
+    push(commands, AddPush{values.address(), add});
+    vkCmdDispatch(commands, groups, 1, 1);
+    full_barrier(commands);
+  }
+  static void expect_values(const Buffer& values, uint32_t invocations, uint32_t add) {
+    for (uint32_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(values.as<uint32_t>()[i], i < invocations ? added(i, add) : 0) << i;
+    }
+  }
+};
+
+TEST_F(DescriptorHeaps, push_data_lack_what_the_layer_reserves) {
+  const Context bare(without_counters());
+  // Record pointers of a pipeline, of the other stages, and of counters by region.
+  const bool objects = bare.has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
+  const bool libraries = bare.has_extension(VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
+  EXPECT_EQ(max_push_data(bare) - max_push_data(), objects ? 48u : libraries ? 24u : 16u);
+}
+
+TEST_F(DescriptorHeaps, dispatches_count_as_with_a_layout) {
+  const Buffer values = make_values();
+  const Buffer others = make_values();
+  const Pipeline pipeline = make_heap_compute(add_comp);
+  const PipelineLayout layout = make_pipeline_layout(context(), {}, sizeof(AddPush));
+  const Pipeline usual = make_compute_pipeline(
+      context(), {{VK_SHADER_STAGE_COMPUTE_BIT, add_comp}, layout, {}, 0, &kInstrument});
+  const Instrumentation heaps(context());
+  const Instrumentation sets(context());
+  context().run([&](VkCommandBuffer commands) {
+    heaps.begin(commands);
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    for (const uint32_t groups : {3, 1}) dispatch_add(commands, values, groups, 5);
+    heaps.end(commands);
+  });
+  context().run([&](VkCommandBuffer commands) {
+    sets.begin(commands);
+    vkCmdBindPipeline(commands, kCompute, usual);
+    const AddPush push{others.address(), 5};
+    vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
+    for (const uint32_t groups : {3, 1}) vkCmdDispatch(commands, groups, 1, 1);
+    full_barrier(commands);
+    sets.end(commands);
+  });
+  EXPECT_THAT(invocations(heaps), ElementsAre(Pair(0, 24), Pair(1, 8)));
+  EXPECT_EQ(results(heaps), results(sets));
+  EXPECT_TRUE(std::ranges::equal(values.as<uint32_t>(), others.as<uint32_t>()));
+}
+
+TEST_F(DescriptorHeaps, nothing_counts_outside_of_a_range) {
+  const Buffer values = make_values();
+  const Pipeline pipeline = make_heap_compute(add_comp);
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    dispatch_add(commands, values, 2, 1);
+    instrumentation.begin(commands);
+    instrumentation.end(commands);
+    dispatch_add(commands, values, 2, 1);
+  });
+  EXPECT_THAT(instrumentation.read(), IsEmpty());
+  expect_values(values, 16, 2);
+}
+
+// Pipeline, push data and heaps in each order, with push data that last for several dispatches.
+TEST_F(DescriptorHeaps, count_in_every_order_of_binds_and_push_data) {
+  const Buffer values = make_values();
+  const Pipeline pipeline = make_heap_compute(add_comp);
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    bind_resource_heap(commands);
+    dispatch_add(commands, values, 1, 1);
+    bind_resource_heap(commands);
+    vkCmdDispatch(commands, 2, 1, 1);
+    full_barrier(commands);
+    push(commands, AddPush{values.address(), 10});
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    vkCmdDispatch(commands, 3, 1, 1);
+    full_barrier(commands);
+    push(commands, uint32_t{100}, offsetof(AddPush, add));
+    vkCmdDispatch(commands, 4, 1, 1);
+    full_barrier(commands);
+    instrumentation.end(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation),
+              ElementsAre(Pair(0, 8), Pair(1, 16), Pair(2, 24), Pair(3, 32)));
+  for (uint32_t i = 0; i < 64; ++i) {
+    const uint32_t sum =
+        (i < 8 ? 1 : 0) + (i < 16 ? 1 : 0) + (i < 24 ? 10 : 0) + (i < 32 ? 100 : 0);
+    EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
+  }
+}
+
+TEST_F(DescriptorHeaps, count_between_commands_with_descriptor_sets) {
+  const Buffer values = make_values();
+  const Pipeline pipeline = make_heap_compute(add_comp);
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    dispatch(commands, work().counting, 1, 7);
+    bind_resource_heap(commands);
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    dispatch_add(commands, values, 2, 3);
+    dispatch(commands, work().counting, 3, 7);
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    bind_resource_heap(commands);
+    dispatch_add(commands, values, 2, 4);
+    instrumentation.end(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation),
+              ElementsAre(Pair(0, 8), Pair(1, 16), Pair(2, 24), Pair(3, 16)));
+  expect_values(values, 16, 7);
+  for (uint32_t i = 0; i < 24; ++i) {
+    EXPECT_EQ(work().values.as<uint32_t>()[i], added(i, i < 8 ? 14 : 7)) << i;
+  }
+  EXPECT_FALSE(has_message(kMixed));
+}
+
+// The record pointer would invalidate the application's descriptor sets.
+TEST_F(DescriptorHeaps, leave_descriptor_sets_that_stay_bound_alone) {
+  const Pipeline orange = make_heap_orange();
+  const RenderTarget target(context());
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    dispatch(commands, work().counting, 1, 7);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, orange);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    target.end(commands);
+    vkCmdDispatch(commands, 2, 1, 1);  // with the sets and constants of the first dispatch
+    full_barrier(commands);
+    bind_resource_heap(commands);
+    target.begin(commands);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    target.end(commands);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  const auto compute = [&](uint32_t result) {
+    return Counts(instrumentation, VK_SHADER_STAGE_COMPUTE_BIT, work_shader(), result);
+  };
+  EXPECT_EQ(compute(0).invocations(), 8u);
+  EXPECT_EQ(compute(2).invocations(), 16u);
+  for (uint32_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(work().values.as<uint32_t>()[i], added(i, i < 8 ? 14 : 7)) << i;
+  }
+  const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 3);
+  EXPECT_EQ(fragments.invocations(), 4096u) << "draws with heaps count again";
+  EXPECT_TRUE(has_message(kMixed));
+}
+
+// The same the other way round.
+TEST_F(DescriptorHeaps, that_stay_bound_are_left_alone_by_pipelines_with_a_layout) {
+  const Buffer values = make_values();
+  const Pipeline pipeline = make_heap_compute(add_comp);
+  const PipelineLayout layout = make_pipeline_layout(context());
+  const Pipeline orange = make_orange(layout);
+  const RenderTarget target(context());
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    bind_resource_heap(commands);
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    dispatch_add(commands, values, 1, 3);
+    draw_orange(commands, target, orange);
+    vkCmdDispatch(commands, 2, 1, 1);  // with the heap and push data of the first dispatch
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(2, 16)));
+  for (uint32_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(values.as<uint32_t>()[i], added(i, i < 8 ? 6 : 3)) << i;
+  }
+  EXPECT_TRUE(has_message(kMixed));
+}
+
+TEST_F(DescriptorHeaps, draws_count_and_draw_as_without_instrumentation) {
+  const Pipeline plain = make_heap_rectangles(branchy_frag, kHeapBit);
+  const Pipeline counting = make_heap_rectangles(branchy_frag);
+  const RenderTarget target(context());
+  std::vector<std::vector<uint32_t>> pictures;
+  const Instrumentation uncounted(context());
+  const Instrumentation counted(context());
+  const auto run = [&](const Instrumentation& instrumentation, VkPipeline pipeline) {
+    context().run([&](VkCommandBuffer commands) {
+      instrumentation.begin(commands);
+      target.begin(commands);
+      vkCmdBindPipeline(commands, kGraphics, pipeline);
+      push(commands, RectanglePush{0, 0, 64, 64, 64, 64});
+      vkCmdDraw(commands, 4, 1, 0, 0);
+      vkCmdDraw(commands, 4, 2, 0, 7);
+      push(commands, RectanglePush{5, 6, 25, 36, 64, 64});
+      vkCmdDraw(commands, 4, 1, 0, 0);
+      bind_resource_heap(commands);
+      vkCmdDraw(commands, 4, 1, 0, 0);
+      target.end(commands);
+      instrumentation.end(commands);
+      full_barrier(commands);
+    });
+    pictures.push_back(target.read());
+  };
+  run(uncounted, plain);
+  run(counted, counting);
+  EXPECT_THAT(uncounted.read(), IsEmpty());
+  EXPECT_EQ(pictures[0], pictures[1]);
+  const uint64_t pixels[] = {4096, 8192, 600, 600};
+  for (uint32_t draw = 0; draw < 4; ++draw) {
+    const Counts fragments(counted, VK_SHADER_STAGE_FRAGMENT_BIT, branchy_frag, draw);
+    const Counts vertices(counted, VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert, draw);
+    EXPECT_EQ(fragments.invocations(), pixels[draw]) << draw;
+    EXPECT_GE(vertices.invocations(), draw == 1 ? 8u : 4u) << draw;
+  }
+}
+
+// Consecutive draws need no push, unless the record pointer was lost between them.
+TEST_F(DescriptorHeaps, draws_count_after_the_record_pointer_was_lost) {
+  const Pipeline pipeline = make_heap_rectangles(branchy_frag);
+  const RenderTarget target(context());
+  const uint32_t end = max_push_data(Context(without_counters()));
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    const uint32_t words[4] = {1, 2, 3, 4};
+    const RectanglePush whole{0, 0, 64, 64, 64, 64};
+    instrumentation.begin(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+    push(commands, whole);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    work().set.bind(commands, work().layout);
+    push(commands, whole);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    push_bytes(commands, end - sizeof words, words, sizeof words);
+    vkCmdDraw(commands, 4, 1, 0, 0);
+    target.end(commands);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  for (uint32_t draw = 0; draw < 4; ++draw) {
+    const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, branchy_frag, draw);
+    EXPECT_EQ(fragments.invocations(), 4096u) << draw;
+  }
+}
+
+TEST_F(DescriptorHeaps, secondary_command_buffers_that_inherit_heaps_count) {
+  const Buffer values = make_values();
+  const Pipeline pipeline = make_heap_compute(add_comp);
+  const Instrumentation instrumentation(context());
+  const VkBindHeapInfoEXT heap = resource_heap();
+  const VkCommandBufferInheritanceDescriptorHeapInfoEXT inherited{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT, nullptr, nullptr,
+      &heap};
+  const VkCommandBuffer secondary = context().begin_secondary({.pNext = &inherited});
+  instrumentation.begin(secondary);
+  vkCmdBindPipeline(secondary, kCompute, pipeline);
+  dispatch_add(secondary, values, 2, 3);
+  vkCmdDispatch(secondary, 1, 1, 1);
+  full_barrier(secondary);
+  instrumentation.end(secondary);
+  check(vkEndCommandBuffer(secondary));
+  context().run([&](VkCommandBuffer commands) {
+    bind_resource_heap(commands);
+    vkCmdExecuteCommands(commands, 1, &secondary);
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    bind_resource_heap(commands);
+    dispatch_add(commands, values, 2, 10);
+  });
+  EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 16), Pair(1, 8)));
+  for (uint32_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(values.as<uint32_t>()[i], added(i, i < 8 ? 16 : 13)) << i;
+  }
+}
+
+// An application that does not keep to maxPushDataSize, or knows only that it is at least so large.
+TEST_F(DescriptorHeaps, push_data_beyond_the_limit_are_left_to_the_application) {
+  const uint32_t last = max_push_data(Context(without_counters())) - 4;
+  std::vector<uint32_t> code(std::begin(far_comp), std::end(far_comp));
+  constexpr uint32_t kOffset[] = {35, 124};  // the decoration
+  const auto offset = std::search(code.begin(), code.end(), std::begin(kOffset), std::end(kOffset));
+  ASSERT_NE(offset, code.end());
+  *std::next(offset) = last;
+  const Buffer values = make_values();
+  const Pipeline far = make_heap_compute(code);
+  const Pipeline near = make_heap_compute(add_comp);
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    push(commands, AddPush{values.address(), 3});
+    push(commands, uint32_t{100}, last);
+    vkCmdBindPipeline(commands, kCompute, near);
+    vkCmdDispatch(commands, 1, 1, 1);
+    full_barrier(commands);
+    vkCmdBindPipeline(commands, kCompute, far);
+    vkCmdDispatch(commands, 1, 1, 1);
+    full_barrier(commands);
+    vkCmdBindPipeline(commands, kCompute, near);
+    vkCmdDispatch(commands, 1, 1, 1);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(2, 8)));
+  for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(values.as<uint32_t>()[i], 100 + added(i, 6)) << i;
+  EXPECT_TRUE(has_message("TALLY-uninstrumented-shader"));
+}
+
+}  // namespace
+}  // namespace tally::test

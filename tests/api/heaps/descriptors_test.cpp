@@ -1,0 +1,175 @@
+// Descriptors in heaps, which only a driver with the extension has.
+#include "api/heaps/kit.h"
+#include "api/queries/kit.h"
+
+namespace tally::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+constexpr uint32_t kHeapAdd[] = {
+#include "api/heaps/shaders/heap_add.inc"
+};
+
+class HeapDescriptors : public HeapsTest {
+ protected:
+  bool start_native(const LayerSettings::Pairs& settings = {}) {
+    return Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME) &&
+           start_heaps(settings, {.device_extensions = {"VK_KHR_shader_untyped_pointers"},
+                                  .device_next = &untyped_});
+  }
+  // work.comp, with its binding mapped to what `mapping` says.
+  Pipeline make_mapped(VkDescriptorSetAndBindingMappingEXT mapping,
+                       uint64_t flags = kCountingHeapBits) {
+    mapping.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_AND_BINDING_MAPPING_EXT;
+    mapping.bindingCount = 1;
+    mapping.resourceMask = VK_SPIRV_RESOURCE_TYPE_ALL_EXT;
+    const VkShaderDescriptorSetAndBindingMappingInfoEXT mappings{
+        VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT, nullptr, 1, &mapping};
+    const VkPipelineCreateFlags2CreateInfoKHR flags2{
+        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
+    const ShaderModule module = make_shader_module(context(), work_shader());
+    const VkComputePipelineCreateInfo info{
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .pNext = &flags2,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .pNext = &mappings,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = "main"}};
+    VkPipeline handle = VK_NULL_HANDLE;
+    check(vkCreateComputePipelines(context().device(), {}, 1, &info, nullptr, &handle));
+    return {context().device(), handle};
+  }
+  void expect_added(const Buffer& values,
+                    std::initializer_list<std::pair<uint32_t, uint32_t>> all) {
+    for (uint32_t i = 0; i < 64; ++i) {
+      uint32_t sum = 0;
+      for (const auto& [invocations, add] : all) sum += i < invocations ? add : 0;
+      EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
+    }
+  }
+
+ private:
+  // VkPhysicalDeviceShaderUntypedPointersFeaturesKHR
+  struct {
+    VkStructureType type = static_cast<VkStructureType>(1000387000);
+    void* next = nullptr;
+    VkBool32 untyped = VK_TRUE;
+  } untyped_;
+};
+
+TEST_F(HeapDescriptors, of_mapped_bindings_are_read_and_counted) {
+  if (!start_native()) GTEST_SKIP() << "no descriptor heaps";
+  const Buffer values = make_values();
+  const Buffer others = make_values();
+  const uint32_t first = write_descriptor(0, values);
+  const uint32_t second = write_descriptor(1, others);
+  VkDescriptorSetAndBindingMappingEXT constant{};
+  constant.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT;
+  constant.sourceData.constantOffset = {.heapOffset = first};
+  VkDescriptorSetAndBindingMappingEXT indexed{};
+  indexed.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_PUSH_INDEX_EXT;
+  indexed.sourceData.pushIndex = {
+      .heapOffset = first, .pushOffset = 16, .heapIndexStride = second - first};
+  const Pipeline by_offset = make_mapped(constant);
+  const Pipeline by_index = make_mapped(indexed);
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    bind_resource_heap(commands);
+    push(commands, uint32_t{5});
+    vkCmdBindPipeline(commands, kCompute, by_offset);
+    vkCmdDispatch(commands, 2, 1, 1);
+    full_barrier(commands);
+    push(commands, uint32_t{1}, 16);
+    vkCmdBindPipeline(commands, kCompute, by_index);
+    vkCmdDispatch(commands, 3, 1, 1);
+    vkCmdBindPipeline(commands, kCompute, by_offset);
+    vkCmdDispatch(commands, 1, 1, 1);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 16), Pair(1, 24), Pair(2, 8)));
+  expect_added(values, {{16, 5}, {8, 5}});
+  expect_added(others, {{24, 5}});
+}
+
+// Late variants are made of a copy of the mapping.
+TEST_F(HeapDescriptors, stay_bound_when_queries_are_resolved) {
+  if (!start_native({{"emulate_queries", "all"}})) GTEST_SKIP() << "no descriptor heaps";
+  const Buffer values = make_values();
+  VkDescriptorSetAndBindingMappingEXT mapping{};
+  mapping.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT;
+  mapping.sourceData.constantOffset = {.heapOffset = write_descriptor(3, values)};
+  const Pipeline pipeline = make_mapped(mapping, kHeapBit);
+  const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
+                        VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT);
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    bind_resource_heap(commands);
+    push(commands, uint32_t{5});
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    queries.begin(commands);
+    vkCmdDispatch(commands, 2, 1, 1);
+    full_barrier(commands);
+    queries.end(commands);
+    vkCmdDispatch(commands, 3, 1, 1);
+    full_barrier(commands);
+  });
+  EXPECT_EQ(queries.read()[0], 16u);
+  expect_added(values, {{16, 5}, {24, 5}});
+}
+
+TEST_F(HeapDescriptors, that_a_secondary_command_buffer_inherits_are_read) {
+  if (!start_native()) GTEST_SKIP() << "no descriptor heaps";
+  const Buffer values = make_values();
+  VkDescriptorSetAndBindingMappingEXT mapping{};
+  mapping.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT;
+  mapping.sourceData.constantOffset = {.heapOffset = write_descriptor(0, values)};
+  const Pipeline pipeline = make_mapped(mapping);
+  const VkBindHeapInfoEXT heap = resource_heap();
+  const VkCommandBufferInheritanceDescriptorHeapInfoEXT inherited{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT, nullptr, nullptr,
+      &heap};
+  const VkCommandBuffer secondary = context().begin_secondary({.pNext = &inherited});
+  const Instrumentation instrumentation(context());
+  instrumentation.begin(secondary);
+  vkCmdBindPipeline(secondary, kCompute, pipeline);
+  push(secondary, uint32_t{5});
+  vkCmdDispatch(secondary, 2, 1, 1);
+  full_barrier(secondary);
+  instrumentation.end(secondary);
+  check(vkEndCommandBuffer(secondary));
+  context().run([&](VkCommandBuffer commands) {
+    bind_resource_heap(commands);
+    vkCmdExecuteCommands(commands, 1, &secondary);
+  });
+  EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 16)));
+  expect_added(values, {{16, 5}});
+}
+
+// SPV_EXT_descriptor_heap, which SPIRV-Tools of Debian 12 cannot validate.
+TEST_F(HeapDescriptors, that_a_shader_finds_in_the_heap_itself_are_read_and_counted) {
+  if (!start_native({{"validate_spirv", "false"}})) GTEST_SKIP() << "no descriptor heaps";
+  const Buffer values = make_values();
+  write_descriptor(2, values);
+  const Pipeline pipeline = make_heap_compute(kHeapAdd);
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    bind_resource_heap(commands);
+    const uint32_t words[] = {2, 5};
+    push_bytes(commands, 0, words, sizeof words);
+    vkCmdBindPipeline(commands, kCompute, pipeline);
+    vkCmdDispatch(commands, 3, 1, 1);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_THAT(results(instrumentation), ElementsAre(Pair(0, ElementsAre(24, 12, 24))));
+  expect_added(values, {{24, 5}});
+}
+
+}  // namespace
+}  // namespace tally::test

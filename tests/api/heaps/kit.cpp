@@ -1,0 +1,142 @@
+#include "api/heaps/kit.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "full_screen.vert.h"
+#include "orange.frag.h"
+#include "rectangle.vert.h"
+#include "support/environment.h"
+
+namespace tally::test {
+namespace {
+
+// The end of the bytes that the validation layer says were never pushed; 0 for other errors. It
+// takes a block of push constants for one range, with the bytes between the application's members
+// and the record pointer, which no shader reads.
+uint32_t end_of_missing_push_data(const Message& error) {
+  if (!error.id.ends_with("-None-11376")) return 0;
+  const size_t at = error.text.find("never called for range [");
+  const size_t comma = error.text.find(", ", at);
+  if (at == std::string::npos || comma == std::string::npos) return 0;
+  return static_cast<uint32_t>(std::strtoul(error.text.c_str() + comma + 2, nullptr, 10));
+}
+
+}  // namespace
+
+void HeapsTest::TearDown() {
+  if (!missing_.empty() || IsSkipped()) return;
+  const uint32_t all = max_push_data(Context(without_counters()));
+  for (const Message& error : context().take_errors()) {
+    const uint32_t end = end_of_missing_push_data(error);
+    EXPECT_TRUE(end != 0 && end < all) << error.text;
+  }
+}
+
+bool HeapsTest::start_heaps(const LayerSettings::Pairs& settings, ContextOptions options) {
+  native_ = Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME);
+  if (!native_ && validation_wanted()) {
+    missing_ = "not with the validation layer below, which does not know the extension";
+    return false;
+  }
+  if (!native_) options.driver_layers.push_back("VK_LAYER_TALLY_test_newest_driver");
+  VkPhysicalDeviceDescriptorHeapFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT, options.device_next, VK_TRUE};
+  options.device_next = &feature;
+  options.device_extensions.push_back(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME);
+  if (native_) options.device_extensions.push_back("VK_KHR_maintenance5");
+  start(settings, options);
+  return true;
+}
+
+VkPhysicalDeviceDescriptorHeapPropertiesEXT HeapsTest::heap_properties(const Context& context) {
+  VkPhysicalDeviceDescriptorHeapPropertiesEXT heaps{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT};
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &heaps};
+  vkGetPhysicalDeviceProperties2(context.gpu(), &all);
+  return heaps;
+}
+
+uint32_t HeapsTest::max_push_data(const Context& context) {
+  return static_cast<uint32_t>(heap_properties(context).maxPushDataSize);
+}
+
+ContextOptions HeapsTest::without_counters() const {
+  ContextOptions options;
+  if (!native_) options.driver_layers = {"VK_LAYER_TALLY_test_newest_driver"};
+  return options;
+}
+
+Pipeline HeapsTest::make_heap_compute(std::span<const uint32_t> code, uint64_t flags) {
+  const VkPipelineCreateFlags2CreateInfoKHR next{
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
+  return make_compute_pipeline(context(),
+                               {{VK_SHADER_STAGE_COMPUTE_BIT, code}, VK_NULL_HANDLE, {}, 0, &next});
+}
+
+Pipeline HeapsTest::make_heap_rectangles(std::span<const uint32_t> fragment, uint64_t flags) {
+  const VkPipelineCreateFlags2CreateInfoKHR next{
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
+  return make_graphics_pipeline(context(), {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, rectangle_vert},
+                                                       {VK_SHADER_STAGE_FRAGMENT_BIT, fragment}},
+                                            .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP,
+                                            .next = &next});
+}
+
+Pipeline HeapsTest::make_heap_orange(uint64_t flags) {
+  const VkPipelineCreateFlags2CreateInfoKHR next{
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
+  return make_graphics_pipeline(context(),
+                                {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                                            {VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag}},
+                                 .next = &next});
+}
+
+void HeapsTest::push_bytes(VkCommandBuffer commands, uint32_t offset, const void* bytes,
+                           size_t size) {
+  const VkPushDataInfoEXT info{
+      VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, offset, {bytes, size}};
+  function<PFN_vkCmdPushDataEXT>("vkCmdPushDataEXT")(commands, &info);
+}
+
+VkBindHeapInfoEXT HeapsTest::resource_heap() {
+  const VkPhysicalDeviceDescriptorHeapPropertiesEXT sizes = heap_properties(context());
+  if (heap_.size() == 0) {
+    const VkBufferUsageFlags usage = native_ ? VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT : 0;
+    heap_ = Buffer(
+        context(), 65536 + sizes.minResourceHeapReservedRange,
+        usage | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  }
+  return {VK_STRUCTURE_TYPE_BIND_HEAP_INFO_EXT,
+          nullptr,
+          {heap_.address(), heap_.size()},
+          65536,
+          sizes.minResourceHeapReservedRange};
+}
+
+uint32_t HeapsTest::write_descriptor(uint32_t index, const Buffer& buffer) {
+  const auto size = static_cast<uint32_t>(heap_properties(context()).bufferDescriptorSize);
+  resource_heap();
+  const VkDeviceAddressRangeEXT range{buffer.address(), buffer.size()};
+  VkResourceDescriptorInfoEXT info{VK_STRUCTURE_TYPE_RESOURCE_DESCRIPTOR_INFO_EXT};
+  info.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  info.data.pAddressRange = &range;
+  const VkHostAddressRangeEXT target{heap_.as<std::byte>().data() + index * size, size};
+  check(function<PFN_vkWriteResourceDescriptorsEXT>("vkWriteResourceDescriptorsEXT")(
+      context().device(), 1, &info, &target));
+  return index * size;
+}
+
+void HeapsTest::bind_resource_heap(VkCommandBuffer commands) {
+  const VkBindHeapInfoEXT info = resource_heap();
+  function<PFN_vkCmdBindResourceHeapEXT>("vkCmdBindResourceHeapEXT")(commands, &info);
+}
+
+Buffer HeapsTest::make_values() {
+  Buffer values(context(), 64 * sizeof(uint32_t),
+                VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  values.clear();
+  return values;
+}
+
+}  // namespace tally::test

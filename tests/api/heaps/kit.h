@@ -1,0 +1,75 @@
+// Shared by the tests of VK_EXT_descriptor_heap: a device with the extension, of the driver or of
+// newest_driver/ where the driver lacks it, and commands with push data.
+#pragma once
+
+#include <tally/vulkan_newest.h>
+
+#include "api/kit.h"
+#include "api/regions/kit.h"
+
+namespace tally::test {
+
+// The push data of add.comp.
+struct AddPush {
+  VkDeviceAddress values;
+  uint32_t add;
+  uint32_t unused = 0;
+};
+
+inline constexpr uint64_t kHeapBit = VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT;
+inline constexpr uint64_t kCountingHeapBits =
+    kHeapBit | VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM;
+
+class HeapsTest : public CountersTest {
+ protected:
+  void TearDown() override;
+  // Creates the device. Returns false, after GTEST_SKIP's reason in `missing`, where there can be
+  // none.
+  bool start_heaps(const LayerSettings::Pairs& settings = {}, ContextOptions options = {});
+  bool native() const { return native_; }
+  const std::string& missing() const { return missing_; }
+
+  // maxPushDataSize as the application sees it.
+  uint32_t max_push_data() { return max_push_data(context()); }
+  static uint32_t max_push_data(const Context& context);
+  // The driver alone.
+  ContextOptions without_counters() const;
+
+  // A compute pipeline with heaps.
+  Pipeline make_heap_compute(std::span<const uint32_t> code, uint64_t flags = kCountingHeapBits);
+  // rectangle.vert and a fragment shader, with heaps.
+  Pipeline make_heap_rectangles(std::span<const uint32_t> fragment,
+                                uint64_t flags = kCountingHeapBits);
+
+  // A pipeline with heaps that needs none, nor push data: full_screen.vert and orange.frag.
+  Pipeline make_heap_orange(uint64_t flags = kCountingHeapBits);
+
+  template <typename T>
+  void push(VkCommandBuffer commands, const T& value, uint32_t offset = 0) {
+    push_bytes(commands, offset, &value, sizeof value);
+  }
+  void push_bytes(VkCommandBuffer commands, uint32_t offset, const void* bytes, size_t size);
+  void bind_resource_heap(VkCommandBuffer commands);
+  VkBindHeapInfoEXT resource_heap();
+
+  // Writes a storage buffer's descriptor into the heap. Returns its offset. Not on newest_driver/.
+  uint32_t write_descriptor(uint32_t index, const Buffer& buffer);
+
+  // 64 zeroed values in memory that shaders find by its address.
+  Buffer make_values();
+  // What a dispatch of add.comp with this summand adds to value i.
+  static uint32_t added(uint32_t i, uint32_t add) { return (i & 1) != 0 ? 3 * add : add; }
+  bool has_message(std::string_view id) {
+    const auto messages = context().messages();
+    return std::ranges::any_of(messages, [&](const Message& one) { return one.id == id; });
+  }
+
+ private:
+  static VkPhysicalDeviceDescriptorHeapPropertiesEXT heap_properties(const Context& context);
+
+  bool native_ = false;
+  std::string missing_;
+  Buffer heap_;
+};
+
+}  // namespace tally::test
