@@ -213,9 +213,9 @@ TEST_F(GeneratedAnswers, shader_objects_of_an_execution_set_count_by_their_index
   const ShaderObjectInfo info = {
       .shader = {kCompute, uneven_comp}, .flags = kShaderInstrumentBindable, .push_bytes = 4};
   const ShaderObjects shaders(*context_, {info, info, info});
-  const std::array initial = {shaders[0], shaders[1]};
+  const std::array initial = {shaders[0]};
   const ExecutionSet set(*context_, initial, 3, 4);
-  set.write(2, shaders[2]);
+  for (const uint32_t index : {1, 2}) set.write(index, shaders[index]);
   GeneratedCommands generated(
       *context_, {.layout = layout_,
                   .from_set = true,
@@ -252,8 +252,9 @@ TEST_F(GeneratedAnswers, draws_of_a_set_of_shader_objects_count_every_stage) {
   const ShaderObjects shaders(*context_,
                               {make(kVertex, patch_vert), make(kFragment, branchy_frag),
                                make(kVertex, patch_vert), make(kFragment, branchy_frag)});
-  const std::array initial = {shaders[0], shaders[1], shaders[2], shaders[3]};
+  const std::array initial = {shaders[0], shaders[1]};
   const ExecutionSet set(*context_, initial, 4, 4);
+  for (const uint32_t index : {2, 3}) set.write(index, shaders[index]);
   // The indices of a vertex and a fragment shader, the push constant, and the draw.
   GeneratedCommands generated(*context_, {.stages = kVertex | kFragment,
                                           .command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_EXT,

@@ -71,7 +71,10 @@ VkGeneratedCommandsInfoEXT GeneratedCommands::describe(void* names, VkIndirectEx
   context_.function<PFN_vkGetGeneratedCommandsMemoryRequirementsEXT>(
       "vkGetGeneratedCommandsMemoryRequirementsEXT")(context_.device(), &wanted, &required);
   const VkDeviceSize size = std::max<VkDeviceSize>(required.memoryRequirements.size, 256);
-  const Buffer& scratch = scratch_.emplace_back(context_, size, kUsage);
+  // VK_BUFFER_USAGE_2_PREPROCESS_BUFFER_BIT_EXT is no VkBufferUsageFlagBits.
+  constexpr VkBufferUsageFlags2CreateInfoKHR kPreprocess = {
+      VK_STRUCTURE_TYPE_BUFFER_USAGE_FLAGS_2_CREATE_INFO_KHR, nullptr, 0x80000000 | kUsage};
+  const Buffer& scratch = scratch_.emplace_back(context_, size, kUsage, &kPreprocess);
   VkGeneratedCommandsInfoEXT info = {VK_STRUCTURE_TYPE_GENERATED_COMMANDS_INFO_EXT, names};
   info.shaderStages = info_.stages;
   info.indirectExecutionSet = set;

@@ -44,8 +44,10 @@ void image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags a
 
 }  // namespace
 
-Buffer::Buffer(const Context& context, VkDeviceSize size, VkBufferUsageFlags usage) : size_(size) {
-  VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+Buffer::Buffer(const Context& context, VkDeviceSize size, VkBufferUsageFlags usage,
+               const void* next)
+    : size_(size) {
+  VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, next};
   info.size = size;
   info.usage = usage;
   VkBuffer handle = VK_NULL_HANDLE;

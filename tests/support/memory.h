@@ -16,8 +16,9 @@ using DeviceMemory = Handle<VkDeviceMemory, vkFreeMemory>;
 class Buffer {
  public:
   Buffer() = default;
+  // `next` is the chain of its create info.
   Buffer(const Context& context, VkDeviceSize size,
-         VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+         VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, const void* next = nullptr);
 
   operator VkBuffer() const { return buffer_; }
   VkDeviceSize size() const { return size_; }

@@ -45,6 +45,7 @@ int run_client(const SessionOptions& options, store::Collector& collector,
                const store::TestDirectory& directory) {
   std::map<std::string, std::string> more = options.environment;
   more.insert({{"TALLY_CAPTURE_SOCKET", collector.socket_path()},
+               {"TALLY_PROFILING_LOCK", "tally-session-" + std::to_string(getpid())},
                {"FAKE_INSTRUMENTATION_REPORT", directory.file("broken")},
                {"FAKE_INSTRUMENTATION_BEGINS", directory.file("begins")},
                {"FAKE_INSTRUMENTATION_COUNTED", directory.file("counted")},

@@ -19,12 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// A lock of this program's own, so that several runs can proceed at the same time.
-const bool g_own_lock = [] {
-  const std::string name = "tally-performance-test-" + std::to_string(getpid());
-  return setenv("TALLY_PROFILING_LOCK", name.c_str(), 0) == 0;
-}();
-
 // A second device of this process.
 class OtherDevice : public PerformanceTest {
  public:

@@ -30,12 +30,6 @@ constexpr const char* kChild = "TALLY_TEST_CHILD";
 // Longer than any machine takes: a timeout without a competing lock is a defect.
 constexpr const char* kForEver = "3600000";  // ms
 
-// A lock of this program and its children, so that several runs can proceed at the same time.
-const bool g_own_lock = [] {
-  const std::string name = "tally-exclusive-test-" + std::to_string(getpid());
-  return setenv("TALLY_PROFILING_LOCK", name.c_str(), 0) == 0;
-}();
-
 // Runs this program again with one of the tests of "Child" until it is killed.
 class Child {
  public:
