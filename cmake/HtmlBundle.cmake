@@ -39,6 +39,7 @@ function(build_bundle)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "esbuild failed")
   endif()
+  file(COPY_FILE ${WORK}/node_modules/uplot/LICENSE ${WORK}/licences.txt)
 endfunction()
 
 # The bytes of a file as an array and its hash; none where the file does not exist.
@@ -72,5 +73,6 @@ endif()
 file(WRITE ${OUTPUT} "#include \"report/html/bundle.h\"\n\nnamespace tally::report {\nnamespace {\n")
 add_file(script ${folder}/report.js)
 add_file(style ${folder}/report.css)
+add_file(licences ${folder}/licences.txt)
 file(APPEND ${OUTPUT} "}  // namespace\n\nconst BundleFile& bundle_script() { return script; }\n"
-  "const BundleFile& bundle_style() { return style; }\n\n}  // namespace tally::report\n")
+  "const BundleFile& bundle_style() { return style; }\nconst BundleFile& bundle_licences() { return licences; }\n\n}  // namespace tally::report\n")

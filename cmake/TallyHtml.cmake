@@ -2,7 +2,8 @@
 # They come from, in this order: the folder TALLY_HTML_BUNDLE, the folder page/dist of a release, or npm, which fetches what
 # page/package-lock.json pins. Where none of these works, the build goes on and the bundle is empty: html/bundle.h.
 include_guard(GLOBAL)
-set(TALLY_HTML_BUNDLE "" CACHE PATH "A folder with report.js and report.css of the HTML report (default: built with npm)")
+set(TALLY_HTML_BUNDLE "" CACHE PATH
+  "A folder with report.js, report.css and licences.txt of the HTML report (default: built with npm)")
 find_program(TALLY_NPM npm)
 mark_as_advanced(TALLY_NPM)
 
@@ -16,7 +17,7 @@ function(tally_html_bundle target)
     set(ready ${page}/dist)
   endif()
   if(ready)
-    set(sources ${ready}/report.js ${ready}/report.css)
+    set(sources ${ready}/report.js ${ready}/report.css ${ready}/licences.txt)
   else()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${page}/src/*)
     list(APPEND sources ${page}/package.json ${page}/package-lock.json)
@@ -30,5 +31,10 @@ function(tally_html_bundle target)
     COMMENT "HTML report"
     VERBATIM)
   target_sources(${target} PRIVATE ${output})
+  set(made ${CMAKE_BINARY_DIR}/html-page)
+  if(ready)
+    set(made ${ready})
+  endif()
+  install(FILES ${made}/licences.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright.uplot OPTIONAL)
   set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

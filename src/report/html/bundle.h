@@ -13,5 +13,7 @@ struct BundleFile {
 
 const BundleFile& bundle_script();
 const BundleFile& bundle_style();
+// The licences of what the script contains of others.
+const BundleFile& bundle_licences();
 
 }  // namespace tally::report

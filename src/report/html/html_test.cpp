@@ -144,6 +144,11 @@ TEST(Html, the_script_and_the_style_cannot_end_their_elements) {
   }
 }
 
+TEST(Html, a_report_has_the_licence_of_the_library_in_it) {
+  EXPECT_THAT(std::string(bundle_licences().text), Not(HasSubstr("--")));
+  EXPECT_THAT(html_of(hostile_dataset()), HasSubstr("Permission is hereby granted"));
+}
+
 TEST(Html, the_script_and_the_style_take_less_than_200_kilobytes) {
   EXPECT_LT(bundle_script().text.size() + bundle_style().text.size(), 200'000u);
 }

@@ -43,7 +43,9 @@ Status write_html(const analysis::Dataset& dataset, std::string_view tool_versio
                   const Output& out) {
   out(head());
   out(bundle_style().text);
-  out("</style>\n</head>\n<body>\n<noscript>This report needs JavaScript.</noscript>\n"
+  out("</style>\n<!-- The script contains uPlot.\n\n");
+  out(bundle_licences().text);
+  out("-->\n</head>\n<body>\n<noscript>This report needs JavaScript.</noscript>\n"
       "<div id=\"tally\"></div>\n<script type=\"application/x-tally\" id=\"data\">");
   Base64 text(out);
   Gzip compressed([&](std::string_view piece) { text.write(piece); }, kCompression);
