@@ -39,14 +39,12 @@ uint32_t RegionPlace::load(InstructionBuilder& code, uint32_t block, RegionWord 
   return code.load(u32_, pointer, {word(spv::MemoryAccessMask::Aligned), 4});
 }
 
-RegionPlace::Pair RegionPlace::load_pair(InstructionBuilder& code, uint32_t block,
-                                         RegionWord index) const {
-  const uint32_t pair = load(code, block, index);
+RegionPlace::Pair RegionPlace::split(InstructionBuilder& code, uint32_t pair) const {
   return {.first = binary(code, Op::OpBitwiseAnd, pair, constant(0xffff)),
           .second = binary(code, Op::OpShiftRightLogical, pair, constant(16))};
 }
 
-uint32_t RegionPlace::layer(InstructionBuilder& code, uint32_t block) {
+uint32_t RegionPlace::layer(InstructionBuilder& code, const Load& load) {
   const RegionOptions& options = *context_.options.regions;
   uint32_t layer = 0;
   if (options.layer_capability) {
@@ -58,14 +56,14 @@ uint32_t RegionPlace::layer(InstructionBuilder& code, uint32_t block) {
   editor_.add_extension("SPV_KHR_multiview", make_version(1, 3));
   const uint32_t view = builtins_.number(code, spv::BuiltIn::ViewIndex, 1, 0);
   const uint32_t multiview =
-      compare(code, Op::OpINotEqual, load(code, block, RegionWord::Multiview), constant(0));
+      compare(code, Op::OpINotEqual, load(RegionWord::Multiview), constant(0));
   return code.emit(Op::OpSelect, u32_, {multiview, view, layer == 0 ? constant(0) : layer});
 }
 
-uint32_t RegionPlace::find(InstructionBuilder& code, uint32_t block) {
-  const Pair offset = load_pair(code, block, RegionWord::Offset);
-  const Pair size_log2 = load_pair(code, block, RegionWord::SizeLog2);
-  const auto [columns, rows] = load_pair(code, block, RegionWord::Regions);
+uint32_t RegionPlace::find(InstructionBuilder& code, const Load& load) {
+  const Pair offset = split(code, load(RegionWord::Offset));
+  const Pair size_log2 = split(code, load(RegionWord::SizeLog2));
+  const auto [columns, rows] = split(code, load(RegionWord::Regions));
   const auto index = [&](uint32_t component, uint32_t begin, uint32_t log2) {
     const uint32_t pixel = builtins_.number(code, spv::BuiltIn::FragCoord, 4, component);
     return binary(code, Op::OpShiftRightLogical, binary(code, Op::OpISub, pixel, begin), log2);
@@ -75,8 +73,8 @@ uint32_t RegionPlace::find(InstructionBuilder& code, uint32_t block) {
   uint32_t exists = both(code, compare(code, Op::OpULessThan, column, columns),
                          compare(code, Op::OpULessThan, row, rows));
   uint32_t line = row;
-  if (const uint32_t own_layer = layer(code, block); own_layer != 0) {
-    const uint32_t layers = load(code, block, RegionWord::Layers);
+  if (const uint32_t own_layer = layer(code, load); own_layer != 0) {
+    const uint32_t layers = load(RegionWord::Layers);
     exists = both(code, exists, compare(code, Op::OpULessThan, own_layer, layers));
     line = binary(code, Op::OpIAdd, binary(code, Op::OpIMul, own_layer, rows), row);
   }
@@ -107,6 +105,13 @@ uint32_t RegionPlace::accumulator(InstructionBuilder& code, uint32_t address,
 void RegionPlace::add(InstructionBuilder& code, uint32_t address, uint32_t index,
                       uint32_t value) const {
   memory_.add(code, u32_, accumulator(code, address, index), value);
+}
+
+void RegionPlace::add_to_chosen(InstructionBuilder& code, uint32_t address, uint32_t index,
+                                uint32_t value) const {
+  const uint32_t block = code.emit(Op::OpBitcast, block_type_, {address});
+  const uint32_t pointer_type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u32_);
+  memory_.add(code, u32_, code.access_chain(pointer_type, block, {constant(0), index}), value);
 }
 
 }  // namespace tally::spirv

@@ -2,6 +2,8 @@
 // position (probe/region.h).
 #pragma once
 
+#include <functional>
+
 #include "probe/region.h"
 #include "spirv/instrument/builtins.h"
 #include "spirv/instrument/context.h"
@@ -19,7 +21,9 @@ class RegionPlace {
   uint32_t block_type() const { return block_type_; }
   uint32_t load(InstructionBuilder& code, uint32_t block, probe::RegionWord index) const;
   // Index of the fragment's region, layers included; kNowhere outside of the render area.
-  uint32_t find(InstructionBuilder& code, uint32_t block);
+  // `load` emits the code for a word of the block.
+  using Load = std::function<uint32_t(probe::RegionWord)>;
+  uint32_t find(InstructionBuilder& code, const Load& load);
   // The address of the accumulators of region 0.
   uint32_t accumulators(InstructionBuilder& code, uint32_t block) const;
   // ... of another region.
@@ -27,13 +31,16 @@ class RegionPlace {
   // A pointer to one of the accumulators at `address`.
   uint32_t accumulator(InstructionBuilder& code, uint32_t address, uint32_t index) const;
   void add(InstructionBuilder& code, uint32_t address, uint32_t index, uint32_t value) const;
+  // `index` is an id.
+  void add_to_chosen(InstructionBuilder& code, uint32_t address, uint32_t index,
+                     uint32_t value) const;
 
  private:
   struct Pair {
     uint32_t first, second;
   };
-  Pair load_pair(InstructionBuilder& code, uint32_t block, probe::RegionWord index) const;
-  uint32_t layer(InstructionBuilder& code, uint32_t block);
+  Pair split(InstructionBuilder& code, uint32_t pair) const;
+  uint32_t layer(InstructionBuilder& code, const Load& load);
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
   uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
   uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
