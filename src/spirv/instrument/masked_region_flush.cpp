@@ -1,6 +1,5 @@
 #include "spirv/instrument/masked_region_flush.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace tally::spirv {
@@ -25,7 +24,8 @@ MaskedRegionFlush::MaskedRegionFlush(PassContext& context, HelperMask& helper_ma
       subgroup_(editor_),
       words_(context.options.regions->multiview ? kWords : kWords - 1),
       boolean_(editor_.type_bool()),
-      u32_(editor_.type_int(32)) {}
+      u32_(editor_.type_int(32)),
+      int64_(context.options.int64) {}
 
 void MaskedRegionFlush::emit(InstructionBuilder& code, uint32_t block) {
   const uint32_t live = helper_mask_.is_live(code);
@@ -50,12 +50,15 @@ void MaskedRegionFlush::emit(InstructionBuilder& code, uint32_t block) {
 void MaskedRegionFlush::load_words(InstructionBuilder& code, uint32_t block, uint32_t first) {
   const uint32_t before = *code.last_label();
   uint32_t inside = 0;
-  std::vector<uint32_t> memory(words_.size());
+  uint32_t memory[kWords];
   code.if_then(
       first,
       [&] {
-        for (uint32_t i = 0; i < words_.size(); ++i) {
-          memory[i] = place_.load(code, block, static_cast<RegionWord>(kFirstWord + i));
+        for (uint32_t i = 0; i < kWords; i += 2) {
+          const auto index = static_cast<RegionWord>(kFirstWord + i);
+          const auto [low, high] = load_pair(code, block, index);
+          memory[i] = low;
+          memory[i + 1] = high;
         }
       },
       &inside);
@@ -68,6 +71,13 @@ void MaskedRegionFlush::load_words(InstructionBuilder& code, uint32_t block, uin
        ++i) {
     words_[i] = code.emit(Op::OpGroupNonUniformBroadcastFirst, u32_, {scope, words_[i]});
   }
+}
+
+RegionPlace::Pair MaskedRegionFlush::load_pair(InstructionBuilder& code, uint32_t block,
+                                               RegionWord index) {
+  if (int64_) return place_.load_pair(code, block, index);
+  const auto next = static_cast<RegionWord>(static_cast<uint32_t>(index) + 1);
+  return {place_.load(code, block, index), place_.load(code, block, next)};
 }
 
 uint32_t MaskedRegionFlush::loaded(RegionWord index) const {

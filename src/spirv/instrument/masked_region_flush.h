@@ -38,6 +38,7 @@ class MaskedRegionFlush {
   };
 
   void load_words(InstructionBuilder& code, uint32_t block, uint32_t first);
+  RegionPlace::Pair load_pair(InstructionBuilder& code, uint32_t block, probe::RegionWord index);
   uint32_t loaded(probe::RegionWord index) const;
   void add_by_region(InstructionBuilder& code, const Place& place);
   void add_in_turn(InstructionBuilder& code, const Place& place, uint32_t region, uint32_t mine);
@@ -71,6 +72,7 @@ class MaskedRegionFlush {
   SubgroupCode subgroup_;
   std::vector<uint32_t> words_;  // ids
   uint32_t boolean_, u32_;
+  bool int64_;  // the device has 64-bit integers
 };
 
 }  // namespace tally::spirv

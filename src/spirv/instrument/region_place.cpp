@@ -13,13 +13,18 @@ RegionPlace::RegionPlace(PassContext& context, Builtins& builtins)
       memory_(context),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)) {
-  // struct { uint words[n]; } needs neither pointer arithmetic nor OpArrayLength.
-  const uint32_t array = editor_.new_array(u32_, constant(probe::kRegionAccumulators));
-  editor_.decorate(array, spv::Decoration::ArrayStride, {4});
+  block_type_ = make_block_type(u32_, 4);
+}
+
+// struct { word words[n]; } needs neither pointer arithmetic nor OpArrayLength.
+uint32_t RegionPlace::make_block_type(uint32_t word_type, uint32_t word_bytes) {
+  const uint32_t words = probe::kRegionAccumulatorBytes / word_bytes;
+  const uint32_t array = editor_.new_array(word_type, constant(words));
+  editor_.decorate(array, spv::Decoration::ArrayStride, {word_bytes});
   const uint32_t block = editor_.new_struct({array});
   editor_.decorate(block, spv::Decoration::Block);
   editor_.decorate_member(block, 0, spv::Decoration::Offset, {0});
-  block_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
+  return editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
 }
 
 uint32_t RegionPlace::binary(InstructionBuilder& code, Op op, uint32_t a, uint32_t b) const {
@@ -37,6 +42,23 @@ uint32_t RegionPlace::load(InstructionBuilder& code, uint32_t block, RegionWord 
   const uint32_t pointer =
       code.access_chain(pointer_type, block, {constant(0), constant(word(index))});
   return code.load(u32_, pointer, {word(spv::MemoryAccessMask::Aligned), 4});
+}
+
+RegionPlace::Pair RegionPlace::load_pair(InstructionBuilder& code, uint32_t block,
+                                         RegionWord index) {
+  const uint32_t u64 = editor_.type_int(64);
+  if (pairs_type_ == 0) {
+    editor_.add_capability(spv::Capability::Int64);
+    pairs_type_ = make_block_type(u64, 8);
+  }
+  const uint32_t pairs = code.emit(Op::OpBitcast, pairs_type_, {block});
+  const uint32_t pointer =
+      code.access_chain(editor_.type_pointer(StorageClass::PhysicalStorageBuffer, u64), pairs,
+                        {constant(0), constant(word(index) / 2)});
+  const uint32_t both = code.load(u64, pointer, {word(spv::MemoryAccessMask::Aligned), 8});
+  const uint32_t halves = code.emit(Op::OpBitcast, editor_.type_vector(u32_, 2), {both});
+  return {.first = code.emit(Op::OpCompositeExtract, u32_, {halves, 0}),
+          .second = code.emit(Op::OpCompositeExtract, u32_, {halves, 1})};
 }
 
 RegionPlace::Pair RegionPlace::split(InstructionBuilder& code, uint32_t pair) const {

@@ -20,6 +20,11 @@ class RegionPlace {
   // The pointer type of a block: to an array of 32-bit words.
   uint32_t block_type() const { return block_type_; }
   uint32_t load(InstructionBuilder& code, uint32_t block, probe::RegionWord index) const;
+  // The word, which must have an even index, and the one after it, in one load of 64 bits.
+  struct Pair {
+    uint32_t first, second;
+  };
+  Pair load_pair(InstructionBuilder& code, uint32_t block, probe::RegionWord index);
   // Index of the fragment's region, layers included; kNowhere outside of the render area.
   // `load` emits the code for a word of the block.
   using Load = std::function<uint32_t(probe::RegionWord)>;
@@ -36,9 +41,7 @@ class RegionPlace {
                      uint32_t value) const;
 
  private:
-  struct Pair {
-    uint32_t first, second;
-  };
+  uint32_t make_block_type(uint32_t word_type, uint32_t word_bytes);
   Pair split(InstructionBuilder& code, uint32_t pair) const;
   uint32_t layer(InstructionBuilder& code, const Load& load);
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
@@ -51,6 +54,7 @@ class RegionPlace {
   Builtins& builtins_;
   PhysicalMemory memory_;
   uint32_t boolean_, u32_, block_type_;
+  uint32_t pairs_type_ = 0;  // a pointer to the block as 64-bit words; 0 until needed
 };
 
 }  // namespace tally::spirv
