@@ -3,11 +3,11 @@
 // difference between a long and a short run, so the program's start-up is excluded. Also compares
 // the processor time of all processes, which other load on the machine disturbs less.
 //
-//   frame_cost [--frames N] [--rounds N] [--some-frames] [PROGRAM ARGUMENT...]
+//   frame_cost [--frames N] [--rounds N] [--some-frames | --all-frames] [PROGRAM ARGUMENT...]
 //
 // "{}" in an argument stands for the number of frames. The row "outside captured frames" is a
 // capture on request, and nothing is requested. With --some-frames only the captures of some frames
-// are measured.
+// are measured; with --all-frames only a capture of all frames.
 //
 // The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
@@ -32,7 +32,7 @@ constexpr uint32_t kShortRun = 20;  // frames
 struct Options {
   uint32_t frames = 500;
   int rounds = 7;
-  bool some_frames = false;
+  bool some_frames = false, all_frames = false;
   std::vector<std::string> program = {"vkcube", "--c",      "{}", "--present_mode", "0", "--width",
                                       "300",    "--height", "300"};
 };
@@ -50,14 +50,16 @@ std::vector<std::string> captured_to(const std::string& file, std::vector<std::s
   return words;
 }
 
-std::vector<Use> uses(const std::string& folder, bool some_frames) {
+std::vector<Use> uses(const std::string& folder, const Options& options) {
   const std::string validation = "VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation";
+  const Use every_frame = {"tally run", captured_to(folder + "/frames.tally", {})};
+  if (options.all_frames) return {{"bare", {}}, every_frame};
   std::vector<Use> all = {
       {"bare", {}},
       {"outside captured frames", captured_to(folder + "/none.tally", {"--trigger"})},
       {"tally run --every 100", captured_to(folder + "/every.tally", {"--every", "100"})}};
-  if (some_frames) return all;
-  all.push_back({"tally run", captured_to(folder + "/frames.tally", {})});
+  if (options.some_frames) return all;
+  all.push_back(every_frame);
   all.push_back({"validation layer", {"env", validation, "VK_LAYER_ENABLES="}});
   all.push_back(
       {"... with GPU assistance",
@@ -88,7 +90,7 @@ Times run_times(const Use& use, const Options& options, uint32_t frames) {
 void run(const Options& options) {
   std::string folder = std::filesystem::temp_directory_path() / "frame_cost.XXXXXX";
   if (!::mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
-  const std::vector<Use> all = uses(folder, options.some_frames);
+  const std::vector<Use> all = uses(folder, options);
   std::vector<Candidate> candidates;
   for (const Use& use : all) {
     candidates.push_back({use.name, [&] {
@@ -121,7 +123,8 @@ int main(int argc, char** argv) {
   tally::bench::Options options;
   app.add_option("--frames", options.frames)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
-  app.add_flag("--some-frames", options.some_frames);
+  CLI::Option* some = app.add_flag("--some-frames", options.some_frames);
+  app.add_flag("--all-frames", options.all_frames)->excludes(some);
   app.add_option("program", options.program);
   CLI11_PARSE(app, argc, argv);
   try {

@@ -38,6 +38,11 @@ void add_fragment_options(std::vector<NamedOptions>& all) {
     options.regions.emplace();
     options.subgroup_operations = false;
   });
+  add("regions-with-masks", [](auto& options) {
+    options.regions = {
+        .layer_capability = spv::Capability::Geometry, .multiview = true, .subgroup_clock = true};
+    options.driver.masks_branches = true;
+  });
   add("drops-overdraw", [](auto& options) { options.driver.drops_overdraw = true; });
   add("hangs-on-discards", [](auto& options) { options.driver.hangs_on_discards = true; });
   add("alpha-to-coverage", [](auto& options) { options.alpha_to_coverage = true; });

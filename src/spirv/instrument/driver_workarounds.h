@@ -16,6 +16,9 @@ struct DriverWorkarounds {
   // All lanes of a subgroup belong to one draw (llvmpipe runs the fragments of each triangle
   // separately).
   bool keeps_draws_apart = false;
+  // The driver executes both sides of every branch, and lanes that count nothing are masked out
+  // (llvmpipe before 25.0). Counting by region avoids branches (masked_region_flush.h).
+  bool masks_branches = false;
   // The driver miscompiles or crashes on deeper nesting of conditionals (llvmpipe: 80); 0 means no
   // limit. Early returns count as nesting once they write counters. A shader near the limit is not
   // instrumented.

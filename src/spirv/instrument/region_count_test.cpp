@@ -186,5 +186,33 @@ TEST(RegionCount, real_fragment_shaders_stay_valid) {
   EXPECT_GE(shaders, 2);
 }
 
+size_t atomics_of(const BlockCountOptions& with) {
+  return count_of(counted(fragment(kMayDiscard), with), "OpAtomicIAdd");
+}
+
+TEST(RegionCount, a_driver_that_masks_branches_adds_all_counters_with_one_atomic) {
+  BlockCountOptions masked = options();
+  masked.driver.masks_branches = true;
+  EXPECT_EQ(atomics_of(masked), 1u);
+  EXPECT_GT(atomics_of(options()), 1u);
+}
+
+TEST(RegionCount, a_driver_that_masks_branches_loads_the_block_in_one_lane) {
+  BlockCountOptions masked = options();
+  masked.driver.masks_branches = true;
+  EXPECT_THAT(counted(fragment(kMayDiscard), masked),
+              HasSubstr("OpGroupNonUniformBroadcastFirst %uint"));
+}
+
+TEST(RegionCount, a_driver_that_masks_branches_still_tests_them_to_count_primitives) {
+  BlockCountOptions branches = options();
+  branches.int64 = branches.int64_atomics = true;
+  branches.regions->primitives = true;
+  BlockCountOptions masked = branches;
+  masked.driver.masks_branches = true;
+  EXPECT_EQ(instrument(fragment(kMayDiscard), masked).words,
+            instrument(fragment(kMayDiscard), branches).words);
+}
+
 }  // namespace
 }  // namespace tally::spirv

@@ -5,6 +5,7 @@
 
 #include "probe/region.h"
 #include "spirv/analysis/discards.h"
+#include "spirv/instrument/masked_region_flush.h"
 
 namespace tally::spirv {
 namespace {
@@ -26,6 +27,8 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperM
       subgroup_(editor_),
       place_(context, builtins),
       together_(context.use_subgroups && context.options.counting != Counting::Lane),
+      masked_(together_ && context.options.driver.masks_branches &&
+              !context.options.regions->primitives),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
@@ -46,14 +49,14 @@ Status RegionCounting::plan() {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;
     counter_variables_.push_back(every_invocation ? kEveryInvocation : new_variable());
   }
-  region_ = new_variable();
+  if (!masked_) region_ = new_variable();
   values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   values_.push_back({.accumulator = accumulator_of(Number::CoveredSamples), .of_samples = true});
   if (together_) {
     first_lane_ = new_variable();
-    helpers_ = new_variable();
+    if (!masked_) helpers_ = new_variable();
     add_variable_value(Number::FragmentSubgroups, first_lane_);
-    add_variable_value(Number::HelperInvocations, helpers_);
+    if (!masked_) add_variable_value(Number::HelperInvocations, helpers_);
     if (context_.options.regions->subgroup_clock) {
       clock_ = new_variable();
       add_variable_value(Number::ShaderClock, clock_);
@@ -87,11 +90,17 @@ void RegionCounting::begin(InstructionBuilder& code) {
   code.call(editor_.type_void(), begin_function_);
 }
 
-// Computes only the inputs of enabled counters.
+// Computes only the inputs of enabled counters, unless that would take as long.
 void RegionCounting::note_beginning(InstructionBuilder& code, uint32_t header, uint32_t block) {
   using enum Number;
+  if (masked_) {
+    note_lanes(code);
+    if (clock_ != kNone) code.store(variables_[clock_], read_clock(code));
+    return;
+  }
   const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
-  const uint32_t region = place_.find(code, block);
+  const uint32_t region =
+      place_.find(code, [&](RegionWord index) { return place_.load(code, block, index); });
   code.store(variables_[region_], region);
   if (first_lane_ != kNone) {
     code.if_then(is_wanted(code, wanted, {FragmentSubgroups, HelperInvocations, ShaderClock}),
@@ -145,11 +154,16 @@ uint32_t RegionCounting::is_wanted(InstructionBuilder& code, uint32_t wanted,
 void RegionCounting::note_lanes(InstructionBuilder& code) {
   const uint32_t live = helper_mask_.is_live(code);
   const uint32_t lowest = subgroup_.is_lowest(code, subgroup_.ballot(code, live), live);
-  const uint32_t helper = code.emit(Op::OpLogicalNot, boolean_, {live});
-  const uint32_t helpers = subgroup_.bit_count(code, subgroup_.ballot(code, helper));
-  code.store(variables_[first_lane_],
-             code.emit(Op::OpSelect, u32_, {lowest, constant(1), constant(0)}));
-  code.store(variables_[helpers_], code.emit(Op::OpSelect, u32_, {lowest, helpers, constant(0)}));
+  uint32_t helpers = 0;
+  if (helpers_ != kNone) {
+    const uint32_t helper = code.emit(Op::OpLogicalNot, boolean_, {live});
+    helpers = subgroup_.bit_count(code, subgroup_.ballot(code, helper));
+  }
+  const auto of_lowest = [&](uint32_t value) {
+    return code.emit(Op::OpSelect, u32_, {lowest, value, constant(0)});
+  };
+  code.store(variables_[first_lane_], of_lowest(constant(1)));
+  if (helpers_ != kNone) code.store(variables_[helpers_], of_lowest(helpers));
 }
 
 // The low word suffices, because differences are modulo 2^32.
@@ -219,6 +233,14 @@ uint32_t RegionCounting::both(InstructionBuilder& code, uint32_t a, uint32_t b) 
 }
 
 void RegionCounting::flush(InstructionBuilder& code, uint32_t block) {
+  if (masked_) {
+    if (clock_ != kNone) stop_clock(code);
+    MaskedRegionFlush(
+        context_, helper_mask_, place_, values_,
+        [&](InstructionBuilder& at, const RegionValue& value) { return own_value(at, value); })
+        .emit(code, block);
+    return;
+  }
   const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
   if (clock_ != kNone) {
     code.if_then(is_wanted(code, wanted, {Number::ShaderClock}), [&] { stop_clock(code); });

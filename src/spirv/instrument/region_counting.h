@@ -81,6 +81,7 @@ class RegionCounting {
   SubgroupCode subgroup_;
   RegionPlace place_;
   bool together_;  // the lanes of a subgroup sum before they write
+  bool masked_;    // ... for a driver that executes both sides of branches
   uint32_t boolean_, u32_, uvec2_;
   uint32_t begin_function_, flush_function_;
   std::optional<PrimitiveSet> primitives_;
