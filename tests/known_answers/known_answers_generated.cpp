@@ -26,6 +26,8 @@ constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrumentBindable = {
 constexpr VkShaderCreateFlagsEXT kShaderInstrumentBindable =
     VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM | 0x80;
 
+// Execution sets hold no pipeline twice, and have no gap: NVIDIA's driver hangs or crashes at such
+// sets of compute pipelines.
 class GeneratedAnswers : public testing::Test {
  protected:
   void SetUp() override {
@@ -111,8 +113,9 @@ TEST_F(GeneratedAnswers, draws_count_every_stage) {
 TEST_F(GeneratedAnswers, pipelines_of_an_execution_set_count_by_their_index) {
   const Pipeline first = make_uneven(&kInstrumentBindable);
   const Pipeline second = make_uneven(&kInstrumentBindable);
+  const Pipeline unused = make_uneven(&kInstrumentBindable);
   const ExecutionSet set(*context_, first, 3);
-  set.write(1, first);  // NVIDIA's driver crashes at a set of compute pipelines with a gap
+  set.write(1, unused);
   set.write(2, second);
   GeneratedCommands generated(
       *context_, {.layout = layout_,
@@ -144,8 +147,9 @@ TEST_F(GeneratedAnswers, pipelines_of_an_execution_set_count_by_their_index) {
 // A recording that was made before knows nothing of the pipeline.
 TEST_F(GeneratedAnswers, a_pipeline_that_joins_a_set_later_counts_in_later_recordings) {
   const Pipeline first = make_uneven(&kInstrumentBindable);
+  const Pipeline replaced = make_uneven(&kInstrumentBindable);
   const ExecutionSet set(*context_, first, 2);
-  set.write(1, first);
+  set.write(1, replaced);
   GeneratedCommands generated(*context_, {.layout = layout_,
                                           .from_set = true,
                                           .words = {0, 5, 2, 1, 1, 1, 7, 1, 1, 4},
@@ -166,7 +170,8 @@ TEST_F(GeneratedAnswers, a_pipeline_that_joins_a_set_later_counts_in_later_recor
     set.write(1, *second);
   });
   context_->run([&](VkCommandBuffer commands) { record(after, commands); });
-  EXPECT_EQ(Counts(before, kCompute, uneven_comp, 0).at("round"), 8u * 2 * 5);
+  // The other entry may count here: NVIDIA's driver keeps the set as it was when it was recorded.
+  EXPECT_EQ(Counts(before, kCompute, uneven_comp, 0, 0).at("round"), 8u * 2 * 5);
   EXPECT_EQ(Counts(after, kCompute, uneven_comp, 0, 0).at("round"), 8u * 2 * 5);
   EXPECT_EQ(Counts(after, kCompute, uneven_comp, 0, 1).at("round"), 8u * 4 * 7);
 }

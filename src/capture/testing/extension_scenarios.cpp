@@ -197,8 +197,10 @@ void generated_set(Context&) {
   };
   const Pipeline pipeline = make_pipeline(double_comp);
   const Pipeline other = make_pipeline(increment_comp);
+  const Pipeline unused = make_pipeline(increment_comp);
   const ExecutionSet set(*context, pipeline, 3);
-  for (const uint32_t index : {1, 2}) set.write(index, other);
+  set.write(1, other);
+  set.write(2, unused);
   GeneratedCommands commands_of_device(*context, {.layout = layout,
                                                   .from_set = true,
                                                   .words = {0, 0, 3, 1, 1, 1, 0, 2, 1, 1},

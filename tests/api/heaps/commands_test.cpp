@@ -61,8 +61,10 @@ TEST_F(DescriptorHeaps, dispatches_count_as_with_a_layout) {
     vkCmdBindPipeline(commands, kCompute, usual);
     const AddPush push{others.address(), 5};
     vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
-    for (const uint32_t groups : {3, 1}) vkCmdDispatch(commands, groups, 1, 1);
-    full_barrier(commands);
+    for (const uint32_t groups : {3, 1}) {
+      vkCmdDispatch(commands, groups, 1, 1);
+      full_barrier(commands);
+    }
     sets.end(commands);
   });
   EXPECT_THAT(invocations(heaps), ElementsAre(Pair(0, 24), Pair(1, 8)));
