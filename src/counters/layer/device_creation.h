@@ -1,18 +1,17 @@
 // The VkDeviceCreateInfo that the driver gets: without the layer's extensions and feature structs,
-// and with the features and extensions that instrumentation needs. Owns all copies that it points
-// to.
+// and with the features and extensions that instrumentation needs. Says what the application has
+// enabled of the layer.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
-#include <deque>
 #include <optional>
 #include <vector>
 
 #include "counters/base/options.h"
 #include "counters/base/physical_device.h"
+#include "counters/layer/create_info_copy.h"
 #include "counters/queries/types.h"
-#include "vk/chain.h"
 #include "vk/hiding.h"
 
 namespace tally::counters {
@@ -48,7 +47,7 @@ class DeviceCreation {
   // VK_SUCCESS, or the error of vkCreateDevice.
   VkResult refusal() const;
 
-  bool has_extension(const char* name) const;
+  bool has_extension(const char* name) const { return copy_.has_extension(name); }
   bool pipeline_libraries() const { return pipeline_libraries_; }
   bool shader_objects() const { return shader_objects_; }
   bool descriptor_heaps() const { return descriptor_heaps_; }
@@ -71,7 +70,6 @@ class DeviceCreation {
 
  private:
   bool asks_for_counters() const;
-  bool take_extension(const char* name);
   template <typename Features, typename... Members>
   void refuse_unsupported(const Features* wanted, const Features& offered, Members... members);
   void take_ours();
@@ -81,30 +79,13 @@ class DeviceCreation {
   void take_performance_queries();
   void take_core_queries(VkPhysicalDeviceFeatures& features);
   void enable_needs();
-  void enable_core_features();
-  void enable_multiview();
-  void enable_subgroup_clock();
-  void enable_device_clock();
-  void enable_conditional_rendering();
-  void enable_buffer_device_address();
-  void enable_int64_atomics();
-  void add_extension(const char* name);
   void add_transfer_queue();
-
-  template <typename Features, VkBool32 Features::*kMember>
-  bool set_if_chained(VkStructureType type);
-  template <typename Features, VkBool32 Features::*kMember>
-  void set(VkStructureType type);
 
   const PhysicalDevice& gpu_;
   const Options& options_;
   const catalogue::HiddenExtension* hidden_;
+  CreateInfoCopy copy_;
   VkDeviceCreateInfo info_;
-  vk::ChainCopy chain_;
-  std::vector<const char*> extensions_;
-  VkPhysicalDeviceFeatures core_features_{};
-  std::vector<VkDeviceQueueCreateInfo> queues_;
-  std::vector<float> priorities_;
   TransferQueue transfer_queue_;
   RecordMemory record_memory_ = RecordMemory::Host;
   bool unsupported_ = false;  // a feature is enabled that neither the layer nor the driver has

@@ -1,0 +1,90 @@
+#include "counters/layer/needed_features.h"
+
+namespace tally::counters {
+namespace {
+
+void enable_core_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
+  VkPhysicalDeviceFeatures& features = info.core_features();
+  features.vertexPipelineStoresAndAtomics = VK_TRUE;
+  features.fragmentStoresAndAtomics = VK_TRUE;
+  if (needs.gpu.int64) features.shaderInt64 = VK_TRUE;
+  // Allows fragment shaders to read the layer.
+  if (needs.regions && needs.gpu.geometry_shader) features.geometryShader = VK_TRUE;
+}
+
+void enable_multiview(CreateInfoCopy& info) {
+  using Core = VkPhysicalDeviceVulkan11Features;
+  using Own = VkPhysicalDeviceMultiviewFeatures;
+  if (!info.set_if_chained<Core, &Core::multiview>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES)) {
+    info.set<Own, &Own::multiview>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES);
+  }
+}
+
+void enable_device_clock(CreateInfoCopy& info) {
+  using Own = VkPhysicalDeviceShaderClockFeaturesKHR;
+  info.add_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
+  info.set<Own, &Own::shaderDeviceClock>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR);
+}
+
+void enable_conditional_rendering(CreateInfoCopy& info) {
+  using Own = VkPhysicalDeviceConditionalRenderingFeaturesEXT;
+  info.add_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
+  info.set<Own, &Own::conditionalRendering>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
+}
+
+void enable_subgroup_clock(CreateInfoCopy& info) {
+  using Own = VkPhysicalDeviceShaderClockFeaturesKHR;
+  info.add_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
+  info.set<Own, &Own::shaderSubgroupClock>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR);
+}
+
+void enable_buffer_device_address(CreateInfoCopy& info, const PhysicalDevice& gpu) {
+  using Core = VkPhysicalDeviceVulkan12Features;
+  using Own = VkPhysicalDeviceBufferDeviceAddressFeatures;
+  using Old = VkPhysicalDeviceBufferDeviceAddressFeaturesEXT;
+  if (info.set_if_chained<Core, &Core::bufferDeviceAddress>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES))
+    return;
+  // The EXT extension and its successor exclude each other.
+  if (info.has_extension(VK_EXT_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) {
+    info.set<Old, &Old::bufferDeviceAddress>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES_EXT);
+    return;
+  }
+  if (gpu.api_version < VK_API_VERSION_1_2)
+    info.add_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+  info.set<Own, &Own::bufferDeviceAddress>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+}
+
+void enable_int64_atomics(CreateInfoCopy& info, const PhysicalDevice& gpu) {
+  using Core = VkPhysicalDeviceVulkan12Features;
+  using Own = VkPhysicalDeviceShaderAtomicInt64Features;
+  if (info.set_if_chained<Core, &Core::shaderBufferInt64Atomics>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    return;
+  }
+  if (gpu.api_version < VK_API_VERSION_1_2)
+    info.add_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME);
+  info.set<Own, &Own::shaderBufferInt64Atomics>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES);
+}
+
+}  // namespace
+
+void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
+  const PhysicalDevice& gpu = needs.gpu;
+  enable_core_features(info, needs);
+  enable_buffer_device_address(info, gpu);
+  if (gpu.int64_atomics) enable_int64_atomics(info, gpu);
+  if (needs.regions && gpu.multiview) enable_multiview(info);
+  if (needs.regions && gpu.counts_subgroup_clock()) enable_subgroup_clock(info);
+  if (needs.timestamps) enable_device_clock(info);
+  if (needs.conditional_rendering) enable_conditional_rendering(info);
+}
+
+}  // namespace tally::counters
