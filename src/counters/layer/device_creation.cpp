@@ -203,6 +203,7 @@ void DeviceCreation::enable_needs() {
   if (regions_feature_enabled_ && gpu_.counts_subgroup_clock()) enable_subgroup_clock();
   if (emulated_queries_.timestamps) enable_device_clock();
   if (conditional_rendering()) enable_conditional_rendering();
+  if (driver_counts_samples()) enable_host_query_reset();
   const auto* libraries = chain_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
@@ -254,6 +255,17 @@ void DeviceCreation::enable_conditional_rendering() {
   add_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
   set<Own, &Own::conditionalRendering>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
+}
+
+void DeviceCreation::enable_host_query_reset() {
+  using Core = VkPhysicalDeviceVulkan12Features;
+  using Own = VkPhysicalDeviceHostQueryResetFeatures;
+  if (set_if_chained<Core, &Core::hostQueryReset>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    return;
+  }
+  if (gpu_.api_version < VK_API_VERSION_1_2) add_extension(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME);
+  set<Own, &Own::hostQueryReset>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES);
 }
 
 void DeviceCreation::enable_subgroup_clock() {
