@@ -161,7 +161,10 @@ TEST_P(OcclusionMixed, secondary_command_buffers_count_for_their_own_queries) {
   query(secondary, queries, 0, {&fails_, &columns_});
   query(secondary, queries, 1, {&passes_, &shader_counts_});  // half is behind the columns
   check(vkEndCommandBuffer(secondary));
-  for (int run = 0; run < 2; ++run) {
+  // The validation layer overlooks that the primary resets what the secondary has used: when the
+  // submission has ended, it takes the queries of the secondary for available.
+  const int runs = validation_wanted() ? 1 : 2;
+  for (int run = 0; run < runs; ++run) {
     context().run([&](VkCommandBuffer commands) {
       queries.reset(commands);
       target.begin(commands, {}, kSecondaries);
