@@ -97,7 +97,7 @@ Image::Image(const Context& context, const ImageInfo& info) : info_(info) {
 }
 
 VkImageAspectFlags Image::aspect() const {
-  if (info_.format == VK_FORMAT_D32_SFLOAT_S8_UINT) {
+  if (has_stencil(info_.format)) {
     return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
   }
   return is_depth(info_.format) ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT;

@@ -37,6 +37,9 @@ class Buffer {
   void* data_ = nullptr;
 };
 
+// Whether images of the format have depth and stencil.
+inline bool has_stencil(VkFormat format) { return format == VK_FORMAT_D32_SFLOAT_S8_UINT; }
+
 struct ImageInfo {
   VkExtent2D extent = {64, 64};
   VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;

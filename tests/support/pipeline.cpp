@@ -37,6 +37,13 @@ struct FixedState {
     depth.depthTestEnable = info.depth_test;
     depth.depthWriteEnable = info.depth_write;
     depth.depthCompareOp = info.depth_compare;
+    depth.stencilTestEnable = info.stencil_test;
+    depth.front = {.compareOp = VK_COMPARE_OP_EQUAL,
+                   .compareMask = 0xff,
+                   .writeMask = 0xff,
+                   .reference = info.stencil_reference};
+    depth.back = depth.front;
+    multisample.alphaToCoverageEnable = info.alpha_to_coverage;
     blend_attachment.colorWriteMask = info.color_write;
     blend_attachment.blendEnable = info.additive_blend;
     blend_attachment.srcColorBlendFactor = blend_attachment.dstColorBlendFactor =
@@ -55,6 +62,7 @@ struct FixedState {
     rendering.pNext = info.next;
     rendering.viewMask = info.view_mask;
     rendering.depthAttachmentFormat = info.depth_format;
+    if (has_stencil(info.depth_format)) rendering.stencilAttachmentFormat = info.depth_format;
   }
 
   std::vector<VkDynamicState> dynamic_states = {VK_DYNAMIC_STATE_VIEWPORT,

@@ -68,6 +68,9 @@ struct GraphicsPipelineInfo {
   bool depth_test = false;
   bool depth_write = false;
   VkCompareOp depth_compare = VK_COMPARE_OP_LESS;
+  bool stencil_test = false;  // passes where the stencil value is `stencil_reference`
+  uint32_t stencil_reference = 0;
+  bool alpha_to_coverage = false;
   VkSampleMask sample_mask = ~0u;
   bool additive_blend = false;
   VkColorComponentFlags color_write = 0xf;

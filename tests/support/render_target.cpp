@@ -68,11 +68,13 @@ void RenderTarget::begin(VkCommandBuffer commands, std::array<float, 4> color,
     color_info.resolveImageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
   }
   VkRenderingAttachmentInfo depth_info = {VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO};
+  const bool stencil = has_stencil(info_.depth_format);
   if (has_depth()) {
-    change_layout(commands, depth_, VK_IMAGE_LAYOUT_UNDEFINED,
-                  VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL);
+    const VkImageLayout layout = stencil ? VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL
+                                         : VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
+    change_layout(commands, depth_, VK_IMAGE_LAYOUT_UNDEFINED, layout);
     depth_info.imageView = depth_.view();
-    depth_info.imageLayout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
+    depth_info.imageLayout = layout;
     depth_info.loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
     depth_info.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
     depth_info.clearValue.depthStencil = {1, 0};
@@ -85,6 +87,7 @@ void RenderTarget::begin(VkCommandBuffer commands, std::array<float, 4> color,
   rendering.colorAttachmentCount = 1;
   rendering.pColorAttachments = &color_info;
   rendering.pDepthAttachment = has_depth() ? &depth_info : nullptr;
+  rendering.pStencilAttachment = stencil ? &depth_info : nullptr;
   vkCmdBeginRendering(commands, &rendering);
   if (!(flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT)) set_viewport(commands);
 }

@@ -24,8 +24,8 @@ class RenderTarget {
   RenderTarget(Context& context, const RenderTargetInfo& info = {});
 
   // One render pass over the whole target, dynamic or (begin_render_pass) with a VkRenderPass,
-  // cleared to `color` and depth 1; `next` extends the begin info. After end(), read() can read the
-  // image.
+  // cleared to `color`, depth 1 and stencil 0; `next` extends the begin info. After end(), read()
+  // can read the image.
   void begin(VkCommandBuffer commands, std::array<float, 4> color = {0, 0, 0, 0},
              VkRenderingFlags flags = 0, const void* next = nullptr) const;
   void end(VkCommandBuffer commands) const;

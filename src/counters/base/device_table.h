@@ -179,11 +179,17 @@ namespace tally::counters {
   X(CmdPushConstants2, "KHR")                      \
   X(CmdPushDataEXT, "")                            \
   X(CmdResetQueryPool, "")                         \
+  X(CmdSetAlphaToCoverageEnableEXT, "")            \
+  X(CmdSetDepthBoundsTestEnable, "EXT")            \
+  X(CmdSetDepthCompareOp, "EXT")                   \
+  X(CmdSetDepthTestEnable, "EXT")                  \
   X(CmdSetPatchControlPointsEXT, "")               \
   X(CmdSetPrimitiveRestartEnable, "EXT")           \
   X(CmdSetPrimitiveRestartIndexEXT, "")            \
   X(CmdSetPrimitiveTopology, "EXT")                \
+  X(CmdSetRasterizationSamplesEXT, "")             \
   X(CmdSetRasterizerDiscardEnable, "EXT")          \
+  X(CmdSetStencilTestEnable, "EXT")                \
   X(CmdWriteTimestamp, "")                         \
   X(CmdWriteTimestamp2, "KHR")                     \
   X(CmdBeginConditionalRendering2EXT, "")          \

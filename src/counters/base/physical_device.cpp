@@ -63,6 +63,9 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
             core12 || gpu.has_extension(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME));
   query.add(atomics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES,
             core12 || gpu.has_extension(VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME));
+  VkPhysicalDeviceHostQueryResetFeatures resets{};
+  query.add(resets, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
+            core12 || gpu.has_extension(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME));
   VkPhysicalDeviceMeshShaderFeaturesEXT mesh{};
   query.add(mesh, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT,
             gpu.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME));
@@ -91,6 +94,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.tessellation_shader = core.tessellationShader == VK_TRUE;
   gpu.statistics_query = core.pipelineStatisticsQuery == VK_TRUE;
   gpu.precise_occlusion = core.occlusionQueryPrecise == VK_TRUE;
+  gpu.host_query_reset = resets.hostQueryReset == VK_TRUE;
   gpu.inherited_queries = core.inheritedQueries == VK_TRUE;
   gpu.native_performance_queries = performance.performanceCounterQueryPools == VK_TRUE;
   gpu.mesh_shader = mesh.meshShader == VK_TRUE;

@@ -49,6 +49,7 @@ struct PhysicalDevice {
   bool statistics_query = false;
   bool precise_occlusion = false;
   bool inherited_queries = false;
+  bool host_query_reset = false;
   bool mesh_queries = false;
   bool mesh_shader = false;
   bool primitives_generated_query = false;

@@ -169,6 +169,10 @@ std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) 
   if (needs.queries) {
     state->queries = std::make_unique<QueryState>(
         state->context, state->memory, push_offsets(rules, 0), creation.emulated_queries());
+    if (creation.driver_counts_samples()) {
+      state->queries->occlusion =
+          std::make_unique<OcclusionPool>(handle_, next_, gpu_.precise_occlusion);
+    }
     if (creation.emulated_queries().timestamps) {
       state->queries->clock =
           make_clock(state->memory.host_context, push_offsets(rules, 0), creation);

@@ -154,7 +154,8 @@ void DeviceCreation::enable_needs() {
   enable_needed_features(copy_, {.gpu = gpu_,
                                  .regions = regions_feature_enabled_,
                                  .timestamps = emulated_queries_.timestamps,
-                                 .conditional_rendering = conditional_rendering()});
+                                 .conditional_rendering = conditional_rendering(),
+                                 .host_query_reset = driver_counts_samples()});
   const auto* libraries = copy_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;

@@ -55,6 +55,10 @@ class DeviceCreation {
   bool conditional_rendering() const {
     return emulated_queries_.performance && gpu_.conditional_rendering;
   }
+  // Whether the driver counts the samples that no shader can count.
+  bool driver_counts_samples() const {
+    return emulated_queries_.occlusion && gpu_.host_query_reset;
+  }
   RecordMemory record_memory() const { return record_memory_; }
   // The families of the application's queues, without duplicates.
   std::vector<uint32_t> queue_families() const;

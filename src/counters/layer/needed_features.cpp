@@ -35,6 +35,18 @@ void enable_conditional_rendering(CreateInfoCopy& info) {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
 }
 
+void enable_host_query_reset(CreateInfoCopy& info, const PhysicalDevice& gpu) {
+  using Core = VkPhysicalDeviceVulkan12Features;
+  using Own = VkPhysicalDeviceHostQueryResetFeatures;
+  if (info.set_if_chained<Core, &Core::hostQueryReset>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    return;
+  }
+  if (gpu.api_version < VK_API_VERSION_1_2)
+    info.add_extension(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME);
+  info.set<Own, &Own::hostQueryReset>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES);
+}
+
 void enable_subgroup_clock(CreateInfoCopy& info) {
   using Own = VkPhysicalDeviceShaderClockFeaturesKHR;
   info.add_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
@@ -85,6 +97,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   if (needs.regions && gpu.counts_subgroup_clock()) enable_subgroup_clock(info);
   if (needs.timestamps) enable_device_clock(info);
   if (needs.conditional_rendering) enable_conditional_rendering(info);
+  if (needs.host_query_reset) enable_host_query_reset(info, gpu);
 }
 
 }  // namespace tally::counters

@@ -12,6 +12,7 @@ struct FeatureNeeds {
   bool regions = false;                // counters by region
   bool timestamps = false;             // emulated timestamps
   bool conditional_rendering = false;  // the layer records conditional rendering
+  bool host_query_reset = false;       // the layer resets queries of the driver
 };
 
 void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs);

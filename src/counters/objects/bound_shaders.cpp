@@ -5,11 +5,17 @@
 namespace tally::counters {
 namespace {
 
-// The state of primitive assembly is dynamic.
+// All state is dynamic.
 constexpr DrawFacts kDynamicFacts{.dynamic_topology = true,
                                   .dynamic_patch = true,
                                   .dynamic_discard = true,
                                   .dynamic_restart = true};
+constexpr SampleFacts kDynamicSamples{.dynamic_samples = true,
+                                      .dynamic_alpha = true,
+                                      .dynamic_depth_test = true,
+                                      .dynamic_compare = true,
+                                      .dynamic_bounds = true,
+                                      .dynamic_stencil = true};
 
 std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state, ShaderSet::Shaders shaders) {
   auto set = std::make_shared<const ShaderSet>(std::move(shaders));
@@ -18,6 +24,7 @@ std::shared_ptr<Pipeline> make_pipeline(const ObjectState& state, ShaderSet::Sha
   pipeline->layout = set->layout();
   pipeline->facts.facts = kDynamicFacts;
   pipeline->facts.facts.stages = set->stages();
+  pipeline->facts.samples = kDynamicSamples;
   for (const Variant variant : {Variant::Blocks, Variant::Both}) {
     if (!set->has(variant)) continue;
     pipeline->programs[static_cast<size_t>(variant)] = set->make_program(variant);

@@ -11,6 +11,16 @@ DrawFacts DynamicDrawFacts::applied_to(DrawFacts facts) const {
   return facts;
 }
 
+SampleFacts DynamicDrawFacts::applied_to(SampleFacts facts) const {
+  if (facts.dynamic_samples) facts.samples = samples.samples;
+  if (facts.dynamic_alpha) facts.covers_by_alpha = samples.covers_by_alpha;
+  if (facts.dynamic_depth_test) facts.depth_test = samples.depth_test;
+  if (facts.dynamic_compare) facts.depth_compare = samples.depth_compare;
+  if (facts.dynamic_bounds) facts.depth_bounds_test = samples.depth_bounds_test;
+  if (facts.dynamic_stencil) facts.stencil_test = samples.stencil_test;
+  return facts;
+}
+
 PrimitiveStep primitive_step(const DrawFacts& facts) {
   switch (facts.topology) {
     case VK_PRIMITIVE_TOPOLOGY_LINE_LIST:

@@ -1,9 +1,12 @@
-// The state of a graphics pipeline that primitive assembly depends on.
+// The state of a graphics pipeline that primitive assembly depends on, and the values of dynamic
+// state.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
 #include <cstdint>
+
+#include "counters/objects/sample_facts.h"
 
 namespace tally::counters {
 
@@ -26,8 +29,10 @@ struct DynamicDrawFacts {
   uint32_t patch_control_points = 1;
   bool rasterizer_discard = false;
   bool restarts = false;
+  SampleFacts samples;
 
   DrawFacts applied_to(DrawFacts facts) const;
+  SampleFacts applied_to(SampleFacts facts) const;
 };
 
 // The number of vertices of the first primitive, and of each further one.

@@ -165,12 +165,8 @@ class GraphicsCopy {
                const KeptRenderPass* render_pass)
       : memory_(memory), info_(info), subsets_(subsets_of(info)) {
     for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) stages_ |= stage.stage;
-    use_ = use_of(render_pass);
-    // Without it, rasterization may be enabled by another library.
-    discards_ = has(VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT) &&
-                info.pRasterizationState &&
-                info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE &&
-                !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+    use_ = attachments_of(info, render_pass);
+    discards_ = never_rasterizes(info);
   }
 
   bool keep() {
@@ -186,17 +182,6 @@ class GraphicsCopy {
  private:
   bool has(VkGraphicsPipelineLibraryFlagsEXT subset) const { return (subsets_ & subset) != 0; }
   bool dynamic(VkDynamicState state) const { return is_dynamic(info_, state); }
-
-  KeptRenderPass::Use use_of(const KeptRenderPass* render_pass) const {
-    if (render_pass) return render_pass->use_of(info_.subpass);
-    const auto* rendering = vk::find_in_chain<VkPipelineRenderingCreateInfo>(
-        info_.pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
-    if (!has(VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT)) return {false, true};
-    if (!rendering) return {};
-    return {rendering->colorAttachmentCount != 0,
-            rendering->depthAttachmentFormat != VK_FORMAT_UNDEFINED ||
-                rendering->stencilAttachmentFormat != VK_FORMAT_UNDEFINED};
-  }
 
   void keep_stages() {
     const std::span<const VkPipelineShaderStageCreateInfo> stages = stages_of(info_);

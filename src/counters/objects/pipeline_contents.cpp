@@ -9,9 +9,65 @@ namespace {
 
 constexpr auto kVertexInput = VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
 constexpr auto kPreRasterization = VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
+constexpr auto kFragmentShader = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
+constexpr auto kFragmentOutput = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
 constexpr VkGraphicsPipelineLibraryFlagsEXT kAllSubsets =
-    kVertexInput | kPreRasterization | VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
-    VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
+    kVertexInput | kPreRasterization | kFragmentShader | kFragmentOutput;
+
+void state_tests(const VkGraphicsPipelineCreateInfo& info, SampleFacts& facts) {
+  facts.dynamic_depth_test = is_dynamic(info, VK_DYNAMIC_STATE_DEPTH_TEST_ENABLE);
+  facts.dynamic_compare = is_dynamic(info, VK_DYNAMIC_STATE_DEPTH_COMPARE_OP);
+  facts.dynamic_bounds = is_dynamic(info, VK_DYNAMIC_STATE_DEPTH_BOUNDS_TEST_ENABLE);
+  facts.dynamic_stencil = is_dynamic(info, VK_DYNAMIC_STATE_STENCIL_TEST_ENABLE);
+  const VkPipelineDepthStencilStateCreateInfo* state = info.pDepthStencilState;
+  if (!state) return;
+  facts.depth_test = state->depthTestEnable == VK_TRUE;
+  facts.depth_compare = state->depthCompareOp;
+  facts.depth_bounds_test = state->depthBoundsTestEnable == VK_TRUE;
+  facts.stencil_test = state->stencilTestEnable == VK_TRUE;
+}
+
+void state_coverage(const VkGraphicsPipelineCreateInfo& info, SampleFacts& facts) {
+  facts.dynamic_samples = is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT);
+  facts.dynamic_alpha = is_dynamic(info, VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT);
+  const VkPipelineMultisampleStateCreateInfo* state = info.pMultisampleState;
+  if (!state) return;
+  facts.samples = state->rasterizationSamples;
+  facts.covers_by_alpha = state->alphaToCoverageEnable == VK_TRUE;
+}
+
+SampleFacts sample_facts_of(const VkGraphicsPipelineCreateInfo& info,
+                            std::optional<KeptRenderPass::Use> attachments) {
+  SampleFacts facts;
+  if (never_rasterizes(info)) return facts;
+  const VkGraphicsPipelineLibraryFlagsEXT subsets = subsets_of(info);
+  if ((subsets & kFragmentOutput) != 0) state_coverage(info, facts);
+  if ((subsets & kFragmentShader) == 0 || !attachments) return facts;
+  if (attachments->depth_stencil) {
+    state_tests(info, facts);
+  } else {
+    facts.depth_test = facts.depth_bounds_test = facts.stencil_test = false;
+  }
+  return facts;
+}
+
+void add_tests(SampleFacts& facts, const SampleFacts& library) {
+  facts.depth_test = library.depth_test;
+  facts.depth_compare = library.depth_compare;
+  facts.depth_bounds_test = library.depth_bounds_test;
+  facts.stencil_test = library.stencil_test;
+  facts.dynamic_depth_test = library.dynamic_depth_test;
+  facts.dynamic_compare = library.dynamic_compare;
+  facts.dynamic_bounds = library.dynamic_bounds;
+  facts.dynamic_stencil = library.dynamic_stencil;
+}
+
+void add_coverage(SampleFacts& facts, const SampleFacts& library) {
+  facts.samples = library.samples;
+  facts.covers_by_alpha = library.covers_by_alpha;
+  facts.dynamic_samples = library.dynamic_samples;
+  facts.dynamic_alpha = library.dynamic_alpha;
+}
 
 }  // namespace
 
@@ -45,8 +101,28 @@ std::span<const VkPipelineShaderStageCreateInfo> stages_of(
   return {info.pStages, info.stageCount};
 }
 
-StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info) {
+bool never_rasterizes(const VkGraphicsPipelineCreateInfo& info) {
+  return (subsets_of(info) & kPreRasterization) != 0 && info.pRasterizationState &&
+         info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE &&
+         !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+}
+
+KeptRenderPass::Use attachments_of(const VkGraphicsPipelineCreateInfo& info,
+                                   const KeptRenderPass* render_pass) {
+  if (render_pass) return render_pass->use_of(info.subpass);
+  const auto* rendering = vk::find_in_chain<VkPipelineRenderingCreateInfo>(
+      info.pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+  if ((subsets_of(info) & kFragmentOutput) == 0) return {false, true};
+  if (!rendering) return {};
+  return {rendering->colorAttachmentCount != 0,
+          rendering->depthAttachmentFormat != VK_FORMAT_UNDEFINED ||
+              rendering->stencilAttachmentFormat != VK_FORMAT_UNDEFINED};
+}
+
+StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info,
+                     std::optional<KeptRenderPass::Use> attachments) {
   StatedFacts stated;
+  stated.samples = sample_facts_of(info, attachments);
   stated.subsets = subsets_of(info);
   DrawFacts& facts = stated.facts;
   for (const VkPipelineShaderStageCreateInfo& stage : stages_of(info)) facts.stages |= stage.stage;
@@ -86,6 +162,8 @@ void add_library(StatedFacts& stated, const StatedFacts& library) {
     stated.facts.rasterizer_discard = library.facts.rasterizer_discard;
     stated.facts.dynamic_discard = library.facts.dynamic_discard;
   }
+  if ((added & kFragmentShader) != 0) add_tests(stated.samples, library.samples);
+  if ((added & kFragmentOutput) != 0) add_coverage(stated.samples, library.samples);
   stated.facts.stages |= library.facts.stages;
   stated.subsets |= added;
 }
@@ -108,12 +186,10 @@ bool may_number_draws(const VkGraphicsPipelineCreateInfo& info) {
 
 uint32_t rasterized_stream_of(const VkGraphicsPipelineCreateInfo& info) {
   if ((subsets_of(info) & kPreRasterization) == 0 || !info.pRasterizationState) return 0;
-  const VkPipelineRasterizationStateCreateInfo& state = *info.pRasterizationState;
-  const bool discards = state.rasterizerDiscardEnable == VK_TRUE &&
-                        !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
-  if (discards) return kNoStream;
+  if (never_rasterizes(info)) return kNoStream;
   const auto* stream = vk::find_in_chain<VkPipelineRasterizationStateStreamCreateInfoEXT>(
-      state.pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT);
+      info.pRasterizationState->pNext,
+      VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT);
   return stream ? stream->rasterizationStream : 0;
 }
 
@@ -134,10 +210,7 @@ uint32_t view_mask_of(const VkGraphicsPipelineCreateInfo& info) {
 
 bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info) {
   if (subsets_of(info) != kAllSubsets) return true;
-  const bool discards = info.pRasterizationState &&
-                        info.pRasterizationState->rasterizerDiscardEnable == VK_TRUE &&
-                        !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
-  if (discards) return false;
+  if (never_rasterizes(info)) return false;
   if (is_dynamic(info, VK_DYNAMIC_STATE_ALPHA_TO_COVERAGE_ENABLE_EXT)) return true;
   return info.pMultisampleState && info.pMultisampleState->alphaToCoverageEnable == VK_TRUE;
 }

@@ -4,9 +4,11 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <optional>
 #include <span>
 
 #include "counters/objects/draw_facts.h"
+#include "counters/objects/render_passes.h"
 
 namespace tally::counters {
 
@@ -21,6 +23,13 @@ bool has_libraries(const void* chain);
 // The shader stages; none for a library without shaders or a pipeline that is only linked.
 std::span<const VkPipelineShaderStageCreateInfo> stages_of(
     const VkGraphicsPipelineCreateInfo& info);
+
+// Whether this create info rules out rasterization: the driver then ignores the state after it.
+bool never_rasterizes(const VkGraphicsPipelineCreateInfo& info);
+
+// The attachments whose state the driver reads. `render_pass`: null for dynamic rendering.
+KeptRenderPass::Use attachments_of(const VkGraphicsPipelineCreateInfo& info,
+                                   const KeptRenderPass* render_pass);
 
 // Whether alpha to coverage may be enabled. True if this create info does not tell.
 bool may_cover_by_alpha(const VkGraphicsPipelineCreateInfo& info);
@@ -37,12 +46,15 @@ inline std::span<const VkPipelineShaderStageCreateInfo> stages_of(
   return {info.pStages, info.stageCount};
 }
 
-// The state of primitive assembly that this create info provides. Libraries provide the rest.
+// The state that this create info provides. Libraries provide the rest.
 struct StatedFacts {
   DrawFacts facts;
+  SampleFacts samples;
   VkGraphicsPipelineLibraryFlagsEXT subsets = 0;  // the subsets that are provided
 };
-StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info);
+// `attachments`: nothing where they are not known.
+StatedFacts facts_of(const VkGraphicsPipelineCreateInfo& info,
+                     std::optional<KeptRenderPass::Use> attachments);
 // Adds the subsets that a library provides.
 void add_library(StatedFacts& stated, const StatedFacts& library);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "counters/objects/object_state.h"
 #include "counters/objects/pipeline_contents.h"
@@ -59,7 +60,13 @@ bool has_fragments(const VkGraphicsPipelineCreateInfo& info) {
 void note_facts(ObjectState&, const VkComputePipelineCreateInfo&, Pipeline&) {}
 void note_facts(ObjectState& state, const VkGraphicsPipelineCreateInfo& info, Pipeline& pipeline) {
   if (!state.needs.queries) return;
-  pipeline.facts = facts_of(info);
+  std::optional<KeptRenderPass::Use> attachments;
+  if (!uses_render_pass(info) || info.renderPass == VK_NULL_HANDLE) {
+    attachments = attachments_of(info, nullptr);
+  } else if (const auto kept = state.render_passes.find(info.renderPass).kept) {
+    attachments = attachments_of(info, kept.get());
+  }
+  pipeline.facts = facts_of(info, attachments);
   const auto* libraries = vk::find_in_chain<VkPipelineLibraryCreateInfoKHR>(
       info.pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
   for (uint32_t i = 0; libraries && i < libraries->libraryCount; ++i) {

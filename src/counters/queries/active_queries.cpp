@@ -31,13 +31,16 @@ bool inheritable(const QueryKind& kind) {
 
 void ActiveQueries::reset() {
   queries_.clear();
-  shader_queries_ = timed_queries_ = changes_ = 0;
+  shader_queries_ = timed_queries_ = occlusion_queries_ = changes_ = 0;
+  inherits_occlusion_ = false;
 }
 
 void ActiveQueries::begin(const QueryKey& key, uint32_t views, const CommandTotals& totals) {
   ++changes_;
-  queries_.push_back({key.pool, key.query, key.index, views, totals.errors, totals.metrics});
+  queries_.push_back(
+      {key.pool, key.query, key.index, views, totals.errors, totals.sample_errors, totals.metrics});
   if (key.pool->needs_shaders()) ++shader_queries_;
+  if (queries_.back().is_occlusion()) ++occlusion_queries_;
   if (key.pool->times_apart()) ++timed_queries_;
 }
 
@@ -48,7 +51,11 @@ std::vector<ActiveQueries::Active>::const_iterator ActiveQueries::find(const Que
 FinishedQuery ActiveQueries::end(const QueryKey& key, const CommandTotals& totals) {
   ++changes_;
   const auto found = find(key);
-  const uint64_t errors = totals.errors - found->errors + found->uncounted;
+  uint64_t errors = totals.errors - found->errors + found->uncounted;
+  if (found->is_occlusion()) {
+    errors += static_cast<uint64_t>(totals.sample_errors - found->sample_errors);
+    --occlusion_queries_;
+  }
   FinishedQuery finished{{key.pool, key.query}, found->views, static_cast<uint32_t>(errors), {}};
   for (const QueryRow& row : key.pool->kind().rows) {
     uint64_t& sum = finished.constants.emplace_back();
@@ -87,10 +94,18 @@ void ActiveQueries::write_feedback_rows(probe::QueryFeedback& span) const {
   }
 }
 
-void ActiveQueries::add_shader_targets(Scope scope, std::vector<QueryTarget>& targets) const {
+void ActiveQueries::add_shader_targets(Scope scope, bool samples,
+                                       std::vector<QueryTarget>& targets) const {
   for (const Active& one : queries_) {
     if (scope == Scope::Inheritable && !inheritable(one.pool->kind())) continue;
+    if (one.is_occlusion() && !samples) continue;
     if (one.pool->needs_shaders()) targets.push_back({one.pool, one.query, one.index});
+  }
+}
+
+void ActiveQueries::add_sample_targets(std::vector<QueryTarget>& targets) const {
+  for (const Active& one : queries_) {
+    if (one.is_occlusion()) targets.push_back({one.pool, one.query, one.index});
   }
 }
 
@@ -103,9 +118,10 @@ void ActiveQueries::add_command_targets(Scope scope, std::vector<QueryTarget>& t
   }
 }
 
-void ActiveQueries::note_uncounted(const Program& program) {
+void ActiveQueries::note_uncounted(const Program& program, bool samples) {
   if ((program.uncounted | program.uncounted_outputs) == 0) return;
   for (Active& one : queries_) {
+    if (one.is_occlusion() && !samples) continue;
     if (leaves_out(program, one.pool->kind())) ++one.uncounted;
   }
 }

@@ -30,11 +30,18 @@ class ActiveQueries {
   bool contains(const QueryKey& key) const { return find(key) != queries_.end(); }
   // Call only where contains(key).
   FinishedQuery end(const QueryKey& key, const CommandTotals& totals);
-  // The command buffer inherits a query that counts in shaders.
-  void inherit() { ++shader_queries_; }
+  // The command buffer inherits queries that count in shaders.
+  void inherit(bool occlusion) {
+    ++shader_queries_;
+    inherits_occlusion_ = occlusion;
+  }
 
   bool empty() const { return queries_.empty(); }
   bool count_in_shaders() const { return shader_queries_ != 0; }
+  // Whether there is an occlusion query, of this command buffer or inherited.
+  bool count_samples() const { return own_occlusion() || inherits_occlusion_; }
+  bool own_occlusion() const { return occlusion_queries_ != 0; }
+  bool inherits_occlusion() const { return inherits_occlusion_; }
   // Whether a query counts in one pass and takes the time in another.
   bool time_apart() const { return timed_queries_ != 0; }
   // How many times queries began or ended.
@@ -42,10 +49,13 @@ class ActiveQueries {
   // Adds the slots of transform feedback queries to the rows of a span.
   void write_feedback_rows(probe::QueryFeedback& span) const;
 
-  void add_shader_targets(Scope scope, std::vector<QueryTarget>& targets) const;
+  // `samples`: whether the shaders count for occlusion queries too.
+  void add_shader_targets(Scope scope, bool samples, std::vector<QueryTarget>& targets) const;
+  // Occlusion queries.
+  void add_sample_targets(std::vector<QueryTarget>& targets) const;
   void add_command_targets(Scope scope, std::vector<QueryTarget>& targets) const;
   // Queries that need the counts of a stage which runs uninstrumented are incomplete.
-  void note_uncounted(const Program& program);
+  void note_uncounted(const Program& program, bool samples);
 
  private:
   struct Active {
@@ -55,12 +65,14 @@ class ActiveQueries {
     uint32_t views = 1;
     // At the beginning of the query.
     uint64_t errors = 0;
+    int64_t sample_errors = 0;
     std::array<uint64_t, kCommandMetrics> metrics{};
     uint32_t uncounted = 0;  // programs that left out what the query counts
 
     bool matches(const QueryKey& key) const {
       return pool == key.pool && query == key.query && index == key.index;
     }
+    bool is_occlusion() const { return pool->kind().type == VK_QUERY_TYPE_OCCLUSION; }
     // Assembled primitives belong to stream 0.
     bool counts_commands() const { return index == 0; }
   };
@@ -72,6 +84,8 @@ class ActiveQueries {
   std::vector<Active> queries_;
   uint32_t shader_queries_ = 0;
   uint32_t timed_queries_ = 0;
+  uint32_t occlusion_queries_ = 0;
+  bool inherits_occlusion_ = false;
   uint32_t changes_ = 0;
 };
 

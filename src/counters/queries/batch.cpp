@@ -10,6 +10,8 @@ namespace {
 
 // One invocation reads a record with at most so many counters in all shards.
 constexpr uint32_t kMaxSmallCounters = 32;
+constexpr uint32_t kMaxViews = 32;  // bits of a view mask
+static_assert(kMaxViews <= kMaxSmallCounters);
 
 }  // namespace
 
@@ -18,6 +20,7 @@ void QueryBatches::reset() {
   batches_.clear();
   matrices_.clear();
   pairs_.clear();
+  ones_ = 0;
   kept_programs_.clear();
 }
 
@@ -90,6 +93,25 @@ VkResult QueryBatches::make_records(const RecordBinding& binding, Records& recor
   return VK_SUCCESS;
 }
 
+// An occlusion query has one row.
+VkResult QueryBatches::make_record(const SampleCount& samples, Records& records) {
+  if (samples.targets.empty() && samples.kept.address == 0) return VK_SUCCESS;
+  if (ones_ == 0) {
+    const VkResult result = store(std::vector<uint32_t>(kMaxViews, 1), ones_);
+    if (result != VK_SUCCESS) return result;
+  }
+  probe::QueryRecord& record = records.small.emplace_back();
+  record.counters = samples.counts.address;
+  record.kept = samples.kept.address;
+  record.counter_count = record.stride = samples.views;
+  record.first_target = static_cast<uint32_t>(records.targets.size());
+  record.target_count = static_cast<uint32_t>(samples.targets.size());
+  for (const QueryTarget& target : samples.targets) {
+    records.targets.push_back({target.rows(), ones_, 1, target.kind().count_pass, 0});
+  }
+  return VK_SUCCESS;
+}
+
 VkResult QueryBatches::make_finish(const FinishedQuery& finished, probe::QueryFinish& result) {
   const QueryPool& pool = *finished.target.pool;
   const VkResult stored = store(finished.constants, result.constants);
@@ -138,6 +160,10 @@ VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::Que
   std::vector<probe::QueryIndirect> indirects;
   for (const RecordBinding& binding : work.bindings) {
     const VkResult result = make_records(binding, records);
+    if (result != VK_SUCCESS) return result;
+  }
+  for (const SampleCount& samples : work.samples) {
+    const VkResult result = make_record(samples, records);
     if (result != VK_SUCCESS) return result;
   }
   for (const FinishedQuery& finished : work.finished) {

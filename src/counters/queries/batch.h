@@ -54,7 +54,21 @@ struct RecordBinding {
   SharedRecord kept;       // where the counts are summed for queries of the primary; or null
   bool inherited = false;  // counts for queries of the primary too
   bool reusable = false;   // later executions may count for other queries
+  bool samples = true;     // counts for occlusion queries
   std::vector<QueryTarget> targets;
+};
+
+// A query of the driver that counts samples, and the queries that it counts for.
+struct SampleCount {
+  VkQueryPool pool = VK_NULL_HANDLE;
+  uint32_t first = 0;
+  uint32_t views = 1;      // as many queries, and numbers
+  QuerySpace counts;       // where the results are copied to; null: not copied yet
+  QuerySpace kept;         // where they are summed for queries of the primary; or null
+  bool inherited = false;  // counts for queries of the primary too
+  std::vector<QueryTarget> targets;
+
+  bool is_copied() const { return counts.address != 0; }
 };
 
 // A query that has ended; `constants`: what the host adds to its rows.
@@ -86,6 +100,7 @@ struct QueryTimestamp {
 
 struct QueryWork {
   std::vector<RecordBinding> bindings;
+  std::vector<SampleCount> samples;
   std::vector<FinishedQuery> finished;
   std::vector<QueryArguments> arguments;
   std::vector<IndexCopy> indices;  // not copied yet
@@ -96,18 +111,19 @@ struct QueryWork {
   bool has_finished() const { return !finished.empty() || !timestamps.empty(); }
   bool inputs_copied() const { return std::ranges::all_of(arguments, &QueryArguments::copied); }
   bool empty() const {
-    return bindings.empty() && finished.empty() && arguments.empty() && timestamps.empty() &&
-           spans.empty();
+    return bindings.empty() && samples.empty() && finished.empty() && arguments.empty() &&
+           timestamps.empty() && spans.empty();
   }
   void clear() {
     bindings.clear();
+    samples.clear();
     finished.clear();
     arguments.clear();
     indices.clear();
     timestamps.clear();
     spans.clear();
   }
-  // Adds the work of an executed command buffer, but for its bindings and arguments.
+  // Adds the work of an executed command buffer, but for its bindings, samples and arguments.
   void take_rest(const QueryWork& executed) {
     const auto append = [](auto& all, const auto& added) {
       all.insert(all.end(), added.begin(), added.end());
@@ -152,6 +168,7 @@ class QueryBatches {
   VkResult add_targets(const RecordBinding& binding, const StageProgram& stage,
                        std::vector<probe::QueryTarget>& targets);
   VkResult make_records(const RecordBinding& binding, Records& records);
+  VkResult make_record(const SampleCount& samples, Records& records);
   VkResult make_finish(const FinishedQuery& finished, probe::QueryFinish& result);
   VkResult make_indirect(const QueryArguments& arguments, probe::QueryIndirect& operation);
 
@@ -161,6 +178,7 @@ class QueryBatches {
   using MatrixKey = std::tuple<const StageInfo*, uint32_t, const QueryKind*, uint32_t>;
   std::map<MatrixKey, VkDeviceAddress> matrices_;
   std::map<const QueryKind*, VkDeviceAddress> pairs_;
+  VkDeviceAddress ones_ = 0;  // the matrix that adds the samples of all views
   std::vector<std::shared_ptr<const Program>> kept_programs_;  // what the keys point into
 };
 

@@ -13,6 +13,9 @@ namespace tally::counters {
 struct CommandTotals {
   std::array<uint64_t, kCommandMetrics> metrics{};
   uint64_t errors = 0;  // commands that a query should have counted and did not
+  // For occlusion queries, in addition: fewer where the driver counts samples of such commands,
+  // more where nothing counts them exactly.
+  int64_t sample_errors = 0;
   // VK_INTEL_performance_query: the last marker of each kind.
   std::optional<uint64_t> marker;
   std::optional<uint32_t> stream_marker;
@@ -25,6 +28,7 @@ struct CommandTotals {
   void add(const CommandTotals& executed) {
     for (size_t i = 0; i < kCommandMetrics; ++i) metrics[i] += executed.metrics[i];
     errors += executed.errors;
+    sample_errors += executed.sample_errors;
     if (executed.marker) marker = executed.marker;
     if (executed.stream_marker) stream_marker = executed.stream_marker;
   }

@@ -8,7 +8,7 @@
 namespace tally::counters {
 
 void InheritedQueries::reset() {
-  inherits_ = inherits_driver_statistics_ = conditional_ = false;
+  inherits_ = inherits_occlusion_ = inherits_driver_statistics_ = conditional_ = false;
   driver_statistics_ = 0;
   executions_.clear();
 }
@@ -16,7 +16,8 @@ void InheritedQueries::reset() {
 void InheritedQueries::inherit(const VkCommandBufferInheritanceInfo& info,
                                const EmulatedQueries& emulated) {
   const VkQueryPipelineStatisticFlags ours = emulated.statistics_of(info.pipelineStatistics);
-  inherits_ = ours != 0 || (emulated.occlusion && info.occlusionQueryEnable == VK_TRUE);
+  inherits_occlusion_ = emulated.occlusion && info.occlusionQueryEnable == VK_TRUE;
+  inherits_ = ours != 0 || inherits_occlusion_;
   inherits_driver_statistics_ = counts_dispatches(info.pipelineStatistics & ~ours);
   driver_statistics_ = inherits_driver_statistics_ ? 1 : 0;
   const auto* condition = vk::find_in_chain<VkCommandBufferInheritanceConditionalRenderingInfoEXT>(
@@ -46,13 +47,26 @@ bool InheritedQueries::is_repeated(const InheritedQueries& secondary, const Acti
 void InheritedQueries::take_bindings(const InheritedQueries& secondary,
                                      const QueryWork& secondary_work, ActiveQueries& active,
                                      CommandTotals& totals, QueryWork& work) {
-  if (is_repeated(secondary, active, totals)) return;
+  const bool repeated = is_repeated(secondary, active, totals);
+  take_samples(secondary_work, active, work);
+  if (repeated) return;
   for (const RecordBinding& binding : secondary_work.bindings) {
     RecordBinding& taken = work.bindings.emplace_back(binding);
     taken.inherited = inherits_;
     if (!binding.inherited) continue;
-    active.note_uncounted(*binding.program);
-    active.add_shader_targets(ActiveQueries::Scope::Inheritable, taken.targets);
+    active.note_uncounted(*binding.program, binding.samples);
+    active.add_shader_targets(ActiveQueries::Scope::Inheritable, binding.samples, taken.targets);
+  }
+}
+
+// If it is executed more than once, these are for queries of the secondary itself
+// (QueryRecorder::may_begin_samples): each execution copies what it has counted.
+void InheritedQueries::take_samples(const QueryWork& secondary_work, const ActiveQueries& active,
+                                    QueryWork& work) const {
+  for (const SampleCount& samples : secondary_work.samples) {
+    SampleCount& taken = work.samples.emplace_back(samples);
+    taken.inherited = inherits_occlusion_ && samples.inherited;
+    if (samples.inherited) active.add_sample_targets(taken.targets);
   }
 }
 
@@ -66,8 +80,33 @@ void InheritedQueries::take_arguments(const QueryWork& secondary_work, const Act
   }
 }
 
+VkResult InheritedQueries::keep_samples(QueryMemory& memory, QueryWork& work,
+                                        QueryWork& kept) const {
+  std::vector<SampleCount> read;
+  for (SampleCount& samples : work.samples) {
+    if (samples.inherited && samples.targets.empty()) {
+      kept.samples.push_back(std::move(samples));
+      continue;
+    }
+    if (samples.inherited) {
+      const VkResult result = memory.reserve(samples.views * sizeof(uint64_t), samples.kept);
+      if (result != VK_SUCCESS) return result;
+      kept.samples.push_back({.views = samples.views,
+                              .counts = samples.kept,
+                              .kept = {},
+                              .inherited = true,
+                              .targets = {}});
+    }
+    read.push_back(std::move(samples));
+  }
+  work.samples = std::move(read);
+  return VK_SUCCESS;
+}
+
 VkResult InheritedQueries::keep(QueryMemory& memory, QueryWork& work, QueryWork& kept) const {
   if (!inherits_) return VK_SUCCESS;
+  const VkResult samples_kept = keep_samples(memory, work, kept);
+  if (samples_kept != VK_SUCCESS) return samples_kept;
   std::vector<RecordBinding> read;
   for (RecordBinding& binding : work.bindings) {
     if (binding.targets.empty()) {

@@ -21,6 +21,7 @@ class InheritedQueries {
   void inherit(const VkCommandBufferInheritanceInfo& info, const EmulatedQueries& emulated);
   // Whether it inherits queries that the layer emulates.
   bool any() const { return inherits_; }
+  bool occlusion() const { return inherits_occlusion_; }
   // Whether it inherits conditional rendering, which may discard dispatches of the layer.
   bool conditional() const { return conditional_; }
 
@@ -29,7 +30,7 @@ class InheritedQueries {
   void end_driver_statistics();
   bool driver_statistics_active() const { return driver_statistics_ != 0; }
 
-  // A primary takes over the bindings and arguments of a secondary.
+  // A primary takes over the bindings, samples and arguments of a secondary.
   void take_bindings(const InheritedQueries& secondary, const QueryWork& secondary_work,
                      ActiveQueries& active, CommandTotals& totals, QueryWork& work);
   void take_arguments(const QueryWork& secondary_work, const ActiveQueries& active,
@@ -48,8 +49,12 @@ class InheritedQueries {
   };
   bool is_repeated(const InheritedQueries& secondary, const ActiveQueries& active,
                    CommandTotals& totals);
+  void take_samples(const QueryWork& secondary_work, const ActiveQueries& active,
+                    QueryWork& work) const;
+  VkResult keep_samples(QueryMemory& memory, QueryWork& work, QueryWork& kept) const;
 
   bool inherits_ = false;
+  bool inherits_occlusion_ = false;
   bool inherits_driver_statistics_ = false;
   bool conditional_ = false;
   uint32_t driver_statistics_ = 0;

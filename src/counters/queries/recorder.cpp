@@ -11,6 +11,7 @@ QueryRecorder::QueryRecorder(QueryState& state, VkCommandBuffer commands, const 
       batches_(state.memory.host_pages),
       word_pages_(state.memory.words),
       feedback_(memory_),
+      samples_(context_, memory_),
       arguments_(context_, memory_),
       times_(context_, batches_),
       copies_(context_, memory_, batches_),
@@ -22,6 +23,7 @@ void QueryRecorder::reset() {
   active_.reset();
   inherited_.reset();
   feedback_.reset();
+  samples_.reset();
   passes_.reset();
   condition_.end();
   totals_ = {};
@@ -29,17 +31,20 @@ void QueryRecorder::reset() {
   interval_begin_ = 0;
   batches_.reset();
   kept_pools_.clear();
-  conditioned_ = in_pass_ = suspending_ = false;
+  conditioned_ = in_pass_ = suspending_ = repeatable_ = false;
   shape_ = {};
   subpass_ = 0;
 }
 
-void QueryRecorder::inherit(const VkCommandBufferInheritanceInfo& info,
-                            const RenderPassShape& shape) {
+void QueryRecorder::inherit(const VkCommandBufferBeginInfo& info, const RenderPassShape& shape,
+                            bool suspending) {
+  const VkCommandBufferInheritanceInfo& inherited = *info.pInheritanceInfo;
   shape_ = shape;
-  subpass_ = info.renderPass != VK_NULL_HANDLE ? info.subpass : 0;
-  inherited_.inherit(info, context_.state.emulated);
-  if (inherited_.any()) active_.inherit();
+  suspending_ = suspending;
+  repeatable_ = (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
+  subpass_ = inherited.renderPass != VK_NULL_HANDLE ? inherited.subpass : 0;
+  inherited_.inherit(inherited, context_.state.emulated);
+  if (inherited_.any()) active_.inherit(inherited_.occlusion());
 }
 
 void QueryRecorder::execute(const QueryRecorder& secondary) {
@@ -68,6 +73,7 @@ void QueryRecorder::keep(const std::shared_ptr<QueryPool>& pool) {
 }
 
 VkResult QueryRecorder::begin(const QueryKey& key) {
+  if (key.pool->kind().type == VK_QUERY_TYPE_OCCLUSION) end_samples();
   begin_interval();
   feedback_.close_span(totals_, work_);
   active_.begin(key, views(), totals_);
@@ -78,6 +84,7 @@ VkResult QueryRecorder::begin(const QueryKey& key) {
 
 VkResult QueryRecorder::end(const QueryKey& key) {
   if (!active_.contains(key)) return VK_SUCCESS;
+  if (key.pool->kind().type == VK_QUERY_TYPE_OCCLUSION) end_samples();
   begin_interval();
   feedback_.close_span(totals_, work_);
   times_.write_end(*key.pool, key.query);
@@ -132,14 +139,53 @@ void QueryRecorder::end_condition() {
   condition_.end();
 }
 
+// A query of the driver is copied and reset after the render pass, in the command buffer that ends
+// the pass, and must not begin again before. A secondary command buffer for simultaneous use may be
+// executed again in the same render pass, or on another queue, and rendering may be resumed in
+// another command buffer. A query of the application in the same command buffer rules out the
+// first.
+bool QueryRecorder::may_begin_samples() const {
+  return samples_.available() && in_pass_ && !suspending_ &&
+         (active_.own_occlusion() || !repeatable_);
+}
+
+// The driver then counts all draws up to the end of the subpass or of the occlusion query.
+VkResult QueryRecorder::count_samples_by(SampleCounter counter) {
+  if (samples_.counting()) {
+    if (counter == SampleCounter::None) end_samples();
+    return VK_SUCCESS;
+  }
+  if (counter != SampleCounter::Driver) return VK_SUCCESS;
+  if (!may_begin_samples()) {
+    ++totals_.sample_errors;  // the shader counts as well as it can
+    return VK_SUCCESS;
+  }
+  SampleCount count;
+  const VkResult result = samples_.begin(views(), count);
+  if (result != VK_SUCCESS) return result;
+  if (!samples_.precise()) ++totals_.sample_errors;
+  begin_interval();
+  count.inherited = active_.inherits_occlusion();
+  active_.add_sample_targets(count.targets);
+  work_.samples.push_back(std::move(count));
+  return VK_SUCCESS;
+}
+
+void QueryRecorder::end_samples() {
+  if (!samples_.counting()) return;
+  samples_.end();
+  begin_interval();
+}
+
 RecordBinding& QueryRecorder::add_binding(const std::shared_ptr<const Program>& program,
                                           const SharedRecord& record) {
   RecordBinding& binding = work_.bindings.emplace_back();
   binding.program = program;
   binding.record = record;
   binding.inherited = binding.reusable = inherited_.any();
-  active_.note_uncounted(*program);
-  active_.add_shader_targets(ActiveQueries::Scope::All, binding.targets);
+  binding.samples = !samples_.counting();
+  active_.note_uncounted(*program, binding.samples);
+  active_.add_shader_targets(ActiveQueries::Scope::All, binding.samples, binding.targets);
   feedback_.add_target(binding.targets);
   return binding;
 }
@@ -188,8 +234,10 @@ bool QueryRecorder::needs_results(const QueryPool& pool) const {
 }
 
 // The application may write to its buffers after this.
-void QueryRecorder::copy_inputs() {
-  if (!in_pass_) arguments_.copy_pending(work_);
+VkResult QueryRecorder::copy_inputs() {
+  if (in_pass_) return VK_SUCCESS;
+  arguments_.copy_pending(work_);
+  return samples_.copy_pending(work_);
 }
 
 VkResult QueryRecorder::resolve() {
@@ -198,8 +246,8 @@ VkResult QueryRecorder::resolve() {
   probe::QueryBatch header;
   QueryWork kept;
   VkDeviceAddress spans = 0;
-  copy_inputs();
-  VkResult result = context_.state.programs.prepare();
+  VkResult result = copy_inputs();
+  if (result == VK_SUCCESS) result = context_.state.programs.prepare();
   if (result == VK_SUCCESS) result = inherited_.keep(memory_, work_, kept);
   if (result == VK_SUCCESS) result = batches_.write(work_, batch, header);
   if (result == VK_SUCCESS && !work_.spans.empty()) {

@@ -33,6 +33,7 @@
 #include "counters/queries/query_memory.h"
 #include "counters/queries/query_times.h"
 #include "counters/queries/result_copy.h"
+#include "counters/queries/sample_recorder.h"
 
 namespace tally::counters {
 
@@ -45,7 +46,7 @@ class QueryRecorder {
 
   void reset();
   // This is a secondary command buffer in which queries of the primary may go on.
-  void inherit(const VkCommandBufferInheritanceInfo& info, const RenderPassShape& shape);
+  void inherit(const VkCommandBufferBeginInfo& info, const RenderPassShape& shape, bool suspending);
   void execute(const QueryRecorder& secondary);
 
   // --- queries
@@ -62,7 +63,10 @@ class QueryRecorder {
   // --- commands
   void count(CommandMetric metric, uint64_t number = 1) { totals_.count(metric, number); }
   // A command should have been counted and was not.
-  void count_error() { ++totals_.errors; }
+  void count_error() {
+    ++totals_.errors;
+    if (samples_.counting()) --totals_.sample_errors;
+  }
   void set_marker(uint64_t marker) { totals_.marker = marker; }
   void set_stream_marker(uint32_t marker) { totals_.stream_marker = marker; }
   // The GPU counts this command from a copy of its arguments.
@@ -79,6 +83,14 @@ class QueryRecorder {
   // Queries of the driver that would count dispatches of the layer.
   void begin_driver_statistics() { inherited_.begin_driver_statistics(); }
   void end_driver_statistics() { inherited_.end_driver_statistics(); }
+
+  // --- samples. A draw inside a query of the driver does not count samples in its shaders.
+  bool counts_samples() const { return active_.count_samples(); }
+  // Before a draw, if counts_samples().
+  VkResult count_samples_by(SampleCounter counter);
+  // Before what may not lie inside a query of the driver: the end of a subpass, the execution of
+  // secondary command buffers.
+  void end_samples();
 
   // --- records
   // The record of the commands with this program.
@@ -108,7 +120,7 @@ class QueryRecorder {
   // The same, if results of the pool are needed now.
   bool needs_results(const QueryPool& pool) const;
   // Copies the inputs of work that has to wait.
-  void copy_inputs();
+  VkResult copy_inputs();
   // Records the commands that resolve it. They change what is bound.
   VkResult resolve();
   // The same, into a command buffer that is executed after this one.
@@ -122,6 +134,7 @@ class QueryRecorder {
   bool may_wait() const;
   uint32_t views() const;
   void keep(const std::shared_ptr<QueryPool>& pool);
+  bool may_begin_samples() const;
   // Which queries are active changes: later commands use other records.
   void begin_interval() { interval_begin_ = work_.bindings.size(); }
   RecordBinding& add_binding(const std::shared_ptr<const Program>& program,
@@ -138,6 +151,7 @@ class QueryRecorder {
   ActiveQueries active_;
   InheritedQueries inherited_;
   FeedbackRecorder feedback_;
+  SampleRecorder samples_;
   ArgumentRecorder arguments_;
   QueryTimes times_;
   ResultCopy copies_;
@@ -151,7 +165,8 @@ class QueryRecorder {
   bool conditioned_ = false;  // by the application, also inside of render passes
   bool in_pass_ = false;
   bool suspending_ = false;
-  RenderPassShape shape_;  // of the current pass
+  bool repeatable_ = false;  // a secondary that may be pending several times
+  RenderPassShape shape_;    // of the current pass
   uint32_t subpass_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "counters/memory/device_memory.h"
 #include "counters/performance/clock.h"
 #include "counters/performance/intel_performance.h"
+#include "counters/queries/occlusion_pool.h"
 #include "counters/queries/pool.h"
 #include "counters/queries/types.h"
 #include "counters/shader/query_programs.h"
@@ -29,6 +30,8 @@ struct QueryState {
   DeviceMemory& memory;
   const EmulatedQueries emulated;
   QueryPrograms programs;
+  // Null where occlusion queries are not emulated, or the driver lacks hostQueryReset.
+  std::unique_ptr<OcclusionPool> occlusion;
   // Null where the driver has timestamps.
   std::unique_ptr<DeviceClock> clock;
   // Sizes of buffers that may be bound as index or transform feedback buffers without a size.

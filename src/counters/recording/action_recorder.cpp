@@ -39,7 +39,12 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
   const auto prepare = [&] {
     if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
     keep_descriptors(point, *bound);
-    if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) work = estimate_draw(*bound, work);
+    if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
+      work = estimate_draw(*bound, work);
+      if (state_.status.has(Status::kQuerySamples)) {
+        choose_sample_counter(state_.bound.sample_counter());
+      }
+    }
     ++bound->actions;
     if (state_.status.has(Status::kInstrumented)) {
       instrument(point, *bound, work, draw);
@@ -55,6 +60,10 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
     if (draw) draw->packed_index = 0;
     if (bound->variant != Variant::Plain) run_uncounted(point, *bound);
   });
+}
+
+void ActionRecorder::choose_sample_counter(SampleCounter counter) {
+  state_.status.note(state_.queries->count_samples_by(counter));
 }
 
 void ActionRecorder::write_null(VkPipelineBindPoint point, const Bound& bound) {
@@ -271,6 +280,10 @@ bool ActionRecorder::prepare_set(VkPipelineBindPoint point,
 
 void ActionRecorder::prepare_generated_commands() {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
+  if (state_.status.has(Status::kQuerySamples)) {
+    vk::guarded_void([&] { choose_sample_counter(SampleCounter::Driver); },
+                     [&](VkResult error) { state_.status.note(error); });
+  }
   if (state_.status.has(Status::kQueryShaders | Status::kQueryCommands)) {
     state_.queries->count_error();
   }

@@ -69,6 +69,7 @@ class ActionRecorder {
   bool point_at(VkPipelineBindPoint point, const Bound& bound, const SharedRecord& record,
                 DrawInstances* draw);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
+  void choose_sample_counter(SampleCounter counter);
   void keep_descriptors(VkPipelineBindPoint point, Bound& bound);
   void write_null(VkPipelineBindPoint point, const Bound& bound);
   static uint64_t estimate_draw(const Bound& bound, uint64_t vertices);

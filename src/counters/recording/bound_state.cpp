@@ -267,6 +267,17 @@ bool BoundState::disturbs_descriptors(const Bound& bound) const {
   return bound.pipeline->layout->has_heaps() != uses_heaps_;
 }
 
+SampleCounter BoundState::sample_counter() {
+  const Bound& bound = graphics();
+  const Pipeline* pipeline = resolve(graphics());
+  if (!pipeline) return SampleCounter::Driver;
+  if (draw_facts().rasterizer_discard) return SampleCounter::None;
+  const Program::Samples counted =
+      counts_blocks(bound.variant) ? bound.program()->samples : Program::Samples::Uncounted;
+  return tally::counters::sample_counter(dynamic_facts_.applied_to(pipeline->facts.samples),
+                                         counted);
+}
+
 DrawFacts BoundState::draw_facts() {
   const Pipeline* pipeline = resolve(graphics());
   return pipeline ? dynamic_facts_.applied_to(pipeline->facts.facts) : DrawFacts{};

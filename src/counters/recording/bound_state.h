@@ -112,10 +112,12 @@ class BoundState {
   // Whether a record pointer for what is bound would invalidate descriptors of the application.
   bool disturbs_descriptors(const Bound& bound) const;
 
-  // --- primitive assembly
+  // --- primitive assembly and samples
   DynamicDrawFacts& dynamic_facts() { return dynamic_facts_; }
   // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
   DrawFacts draw_facts();
+  // Who counts the samples of the next draw.
+  SampleCounter sample_counter();
   void bind_indices(const IndexRange& indices) { indices_ = indices; }
   void set_restart_index(uint32_t index) { indices_.restart = index; }
   const IndexRange& indices() const { return indices_; }

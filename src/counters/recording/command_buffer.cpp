@@ -18,6 +18,7 @@ void CommandBuffer::reset() {
 }
 
 VkResult CommandBuffer::end() {
+  leave_subpass();
   if (instrumented()) end_instrumentation();
   query_commands_.resolve_ready();
   if (state_.driver_queries && !is_secondary()) {

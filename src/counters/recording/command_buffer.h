@@ -79,6 +79,10 @@ class CommandBuffer {
   void begin_capture(RegionRequest request);
   // After the command that begins a pass.
   void begin_pass(const RenderPassShape& shape, bool suspending);
+  // Before a command that ends a subpass or executes secondary command buffers.
+  void leave_subpass() {
+    if (state_.queries) state_.queries->end_samples();
+  }
   void next_subpass();
   // After the command that ends it.
   void end_pass();

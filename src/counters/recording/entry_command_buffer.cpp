@@ -149,6 +149,7 @@ void execute(VkCommandBuffer commands, uint32_t count, const VkCommandBuffer* se
         "VUID-vkCmdExecuteCommands-commandBuffer-12373", VK_OBJECT_TYPE_COMMAND_BUFFER,
         vk::handle_bits(commands), "vkCmdExecuteCommands(): shader instrumentation is active");
   }
+  state->leave_subpass();
   state->next().CmdExecuteCommands(commands, count, secondaries);
   state->bound().invalidate_pipelines();
   for (uint32_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Dynamic state that primitive assembly depends on.
+// Dynamic state that primitive assembly and the counting of samples depend on.
 #include <type_traits>
 
 #include "counters/layer/entry_points.h"
@@ -6,11 +6,20 @@
 namespace tally::counters {
 namespace {
 
+template <typename Fact>
+Fact& fact_in(DynamicDrawFacts& facts, Fact DynamicDrawFacts::*fact) {
+  return facts.*fact;
+}
+template <typename Fact>
+Fact& fact_in(DynamicDrawFacts& facts, Fact SampleFacts::*fact) {
+  return facts.samples.*fact;
+}
+
 // The hook of the command whose function pointer is `kNext`. It sets `kFact`.
 template <auto kFact, auto kNext, typename Value>
 VKAPI_ATTR void VKAPI_CALL hook_set(VkCommandBuffer commands, Value value) {
   if (CommandBuffer* state = find_command_buffer(commands)) {
-    auto& fact = state->bound().dynamic_facts().*kFact;
+    auto& fact = fact_in(state->bound().dynamic_facts(), kFact);
     fact = static_cast<std::remove_reference_t<decltype(fact)>>(value);
   }
   (next_of(commands).*kNext)(commands, value);
@@ -77,6 +86,19 @@ void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
       hook_set<&Facts::topology, &Table::CmdSetPrimitiveTopology, VkPrimitiveTopology>;
   constexpr auto* kSetDiscard =
       hook_set<&Facts::rasterizer_discard, &Table::CmdSetRasterizerDiscardEnable, VkBool32>;
+  using Samples = SampleFacts;
+  constexpr auto* kSetSamples =
+      hook_set<&Samples::samples, &Table::CmdSetRasterizationSamplesEXT, VkSampleCountFlagBits>;
+  constexpr auto* kSetAlpha =
+      hook_set<&Samples::covers_by_alpha, &Table::CmdSetAlphaToCoverageEnableEXT, VkBool32>;
+  constexpr auto* kSetDepthTest =
+      hook_set<&Samples::depth_test, &Table::CmdSetDepthTestEnable, VkBool32>;
+  constexpr auto* kSetCompare =
+      hook_set<&Samples::depth_compare, &Table::CmdSetDepthCompareOp, VkCompareOp>;
+  constexpr auto* kSetBounds =
+      hook_set<&Samples::depth_bounds_test, &Table::CmdSetDepthBoundsTestEnable, VkBool32>;
+  constexpr auto* kSetStencil =
+      hook_set<&Samples::stencil_test, &Table::CmdSetStencilTestEnable, VkBool32>;
   const auto add = [&](std::string_view name, auto* function) {
     hooks.push_back(vk::hook(name, function, kQueries));
   };
@@ -84,6 +106,13 @@ void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCmdBindIndexBuffer2", hook_bind_indices_2);
   add("vkCmdBindIndexBuffer2KHR", hook_bind_indices_2);
   add("vkCmdBindIndexBuffer3KHR", hook_bind_indices_3);
+  add("vkCmdSetAlphaToCoverageEnableEXT", kSetAlpha);
+  add("vkCmdSetDepthBoundsTestEnable", kSetBounds);
+  add("vkCmdSetDepthBoundsTestEnableEXT", kSetBounds);
+  add("vkCmdSetDepthCompareOp", kSetCompare);
+  add("vkCmdSetDepthCompareOpEXT", kSetCompare);
+  add("vkCmdSetDepthTestEnable", kSetDepthTest);
+  add("vkCmdSetDepthTestEnableEXT", kSetDepthTest);
   add("vkCmdSetPatchControlPointsEXT", kSetPatch);
   add("vkCmdSetPrimitiveRestartEnable", kSetRestart);
   add("vkCmdSetPrimitiveRestartEnableEXT", kSetRestart);
@@ -92,6 +121,9 @@ void add_draw_state_entry_points(std::vector<vk::Hook>& hooks) {
   add("vkCmdSetPrimitiveTopologyEXT", kSetTopology);
   add("vkCmdSetRasterizerDiscardEnable", kSetDiscard);
   add("vkCmdSetRasterizerDiscardEnableEXT", kSetDiscard);
+  add("vkCmdSetRasterizationSamplesEXT", kSetSamples);
+  add("vkCmdSetStencilTestEnable", kSetStencil);
+  add("vkCmdSetStencilTestEnableEXT", kSetStencil);
 }
 
 }  // namespace tally::counters

@@ -8,6 +8,7 @@ void QueryCommands::update_flags() {
   using Status = RecordingStatus;
   state_.status.assign(Status::kQueryCommands, state_.queries->active());
   state_.status.assign(Status::kQueryShaders, state_.queries->counts_shaders());
+  state_.status.assign(Status::kQuerySamples, state_.queries->counts_samples());
   state_.status.set(Status::kDirtyPipelines);
 }
 
@@ -50,15 +51,19 @@ void QueryCommands::end_pass() {
   resolve_ready();
 }
 
-void QueryCommands::inherit(const VkCommandBufferInheritanceInfo& info) {
+void QueryCommands::inherit(const VkCommandBufferBeginInfo& info) {
+  const VkCommandBufferInheritanceInfo& inherited = *info.pInheritanceInfo;
+  const bool continues = (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
   RenderPassShape shape;
-  if (info.renderPass != VK_NULL_HANDLE) {
-    shape = state_.device.objects.render_passes.find(info.renderPass);
+  bool suspending = false;
+  if (inherited.renderPass != VK_NULL_HANDLE) {
+    shape = state_.device.objects.render_passes.find(inherited.renderPass);
   } else if (const auto* rendering = vk::find_in_chain<VkCommandBufferInheritanceRenderingInfo>(
-                 info.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO)) {
+                 inherited.pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO)) {
     shape = shape_of({rendering->viewMask});
+    suspending = continues && (rendering->flags & VK_RENDERING_SUSPENDING_BIT) != 0;
   }
-  state_.queries->inherit(info, shape);
+  state_.queries->inherit(info, shape, suspending);
   update_flags();
 }
 
@@ -69,7 +74,11 @@ void QueryCommands::end_driver_statistics() {
 
 void QueryCommands::resolve_ready() {
   if (!state_.queries) return;
-  state_.queries->ready() ? resolve() : state_.queries->copy_inputs();
+  if (state_.queries->ready()) {
+    resolve();
+  } else {
+    state_.status.note(state_.queries->copy_inputs());
+  }
 }
 
 // Results of the pool are copied or reset next.

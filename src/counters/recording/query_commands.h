@@ -19,7 +19,7 @@ class QueryCommands {
   void write_timestamp(const std::shared_ptr<QueryPool>& pool, uint32_t query);
   void copy_results(const QueryPool& pool, const QueryPool::Request& request,
                     const NamedMemory& target);
-  void inherit(const VkCommandBufferInheritanceInfo& info);
+  void inherit(const VkCommandBufferBeginInfo& info);
   void end_pass();
   // A query of the driver that counts compute invocations has ended.
   void end_driver_statistics();

@@ -17,7 +17,8 @@ struct RecordingStatus {
     kDropActions = 16,     // draws, dispatches and traces are left out
     kDirtyPipelines = 32,  // a feature began or ended: the next action may need other variants
     kDirtyPointer = 64,  // a counting variant is bound, and nothing counts: it needs null pointers
-    kDirtyConstants = 128  // record pointers overwrote push constants of the application
+    kDirtyConstants = 128,  // record pointers overwrote push constants of the application
+    kQuerySamples = 256     // an occlusion query is active: each draw chooses who counts samples
   };
 
   uint32_t flags = 0;

@@ -142,12 +142,17 @@ VKAPI_ATTR void VKAPI_CALL hook_begin_rendering(VkCommandBuffer commands,
 
 // --- subpasses, and the end of render passes
 
+void leave_subpass(VkCommandBuffer commands) {
+  if (CommandBuffer* state = find_command_buffer(commands)) state->leave_subpass();
+}
+
 void note_next_subpass(VkCommandBuffer commands) {
   CommandBuffer* state = find_command_buffer(commands);
   if (state) state->next_subpass();
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_next_subpass(VkCommandBuffer commands, VkSubpassContents contents) {
+  leave_subpass(commands);
   next_of(commands).CmdNextSubpass(commands, contents);
   note_next_subpass(commands);
 }
@@ -155,6 +160,7 @@ VKAPI_ATTR void VKAPI_CALL hook_next_subpass(VkCommandBuffer commands, VkSubpass
 VKAPI_ATTR void VKAPI_CALL hook_next_subpass2(VkCommandBuffer commands,
                                               const VkSubpassBeginInfo* begin_info,
                                               const VkSubpassEndInfo* end_info) {
+  leave_subpass(commands);
   next_of(commands).CmdNextSubpass2(commands, begin_info, end_info);
   note_next_subpass(commands);
 }
@@ -166,12 +172,14 @@ void end_pass(VkCommandBuffer commands) {
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_render_pass(VkCommandBuffer commands) {
+  leave_subpass(commands);
   next_of(commands).CmdEndRenderPass(commands);
   end_pass(commands);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_render_pass2(VkCommandBuffer commands,
                                                  const VkSubpassEndInfo* info) {
+  leave_subpass(commands);
   next_of(commands).CmdEndRenderPass2(commands, info);
   end_pass(commands);
 }
@@ -179,11 +187,13 @@ VKAPI_ATTR void VKAPI_CALL hook_end_render_pass2(VkCommandBuffer commands,
 // The end info's type is named after one extension or another.
 template <auto kNext, typename EndInfo>
 VKAPI_ATTR void VKAPI_CALL hook_end_rendering_2(VkCommandBuffer commands, const EndInfo* info) {
+  leave_subpass(commands);
   (next_of(commands).*kNext)(commands, info);
   end_pass(commands);
 }
 
 VKAPI_ATTR void VKAPI_CALL hook_end_rendering(VkCommandBuffer commands) {
+  leave_subpass(commands);
   next_of(commands).CmdEndRendering(commands);
   end_pass(commands);
 }
@@ -309,7 +319,7 @@ hook_buffer_address_ext(VkDevice device, const VkBufferDeviceAddressInfo* info) 
 VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
                          const VkCommandBufferBeginInfo& info) {
   const bool continues = (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
-  if (state.queries()) state.query_commands().inherit(*info.pInheritanceInfo);
+  if (state.queries()) state.query_commands().inherit(info);
   VkCommandBufferBeginInfo changed = info;
   VkCommandBufferInheritanceInfo inherited = *info.pInheritanceInfo;
   if (const QueryState* queries = state.device().queries.get()) {

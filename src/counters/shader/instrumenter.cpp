@@ -71,8 +71,9 @@ Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
   if (!counted->left_out.empty()) {
     log(LogLevel::Warning, "a {} shader: {}", stage_name(stage.info->stage), counted->left_out);
   }
-  auto info = std::make_shared<const StageInfo>(StageInfo{
-      std::move(counted->plan), std::move(blocks->costs), blocks->entry, blocks->feedback});
+  auto info = std::make_shared<const StageInfo>(StageInfo{std::move(counted->plan),
+                                                          std::move(blocks->costs), blocks->entry,
+                                                          blocks->feedback, counted->tests_early});
   return Shader(std::make_shared<const InstrumentedShader>(
       InstrumentedShader{std::move(counted->words), counted->record_spec_ids, std::move(info)}));
 }

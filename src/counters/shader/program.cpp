@@ -8,7 +8,12 @@ void note_uncounted(Program& program, VkShaderStageFlags stages) {
   for (const StageProgram& stage : program.stages) {
     counted |= stage.stage;
     const uint32_t output = stage.info->plan.output_counters[0];
-    if (output != spirv::CounterPlan::kZero) outputs |= stage.stage;
+    if (output == spirv::CounterPlan::kZero) continue;
+    outputs |= stage.stage;
+    if (stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
+      program.samples =
+          stage.info->tests_early ? Program::Samples::AfterTests : Program::Samples::BeforeTests;
+    }
   }
   VkShaderStageFlags makers =
       VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_GEOMETRY_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;

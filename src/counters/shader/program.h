@@ -24,6 +24,7 @@ struct StageInfo {
   std::vector<spirv::InstructionMix> blocks;  // static cost, by public block number
   uint32_t entry_block = 0;                   // executed once by every invocation
   spirv::FeedbackLayout feedback;
+  bool tests_early = false;  // of a fragment shader: its invocations come after the tests
 };
 
 // Where a stage finds its record pointer. Each slot has a record of its own. Pipelines that are
@@ -70,6 +71,9 @@ struct Program {
   // Stages that run uninstrumented, and stages whose output samples or primitives are not counted.
   VkShaderStageFlags uncounted = 0;
   VkShaderStageFlags uncounted_outputs = 0;
+  // Whether the fragment shader counts samples, and whether depth and stencil tests come before.
+  enum class Samples : uint8_t { Uncounted, BeforeTests, AfterTests };
+  Samples samples = Samples::Uncounted;
   // Whether shaders read the packed draw index (probe::kNumberedDraws).
   bool uses_packed_draw_index = false;
   // The most shards that records may have.
@@ -105,7 +109,7 @@ struct Program {
   }
 };
 
-// Sets the stages that the program does not count. `stages`: all that run.
+// Sets what the program does not count. `stages`: all that run.
 void note_uncounted(Program& program, VkShaderStageFlags stages);
 
 // The size of one slot's record, padded so that the next slot's can follow.

@@ -31,9 +31,10 @@ bool settles_tests(ExecutionMode mode) {
   }
 }
 
-bool modes_settle_tests(const Module& module, const EntryPoint& entry) {
+template <typename Condition>
+bool any_mode(const Module& module, const EntryPoint& entry, Condition condition) {
   return std::ranges::any_of(module.execution_modes(entry), [&](uint32_t mode) {
-    return settles_tests(static_cast<ExecutionMode>(module.instruction(mode).operand(1)));
+    return condition(static_cast<ExecutionMode>(module.instruction(mode).operand(1)));
   });
 }
 
@@ -115,7 +116,8 @@ bool has_side_effect(const Module& module, const Instruction& instruction) {
 
 bool may_test_early(const Module& module, const EntryPoint& entry) {
   if (entry.model != spv::ExecutionModel::Fragment) return false;
-  if (modes_settle_tests(module, entry) || outputs_are_read_by_tests(module, entry)) return false;
+  if (any_mode(module, entry, settles_tests) || outputs_are_read_by_tests(module, entry))
+    return false;
   for (const uint32_t f : module.reachable_functions(entry.function_id)) {
     const Function& function = module.functions()[f];
     for (uint32_t i = function.begin; i < function.end; ++i) {
@@ -123,6 +125,14 @@ bool may_test_early(const Module& module, const EntryPoint& entry) {
     }
   }
   return true;
+}
+
+bool declares_early_tests(const Module& module, const EntryPoint& entry) {
+  const auto declares = [&](ExecutionMode wanted) {
+    return any_mode(module, entry, [&](ExecutionMode mode) { return mode == wanted; });
+  };
+  return declares(ExecutionMode::EarlyFragmentTests) &&
+         !declares(ExecutionMode::EarlyAndLateFragmentTestsAMD);
 }
 
 }  // namespace tally::spirv

@@ -13,4 +13,7 @@ namespace tally::spirv {
 
 bool may_test_early(const Module& module, const EntryPoint& entry);
 
+// Whether the shader itself declares that all tests, and the counting of samples, come before it.
+bool declares_early_tests(const Module& module, const EntryPoint& entry);
+
 }  // namespace tally::spirv

@@ -42,6 +42,11 @@ Result<spv::MemoryModel> check_memory_model(const Module& module) {
   return Error{"it has no memory model"};
 }
 
+bool adds_early_tests(const Module& module, const EntryPoint& entry,
+                      const BlockCountOptions& options) {
+  return !options.alpha_to_coverage && may_test_early(module, entry);
+}
+
 void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
   Editor& editor = context.editor;
   editor.keep_only(context.entry);
@@ -56,7 +61,7 @@ void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
     editor.add_capability(Capability::Int64);
     editor.add_capability(Capability::Int64Atomics);
   }
-  if (!context.options.alpha_to_coverage && may_test_early(context.module(), context.entry)) {
+  if (adds_early_tests(context.module(), context.entry, context.options)) {
     editor.add_execution_mode(context.entry.function_id, spv::ExecutionMode::EarlyFragmentTests);
   }
 }
@@ -332,8 +337,10 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   if (!words) return words.error();
   std::optional<RecordSpecIds> spec_ids;
   if (record) spec_ids = record->spec_ids();
+  const bool tests_early =
+      declares_early_tests(module, entry) || adds_early_tests(module, entry, options);
   return BlockCountResult{std::move(*words), std::move(placed.plan), spec_ids,
-                          left_out(module, *graph)};
+                          left_out(module, *graph), tests_early};
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ struct BlockCountResult {
   // For the user: which functions are not counted, and why; empty if there are none. Their blocks
   // have no counts (MappedFunction::is_countable).
   std::string left_out;
+  // Of a fragment shader: all its invocations come after the tests, as it or the pass declares.
+  bool tests_early = false;
 };
 
 // An error tells the user why the module cannot be instrumented.

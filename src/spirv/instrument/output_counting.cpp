@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "spirv/analysis/discards.h"
+#include "spirv/analysis/early_tests.h"
 
 namespace tally::spirv {
 namespace {
@@ -18,13 +19,6 @@ std::optional<uint32_t> emitted_stream(const Module& module, const Instruction& 
   if (!stream || stream->opcode() != Op::OpConstant) return std::nullopt;
   if (stream->operand(0) >= CounterPlan::kStreams) return std::nullopt;
   return stream->operand(0);
-}
-
-bool tests_early(const Module& module, const EntryPoint& entry) {
-  return std::ranges::any_of(module.execution_modes(entry), [&](uint32_t mode) {
-    return module.instruction(mode).operand(1) ==
-           static_cast<uint32_t>(spv::ExecutionMode::EarlyFragmentTests);
-  });
 }
 
 bool counts_outputs(const BlockCountOptions& options) {
@@ -70,7 +64,8 @@ void OutputCounting::begin(InstructionBuilder& code) {
 }
 
 void OutputCounting::leave(InstructionBuilder& code, const Exit& exit) {
-  if (!context_.stage.has_helpers || tests_early(context_.module(), context_.entry)) return;
+  if (!context_.stage.has_helpers || declares_early_tests(context_.module(), context_.entry))
+    return;
   const Op opcode = context_.module().instruction(exit.instruction).opcode();
   if (is_discard(opcode)) {
     code.store(streams_[0].variable, constant(0));

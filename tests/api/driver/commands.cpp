@@ -26,6 +26,7 @@ VKAPI_ATTR void VKAPI_CALL begin_query(VkCommandBuffer commands, VkQueryPool poo
                                        VkQueryControlFlags flags) {
   Device& device = device_of(commands);
   if (Pool* known = device.find(pool)) return device.note(commands, {Event::kBegin, known, query});
+  ++device.uses_of_queries;
   device.next.CmdBeginQuery(commands, pool, query, flags);
 }
 
@@ -41,6 +42,7 @@ VKAPI_ATTR void VKAPI_CALL reset_query(VkCommandBuffer commands, VkQueryPool poo
   if (Pool* known = device.find(pool)) {
     return device.note(commands, {Event::kReset, known, first, count});
   }
+  ++device.uses_of_queries;
   device.next.CmdResetQueryPool(commands, pool, first, count);
 }
 
@@ -50,6 +52,7 @@ VKAPI_ATTR void VKAPI_CALL copy_results(VkCommandBuffer commands, VkQueryPool po
   Device& device = device_of(commands);
   const Pool* known = device.find(pool);
   if (!known) {
+    ++device.uses_of_queries;
     return device.next.CmdCopyQueryPoolResults(commands, pool, first, count, target, offset, stride,
                                                flags);
   }

@@ -56,4 +56,11 @@ inline uint32_t mark_of(VkPipeline pipeline) {
 inline constexpr const char* kCreatedGraphics = "vkGetCreatedGraphicsPipelinesTALLY";
 using CreatedGraphics = uint32_t(VKAPI_PTR*)(VkDevice);
 
+// A device function: how often queries of any type but performance were begun, reset or copied.
+inline constexpr const char* kUsesOfQueries = "vkGetUsesOfQueriesTALLY";
+using UsesOfQueries = uint32_t(VKAPI_PTR*)(VkDevice);
+
+// With this environment variable the driver does not support hostQueryReset.
+inline constexpr const char* kNoHostReset = "TALLY_TEST_NO_HOST_RESET";
+
 }  // namespace tally::test::driver

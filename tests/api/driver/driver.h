@@ -47,6 +47,7 @@ struct Device {
   VkPhysicalDeviceMemoryProperties memory;
   vk::HandleMap<VkShaderModule, bool> instrumented;
   std::atomic<uint32_t> created_graphics = 0;
+  std::atomic<uint32_t> uses_of_queries = 0;
   std::mutex mutex;  // guards the members below
   std::unordered_map<VkQueryPool, std::unique_ptr<Pool>> pools;
   std::unordered_map<VkCommandBuffer, std::vector<Event>> events;

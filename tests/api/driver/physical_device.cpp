@@ -1,5 +1,6 @@
 // The capabilities that the test driver reports.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "api/driver/counters.h"
@@ -32,6 +33,17 @@ VKAPI_ATTR void VKAPI_CALL get_core_features(VkPhysicalDevice gpu,
   features->inheritedQueries = VK_TRUE;
 }
 
+void hide_host_reset(void* chain) {
+  if (auto* own = vk::find_in_out_chain<VkPhysicalDeviceHostQueryResetFeatures>(
+          chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES)) {
+    own->hostQueryReset = VK_FALSE;
+  }
+  if (auto* core = vk::find_in_out_chain<VkPhysicalDeviceVulkan12Features>(
+          chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    core->hostQueryReset = VK_FALSE;
+  }
+}
+
 VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFeatures2* features) {
   auto* ours = vk::find_in_out_chain<VkPhysicalDevicePerformanceQueryFeaturesKHR>(features->pNext,
                                                                                   kFeatures);
@@ -40,6 +52,7 @@ VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice gpu, VkPhysicalDeviceFe
     instance_of(gpu).next.GetPhysicalDeviceFeatures2(gpu, features);
   }
   features->features.inheritedQueries = VK_TRUE;
+  if (std::getenv(kNoHostReset)) hide_host_reset(features->pNext);
   if (!ours) return;
   ours->performanceCounterQueryPools = VK_TRUE;
   ours->performanceCounterMultipleQueryPools = VK_FALSE;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "api/driver/counters.h"
 #include "api/driver/driver.h"
 #include "vk/chain.h"
 
@@ -62,6 +63,7 @@ VKAPI_ATTR void VKAPI_CALL reset_pool(VkDevice handle, VkQueryPool pool, uint32_
                                       uint32_t count) {
   Device& device = device_of(handle);
   if (Pool* known = device.find(pool)) return known->reset(first, count);
+  ++device.uses_of_queries;
   device.next.ResetQueryPool(handle, pool, first, count);
 }
 
@@ -85,6 +87,10 @@ VKAPI_ATTR VkResult VKAPI_CALL get_results(VkDevice handle, VkQueryPool pool, ui
   return result;
 }
 
+VKAPI_ATTR uint32_t VKAPI_CALL uses_of_queries(VkDevice handle) {
+  return device_of(handle).uses_of_queries;
+}
+
 }  // namespace
 
 VKAPI_ATTR void VKAPI_CALL release_lock(VkDevice device) {
@@ -97,6 +103,7 @@ void add_pool_hooks(Hooks& hooks) {
   hooks.push_back(vk::hook("vkCreateQueryPool", create_pool));
   hooks.push_back(vk::hook("vkDestroyQueryPool", destroy_pool));
   hooks.push_back(vk::hook("vkGetQueryPoolResults", get_results));
+  hooks.push_back(vk::hook(kUsesOfQueries, uses_of_queries));
   hooks.push_back(vk::hook("vkReleaseProfilingLockKHR", release_lock));
   hooks.push_back(vk::hook("vkResetQueryPool", reset_pool));
   hooks.push_back(vk::hook("vkResetQueryPoolEXT", reset_pool));

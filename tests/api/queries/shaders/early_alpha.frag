@@ -1,0 +1,6 @@
+#version 450
+// Alpha rises from 0 to 1 from left to right, behind the tests.
+layout(early_fragment_tests) in;
+layout(location = 0) out vec4 color;
+
+void main() { color = vec4(1.0, 1.0, 1.0, gl_FragCoord.x / 64.0); }
