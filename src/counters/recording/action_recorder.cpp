@@ -48,13 +48,19 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
     } else {
       write_null(point, *bound);
     }
-    if (state_.status.has(Status::kDirtyConstants)) state_.bound.restore_constants(*bound);
+    restore_constants(*bound);
   };
   vk::guarded_void(prepare, [&](VkResult error) {
     state_.status.note(error);
     if (draw) draw->packed_index = 0;
     if (bound->variant != Variant::Plain) run_uncounted(point, *bound);
   });
+}
+
+void ActionRecorder::restore_constants(Bound& bound) {
+  if (state_.status.has(Status::kDirtyConstants | Status::kLostGuard)) {
+    state_.bound.restore_constants(bound);
+  }
 }
 
 void ActionRecorder::write_null(VkPipelineBindPoint point, const Bound& bound) {
@@ -263,21 +269,23 @@ bool ActionRecorder::prepare_set(VkPipelineBindPoint point,
     if (!pointers_.write(point, bound, slot_pointers(*program, address, 0))) return;
     recorder.append(recorder.take_index(), offset, 0, program);
     counts = true;
-    if (state_.status.has(Status::kDirtyConstants)) state_.bound.restore_constants(bound);
+    restore_constants(bound);
   };
   vk::guarded_void(prepare, [&](VkResult error) { state_.status.note(error); });
   return counts;
 }
 
-void ActionRecorder::prepare_generated_commands() {
+void ActionRecorder::prepare_generated_commands(VkPipelineBindPoint point) {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
   if (state_.status.has(Status::kQueryShaders | Status::kQueryCommands)) {
     state_.queries->count_error();
   }
   state_.bound.bind_plain();
-  const Bound& rays = *state_.bound.at(kRayTracing);
-  vk::guarded_void([&] { write_null(kRayTracing, rays); },
-                   [&](VkResult error) { state_.status.note(error); });
+  const auto prepare = [&] {
+    write_null(kRayTracing, *state_.bound.at(kRayTracing));
+    if (Bound* bound = state_.bound.at(point)) restore_constants(*bound);
+  };
+  vk::guarded_void(prepare, [&](VkResult error) { state_.status.note(error); });
 }
 
 }  // namespace tally::counters

@@ -17,7 +17,8 @@ struct RecordingStatus {
     kDropActions = 16,     // draws, dispatches and traces are left out
     kDirtyPipelines = 32,  // a feature began or ended: the next action may need other variants
     kDirtyPointer = 64,  // a counting variant is bound, and nothing counts: it needs null pointers
-    kDirtyConstants = 128  // record pointers overwrote push constants of the application
+    kDirtyConstants = 128,  // the layer overwrote push constants of the application
+    kLostGuard = 256        // push constants of the application overwrote PushGuard
   };
 
   uint32_t flags = 0;
