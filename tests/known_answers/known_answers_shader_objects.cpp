@@ -53,8 +53,9 @@ Values values_of(const Instrumentation& instrumentation) {
     std::vector<uint64_t> metrics = block.metrics;
     metrics.at(instrumentation.metric("subgroups")) = 0;
     metrics.at(instrumentation.metric("subgroup_lanes")) = 0;
-    values.push_back({{block.header.resultIndex, block.header.stages, block.header.basicBlockIndex},
-                      std::move(metrics)});
+    values.emplace_back(
+        std::array{block.header.resultIndex, block.header.stages, block.header.basicBlockIndex},
+        std::move(metrics));
   }
   return values;
 }
