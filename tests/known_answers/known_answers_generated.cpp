@@ -7,6 +7,8 @@
 #include <span>
 
 #include "branchy.frag.h"
+#include "full_screen.vert.h"
+#include "orange.frag.h"
 #include "patch.vert.h"
 #include "support/generated_commands.h"
 #include "support/instrumentation.h"
@@ -292,6 +294,43 @@ TEST_F(GeneratedAnswers, draws_of_a_set_of_shader_objects_count_every_stage) {
   EXPECT_GT(one, 0u);
   EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 1).invocations(), (1 + 4) * one);
   EXPECT_EQ(Counts(instrumentation, kFragment, branchy_frag, 1, 3).invocations(), 2 * one);
+}
+
+// lavapipe 25.0 crashes where the push constants of two shaders are more than 256 bytes, all are
+// between 0 and 1, and a constant colour fills a tile (PushGuard): with the layer's ranges they are
+// more.
+TEST_F(GeneratedAnswers, a_constant_colour_is_the_same_with_small_push_constants) {
+  constexpr VkExtent2D kTiles = {256, 256};
+  const auto draw = [&](Context& context, VkShaderCreateFlagsEXT vertex_flags) {
+    const PipelineLayout layout = make_pipeline_layout(context, {}, 4);
+    const ShaderObjects shaders(context, {{.shader = {kVertex, full_screen_vert},
+                                           .next_stage = kFragment,
+                                           .flags = vertex_flags,
+                                           .push_bytes = 4},
+                                          {.shader = {kFragment, orange_frag},  //
+                                           .flags = 0,
+                                           .push_bytes = 4}});
+    GeneratedCommands generated(context, {.stages = kVertex | kFragment,
+                                          .command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_EXT,
+                                          .layout = layout,
+                                          .words = {0, 3, 1, 0, 0}});
+    const std::array bound = {shaders[0], shaders[1]};
+    VkGeneratedCommandsShaderInfoEXT names = {VK_STRUCTURE_TYPE_GENERATED_COMMANDS_SHADER_INFO_EXT,
+                                              nullptr, 2, bound.data()};
+    const RenderTarget target(context, {.extent = kTiles});
+    context.run([&](VkCommandBuffer commands) {
+      target.begin(commands);
+      set_draw_state(context, commands, {.extent = kTiles});
+      unbind_graphics_shaders(context, commands);
+      shaders.bind(commands);
+      generated.execute(commands, &names);
+      target.end(commands);
+    });
+    return target.read();
+  };
+  const std::vector<uint32_t> bare = draw(*make_generated_context(false), 0);
+  EXPECT_EQ(draw(*context_, 0), bare);
+  EXPECT_EQ(draw(*context_, VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM), bare);
 }
 
 // Recorded as applications do: the state in one command buffer, which another preprocesses.

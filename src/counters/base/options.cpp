@@ -1,7 +1,7 @@
 #include "counters/base/options.h"
 
 #include <bit>
-#include <cstdio>
+#include <charconv>
 #include <initializer_list>
 #include <sstream>
 #include <string_view>
@@ -38,12 +38,14 @@ std::optional<RegionSize> parse_region_size(const Settings& settings) {
   if (text.empty()) return std::nullopt;
   unsigned width = 0;
   unsigned height = 0;
-  int end = 0;
+  const char* const end = text.data() + text.size();
   const auto fits = [](unsigned side) {
     return std::has_single_bit(side) && side >= 4 && side <= 4096;
   };
-  if (std::sscanf(text.c_str(), "%ux%u%n", &width, &height, &end) == 2 &&
-      static_cast<size_t>(end) == text.size() && fits(width) && fits(height)) {
+  const auto first = std::from_chars(text.data(), end, width);
+  const bool separated = first.ec == std::errc() && first.ptr != end && *first.ptr == 'x';
+  const auto second = std::from_chars(separated ? first.ptr + 1 : end, end, height);
+  if (separated && second.ec == std::errc() && second.ptr == end && fits(width) && fits(height)) {
     return RegionSize{static_cast<uint32_t>(std::countr_zero(width)),
                       static_cast<uint32_t>(std::countr_zero(height))};
   }

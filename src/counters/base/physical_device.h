@@ -95,6 +95,10 @@ struct PhysicalDevice {
     return driver_id != VK_DRIVER_ID_MESA_LLVMPIPE ||
            properties.driverVersion >= VK_MAKE_API_VERSION(0, 25, 0, 0);
   }
+  // Whether the sum of two stages' push constants overruns an array of the driver (PushGuard).
+  bool adds_up_push_constants() const {
+    return driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && properties.limits.maxPushConstantsSize > 128;
+  }
   bool offers_regions() const { return !native_regions && missing.empty(); }
   bool offers_performance_queries() const { return missing.empty(); }
   uint32_t driver_counters_of(uint32_t family) const {

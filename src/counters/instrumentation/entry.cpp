@@ -17,7 +17,7 @@ constexpr uint64_t kHandleTag = uint64_t{0x7a11} << 48;
 std::shared_ptr<Instrumentation> find_object(const DeviceState& device,
                                              VkShaderInstrumentationARM handle, const char* vuid,
                                              const char* function) {
-  const auto object = device.instrumentation.objects.find(handle);
+  auto object = device.instrumentation.objects.find(handle);
   if (!object) {
     device.context.messages.misuse(
         vuid, kObjectType, vk::handle_bits(handle),

@@ -36,6 +36,7 @@ LayoutRules make_layout_rules(const DeviceCreation& creation) {
   rules.address_slots = separate_stages ? kPipelineSlots : 1;
   rules.shader_slots = creation.shader_objects();
   rules.region_slot = creation.regions_enabled();
+  rules.guard = separate_stages && creation.gpu().adds_up_push_constants();
   // So that the layer can null record pointers for a pass in which no shader counts.
   rules.prefer_descriptor = creation.emulated_queries().performance && !separate_stages;
   // A layout cannot mix sets in descriptor buffers with sets from pools.

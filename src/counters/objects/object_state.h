@@ -14,6 +14,7 @@
 #include "counters/objects/heap_layouts.h"
 #include "counters/objects/pipeline.h"
 #include "counters/objects/pipeline_layout.h"
+#include "counters/objects/push_guard.h"
 #include "counters/objects/render_passes.h"
 #include "counters/objects/submission.h"
 #include "counters/shader/instrumenter.h"
@@ -38,6 +39,7 @@ struct ObjectState {
         needs(pipeline_needs),
         layout_rules(rules),
         heap_layouts(rules, device.next),
+        push_guard(device.handle, device.next, rules),
         fences(device.handle, device.next),
         instrumenter(options) {}
 
@@ -45,6 +47,7 @@ struct ObjectState {
   const PipelineNeeds needs;
   const LayoutRules layout_rules;
   const HeapLayouts heap_layouts;
+  const PushGuard push_guard;
   FencePool fences;
   ShaderCodeStore codes;
   Instrumenter instrumenter;

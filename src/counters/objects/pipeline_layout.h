@@ -3,7 +3,8 @@
 // variants and what the application binds stay compatible. The slot has one of three paths:
 //
 // PushConstant: the last 8 bytes of the device's push constants; 8 more with pipeline libraries or
-//   shader objects, and 8 more with counters by region. The offset is the same in every layout.
+//   shader objects, 8 more with counters by region, and 8 behind them where there is a PushGuard.
+//   The offset is the same in every layout.
 //   Each range of the application is extended to cover the slot, since a stage may appear in one
 //   range only. Another range covers the other stages.
 // Descriptor: for layouts whose ranges overlap those bytes. The last descriptor set of the device
@@ -41,17 +42,20 @@ struct LayoutRules {
   // push constants reach there do without.
   bool shader_slots = false;
   bool region_slot = false;        // another pointer, for counters by region
+  bool guard = false;              // the last 8 bytes are those of PushGuard
   uint32_t descriptor_sets = 4;    // maxBoundDescriptorSets; 0: no set may be added
   VkShaderStageFlags stages = 0;   // all stages that the device supports
   bool prefer_descriptor = false;  // the host can change pointers in descriptors after recording
 
   uint32_t slots() const { return address_slots + (region_slot ? 1 : 0); }
-  uint32_t slot_offset() const { return push_constant_size - 8 * slots(); }
+  uint32_t guard_offset() const { return push_constant_size - (guard ? 8 : 0); }
+  uint32_t slot_offset() const { return guard_offset() - 8 * slots(); }
   uint32_t reserved_offset() const { return slot_offset() - (shader_slots ? 24 : 0); }
   // For what has descriptor heaps in place of a layout: push data are its push constants.
   LayoutRules with_heaps() const {
     LayoutRules rules = *this;
     rules.push_constant_size = push_data_size;
+    rules.guard = false;
     return rules;
   }
 };
@@ -109,6 +113,8 @@ class PipelineLayout {
   // Whether the application's push constants overlap the slot.
   uint32_t application_end() const { return application_end_; }
   bool covers_slot() const { return application_end_ > rules_.slot_offset(); }
+  // Whether they overlap the bytes of PushGuard.
+  bool covers_guard() const { return !heaps_ && application_end_ > rules_.guard_offset(); }
   // Whether they overlap any byte that the layer may write.
   bool covers_reserved() const { return application_end_ > rules_.reserved_offset(); }
   // Pushes record pointers, from the byte `offset` on.

@@ -46,6 +46,23 @@ TEST(PipelineLayout, counters_by_region_have_their_address_behind_the_records) {
   EXPECT_EQ(with.slots(), 3u);
 }
 
+TEST(PipelineLayout, a_push_guard_is_behind_all_addresses) {
+  LayoutRules with = rules(RecordAddress::Auto, 2, true);
+  with.guard = true;
+  with.push_data_size = 256;
+  EXPECT_EQ(with.guard_offset(), 120u);
+  EXPECT_EQ(with.slot_offset(), 96u);
+  EXPECT_EQ(with.with_heaps().slot_offset(), 256u - 24);
+  const auto covers = [&](uint32_t bytes) {
+    const Asked asked({{VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes}});
+    return PipelineLayout(asked.info, with).covers_guard();
+  };
+  EXPECT_FALSE(covers(120));
+  EXPECT_TRUE(covers(124));
+  with.guard = false;
+  EXPECT_FALSE(covers(128));
+}
+
 // The slots of tessellation, geometry and task shaders are left out where there is no room.
 TEST(PipelineLayout, shader_objects_have_an_address_for_each_stage_before_the_others) {
   LayoutRules with = rules(RecordAddress::Auto, 2, true);

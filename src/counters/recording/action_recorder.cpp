@@ -53,7 +53,7 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
     } else {
       write_null(point, *bound);
     }
-    if (state_.status.has(Status::kDirtyConstants)) state_.bound.restore_constants(*bound);
+    restore_constants(*bound);
   };
   vk::guarded_void(prepare, [&](VkResult error) {
     state_.status.note(error);
@@ -62,8 +62,15 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
   });
 }
 
+<<<<<<< HEAD
 void ActionRecorder::choose_sample_counter(SampleCounter counter) {
   state_.status.note(state_.queries->count_samples_by(counter));
+=======
+void ActionRecorder::restore_constants(Bound& bound) {
+  if (state_.status.has(Status::kDirtyConstants | Status::kLostGuard)) {
+    state_.bound.restore_constants(bound);
+  }
+>>>>>>> trust
 }
 
 void ActionRecorder::write_null(VkPipelineBindPoint point, const Bound& bound) {
@@ -272,13 +279,13 @@ bool ActionRecorder::prepare_set(VkPipelineBindPoint point,
     if (!pointers_.write(point, bound, slot_pointers(*program, address, 0))) return;
     recorder.append(recorder.take_index(), offset, 0, program);
     counts = true;
-    if (state_.status.has(Status::kDirtyConstants)) state_.bound.restore_constants(bound);
+    restore_constants(bound);
   };
   vk::guarded_void(prepare, [&](VkResult error) { state_.status.note(error); });
   return counts;
 }
 
-void ActionRecorder::prepare_generated_commands() {
+void ActionRecorder::prepare_generated_commands(VkPipelineBindPoint point) {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
   if (state_.status.has(Status::kQuerySamples)) {
     vk::guarded_void([&] { choose_sample_counter(SampleCounter::Driver); },
@@ -288,9 +295,11 @@ void ActionRecorder::prepare_generated_commands() {
     state_.queries->count_error();
   }
   state_.bound.bind_plain();
-  const Bound& rays = *state_.bound.at(kRayTracing);
-  vk::guarded_void([&] { write_null(kRayTracing, rays); },
-                   [&](VkResult error) { state_.status.note(error); });
+  const auto prepare = [&] {
+    write_null(kRayTracing, *state_.bound.at(kRayTracing));
+    if (Bound* bound = state_.bound.at(point)) restore_constants(*bound);
+  };
+  vk::guarded_void(prepare, [&](VkResult error) { state_.status.note(error); });
 }
 
 }  // namespace tally::counters

@@ -42,7 +42,7 @@ class ActionRecorder {
                    const std::shared_ptr<const Program>& program) noexcept;
   // Generated commands that run with the plain pipelines: they take a result index, and active
   // queries lack their counts.
-  void prepare_generated_commands();
+  void prepare_generated_commands(VkPipelineBindPoint point);
 
  private:
   using Bound = BoundState::Bound;
@@ -71,6 +71,7 @@ class ActionRecorder {
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
   void choose_sample_counter(SampleCounter counter);
   void keep_descriptors(VkPipelineBindPoint point, Bound& bound);
+  void restore_constants(Bound& bound);
   void write_null(VkPipelineBindPoint point, const Bound& bound);
   static uint64_t estimate_draw(const Bound& bound, uint64_t vertices);
   bool runs_twice(VkPipelineBindPoint point);

@@ -214,6 +214,18 @@ void BoundState::invalidate_pointer(VkPipelineLayout layout, uint32_t end) {
   if (!kept) invalidate_pointer();
 }
 
+void BoundState::push_guard() {
+  if (uses_heaps_) return;  // push constants invalidate them
+  status_.clear(RecordingStatus::kLostGuard);
+  objects_.push_guard.push(commands_);
+  note_overwritten_constants();
+}
+
+void BoundState::invalidate_guard() {
+  const bool covered = objects_.inspects_constants.load(std::memory_order_relaxed);
+  if (objects_.layout_rules.guard && covered) status_.set(RecordingStatus::kLostGuard);
+}
+
 void BoundState::note_overwritten_constants() {
   if (!constants_.empty() || !push_data_.empty()) status_.set(RecordingStatus::kDirtyConstants);
 }
@@ -223,18 +235,28 @@ VkShaderStageFlags BoundState::note_constants(VkPipelineLayout layout, VkShaderS
   const std::shared_ptr<PipelineLayout> known = objects_.layouts.find(layout);
   if (!known) return stages;
   if (known->covers_reserved()) constants_.keep(*known, offset, size, values);
+  if (known->covers_guard()) {
+    status_.set(RecordingStatus::kLostGuard);
+  } else if (status_.has(RecordingStatus::kLostGuard)) {
+    push_guard();
+  }
   return known->widen(stages, offset);
 }
 
-// In this pipeline's layout the slot holds constants of the application, and the layer overwrote
-// them for another pipeline.
+// In some pipelines' layouts the slot and the guard's bytes hold constants of the application.
+// Pipelines that the layer does not know have other layouts.
 void BoundState::restore_constants(Bound& bound) {
+  using Status = RecordingStatus;
   const Pipeline* pipeline = resolve(bound);
-  if (!pipeline || !pipeline->layout || !pipeline->layout->covers_reserved()) return;
-  if (disturbs_descriptors(bound)) return;
-  (pipeline->layout->has_heaps() ? push_data_ : constants_).restore(*pipeline->layout, commands_);
+  const PipelineLayout* layout = pipeline ? pipeline->layout.get() : nullptr;
+  const bool guarded = !layout || !layout->covers_guard();
+  if (guarded && status_.has(Status::kLostGuard)) push_guard();
+  if (!layout || !layout->covers_reserved()) return;
+  if (!status_.has(Status::kDirtyConstants) || disturbs_descriptors(bound)) return;
+  (layout->has_heaps() ? push_data_ : constants_).restore(*layout, commands_);
   invalidate_pointer();
-  status_.clear(RecordingStatus::kDirtyConstants);
+  status_.clear(Status::kDirtyConstants);
+  if (!guarded) status_.set(Status::kLostGuard);
 }
 
 void BoundState::set_descriptors(DescriptorKind kind) {

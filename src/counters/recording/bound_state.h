@@ -97,11 +97,16 @@ class BoundState {
   void invalidate_pointer() { pushed_pointer_ = 0; }
   // The application updates push constants up to the byte `end`.
   void invalidate_pointer(VkPipelineLayout layout, uint32_t end);
+  // At the begin of a recording.
+  void push_guard();
+  // Another command buffer was executed.
+  void invalidate_guard();
   // The layer wrote to the bytes of the slot.
   void note_overwritten_constants();
   // The application updates push constants. Returns the stages that the command must name.
   VkShaderStageFlags note_constants(VkPipelineLayout layout, VkShaderStageFlags stages,
                                     uint32_t offset, uint32_t size, const void* values);
+  // Before an action, where kDirtyConstants or kLostGuard is set.
   void restore_constants(Bound& bound);
   // The application updates push data.
   void push_data(const VkPushDataInfoEXT& info);

@@ -209,18 +209,13 @@ void add(std::vector<vk::Hook>& hooks, std::string_view name) {
 
 // Generated commands may bind pipelines and push constants, so they run with the plain pipelines:
 // they take a result index and have no blocks. What is bound after them is undefined.
-template <typename... Arguments, typename Function>
-void generated(VkCommandBuffer commands, Function DeviceTable::*next, Arguments... arguments) {
-  CommandBuffer* state = find_command_buffer(commands);
-  if (state && state->drops_actions()) return;
-  if (state) state->actions().prepare_generated_commands();
-  (next_for(commands, state).*next)(commands, arguments...);
-  if (state) state->bound().invalidate_pipelines();
-}
-
 VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 preprocessed,
                                              const VkGeneratedCommandsInfoNV* info) {
-  generated(commands, &DeviceTable::CmdExecuteGeneratedCommandsNV, preprocessed, info);
+  CommandBuffer* state = find_command_buffer(commands);
+  if (state && state->drops_actions()) return;
+  if (state) state->actions().prepare_generated_commands(info->pipelineBindPoint);
+  next_for(commands, state).CmdExecuteGeneratedCommandsNV(commands, preprocessed, info);
+  if (state) state->bound().invalidate_pipelines();
 }
 
 }  // namespace

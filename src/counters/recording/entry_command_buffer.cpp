@@ -112,7 +112,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_begin(VkCommandBuffer commands,
     }
     return vk::guarded([&] { return begin_secondary(commands, *state, *info); });
   }
-  return next_of(commands).BeginCommandBuffer(commands, info);
+  const VkResult result = next_of(commands).BeginCommandBuffer(commands, info);
+  if (state && result == VK_SUCCESS) state->bound().push_guard();
+  return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hook_reset(VkCommandBuffer commands,
@@ -152,6 +154,7 @@ void execute(VkCommandBuffer commands, uint32_t count, const VkCommandBuffer* se
   state->leave_subpass();
   state->next().CmdExecuteCommands(commands, count, secondaries);
   state->bound().invalidate_pipelines();
+  state->bound().invalidate_guard();
   for (uint32_t i = 0; i < count; ++i) {
     const auto secondary = state->device().command_buffers.find(secondaries[i]);
     if (secondary) state->execute(secondary);

@@ -177,7 +177,7 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
           vk::handle_bits(commands.handle()),
           fmt::format("generated commands run uninstrumented: {}", reason));
     }
-    commands.actions().prepare_generated_commands();
+    commands.actions().prepare_generated_commands(bind_point_of(info.shaderStages));
     next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
     return;
   }

@@ -20,7 +20,7 @@ class SlotConstants {
   void restore(const PipelineLayout& layout, VkCommandBuffer commands) const;
 
  private:
-  std::array<std::byte, 8 * (kAddressSlots + 1)> bytes_{};
+  std::array<std::byte, 8 * (kAddressSlots + 2)> bytes_{};  // with region slot and PushGuard
   uint32_t begin_ = 0, end_ = 0;  // offsets in push constants; empty when equal
 };
 

@@ -332,6 +332,7 @@ VkResult begin_secondary(VkCommandBuffer commands, CommandBuffer& state,
   const Stripped<VkCommandBufferInheritanceInfo> inheritance(inherited);
   changed.pInheritanceInfo = &inheritance.info();
   const VkResult result = state.next().BeginCommandBuffer(commands, &changed);
+  if (result == VK_SUCCESS) state.bound().push_guard();
   if (result == VK_SUCCESS && continues) state.continue_pass();
   return result;
 }

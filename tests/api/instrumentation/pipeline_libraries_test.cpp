@@ -1,4 +1,6 @@
 // Graphics pipelines that are linked from libraries.
+#include <utility>
+
 #include "api/kit.h"
 #include "full_screen.vert.h"
 #include "orange.frag.h"
@@ -161,7 +163,18 @@ class Libraries : public CountersTest {
       kBehind = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT,
       kOutput = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
 
- private:
+  // For libraries that are made with different layouts.
+  PipelineLayout make_independent_layout() {
+    const VkPushConstantRange range = {VK_SHADER_STAGE_ALL, 0, 4};
+    VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    info.flags = VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT;
+    info.pushConstantRangeCount = 1;
+    info.pPushConstantRanges = &range;
+    VkPipelineLayout handle = VK_NULL_HANDLE;
+    check(vkCreatePipelineLayout(context().device(), &info, nullptr, &handle));
+    return {context().device(), handle};
+  }
+
   PipelineLayout layout_;
 };
 
@@ -225,6 +238,25 @@ TEST_F(Libraries, a_pipeline_with_a_shader_of_its_own_counts) {
   const Pipeline behind = make_library(kBehind | kOutput, 0);
   EXPECT_EQ(measure_draw(make(kInput | kBefore, kFlag, {behind})),
             std::pair(uint64_t{3}, uint64_t{0}));
+}
+
+// lavapipe 25.0 crashes where the push constants of two layouts are more than 256 bytes, all are
+// between 0 and 1, and a constant colour fills a tile (PushGuard): with the layer's ranges they are
+// more.
+TEST_F(Libraries, of_two_layouts_draw_a_constant_colour_with_small_push_constants) {
+  if (!prepare()) GTEST_SKIP() << "no pipeline libraries";
+  layout_ = make_independent_layout();
+  const Pipeline before = make_library(kInput | kBefore, 0);
+  const PipelineLayout other = std::exchange(layout_, make_independent_layout());
+  const Pipeline behind = make_library(kBehind | kOutput, 0);
+  const Pipeline linked = link({before, behind}, 0);
+  const RenderTarget target(context(), {.extent = {256, 256}});
+  constexpr uint32_t kZero = 0;
+  context().run([&](VkCommandBuffer commands) {
+    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof kZero, &kZero);
+    draw_orange(commands, target, linked);
+  });
+  EXPECT_THAT(target.read().at(0), AnyOf(0xff0080ffu, 0xff007fffu));
 }
 
 // Its variant is made when the query wants it, and is linked from variants of the libraries.

@@ -1,5 +1,10 @@
 // The shader clock by region: the values depend on the machine, but the test knows where it runs
 // and which regions take longer.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
 #include "api/regions/kit.h"
 #include "catalogue/catalogue.h"
 #include "discard.frag.h"
@@ -41,17 +46,23 @@ TEST_F(RegionClock, runs_where_fragments_run) {
   values.expect_layout();
 }
 
+// On a busy machine a thread of the driver may wait anywhere: the least of several captures.
 TEST_F(RegionClock, takes_longer_where_the_shader_does) {
   const Pipeline pipeline = make_rectangles(late_work_frag);
-  const Capture values(context(), {kExtent, {kClock}});
-  capture_whole(values, pipeline);
-  uint64_t brief = 0;
-  uint64_t late = 0;
-  for (uint32_t row = 0; row < values.rows(); ++row) {
+  std::array<uint64_t, 8> least{};  // of each column
+  least.fill(std::numeric_limits<uint64_t>::max());
+  for (int i = 0; i < 5; ++i) {
+    const Capture values(context(), {kExtent, {kClock}});
+    capture_whole(values, pipeline);
     for (uint32_t column = 0; column < values.columns(); ++column) {
-      (column < 4 ? brief : late) += values.value(kClock, column, row);
+      uint64_t clock = 0;
+      for (uint32_t row = 0; row < values.rows(); ++row) clock += values.value(kClock, column, row);
+      least.at(column) = std::min(least.at(column), clock);
     }
   }
+  const auto half = least.begin() + 4;
+  const uint64_t brief = std::accumulate(least.begin(), half, uint64_t{0});
+  const uint64_t late = std::accumulate(half, least.end(), uint64_t{0});
   EXPECT_GT(late, 3 * brief);
 }
 
