@@ -3,11 +3,13 @@
 // difference between a long and a short run, so the program's start-up is excluded. Also compares
 // the processor time of all processes, which other load on the machine disturbs less.
 //
-//   frame_cost [--frames N] [--rounds N] [--some-frames | --all-frames] [PROGRAM ARGUMENT...]
+//   frame_cost [--frames N] [--rounds N] [--some-frames | --all-frames | --start]
+//              [PROGRAM ARGUMENT...]
 //
 // "{}" in an argument stands for the number of frames. The row "outside captured frames" is a
 // capture on request, and nothing is requested. With --some-frames only the captures of some frames
-// are measured; with --all-frames only a capture of all frames.
+// are measured; with --all-frames only a capture of all frames. With --start the whole run of a
+// program that draws one frame is measured, bare and with a capture of it.
 //
 // The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
@@ -32,7 +34,7 @@ constexpr uint32_t kShortRun = 20;  // frames
 struct Options {
   uint32_t frames = 500;
   int rounds = 7;
-  bool some_frames = false, all_frames = false;
+  bool some_frames = false, all_frames = false, start = false;
   std::vector<std::string> program = {"vkcube", "--c",      "{}", "--present_mode", "0", "--width",
                                       "300",    "--height", "300"};
 };
@@ -53,7 +55,7 @@ std::vector<std::string> captured_to(const std::string& file, std::vector<std::s
 std::vector<Use> uses(const std::string& folder, const Options& options) {
   const std::string validation = "VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation";
   const Use every_frame = {"tally run", captured_to(folder + "/frames.tally", {})};
-  if (options.all_frames) return {{"bare", {}}, every_frame};
+  if (options.all_frames || options.start) return {{"bare", {}}, every_frame};
   std::vector<Use> all = {
       {"bare", {}},
       {"outside captured frames", captured_to(folder + "/none.tally", {"--trigger"})},
@@ -87,6 +89,13 @@ Times run_times(const Use& use, const Options& options, uint32_t frames) {
   return {wall, (processor_time_of_children() - before) * 1e9};
 }
 
+Times frame_times(const Use& use, const Options& options) {
+  const Times once = run_times(use, options, kShortRun);
+  const Times more = run_times(use, options, kShortRun + options.frames);
+  return {(more.wall - once.wall) / options.frames,
+          (more.processor - once.processor) / options.frames};
+}
+
 void run(const Options& options) {
   std::string folder = std::filesystem::temp_directory_path() / "frame_cost.XXXXXX";
   if (!::mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
@@ -94,13 +103,13 @@ void run(const Options& options) {
   std::vector<Candidate> candidates;
   for (const Use& use : all) {
     candidates.push_back({use.name, [&] {
-                            const Times once = run_times(use, options, kShortRun);
-                            const Times more = run_times(use, options, kShortRun + options.frames);
-                            return Sample{(more.wall - once.wall) / options.frames,
-                                          (more.processor - once.processor) / options.frames};
+                            const Times times = options.start ? run_times(use, options, 1)
+                                                              : frame_times(use, options);
+                            return Sample{times.wall, times.processor};
                           }});
   }
-  Table table({options.program.front(), "a frame", "of bare", "processor time", "of bare"});
+  Table table({options.program.front(), options.start ? "a run of one frame" : "a frame", "of bare",
+               "processor time", "of bare"});
   for (const Measured& row : measure_in_turn(candidates, options.rounds)) {
     table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0]),
                duration(row.values[1].median), with_quartiles(row.ratios[1])});
@@ -124,7 +133,8 @@ int main(int argc, char** argv) {
   app.add_option("--frames", options.frames)->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   CLI::Option* some = app.add_flag("--some-frames", options.some_frames);
-  app.add_flag("--all-frames", options.all_frames)->excludes(some);
+  CLI::Option* every = app.add_flag("--all-frames", options.all_frames)->excludes(some);
+  app.add_flag("--start", options.start)->excludes(some)->excludes(every);
   app.add_option("program", options.program);
   CLI11_PARSE(app, argc, argv);
   try {

@@ -1,7 +1,7 @@
 // What making pipelines costs: many programs that differ in one constant, made without a cache, for
 // a cache and from it; their first use and a later one; memory and the whole run. Bare, with the
 // features of the counters layer enabled but unused, with pipelines that have the flag of
-// VK_ARM_shader_instrumentation, and under `tally run`.
+// VK_ARM_shader_instrumentation, under `tally run`, and with shaders that count by hand.
 //
 //   pipeline_cost [--pipelines N] [--rounds N] [--unused]
 //
@@ -21,14 +21,18 @@
 #include <stdexcept>
 
 #include "harness/child.h"
+#include "harness/gpu.h"
 #include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
 #include "program.frag.h"
+#include "program_by_hand.frag.h"
 #include "support/instrumentation.h"
+#include "support/memory.h"
 #include "support/pipeline.h"
 #include "support/render_target.h"
 #include "tiny_draws.vert.h"
+#include "tiny_draws_by_hand.vert.h"
 
 namespace tally::bench {
 namespace {
@@ -40,6 +44,7 @@ struct Options {
   int rounds = 5;
   bool enabled = false;
   bool flagged = false;
+  bool by_hand = false;
   bool unused = false;
   std::string result;  // of the measured program
 };
@@ -47,10 +52,10 @@ struct Options {
 // What one process measures. Times are in nanoseconds and of all pipelines together.
 struct Costs {
   double create = 0, processor = 0, miss = 0, hit = 0, first_use = 0, second_use = 0, bytes = 0,
-         start = 0;
+         start = 0, start_processor = 0;
 
   Sample sample() const {
-    return {create, processor, miss, hit, first_use, second_use, bytes, start};
+    return {create, processor, miss, hit, first_use, second_use, bytes, start, start_processor};
   }
 };
 
@@ -87,16 +92,30 @@ test::ContextOptions context_options(const Options& options) {
   return context;
 }
 
+// Of the shaders that count by hand.
+struct Record {
+  uint64_t vertices, fragments, iterations, breaks, low;
+  bool operator==(const Record&) const = default;
+};
+
 class Programs {
  public:
   explicit Programs(const Options& options)
       : options_(options),
         context_(context_options(options)),
-        target_(context_, {.extent = {64, 64}}),
-        layout_(test::make_pipeline_layout(context_)) {}
+        target_(context_, {.extent = {400, 400}}),
+        layout_(test::make_pipeline_layout(context_, {}, options.by_hand ? kPushBytes : 0)) {
+    if (!options.by_hand) return;
+    records_ = test::Buffer(
+        context_, options.pipelines * sizeof(Record),
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  }
 
   void make(VkPipelineCache cache) {
-    std::vector<uint32_t> code(std::begin(program_frag), std::end(program_frag));
+    using Code = std::span<const uint32_t>;
+    const Code fragment = options_.by_hand ? Code(program_by_hand_frag) : Code(program_frag);
+    const Code vertex = options_.by_hand ? Code(tiny_draws_by_hand_vert) : Code(tiny_draws_vert);
+    std::vector<uint32_t> code(fragment.begin(), fragment.end());
     const auto number = std::ranges::find(code, kNumber);
     if (number == code.end()) throw std::runtime_error("program.frag has no number");
     test::GraphicsPipelineInfo info;
@@ -105,8 +124,7 @@ class Programs {
     if (options_.flagged) info.next = &test::kInstrument;
     for (uint32_t i = 0; i < options_.pipelines; ++i) {
       *number = kNumber + 8 * i;
-      info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, tiny_draws_vert},
-                     {VK_SHADER_STAGE_FRAGMENT_BIT, code}};
+      info.stages = {{VK_SHADER_STAGE_VERTEX_BIT, vertex}, {VK_SHADER_STAGE_FRAGMENT_BIT, code}};
       pipelines_.push_back(test::make_graphics_pipeline(context_, info));
     }
   }
@@ -114,12 +132,24 @@ class Programs {
   void use() {
     context_.run([&](VkCommandBuffer commands) {
       target_.begin(commands);
-      for (const test::Pipeline& pipeline : pipelines_) {
-        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+      for (uint32_t i = 0; i < options_.pipelines; ++i) {
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_[i]);
+        if (options_.by_hand) push_record(commands, i);
         vkCmdDraw(commands, 3, 1, 0, 0);
       }
       target_.end(commands);
     });
+  }
+
+  // Where shaders count by hand: a draw covers six pixels, whose loop ends before its first
+  // iteration.
+  void check_counts(uint64_t uses) {
+    const Record expected = {3 * uses, 6 * uses, 0, 0, 6 * uses};
+    if (!options_.by_hand ||
+        std::ranges::count(records_.as<Record>(), expected) == std::ptrdiff_t{options_.pipelines}) {
+      return;
+    }
+    throw std::runtime_error("the counts by hand are wrong");
   }
 
   void destroy() { pipelines_.clear(); }
@@ -132,9 +162,17 @@ class Programs {
   }
 
  private:
+  static constexpr uint32_t kPushBytes = sizeof(VkDeviceAddress);
+
+  void push_record(VkCommandBuffer commands, uint32_t draw) const {
+    const VkDeviceAddress address = records_.address() + draw * sizeof(Record);
+    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, kPushBytes, &address);
+  }
+
   const Options& options_;
   test::Context context_;
   test::RenderTarget target_;
+  test::Buffer records_;
   test::PipelineLayout layout_;
   std::vector<test::Pipeline> pipelines_;
 };
@@ -150,8 +188,10 @@ void run_measured(const Options& options) {
   if (!options.unused) costs.first_use = time_of([&] { programs.use(); });
   costs.bytes = resident_bytes() - before;
   costs.start = costs.create + costs.first_use;
+  costs.start_processor = processor_time() - idle;
   if (!options.unused) {
     costs.second_use = time_of([&] { programs.use(); });
+    programs.check_counts(2);
     programs.destroy();
     const test::PipelineCache cache = programs.make_cache();
     costs.miss = time_of([&] { programs.make(cache); });
@@ -201,14 +241,21 @@ class Runs {
   std::string folder_;
 };
 
-void measure(const Options& options) {
-  const Runs runs(options);
-  const std::vector<Candidate> candidates = {
+std::vector<Candidate> uses(const Runs& runs) {
+  std::vector<Candidate> candidates = {
       {"bare", [&] { return runs.run({}, {}); }},
       {"features enabled", [&] { return runs.run({}, {"--enabled"}); }},
       {"with the flag", [&] { return runs.run({}, {"--flagged"}); }},
       {"tally run", [&] { return runs.run(runs.captured(), {}); }}};
-  const std::vector<Measured> rows = measure_in_turn(candidates, options.rounds);
+  if (Capabilities(test::Context().gpu()).int64_atomics) {
+    candidates.push_back({"by hand", [&] { return runs.run({}, {"--by-hand"}); }});
+  }
+  return candidates;
+}
+
+void measure(const Options& options) {
+  const Runs runs(options);
+  const std::vector<Measured> rows = measure_in_turn(uses(runs), options.rounds);
   constexpr struct {
     const char* title;
     bool unused;  // measured also if the pipelines are not used
@@ -219,16 +266,21 @@ void measure(const Options& options) {
                {"first use", false},
                {"second use", false},
                {"memory", true},
-               {"creation and first use", false}};
-  Table table({fmt::format("{} pipelines: of one", options.pipelines), "bare", rows[1].name,
-               rows[2].name, rows[3].name});
+               {"creation and first use", false},
+               {"the same, processor time", false}};
+  std::vector<std::string> head = {fmt::format("{} pipelines: of one", options.pipelines)};
+  for (const Measured& row : rows) head.push_back(row.name);
+  Table table(head);
   for (size_t i = 0; i < std::size(kRows); ++i) {
     if (options.unused && !kRows[i].unused) continue;
     const double bare = rows[0].values[i].median / options.pipelines;
     const bool memory = std::string_view(kRows[i].title) == "memory";
-    table.add({kRows[i].title, memory ? fmt::format("{:.1f} kB", bare / 1e3) : duration(bare),
-               with_quartiles(rows[1].ratios[i]), with_quartiles(rows[2].ratios[i]),
-               with_quartiles(rows[3].ratios[i])});
+    std::vector<std::string> cells = {
+        kRows[i].title, memory ? fmt::format("{:.1f} kB", bare / 1e3) : duration(bare)};
+    for (size_t use = 1; use < rows.size(); ++use) {
+      cells.push_back(with_quartiles(rows[use].ratios[i]));
+    }
+    table.add(cells);
   }
   fmt::print("{}\n", table.text());
 }
@@ -245,6 +297,7 @@ int main(int argc, char** argv) {
   app.add_option("--result", options.result, "Be the measured program, and write here");
   app.add_flag("--enabled", options.enabled, "Enable the features of the layer");
   app.add_flag("--flagged", options.flagged, "Create pipelines with the flag");
+  app.add_flag("--by-hand", options.by_hand, "Use shaders that count by hand");
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] {
     if (options.result.empty()) {

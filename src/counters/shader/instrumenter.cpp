@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "catalogue/stages.h"
 #include "counters/shader/validator.h"
@@ -11,6 +13,7 @@ namespace {
 
 // Applications create the pipelines of one shader in sequence and rarely need older ones again.
 constexpr size_t kMaxRememberedWords = 8 << 20;
+constexpr size_t kMaxRememberedLocations = 1 << 16;
 
 struct Blocks {
   std::vector<spirv::InstructionMix> costs;
@@ -76,6 +79,28 @@ Result<Instrumenter::Shader> Instrumenter::make(const Stage& stage,
                                                           blocks->feedback, counted->tests_early});
   return Shader(std::make_shared<const InstrumentedShader>(
       InstrumentedShader{std::move(counted->words), counted->record_spec_ids, std::move(info)}));
+}
+
+std::optional<uint32_t> Instrumenter::find_free_location(const Stage& vertex,
+                                                         const Stage& fragment) {
+  const std::optional<uint32_t> output = free_location_of(vertex);
+  const std::optional<uint32_t> input = free_location_of(fragment);
+  if (!output || !input) return std::nullopt;
+  return std::max(*output, *input);
+}
+
+std::optional<uint32_t> Instrumenter::free_location_of(const Stage& stage) {
+  EntryPoint key{stage.code->hash, stage.info->stage, stage.info->pName};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = free_locations_.find(key);
+    if (known != free_locations_.end()) return known->second;
+  }
+  const std::optional<uint32_t> location = first_free_location(stage);
+  const std::lock_guard lock(mutex_);
+  if (free_locations_.size() >= kMaxRememberedLocations) free_locations_.clear();
+  free_locations_.emplace(std::move(key), location);
+  return location;
 }
 
 Instrumenter::Shader Instrumenter::find(const Key& key) {

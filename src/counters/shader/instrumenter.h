@@ -6,6 +6,8 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "base/status.h"
@@ -40,6 +42,9 @@ class Instrumenter {
   Result<std::shared_ptr<const InstrumentedShader>> instrument(
       const Stage& stage, const spirv::BlockCountOptions& options);
 
+  // The first Location after all outputs of the vertex shader and inputs of the fragment shader.
+  std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment);
+
   const InstrumenterOptions& options() const { return options_; }
 
  private:
@@ -56,6 +61,19 @@ class Instrumenter {
     size_t operator()(const Key& key) const { return std::hash<Hash128>{}(key.code); }
   };
 
+  // An entry point of a vertex or a fragment shader.
+  struct EntryPoint {
+    Hash128 code;
+    VkShaderStageFlagBits stage;
+    std::string name;
+
+    bool operator==(const EntryPoint&) const = default;
+  };
+  struct EntryPointHash {
+    size_t operator()(const EntryPoint& entry) const { return std::hash<Hash128>{}(entry.code); }
+  };
+
+  std::optional<uint32_t> free_location_of(const Stage& stage);
   Result<Shader> make(const Stage& stage, const spirv::BlockCountOptions& options) const;
   Shader find(const Key& key);
   void remember(const Key& key, const Shader& shader);
@@ -65,6 +83,7 @@ class Instrumenter {
   std::unordered_map<Key, Shader, KeyHash> shaders_;
   std::deque<Key> order_;  // oldest first
   size_t words_ = 0;
+  std::unordered_map<EntryPoint, std::optional<uint32_t>, EntryPointHash> free_locations_;
 };
 
 // "vertex", "fragment" ...: for messages.

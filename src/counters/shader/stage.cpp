@@ -70,17 +70,13 @@ std::optional<spirv::Tessellation> tessellation_of(const std::vector<Stage>& sta
   return find_tessellation(*control, *evaluation);
 }
 
-std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment) {
-  const auto find = [](const Stage& stage, spv::ExecutionModel model,
-                       spv::StorageClass variables) -> std::optional<uint32_t> {
-    const spirv::EntryPoint* entry = stage.entry_point(model);
-    if (!entry) return std::nullopt;
-    return spirv::first_free_location(stage.module()->module(), *entry, variables);
-  };
-  const auto output = find(vertex, spv::ExecutionModel::Vertex, spv::StorageClass::Output);
-  const auto input = find(fragment, spv::ExecutionModel::Fragment, spv::StorageClass::Input);
-  if (!output || !input) return std::nullopt;
-  return std::max(*output, *input);
+std::optional<uint32_t> first_free_location(const Stage& stage) {
+  const bool vertex = stage.info->stage == VK_SHADER_STAGE_VERTEX_BIT;
+  const spirv::EntryPoint* entry =
+      stage.entry_point(vertex ? spv::ExecutionModel::Vertex : spv::ExecutionModel::Fragment);
+  if (!entry) return std::nullopt;
+  return spirv::first_free_location(stage.module()->module(), *entry,
+                                    vertex ? spv::StorageClass::Output : spv::StorageClass::Input);
 }
 
 }  // namespace tally::counters

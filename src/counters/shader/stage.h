@@ -46,7 +46,7 @@ bool has_primitive_ids(const std::vector<Stage>& stages);
 // Nothing without tessellation, or where a geometry shader replaces the primitives.
 std::optional<spirv::Tessellation> tessellation_of(const std::vector<Stage>& stages);
 
-// The first Location after all outputs of the vertex shader and inputs of the fragment shader.
-std::optional<uint32_t> find_free_location(const Stage& vertex, const Stage& fragment);
+// The first Location after all outputs of a vertex shader or all inputs of a fragment shader.
+std::optional<uint32_t> first_free_location(const Stage& stage);
 
 }  // namespace tally::counters

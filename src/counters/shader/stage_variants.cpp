@@ -159,7 +159,7 @@ Result<spirv::PackedDrawIndices> StageVariants::choose_packed_draw_indices(
   if (!vertex) return Error{"the vertex shader's SPIR-V is not known"};
   spirv::PackedDrawIndices numbers;
   if (const Stage* fragment = find(VK_SHADER_STAGE_FRAGMENT_BIT)) {
-    numbers.location = find_free_location(*vertex, *fragment);
+    numbers.location = instrumenter.find_free_location(*vertex, *fragment);
     const bool fits =
         numbers.location && *numbers.location < instrumenter.options().packed_draw_index_locations;
     const auto counted = fits ? instrument(*fragment, numbers) : Error{"it has no location left"};
