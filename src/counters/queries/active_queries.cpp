@@ -36,7 +36,8 @@ void ActiveQueries::reset() {
 
 void ActiveQueries::begin(const QueryKey& key, uint32_t views, const CommandTotals& totals) {
   ++changes_;
-  queries_.push_back({key.pool, key.query, key.index, views, totals.errors, totals.metrics});
+  queries_.push_back(
+      {key.pool, key.query, key.index, views, totals.errors, totals.unread, totals.metrics});
   if (key.pool->needs_shaders()) ++shader_queries_;
   if (key.pool->times_apart()) ++timed_queries_;
 }
@@ -48,7 +49,8 @@ std::vector<ActiveQueries::Active>::const_iterator ActiveQueries::find(const Que
 FinishedQuery ActiveQueries::end(const QueryKey& key, const CommandTotals& totals) {
   ++changes_;
   const auto found = find(key);
-  const uint64_t errors = totals.errors - found->errors + found->uncounted;
+  uint64_t errors = totals.errors - found->errors + found->uncounted;
+  if (!key.pool->indirect_pairs().empty()) errors += totals.unread - found->unread;
   FinishedQuery finished{{key.pool, key.query}, found->views, static_cast<uint32_t>(errors), {}};
   for (const QueryRow& row : key.pool->kind().rows) {
     uint64_t& sum = finished.constants.emplace_back();

@@ -55,6 +55,7 @@ class ActiveQueries {
     uint32_t views = 1;
     // At the beginning of the query.
     uint64_t errors = 0;
+    uint64_t unread = 0;
     std::array<uint64_t, kCommandMetrics> metrics{};
     uint32_t uncounted = 0;  // programs that left out what the query counts
 

@@ -13,6 +13,7 @@ namespace tally::counters {
 struct CommandTotals {
   std::array<uint64_t, kCommandMetrics> metrics{};
   uint64_t errors = 0;  // commands that a query should have counted and did not
+  uint64_t unread = 0;  // commands whose arguments are not known
   // VK_INTEL_performance_query: the last marker of each kind.
   std::optional<uint64_t> marker;
   std::optional<uint32_t> stream_marker;
@@ -25,6 +26,7 @@ struct CommandTotals {
   void add(const CommandTotals& executed) {
     for (size_t i = 0; i < kCommandMetrics; ++i) metrics[i] += executed.metrics[i];
     errors += executed.errors;
+    unread += executed.unread;
     if (executed.marker) marker = executed.marker;
     if (executed.stream_marker) stream_marker = executed.stream_marker;
   }

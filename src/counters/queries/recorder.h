@@ -63,6 +63,8 @@ class QueryRecorder {
   void count(CommandMetric metric, uint64_t number = 1) { totals_.count(metric, number); }
   // A command should have been counted and was not.
   void count_error() { ++totals_.errors; }
+  // The arguments of a command are not known.
+  void count_unread() { ++totals_.unread; }
   void set_marker(uint64_t marker) { totals_.marker = marker; }
   void set_stream_marker(uint32_t marker) { totals_.stream_marker = marker; }
   // The GPU counts this command from a copy of its arguments.

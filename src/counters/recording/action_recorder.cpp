@@ -243,37 +243,23 @@ bool ActionRecorder::begin_variant(bool counting) {
   return result == VK_SUCCESS;
 }
 
-bool ActionRecorder::prepare_set(VkPipelineBindPoint point,
-                                 const std::shared_ptr<const Program>& program) noexcept {
-  if (!state_.status.has(Status::kInstrumented)) return false;
-  bool counts = false;
-  const auto prepare = [&] {
-    if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
-    Bound& bound = *state_.bound.at(point);
-    if (bound.variant != Variant::Blocks || state_.status.error != VK_SUCCESS ||
-        state_.bound.disturbs_descriptors(bound)) {
-      return;
-    }
-    InstrumentationRecorder& recorder = state_.instrumentation;
-    VkDeviceSize offset = 0;
-    const VkResult result = recorder.reserve(all_slots_bytes(*program, 0), 0, offset);
-    state_.status.note(result);
-    if (result != VK_SUCCESS) return;
-    const VkDeviceAddress address = recorder.address_of(offset);
-    if (!pointers_.write(point, bound, slot_pointers(*program, address, 0))) return;
-    recorder.append(recorder.take_index(), offset, 0, program);
-    counts = true;
-    if (state_.status.has(Status::kDirtyConstants)) state_.bound.restore_constants(bound);
-  };
-  vk::guarded_void(prepare, [&](VkResult error) { state_.status.note(error); });
-  return counts;
+Variant ActionRecorder::choose_variant(VkPipelineBindPoint point) {
+  if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
+  Bound* bound = state_.bound.at(point);
+  if (!bound) return Variant::Plain;
+  keep_descriptors(point, *bound);
+  return bound->variant;
 }
 
-void ActionRecorder::prepare_generated_commands() {
+void ActionRecorder::prepare_generated(VkPipelineBindPoint point,
+                                       std::shared_ptr<const Program> program) noexcept {
+  state_.bound.at(point)->set_program = std::move(program);
+  prepare(point, kUnknownWork);
+}
+
+void ActionRecorder::prepare_uncounted() {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
-  if (state_.status.has(Status::kQueryShaders | Status::kQueryCommands)) {
-    state_.queries->count_error();
-  }
+  if (state_.status.has(Status::kQueryShaders)) state_.queries->count_error();
   state_.bound.bind_plain();
   const Bound& rays = *state_.bound.at(kRayTracing);
   vk::guarded_void([&] { write_null(kRayTracing, rays); },

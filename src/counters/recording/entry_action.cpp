@@ -213,7 +213,8 @@ template <typename... Arguments, typename Function>
 void generated(VkCommandBuffer commands, Function DeviceTable::*next, Arguments... arguments) {
   CommandBuffer* state = find_command_buffer(commands);
   if (state && state->drops_actions()) return;
-  if (state) state->actions().prepare_generated_commands();
+  if (state) state->actions().prepare_uncounted();
+  if (state && state->counts().wanted()) state->queries()->count_error();
   (next_for(commands, state).*next)(commands, arguments...);
   if (state) state->bound().invalidate_pipelines();
 }
