@@ -20,13 +20,8 @@
 namespace tally::test {
 namespace {
 
-// The pipeline may be part of an execution set.
-constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrumentBindable = {
-    VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
-    VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM | 0x4000000000};
-
 constexpr VkShaderCreateFlagsEXT kShaderInstrumentBindable =
-    VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM | 0x80;
+    VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM | kShaderIndirectBindable;
 
 // Execution sets hold no pipeline twice, and have no gap: NVIDIA's driver hangs or crashes at such
 // sets of compute pipelines.
@@ -370,8 +365,6 @@ TEST_F(GeneratedAnswers, commands_that_were_preprocessed_count) {
 
 // The execution takes a result index and has no blocks.
 TEST_F(GeneratedAnswers, an_execution_set_without_instrumented_pipelines_is_named) {
-  constexpr VkPipelineCreateFlags2CreateInfoKHR kBindable = {
-      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, 0x4000000000};
   const Pipeline plain = make_uneven(&kBindable);
   const Pipeline pipeline = make_uneven();
   const ExecutionSet set(*context_, plain, 1);
@@ -394,6 +387,29 @@ TEST_F(GeneratedAnswers, an_execution_set_without_instrumented_pipelines_is_name
   for (const Message& message : context_->messages()) texts.push_back(message.text);
   EXPECT_THAT(texts, testing::Contains(testing::HasSubstr("generated commands run uninstrumented: "
                                                           "the pipelines of their execution set")));
+}
+
+TEST_F(GeneratedAnswers, entries_without_instrumentation_run_beside_those_that_count) {
+  const Pipeline first = make_uneven(&kInstrumentBindable);
+  const Pipeline plain = make_uneven(&kBindable);
+  const ExecutionSet set(*context_, first, 2);
+  set.write(1, plain);
+  GeneratedCommands generated(*context_, {.layout = layout_,
+                                          .from_set = true,
+                                          .words = {0, 5, 2, 1, 1, 1, 7, 4, 1, 1},
+                                          .sequences = 2});
+  const Instrumentation instrumentation(*context_);
+  context_->run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, first);
+    generated.execute(commands, nullptr, set);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  EXPECT_EQ(Counts(instrumentation, kCompute, uneven_comp, 0).at("round"), 8u * 2 * 5);
+  for (const BlockValues& block : instrumentation.read()) {
+    EXPECT_EQ(block.header.resultSubIndex, 0u);
+  }
 }
 
 }  // namespace

@@ -155,31 +155,31 @@ void ExecutionSet::write(uint32_t index, VkShaderEXT shader) const {
       "vkUpdateIndirectExecutionSetShaderEXT")(context_.device(), handle_, 1, &one);
 }
 
-std::unique_ptr<Context> make_generated_context(bool instrumented) {
-  {
-    const Context driver;
-    if (!driver.has_extension(VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME) ||
-        !driver.has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
-      return nullptr;
-    }
+bool GeneratedDevice::supported() {
+  const Context driver;
+  return driver.has_extension(VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME) &&
+         driver.has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
+}
+
+ContextOptions GeneratedDevice::options(ContextOptions options) {
+  for (const char* extension :
+       {VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME, VK_KHR_MAINTENANCE_5_EXTENSION_NAME,
+        VK_EXT_SHADER_OBJECT_EXTENSION_NAME}) {
+    options.device_extensions.push_back(extension);
   }
-  VkPhysicalDeviceMaintenance5FeaturesKHR maintenance = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR, nullptr, VK_TRUE};
-  VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT generated = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_FEATURES_EXT, &maintenance,
-      VK_TRUE, VK_FALSE};
-  VkPhysicalDeviceShaderObjectFeaturesEXT objects = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, &generated, VK_TRUE};
+  options.device_next = &objects_;
+  return options;
+}
+
+std::unique_ptr<Context> make_generated_context(bool instrumented) {
+  if (!GeneratedDevice::supported()) return nullptr;
   VkPhysicalDeviceShaderInstrumentationFeaturesARM instrumentation = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, &objects, VK_TRUE};
-  ContextOptions options{.device_extensions = {VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME,
-                                               VK_KHR_MAINTENANCE_5_EXTENSION_NAME,
-                                               VK_EXT_SHADER_OBJECT_EXTENSION_NAME},
-                         .device_next = &objects};
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INSTRUMENTATION_FEATURES_ARM, nullptr, VK_TRUE};
+  GeneratedDevice device(instrumented ? &instrumentation : nullptr);
+  ContextOptions options = device.options();
   if (instrumented) {
     options.layers = {"VK_LAYER_TALLY_counters"};
     options.device_extensions.push_back(VK_ARM_SHADER_INSTRUMENTATION_EXTENSION_NAME);
-    options.device_next = &instrumentation;
   }
   return std::make_unique<Context>(options);
 }

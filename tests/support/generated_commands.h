@@ -1,7 +1,9 @@
 // VK_EXT_device_generated_commands: sequences of a push constant of 4 bytes and one command.
 #pragma once
 
+#include <tally/vulkan_arm.h>
 #include <tally/vulkan_generated.h>
+#include <tally/vulkan_newer.h>
 
 #include <deque>
 #include <memory>
@@ -71,6 +73,38 @@ class ExecutionSet {
  private:
   const Context& context_;
   VkIndirectExecutionSetEXT handle_ = VK_NULL_HANDLE;
+};
+
+// Flags of pipelines and shader objects that may be in an execution set.
+inline constexpr uint64_t kIndirectBindable = 0x4000000000;
+inline constexpr VkShaderCreateFlagsEXT kShaderIndirectBindable = 0x80;
+inline constexpr VkPipelineCreateFlags2CreateInfoKHR kBindable = {
+    VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, kIndirectBindable};
+inline constexpr VkPipelineCreateFlags2CreateInfoKHR kInstrumentBindable = {
+    VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
+    VK_PIPELINE_CREATE_2_INSTRUMENT_SHADERS_BIT_ARM | kIndirectBindable};
+
+// The features of a device with the extension and shader objects.
+class GeneratedDevice {
+ public:
+  explicit GeneratedDevice(void* next = nullptr) : maintenance_{kMaintenance, next, VK_TRUE} {}
+  GeneratedDevice(const GeneratedDevice&) = delete;
+  GeneratedDevice& operator=(const GeneratedDevice&) = delete;
+
+  // Whether the driver has both.
+  static bool supported();
+  // Adds the extensions and the features.
+  ContextOptions options(ContextOptions options = {});
+
+ private:
+  static constexpr auto kMaintenance = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR;
+
+  VkPhysicalDeviceMaintenance5FeaturesKHR maintenance_;
+  VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT generated_ = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_FEATURES_EXT, &maintenance_,
+      VK_TRUE, VK_FALSE};
+  VkPhysicalDeviceShaderObjectFeaturesEXT objects_ = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, &generated_, VK_TRUE};
 };
 
 // A device with the extension, and with shader objects. Null if the driver lacks one of them.

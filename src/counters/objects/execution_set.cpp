@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,12 @@ bool has_counters_of(const Program& program, VkShaderStageFlagBits stage, uint32
   });
 }
 
+// Adds stages that run uncounted.
+void add_uncounted(Program& program, VkShaderStageFlags stages) {
+  program.uncounted |= stages;
+  program.uncounted_outputs |= stages;
+}
+
 struct Pipelines {
   using Handle = VkPipeline;
   using Object = Pipeline;
@@ -35,14 +43,18 @@ struct Pipelines {
   static std::shared_ptr<Object> find(const ObjectState& state, Handle handle) {
     return state.pipelines.find(handle);
   }
-  static bool counts(const Pipeline& pipeline) {
-    return pipeline.instrumented && pipeline.choose(Variant::Blocks) == Variant::Blocks &&
-           !pipeline.ranges.empty();
+  // Whether the counters of the variant are where those of no other entry are.
+  static bool is_apart(const Pipeline& pipeline, Variant variant) {
+    const auto& program = pipeline.programs[static_cast<size_t>(variant)];
+    return program && program->own_range;
   }
-  static void add(Program& program, const Pipeline& pipeline, uint32_t index) {
-    const Program& added = *pipeline.programs[static_cast<size_t>(Variant::Blocks)];
-    program.capacities[0] = std::max(program.capacities[0], added.capacities[0]);
+  static void add(Program& program, const Pipeline& pipeline, Variant variant, uint32_t index) {
+    const Program& added = *pipeline.programs[static_cast<size_t>(variant)];
+    for (size_t slot = 0; slot < kAddressSlots; ++slot) {
+      program.capacities[slot] = std::max(program.capacities[slot], added.capacities[slot]);
+    }
     program.uncounted |= added.uncounted;
+    program.uncounted_outputs |= added.uncounted_outputs;
     for (StageProgram stage : added.stages) {
       if (has_counters_of(program, stage.stage, stage.first_counter, stage.info)) continue;
       stage.sub_index = index;
@@ -68,14 +80,21 @@ struct Shaders {
   static std::shared_ptr<Object> find(const ObjectState& state, Handle handle) {
     return state.shaders.find(handle);
   }
-  static bool counts(const ShaderObject& shader) {
-    return shader.range && shader.has(Variant::Blocks) && shader.info(Variant::Blocks);
+  static bool is_apart(const ShaderObject& shader, Variant variant) {
+    return shader.range(variant) && shader.info(variant);
   }
-  static void add(Program& program, const ShaderObject& shader, uint32_t index) {
-    const auto& info = shader.info(Variant::Blocks);
-    if (has_counters_of(program, shader.stage, shader.range->first, info)) return;
-    program.add_at(shader.range->first, shader.stage, slot_of_shader(shader.stage), info);
+  // Any stages may be in the same draw: one that makes primitives has to count them.
+  static void add(Program& program, const ShaderObject& shader, Variant variant, uint32_t index) {
+    const auto& info = shader.info(variant);
+    const uint32_t first = shader.range(variant)->first;
+    Program alone;
+    alone.add_at(first, shader.stage, slot_of_shader(shader.stage), info);
+    note_uncounted(alone, shader.stage);
+    program.uncounted_outputs |= alone.uncounted_outputs;
+    if (has_counters_of(program, shader.stage, first, info)) return;
+    program.add_at(first, shader.stage, slot_of_shader(shader.stage), info);
     program.stages.back().sub_index = index;
+    program.stages.back().reported = shader.instrumented;
   }
   static void write(const ObjectState& state, VkIndirectExecutionSetEXT set, uint32_t index,
                     Handle handle) {
@@ -84,6 +103,10 @@ struct Shaders {
     state.device.next.UpdateIndirectExecutionSetShaderEXT(state.device.handle, set, 1, &write);
   }
 };
+
+constexpr Variant without_blocks(Variant variant) {
+  return make_variant(false, counts_regions(variant));
+}
 
 template <typename Kind>
 class SetOf : public ExecutionSet {
@@ -97,71 +120,115 @@ class SetOf : public ExecutionSet {
     }
   }
   ~SetOf() override {
-    for (const VkIndirectExecutionSetEXT set : sets_) {
-      state_.device.next.DestroyIndirectExecutionSetEXT(state_.device.handle, set, nullptr);
+    for (const Copies& copies : copies_) {
+      for (const VkIndirectExecutionSetEXT set : copies.sets) {
+        state_.device.next.DestroyIndirectExecutionSetEXT(state_.device.handle, set, nullptr);
+      }
     }
   }
 
-  bool counts() const {
-    return std::ranges::any_of(entries_, [](const Entry& entry) { return counts(entry); });
-  }
-  // What the driver gets for the entries that the application created the set with.
-  Handle handle_of(size_t index) const { return handle_of(entries_[index]); }
-  void add(VkIndirectExecutionSetEXT set) { sets_.push_back(set); }
-
-  Recorded record() override {
+  Recorded record(Variant variant) override {
     const std::lock_guard lock(mutex_);
-    if (!program_) program_ = make_program();
-    recorded_ = true;
-    return {sets_.back(), program_};
+    Copies& copies = copies_[static_cast<size_t>(variant)];
+    if (copies.sets.empty() && !make_copy(variant)) return {};
+    if (!copies.program && counts_blocks(variant)) copies.program = make_program(variant);
+    copies.recorded = true;
+    return {copies.sets.back(), copies.program};
   }
-  VkIndirectExecutionSetEXT newest() const override { return sets_.back(); }
+
+  std::vector<VkIndirectExecutionSetEXT> newest() override {
+    const std::lock_guard lock(mutex_);
+    const bool instrumented = std::ranges::any_of(
+        entries_, [](const Entry& entry) { return entry.known && entry.known->instrumented; });
+    if (instrumented && copies_[static_cast<size_t>(Variant::Blocks)].sets.empty()) {
+      make_copy(Variant::Blocks);
+    }
+    std::vector<VkIndirectExecutionSetEXT> sets;
+    for (const Copies& copies : copies_) {
+      if (!copies.sets.empty()) sets.push_back(copies.sets.back());
+    }
+    return sets;
+  }
 
   using ExecutionSet::update;
 
   // Records of earlier recordings have no room for the counters of a new entry. So a recording
-  // keeps the set that it knows, where the new entry runs uncounted.
+  // keeps the set that it knows, where the blocks of the new entry are not counted.
   void update(std::span<const typename Kind::Write> writes) override {
     const std::lock_guard lock(mutex_);
-    const bool current = !recorded_ || replace_recorded();
-    program_.reset();
+    std::array<bool, kVariants> current{};
+    for (const Variant variant : kCounting) {
+      Copies& copies = copies_[static_cast<size_t>(variant)];
+      current[static_cast<size_t>(variant)] =
+          !counts_blocks(variant) || !copies.recorded || replace_recorded(variant);
+      copies.program.reset();
+    }
     for (const typename Kind::Write& one : writes) {
       if (one.index >= entries_.size()) continue;
       Entry& entry = entries_[one.index];
       entry = {Kind::find(state_, Kind::written(one)), Kind::written(one)};
-      if (!current) refuse(entry);
-      for (const VkIndirectExecutionSetEXT set : sets_) {
-        Kind::write(state_, set, one.index, set == sets_.back() ? handle_of(entry) : entry.plain);
+      for (const Variant variant : kCounting) {
+        if (!current[static_cast<size_t>(variant)]) refuse(entry, variant);
+        write(one.index, variant);
       }
     }
   }
 
  protected:
-  // An empty set for as many entries. Null if that is not possible any more.
-  virtual VkIndirectExecutionSetEXT create_another() const { return VK_NULL_HANDLE; }
+  static constexpr std::array kCounting = {Variant::Blocks, Variant::Regions, Variant::Both};
+
+  // An empty set for as many entries, of variants. Null if that is not possible any more.
+  virtual VkIndirectExecutionSetEXT create_another(Variant) const { return VK_NULL_HANDLE; }
 
   ObjectState& state() const { return state_; }
   size_t size() const { return entries_.size(); }
+  void add(Variant variant, VkIndirectExecutionSetEXT set) {
+    copies_[static_cast<size_t>(variant)].sets.push_back(set);
+  }
+  // What the driver gets for an entry.
+  Handle handle_of(size_t index, Variant variant) const {
+    return handle_of(entries_[index], variant);
+  }
+  // Whether the entries together count exactly this.
+  bool counts(Variant variant) const {
+    uint8_t counted = 0;
+    for (const Entry& entry : entries_) counted |= static_cast<uint8_t>(chosen(entry, variant));
+    return counted == static_cast<uint8_t>(variant);
+  }
   // An entry that counts.
-  Handle any_counting() const {
-    const auto found =
-        std::ranges::find_if(entries_, [](const Entry& entry) { return counts(entry); });
-    return found == entries_.end() ? Handle{VK_NULL_HANDLE} : handle_of(*found);
+  Handle any_counting(Variant variant) const {
+    const auto found = std::ranges::find_if(
+        entries_, [&](const Entry& entry) { return chosen(entry, variant) != Variant::Plain; });
+    return found == entries_.end() ? Handle{VK_NULL_HANDLE} : handle_of(*found, variant);
   }
 
  private:
   struct Entry {
     std::shared_ptr<typename Kind::Object> known;  // null: not known, or not written
     Handle plain = VK_NULL_HANDLE;
+    std::array<bool, kVariants> refused{};  // no record has room for it
+  };
+  // The layer's sets with the entries' variants.
+  struct Copies {
+    std::vector<VkIndirectExecutionSetEXT> sets;  // the last one is up to date
+    std::shared_ptr<const Program> program;       // of the last one, once it is recorded
+    bool recorded = false;                        // the last one
   };
 
-  static bool counts(const Entry& entry) { return entry.known && Kind::counts(*entry.known); }
-  static Handle handle_of(const Entry& entry) {
-    return counts(entry) ? std::as_const(*entry.known).variant(Variant::Blocks) : entry.plain;
+  static Variant chosen(const Entry& entry, Variant variant) {
+    if (!entry.known) return Variant::Plain;
+    if (entry.refused[static_cast<size_t>(variant)]) variant = without_blocks(variant);
+    if (variant == Variant::Plain) return variant;
+    const Variant best = entry.known->choose(variant);
+    return counts_blocks(best) && !Kind::is_apart(*entry.known, best) ? Variant::Plain : best;
+  }
+  static Handle handle_of(const Entry& entry, Variant variant) {
+    const Variant best = chosen(entry, variant);
+    return best == Variant::Plain ? entry.plain : std::as_const(*entry.known).variant(best);
   }
 
-  void refuse(Entry& entry) const {
-    entry.known.reset();
+  void refuse(Entry& entry, Variant variant) const {
+    entry.refused[static_cast<size_t>(variant)] = true;
     state_.device.messages.notice(
         kUninstrumentedNotice, Kind::kType, vk::handle_bits(entry.plain),
         fmt::format("a {} that was written to an execution set after the set was recorded runs "
@@ -169,31 +236,54 @@ class SetOf : public ExecutionSet {
                     Kind::kNoun));
   }
 
-  // Of an entry that the layer does not know, it does not know either whether it still exists.
-  bool replace_recorded() {
+  // Writes an entry to the sets of the variant.
+  void write(uint32_t index, Variant variant) const {
+    const Entry& entry = entries_[index];
+    const std::vector<VkIndirectExecutionSetEXT>& sets = copies_[static_cast<size_t>(variant)].sets;
+    for (const VkIndirectExecutionSetEXT set : sets) {
+      const Variant allowed = set == sets.back() ? variant : without_blocks(variant);
+      Kind::write(state_, set, index, handle_of(entry, allowed));
+    }
+  }
+
+  // Makes a set with all entries. Of one that the layer does not know, it does not know either
+  // whether it still exists.
+  bool make_copy(Variant variant) {
     if (std::ranges::any_of(entries_, [](const Entry& entry) {
           return entry.plain != VK_NULL_HANDLE && !entry.known;
         })) {
       return false;
     }
-    const VkIndirectExecutionSetEXT set = create_another();
+    const VkIndirectExecutionSetEXT set = create_another(variant);
     if (set == VK_NULL_HANDLE) return false;
-    sets_.push_back(set);
-    recorded_ = false;
+    add(variant, set);
     for (uint32_t i = 0; i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];
       if (entry.known && Kind::find(state_, entry.plain) == entry.known) {
-        Kind::write(state_, set, i, handle_of(entry));
+        Kind::write(state_, set, i, handle_of(entry, variant));
       }
     }
     return true;
   }
 
-  std::shared_ptr<const Program> make_program() const {
+  bool replace_recorded(Variant variant) {
+    if (!make_copy(variant)) return false;
+    copies_[static_cast<size_t>(variant)].recorded = false;
+    return true;
+  }
+
+  std::shared_ptr<const Program> make_program(Variant variant) const {
     auto program = std::make_shared<Program>();
     program->max_shards_log2 = 0;
     for (uint32_t i = 0; i < entries_.size(); ++i) {
-      if (counts(entries_[i])) Kind::add(*program, *entries_[i].known, i);
+      const Entry& entry = entries_[i];
+      if (entry.plain == VK_NULL_HANDLE) continue;
+      const Variant best = chosen(entry, variant);
+      if (counts_blocks(best)) {
+        Kind::add(*program, *entry.known, best, i);
+      } else {
+        add_uncounted(*program, VK_SHADER_STAGE_ALL);
+      }
     }
     return program;
   }
@@ -201,9 +291,7 @@ class SetOf : public ExecutionSet {
   ObjectState& state_;
   std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::vector<VkIndirectExecutionSetEXT> sets_;  // the last one is up to date
-  std::shared_ptr<const Program> program_;       // of the last one, once it is recorded
-  bool recorded_ = false;                        // the last one
+  std::array<Copies, kVariants> copies_;  // by variant; none of Variant::Plain
 };
 
 VkIndirectExecutionSetEXT create(const ObjectState& state,
@@ -214,13 +302,16 @@ VkIndirectExecutionSetEXT create(const ObjectState& state,
   return result == VK_SUCCESS ? set : VK_NULL_HANDLE;
 }
 
+// Sets are made when a recording first wants them.
 class PipelineSet : public SetOf<Pipelines> {
  public:
-  using SetOf::SetOf;
+  PipelineSet(ObjectState& state, const VkIndirectExecutionSetPipelineInfoEXT& info)
+      : SetOf(state, std::span(&info.initialPipeline, 1), info.maxPipelineCount) {}
 
-  VkIndirectExecutionSetEXT create_another() const override {
+ private:
+  VkIndirectExecutionSetEXT create_another(Variant variant) const override {
     const VkIndirectExecutionSetPipelineInfoEXT first = {
-        VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT, nullptr, any_counting(),
+        VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT, nullptr, any_counting(variant),
         static_cast<uint32_t>(size())};
     if (first.initialPipeline == VK_NULL_HANDLE) return VK_NULL_HANDLE;
     VkIndirectExecutionSetCreateInfoEXT info = {
@@ -231,37 +322,31 @@ class PipelineSet : public SetOf<Pipelines> {
   }
 };
 
-// A set cannot be created again: the application may have destroyed the layouts that it needs.
-using ShaderObjectSet = SetOf<Shaders>;
+// Sets are made with that of the application, which may destroy the layouts that they need.
+class ShaderObjectSet : public SetOf<Shaders> {
+ public:
+  ShaderObjectSet(ObjectState& state, const VkIndirectExecutionSetShaderInfoEXT& info)
+      : SetOf(state, std::span(info.pInitialShaders, info.shaderCount), info.maxShaderCount) {
+    for (const Variant variant : kCounting) {
+      if (!counts(variant)) continue;
+      const VkIndirectExecutionSetEXT set = create_with(variant, info);
+      if (set != VK_NULL_HANDLE) add(variant, set);
+    }
+  }
 
-void add_pipelines(ObjectState& state, const VkIndirectExecutionSetPipelineInfoEXT& info,
-                   VkIndirectExecutionSetEXT handle) {
-  auto set = std::make_shared<PipelineSet>(state, std::span(&info.initialPipeline, 1),
-                                           info.maxPipelineCount);
-  if (!set->counts()) return;
-  const VkIndirectExecutionSetEXT counting = set->create_another();
-  if (counting == VK_NULL_HANDLE) return;
-  set->add(counting);
-  state.execution_sets.insert(handle, std::move(set));
-}
-
-void add_shaders(ObjectState& state, VkIndirectExecutionSetShaderInfoEXT info,
-                 VkIndirectExecutionSetEXT handle) {
-  auto set = std::make_shared<ShaderObjectSet>(
-      state, std::span(info.pInitialShaders, info.shaderCount), info.maxShaderCount);
-  if (!set->counts()) return;
-  std::vector<VkShaderEXT> shaders;
-  for (uint32_t i = 0; i < info.shaderCount; ++i) shaders.push_back(set->handle_of(i));
-  info.pInitialShaders = shaders.data();
-  VkIndirectExecutionSetCreateInfoEXT created = {
-      VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};
-  created.type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_SHADER_OBJECTS_EXT;
-  created.info.pShaderInfo = &info;
-  const VkIndirectExecutionSetEXT counting = create(state, created);
-  if (counting == VK_NULL_HANDLE) return;
-  set->add(counting);
-  state.execution_sets.insert(handle, std::move(set));
-}
+ private:
+  VkIndirectExecutionSetEXT create_with(Variant variant,
+                                        VkIndirectExecutionSetShaderInfoEXT info) const {
+    std::vector<VkShaderEXT> shaders;
+    for (uint32_t i = 0; i < info.shaderCount; ++i) shaders.push_back(handle_of(i, variant));
+    info.pInitialShaders = shaders.data();
+    VkIndirectExecutionSetCreateInfoEXT created = {
+        VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};
+    created.type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_SHADER_OBJECTS_EXT;
+    created.info.pShaderInfo = &info;
+    return create(state(), created);
+  }
+};
 
 // The layouts of a set's shaders, as the layer has created the shaders.
 class ExtendedLayouts {
@@ -311,20 +396,20 @@ VkResult create_execution_set(ObjectState& state, WordPool& words,
     return state.device.next.CreateIndirectExecutionSetEXT(state.device.handle, &own, allocator,
                                                            &handle);
   };
+  const auto add = [&]<typename Set>(std::type_identity<Set>, const auto& described) {
+    vk::guarded_void(
+        [&] { state.execution_sets.insert(handle, std::make_shared<Set>(state, described)); });
+  };
   if (info.type == VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT) {
     const VkResult result = create_own(info);
-    if (result == VK_SUCCESS) {
-      vk::guarded_void([&] { add_pipelines(state, *info.info.pPipelineInfo, handle); });
-    }
+    if (result == VK_SUCCESS) add(std::type_identity<PipelineSet>(), *info.info.pPipelineInfo);
     return result;
   }
   const ExtendedLayouts layouts(state, words, *info.info.pShaderInfo);
   VkIndirectExecutionSetCreateInfoEXT changed = info;
   changed.info.pShaderInfo = &layouts.info();
   const VkResult result = create_own(changed);
-  if (result == VK_SUCCESS) {
-    vk::guarded_void([&] { add_shaders(state, layouts.info(), handle); });
-  }
+  if (result == VK_SUCCESS) add(std::type_identity<ShaderObjectSet>(), layouts.info());
   return result;
 }
 

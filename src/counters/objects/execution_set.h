@@ -1,9 +1,8 @@
 // Execution sets (VK_EXT_device_generated_commands), from which the GPU chooses pipelines or shader
-// objects by index. Beside the application's set the layer keeps one of the variants that count
-// blocks.
+// objects by index. Beside the application's set the layer keeps sets of the variants that count.
 //
-// All entries of a set count into one record, so pipelines and shader objects that may be in a set
-// have disjoint ranges of counters (CounterRanges).
+// All entries of a set count their blocks into one record, so pipelines and shader objects that may
+// be in a set have disjoint ranges of counters (CounterRanges).
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -12,8 +11,10 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "counters/shader/program.h"
+#include "counters/shader/variant.h"
 
 namespace tally::counters {
 
@@ -29,20 +30,21 @@ class ExecutionSet {
   ExecutionSet(const ExecutionSet&) = delete;
   ExecutionSet& operator=(const ExecutionSet&) = delete;
 
-  // What a command records. The program has the stages of all entries that count; their sub-index
-  // is that of the entry in the set.
+  // What a command records in place of the application's set. The program has the stages of all
+  // entries that count blocks; their sub-index is that of the entry in the set.
   struct Recorded {
-    VkIndirectExecutionSetEXT handle = VK_NULL_HANDLE;
-    std::shared_ptr<const Program> program;  // null: nothing counts
+    VkIndirectExecutionSetEXT handle = VK_NULL_HANDLE;  // null: nothing counts
+    std::shared_ptr<const Program> program;             // null if the variant counts no blocks
   };
-  virtual Recorded record() = 0;
-  virtual VkIndirectExecutionSetEXT newest() const = 0;
+  virtual Recorded record(Variant variant) = 0;
+  // The newest set of each variant that there is one of, or that the application asked for.
+  virtual std::vector<VkIndirectExecutionSetEXT> newest() = 0;
   // Before the driver's own set is updated.
   virtual void update(std::span<const VkWriteIndirectExecutionSetPipelineEXT>) {}
   virtual void update(std::span<const VkWriteIndirectExecutionSetShaderEXT>) {}
 };
 
-// Creates the application's set and, if it may count, the layer's.
+// Creates the application's set and notes what is in it.
 VkResult create_execution_set(ObjectState& state, WordPool& words,
                               const VkIndirectExecutionSetCreateInfoEXT& info,
                               const VkAllocationCallbacks* allocator,

@@ -130,7 +130,10 @@ VkResult adopt(ObjectState& state, VkPipelineCache cache, const PlainInfos<Info>
   const VariantChoice choice = choose_variants(state, infos.wanted(i), has_fragments(info));
   const bool variants = choice.blocks || choice.regions;
   const bool linkable = is_library(info) && state.needs.regions;
-  if (!variants && !linkable && !(layout && layout->covers_reserved())) return VK_SUCCESS;
+  const bool in_sets = (pipeline_flags(info) & kIndirectBindable) != 0;
+  if (!variants && !linkable && !in_sets && !(layout && layout->covers_reserved())) {
+    return VK_SUCCESS;
+  }
   std::shared_ptr<Pipeline> pipeline = describe(state, infos, i, keepable);
   pipeline->handle = plain;
   pipeline->variant(Variant::Plain) = plain;

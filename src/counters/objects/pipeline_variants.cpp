@@ -89,7 +89,10 @@ class VariantBuilder {
     build_stages();
     auto program = std::make_shared<Program>(stages_.program());
     // Other pipelines of a set have other strides between the shards.
-    if (range_) program->max_shards_log2 = 0;
+    if (range_) {
+      program->max_shards_log2 = 0;
+      program->own_range = true;
+    }
     for (StageProgram& stage : program->stages) {
       stage.reported = pipeline_.instrumented;
       stage.rasterized_stream = rasterized_stream_of(info_);
@@ -131,7 +134,7 @@ class VariantBuilder {
       return;
     }
     const bool in_sets = may_be_in_sets();
-    const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots && !in_sets;
+    const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
     const PipelineLayout& layout = *pipeline_.layout;
     const bool number_draws = state_.instrumenter.options().packed_draw_index_locations != 0 &&
                               variant_ == Variant::Blocks &&
@@ -155,7 +158,7 @@ class VariantBuilder {
 
   bool may_be_in_sets() const {
     constexpr uint64_t kLibrary = VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
-    return variant_ == Variant::Blocks && pipeline_.instrumented && source_.libraries.empty() &&
+    return counts_blocks(variant_) && source_.libraries.empty() &&
            (pipeline_flags(info_) & (kIndirectBindable | kLibrary)) == kIndirectBindable;
   }
 

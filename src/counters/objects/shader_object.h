@@ -52,6 +52,10 @@ struct ShaderObject {
   const std::shared_ptr<const StageInfo>& info(Variant which) const {
     return infos[static_cast<size_t>(which)];
   }
+  // Null if the variant's counters begin their slot's record.
+  const CounterRanges::Range* range(Variant which) const {
+    return ranges[static_cast<size_t>(which)].get();
+  }
   void destroy_variants() {
     for (size_t i = 1; i < kVariants; ++i) {
       const VkShaderEXT handle = std::exchange(variants[i], VK_NULL_HANDLE);
@@ -63,9 +67,9 @@ struct ShaderObject {
   const DeviceTable& next;
   VkShaderStageFlagBits stage;
   bool instrumented = false;  // has VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM
-  // Of the counters of Variant::Blocks in their slot's record, if the shader may be in execution
-  // sets; else null, and they begin the record.
-  std::shared_ptr<const CounterRanges::Range> range;
+  // Of the counters of each variant in their slot's record, if the shader may be in execution sets;
+  // else null, and they begin the record.
+  std::array<std::shared_ptr<const CounterRanges::Range>, kVariants> ranges;
   std::array<VkShaderEXT, kVariants> variants{};
   std::array<std::shared_ptr<const StageInfo>, kVariants> infos;
   std::shared_ptr<const ShaderOrigin> origin;  // null: a binary of unknown origin

@@ -235,8 +235,7 @@ class ShaderGroup {
       const ShaderOrigin& origin = *members_[i].shader->origin;
       const VkSpecializationInfo original = origin.specialization();
       constants.emplace_back(&original);
-      const bool moved =
-          variant == Variant::Blocks && place_counters(i, counted[i], constants.back());
+      const bool moved = place_counters(i, variant, counted[i], constants.back());
       specializations.push_back(constants.back().info());
       infos.push_back(variant_info(i, counted[i]));
       if (moved || !origin.entries.empty())
@@ -280,18 +279,20 @@ class ShaderGroup {
 
   // The shaders of a stage that are in one execution set count into one record. Returns whether
   // constants were added.
-  bool place_counters(size_t i, const Counted& counted, Specialization& constants) const {
+  bool place_counters(size_t i, Variant variant, const Counted& counted,
+                      Specialization& constants) const {
     ShaderObject& shader = *members_[i].shader;
-    if (!shader.instrumented || !may_be_in_sets(*members_[i].info) || !counted.code ||
+    if (!counts_blocks(counted.variant) || !may_be_in_sets(*members_[i].info) ||
         !counted.code->record_spec_ids) {
       return false;
     }
     const uint32_t capacity = probe::stage_capacity(counted.code->info->plan.counter_count);
-    shader.range = state_.counter_ranges.take(capacity);
-    if (shader.range->first == 0) return false;
+    const auto range = state_.counter_ranges.take(capacity);
+    shader.ranges[static_cast<size_t>(variant)] = range;
+    if (range->first == 0) return false;
     const spirv::RecordSpecIds& ids = *counted.code->record_spec_ids;
-    constants.add(ids.first_counter, shader.range->first);
-    constants.add(ids.stride, probe::shard_stride(shader.range->first + capacity));
+    constants.add(ids.first_counter, range->first);
+    constants.add(ids.stride, probe::shard_stride(range->first + capacity));
     return true;
   }
 

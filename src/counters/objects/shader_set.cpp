@@ -72,8 +72,8 @@ std::shared_ptr<const Program> ShaderSet::make_program(Variant variant) const {
     const Variant chosen = shader->choose(variant);
     const auto& info = shader->info(chosen);
     if (!info) continue;
-    const uint32_t first = shader->range && chosen == Variant::Blocks ? shader->range->first : 0;
-    program->add_at(first, shader->stage, slot_of_shader(shader->stage), info);
+    const CounterRanges::Range* range = shader->range(chosen);
+    program->add_at(range ? range->first : 0, shader->stage, slot_of_shader(shader->stage), info);
     program->stages.back().reported = shader->instrumented;
   }
   note_uncounted(*program, stages());

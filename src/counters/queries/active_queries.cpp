@@ -37,8 +37,8 @@ void ActiveQueries::reset() {
 
 void ActiveQueries::begin(const QueryKey& key, uint32_t views, const CommandTotals& totals) {
   ++changes_;
-  queries_.push_back(
-      {key.pool, key.query, key.index, views, totals.errors, totals.sample_errors, totals.metrics});
+  queries_.push_back({key.pool, key.query, key.index, views, totals.errors, totals.sample_errors,
+                      totals.unread, totals.metrics});
   if (key.pool->needs_shaders()) ++shader_queries_;
   if (queries_.back().is_occlusion()) ++occlusion_queries_;
   if (key.pool->times_apart()) ++timed_queries_;
@@ -56,6 +56,7 @@ FinishedQuery ActiveQueries::end(const QueryKey& key, const CommandTotals& total
     errors += static_cast<uint64_t>(totals.sample_errors - found->sample_errors);
     --occlusion_queries_;
   }
+  if (!key.pool->indirect_pairs().empty()) errors += totals.unread - found->unread;
   FinishedQuery finished{{key.pool, key.query}, found->views, static_cast<uint32_t>(errors), {}};
   for (const QueryRow& row : key.pool->kind().rows) {
     uint64_t& sum = finished.constants.emplace_back();

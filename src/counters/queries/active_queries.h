@@ -66,6 +66,7 @@ class ActiveQueries {
     // At the beginning of the query.
     uint64_t errors = 0;
     int64_t sample_errors = 0;
+    uint64_t unread = 0;
     std::array<uint64_t, kCommandMetrics> metrics{};
     uint32_t uncounted = 0;  // programs that left out what the query counts
 

@@ -16,6 +16,7 @@ struct CommandTotals {
   // For occlusion queries, in addition: fewer where the driver counts samples of such commands,
   // more where nothing counts them exactly.
   int64_t sample_errors = 0;
+  uint64_t unread = 0;  // commands whose arguments are not known
   // VK_INTEL_performance_query: the last marker of each kind.
   std::optional<uint64_t> marker;
   std::optional<uint32_t> stream_marker;
@@ -29,6 +30,7 @@ struct CommandTotals {
     for (size_t i = 0; i < kCommandMetrics; ++i) metrics[i] += executed.metrics[i];
     errors += executed.errors;
     sample_errors += executed.sample_errors;
+    unread += executed.unread;
     if (executed.marker) marker = executed.marker;
     if (executed.stream_marker) stream_marker = executed.stream_marker;
   }

@@ -67,6 +67,8 @@ class QueryRecorder {
     ++totals_.errors;
     if (samples_.counting()) --totals_.sample_errors;
   }
+  // The arguments of a command are not known.
+  void count_unread() { ++totals_.unread; }
   void set_marker(uint64_t marker) { totals_.marker = marker; }
   void set_stream_marker(uint32_t marker) { totals_.stream_marker = marker; }
   // The GPU counts this command from a copy of its arguments.

@@ -42,7 +42,8 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
     if (point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
       work = estimate_draw(*bound, work);
       if (state_.status.has(Status::kQuerySamples)) {
-        choose_sample_counter(state_.bound.sample_counter());
+        choose_sample_counter(bound->set_program ? SampleCounter::Driver
+                                                 : state_.bound.sample_counter());
       }
     }
     ++bound->actions;
@@ -62,15 +63,14 @@ void ActionRecorder::prepare(VkPipelineBindPoint point, uint64_t work,
   });
 }
 
-<<<<<<< HEAD
 void ActionRecorder::choose_sample_counter(SampleCounter counter) {
   state_.status.note(state_.queries->count_samples_by(counter));
-=======
+}
+
 void ActionRecorder::restore_constants(Bound& bound) {
   if (state_.status.has(Status::kDirtyConstants | Status::kLostGuard)) {
     state_.bound.restore_constants(bound);
   }
->>>>>>> trust
 }
 
 void ActionRecorder::write_null(VkPipelineBindPoint point, const Bound& bound) {
@@ -259,41 +259,27 @@ bool ActionRecorder::begin_variant(bool counting) {
   return result == VK_SUCCESS;
 }
 
-bool ActionRecorder::prepare_set(VkPipelineBindPoint point,
-                                 const std::shared_ptr<const Program>& program) noexcept {
-  if (!state_.status.has(Status::kInstrumented)) return false;
-  bool counts = false;
-  const auto prepare = [&] {
-    if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
-    Bound& bound = *state_.bound.at(point);
-    if (bound.variant != Variant::Blocks || state_.status.error != VK_SUCCESS ||
-        state_.bound.disturbs_descriptors(bound)) {
-      return;
-    }
-    InstrumentationRecorder& recorder = state_.instrumentation;
-    VkDeviceSize offset = 0;
-    const VkResult result = recorder.reserve(all_slots_bytes(*program, 0), 0, offset);
-    state_.status.note(result);
-    if (result != VK_SUCCESS) return;
-    const VkDeviceAddress address = recorder.address_of(offset);
-    if (!pointers_.write(point, bound, slot_pointers(*program, address, 0))) return;
-    recorder.append(recorder.take_index(), offset, 0, program);
-    counts = true;
-    restore_constants(bound);
-  };
-  vk::guarded_void(prepare, [&](VkResult error) { state_.status.note(error); });
-  return counts;
+Variant ActionRecorder::choose_variant(VkPipelineBindPoint point) {
+  if (state_.status.has(Status::kDirtyPipelines)) state_.bound.bind_wanted();
+  Bound* bound = state_.bound.at(point);
+  if (!bound) return Variant::Plain;
+  keep_descriptors(point, *bound);
+  return bound->variant;
 }
 
-void ActionRecorder::prepare_generated_commands(VkPipelineBindPoint point) {
+void ActionRecorder::prepare_generated(VkPipelineBindPoint point,
+                                       std::shared_ptr<const Program> program) noexcept {
+  state_.bound.at(point)->set_program = std::move(program);
+  prepare(point, kUnknownWork);
+}
+
+void ActionRecorder::prepare_uncounted(VkPipelineBindPoint point) {
   if (state_.instrumentation.active()) state_.instrumentation.take_index();
   if (state_.status.has(Status::kQuerySamples)) {
     vk::guarded_void([&] { choose_sample_counter(SampleCounter::Driver); },
                      [&](VkResult error) { state_.status.note(error); });
   }
-  if (state_.status.has(Status::kQueryShaders | Status::kQueryCommands)) {
-    state_.queries->count_error();
-  }
+  if (state_.status.has(Status::kQueryShaders)) state_.queries->count_error();
   state_.bound.bind_plain();
   const auto prepare = [&] {
     write_null(kRayTracing, *state_.bound.at(kRayTracing));

@@ -36,13 +36,15 @@ class ActionRecorder {
     end_variant();
     state_.bound.bind_handles(point, bound, bound.variant);
   }
-  // Call before commands that the device generates from an execution set. Returns whether they
-  // count into a record of `program`; otherwise nothing has been recorded.
-  bool prepare_set(VkPipelineBindPoint point,
-                   const std::shared_ptr<const Program>& program) noexcept;
+  // Binds the variant that the next command of the bind point needs, and returns it.
+  Variant choose_variant(VkPipelineBindPoint point);
+  // Call before commands that the device generates. `program`: of the execution set that they come
+  // from; null without a set, or if the set counts no blocks.
+  void prepare_generated(VkPipelineBindPoint point,
+                         std::shared_ptr<const Program> program) noexcept;
   // Generated commands that run with the plain pipelines: they take a result index, and active
-  // queries lack their counts.
-  void prepare_generated_commands(VkPipelineBindPoint point);
+  // queries lack what their shaders count.
+  void prepare_uncounted(VkPipelineBindPoint point);
 
  private:
   using Bound = BoundState::Bound;

@@ -42,10 +42,12 @@ class BoundState {
     Variant variant = Variant::Plain;    // the one that is bound
     uint32_t actions = 0;                // recorded since it was bound
     DrawRun run;                         // the last of them, with packed draw indices
+    // Of the execution set that the next commands come from.
+    std::shared_ptr<const Program> set_program;
 
     bool empty() const { return handle == VK_NULL_HANDLE && !shaders; }
     const std::shared_ptr<const Program>& program() const {
-      return pipeline->programs[static_cast<size_t>(variant)];
+      return set_program ? set_program : pipeline->programs[static_cast<size_t>(variant)];
     }
   };
 

@@ -28,6 +28,22 @@ void CommandCounts::mesh_draw(uint64_t workgroups) {
   state_.queries->count(CommandMetric::MeshWorkgroups, workgroups);
 }
 
+void CommandCounts::generated(VkPipelineBindPoint point) {
+  QueryRecorder& queries = *state_.queries;
+  switch (point) {
+    case VK_PIPELINE_BIND_POINT_COMPUTE:
+      queries.count(CommandMetric::Dispatches);
+      break;
+    case VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR:
+      queries.count(CommandMetric::Traces);
+      break;
+    default:
+      queries.count(CommandMetric::Draws);
+      queries.count(CommandMetric::IndirectDraws);
+  }
+  queries.count_unread();
+}
+
 IndexRange CommandCounts::bound_indices() const {
   IndexRange range = state_.bound.indices();
   if (range.size != VK_WHOLE_SIZE) return range;

@@ -22,6 +22,8 @@ class CommandCounts {
   void dispatch(uint64_t workgroups);
   void mesh_draw(uint64_t workgroups);
   void trace() { state_.queries->count(CommandMetric::Traces); }
+  // Commands that the device generates, whose arguments the layer does not read.
+  void generated(VkPipelineBindPoint point);
   // A command whose arguments are in a buffer.
   void indirect(CommandMetric metric, const IndirectCommand& command);
 

@@ -213,7 +213,8 @@ VKAPI_ATTR void VKAPI_CALL hook_generated_nv(VkCommandBuffer commands, VkBool32 
                                              const VkGeneratedCommandsInfoNV* info) {
   CommandBuffer* state = find_command_buffer(commands);
   if (state && state->drops_actions()) return;
-  if (state) state->actions().prepare_generated_commands(info->pipelineBindPoint);
+  if (state) state->actions().prepare_uncounted(info->pipelineBindPoint);
+  if (state && state->counts().wanted()) state->queries()->count_error();
   next_for(commands, state).CmdExecuteGeneratedCommandsNV(commands, preprocessed, info);
   if (state) state->bound().invalidate_pipelines();
 }

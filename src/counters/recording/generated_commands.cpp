@@ -71,16 +71,40 @@ bool names_what_is_bound(const VkGeneratedCommandsInfoEXT& info) {
 }
 
 // Null if the execution may count.
-const char* reason_against(const CommandBuffer& commands, const VkGeneratedCommandsInfoEXT& info) {
-  if (commands.counts_queries()) return "emulated queries are active";
+const char* reason_against(const VkGeneratedCommandsInfoEXT& info) {
   const bool names = info.indirectExecutionSet != VK_NULL_HANDLE || names_what_is_bound(info);
   return names ? nullptr : "they name no pipeline";
 }
 
 // Whether anything lacks the counts of uninstrumented commands.
-bool counts_actions(const CommandBuffer& commands) {
-  return commands.instrumented() || commands.counts_queries() ||
+bool counts_shaders(const CommandBuffer& commands) {
+  return commands.instrumented() || (commands.queries() && commands.queries()->counts_shaders()) ||
          (commands.regions() && commands.regions()->in_pass());
+}
+
+// Memory of the layer, unless that of the application suffices.
+bool provide_memory(CommandBuffer& commands, const VkMemoryRequirements& needed,
+                    VkGeneratedCommandsInfoEXT& info) {
+  const bool aligned = needed.alignment == 0 || info.preprocessAddress % needed.alignment == 0;
+  if (needed.size == 0 || (needed.size <= info.preprocessSize && aligned)) return true;
+  VkResult result = VK_SUCCESS;
+  auto chunk = Chunk::create(commands.device().memory.context, Chunk::Use::Preprocess, needed.size,
+                             result, needed.memoryTypeBits);
+  if (!chunk) return false;
+  info.preprocessAddress = chunk->address();
+  info.preprocessSize = needed.size;
+  commands.keep(std::move(chunk));
+  return true;
+}
+
+VkGeneratedCommandsMemoryRequirementsInfoEXT requirements_for(
+    const VkGeneratedCommandsInfoEXT& info) {
+  return {VK_STRUCTURE_TYPE_GENERATED_COMMANDS_MEMORY_REQUIREMENTS_INFO_EXT,
+          info.pNext,
+          info.indirectExecutionSet,
+          info.indirectCommandsLayout,
+          info.maxSequenceCount,
+          info.maxDrawCount};
 }
 
 // What the application preprocessed by itself names uncounted code, and has pointers to no record.
@@ -88,60 +112,48 @@ bool counts_actions(const CommandBuffer& commands) {
 // layer. Returns whether `info` now says so.
 bool preprocess_again(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info) {
   const ObjectState& objects = commands.device().objects;
-  const VkIndirectCommandsLayoutEXT layout =
-      objects.implicit_layouts.find(info.indirectCommandsLayout);
-  if (layout == VK_NULL_HANDLE) return false;
-  const VkGeneratedCommandsMemoryRequirementsInfoEXT wanted = {
-      VK_STRUCTURE_TYPE_GENERATED_COMMANDS_MEMORY_REQUIREMENTS_INFO_EXT,
-      info.pNext,
-      info.indirectExecutionSet,
-      layout,
-      info.maxSequenceCount,
-      info.maxDrawCount};
+  info.indirectCommandsLayout = objects.implicit_layouts.find(info.indirectCommandsLayout);
+  if (info.indirectCommandsLayout == VK_NULL_HANDLE) return false;
+  info.preprocessAddress = 0;
+  info.preprocessSize = 0;
   VkMemoryRequirements2 needed{VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
-  find_generated_requirements(objects, wanted, needed);
-  const VkMemoryRequirements& memory = needed.memoryRequirements;
-  VkDeviceAddress address = 0;
-  if (memory.size != 0) {
-    VkResult result = VK_SUCCESS;
-    auto chunk = Chunk::create(commands.device().memory.context, Chunk::Use::Preprocess,
-                               memory.size, result, memory.memoryTypeBits);
-    if (!chunk) return false;
-    address = chunk->address();
-    commands.keep(std::move(chunk));
-  }
-  info.indirectCommandsLayout = layout;
-  info.preprocessAddress = address;
-  info.preprocessSize = memory.size;
-  return true;
+  find_generated_requirements(objects, requirements_for(info), needed);
+  return provide_memory(commands, needed.memoryRequirements, info);
 }
 
-// Executes the commands with the variants of their execution set, if these count.
-bool execute_set(CommandBuffer& commands, const VkGeneratedCommandsInfoEXT& info) {
-  const auto set = commands.device().objects.execution_sets.find(info.indirectExecutionSet);
-  if (!set) return false;
-  const ExecutionSet::Recorded recorded = set->record();
-  if (!commands.actions().prepare_set(bind_point_of(info.shaderStages), recorded.program)) {
-    return false;
-  }
-  VkGeneratedCommandsInfoEXT changed = info;
-  changed.indirectExecutionSet = recorded.handle;
-  commands.next().CmdExecuteGeneratedCommandsEXT(commands.handle(), VK_FALSE, &changed);
-  return true;
-}
-
-// With the variants of an execution set.
-std::optional<VkMemoryRequirements> requirements_of_set(
-    const ObjectState& state, const VkGeneratedCommandsMemoryRequirementsInfoEXT& info) {
-  if (info.indirectExecutionSet == VK_NULL_HANDLE) return std::nullopt;
-  const auto set = state.execution_sets.find(info.indirectExecutionSet);
-  if (!set) return std::nullopt;
-  VkGeneratedCommandsMemoryRequirementsInfoEXT changed = info;
-  changed.indirectExecutionSet = set->newest();
+VkMemoryRequirements driver_requirements(const ObjectState& state,
+                                         const VkGeneratedCommandsMemoryRequirementsInfoEXT& info) {
   VkMemoryRequirements2 needed{VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
-  state.device.next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &changed,
-                                                              &needed);
+  state.device.next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &info, &needed);
   return needed.memoryRequirements;
+}
+
+// Puts a set of variants in place of the application's. Returns why they cannot count, or null.
+const char* choose_set(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info,
+                       std::shared_ptr<const Program>& program) {
+  constexpr const char* kNothing = "the pipelines of their execution set do not count";
+  const ObjectState& objects = commands.device().objects;
+  const Variant variant = commands.actions().choose_variant(bind_point_of(info.shaderStages));
+  const auto set = objects.execution_sets.find(info.indirectExecutionSet);
+  if (!set || variant == Variant::Plain) return kNothing;
+  const ExecutionSet::Recorded recorded = set->record(variant);
+  if (recorded.handle == VK_NULL_HANDLE) return kNothing;
+  info.indirectExecutionSet = recorded.handle;
+  program = recorded.program;
+  const VkMemoryRequirements needed = driver_requirements(objects, requirements_for(info));
+  return provide_memory(commands, needed, info) ? nullptr : "there is no memory for their variants";
+}
+
+void execute_uncounted(CommandBuffer& commands, VkBool32 preprocessed,
+                       const VkGeneratedCommandsInfoEXT& info, const char* reason) {
+  if (counts_shaders(commands)) {
+    commands.device().context.messages.notice(
+        "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER,
+        vk::handle_bits(commands.handle()),
+        fmt::format("generated commands run uninstrumented: {}", reason));
+  }
+  commands.actions().prepare_uncounted(bind_point_of(info.shaderStages));
+  commands.next().CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
 }
 
 void add_requirements(VkMemoryRequirements& all, const VkMemoryRequirements& needed) {
@@ -159,30 +171,20 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
     next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
     return;
   }
+  const VkPipelineBindPoint point = bind_point_of(info.shaderStages);
+  if (commands.counts().wanted()) commands.counts().generated(point);
   // What the layer executes if it counts.
   VkGeneratedCommandsInfoEXT own = info;
-  const char* reason = reason_against(commands, info);
-  if (!reason && preprocessed == VK_TRUE && counts_actions(commands) &&
+  std::shared_ptr<const Program> set_program;
+  const bool from_set = info.indirectExecutionSet != VK_NULL_HANDLE;
+  const char* reason = reason_against(info);
+  if (!reason && preprocessed == VK_TRUE && counts_shaders(commands) &&
       !preprocess_again(commands, own)) {
     reason = "there is no memory to preprocess them again";
   }
-  if (!reason && info.indirectExecutionSet != VK_NULL_HANDLE) {
-    if (execute_set(commands, own)) return;
-    reason = "the pipelines of their execution set do not count";
-  }
-  if (reason) {
-    if (counts_actions(commands)) {
-      commands.device().context.messages.notice(
-          "TALLY-generated-commands", VK_OBJECT_TYPE_COMMAND_BUFFER,
-          vk::handle_bits(commands.handle()),
-          fmt::format("generated commands run uninstrumented: {}", reason));
-    }
-    commands.actions().prepare_generated_commands(bind_point_of(info.shaderStages));
-    next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
-    return;
-  }
-  const VkPipelineBindPoint point = bind_point_of(info.shaderStages);
-  commands.actions().prepare(point, kUnknownWork);
+  if (!reason && from_set) reason = choose_set(commands, own, set_program);
+  if (reason) return execute_uncounted(commands, preprocessed, info, reason);
+  commands.actions().prepare_generated(point, std::move(set_program));
   const Variant variant = commands.bound().at(point)->variant;
   if (variant == Variant::Plain) {
     next.CmdExecuteGeneratedCommandsEXT(commands.handle(), preprocessed, &info);
@@ -195,16 +197,21 @@ void execute_generated_commands(CommandBuffer& commands, VkBool32 preprocessed,
 void find_generated_requirements(const ObjectState& state,
                                  const VkGeneratedCommandsMemoryRequirementsInfoEXT& info,
                                  VkMemoryRequirements2& requirements) {
-  const DeviceTable& next = state.device.next;
-  next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &info, &requirements);
+  state.device.next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &info,
+                                                              &requirements);
   VkMemoryRequirements& all = requirements.memoryRequirements;
-  if (const auto needed = requirements_of_set(state, info)) add_requirements(all, *needed);
+  const auto set = info.indirectExecutionSet != VK_NULL_HANDLE
+                       ? state.execution_sets.find(info.indirectExecutionSet)
+                       : nullptr;
+  for (const VkIndirectExecutionSetEXT copy :
+       set ? set->newest() : std::vector<VkIndirectExecutionSetEXT>{}) {
+    VkGeneratedCommandsMemoryRequirementsInfoEXT changed = info;
+    changed.indirectExecutionSet = copy;
+    add_requirements(all, driver_requirements(state, changed));
+  }
   for (const Variant variant : {Variant::Blocks, Variant::Regions, Variant::Both}) {
     const VariantInfo<VkGeneratedCommandsMemoryRequirementsInfoEXT> changed(state, info, variant);
-    if (!changed.changed()) continue;
-    VkMemoryRequirements2 needed{VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
-    next.GetGeneratedCommandsMemoryRequirementsEXT(state.device.handle, &changed.info(), &needed);
-    add_requirements(all, needed.memoryRequirements);
+    if (changed.changed()) add_requirements(all, driver_requirements(state, changed.info()));
   }
 }
 

@@ -1,8 +1,7 @@
 // Commands that the device generates (VK_EXT_device_generated_commands). An execution without an
 // execution set runs what is bound, so it runs the bound variant and counts like a draw. One with a
 // set runs a set of variants (execution_set.h). What the application preprocessed by itself is
-// preprocessed again. Executions in emulated queries run the application's own shaders and are
-// named.
+// preprocessed again. Emulated queries know what the shaders count, but not the arguments.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

@@ -76,6 +76,8 @@ struct Program {
   Samples samples = Samples::Uncounted;
   // Whether shaders read the packed draw index (probe::kNumberedDraws).
   bool uses_packed_draw_index = false;
+  // Its counters are where those of no other program are (CounterRanges).
+  bool own_range = false;
   // The most shards that records may have.
   uint32_t max_shards_log2 = probe::kMaxShardsLog2;
 
@@ -95,12 +97,12 @@ struct Program {
     stages.push_back({stage, slot, first_counter, std::move(info)});
   }
 
-  // Leaves the first counters of the main slot's record free.
+  // Leaves the first counters of each slot's record free.
   void move_behind(uint32_t counters) {
-    for (StageProgram& stage : stages) {
-      if (stage.slot == AddressSlot::Main) stage.first_counter += counters;
+    for (StageProgram& stage : stages) stage.first_counter += counters;
+    for (uint32_t& capacity : capacities) {
+      if (capacity != 0) capacity += counters;
     }
-    capacities[static_cast<size_t>(AddressSlot::Main)] += counters;
   }
 
   // Call when all stages have been added.

@@ -72,8 +72,7 @@ void StageVariants::build(Instrumenter& instrumenter, const std::vector<Stage>& 
   }
   program_.uses_packed_draw_index = packed_draw_indices_.has_value();
   if (request.first_counter) {
-    program_.move_behind(
-        request.first_counter(program_.capacities[static_cast<size_t>(AddressSlot::Main)]));
+    program_.move_behind(request.first_counter(std::ranges::max(program_.capacities)));
   }
   place_counters();
   for (size_t i = 0; i < stages.size(); ++i) provide_module(stages[i], infos_[i]);

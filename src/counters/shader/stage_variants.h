@@ -48,8 +48,8 @@ class StageVariants {
     std::optional<spirv::Tessellation> tessellation;  // if it makes the pipeline's primitives
     // Whether shaders may use a packed draw index: the stages are vertex and fragment alone.
     bool number_draws = false;
-    // The position of the stages' counters in the record, called with their number. Null: the
-    // record begins with them.
+    // The position of the stages' counters in the record of each slot, called with the highest
+    // number of counters in one of them. Null: the records begin with them.
     std::function<uint32_t(uint32_t counters)> first_counter;
   };
   void build(Instrumenter& instrumenter, const std::vector<Stage>& stages, const Request& request);

@@ -10,7 +10,8 @@ struct DriverWorkarounds {
   // memory, unless their shader contains a discard (llvmpipe). The pass adds a discard in a branch
   // that is never taken.
   bool drops_overdraw = false;
-  // The driver hangs if a shader with private counters discards invocations in a loop (NVIDIA 580).
+  // The driver hangs in some draws whose shader has private counters and discards invocations in a
+  // loop (NVIDIA 580; docs/reference/drivers.md).
   // Such a shader uses Counting::Lane without subgroup operations, and is not counted by region.
   bool hangs_on_discards = false;
   // All lanes of a subgroup belong to one draw (llvmpipe runs the fragments of each triangle

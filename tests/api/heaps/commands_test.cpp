@@ -177,6 +177,30 @@ TEST_F(DescriptorHeaps, leave_descriptor_sets_that_stay_bound_alone) {
   EXPECT_TRUE(has_message(kMixed));
 }
 
+// It invalidates descriptor sets, so nothing of the application is lost by the record pointer.
+TEST_F(DescriptorHeaps, count_once_a_sampler_heap_is_bound) {
+  const Pipeline orange = make_heap_orange();
+  const RenderTarget target(context());
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    dispatch(commands, work().counting, 1, 7);
+    bind_sampler_heap(commands);
+    target.begin(commands);
+    vkCmdBindPipeline(commands, kGraphics, orange);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    target.end(commands);
+    dispatch(commands, work().counting, 2, 7);
+    instrumentation.end(commands);
+    full_barrier(commands);
+  });
+  const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 1);
+  EXPECT_EQ(fragments.invocations(), 4096u);
+  const Counts after(instrumentation, VK_SHADER_STAGE_COMPUTE_BIT, work_shader(), 2);
+  EXPECT_EQ(after.invocations(), 16u);
+  EXPECT_FALSE(has_message(kMixed));
+}
+
 // The same the other way round.
 TEST_F(DescriptorHeaps, that_stay_bound_are_left_alone_by_pipelines_with_a_layout) {
   const Buffer values = make_values();

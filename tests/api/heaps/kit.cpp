@@ -99,14 +99,16 @@ void HeapsTest::push_bytes(VkCommandBuffer commands, uint32_t offset, const void
   function<PFN_vkCmdPushDataEXT>("vkCmdPushDataEXT")(commands, &info);
 }
 
+Buffer HeapsTest::make_heap(VkDeviceSize size) {
+  const VkBufferUsageFlags usage = native_ ? VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT : 0;
+  return Buffer(
+      context(), size,
+      usage | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+}
+
 VkBindHeapInfoEXT HeapsTest::resource_heap() {
   const VkPhysicalDeviceDescriptorHeapPropertiesEXT sizes = heap_properties(context());
-  if (heap_.size() == 0) {
-    const VkBufferUsageFlags usage = native_ ? VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT : 0;
-    heap_ = Buffer(
-        context(), 65536 + sizes.minResourceHeapReservedRange,
-        usage | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
-  }
+  if (heap_.size() == 0) heap_ = make_heap(65536 + sizes.minResourceHeapReservedRange);
   return {VK_STRUCTURE_TYPE_BIND_HEAP_INFO_EXT,
           nullptr,
           {heap_.address(), heap_.size()},
@@ -130,6 +132,17 @@ uint32_t HeapsTest::write_descriptor(uint32_t index, const Buffer& buffer) {
 void HeapsTest::bind_resource_heap(VkCommandBuffer commands) {
   const VkBindHeapInfoEXT info = resource_heap();
   function<PFN_vkCmdBindResourceHeapEXT>("vkCmdBindResourceHeapEXT")(commands, &info);
+}
+
+void HeapsTest::bind_sampler_heap(VkCommandBuffer commands) {
+  const VkDeviceSize reserved = heap_properties(context()).minSamplerHeapReservedRange;
+  if (sampler_heap_.size() == 0) sampler_heap_ = make_heap(4096 + reserved);
+  const VkBindHeapInfoEXT info{VK_STRUCTURE_TYPE_BIND_HEAP_INFO_EXT,
+                               nullptr,
+                               {sampler_heap_.address(), sampler_heap_.size()},
+                               4096,
+                               reserved};
+  function<PFN_vkCmdBindSamplerHeapEXT>("vkCmdBindSamplerHeapEXT")(commands, &info);
 }
 
 Buffer HeapsTest::make_values() {

@@ -51,6 +51,7 @@ class HeapsTest : public CountersTest {
   void push_bytes(VkCommandBuffer commands, uint32_t offset, const void* bytes, size_t size);
   void bind_resource_heap(VkCommandBuffer commands);
   VkBindHeapInfoEXT resource_heap();
+  void bind_sampler_heap(VkCommandBuffer commands);
 
   // Writes a storage buffer's descriptor into the heap. Returns its offset. Not on newest_driver/.
   uint32_t write_descriptor(uint32_t index, const Buffer& buffer);
@@ -69,7 +70,10 @@ class HeapsTest : public CountersTest {
 
   bool native_ = false;
   std::string missing_;
-  Buffer heap_;
+  // Empty, with what the driver needs of them.
+  Buffer make_heap(VkDeviceSize size);
+
+  Buffer heap_, sampler_heap_;
 };
 
 }  // namespace tally::test

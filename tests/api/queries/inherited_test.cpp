@@ -8,9 +8,6 @@
 namespace tally::test {
 namespace {
 
-constexpr VkQueryPipelineStatisticFlags kInvocations =
-    VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
-constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
 constexpr uint64_t kInvocationsOfGroup = 8;
 
 enum class Reset { InSecondary, InPrimary, OnHost };

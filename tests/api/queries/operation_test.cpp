@@ -8,10 +8,6 @@
 namespace tally::test {
 namespace {
 
-constexpr VkQueryPipelineStatisticFlags kInvocations =
-    VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
-constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
-
 class QueryStates : public EverySource {
  protected:
   VkResult state_of(const Queries& queries, uint32_t query = 0) {

@@ -2,14 +2,11 @@
 #include <array>
 #include <thread>
 
-#include "api/queries/kit.h"
+#include "api/queries/scenes.h"
 
 namespace tally::test {
 namespace {
 
-constexpr VkQueryPipelineStatisticFlags kInvocations =
-    VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
-constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
 constexpr uint32_t kUntouched = 0xabababab;
 
 class QueryResults : public QueriesTest {

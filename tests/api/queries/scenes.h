@@ -9,6 +9,10 @@
 
 namespace tally::test {
 
+inline constexpr VkQueryType kStatistics = VK_QUERY_TYPE_PIPELINE_STATISTICS;
+inline constexpr VkQueryPipelineStatisticFlags kInvocations =
+    VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
+
 // Positions of the statistics in the results.
 enum Statistic : size_t {
   kAssembledVertices,
