@@ -16,9 +16,9 @@ class TinyDraws {
 
   VkPipelineLayout layout() const { return layout_; }
   void begin(VkCommandBuffer commands) const;
-  // Draws with an index of kMaxDraws or more lie outside the image.
-  static void draw(VkCommandBuffer commands, uint32_t index) {
-    vkCmdDraw(commands, 3, 1, 3 * index, 0);
+  // Triangles with an index of kMaxDraws or more lie outside the image.
+  static void draw(VkCommandBuffer commands, uint32_t index, uint32_t triangles = 1) {
+    vkCmdDraw(commands, 3 * triangles, 1, 3 * index * triangles, 0);
   }
   void end(VkCommandBuffer commands) const { target_.end(commands); }
 

@@ -43,6 +43,12 @@ void Column::append_another(size_t command, int64_t value) {
   }
 }
 
+void Column::append_same(size_t command, size_t count, int64_t value) {
+  if (count == 0) return;
+  append(command, value);
+  if (values.size() > 1) values.insert(values.end(), count - 1, value);
+}
+
 std::string to_json(const Column& column) {
   std::string json;
   if (column.values.size() <= 1) {

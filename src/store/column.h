@@ -37,6 +37,18 @@ struct Column {
     }
   }
 
+  // Appends the value of each of `count` commands: the same, or value_of(index among these).
+  void append_same(size_t command, size_t count, int64_t value);
+  template <typename ValueOf>
+  void append_each(size_t command, size_t count, ValueOf value_of) {
+    size_t i = 0;
+    for (; i < count && values.size() <= 1; ++i) append(command + i, value_of(i));
+    const size_t before = values.size();
+    if (i == count) return;
+    values.resize(before + count - i);
+    for (int64_t* at = values.data() + before; i < count; ++i) *at++ = value_of(i);
+  }
+
   bool operator==(const Column&) const = default;
 
  private:

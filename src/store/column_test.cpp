@@ -23,6 +23,27 @@ TEST(Column, equal_values_are_held_once) {
   EXPECT_THAT(of({5, 5, 7, 5}).values, ElementsAre(5, 5, 7, 5));
 }
 
+TEST(Column, several_values_are_appended_as_one_by_one) {
+  const std::vector<std::vector<int64_t>> parts{
+      {5}, {5, 5}, {7}, {7, 7, 7}, {Column::kNull, Column::kNull}, {5, 7, 7}};
+  for (const std::vector<int64_t>& first : parts) {
+    for (const std::vector<int64_t>& second : parts) {
+      std::vector<int64_t> all = first;
+      all.insert(all.end(), second.begin(), second.end());
+      Column each;
+      each.append_each(0, first.size(), [&](size_t i) { return first[i]; });
+      each.append_each(first.size(), second.size(), [&](size_t i) { return second[i]; });
+      EXPECT_EQ(each, of(all));
+      Column same = of(first);
+      same.append_same(first.size(), 3, second[0]);
+      same.append_same(first.size() + 3, 0, 9);
+      all = first;
+      all.insert(all.end(), 3, second[0]);
+      EXPECT_EQ(same, of(all));
+    }
+  }
+}
+
 TEST(Column, a_column_without_values_is_null_everywhere) {
   EXPECT_EQ(Column{}.at(3), Column::kNull);
   EXPECT_EQ(to_json({}), "null");

@@ -144,6 +144,10 @@ class Decoder {
     return one.empty() ? uint8_t{0} : static_cast<uint8_t>(one[0]);
   }
   uint64_t varint() {
+    // Most numbers take one byte.
+    if (offset_ < bytes_.size() && static_cast<uint8_t>(bytes_[offset_]) < 0x80) {
+      return static_cast<uint8_t>(bytes_[offset_++]);
+    }
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const uint8_t part = byte();

@@ -170,31 +170,42 @@ void CommandBatches::append(Batch& batch, const CommandSlice& slice, Id label,
                             const std::optional<stream::GpuTime>& gpu) const {
   stream::CommandBatch& message = batch.message;
   const size_t begin = message.size;
-  const auto fill = [&](store::Column& column, const auto& value_of) {
-    for (size_t i = 0; i < slice.count; ++i) column.append(begin + i, value_of(i));
+  const auto fill = [&](store::Column& column, int64_t value) {
+    column.append_same(begin, slice.count, value);
   };
   for (uint32_t i = 0; i < slice.count; ++i) {
     message.positions.values.push_back(int64_t{slice.first} + i);
   }
-  fill(message.labels,
-       [&](size_t) { return label != 0 ? static_cast<int64_t>(label) : store::Column::kNull; });
+  fill(message.labels, label != 0 ? static_cast<int64_t>(label) : store::Column::kNull);
   const size_t parameters = message.parameters.size();
   for (size_t p = 0; p < parameters; ++p) {
-    fill(message.parameters[p], [&](size_t i) { return slice.parameters[i * parameters + p]; });
+    message.parameters[p].append_each(
+        begin, slice.count, [&](size_t i) { return slice.parameters[i * parameters + p]; });
   }
-  fill(message.gpu_begin_ns, [&](size_t) { return gpu ? gpu->begin_ns : store::Column::kNull; });
-  fill(message.gpu_time_ns, [&](size_t) { return gpu ? gpu->time_ns : store::Column::kNull; });
-  for (size_t block = 0; block < batch.blocks.size(); ++block) {
-    for (size_t i = 0; i < slice.count; ++i) {
-      const size_t at = i * slice.words_of_command() + block * block_words_ + kHeaderWords;
-      add_block(begin + i, batch.blocks[block], slice.words.subspan(at, layout_.values()));
-    }
-  }
+  fill(message.gpu_begin_ns, gpu ? gpu->begin_ns : store::Column::kNull);
+  fill(message.gpu_time_ns, gpu ? gpu->time_ns : store::Column::kNull);
+  for (size_t i = 0; i < batch.blocks.size(); ++i) append_block(batch, i, slice);
   message.size += slice.count;
 }
 
-// `at` is the number of commands that already have values.
-void CommandBatches::add_block(size_t at, Block& block, std::span<const uint64_t> values) const {
+// Consecutive commands often have equal values.
+void CommandBatches::append_block(Batch& batch, size_t block, const CommandSlice& slice) const {
+  const size_t command_words = slice.words_of_command();
+  const auto values_of = [&](size_t command) {
+    return slice.words.subspan(command * command_words + block * block_words_ + kHeaderWords,
+                               layout_.values());
+  };
+  for (size_t begin = 0, end = 1; begin < slice.count; begin = end++) {
+    const auto values = values_of(begin);
+    while (end < slice.count && std::ranges::equal(values_of(end), values)) ++end;
+    add_values(batch.message.size + begin, end - begin, batch.blocks[block], values);
+  }
+}
+
+// Adds the values that each of `count` commands has. `at` is the number of commands that already
+// have values.
+void CommandBatches::add_values(size_t at, size_t count, Block& block,
+                                std::span<const uint64_t> values) const {
   uint64_t executions = 0;
   if (block.shader) {
     executions = values[*layout_.executions];
@@ -206,17 +217,17 @@ void CommandBatches::add_block(size_t at, Block& block, std::span<const uint64_t
   size_t known = 0;
   for (auto& [metric, column] : block.others) {
     known += values[metric] != expected(executions, block.costs, metric);
-    column.append(at, store::stored(values[metric]));
+    column.append_same(at, count, store::stored(values[metric]));
   }
   if (count_unexpected(values, executions, block.costs) != known) {
-    begin_others(at, block, values, executions);
+    begin_others(at, count, block, values, executions);
   }
-  block.executions.append(at, store::stored(executions));
+  block.executions.append_same(at, count, store::stored(executions));
 }
 
 // Adds columns for the metrics that differ from the expected value for the first time.
-void CommandBatches::begin_others(size_t at, Block& block, std::span<const uint64_t> values,
-                                  uint64_t executions) {
+void CommandBatches::begin_others(size_t at, size_t count, Block& block,
+                                  std::span<const uint64_t> values, uint64_t executions) {
   for (uint32_t metric = 0; metric < values.size(); ++metric) {
     if (values[metric] == expected(executions, block.costs, metric)) continue;
     if (std::ranges::find(block.others, metric, &Other::metric) != block.others.end()) continue;
@@ -225,7 +236,7 @@ void CommandBatches::begin_others(size_t at, Block& block, std::span<const uint6
       const auto times = static_cast<uint64_t>(block.executions.at(earlier));
       column.append(earlier, store::stored(expected(times, block.costs, metric)));
     }
-    column.append(at, store::stored(values[metric]));
+    column.append_same(at, count, store::stored(values[metric]));
   }
 }
 

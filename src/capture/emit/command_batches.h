@@ -71,8 +71,9 @@ class CommandBatches {
   BlockId block_id(std::span<const uint64_t> words, size_t index) const;
   void append(Batch& batch, const CommandSlice& slice, Id label,
               const std::optional<stream::GpuTime>& gpu) const;
-  void add_block(size_t at, Block& block, std::span<const uint64_t> values) const;
-  static void begin_others(size_t at, Block& block, std::span<const uint64_t> values,
+  void append_block(Batch& batch, size_t block, const CommandSlice& slice) const;
+  void add_values(size_t at, size_t count, Block& block, std::span<const uint64_t> values) const;
+  static void begin_others(size_t at, size_t count, Block& block, std::span<const uint64_t> values,
                            uint64_t executions);
   void send(Batch& batch);
   void send_costs(const Batch& batch);

@@ -154,11 +154,10 @@ std::span<const int64_t> CommandSlices::read_parameters(const CommandSlice& slic
   ParameterReader& reader = *parameter_reader_;
   parameters_.resize(slice.count * of_command);
   for (; reader.next < slice.first; ++reader.next) {
-    reader.cursor.read(std::span(parameters_).first(of_command));
+    reader.cursor.read(of_command, std::span(parameters_).first(of_command));
   }
-  for (uint32_t i = 0; i < slice.count; ++i, ++reader.next) {
-    reader.cursor.read(std::span(parameters_).subspan(i * of_command, of_command));
-  }
+  reader.cursor.read(of_command, parameters_);
+  reader.next += slice.count;
   return parameters_;
 }
 

@@ -1,6 +1,7 @@
 #include "capture/recording/parameters.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tally::capture {
 namespace {
@@ -25,8 +26,13 @@ Parameters::Position Parameters::begin_run() {
 }
 
 void Parameters::add(std::span<const int64_t> values) {
+  if (values.empty()) return;
   if (next_ > end_) add_chunk();
+  uint8_t* const changed = next_++;
+  *changed = 0;
   for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == last_[i]) continue;
+    *changed |= static_cast<uint8_t>(1u << i);
     // Differences wrap, as the additions do that read them.
     uint64_t left = zigzag(
         static_cast<int64_t>(static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(last_[i])));
@@ -51,25 +57,33 @@ void Parameters::add_chunk() {
   end_ = next_ + capacity - kMaxBytesOfCommand;
 }
 
-void Parameters::Cursor::read(std::span<int64_t> values) {
+const uint8_t* Parameters::Cursor::command_at_position() {
   const Chunk* chunk = &parameters_->chunks_[position_.chunk];
   if (position_.offset >= chunk->used) {
     chunk = &parameters_->chunks_[++position_.chunk];
     position_.offset = 0;
   }
-  const uint8_t* next = chunk->bytes.get() + position_.offset;
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint64_t difference = 0;
-    for (int shift = 0;; shift += 7) {
-      const uint8_t byte = *next++;
-      difference |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) break;
+  return chunk->bytes.get() + position_.offset;
+}
+
+void Parameters::Cursor::read(size_t of_command, std::span<int64_t> values) {
+  for (; !values.empty(); values = values.subspan(of_command)) {
+    const uint8_t* const begin = command_at_position();
+    const uint8_t* next = begin + 1;
+    for (unsigned changed = *begin; changed != 0; changed &= changed - 1) {
+      uint64_t difference = 0;
+      for (int shift = 0;; shift += 7) {
+        const uint8_t byte = *next++;
+        difference |= uint64_t{byte & 0x7fu} << shift;
+        if (byte < 0x80) break;
+      }
+      int64_t& last = last_[static_cast<size_t>(std::countr_zero(changed))];
+      last = static_cast<int64_t>(static_cast<uint64_t>(last) +
+                                  static_cast<uint64_t>(unzigzag(difference)));
     }
-    last_[i] = static_cast<int64_t>(static_cast<uint64_t>(last_[i]) +
-                                    static_cast<uint64_t>(unzigzag(difference)));
-    values[i] = last_[i];
+    std::copy_n(last_.begin(), of_command, values.begin());
+    position_.offset += static_cast<uint32_t>(next - begin);
   }
-  position_.offset = static_cast<uint32_t>(next - chunk->bytes.get());
 }
 
 }  // namespace tally::capture

@@ -1,6 +1,7 @@
-// The parameters of the recorded commands, in order. A parameter is stored as its difference to the
-// same parameter of the command before, in as few bytes as possible: many small draws would
-// otherwise touch more fresh memory for their parameters than for anything else.
+// The parameters of the recorded commands, in order. A command has a byte that says which of its
+// parameters differ from those of the command before, and their differences in as few bytes as
+// possible: many small draws would otherwise touch more fresh memory for their parameters than for
+// anything else.
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@ namespace tally::capture {
 class Parameters {
  public:
   static constexpr size_t kMaxOfCommand = store::kMaxParameters;
+  static_assert(kMaxOfCommand <= 8);
 
   // Where the parameters of a command begin.
   struct Position {
@@ -35,9 +37,12 @@ class Parameters {
    public:
     Cursor(const Parameters& parameters, Position begin)
         : parameters_(&parameters), position_(begin) {}
-    void read(std::span<int64_t> values);
+    // `values` gets `of_command` parameters of each command.
+    void read(size_t of_command, std::span<int64_t> values);
 
    private:
+    const uint8_t* command_at_position();
+
     const Parameters* parameters_;
     Position position_;
     std::array<int64_t, kMaxOfCommand> last_{};
@@ -45,7 +50,7 @@ class Parameters {
 
  private:
   static constexpr size_t kMaxBytesOfNumber = 10;
-  static constexpr size_t kMaxBytesOfCommand = kMaxOfCommand * kMaxBytesOfNumber;
+  static constexpr size_t kMaxBytesOfCommand = 1 + kMaxOfCommand * kMaxBytesOfNumber;
 
   struct Chunk {
     std::unique_ptr<uint8_t[]> bytes;

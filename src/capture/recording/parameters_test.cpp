@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
@@ -41,9 +42,16 @@ TEST(Parameters, are_read_as_they_were_added_from_the_beginning_of_any_run) {
   }
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
     Parameters::Cursor cursor(parameters, run->begin);
-    for (const Values& expected : run->commands) {
-      Values read(expected.size());
-      cursor.read(read);
+    const size_t of_command = run->commands.front().size();
+    for (size_t first = 0, count = 1; first < run->commands.size(); first += count++) {
+      count = std::min(count, run->commands.size() - first);
+      Values read(count * of_command);
+      cursor.read(of_command, read);
+      Values expected;
+      for (size_t i = 0; i < count; ++i) {
+        const Values& command = run->commands[first + i];
+        expected.insert(expected.end(), command.begin(), command.end());
+      }
       ASSERT_EQ(read, expected);
     }
   }

@@ -75,22 +75,20 @@ std::vector<RecordPage> Instrumentation::pages() const {
 }
 
 VkResult Instrumentation::values(const ValuesRequest& request) const {
-  std::vector<InstrumentationRecord> records;
+  std::vector<RecordRun> runs;
   {
     const std::lock_guard lock(mutex_);
-    for (const RecordRange& range : ranges_) range.collect(records);
+    for (const RecordRange& range : ranges_) range.collect(runs);
   }
   // Several command buffers may have recorded into the object at the same time.
-  if (!std::ranges::is_sorted(records, {}, &InstrumentationRecord::result_index)) {
-    std::ranges::sort(records, {}, &InstrumentationRecord::result_index);
-  }
+  std::ranges::sort(runs, {}, [](const RecordRun& run) { return run.first.result_index; });
   if (!request.blocks) {
-    *request.count = count_blocks(records);
+    *request.count = count_blocks(runs);
     return VK_SUCCESS;
   }
   RecordSnapshot snapshot;
   const VkResult result = record_pool_.read(pages(), snapshot);
-  return result == VK_SUCCESS ? write_blocks(records, snapshot, request) : result;
+  return result == VK_SUCCESS ? write_blocks(runs, snapshot.pages(), request) : result;
 }
 
 void Instrumentation::set_name(std::string name) {

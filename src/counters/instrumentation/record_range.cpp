@@ -9,11 +9,10 @@ RecordRange::~RecordRange() {
   for (Block* block = first_.next.load(); block;) delete std::exchange(block, block->next.load());
 }
 
-InstrumentationRecord RecordRange::Run::at(uint32_t index) const {
-  InstrumentationRecord record = first;
-  record.result_index += index;
-  if (index != 0) record.offset += index * distance;
-  return record;
+// What the thread that appends has made known to others.
+RecordRun RecordRange::Run::known() const {
+  const uint32_t records = count.load(std::memory_order_acquire);
+  return {first, records > 1 ? distance : 0, records};
 }
 
 RecordRange::Run& RecordRange::new_run() {
@@ -30,9 +29,10 @@ void RecordRange::append(const InstrumentationRecord& record) {
   if (record == next_) return append_next();
   if (last_run_ && !next_.program) {  // the second record determines the distance
     last_run_->distance = record.offset - last_run_->first.offset;
-    if (record == last_run_->at(1)) {
+    const RecordRun extended{last_run_->first, last_run_->distance, 2};
+    if (record == extended.at(1)) {
       last_run_->grow();
-      next_ = last_run_->at(2);
+      next_ = extended.at(2);
       return;
     }
   }
@@ -48,12 +48,11 @@ void RecordRange::keep(const std::shared_ptr<const Program>& program) {
   if (known == programs_.rend()) programs_.push_back(program);
 }
 
-void RecordRange::collect(std::vector<InstrumentationRecord>& records) const {
+void RecordRange::collect(std::vector<RecordRun>& runs) const {
   for (const Block* block = &first_; block; block = block->next.load(std::memory_order_acquire)) {
     for (const Run& run : block->runs) {
-      const uint32_t count = run.count.load(std::memory_order_acquire);
-      if (count == 0) break;
-      for (uint32_t i = 0; i < count; ++i) records.push_back(run.at(i));
+      if (run.count.load(std::memory_order_acquire) == 0) break;
+      runs.push_back(run.known());
     }
   }
 }

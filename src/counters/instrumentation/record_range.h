@@ -33,17 +33,17 @@ class RecordRange {
   }
   // Keeps the program alive while records point to it.
   void keep(const std::shared_ptr<const Program>& program);
-  void collect(std::vector<InstrumentationRecord>& records) const;
+  void collect(std::vector<RecordRun>& runs) const;
 
  private:
-  // Records with consecutive indices, at equal distances in one page. Readers see `count` change,
-  // and `distance` before the second record: they must not read it for the first.
+  // A RecordRun that grows. Readers see `count` change, and `distance` before the second record:
+  // they must not read it for the first.
   struct Run {
     InstrumentationRecord first;
-    uint32_t distance = 0;            // as InstrumentationRecord::offset
+    uint32_t distance = 0;
     std::atomic<uint32_t> count = 0;  // 0: the entry is not used yet
 
-    InstrumentationRecord at(uint32_t index) const;
+    RecordRun known() const;
     void grow() {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     }

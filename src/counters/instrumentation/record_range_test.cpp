@@ -10,13 +10,21 @@ namespace {
 
 const Program kPrograms[2] = {};
 
+std::vector<InstrumentationRecord> records_of(const RecordRange& segment) {
+  std::vector<RecordRun> runs;
+  segment.collect(runs);
+  std::vector<InstrumentationRecord> records;
+  for (const RecordRun& run : runs) {
+    for (uint32_t i = 0; i < run.count; ++i) records.push_back(run.at(i));
+  }
+  return records;
+}
+
 // Whatever is appended comes back.
 void expect_kept(const std::vector<InstrumentationRecord>& records) {
   RecordRange segment;
   for (const InstrumentationRecord& record : records) segment.append(record);
-  std::vector<InstrumentationRecord> kept;
-  segment.collect(kept);
-  EXPECT_EQ(kept, records);
+  EXPECT_EQ(records_of(segment), records);
 }
 
 std::vector<InstrumentationRecord> regular() {
@@ -80,11 +88,9 @@ TEST(RecordRange, whoever_reads_meanwhile_sees_what_was_appended_before) {
       appended.fetch_add(1, std::memory_order_release);
     }
   });
-  std::vector<InstrumentationRecord> records;
   for (size_t before = 0; before < all.size();) {
     before = appended.load(std::memory_order_acquire);
-    records.clear();
-    segment.collect(records);
+    const std::vector<InstrumentationRecord> records = records_of(segment);
     ASSERT_GE(records.size(), before);
     uint32_t expected = 0;
     for (const InstrumentationRecord& record : records) {

@@ -3,6 +3,7 @@
 #include <tally/vulkan_arm.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
@@ -43,6 +44,7 @@ class BlockWriter {
  public:
   explicit BlockWriter(const ValuesRequest& request)
       : request_(request),
+        block_bytes_(sizeof(Header) + request.metrics.size() * sizeof(uint64_t)),
         target_(static_cast<std::byte*>(request.blocks)),
         capacity_(*request.count) {
     for (size_t i = 0; i < request.metrics.size(); ++i) {
@@ -55,6 +57,27 @@ class BlockWriter {
   }
 
   uint32_t written() const { return written_; }
+
+  // Call this before the blocks of a record.
+  void begin_record() {
+    record_ = target_;
+    first_of_record_ = written_;
+  }
+  // Writes the blocks of the last record once more, for another result. False if the array is full
+  // before all are written.
+  bool repeat_record(uint32_t result_index) {
+    const uint32_t blocks = written_ - first_of_record_;
+    const uint32_t count = std::min(blocks, capacity_ - written_);
+    std::byte* const begin = target_;
+    std::memcpy(begin, record_, count * block_bytes_);
+    for (uint32_t i = 0; i < count; ++i, target_ += block_bytes_) {
+      std::memcpy(target_ + offsetof(Header, resultIndex), &result_index, sizeof result_index);
+    }
+    record_ = begin;
+    first_of_record_ = written_;
+    written_ += count;
+    return count == blocks;
+  }
 
   // False if the array is full before all blocks of the stage are written.
   bool write(const InstrumentationRecord& record, const StageProgram& stage,
@@ -76,6 +99,8 @@ class BlockWriter {
   }
 
  private:
+  using Header = VkShaderInstrumentationMetricDataHeaderARM;
+
   // Consecutive records are mostly of one program.
   std::span<const uint64_t> known_costs(const Program& program, const StageProgram& stage) {
     if (program_ != &program) {
@@ -87,7 +112,7 @@ class BlockWriter {
     if (!costs) costs = costs_of(stage, request_.metrics);
     return *costs;
   }
-  void put_header(const VkShaderInstrumentationMetricDataHeaderARM& header) {
+  void put_header(const Header& header) {
     std::memcpy(target_, &header, sizeof header);
     target_ += sizeof header;
   }
@@ -108,9 +133,12 @@ class BlockWriter {
   }
 
   const ValuesRequest& request_;
+  const size_t block_bytes_;
   std::byte* target_;
   const uint32_t capacity_;
   uint32_t written_ = 0;
+  const std::byte* record_ = nullptr;  // the blocks of the last record
+  uint32_t first_of_record_ = 0;
   // The metrics that are a multiple of the subgroups, and the factor.
   std::vector<std::pair<size_t, uint64_t>> subgroups_;
   size_t first_branch_ = 0;  // the metrics of branches are the last, by target
@@ -120,54 +148,79 @@ class BlockWriter {
   StageCosts* program_costs_ = nullptr;
 };
 
-// The part of the page with the record of one slot.
-std::span<const uint64_t> slot_words(const InstrumentationRecord& record, AddressSlot slot,
-                                     std::span<const uint64_t> page) {
-  const uint64_t begin = uint64_t{record.offset} * probe::kRecordAlignment +
-                         slot_begin(*record.program, slot, record.shards_log2);
-  const uint64_t size = slot_bytes(*record.program, slot, record.shards_log2);
-  if (begin + size > page.size_bytes()) return {};
-  return page.subspan(begin / sizeof(uint64_t), size / sizeof(uint64_t));
-}
+// Writes the blocks of records.
+class RecordWriter {
+ public:
+  explicit RecordWriter(const ValuesRequest& request) : request_(request), writer_(request) {}
 
-// False if the array is full before all blocks of the stage are written.
-bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
-                 std::span<const uint64_t> page, std::vector<std::string>* findings,
-                 RecordReader& reader, BlockWriter& writer) {
-  const Status read = reader.read(*record.program, stage, slot_words(record, stage.slot, page),
-                                  record.shards_log2, findings);
-  if (!read) {
-    log_once(LogLevel::Error, "{}", read.error().message);
+  uint32_t written() const { return writer_.written(); }
+
+  // False if the array is full before all blocks of the run are written.
+  bool write(const RecordRun& run, std::span<const uint64_t> page) {
+    const uint64_t bytes = all_slots_bytes(*run.first.program, run.first.shards_log2);
+    std::span<const uint64_t> before;
+    for (uint32_t i = 0; i < run.count; ++i) {
+      const InstrumentationRecord record = run.at(i);
+      const auto words = part_of(page, uint64_t{record.offset} * probe::kRecordAlignment, bytes);
+      // Many small draws count the same.
+      const bool same = !request_.findings && !words.empty() && std::ranges::equal(words, before);
+      if (!(same ? writer_.repeat_record(record.result_index) : write(record, words))) return false;
+      before = words;
+    }
     return true;
   }
-  return writer.write(record, stage, reader.counts());
-}
+
+ private:
+  static std::span<const uint64_t> part_of(std::span<const uint64_t> words, uint64_t begin,
+                                           uint64_t bytes) {
+    if (begin + bytes > words.size_bytes()) return {};
+    return words.subspan(begin / sizeof(uint64_t), bytes / sizeof(uint64_t));
+  }
+
+  bool write(const InstrumentationRecord& record, std::span<const uint64_t> words) {
+    writer_.begin_record();
+    for (const StageProgram& stage : record.program->stages) {
+      if (stage.reported && !write_stage(record, stage, words)) return false;
+    }
+    return true;
+  }
+
+  bool write_stage(const InstrumentationRecord& record, const StageProgram& stage,
+                   std::span<const uint64_t> words) {
+    const Program& program = *record.program;
+    const auto of_slot = part_of(words, slot_begin(program, stage.slot, record.shards_log2),
+                                 slot_bytes(program, stage.slot, record.shards_log2));
+    const Status read =
+        reader_.read(program, stage, of_slot, record.shards_log2, request_.findings);
+    if (!read) {
+      log_once(LogLevel::Error, "{}", read.error().message);
+      return true;
+    }
+    return writer_.write(record, stage, reader_.counts());
+  }
+
+  const ValuesRequest& request_;
+  RecordReader reader_;
+  BlockWriter writer_;
+};
 
 }  // namespace
 
-uint32_t count_blocks(std::span<const InstrumentationRecord> records) {
+uint32_t count_blocks(std::span<const RecordRun> runs) {
   uint64_t count = 0;
-  for (const InstrumentationRecord& record : records) {
-    for (const StageProgram& stage : record.program->stages) {
-      if (stage.reported) count += stage.info->blocks.size();
+  for (const RecordRun& run : runs) {
+    for (const StageProgram& stage : run.first.program->stages) {
+      if (stage.reported) count += run.count * stage.info->blocks.size();
     }
   }
   return static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX));
 }
 
-VkResult write_blocks(std::span<const InstrumentationRecord> records,
-                      const RecordSnapshot& snapshot, const ValuesRequest& request) {
-  RecordReader reader;
-  BlockWriter writer(request);
-  bool complete = true;
-  for (const InstrumentationRecord& record : records) {
-    for (const StageProgram& stage : record.program->stages) {
-      if (!stage.reported) continue;
-      complete = complete && write_stage(record, stage, snapshot.page(record.page),
-                                         request.findings, reader, writer);
-    }
-    if (!complete) break;
-  }
+VkResult write_blocks(std::span<const RecordRun> runs, RecordPages pages,
+                      const ValuesRequest& request) {
+  RecordWriter writer(request);
+  const bool complete = std::ranges::all_of(
+      runs, [&](const RecordRun& run) { return writer.write(run, pages[run.first.page]); });
   *request.count = writer.written();
   return complete ? VK_SUCCESS : VK_INCOMPLETE;
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "counters/memory/record_pool.h"
 #include "counters/shader/metrics.h"
 #include "counters/shader/program.h"
 
@@ -25,6 +24,20 @@ struct InstrumentationRecord {
   bool operator==(const InstrumentationRecord&) const = default;
 };
 
+// Records of one program with consecutive result indices, at equal distances in one page.
+struct RecordRun {
+  InstrumentationRecord first;
+  uint32_t distance = 0;  // as InstrumentationRecord::offset
+  uint32_t count = 1;
+
+  InstrumentationRecord at(uint32_t index) const {
+    InstrumentationRecord record = first;
+    record.result_index += index;
+    record.offset += index * distance;
+    return record;
+  }
+};
+
 // The arguments of vkGetShaderInstrumentationValuesARM.
 struct ValuesRequest {
   std::span<const Metric> metrics;
@@ -34,9 +47,12 @@ struct ValuesRequest {
   std::vector<std::string>* findings = nullptr;  // inconsistent counts; null: not checked
 };
 
-// `records` must be sorted by result index.
-uint32_t count_blocks(std::span<const InstrumentationRecord> records);
-VkResult write_blocks(std::span<const InstrumentationRecord> records,
-                      const RecordSnapshot& snapshot, const ValuesRequest& request);
+// The contents of the object's pages.
+using RecordPages = std::span<const std::span<const uint64_t>>;
+
+// `runs` must be sorted by result index.
+uint32_t count_blocks(std::span<const RecordRun> runs);
+VkResult write_blocks(std::span<const RecordRun> runs, RecordPages pages,
+                      const ValuesRequest& request);
 
 }  // namespace tally::counters

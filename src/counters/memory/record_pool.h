@@ -27,7 +27,7 @@ struct RecordPage {
 // The contents of pages at the time of the read.
 class RecordSnapshot {
  public:
-  std::span<const uint64_t> page(size_t index) const { return pages_[index]; }
+  std::span<const std::span<const uint64_t>> pages() const { return pages_; }
 
  private:
   friend class RecordPool;
