@@ -31,13 +31,14 @@ bool inheritable(const QueryKind& kind) {
 
 void ActiveQueries::reset() {
   queries_.clear();
-  shader_queries_ = timed_queries_ = changes_ = 0;
+  shader_queries_ = occlusion_queries_ = timed_queries_ = changes_ = 0;
 }
 
 void ActiveQueries::begin(const QueryKey& key, uint32_t views, const CommandTotals& totals) {
   ++changes_;
-  queries_.push_back({key.pool, key.query, key.index, views, totals.errors, totals.metrics});
+  queries_.push_back({key.pool.get(), key.query, key.index, views, totals.errors, totals.metrics});
   if (key.pool->needs_shaders()) ++shader_queries_;
+  if (key.pool->kind().type == VK_QUERY_TYPE_OCCLUSION) ++occlusion_queries_;
   if (key.pool->times_apart()) ++timed_queries_;
 }
 
@@ -49,12 +50,15 @@ FinishedQuery ActiveQueries::end(const QueryKey& key, const CommandTotals& total
   ++changes_;
   const auto found = find(key);
   const uint64_t errors = totals.errors - found->errors + found->uncounted;
-  FinishedQuery finished{{key.pool, key.query}, found->views, static_cast<uint32_t>(errors), {}};
+  FinishedQuery finished{
+      {key.pool.get(), key.query}, found->views, static_cast<uint32_t>(errors), {}};
   for (const QueryRow& row : key.pool->kind().rows) {
-    uint64_t& sum = finished.constants.emplace_back();
+    uint64_t sum = 0;
     for (const QuerySource& source : row) sum += host_value(source, *found, totals);
+    finished.constants.push_back(sum);
   }
   if (key.pool->needs_shaders()) --shader_queries_;
+  if (key.pool->kind().type == VK_QUERY_TYPE_OCCLUSION) --occlusion_queries_;
   if (key.pool->times_apart()) --timed_queries_;
   queries_.erase(found);
   return finished;
@@ -87,14 +91,14 @@ void ActiveQueries::write_feedback_rows(probe::QueryFeedback& span) const {
   }
 }
 
-void ActiveQueries::add_shader_targets(Scope scope, std::vector<QueryTarget>& targets) const {
+void ActiveQueries::add_shader_targets(Scope scope, QueryTargets& targets) const {
   for (const Active& one : queries_) {
     if (scope == Scope::Inheritable && !inheritable(one.pool->kind())) continue;
     if (one.pool->needs_shaders()) targets.push_back({one.pool, one.query, one.index});
   }
 }
 
-void ActiveQueries::add_command_targets(Scope scope, std::vector<QueryTarget>& targets) const {
+void ActiveQueries::add_command_targets(Scope scope, QueryTargets& targets) const {
   for (const Active& one : queries_) {
     if (scope == Scope::Inheritable && !inheritable(one.pool->kind())) continue;
     if (one.counts_commands() && !one.pool->indirect_pairs().empty()) {

@@ -35,6 +35,8 @@ class ActiveQueries {
 
   bool empty() const { return queries_.empty(); }
   bool count_in_shaders() const { return shader_queries_ != 0; }
+  // Occlusion queries alone need nothing that the host counts.
+  bool count_commands() const { return occlusion_queries_ != queries_.size(); }
   // Whether a query counts in one pass and takes the time in another.
   bool time_apart() const { return timed_queries_ != 0; }
   // How many times queries began or ended.
@@ -42,14 +44,14 @@ class ActiveQueries {
   // Adds the slots of transform feedback queries to the rows of a span.
   void write_feedback_rows(probe::QueryFeedback& span) const;
 
-  void add_shader_targets(Scope scope, std::vector<QueryTarget>& targets) const;
-  void add_command_targets(Scope scope, std::vector<QueryTarget>& targets) const;
+  void add_shader_targets(Scope scope, QueryTargets& targets) const;
+  void add_command_targets(Scope scope, QueryTargets& targets) const;
   // Queries that need the counts of a stage which runs uninstrumented are incomplete.
   void note_uncounted(const Program& program);
 
  private:
   struct Active {
-    std::shared_ptr<QueryPool> pool;
+    const QueryPool* pool = nullptr;
     uint32_t query = 0;
     uint32_t index = 0;
     uint32_t views = 1;
@@ -59,7 +61,7 @@ class ActiveQueries {
     uint32_t uncounted = 0;  // programs that left out what the query counts
 
     bool matches(const QueryKey& key) const {
-      return pool == key.pool && query == key.query && index == key.index;
+      return pool == key.pool.get() && query == key.query && index == key.index;
     }
     // Assembled primitives belong to stream 0.
     bool counts_commands() const { return index == 0; }
@@ -71,6 +73,7 @@ class ActiveQueries {
 
   std::vector<Active> queries_;
   uint32_t shader_queries_ = 0;
+  uint32_t occlusion_queries_ = 0;
   uint32_t timed_queries_ = 0;
   uint32_t changes_ = 0;
 };

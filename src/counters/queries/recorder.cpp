@@ -29,6 +29,7 @@ void QueryRecorder::reset() {
   interval_begin_ = 0;
   batches_.reset();
   kept_pools_.clear();
+  known_pool_ = {};
   conditioned_ = in_pass_ = suspending_ = false;
   shape_ = {};
   subpass_ = 0;
@@ -89,9 +90,9 @@ VkResult QueryRecorder::write_timestamp(const std::shared_ptr<QueryPool>& pool, 
   keep(pool);
   if (!in_pass_ && !inherited_.conditional()) {
     const Condition::Interruption unconditioned(condition_, context_.next, context_.commands);
-    return times_.record({{pool, query}, 1});
+    return times_.record({{pool.get(), query}, 1});
   }
-  work_.timestamps.push_back({{pool, query}, views()});
+  work_.timestamps.push_back({{pool.get(), query}, views()});
   return VK_SUCCESS;
 }
 
@@ -182,7 +183,7 @@ bool QueryRecorder::ready() const {
 }
 
 bool QueryRecorder::needs_results(const QueryPool& pool) const {
-  const auto of_pool = [&](const auto& one) { return one.target.pool.get() == &pool; };
+  const auto of_pool = [&](const auto& one) { return one.target.pool == &pool; };
   return can_resolve() && (std::ranges::any_of(work_.finished, of_pool) ||
                            std::ranges::any_of(work_.timestamps, of_pool));
 }
@@ -209,7 +210,8 @@ VkResult QueryRecorder::resolve() {
   for (const QueryTimestamp& timestamp : work_.timestamps) {
     if (result == VK_SUCCESS) result = times_.record(timestamp);
   }
-  work_ = std::move(kept);
+  work_.clear();
+  work_.take(kept);
   inherited_.clear_executions();
   begin_interval();
   return result;
