@@ -1,12 +1,14 @@
 // The processor cost of the counters layer: recording commands without it, with the layer loaded,
-// with the feature enabled, and while measuring; also frames of many tiny draws. The lower bound of
-// a measured draw is the driver's own cost of pushing an address.
+// with the feature enabled, and while measuring; also frames of many tiny draws. A measured draw is
+// compared with the driver's own cost of pushing an address, a measured frame with shaders that
+// count by hand.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 
+#include "counted_draws.h"
 #include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
@@ -16,7 +18,7 @@
 namespace tally::bench {
 namespace {
 
-enum class Use { Bare, Pushed, Loaded, Enabled, Measured };
+enum class Use { Bare, Pushed, ByHand, Loaded, Enabled, Measured };
 
 // The layer pushes the address of the record before a measured draw.
 constexpr uint32_t kAddressBytes = 8;
@@ -27,6 +29,8 @@ const char* title_of(Use use) {
       return "bare";
     case Use::Pushed:
       return "bare, 8 bytes of push constants a draw";
+    case Use::ByHand:
+      return "bare, counted by hand";
     case Use::Loaded:
       return "layer loaded";
     case Use::Enabled:
@@ -51,7 +55,9 @@ class Recorder {
       : context_(options_of(use)),
         pushes_(use == Use::Pushed),
         draws_(context_, pushes_ ? kAddressBytes : 0,
-               use == Use::Measured ? &test::kInstrument : nullptr) {
+               use == Use::Measured ? &test::kInstrument : nullptr),
+        timer_(context_) {
+    if (use == Use::ByHand) by_hand_.emplace(context_);
     if (use == Use::Measured) instrumentation_.emplace(context_);
     commands_ = context_.begin_commands(0);
     test::check(vkEndCommandBuffer(commands_));
@@ -61,11 +67,14 @@ class Recorder {
   double record(uint32_t draws) {
     const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     test::check(vkBeginCommandBuffer(commands_, &begin));
+    timer_.begin(commands_);
     if (instrumentation_) {
       instrumentation_.emplace(context_);  // its memory is reused by the next frame
       instrumentation_->begin(commands_);
     }
+    if (by_hand_) by_hand_->clear(commands_);
     draws_.begin(commands_);
+    if (by_hand_) by_hand_->bind(commands_);
     const double time = time_of([&] {
       for (uint32_t i = 0; i < draws; ++i) {
         if (pushes_) push(i);
@@ -74,16 +83,17 @@ class Recorder {
     });
     draws_.end(commands_);
     if (instrumentation_) instrumentation_->end(commands_);
+    timer_.end(commands_);
     test::check(vkEndCommandBuffer(commands_));
     return time / draws;
   }
 
-  // Nanoseconds per frame: recorded, submitted and completed.
-  double frame(uint32_t draws) {
-    return time_of([&] {
-      record(draws);
-      context_.submit_and_wait(commands_);
-    });
+  // Nanoseconds per frame: recorded, submitted and completed; recording alone; the device alone.
+  Sample frame(uint32_t draws) {
+    const double recording = time_of([&] { record(draws); });
+    const double rest = time_of([&] { context_.submit_and_wait(commands_); });
+    if (by_hand_) by_hand_->require_counts();
+    return {recording + rest, recording, timer_.nanoseconds()};
   }
 
  private:
@@ -94,6 +104,8 @@ class Recorder {
   test::Context context_;
   bool pushes_;
   TinyDraws draws_;
+  std::optional<CountedDraws> by_hand_;
+  GpuTimer timer_;
   std::optional<test::Instrumentation> instrumentation_;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
 };
@@ -119,13 +131,11 @@ void print_frames(uint32_t draws, int rounds, std::span<const Use> uses) {
   std::vector<Candidate> candidates;
   for (const Use use : uses) {
     Recorder& recorder = *recorders.emplace_back(std::make_unique<Recorder>(use));
-    candidates.push_back(
-        {title_of(use), [&recorder, draws] { return Sample{recorder.frame(draws)}; }});
+    candidates.push_back({title_of(use), [&recorder, draws] { return recorder.frame(draws); }});
   }
-  Table table({fmt::format("a frame of {} tiny draws", draws), "time", "of bare"});
-  for (const Measured& row : measure_in_turn(candidates, rounds)) {
-    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0])});
-  }
+  Table table({fmt::format("a frame of {} tiny draws", draws), "time", "of bare", "recording",
+               "of bare", "on the device", "of bare"});
+  for (const Measured& row : measure_in_turn(candidates, rounds)) table.add(in_columns(row));
   fmt::print("{}\n", table.text());
 }
 
@@ -140,9 +150,11 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   constexpr Use kIdle[] = {Use::Bare, Use::Loaded, Use::Enabled};
   constexpr Use kAll[] = {Use::Bare, Use::Pushed, Use::Loaded, Use::Enabled, Use::Measured};
+  constexpr Use kFrames[] = {Use::Bare,   Use::Pushed,  Use::ByHand,
+                             Use::Loaded, Use::Enabled, Use::Measured};
   return run_program([&] {
     print_recording(100'000, rounds, kIdle);
     print_recording(TinyDraws::kMaxDraws, rounds, kAll);
-    print_frames(TinyDraws::kMaxDraws, rounds, kAll);
+    print_frames(TinyDraws::kMaxDraws, rounds, kFrames);
   });
 }

@@ -1,12 +1,13 @@
 // The cost of an emulated query relative to the driver's own: one query around each of many draws
-// of a frame, or one around all of them. Also the cost of getting the results of many queries, on
-// the host and by a copy command.
+// of a frame, or one around all of them; and of the same counts by shaders that count by hand. Also
+// the cost of getting the results of many queries, on the host and by a copy command.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 
+#include "counted_draws.h"
 #include "harness/program.h"
 #include "harness/rounds.h"
 #include "harness/table.h"
@@ -21,7 +22,10 @@ constexpr VkQueryPipelineStatisticFlags kStatistics =
     VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
     VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT;
 
-enum class Use { None, Native, Emulated };
+// Of the record that all draws of a query share.
+constexpr uint32_t kRecords = 8;
+
+enum class Use { None, Native, ByHand, Emulated };
 
 // Uses no instance settings, because the environment's settings apply to the whole process.
 test::ContextOptions options_of(Use use) {
@@ -44,20 +48,39 @@ test::QueryPool make_pool(const test::Context& context, VkQueryType type, uint32
 class Frames {
  public:
   Frames(Use use, VkQueryType type, bool each)
-      : use_(use), each_(each), context_(options_of(use)), draws_(context_) {
-    if (use != Use::None) pool_ = make_pool(context_, type, kDraws);
+      : use_(use), each_(each), context_(options_of(use)), draws_(context_), timer_(context_) {
+    if (use == Use::ByHand) {
+      by_hand_.emplace(context_, each ? kDraws : kRecords, type != VK_QUERY_TYPE_OCCLUSION);
+    }
+    if (has_queries()) pool_ = make_pool(context_, type, kDraws);
+    commands_ = context_.begin_commands(0);
+    test::check(vkEndCommandBuffer(commands_));
   }
 
-  // Nanoseconds per frame: recorded, submitted and completed.
-  double frame() {
-    return time_of([&] { context_.run([&](VkCommandBuffer commands) { record(commands); }); });
+  // Nanoseconds per frame: recorded, submitted and completed; recording alone; the device alone.
+  Sample frame() {
+    const double recording = time_of([&] {
+      const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+      test::check(vkBeginCommandBuffer(commands_, &begin));
+      timer_.begin(commands_);
+      record(commands_);
+      timer_.end(commands_);
+      test::check(vkEndCommandBuffer(commands_));
+    });
+    const double rest = time_of([&] { context_.submit_and_wait(commands_); });
+    if (by_hand_) by_hand_->require_counts();
+    return {recording + rest, recording, timer_.nanoseconds()};
   }
 
  private:
+  bool has_queries() const { return use_ == Use::Native || use_ == Use::Emulated; }
+
   void record(VkCommandBuffer commands) const {
-    const bool queries = use_ != Use::None;
+    const bool queries = has_queries();
     if (queries) vkCmdResetQueryPool(commands, pool_, 0, kDraws);
+    if (by_hand_) by_hand_->clear(commands);
     draws_.begin(commands);
+    if (by_hand_) by_hand_->bind(commands);
     if (queries && !each_) vkCmdBeginQuery(commands, pool_, 0, 0);
     for (uint32_t i = 0; i < kDraws; ++i) {
       if (queries && each_) vkCmdBeginQuery(commands, pool_, i, 0);
@@ -72,7 +95,10 @@ class Frames {
   bool each_;
   test::Context context_;
   TinyDraws draws_;
+  std::optional<CountedDraws> by_hand_;
+  GpuTimer timer_;
   test::QueryPool pool_;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
 };
 
 // The results of many available queries.
@@ -122,15 +148,15 @@ void print_frames(const char* title, VkQueryType type, bool each, int rounds) {
   std::vector<Candidate> candidates;
   const auto add = [&](const char* name, Use use) {
     Frames& frames = *all.emplace_back(std::make_unique<Frames>(use, type, each));
-    candidates.push_back({name, [&frames] { return Sample{frames.frame()}; }});
+    candidates.push_back({name, [&frames] { return frames.frame(); }});
   };
   add("no query", Use::None);
   if (type == VK_QUERY_TYPE_OCCLUSION || native_statistics()) add("the driver's", Use::Native);
+  add("counted by hand", Use::ByHand);
   add("emulated", Use::Emulated);
-  Table table({fmt::format("{}, a frame of {} draws", title, kDraws), "time", "of none"});
-  for (const Measured& row : measure_in_turn(candidates, rounds)) {
-    table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0])});
-  }
+  Table table({fmt::format("{}, a frame of {} draws", title, kDraws), "time", "of none",
+               "recording", "of none", "on the device", "of none"});
+  for (const Measured& row : measure_in_turn(candidates, rounds)) table.add(in_columns(row));
   fmt::print("{}\n", table.text());
 }
 
@@ -157,7 +183,7 @@ int main(int argc, char** argv) {
   int rounds = 9;
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  setenv("TALLY_EMULATE_QUERIES", "all", 1);
+  setenv("TALLY_EMULATE_QUERIES", "statistics,occlusion", 1);
   return run_program([&] {
     print_frames("one statistics query", VK_QUERY_TYPE_PIPELINE_STATISTICS, false, rounds);
     print_frames("one occlusion query", VK_QUERY_TYPE_OCCLUSION, false, rounds);

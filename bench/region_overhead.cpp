@@ -1,17 +1,22 @@
 // The cost of VK_ARM_performance_counters_by_region through the layer: a fragment-heavy pass at
-// 1080p with overdraw 4, without counters, with increasing numbers of counters, and with one atomic
-// per lane and counter. All methods must produce the same values, otherwise no table is printed.
+// 1080p with overdraw 4, without counters, with increasing numbers of counters, with one atomic per
+// lane and counter, and with a shader that counts one counter by hand. All methods must produce the
+// same values, otherwise no table is printed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <string_view>
 
 #include "catalogue/catalogue.h"
 #include "fragment_heavy.frag.h"
+#include "fragment_heavy_by_hand.frag.h"
 #include "full_screen.vert.h"
 #include "harness/program.h"
 #include "harness/rounds.h"
@@ -27,7 +32,10 @@ struct Options {
   int rounds = 9;
   uint32_t width = 1920, height = 1080;
   uint32_t overdraw = 4;
+  bool each = false;
 };
+
+constexpr uint32_t kRegionBytes = 128;  // of the values, with any number of counters
 
 // Selects `count` counters; those that need the most variables come last.
 std::vector<uint32_t> first_counters(size_t count) {
@@ -50,26 +58,54 @@ test::ContextOptions context_options() {
   return options;
 }
 
+std::string_view id_of(uint32_t number) {
+  for (const catalogue::Counter* one : catalogue::counters_of(catalogue::Scope::Region)) {
+    if (static_cast<uint32_t>(one->number) == number) return one->id;
+  }
+  return "";
+}
+
+struct Push {
+  float time;
+  uint32_t octaves, lights;
+  // By hand only.
+  uint32_t columns;
+  VkDeviceAddress counts;
+  uint32_t width_log2, height_log2;
+};
+
 // A device whose fragment shaders count with one method.
 class Scene {
  public:
-  Scene(const char* counting, const Options& options)
-      : options_(options), context_(with_counting(counting)), timer_(*context_) {
+  // `by_hand`: the size of the regions that the shader counts without the layer; or null.
+  Scene(const char* counting, const Options& options, const VkExtent2D* by_hand = nullptr)
+      : options_(options),
+        by_hand_(by_hand != nullptr),
+        context_(with_counting(counting, by_hand_)),
+        timer_(*context_) {
     target_ = std::make_unique<test::RenderTarget>(
         *context_, test::RenderTargetInfo{.extent = {options.width, options.height}});
-    layout_ = test::make_pipeline_layout(*context_, {}, 12);
+    layout_ = test::make_pipeline_layout(*context_, {}, push_bytes());
+    const std::span<const uint32_t> fragment =
+        by_hand ? std::span<const uint32_t>(fragment_heavy_by_hand_frag) : fragment_heavy_frag;
     pipeline_ = test::make_graphics_pipeline(
         *context_, {.stages = {{VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
-                               {VK_SHADER_STAGE_FRAGMENT_BIT, fragment_heavy_frag}},
+                               {VK_SHADER_STAGE_FRAGMENT_BIT, fragment}},
                     .layout = layout_,
                     .additive_blend = true});
-    VkPhysicalDeviceProperties2 head = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                        &properties_};
-    vkGetPhysicalDeviceProperties2(context_->gpu(), &head);
-    values_ = DeviceBuffer(*context_, bytes(), Residence::Visible);
+    if (by_hand) {
+      properties_.performanceCounterRegionSize = *by_hand;
+    } else {
+      VkPhysicalDeviceProperties2 head = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                          &properties_};
+      vkGetPhysicalDeviceProperties2(context_->gpu(), &head);
+    }
+    values_ = DeviceBuffer(*context_, VkDeviceSize{columns()} * rows() * kRegionBytes,
+                           Residence::Visible);
   }
 
   test::Context& context() { return *context_; }
+  const VkExtent2D& region() const { return properties_.performanceCounterRegionSize; }
   // Each layer of overdraw is one triangle that covers the whole target.
   uint64_t invocations() const {
     return uint64_t{options_.width} * options_.height * options_.overdraw;
@@ -87,13 +123,20 @@ class Scene {
     info.pCounterIndices = counters.data();
     const VkCommandBuffer commands = context_->begin_commands(0);
     timer_.begin(commands);
+    if (by_hand_) {
+      vkCmdFillBuffer(commands, values_, 0, VK_WHOLE_SIZE, 0);
+      test::full_barrier(commands);
+    }
     target_->begin(commands, {0, 0, 0, 0}, 0, counters.empty() ? nullptr : &info);
-    struct {
-      float time;
-      uint32_t octaves, lights;
-    } const push = {0.5f, 4, 24};
+    const Push push = {.time = 0.5f,
+                       .octaves = 4,
+                       .lights = 24,
+                       .columns = columns(),
+                       .counts = address,
+                       .width_log2 = log2_of(region().width),
+                       .height_log2 = log2_of(region().height)};
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
-    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
+    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, push_bytes(), &push);
     for (uint32_t i = 0; i < options_.overdraw; ++i) vkCmdDraw(commands, 3, 1, 0, 0);
     target_->end(commands);
     timer_.end(commands);
@@ -110,24 +153,23 @@ class Scene {
   // The values of all counters, region by region.
   std::vector<uint64_t> read() {
     std::ranges::fill(values_.words(), 0);
-    context_->submit_and_wait(record(first_counters(all_counters())));
+    context_->submit_and_wait(record(first_counters(by_hand_ ? 0 : all_counters())));
     return {values_.words().begin(), values_.words().end()};
   }
 
  private:
   // The environment takes precedence over all other settings.
-  static std::unique_ptr<test::Context> with_counting(const char* counting) {
+  static std::unique_ptr<test::Context> with_counting(const char* counting, bool by_hand) {
     setenv("TALLY_COUNTING", counting, 1);
-    return std::make_unique<test::Context>(context_options());
+    return std::make_unique<test::Context>(by_hand ? test::ContextOptions{} : context_options());
   }
-  VkDeviceSize bytes() const {
-    const VkExtent2D region = properties_.performanceCounterRegionSize;
-    const uint32_t columns = (options_.width + region.width - 1) / region.width;
-    const uint32_t rows = (options_.height + region.height - 1) / region.height;
-    return VkDeviceSize{columns} * rows * properties_.regionAlignment;
-  }
+  static uint32_t log2_of(uint32_t side) { return static_cast<uint32_t>(std::bit_width(side)) - 1; }
+  uint32_t push_bytes() const { return by_hand_ ? sizeof(Push) : offsetof(Push, columns); }
+  uint32_t columns() const { return (options_.width + region().width - 1) / region().width; }
+  uint32_t rows() const { return (options_.height + region().height - 1) / region().height; }
 
   Options options_;
+  bool by_hand_;
   std::unique_ptr<test::Context> context_;
   GpuTimer timer_;
   std::unique_ptr<test::RenderTarget> target_;
@@ -163,11 +205,27 @@ void require_equal_values(Scene& a, Scene& b) {
   }
 }
 
+// The shader writes its one counter to the first word of a region.
+void require_equal_invocations(Scene& together, Scene& by_hand) {
+  const std::vector<uint64_t> values = together.read();
+  const std::vector<uint64_t> counts = by_hand.read();
+  const auto* all = reinterpret_cast<const uint32_t*>(values.data());
+  const auto* own = reinterpret_cast<const uint32_t*>(counts.data());
+  for (size_t i = 0; i < counts.size() * 2; i += kRegionBytes / 4) {
+    if (own[i] == all[i + 1]) continue;
+    throw std::runtime_error(
+        fmt::format("region {}: {} invocations, {} by hand", i / 32, all[i + 1], own[i]));
+  }
+}
+
 void run(const Options& options) {
   Scene together("private", options);
   Scene by_lane("lane", options);
+  const VkExtent2D region = together.region();
+  Scene by_hand("private", options, &region);
   print_device(Capabilities(together.context().gpu()));
   require_equal_values(together, by_lane);
+  require_equal_invocations(together, by_hand);
 
   struct Row {
     std::string name;
@@ -182,6 +240,13 @@ void run(const Options& options) {
   rows.push_back({"1 counter, an atomic a lane", &by_lane, first_counters(1)});
   rows.push_back(
       {fmt::format("{} counters, an atomic a lane", all), &by_lane, first_counters(all)});
+  rows.push_back({"1 counter, by hand", &by_hand, {}});
+  for (const uint32_t counter : options.each ? first_counters(all) : std::vector<uint32_t>{}) {
+    std::vector<uint32_t> others = first_counters(all);
+    std::erase(others, counter);
+    rows.push_back({fmt::format("{} alone", id_of(counter)), &together, {counter}});
+    rows.push_back({fmt::format("all but {}", id_of(counter)), &together, others});
+  }
   std::vector<Candidate> candidates;
   for (const Row& row : rows) {
     const VkCommandBuffer commands = row.scene->record(row.counters);
@@ -208,6 +273,7 @@ int main(int argc, char** argv) {
   app.add_option("--width", options.width)->check(CLI::PositiveNumber);
   app.add_option("--height", options.height)->check(CLI::PositiveNumber);
   app.add_option("--overdraw", options.overdraw)->check(CLI::PositiveNumber);
+  app.add_flag("--each", options.each, "also each counter by itself, and all the others");
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] { tally::bench::run(options); });
 }

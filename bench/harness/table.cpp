@@ -40,4 +40,13 @@ std::string duration(double nanoseconds) {
   return fmt::format("{:.2f} ms", nanoseconds / 1e6);
 }
 
+std::vector<std::string> in_columns(const Measured& row) {
+  std::vector<std::string> columns{row.name};
+  for (size_t i = 0; i < row.values.size(); ++i) {
+    columns.push_back(duration(row.values[i].median));
+    columns.push_back(with_quartiles(row.ratios[i]));
+  }
+  return columns;
+}
+
 }  // namespace tally::bench

@@ -23,5 +23,7 @@ std::string number(double value, int decimals = 2);
 std::string with_quartiles(const Spread& spread, int decimals = 2);
 // With a suitable unit: "830 ns", "12.4 us", "3.10 ms".
 std::string duration(double nanoseconds);
+// The name, then each value, as a duration, and its ratio to the first candidate's.
+std::vector<std::string> in_columns(const Measured& row);
 
 }  // namespace tally::bench

@@ -3,11 +3,10 @@
 // src/counters/regions/glsl all take the layout from this header.
 //
 // A fragment shader finds its block through a 64-bit pointer, as it finds its record (record.h); 0
-// disables counting. If the device counts primitives, the pointer is the address of a header: that
-// of a draw, or the one at the start of every block. The layer keeps one block for each subpass of
-// a capturing pass, and one for each secondary command buffer. The block of the pass that executes
-// a secondary command buffer is copied into the block of the latter. A block is an array of 32-bit
-// words:
+// disables counting. Its low four bits are tags. With kRegionOfDraw it is the address of a draw's
+// header, which names the block. The layer keeps one block for each subpass of a capturing pass,
+// and one for each secondary command buffer. The block of the pass that executes a secondary
+// command buffer is copied into the block of the latter. A block is an array of 32-bit words:
 //
 //    0..27  RegionBlock, below; all that a fragment shader reads
 //   28..59  accumulator of each enabled counter, in the application's order
@@ -29,6 +28,11 @@ namespace tally::probe {
 inline constexpr uint32_t kRegionAccumulators = 32;
 inline constexpr uint32_t kRegionAccumulatorBytes = kRegionAccumulators * 4;
 inline constexpr uint64_t kRegionBlockAlignment = 256;
+// Tags of the region pointer.
+inline constexpr uint32_t kRegionCounts = 1;       // any counters
+inline constexpr uint32_t kRegionInvocations = 2;  // instead: only invocations are counted
+inline constexpr uint32_t kRegionOfDraw = 4;       // the address is that of a draw's header
+inline constexpr uint32_t kRegionTags = 15;        // all bits that are not of the address
 
 // Packs two 16-bit numbers into one word, the first in the low half. All fragments load these
 // words.

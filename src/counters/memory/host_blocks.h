@@ -20,18 +20,21 @@ struct HostBlock {
 
 class HostBlocks {
  public:
-  explicit HostBlocks(RecordPool& pool) : pool_(pool) {}
+  enum class Contents { Zero, Undefined };
+  explicit HostBlocks(RecordPool& pool, Contents contents = Contents::Zero)
+      : pool_(pool), contents_(contents) {}
   ~HostBlocks() { reset(); }
   HostBlocks(const HostBlocks&) = delete;
   HostBlocks& operator=(const HostBlocks&) = delete;
 
-  // A zeroed block, aligned to 64 bytes.
+  // A block with these contents, aligned to 64 bytes.
   VkResult take(uint64_t bytes, HostBlock& block);
   // No command that uses a block may be pending.
   void reset();
 
  private:
   RecordPool& pool_;
+  Contents contents_;
   std::vector<RecordPage> pages_;
   VkDeviceSize used_ = 0;  // of the last page
 };

@@ -73,17 +73,19 @@ bool RecordPool::take_run(uint32_t count, RecordPage& page) {
   return false;
 }
 
-VkResult RecordPool::acquire(VkDeviceSize bytes, RecordPage& page) {
+VkResult RecordPool::acquire_undefined(VkDeviceSize bytes, RecordPage& page) {
   const uint32_t count = std::max(1u, blocks_for(bytes));
-  {
-    const std::lock_guard lock(mutex_);
-    if (on_device()) return find_clean_run(count, page);
-    if (!take_run(count, page)) {
-      const VkResult result = add_slab(count);
-      if (result != VK_SUCCESS) return result;
-      take_run(count, page);
-    }
-  }
+  const std::lock_guard lock(mutex_);
+  if (on_device()) return find_clean_run(count, page);
+  if (take_run(count, page)) return VK_SUCCESS;
+  const VkResult result = add_slab(count);
+  if (result == VK_SUCCESS) take_run(count, page);
+  return result;
+}
+
+VkResult RecordPool::acquire(VkDeviceSize bytes, RecordPage& page) {
+  const VkResult result = acquire_undefined(bytes, page);
+  if (result != VK_SUCCESS || on_device()) return result;
   std::memset(page.chunk->host() + page.offset, 0, page.size);
   page.chunk->flush(page.offset, page.size);
   return VK_SUCCESS;

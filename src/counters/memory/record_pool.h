@@ -46,6 +46,8 @@ class RecordPool {
 
   // A zeroed page of at least `bytes`.
   VkResult acquire(VkDeviceSize bytes, RecordPage& page);
+  // In mode Host, a page that the host has not zeroed.
+  VkResult acquire_undefined(VkDeviceSize bytes, RecordPage& page);
   // No command that writes to the page may be pending.
   void release(const RecordPage& page);
 

@@ -37,8 +37,8 @@ void ActiveQueries::reset() {
 
 void ActiveQueries::begin(const QueryKey& key, uint32_t views, const CommandTotals& totals) {
   ++changes_;
-  queries_.push_back({key.pool, key.query, key.index, views, totals.errors, totals.sample_errors,
-                      totals.unread, totals.metrics});
+  queries_.push_back({key.pool.get(), key.query, key.index, views, totals.errors,
+                      totals.sample_errors, totals.unread, totals.metrics});
   if (key.pool->needs_shaders()) ++shader_queries_;
   if (queries_.back().is_occlusion()) ++occlusion_queries_;
   if (key.pool->times_apart()) ++timed_queries_;
@@ -57,10 +57,12 @@ FinishedQuery ActiveQueries::end(const QueryKey& key, const CommandTotals& total
     --occlusion_queries_;
   }
   if (!key.pool->indirect_pairs().empty()) errors += totals.unread - found->unread;
-  FinishedQuery finished{{key.pool, key.query}, found->views, static_cast<uint32_t>(errors), {}};
+  FinishedQuery finished{
+      {key.pool.get(), key.query}, found->views, static_cast<uint32_t>(errors), {}};
   for (const QueryRow& row : key.pool->kind().rows) {
-    uint64_t& sum = finished.constants.emplace_back();
+    uint64_t sum = 0;
     for (const QuerySource& source : row) sum += host_value(source, *found, totals);
+    finished.constants.push_back(sum);
   }
   if (key.pool->needs_shaders()) --shader_queries_;
   if (key.pool->times_apart()) --timed_queries_;
@@ -95,8 +97,7 @@ void ActiveQueries::write_feedback_rows(probe::QueryFeedback& span) const {
   }
 }
 
-void ActiveQueries::add_shader_targets(Scope scope, bool samples,
-                                       std::vector<QueryTarget>& targets) const {
+void ActiveQueries::add_shader_targets(Scope scope, bool samples, QueryTargets& targets) const {
   for (const Active& one : queries_) {
     if (scope == Scope::Inheritable && !inheritable(one.pool->kind())) continue;
     if (one.is_occlusion() && !samples) continue;
@@ -104,13 +105,13 @@ void ActiveQueries::add_shader_targets(Scope scope, bool samples,
   }
 }
 
-void ActiveQueries::add_sample_targets(std::vector<QueryTarget>& targets) const {
+void ActiveQueries::add_sample_targets(QueryTargets& targets) const {
   for (const Active& one : queries_) {
     if (one.is_occlusion()) targets.push_back({one.pool, one.query, one.index});
   }
 }
 
-void ActiveQueries::add_command_targets(Scope scope, std::vector<QueryTarget>& targets) const {
+void ActiveQueries::add_command_targets(Scope scope, QueryTargets& targets) const {
   for (const Active& one : queries_) {
     if (scope == Scope::Inheritable && !inheritable(one.pool->kind())) continue;
     if (one.counts_commands() && !one.pool->indirect_pairs().empty()) {

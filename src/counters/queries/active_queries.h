@@ -42,6 +42,8 @@ class ActiveQueries {
   bool count_samples() const { return own_occlusion() || inherits_occlusion_; }
   bool own_occlusion() const { return occlusion_queries_ != 0; }
   bool inherits_occlusion() const { return inherits_occlusion_; }
+  // Occlusion queries alone need nothing that the host counts.
+  bool count_commands() const { return occlusion_queries_ != queries_.size(); }
   // Whether a query counts in one pass and takes the time in another.
   bool time_apart() const { return timed_queries_ != 0; }
   // How many times queries began or ended.
@@ -50,16 +52,16 @@ class ActiveQueries {
   void write_feedback_rows(probe::QueryFeedback& span) const;
 
   // `samples`: whether the shaders count for occlusion queries too.
-  void add_shader_targets(Scope scope, bool samples, std::vector<QueryTarget>& targets) const;
+  void add_shader_targets(Scope scope, bool samples, QueryTargets& targets) const;
   // Occlusion queries.
-  void add_sample_targets(std::vector<QueryTarget>& targets) const;
-  void add_command_targets(Scope scope, std::vector<QueryTarget>& targets) const;
+  void add_sample_targets(QueryTargets& targets) const;
+  void add_command_targets(Scope scope, QueryTargets& targets) const;
   // Queries that need the counts of a stage which runs uninstrumented are incomplete.
   void note_uncounted(const Program& program, bool samples);
 
  private:
   struct Active {
-    std::shared_ptr<QueryPool> pool;
+    const QueryPool* pool = nullptr;
     uint32_t query = 0;
     uint32_t index = 0;
     uint32_t views = 1;
@@ -71,7 +73,7 @@ class ActiveQueries {
     uint32_t uncounted = 0;  // programs that left out what the query counts
 
     bool matches(const QueryKey& key) const {
-      return pool == key.pool && query == key.query && index == key.index;
+      return pool == key.pool.get() && query == key.query && index == key.index;
     }
     bool is_occlusion() const { return pool->kind().type == VK_QUERY_TYPE_OCCLUSION; }
     // Assembled primitives belong to stream 0.
@@ -84,8 +86,8 @@ class ActiveQueries {
 
   std::vector<Active> queries_;
   uint32_t shader_queries_ = 0;
-  uint32_t timed_queries_ = 0;
   uint32_t occlusion_queries_ = 0;
+  uint32_t timed_queries_ = 0;
   bool inherits_occlusion_ = false;
   uint32_t changes_ = 0;
 };

@@ -19,20 +19,22 @@ void QueryBatches::reset() {
   blocks_.reset();
   batches_.clear();
   matrices_.clear();
+  recent_matrices_ = {};
   pairs_.clear();
   ones_ = 0;
   kept_programs_.clear();
 }
 
 // Writes numbers for the GPU. The address is null where there are none.
-template <typename Number>
-VkResult QueryBatches::store(const std::vector<Number>& numbers, VkDeviceAddress& address) {
+template <typename Numbers>
+VkResult QueryBatches::store(const Numbers& numbers, VkDeviceAddress& address) {
   address = 0;
   if (numbers.empty()) return VK_SUCCESS;
   HostBlock block;
-  const VkResult result = blocks_.take(numbers.size() * sizeof(Number), block);
+  const size_t bytes = numbers.size() * sizeof *numbers.data();
+  const VkResult result = blocks_.take(bytes, block);
   if (result != VK_SUCCESS) return result;
-  block.write(0, numbers.data(), numbers.size() * sizeof(Number));
+  block.write(0, numbers.data(), bytes);
   address = block.address;
   return VK_SUCCESS;
 }
@@ -41,12 +43,18 @@ VkResult QueryBatches::matrix(const StageProgram& stage, const QueryTarget& targ
                               VkDeviceAddress& address) {
   const QueryKind& kind = target.kind();
   const MatrixKey key{stage.info.get(), stage.rasterized_stream, &kind, target.index};
+  const auto recent = std::ranges::find(recent_matrices_, key, &RecentMatrix::key);
+  if (recent != recent_matrices_.end()) {
+    address = recent->address;
+    return VK_SUCCESS;
+  }
   const auto [known, added] = matrices_.try_emplace(key, 0);
   if (added) {
     const VkResult result = store(query_matrix(stage, kind.rows, target.index), known->second);
     if (result != VK_SUCCESS) return result;
   }
   address = known->second;
+  recent_matrices_[next_recent_++ % recent_matrices_.size()] = {key, address};
   return VK_SUCCESS;
 }
 
@@ -114,10 +122,12 @@ VkResult QueryBatches::make_record(const SampleCount& samples, Records& records)
 
 VkResult QueryBatches::make_finish(const FinishedQuery& finished, probe::QueryFinish& result) {
   const QueryPool& pool = *finished.target.pool;
-  const VkResult stored = store(finished.constants, result.constants);
-  if (stored != VK_SUCCESS) return stored;
+  if (std::ranges::any_of(finished.constants, [](uint64_t constant) { return constant != 0; })) {
+    const VkResult stored = store(finished.constants, result.constants);
+    if (stored != VK_SUCCESS) return stored;
+    result.rows = static_cast<uint32_t>(finished.constants.size());
+  }
   result.slot = pool.slot(finished.target.query);
-  result.rows = static_cast<uint32_t>(finished.constants.size());
   result.pass = pool.kind().count_pass;
   result.time_row = pool.kind().time_row();
   result.time_pass = pool.kind().time_pass;
@@ -155,9 +165,11 @@ VkResult QueryBatches::make_indirect(const QueryArguments& arguments,
 }
 
 VkResult QueryBatches::write(const QueryWork& work, HostBlock& batch, probe::QueryBatch& header) {
-  Records records;
-  std::vector<probe::QueryFinish> finishes;
+  Records& records = records_;
+  std::vector<probe::QueryFinish>& finishes = finishes_;
   std::vector<probe::QueryIndirect> indirects;
+  records.clear();
+  finishes.clear();
   for (const RecordBinding& binding : work.bindings) {
     const VkResult result = make_records(binding, records);
     if (result != VK_SUCCESS) return result;

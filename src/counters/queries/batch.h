@@ -8,11 +8,13 @@
 #include <vulkan/vulkan_core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <tuple>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "counters/memory/host_blocks.h"
 #include "counters/queries/feedback.h"
 #include "counters/queries/indirect_counts.h"
@@ -31,8 +33,9 @@ struct SharedRecord {
   }
 };
 
+// The recording keeps the pool.
 struct QueryTarget {
-  std::shared_ptr<QueryPool> pool;
+  const QueryPool* pool = nullptr;
   uint32_t query = 0;
   uint32_t index = 0;         // of a vertex stream
   VkDeviceAddress needs = 0;  // a span of transform feedback, where there is no pool
@@ -45,6 +48,7 @@ struct QueryTarget {
     return pool ? pool->slot(query) + probe::kQuerySlotHeader : needs;
   }
 };
+using QueryTargets = InlineVector<QueryTarget, 1>;
 
 // A record that commands count into, and the queries that it counts for.
 struct RecordBinding {
@@ -55,7 +59,7 @@ struct RecordBinding {
   bool inherited = false;  // counts for queries of the primary too
   bool reusable = false;   // later executions may count for other queries
   bool samples = true;     // counts for occlusion queries
-  std::vector<QueryTarget> targets;
+  QueryTargets targets;
 };
 
 // A query of the driver that counts samples, and the queries that it counts for.
@@ -66,7 +70,7 @@ struct SampleCount {
   QuerySpace counts;       // where the results are copied to; null: not copied yet
   QuerySpace kept;         // where they are summed for queries of the primary; or null
   bool inherited = false;  // counts for queries of the primary too
-  std::vector<QueryTarget> targets;
+  QueryTargets targets;
 
   bool is_copied() const { return counts.address != 0; }
 };
@@ -76,13 +80,13 @@ struct FinishedQuery {
   QueryTarget target;
   uint32_t views = 1;
   uint32_t errors = 0;
-  std::vector<uint64_t> constants;
+  InlineVector<uint64_t, 2> constants;
 };
 
 // A command with arguments in a buffer, and the queries that it counts for.
 struct QueryArguments {
   probe::QueryIndirect operation;
-  std::vector<QueryTarget> targets;
+  QueryTargets targets;
   bool inherited = false;
   NamedMemory arguments;
   QuerySpace arguments_copy;
@@ -123,21 +127,31 @@ struct QueryWork {
     timestamps.clear();
     spans.clear();
   }
+  // Adds all of `other`.
+  void take(const QueryWork& other) {
+    append(bindings, other.bindings);
+    append(samples, other.samples);
+    append(arguments, other.arguments);
+    take_rest(other);
+  }
   // Adds the work of an executed command buffer, but for its bindings, samples and arguments.
   void take_rest(const QueryWork& executed) {
-    const auto append = [](auto& all, const auto& added) {
-      all.insert(all.end(), added.begin(), added.end());
-    };
     append(indices, executed.indices);
     append(timestamps, executed.timestamps);
     append(finished, executed.finished);
     append(spans, executed.spans);
   }
+
+ private:
+  template <typename Element>
+  static void append(std::vector<Element>& all, const std::vector<Element>& added) {
+    all.insert(all.end(), added.begin(), added.end());
+  }
 };
 
 class QueryBatches {
  public:
-  explicit QueryBatches(RecordPool& pool) : blocks_(pool) {}
+  explicit QueryBatches(RecordPool& pool) : blocks_(pool, HostBlocks::Contents::Undefined) {}
 
   void reset();
   // Leaves `batch` null where there is nothing to do.
@@ -157,13 +171,19 @@ class QueryBatches {
   void set_pass(uint32_t pass) const;
 
  private:
-  template <typename Number>
-  VkResult store(const std::vector<Number>& numbers, VkDeviceAddress& address);
+  template <typename Numbers>
+  VkResult store(const Numbers& numbers, VkDeviceAddress& address);
   VkResult matrix(const StageProgram& stage, const QueryTarget& target, VkDeviceAddress& address);
   VkResult pairs(const QueryTarget& target, VkDeviceAddress& address);
   struct Records {
     std::vector<probe::QueryRecord> large, small;
     std::vector<probe::QueryTarget> targets;
+
+    void clear() {
+      large.clear();
+      small.clear();
+      targets.clear();
+    }
   };
   VkResult add_targets(const RecordBinding& binding, const StageProgram& stage,
                        std::vector<probe::QueryTarget>& targets);
@@ -174,9 +194,19 @@ class QueryBatches {
 
   HostBlocks blocks_;
   std::vector<HostBlock> batches_;
+  // Of the batch that is made.
+  Records records_;
+  std::vector<probe::QueryFinish> finishes_;
   // Matrices and pairs that are written already.
   using MatrixKey = std::tuple<const StageInfo*, uint32_t, const QueryKind*, uint32_t>;
   std::map<MatrixKey, VkDeviceAddress> matrices_;
+  // Those that were looked up last: most records are of few programs.
+  struct RecentMatrix {
+    MatrixKey key;
+    VkDeviceAddress address = 0;
+  };
+  std::array<RecentMatrix, 4> recent_matrices_;
+  size_t next_recent_ = 0;
   std::map<const QueryKind*, VkDeviceAddress> pairs_;
   VkDeviceAddress ones_ = 0;  // the matrix that adds the samples of all views
   std::vector<std::shared_ptr<const Program>> kept_programs_;  // what the keys point into

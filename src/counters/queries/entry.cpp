@@ -147,11 +147,16 @@ VKAPI_ATTR void VKAPI_CALL hook_reset(VkDevice device, VkQueryPool handle, uint3
 // The state of a command buffer and, if it is emulated, the pool.
 struct Recording {
   Recording(VkCommandBuffer commands, VkQueryPool handle)
-      : state(find_command_buffer(commands)), pool(find_pool(commands, handle)) {
-    if (!state || !state->queries()) pool = nullptr;
-  }
+      : state(find_command_buffer(commands)),
+        pool(state && state->queries()
+                 ? state->queries()->pool(handle,
+                                          [&](VkQueryPool one) { return find_pool(commands, one); })
+                 : kNoPool) {}
   CommandBuffer* state;
-  std::shared_ptr<QueryPool> pool;
+  const std::shared_ptr<QueryPool>& pool;
+
+ private:
+  static inline const std::shared_ptr<QueryPool> kNoPool;
 };
 
 template <typename Body>

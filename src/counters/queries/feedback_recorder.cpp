@@ -40,7 +40,7 @@ void FeedbackRecorder::close_span(const CommandTotals& totals, QueryWork& work) 
   span.needs = 0;
 }
 
-void FeedbackRecorder::add_target(std::vector<QueryTarget>& targets) const {
+void FeedbackRecorder::add_target(QueryTargets& targets) const {
   if (active_ && active_->span.needs != 0) targets.push_back({.needs = active_->span.needs});
 }
 

@@ -31,7 +31,7 @@ class FeedbackRecorder {
   VkResult open_span(const ActiveQueries& queries, const CommandTotals& totals);
 
   // Commands of the current span count for its rows too.
-  void add_target(std::vector<QueryTarget>& targets) const;
+  void add_target(QueryTargets& targets) const;
 
  private:
   struct Active {

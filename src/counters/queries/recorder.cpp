@@ -31,7 +31,8 @@ void QueryRecorder::reset() {
   interval_begin_ = 0;
   batches_.reset();
   kept_pools_.clear();
-  conditioned_ = in_pass_ = suspending_ = repeatable_ = false;
+  known_pool_ = {};
+  conditioned_ = in_pass_ = suspending_ = lacks_samples_ = repeatable_ = false;
   shape_ = {};
   subpass_ = 0;
 }
@@ -96,9 +97,9 @@ VkResult QueryRecorder::write_timestamp(const std::shared_ptr<QueryPool>& pool, 
   keep(pool);
   if (!in_pass_ && !inherited_.conditional()) {
     const Condition::Interruption unconditioned(condition_, context_.next, context_.commands);
-    return times_.record({{pool, query}, 1});
+    return times_.record({{pool.get(), query}, 1});
   }
-  work_.timestamps.push_back({{pool, query}, views()});
+  work_.timestamps.push_back({{pool.get(), query}, views()});
   return VK_SUCCESS;
 }
 
@@ -151,6 +152,7 @@ bool QueryRecorder::may_begin_samples() const {
 
 // The driver then counts all draws up to the end of the subpass or of the occlusion query.
 VkResult QueryRecorder::count_samples_by(SampleCounter counter) {
+  lacks_samples_ = false;
   if (samples_.counting()) {
     if (counter == SampleCounter::None) end_samples();
     return VK_SUCCESS;
@@ -158,6 +160,7 @@ VkResult QueryRecorder::count_samples_by(SampleCounter counter) {
   if (counter != SampleCounter::Driver) return VK_SUCCESS;
   if (!may_begin_samples()) {
     ++totals_.sample_errors;  // the shader counts as well as it can
+    lacks_samples_ = true;
     return VK_SUCCESS;
   }
   SampleCount count;
@@ -228,7 +231,7 @@ bool QueryRecorder::ready() const {
 }
 
 bool QueryRecorder::needs_results(const QueryPool& pool) const {
-  const auto of_pool = [&](const auto& one) { return one.target.pool.get() == &pool; };
+  const auto of_pool = [&](const auto& one) { return one.target.pool == &pool; };
   return can_resolve() && (std::ranges::any_of(work_.finished, of_pool) ||
                            std::ranges::any_of(work_.timestamps, of_pool));
 }
@@ -257,7 +260,8 @@ VkResult QueryRecorder::resolve() {
   for (const QueryTimestamp& timestamp : work_.timestamps) {
     if (result == VK_SUCCESS) result = times_.record(timestamp);
   }
-  work_ = std::move(kept);
+  work_.clear();
+  work_.take(kept);
   inherited_.clear_executions();
   begin_interval();
   return result;

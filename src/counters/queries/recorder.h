@@ -50,6 +50,12 @@ class QueryRecorder {
   void execute(const QueryRecorder& secondary);
 
   // --- queries
+  // Finding a pool takes a lock, so the last one is remembered. A pool outlives the recording.
+  template <typename Find>
+  const std::shared_ptr<QueryPool>& pool(VkQueryPool handle, const Find& find) {
+    if (known_pool_.handle != handle) known_pool_ = {handle, find(handle)};
+    return known_pool_.pool;
+  }
   VkResult begin(const QueryKey& key);
   VkResult end(const QueryKey& key);
   // Inside a render pass the timestamp is written when the pass has ended.
@@ -57,6 +63,10 @@ class QueryRecorder {
   VkResult copy_results(const QueryPool& pool, const QueryPool::Request& request,
                         const NamedMemory& target);
   bool active() const { return !active_.empty() || inherited_.any() || feedback_.active(); }
+  // Whether a query counts commands.
+  bool counts_commands() const {
+    return active_.count_commands() || inherited_.any() || feedback_.active();
+  }
   // Whether a query counts in shaders.
   bool counts_shaders() const { return active_.count_in_shaders() || feedback_.active(); }
 
@@ -90,6 +100,8 @@ class QueryRecorder {
   bool counts_samples() const { return active_.count_samples(); }
   // Before a draw, if counts_samples().
   VkResult count_samples_by(SampleCounter counter);
+  // Whether nothing counts those of the last draw exactly.
+  bool lacks_samples() const { return lacks_samples_; }
   // Before what may not lie inside a query of the driver: the end of a subpass, the execution of
   // secondary command buffers.
   void end_samples();
@@ -98,6 +110,8 @@ class QueryRecorder {
   // The record of the commands with this program.
   VkResult find_record(const std::shared_ptr<const Program>& program, uint32_t shards_log2,
                        SharedRecord& record);
+  // Commands with one program share a record until this number changes. Never 0.
+  uint32_t interval() const { return interval_; }
   // A record of VK_ARM_shader_instrumentation, which `bytes` of zeroed memory follow: there the GPU
   // keeps what queries have already read.
   void share(const std::shared_ptr<const Program>& program, const SharedRecord& record,
@@ -107,6 +121,7 @@ class QueryRecorder {
   // --- passes of performance queries
   // Whether a command may be recorded twice, for passes that count and for passes that do not.
   bool runs_twice() const;
+  bool times_apart() const { return active_.time_apart(); }
   PassSelection& passes() { return passes_; }
 
   // --- render passes. A suspended render pass continues in another instance.
@@ -138,7 +153,10 @@ class QueryRecorder {
   void keep(const std::shared_ptr<QueryPool>& pool);
   bool may_begin_samples() const;
   // Which queries are active changes: later commands use other records.
-  void begin_interval() { interval_begin_ = work_.bindings.size(); }
+  void begin_interval() {
+    interval_begin_ = work_.bindings.size();
+    ++interval_;
+  }
   RecordBinding& add_binding(const std::shared_ptr<const Program>& program,
                              const SharedRecord& record);
   void record_resolve(VkDeviceAddress batch, const probe::QueryBatch& header,
@@ -163,10 +181,17 @@ class QueryRecorder {
   CommandTotals totals_;
   QueryWork work_;
   size_t interval_begin_ = 0;  // first binding of the current interval
+  uint32_t interval_ = 1;      // its number
   std::vector<std::shared_ptr<QueryPool>> kept_pools_;
+  struct KnownPool {
+    VkQueryPool handle = VK_NULL_HANDLE;
+    std::shared_ptr<QueryPool> pool;  // null: the driver's
+  };
+  KnownPool known_pool_;
   bool conditioned_ = false;  // by the application, also inside of render passes
   bool in_pass_ = false;
   bool suspending_ = false;
+  bool lacks_samples_ = false;
   bool repeatable_ = false;  // a secondary that may be pending several times
   RenderPassShape shape_;    // of the current pass
   uint32_t subpass_ = 0;

@@ -26,7 +26,8 @@ uint64_t packed_pointer(VkDeviceAddress record, uint32_t shards_log2) {
 uint32_t ActionRecorder::prepare_draw(uint64_t vertices, uint32_t instances,
                                       uint32_t first_instance) noexcept {
   DrawInstances draw{first_instance, instances};
-  if (!repeat_draw(state_.bound.graphics(), vertices, draw)) {
+  Bound& bound = state_.bound.graphics();
+  if (!repeat_draw(bound, vertices, draw) && !repeat_for_queries(bound, draw)) {
     prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
   }
   return first_instance | draw.packed_index << probe::kPackedDrawIndexShift;
@@ -139,6 +140,21 @@ bool ActionRecorder::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances&
   return true;
 }
 
+// Draws of one pipeline usually differ in nothing that active queries need.
+bool ActionRecorder::repeat_for_queries(Bound& bound, DrawInstances& draw) const {
+  constexpr uint32_t kIrrelevant =
+      Status::kDirtyPointer | Status::kQueryCommands | Status::kQuerySamples;
+  const BoundState::QueryRun& run = bound.query_run;
+  if ((state_.status.flags & ~kIrrelevant) != Status::kQueryShaders ||
+      run.interval != state_.queries->interval() ||
+      run.pushed_pointer != state_.bound.pushed_pointer() || !leaves_upper_half(draw)) {
+    return false;
+  }
+  draw.packed_index = run.packed_index;
+  ++bound.actions;
+  return true;
+}
+
 bool ActionRecorder::may_pack_index(const Program& program, const DrawInstances& draw) const {
   return program.uses_packed_draw_index &&
          !state_.status.has(Status::kQueryShaders | Status::kQueryCommands | Status::kRegions) &&
@@ -190,10 +206,17 @@ void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, 
 
 // Consecutive commands of one pipeline share a record while the same queries are active, and the
 // records of consecutive queries are close to each other: usually nothing needs to be pushed.
-bool ActionRecorder::point_at(VkPipelineBindPoint point, const Bound& bound,
-                              const SharedRecord& record, DrawInstances* draw) {
+bool ActionRecorder::point_at(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record,
+                              DrawInstances* draw) {
   if (draw && may_pack_query_index(*bound.program(), *draw)) {
-    return write_packed(bound, packed_pointer(record.address, record.shards_log2), *draw);
+    if (!write_packed(bound, packed_pointer(record.address, record.shards_log2), *draw)) {
+      return false;
+    }
+    if (!state_.queries->times_apart() && !state_.queries->lacks_samples()) {
+      bound.query_run = {state_.queries->interval(), state_.bound.pushed_pointer(),
+                         draw->packed_index};
+    }
+    return true;
   }
   const uint64_t pointer = probe::record_pointer(record.address, record.shards_log2);
   const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;

@@ -62,13 +62,14 @@ class ActionRecorder {
   void prepare(VkPipelineBindPoint point, uint64_t work, DrawInstances* draw) noexcept;
   void instrument(VkPipelineBindPoint point, Bound& bound, uint64_t work, DrawInstances* draw);
   bool repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw);
+  bool repeat_for_queries(Bound& bound, DrawInstances& draw) const;
   bool may_pack_index(const Program& program, const DrawInstances& draw) const;
   bool may_pack_query_index(const Program& program, const DrawInstances& draw) const;
   bool pack_index(uint64_t pointer, DrawInstances& draw) const;
   bool write_packed(const Bound& bound, uint64_t pointer, DrawInstances& draw);
   void count_for_queries(VkPipelineBindPoint point, Bound& bound, uint64_t work,
                          DrawInstances* draw);
-  bool point_at(VkPipelineBindPoint point, const Bound& bound, const SharedRecord& record,
+  bool point_at(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record,
                 DrawInstances* draw);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
   void choose_sample_counter(SampleCounter counter);

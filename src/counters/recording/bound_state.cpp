@@ -59,6 +59,7 @@ void BoundState::bind_variant(VkPipelineBindPoint point, Bound& bound, Variant v
   if (!bound.pipeline || bound.pipeline->layout.get() != pushed_layout_) invalidate_pointer();
   bound.variant = variant;
   bound.run = {};
+  bound.query_run = {};
   bind_handles(point, bound, variant);
 }
 

@@ -35,6 +35,12 @@ class BoundState {
     const Program* program = nullptr;  // null: no run
     uint64_t bytes = 0;                // of each record
   };
+  // Consecutive draws with a packed draw index that share the record of active queries.
+  struct QueryRun {
+    uint32_t interval = 0;        // QueryRecorder::interval(); 0: no run
+    uint64_t pushed_pointer = 0;  // what the index is the distance from
+    uint32_t packed_index = 0;
+  };
   struct Bound {
     VkPipeline handle = VK_NULL_HANDLE;  // the application's
     bool shaders = false;                // shader objects are bound instead
@@ -42,6 +48,7 @@ class BoundState {
     Variant variant = Variant::Plain;    // the one that is bound
     uint32_t actions = 0;                // recorded since it was bound
     DrawRun run;                         // the last of them, with packed draw indices
+    QueryRun query_run;
     // Of the execution set that the next commands come from.
     std::shared_ptr<const Program> set_program;
 
@@ -120,7 +127,11 @@ class BoundState {
   bool disturbs_descriptors(const Bound& bound) const;
 
   // --- primitive assembly and samples
-  DynamicDrawFacts& dynamic_facts() { return dynamic_facts_; }
+  // For a change, after which draws are not equal to those before.
+  DynamicDrawFacts& dynamic_facts() {
+    graphics().query_run = {};
+    return dynamic_facts_;
+  }
   // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
   DrawFacts draw_facts();
   // Who counts the samples of the next draw.

@@ -6,7 +6,7 @@ namespace tally::counters {
 
 void QueryCommands::update_flags() {
   using Status = RecordingStatus;
-  state_.status.assign(Status::kQueryCommands, state_.queries->active());
+  state_.status.assign(Status::kQueryCommands, state_.queries->counts_commands());
   state_.status.assign(Status::kQueryShaders, state_.queries->counts_shaders());
   state_.status.assign(Status::kQuerySamples, state_.queries->counts_samples());
   state_.status.set(Status::kDirtyPipelines);

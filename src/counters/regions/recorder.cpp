@@ -51,12 +51,20 @@ VkDeviceAddress RegionRecorder::block_address() const {
   return subpass_ < current_->blocks.size() ? current_->blocks[subpass_].address : 0;
 }
 
+// A secondary command buffer does not know which counters its pass enables.
 VkResult RegionRecorder::next_pointer(uint64_t& pointer) {
   pointer = block_address();
-  // A secondary command buffer does not know which counters its pass enables.
-  const bool per_draw =
-      state_.device.gpu.counts_primitives() && (!current_ || current_->request.counts_primitives());
-  return pointer != 0 && per_draw ? next_header(pointer, pointer) : VK_SUCCESS;
+  if (pointer == 0) return VK_SUCCESS;
+  const bool simple = current_ && current_->request.counts_only_invocations();
+  uint64_t tags = simple ? probe::kRegionInvocations : probe::kRegionCounts;
+  if (state_.device.gpu.counts_primitives() &&
+      (!current_ || current_->request.counts_primitives())) {
+    const VkResult result = next_header(pointer, pointer);
+    if (result != VK_SUCCESS) return result;
+    tags |= probe::kRegionOfDraw;
+  }
+  pointer |= tags;
+  return VK_SUCCESS;
 }
 
 // Draw numbers are unique on the device: the draws of a pass may be in several command buffers.

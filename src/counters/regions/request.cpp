@@ -146,6 +146,13 @@ probe::RegionBlock RegionRequest::block(const RegionState& state) const {
   return block;
 }
 
+bool RegionRequest::counts_only_invocations() const {
+  const auto all = catalogue::counters_of(catalogue::Scope::Region);
+  const auto invocations =
+      std::ranges::find(all, catalogue::Number::FragmentInvocations, &catalogue::Counter::number);
+  return wanted == 1u << (invocations - all.begin());
+}
+
 uint64_t RegionRequest::table_bytes() const {
   return bytes_of_tables(instance, uint64_t{columns} * rows, primitive_limit);
 }

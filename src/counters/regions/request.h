@@ -40,6 +40,7 @@ struct RegionRequest {
   probe::RegionBlock block(const RegionState& state) const;
   bool subpass_wanted(uint32_t subpass) const;
   bool counts_primitives() const { return primitive_limit != 0; }
+  bool counts_only_invocations() const;
   // The size of the sets of primitives of all subpasses.
   uint64_t table_bytes() const;
 };

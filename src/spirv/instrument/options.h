@@ -65,6 +65,7 @@ struct RegionOptions {
   // The device has PrimitiveId in fragment shaders, and 64-bit atomics. The region pointer then
   // points to a probe::RegionHeader.
   bool primitives = false;
+  uint32_t subgroup_size = 1;
   bool primitive_ids =
       true;  // the preceding stage writes PrimitiveId, or there is no geometry or mesh stage
 

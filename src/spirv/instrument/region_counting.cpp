@@ -33,6 +33,7 @@ RegionCounting::RegionCounting(PassContext& context, Builtins& builtins, HelperM
       u32_(editor_.type_int(32)),
       uvec2_(editor_.type_vector(u32_, 2)),
       begin_function_(editor_.new_id()),
+      invocations_function_(editor_.new_id()),
       flush_function_(editor_.new_id()) {
   if (context.options.regions->primitives) primitives_.emplace(context, builtins);
 }
@@ -49,7 +50,10 @@ Status RegionCounting::plan() {
     const bool every_invocation = counter.segment == context_.graph.entry_segment;
     counter_variables_.push_back(every_invocation ? kEveryInvocation : new_variable());
   }
-  if (!masked_) region_ = new_variable();
+  if (!masked_) {
+    wanted_ = new_variable();
+    address_ = {new_variable(), new_variable()};
+  }
   values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   values_.push_back({.accumulator = accumulator_of(Number::CoveredSamples), .of_samples = true});
   if (together_) {
@@ -88,6 +92,7 @@ void RegionCounting::add_variable_value(Number number, uint32_t variable) {
 
 void RegionCounting::begin(InstructionBuilder& code) {
   code.call(editor_.type_void(), begin_function_);
+  code.call(editor_.type_void(), invocations_function_);
 }
 
 // Computes only the inputs of enabled counters, unless that would take as long.
@@ -99,39 +104,60 @@ void RegionCounting::note_beginning(InstructionBuilder& code, uint32_t header, u
     return;
   }
   const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
-  const uint32_t region =
-      place_.find(code, [&](RegionWord index) { return place_.load(code, block, index); });
-  code.store(variables_[region_], region);
+  const uint32_t region = find_region(code, block);
+  const RegionFlush::Place place = locate(code, block, region, wanted);
+  code.store(variables_[wanted_], place.wanted);
+  for (const uint32_t half : {0, 1}) {
+    code.store(variables_[address_[half]],
+               code.emit(Op::OpCompositeExtract, u32_, {place.address, half}));
+  }
   if (first_lane_ != kNone) {
     code.if_then(is_wanted(code, wanted, {FragmentSubgroups, HelperInvocations, ShaderClock}),
                  [&] { note_lanes(code); });
   }
   if (primitives_) {
     code.if_then(is_wanted(code, wanted, {FragmentPrimitives}),
-                 [&] { note_primitive(code, header, block, region); });
+                 [&] { note_primitive(code, header, block, region, place.address); });
   }
   if (clock_ == kNone) return;
   code.if_then(is_wanted(code, wanted, {ShaderClock}),
                [&] { code.store(variables_[clock_], read_clock(code)); });
 }
 
+uint32_t RegionCounting::find_region(InstructionBuilder& code, uint32_t block) {
+  return place_.find(code, [&](RegionWord index) { return place_.load(code, block, index); });
+}
+
+RegionFlush::Place RegionCounting::locate(InstructionBuilder& code, uint32_t block, uint32_t region,
+                                          uint32_t wanted) {
+  RegionFlush::Place place;
+  place.address = place_.advance(code, place_.accumulators(code, block), region);
+  const uint32_t exists = compare(code, Op::OpINotEqual, region, constant(RegionPlace::kNowhere));
+  place.wanted = code.emit(Op::OpSelect, u32_, {exists, wanted, constant(0)});
+  if (together_) {
+    const uint32_t alone =
+        code.emit(Op::OpSelect, u32_,
+                  {subgroup_.all_equal(code, region), constant(0), constant(RegionFlush::kAlone)});
+    place.wanted = binary(code, Op::OpBitwiseOr, place.wanted, alone);
+  }
+  return place;
+}
+
 void RegionCounting::note_primitive(InstructionBuilder& code, uint32_t header, uint32_t block,
-                                    uint32_t region) {
+                                    uint32_t region, uint32_t address) {
   const auto load = [&](RegionWord index) { return place_.load(code, block, index); };
   const uint32_t exists = compare(code, Op::OpINotEqual, region, constant(RegionPlace::kNowhere));
   code.if_then(both(code, helper_mask_.is_live(code), exists), [&] {
     const uint32_t tables =
         code.emit(Op::OpCompositeConstruct, uvec2_,
                   {load(RegionWord::PrimitivesLow), load(RegionWord::PrimitivesHigh)});
-    primitives_->insert(code,
-                        {.tables = tables,
-                         .slots_log2 = load(RegionWord::PrimitiveSlotsLog2),
-                         .limit = load(RegionWord::PrimitiveLimit),
-                         .region = region,
-                         .draw = place_.load(code, header, RegionWord::Draw),
-                         .counter = place_.accumulator(
-                             code, place_.advance(code, place_.accumulators(code, block), region),
-                             accumulator_of(Number::FragmentPrimitives))});
+    primitives_->insert(code, {.tables = tables,
+                               .slots_log2 = load(RegionWord::PrimitiveSlotsLog2),
+                               .limit = load(RegionWord::PrimitiveLimit),
+                               .region = region,
+                               .draw = place_.load(code, header, RegionWord::Draw),
+                               .counter = place_.accumulator(
+                                   code, address, accumulator_of(Number::FragmentPrimitives))});
   });
 }
 
@@ -147,7 +173,11 @@ uint32_t RegionCounting::is_wanted(InstructionBuilder& code, uint32_t wanted,
                                    std::initializer_list<Number> some) {
   uint32_t bits = 0;
   for (const Number number : some) bits |= 1u << accumulator_of(number);
-  return compare(code, Op::OpINotEqual, binary(code, Op::OpBitwiseAnd, wanted, constant(bits)),
+  return has_bits(code, wanted, bits);
+}
+
+uint32_t RegionCounting::has_bits(InstructionBuilder& code, uint32_t value, uint32_t bits) {
+  return compare(code, Op::OpINotEqual, binary(code, Op::OpBitwiseAnd, value, constant(bits)),
                  constant(0));
 }
 
@@ -188,37 +218,54 @@ void RegionCounting::leave(InstructionBuilder& code, const Exit& exit) {
   code.call(editor_.type_void(), flush_function_);
 }
 
-// void name() { if (the region pointer is set) body(header of the draw, block of the pass); }
+// void name() { if (the region pointer has the tag) body(header of the draw, block); }
 template <typename Body>
-void RegionCounting::add_function(uint32_t id, std::string_view name, Body&& body) {
+void RegionCounting::add_function(uint32_t id, std::string_view name, uint32_t tag, Body&& body) {
   const uint32_t none = editor_.type_void();
   editor_.name(id, name);
   InstructionBuilder code = editor_.new_code();
   code.emit_as(id, Op::OpFunction, none, std::vector<uint32_t>{0, editor_.type_function(none)});
   code.label(code.new_id());
-  const uint32_t address = pointers_.load(code, TaggedRecordPointers::Kind::Region);
-  code.if_then(pointers_.is_set(code, address), [&] {
+  const uint32_t pointer = pointers_.load(code, TaggedRecordPointers::Kind::Region);
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {pointer, 0});
+  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {pointer, 1});
+  code.if_then(has_bits(code, low, tag), [&] {
+    const uint32_t untagged = binary(code, Op::OpBitwiseAnd, low, constant(~probe::kRegionTags));
+    const uint32_t address = code.emit(Op::OpCompositeConstruct, uvec2_, {untagged, high});
     const uint32_t header = code.emit(Op::OpBitcast, place_.block_type(), {address});
-    if (!primitives_) {
-      body(code, header, header);
-      return;
-    }
-    const uint32_t low = place_.load(code, header, RegionWord::BlockLow);
-    const uint32_t high = place_.load(code, header, RegionWord::BlockHigh);
-    const uint32_t block = code.emit(Op::OpCompositeConstruct, uvec2_, {low, high});
-    body(code, header, code.emit(Op::OpBitcast, place_.block_type(), {block}));
+    body(code, header, primitives_ ? find_block(code, low, address, header) : header);
   });
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
   context_.add_function(code);
 }
 
+uint32_t RegionCounting::find_block(InstructionBuilder& code, uint32_t tags, uint32_t address,
+                                    uint32_t header) {
+  const uint32_t before = *code.last_label();
+  uint32_t named = 0;
+  uint32_t inside = 0;
+  code.if_then(
+      has_bits(code, tags, probe::kRegionOfDraw),
+      [&] {
+        named = code.emit(Op::OpCompositeConstruct, uvec2_,
+                          {place_.load(code, header, RegionWord::BlockLow),
+                           place_.load(code, header, RegionWord::BlockHigh)});
+      },
+      &inside);
+  const uint32_t found = code.phi(uvec2_, {{address, before}, {named, inside}});
+  return code.emit(Op::OpBitcast, place_.block_type(), {found});
+}
+
 void RegionCounting::finish() {
-  add_function(begin_function_, "tally.begin_region",
+  add_function(begin_function_, "tally.begin_region", probe::kRegionCounts,
                [&](InstructionBuilder& code, uint32_t header, uint32_t block) {
                  note_beginning(code, header, block);
                });
-  add_function(flush_function_, "tally.flush_region",
+  add_function(
+      invocations_function_, "tally.count_in_region", probe::kRegionInvocations,
+      [&](InstructionBuilder& code, uint32_t, uint32_t block) { count_invocations(code, block); });
+  add_function(flush_function_, "tally.flush_region", probe::kRegionCounts,
                [&](InstructionBuilder& code, uint32_t, uint32_t block) { flush(code, block); });
 }
 
@@ -232,121 +279,38 @@ uint32_t RegionCounting::both(InstructionBuilder& code, uint32_t a, uint32_t b) 
   return code.emit(Op::OpLogicalAnd, boolean_, {a, b});
 }
 
+// Here the lanes of a subgroup are still together, and nothing has to be kept until they end.
+void RegionCounting::count_invocations(InstructionBuilder& code, uint32_t block) {
+  const std::span<const RegionValue> invocations = std::span(values_).first(1);
+  if (masked_) return flush_masked(code, block, invocations);
+  const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
+  RegionFlush(context_, builtins_, helper_mask_, place_, invocations, variables_, together_)
+      .emit(code, locate(code, block, find_region(code, block), wanted));
+}
+
+void RegionCounting::flush_masked(InstructionBuilder& code, uint32_t block,
+                                  std::span<const RegionValue> values) {
+  RegionFlush flush(context_, builtins_, helper_mask_, place_, values, variables_, together_);
+  MaskedRegionFlush(
+      context_, helper_mask_, place_, values,
+      [&](InstructionBuilder& at, const RegionValue& value) { return flush.own_value(at, value); })
+      .emit(code, block);
+}
+
 void RegionCounting::flush(InstructionBuilder& code, uint32_t block) {
   if (masked_) {
     if (clock_ != kNone) stop_clock(code);
-    MaskedRegionFlush(
-        context_, helper_mask_, place_, values_,
-        [&](InstructionBuilder& at, const RegionValue& value) { return own_value(at, value); })
-        .emit(code, block);
-    return;
+    return flush_masked(code, block, values_);
   }
-  const uint32_t wanted = place_.load(code, block, RegionWord::Wanted);
+  const auto load = [&](uint32_t index) { return code.load(u32_, variables_[index]); };
+  const uint32_t wanted = load(wanted_);
   if (clock_ != kNone) {
     code.if_then(is_wanted(code, wanted, {Number::ShaderClock}), [&] { stop_clock(code); });
   }
-  Place place;
-  uint32_t ours = 0;
-  for (const RegionValue& value : values_) ours |= 1u << value.accumulator;
-  place.wanted = binary(code, Op::OpBitwiseAnd, wanted, constant(ours));
-  code.if_then(compare(code, Op::OpINotEqual, place.wanted, constant(0)), [&] {
-    place.region = code.load(u32_, variables_[region_]);
-    place.live =
-        both(code, helper_mask_.is_live(code),
-             compare(code, Op::OpINotEqual, place.region, constant(RegionPlace::kNowhere)));
-    place.address = place_.accumulators(code, block);
-    if (together_) {
-      add_together(code, place);
-    } else {
-      code.if_then(place.live, [&] { add_alone(code, place); });
-    }
-  });
-}
-
-uint32_t RegionCounting::own_value(InstructionBuilder& code, const RegionValue& value) {
-  if (value.of_samples) {
-    return code.emit(Op::OpBitCount, u32_, {builtins_.sample_mask(code)});
-  }
-  uint32_t sum = value.constant == 0 ? 0 : constant(value.constant);
-  for (const RegionValue::Term& term : value.terms) {
-    uint32_t part = code.load(u32_, variables_[term.variable]);
-    if (term.factor != 1) part = binary(code, Op::OpIMul, part, constant(term.factor));
-    sum = sum == 0 ? part : binary(code, Op::OpIAdd, sum, part);
-  }
-  return sum;
-}
-
-template <typename Body>
-void RegionCounting::if_wanted(InstructionBuilder& code, const Place& place,
-                               const RegionValue& value, Body&& body) {
-  const uint32_t bit =
-      binary(code, Op::OpBitwiseAnd, place.wanted, constant(1u << value.accumulator));
-  code.if_then(compare(code, Op::OpINotEqual, bit, constant(0)), body);
-}
-
-void RegionCounting::add_alone(InstructionBuilder& code, const Place& place) {
-  const uint32_t address = place_.advance(code, place.address, place.region);
-  for (const RegionValue& value : values_) {
-    if_wanted(code, place, value,
-              [&] { place_.add(code, address, value.accumulator, own_value(code, value)); });
-  }
-}
-
-// Loops over the regions of the subgroup's lanes, usually one: the lanes of a region sum, and the
-// lowest of them writes. All lanes of the subgroup stay in the loop to the end, because drivers
-// differ in which lanes are active after a branch if some were discarded.
-//
-// The test is at the end because llvmpipe executes one more masked iteration of a loop that tests
-// at the start.
-void RegionCounting::add_together(InstructionBuilder& code, const Place& place) {
-  const uint32_t before = *code.last_label();
-  const uint32_t header = code.new_id();
-  const uint32_t body = code.new_id();
-  const uint32_t next = code.new_id();
-  const uint32_t after = code.new_id();
-  const uint32_t still_pending = code.new_id();
-  code.branch(header);
-  code.label(header);
-  const uint32_t pending = code.phi(boolean_, {{place.live, before}, {still_pending, next}});
-  code.loop_merge(after, next);
-  code.branch(body);
-  code.label(body);
-  const uint32_t own =
-      code.emit(Op::OpSelect, u32_, {pending, place.region, constant(RegionPlace::kNowhere)});
-  const uint32_t region = subgroup_.minimum(code, own);
-  add_of_region(code, place, region, both(code, pending, compare(code, Op::OpIEqual, own, region)));
-  code.branch(next);
-  code.label(next);
-  const uint32_t not_mine = compare(code, Op::OpINotEqual, own, region);
-  code.emit_as(still_pending, Op::OpLogicalAnd, boolean_, std::vector<uint32_t>{pending, not_mine});
-  code.branch_if(subgroup_.any(code, still_pending), header, after);
-  code.label(after);
-}
-
-// A disabled counter costs a uniform branch.
-void RegionCounting::add_of_region(InstructionBuilder& code, const Place& place, uint32_t region,
-                                   uint32_t mine) {
-  const uint32_t ballot = subgroup_.ballot(code, mine);
-  const uint32_t lanes = subgroup_.bit_count(code, ballot);
-  // On some drivers a discarded lane keeps running but takes part in no ballot.
-  const uint32_t writes = both(code, subgroup_.is_lowest(code, ballot, mine),
-                               compare(code, Op::OpINotEqual, lanes, constant(0)));
-  const uint32_t address = place_.advance(code, place.address, region);
-  for (const RegionValue& value : values_) {
-    if_wanted(code, place, value, [&] {
-      const uint32_t sum = sum_of_lanes(code, value, mine, lanes);
-      code.if_then(writes, [&] { place_.add(code, address, value.accumulator, sum); });
-    });
-  }
-}
-
-uint32_t RegionCounting::sum_of_lanes(InstructionBuilder& code, const RegionValue& value,
-                                      uint32_t mine, uint32_t lanes) {
-  if (value.terms.empty() && !value.of_samples) {
-    return binary(code, Op::OpIMul, lanes, constant(value.constant));
-  }
-  return subgroup_.sum(code,
-                       code.emit(Op::OpSelect, u32_, {mine, own_value(code, value), constant(0)}));
+  const uint32_t address =
+      code.emit(Op::OpCompositeConstruct, uvec2_, {load(address_[0]), load(address_[1])});
+  RegionFlush(context_, builtins_, helper_mask_, place_, values_, variables_, together_)
+      .emit(code, {wanted, address});
 }
 
 }  // namespace tally::spirv

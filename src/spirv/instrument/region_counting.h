@@ -1,18 +1,23 @@
 // Counting by region of the framebuffer: what VK_ARM_performance_counters_by_region counts of a
 // fragment shader. Part of the block-count pass (block_count.h), with or without block counts.
 //
-// An invocation counts blocks in private variables. When it ends, it computes the region counters
-// and adds them to the accumulators of its region (probe/region.h). A counter of instructions is
-// the sum of block counts times block costs, so a few variables serve all counters. Only counters
-// that the render pass enables cost an addition. Arithmetic is modulo 2^32.
+// An invocation finds its region when it begins, and counts blocks in private variables. When it
+// ends, it computes the region counters and adds them to the accumulators of its region
+// (probe/region.h). If a render pass counts invocations alone, they are added at the beginning. A
+// counter of instructions is the sum of block counts times block costs, so a few variables serve
+// all counters. Only counters that the render pass enables cost an addition. Arithmetic is modulo
+// 2^32.
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "catalogue/catalogue.h"
 #include "spirv/instrument/builtins.h"
 #include "spirv/instrument/counting.h"
 #include "spirv/instrument/primitive_set.h"
+#include "spirv/instrument/region_flush.h"
 #include "spirv/instrument/region_place.h"
 #include "spirv/instrument/region_values.h"
 #include "spirv/instrument/tagged_record_pointers.h"
@@ -38,14 +43,6 @@ class RegionCounting {
   void finish();
 
  private:
-  // Locates the accumulators of a region.
-  struct Place {
-    uint32_t live = 0;     // boolean: the invocation counts and lies in a region
-    uint32_t region = 0;   // index of the region, layers included
-    uint32_t address = 0;  // of the accumulators of region 0
-    uint32_t wanted = 0;   // bit mask of the enabled counters
-  };
-
   uint32_t new_variable();
   void add_variable_value(catalogue::Number number, uint32_t variable);
 
@@ -54,24 +51,24 @@ class RegionCounting {
   uint32_t compare(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
   uint32_t both(InstructionBuilder& code, uint32_t a, uint32_t b) const;
   template <typename Body>
-  void add_function(uint32_t id, std::string_view name, Body&& body);
+  void add_function(uint32_t id, std::string_view name, uint32_t tag, Body&& body);
+  // The block of the pass: named by the draw's header, or the region pointer's own address.
+  uint32_t find_block(InstructionBuilder& code, uint32_t tags, uint32_t address, uint32_t header);
   void note_beginning(InstructionBuilder& code, uint32_t header, uint32_t block);
-  void note_primitive(InstructionBuilder& code, uint32_t header, uint32_t block, uint32_t region);
+  uint32_t find_region(InstructionBuilder& code, uint32_t block);
+  RegionFlush::Place locate(InstructionBuilder& code, uint32_t block, uint32_t region,
+                            uint32_t wanted);
+  void note_primitive(InstructionBuilder& code, uint32_t header, uint32_t block, uint32_t region,
+                      uint32_t address);
   void note_lanes(InstructionBuilder& code);
   void stop_clock(InstructionBuilder& code);
   uint32_t read_clock(InstructionBuilder& code);
   uint32_t is_wanted(InstructionBuilder& code, uint32_t wanted,
                      std::initializer_list<catalogue::Number> some);
+  uint32_t has_bits(InstructionBuilder& code, uint32_t value, uint32_t bits);
+  void count_invocations(InstructionBuilder& code, uint32_t block);
+  void flush_masked(InstructionBuilder& code, uint32_t block, std::span<const RegionValue> values);
   void flush(InstructionBuilder& code, uint32_t block);
-  void add_alone(InstructionBuilder& code, const Place& place);
-  void add_together(InstructionBuilder& code, const Place& place);
-  void add_of_region(InstructionBuilder& code, const Place& place, uint32_t region, uint32_t mine);
-  uint32_t sum_of_lanes(InstructionBuilder& code, const RegionValue& value, uint32_t mine,
-                        uint32_t lanes);
-  uint32_t own_value(InstructionBuilder& code, const RegionValue& value);
-  template <typename Body>
-  void if_wanted(InstructionBuilder& code, const Place& place, const RegionValue& value,
-                 Body&& body);
 
   PassContext& context_;
   Editor& editor_;
@@ -83,14 +80,16 @@ class RegionCounting {
   bool together_;  // the lanes of a subgroup sum before they write
   bool masked_;    // ... for a driver that executes both sides of branches
   uint32_t boolean_, u32_, uvec2_;
-  uint32_t begin_function_, flush_function_;
+  uint32_t begin_function_, invocations_function_, flush_function_;
   std::optional<PrimitiveSet> primitives_;
   std::vector<Counter> counters_;
   std::vector<uint32_t> counter_variables_;  // by counter; or kEveryInvocation
   std::vector<uint32_t> variables_;          // ids
   std::vector<RegionValue> values_;
-  // Indices into variables_.
-  uint32_t region_ = kNone;  // index of the region, found at the start
+  // Indices into variables_: where the invocation adds (RegionFlush::Place).
+  uint32_t wanted_ = kNone;
+  std::array<uint32_t, 2> address_{kNone, kNone};
+  // Indices into variables_: what it has noted.
   uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone, clock_ = kNone;
 };
 

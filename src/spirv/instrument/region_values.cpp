@@ -63,7 +63,7 @@ std::vector<RegionValue> class_values(const CounterPlan& plan, const BlockMap& m
   std::vector<RegionValue> values;
   for (const ClassCounter& counter : class_counters()) {
     const std::vector<uint32_t> sums = factors_of(counter, plan, map);
-    RegionValue value{.accumulator = accumulator_of(counter.number)};
+    RegionValue value{.accumulator = accumulator_of(counter.number), .of_blocks = true};
     for (uint32_t i = 0; i < sums.size(); ++i) {
       if (sums[i] == 0) continue;
       if (variables[i] == kEveryInvocation) {

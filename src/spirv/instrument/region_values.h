@@ -21,6 +21,7 @@ struct RegionValue {
   uint32_t constant = 0;
   std::vector<Term> terms;
   bool of_samples = false;  // instead: the number of bits in SampleMask
+  bool of_blocks = false;   // the variables are block counters
 };
 
 // The index of the counter's accumulator: its position among the region counters.

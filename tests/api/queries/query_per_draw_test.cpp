@@ -105,6 +105,38 @@ TEST_F(QueryPerDraw, counts_for_a_query_around_all_of_them_too) {
   EXPECT_EQ(statistics.read()[1], 3u * kOwn);
 }
 
+// Only equal draws one after the other go the short way: other pipelines, indices that cannot be
+// packed and a query of the same number later all need a pointer of their own.
+TEST_F(QueryPerDraw, counts_equal_draws_and_those_between_them) {
+  const Pipeline other = make_graphics({{kVertex, pixel_vert}, {kFragment, plain_frag}});
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, 2);
+  const auto bind = [&](VkCommandBuffer commands, const Pipeline& pipeline) {
+    vkCmdBindPipeline(commands, kGraphics, pipeline);
+  };
+  run_in_pass(samples, [&](VkCommandBuffer commands) {
+    for (const uint32_t query : {0u, 1u}) {
+      const uint32_t times = query + 1;
+      samples.begin(commands, query, VK_QUERY_CONTROL_PRECISE_BIT);
+      for (uint32_t i = 0; i < times; ++i) {
+        draw_pixels(commands, 0, 1);
+        draw_pixels(commands, 1, 1);
+        bind(commands, other);
+        draw_pixels(commands, 2, 1);
+        draw_pixels(commands, 3, 1);
+        draw_pixels(commands, 0x10000, 4);  // outside the target
+        draw_pixels(commands, 4, 1);
+        bind(commands, pipeline_);
+        draw_pixels(commands, 5, 1);
+        draw_pixels(commands, 6, 1);
+      }
+      samples.end(commands, query);
+      draw_pixels(commands, 7, 1);  // in no query
+    }
+  });
+  EXPECT_EQ(samples.read(0)[0], 7u);
+  EXPECT_EQ(samples.read(1)[0], 14u);
+}
+
 TEST_F(QueryPerDraw, counts_again_in_each_submission) {
   constexpr uint32_t kOwn = 10;
   const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, kOwn);

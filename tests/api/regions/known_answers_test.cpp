@@ -1,6 +1,7 @@
 // Compares values by region with values computed by hand.
 #include "api/regions/kit.h"
 #include "branchy.frag.h"
+#include "catalogue/catalogue.h"
 #include "demote.frag.h"
 #include "discard.frag.h"
 #include "full_screen.vert.h"
@@ -111,6 +112,28 @@ TEST_F(RegionAnswers, discarded_invocations_count_and_are_told) {
   expect_pixels(values, kInvocations, context(), area, [](uint32_t, uint32_t) { return 1; });
   expect_pixels(values, kDiscarded, context(), area,
                 [](uint32_t x, uint32_t y) { return (x + y) % 2 == 0; });
+}
+
+// A pass that counts nothing else adds them when they begin.
+TEST_F(RegionAnswers, invocations_are_the_same_alone_and_among_all_counters) {
+  std::vector<std::string_view> all;
+  for (const catalogue::Counter* counter : catalogue::counters_of(catalogue::Scope::Region)) {
+    if (offers_counter(context(), counter->id)) all.push_back(counter->id);
+  }
+  const RenderTarget target(context(), {.extent = {128, 64}});
+  const Capture alone(context(), {{128, 64}, {kInvocations}});
+  const Capture among(context(), {{128, 64}, all});
+  const Pipeline pipeline = make_rectangles(discard_frag);
+  for (const Capture* values : {&alone, &among}) {
+    capture(target, *values, [&](VkCommandBuffer commands) {
+      draw(commands, pipeline, {3, 5, 99, 59, 128, 64});
+      draw(commands, pipeline, {61, 1, 67, 64, 128, 64});
+    });
+    expect_pixels(*values, kInvocations, context(), {{0, 0}, {128, 64}},
+                  [](uint32_t x, uint32_t y) {
+                    return (x >= 3 && x < 99 && y >= 5 && y < 59) + (x >= 61 && x < 67 && y >= 1);
+                  });
+  }
 }
 
 TEST_F(RegionAnswers, demoted_invocations_are_discarded_ones) {

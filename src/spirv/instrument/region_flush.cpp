@@ -1,0 +1,156 @@
+#include "spirv/instrument/region_flush.h"
+
+#include <algorithm>
+
+namespace tally::spirv {
+
+using spv::Op;
+
+RegionFlush::RegionFlush(PassContext& context, Builtins& builtins, HelperMask& helper_mask,
+                         RegionPlace& place, std::span<const RegionValue> values,
+                         std::span<const uint32_t> variables, bool together)
+    : editor_(context.editor),
+      builtins_(builtins),
+      helper_mask_(helper_mask),
+      place_(place),
+      values_(values),
+      variables_(variables),
+      subgroup_(editor_),
+      together_(together),
+      boolean_(editor_.type_bool()),
+      u32_(editor_.type_int(32)),
+      sums_(variables.size()) {
+  size_t of_blocks = 0;
+  for (const RegionValue& value : values_) {
+    accumulators_ = std::max(accumulators_, value.accumulator + 1);
+    if (!value.of_blocks || value.terms.empty()) continue;
+    ++of_blocks;
+    for (const RegionValue::Term& term : value.terms) {
+      if (std::ranges::find(summed_, term.variable) == summed_.end()) {
+        summed_.push_back(term.variable);
+      }
+    }
+  }
+  if (summed_.size() > of_blocks) summed_.clear();
+  shares_out_ = values_.size() > 1 && context.options.regions->subgroup_size >= accumulators_;
+}
+
+void RegionFlush::emit(InstructionBuilder& code, const Place& place) {
+  uint32_t ours = 0;
+  for (const RegionValue& value : values_) ours |= 1u << value.accumulator;
+  wanted_ = place.wanted;
+  code.if_then(is_wanted(code, ours), [&] {
+    live_ = helper_mask_.is_live(code);
+    if (together_) {
+      add_together(code, place.address);
+    } else {
+      code.if_then(live_, [&] { add_alone(code, place.address); });
+    }
+  });
+}
+
+void RegionFlush::add_alone(InstructionBuilder& code, uint32_t address) {
+  for (const RegionValue& value : values_) {
+    code.if_then(is_wanted(code, 1u << value.accumulator),
+                 [&] { place_.add(code, address, value.accumulator, own_value(code, value)); });
+  }
+}
+
+void RegionFlush::add_together(InstructionBuilder& code, uint32_t address) {
+  rank_lanes(code);
+  sum_variables(code);
+  uint32_t one_adds = both(code, live_, compare(code, Op::OpIEqual, rank_, constant(0)));
+  uint32_t few = 0;
+  if (shares_out_) {
+    few = compare(code, Op::OpULessThan, lanes_, constant(accumulators_));
+    one_adds = both(code, one_adds, few);
+  }
+  uint32_t shared = constant(0);  // the sum that this lane adds
+  for (const RegionValue& value : values_) {
+    const uint32_t before = *code.last_label();
+    uint32_t all = 0;
+    uint32_t inside = 0;
+    code.if_then(is_wanted(code, 1u << value.accumulator), [&] {
+      all = sum(code, value);
+      code.if_then(one_adds, [&] { place_.add(code, address, value.accumulator, all); });
+      if (!shares_out_) return;
+      all = select(code, compare(code, Op::OpIEqual, rank_, constant(value.accumulator)), all,
+                   shared);
+      inside = *code.last_label();
+    });
+    if (shares_out_) shared = code.phi(u32_, {{shared, before}, {all, inside}});
+  }
+  if (!shares_out_) return;
+  const uint32_t enough = code.emit(Op::OpLogicalNot, boolean_, {few});
+  const uint32_t adds =
+      both(code, both(code, live_, enough), compare(code, Op::OpINotEqual, shared, constant(0)));
+  code.if_then(adds, [&] { place_.add_to_chosen(code, address, rank_, shared); });
+}
+
+void RegionFlush::rank_lanes(InstructionBuilder& code) {
+  alone_ = is_wanted(code, kAlone);
+  const uint32_t ballot = subgroup_.ballot(code, live_);
+  const uint32_t all = subgroup_.bit_count(code, ballot);
+  // On some drivers a discarded lane keeps running but takes part in no ballot.
+  live_ = both(code, live_, compare(code, Op::OpINotEqual, all, constant(0)));
+  lanes_ = select(code, alone_, constant(1), all);
+  rank_ = select(code, alone_, constant(0), subgroup_.bits_below(code, ballot));
+}
+
+void RegionFlush::sum_variables(InstructionBuilder& code) {
+  if (summed_.empty()) return;
+  uint32_t bits = 0;
+  for (const RegionValue& value : values_) bits |= uses_sums(value) ? 1u << value.accumulator : 0;
+  const uint32_t before = *code.last_label();
+  uint32_t inside = 0;
+  code.if_then(
+      is_wanted(code, bits),
+      [&] {
+        for (const uint32_t variable : summed_) {
+          sums_[variable] = sum_of_lanes(code, code.load(u32_, variables_[variable]));
+        }
+      },
+      &inside);
+  for (const uint32_t variable : summed_) {
+    sums_[variable] = code.phi(u32_, {{constant(0), before}, {sums_[variable], inside}});
+  }
+}
+
+// The lane's own value if it adds alone.
+uint32_t RegionFlush::sum(InstructionBuilder& code, const RegionValue& value) {
+  if (value.terms.empty() && !value.of_samples) return combine(code, value, lanes_, {});
+  if (!uses_sums(value)) return sum_of_lanes(code, own_value(code, value));
+  return combine(code, value, lanes_, [&](uint32_t variable) { return sums_[variable]; });
+}
+
+uint32_t RegionFlush::sum_of_lanes(InstructionBuilder& code, uint32_t own) {
+  const uint32_t all = subgroup_.sum(code, select(code, live_, own, constant(0)));
+  return select(code, alone_, own, all);
+}
+
+uint32_t RegionFlush::own_value(InstructionBuilder& code, const RegionValue& value) {
+  if (value.of_samples) {
+    return code.emit(Op::OpBitCount, u32_, {builtins_.sample_mask(code)});
+  }
+  return combine(code, value, constant(1),
+                 [&](uint32_t variable) { return code.load(u32_, variables_[variable]); });
+}
+
+uint32_t RegionFlush::combine(InstructionBuilder& code, const RegionValue& value, uint32_t ones,
+                              const std::function<uint32_t(uint32_t)>& variable) {
+  uint32_t sum = 0;
+  const auto add = [&](uint32_t number, uint32_t factor) {
+    if (factor != 1) number = binary(code, Op::OpIMul, number, constant(factor));
+    sum = sum == 0 ? number : binary(code, Op::OpIAdd, sum, number);
+  };
+  if (value.constant != 0) add(ones, value.constant);
+  for (const RegionValue::Term& term : value.terms) add(variable(term.variable), term.factor);
+  return sum;
+}
+
+uint32_t RegionFlush::is_wanted(InstructionBuilder& code, uint32_t bits) {
+  const uint32_t some = binary(code, Op::OpBitwiseAnd, wanted_, constant(bits));
+  return compare(code, Op::OpINotEqual, some, constant(0));
+}
+
+}  // namespace tally::spirv
