@@ -89,8 +89,6 @@ class RealSet {
     KernelRun counted(context_, capabilities_, kernel, &technique, flags_);
     const std::string differs = difference(kernel, counted);
     const uint32_t units = plain.units_for(options_.target_ms * 1e6);
-    plain.record(units);
-    counted.record(units);
     std::vector<Candidate> candidates = {{"plain", [&] { return plain.measure(); }},
                                          {"counted", [&] { return counted.measure(); }}};
     std::optional<KernelRun> by_hand;
@@ -100,6 +98,8 @@ class RealSet {
       by_hand->record(units);
       candidates.push_back({"by hand", [&] { return by_hand->measure(); }});
     }
+    plain.record(units);
+    counted.record(units);  // last: executions() records a single unit
     const std::vector<Measured> measured = measure_in_turn(candidates, options_.rounds);
     ratios_.push_back(measured[1].ratios[0].median);
     const auto code = [&](std::initializer_list<const char*> names) {
