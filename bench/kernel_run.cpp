@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <stdexcept>
 
 namespace tally::bench {
 namespace {
@@ -78,10 +79,20 @@ std::array<uint64_t, 3> KernelRun::counted_by_hand() {
   record(1);
   measure();
   std::array<uint64_t, 3> sums{};
-  for (const uint64_t counter : records_.words()) {
-    for (size_t i = 0; i < sums.size(); ++i) sums[i] += counter >> (21 * i) & 0x1fffff;
+  const auto words = records_.words();
+  for (size_t at = 0; at < words.size(); at += probe::kShardAlignment / sizeof words[0]) {
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += words[at] >> (21 * i) & 0x1fffff;
   }
   return sums;
+}
+
+void KernelRun::require_counts(const std::vector<uint64_t>& executions) {
+  const std::array<uint64_t, 3> counts = counted_by_hand();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != executions.at(kernel_.blocks_counted_by_hand()[i])) {
+      throw std::runtime_error("manual counting gives different counts");
+    }
+  }
 }
 
 // The manual variant gets the plain address.

@@ -26,14 +26,15 @@ class KernelRun {
   uint32_t units_for(double target);
   // Executions of each block in one unit.
   std::vector<uint64_t> executions();
-  // The manual counts of one unit.
-  std::array<uint64_t, 3> counted_by_hand();
+  // Of a run that counts manually: throws unless one unit counts what `executions` says.
+  void require_counts(const std::vector<uint64_t>& executions);
 
   VkPipeline pipeline() const { return pipeline_; }
   const InstrumentedShaders* shaders() const { return shaders_ ? &*shaders_ : nullptr; }
 
  private:
   void push_record(uint32_t index);
+  std::array<uint64_t, 3> counted_by_hand();
 
   test::Context& context_;
   const Kernel& kernel_;

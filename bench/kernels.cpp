@@ -19,7 +19,8 @@ class ComputeKernel : public Kernel {
   ComputeKernel(test::Context& context, std::string name, std::span<const uint32_t> words,
                 std::vector<DeviceBuffer> buffers, PushWords push, uint32_t groups,
                 std::vector<ShaderSource> counted_by_hand = {})
-      : Kernel(std::move(name), {{VK_SHADER_STAGE_COMPUTE_BIT, words}}, std::move(counted_by_hand)),
+      : Kernel(std::move(name), {{VK_SHADER_STAGE_COMPUTE_BIT, words}}, std::move(counted_by_hand),
+               {0, 2, 3}),
         context_(context),
         buffers_(std::move(buffers)),
         set_(context, std::vector<VkBuffer>(buffers_.begin(), buffers_.end())),

@@ -21,9 +21,10 @@ class Kernel {
 
   const std::string& name() const { return name_; }
   std::span<const ShaderSource> sources() const { return sources_; }
-  // The same kernel with manual counting: three 21-bit counts, for blocks 0, 2 and 3, in the first
+  // The same kernel with manual counting: three 21-bit counts, for three blocks, in the first
   // counter of each of 256 shards. Empty if the kernel has none.
   std::span<const ShaderSource> counted_by_hand() const { return counted_by_hand_; }
+  std::array<size_t, 3> blocks_counted_by_hand() const { return blocks_counted_by_hand_; }
   VkPipelineLayout layout() const { return layout_; }
 
   virtual test::Pipeline make_pipeline(const std::vector<test::Stage>& stages,
@@ -35,10 +36,12 @@ class Kernel {
 
  protected:
   Kernel(std::string name, std::vector<ShaderSource> sources,
-         std::vector<ShaderSource> counted_by_hand = {})
+         std::vector<ShaderSource> counted_by_hand = {},
+         std::array<size_t, 3> blocks_counted_by_hand = {})
       : name_(std::move(name)),
         sources_(std::move(sources)),
-        counted_by_hand_(std::move(counted_by_hand)) {}
+        counted_by_hand_(std::move(counted_by_hand)),
+        blocks_counted_by_hand_(blocks_counted_by_hand) {}
 
   test::PipelineLayout layout_;
 
@@ -46,6 +49,7 @@ class Kernel {
   std::string name_;
   std::vector<ShaderSource> sources_;
   std::vector<ShaderSource> counted_by_hand_;
+  std::array<size_t, 3> blocks_counted_by_hand_;
 };
 
 // Fills the buffer with `count` pseudo-random numbers between -1 and 1.

@@ -11,6 +11,7 @@
 #include "gaussian_blur.comp.h"
 #include "matrix_product.comp.h"
 #include "meshlets.mesh.h"
+#include "meshlets_by_hand.mesh.h"
 #include "nlmeans.comp.h"
 #include "particles.comp.h"
 #include "pbr.frag.h"
@@ -26,6 +27,7 @@
 #include "terrain.tese.h"
 #include "terrain.vert.h"
 #include "tint.frag.h"
+#include "tint_spread_by_hand.frag.h"
 
 namespace tally::bench {
 namespace {
@@ -49,8 +51,11 @@ struct Size {
 class RealKernel : public Kernel {
  public:
   RealKernel(test::Context& context, const RealInputs& inputs, std::string name,
-             std::vector<ShaderSource> sources, Push push, Size size)
-      : Kernel(std::move(name), std::move(sources)),
+             std::vector<ShaderSource> sources, Push push, Size size,
+             std::vector<ShaderSource> counted_by_hand = {},
+             std::array<size_t, 3> blocks_counted_by_hand = {})
+      : Kernel(std::move(name), std::move(sources), std::move(counted_by_hand),
+               blocks_counted_by_hand),
         context_(context),
         inputs_(inputs),
         push_(push),
@@ -169,8 +174,15 @@ std::vector<std::unique_ptr<Kernel>> make_real_set(test::Context& context,
       {bits(0.5f), patches, bits(6.0f)}, {4, patches * patches});
   if (mesh_shaders) {
     const uint32_t rings = pick(8, 60);
-    add("meshlets", {{kMesh, meshlets_mesh}, {kFragment, tint_frag}}, {bits(1.0f), rings},
-        {16 * rings * rings});
+    std::vector<ShaderSource> by_hand;
+    if (capabilities.int64_atomics) {
+      by_hand = {{kMesh, meshlets_by_hand_mesh}, {kFragment, tint_spread_by_hand_frag}};
+    }
+    set.push_back(std::make_unique<RealKernel>(
+        context, inputs, "meshlets",
+        std::vector<ShaderSource>{{kMesh, meshlets_mesh}, {kFragment, tint_frag}},
+        Push{bits(1.0f), rings}, Size{16 * rings * rings}, std::move(by_hand),
+        std::array<size_t, 3>{0, 7, 16}));
   }
   return set;
 }

@@ -32,6 +32,7 @@ constexpr std::string_view kInstrumented = "instrumented";
 constexpr std::string_view kCompiled = "compiled ";
 constexpr std::string_view kLeftOut = "left out ";
 constexpr std::string_view kTimes = "times ";
+constexpr std::string_view kCounters = "counters ";
 constexpr std::string_view kFailed = "failed ";
 constexpr std::string_view kThrew = "threw ";
 
@@ -91,6 +92,7 @@ class Compiler {
     const auto result = instrument_for(context_, target, module, entry);
     if (!result) return left_out("the pass refuses it: " + result.error().message);
     const auto passed = Clock::now();
+    send_line(fmt::format("{}{}", kCounters, result->plan.counter_count));
     send_line(kInstrumented);
     const VkResult created = create(target, result->words, instrumented);
     if (created != VK_SUCCESS)
@@ -127,9 +129,11 @@ class Totals {
     if (line.starts_with(kLeftOut)) ++left_out_[rest(kLeftOut)];
     if (line.starts_with(kFailed)) fail(item, rest(kFailed));
     if (line.starts_with(kTimes)) add_times(rest(kTimes));
+    if (line.starts_with(kCounters)) item_counters_ = std::stoul(rest(kCounters));
     if (line.starts_with(kThrew)) on_death(item, rest(kThrew));
     if (!line.starts_with(kCompiled)) return;
     ++compiled_;
+    counters_ += item_counters_;
     code_.add(rest(kCompiled));
   }
 
@@ -141,9 +145,9 @@ class Totals {
 
   bool print(size_t modules, size_t invalid) const {
     fmt::print(
-        "{}: {} modules ({} not valid), {} entry points compiled plain and instrumented, {} "
-        "failures\n",
-        device_, modules, invalid, compiled_, failures_);
+        "{}: {} modules ({} not valid), {} entry points compiled plain and instrumented with {} "
+        "counters, {} failures\n",
+        device_, modules, invalid, compiled_, counters_, failures_);
     for (const auto& [reason, count] : left_out_) fmt::print("  {} left out: {}\n", count, reason);
     fmt::print(
         "  pipelines created in {:.0f} ms plain and {:.0f} ms instrumented; the pass took "
@@ -171,6 +175,7 @@ class Totals {
   const std::vector<Item>& items_;
   std::string device_, stage_;
   size_t compiled_ = 0, failures_ = 0;
+  size_t item_counters_ = 0, counters_ = 0;         // of the current item; of all compiled ones
   std::map<std::string, size_t> left_out_;          // by reason
   double plain_ = 0, pass_ = 0, instrumented_ = 0;  // nanoseconds
   test::CodeComparison code_;

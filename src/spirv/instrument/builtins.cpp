@@ -10,10 +10,11 @@ using spv::BuiltIn;
 using spv::Op;
 using spv::StorageClass;
 
-bool is_float(BuiltIn builtin) { return builtin == BuiltIn::FragCoord; }
 bool is_boolean(BuiltIn builtin) { return builtin == BuiltIn::HelperInvocation; }
 
 }  // namespace
+
+bool Builtins::is_float(BuiltIn builtin) { return builtin == BuiltIn::FragCoord; }
 
 std::optional<BuiltinVariable> find_builtin(const Module& module, const EntryPoint& entry,
                                             StorageClass storage, BuiltIn builtin) {
@@ -117,22 +118,22 @@ uint32_t Builtins::number(InstructionBuilder& code, BuiltIn builtin, uint32_t si
 }
 
 // The last bit of a float between 2^n and 2^(n + 1) is worth 2^(n - 23), so adding 2^(23 + shift)
-// shifts the number into the lowest bits.
-uint32_t Builtins::shifted(InstructionBuilder& code, BuiltIn builtin, uint32_t size,
-                           uint32_t component, uint32_t shift) {
+// shifts the sum into the lowest bits.
+uint32_t Builtins::shifted_sum(InstructionBuilder& code, std::span<const ShardTerm> terms) {
   Editor& editor = context_.editor;
-  const uint32_t u32 = editor.type_int(32);
-  if (!is_float(builtin)) {
-    const uint32_t value = number(code, builtin, size, component);
-    if (shift == 0) return value;
-    return code.emit(Op::OpShiftRightLogical, u32, {value, editor.constant_u32(shift)});
+  uint32_t type = 0, sum = 0;
+  const auto constant = [&](float value) {
+    return code.emit(Op::OpBitcast, type, {editor.constant_u32(std::bit_cast<uint32_t>(value))});
+  };
+  for (const ShardTerm& term : terms) {
+    const Input from = input(term.builtin, term.size);
+    uint32_t value = load_component(code, from, term.size, term.component, &type);
+    if (term.factor != 1) value = code.emit(Op::OpFMul, type, {value, constant(term.factor)});
+    sum = sum == 0 ? value : code.emit(Op::OpFAdd, type, {sum, value});
   }
-  uint32_t type = 0;
-  const Input from = input(builtin, size);
-  const uint32_t value = load_component(code, from, size, component, &type);
-  const auto power = std::bit_cast<uint32_t>(static_cast<float>(1u << (23 + shift)));
-  const uint32_t added = code.emit(Op::OpBitcast, type, {editor.constant_u32(power)});
-  return code.emit(Op::OpBitcast, u32, {code.emit(Op::OpFAdd, type, {value, added})});
+  const auto power = static_cast<float>(1u << (23 + terms.front().shift));
+  return code.emit(Op::OpBitcast, editor.type_int(32),
+                   {code.emit(Op::OpFAdd, type, {sum, constant(power)})});
 }
 
 uint32_t Builtins::lanes_below(InstructionBuilder& code) {

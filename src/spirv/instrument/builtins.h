@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "spirv/instrument/context.h"
@@ -23,13 +24,17 @@ class Builtins {
  public:
   explicit Builtins(PassContext& context) : context_(context) {}
 
+  static bool is_float(spv::BuiltIn builtin);
   // A component of an integer or float built-in of `size` components, as a 32-bit unsigned integer.
   uint32_t number(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t size,
                   uint32_t component);
-  // (component >> shift) up to a constant, with rounding. Costs less than number() for a float,
-  // which must be below 2^23.
-  uint32_t shifted(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t size,
-                   uint32_t component, uint32_t shift);
+  // The sum of the terms, which are components of a float and have the same shift, up to a constant
+  // and with rounding. The sum must be below 2^23.
+  uint32_t shifted_sum(InstructionBuilder& code, std::span<const ShardTerm> terms);
+  // SubgroupLocalInvocationId. Needs the capability GroupNonUniform.
+  uint32_t lane(InstructionBuilder& code) {
+    return number(code, spv::BuiltIn::SubgroupLocalInvocationId, 1, 0);
+  }
   // SubgroupLtMask: four words. Needs the capability GroupNonUniformBallot.
   uint32_t lanes_below(InstructionBuilder& code);
   // HelperInvocation.

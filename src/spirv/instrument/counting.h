@@ -51,6 +51,8 @@ class SubgroupCode {
   uint32_t bit_count(InstructionBuilder& code, uint32_t ballot);
   // How many bits of the ballot belong to lanes below this one.
   uint32_t bits_below(InstructionBuilder& code, uint32_t ballot);
+  // The number of the lowest lane of the ballot.
+  uint32_t lowest(InstructionBuilder& code, uint32_t ballot);
   // Whether the lane is the lowest of the ballot.
   uint32_t is_lowest(InstructionBuilder& code, uint32_t ballot, uint32_t live);
   uint32_t any(InstructionBuilder& code, uint32_t condition);

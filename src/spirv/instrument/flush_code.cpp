@@ -11,6 +11,7 @@ using spv::Op;
 using Kind = PrivateSlot::Kind;
 
 constexpr uint32_t kSumLimitLog2 = 25;
+constexpr uint32_t kNoDraw = 0x10000;  // more than any draw index
 // Counters processed at a time: more need more registers, fewer need more atomics.
 constexpr size_t kShared = 16;
 constexpr uint32_t kPacked = 4;     // flags summed at a time; a byte holds the sum of 128 lanes
@@ -51,7 +52,7 @@ uint32_t FlushCode::both(InstructionBuilder& code, uint32_t one, uint32_t other)
 
 void FlushCode::emit(InstructionBuilder& code) {
   code.label(code.new_id());
-  const uint32_t record_pointer = tools_.record.load_record_pointer(code);
+  const RecordPointer record_pointer = tools_.record.load_record_pointer(code);
   const uint32_t is_set = tools_.record.is_set(code, record_pointer);
   const uint32_t live = tools_.helper_mask.is_live(code);
   load_values(code, live);
@@ -71,9 +72,10 @@ void FlushCode::load_values(InstructionBuilder& code, uint32_t live) {
   }
 }
 
-void FlushCode::add_alone(InstructionBuilder& code, uint32_t record_pointer, uint32_t live) {
+void FlushCode::add_alone(InstructionBuilder& code, const RecordPointer& record_pointer,
+                          uint32_t live) {
   const auto add = [&] {
-    const uint32_t shard = tools_.record.shard_address(code, record_pointer);
+    const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
     for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
       tools_.record.add(code, shard, constant(counter), own(code, slots_[counter]));
     }
@@ -85,8 +87,8 @@ void FlushCode::add_alone(InstructionBuilder& code, uint32_t record_pointer, uin
   }
 }
 
-void FlushCode::add_together(InstructionBuilder& code, uint32_t record_pointer) {
-  const uint32_t shard = tools_.record.shard_address(code, record_pointer);
+void FlushCode::add_together(InstructionBuilder& code, const RecordPointer& record_pointer) {
+  const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
   for (size_t first = 0; first < slots_.size(); first += kShared) {
     std::vector<uint32_t> sums;
     for (const PrivateSlot& slot :
@@ -97,17 +99,22 @@ void FlushCode::add_together(InstructionBuilder& code, uint32_t record_pointer) 
   }
 }
 
-void FlushCode::rank_lanes(InstructionBuilder& code, uint32_t record_pointer, uint32_t is_set,
-                           uint32_t live) {
+void FlushCode::rank_lanes(InstructionBuilder& code, const RecordPointer& record_pointer,
+                           uint32_t is_set, uint32_t live) {
   const uint32_t ballot = subgroup_.ballot(code, live);
   const uint32_t all = subgroup_.bit_count(code, ballot);
   lanes_ = all;
-  below_ = subgroup_.bits_below(code, ballot);
-  rank_ = below_;
+  if (slots_.size() == 1 && !tools_.context.stage.repacks) {
+    // In this form, Mesa's compiler for AMD sees that a single lane adds.
+    is_first_ = code.emit(Op::OpIEqual, boolean_,
+                          {tools_.builtins.lane(code), subgroup_.lowest(code, ballot)});
+  } else {
+    rank_ = below_ = subgroup_.bits_below(code, ballot);
+  }
   alone_ = counts_alone(code, record_pointer);
   if (alone_ != 0) {
     lanes_ = select(code, alone_, constant(1), lanes_);
-    rank_ = select(code, alone_, constant(0), rank_);
+    if (rank_ != 0) rank_ = select(code, alone_, constant(0), rank_);
   }
   takes_part_ = is_set;
   if (live != 0) takes_part_ = both(code, takes_part_, live);
@@ -118,18 +125,23 @@ void FlushCode::rank_lanes(InstructionBuilder& code, uint32_t record_pointer, ui
   takes_part_ = both(code, takes_part_, somebody);
 }
 
+// Whether the lane is the lowest of the lanes that count.
+uint32_t FlushCode::is_first(InstructionBuilder& code) {
+  if (is_first_ == 0) is_first_ = code.emit(Op::OpIEqual, boolean_, {below_, constant(0)});
+  return is_first_;
+}
+
 // Whether each lane adds its own counts; 0 if that never happens. One vote covers both cases: a
-// lane with a large count votes with a value that differs from all others and from all record
-// pointers.
-uint32_t FlushCode::counts_alone(InstructionBuilder& code, uint32_t record_pointer) {
+// lane with a large count votes with a value that differs from all others and from all draw
+// indices.
+uint32_t FlushCode::counts_alone(InstructionBuilder& code, const RecordPointer& record_pointer) {
   const uint32_t too_large = is_too_large(code);
   if (!tools_.record.may_be_mixed()) return too_large == 0 ? 0 : subgroup_.any(code, too_large);
-  uint32_t says = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
+  uint32_t says = record_pointer.draw;
   if (too_large != 0) {
-    static_assert(probe::kMaxShardsLog2 < probe::kShardsLog2Mask);
-    const uint32_t own = code.emit(Op::OpShiftLeftLogical, u32_, {below_, constant(4)});
-    says = select(code, too_large,
-                  code.emit(Op::OpBitwiseOr, u32_, {own, constant(probe::kShardsLog2Mask)}), says);
+    const uint32_t lane = tools_.builtins.lane(code);
+    const uint32_t own = code.emit(Op::OpBitwiseOr, u32_, {lane, constant(kNoDraw)});
+    says = select(code, too_large, own, says);
   }
   return code.emit(Op::OpLogicalNot, boolean_, {subgroup_.all_equal(code, says)});
 }
@@ -153,11 +165,9 @@ uint32_t FlushCode::is_too_large(InstructionBuilder& code) {
 //
 // There usually are more lanes than sums, so the loop runs once. The test is at the end because
 // llvmpipe executes one more masked iteration of a loop that tests at the start.
-void FlushCode::add_shared_out(InstructionBuilder& code, uint32_t shard, uint32_t first,
+void FlushCode::add_shared_out(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,
                                std::span<const uint32_t> sums) {
-  const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
-  const uint32_t has_one = code.emit(Op::OpULessThan, boolean_, {rank_, count});
-  code.if_then(both(code, has_one, takes_part_), [&] {
+  code.if_then(both(code, has_turn(code, sums.size()), takes_part_), [&] {
     if (sums.size() == 1) {
       tools_.record.add_always(code, shard, constant(first), sums[0]);
     } else {
@@ -166,7 +176,17 @@ void FlushCode::add_shared_out(InstructionBuilder& code, uint32_t shard, uint32_
   });
 }
 
-void FlushCode::add_in_turns(InstructionBuilder& code, uint32_t shard, uint32_t first,
+// Whether the lane adds one of the sums.
+uint32_t FlushCode::has_turn(InstructionBuilder& code, size_t sums) {
+  if (rank_ != 0) {
+    const uint32_t count = constant(static_cast<uint32_t>(sums));
+    return code.emit(Op::OpULessThan, boolean_, {rank_, count});
+  }
+  const uint32_t first = is_first(code);
+  return alone_ == 0 ? first : code.emit(Op::OpLogicalOr, boolean_, {first, alone_});
+}
+
+void FlushCode::add_in_turns(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,
                              std::span<const uint32_t> sums) {
   const uint32_t before = *code.last_label();
   const uint32_t header = code.new_id();
@@ -189,14 +209,14 @@ void FlushCode::add_in_turns(InstructionBuilder& code, uint32_t shard, uint32_t 
   code.label(after);
 }
 
-void FlushCode::add_turn(InstructionBuilder& code, uint32_t shard, uint32_t first,
+void FlushCode::add_turn(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,
                          std::span<const uint32_t> sums, uint32_t turn) {
   const uint32_t value = choose(code, sums, turn);
-  const uint32_t counter = first == 0 ? turn : code.emit(Op::OpIAdd, u32_, {turn, constant(first)});
+  const ShardAddress own = tools_.record.advance(code, shard, turn);
   if (sums.size() > kTogether) {
-    tools_.record.add(code, shard, counter, value);
+    tools_.record.add(code, own, constant(first), value);
   } else {
-    tools_.record.add_always(code, shard, counter, value);
+    tools_.record.add_always(code, own, constant(first), value);
   }
 }
 
@@ -265,8 +285,7 @@ uint32_t FlushCode::own(InstructionBuilder& code, const PrivateSlot& slot) {
     case Kind::EveryInvocation:
       return constant(1);
     case Kind::EverySubgroup:
-      return select(code, code.emit(Op::OpIEqual, boolean_, {below_, constant(0)}), constant(1),
-                    constant(0));
+      return select(code, is_first(code), constant(1), constant(0));
     case Kind::Flag:
       return code.emit(Op::OpBitFieldUExtract, u32_,
                        {values_[slot.variable], constant(slot.bit), constant(1)});

@@ -1,11 +1,10 @@
 // The code that adds an invocation's private counts to the record when the invocation ends.
 //
 // With subgroup operations, the lanes that end together first compute the subgroup sum of each
-// counter. Then they share the writes: of n lanes, the lane of rank r adds counters r, r + n, r +
-// 2n
-// ..., so that one atomic instruction of a full subgroup, on adjacent addresses, replaces many of a
-// single lane. The sums are straight-line code. Counters are processed 16 at a time; the lanes are
-// assumed to reconverge in between.
+// counter. Then they share the writes: of n lanes, the lane of rank r adds counters r, r + n,
+// r + 2n ..., so that one atomic instruction of a full subgroup, on adjacent addresses, replaces
+// many of a single lane. The sums are straight-line code. Counters are processed 16 at a time; the
+// lanes are assumed to reconverge in between.
 //
 // Two cases rule out sums: a count of 2^25 or more, because the sum of up to 128 lanes may not fit
 // into 32 bits, and lanes of different draws. Then every lane adds its own counts, as rank 0 of 1.
@@ -49,17 +48,19 @@ class FlushCode {
 
   Pack& pack_of(const PrivateSlot& slot);
   void load_values(InstructionBuilder& code, uint32_t live);
-  void add_alone(InstructionBuilder& code, uint32_t record_pointer, uint32_t live);
-  void add_together(InstructionBuilder& code, uint32_t record_pointer);
-  void rank_lanes(InstructionBuilder& code, uint32_t record_pointer, uint32_t is_set,
+  void add_alone(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t live);
+  void add_together(InstructionBuilder& code, const RecordPointer& record_pointer);
+  void rank_lanes(InstructionBuilder& code, const RecordPointer& record_pointer, uint32_t is_set,
                   uint32_t live);
-  uint32_t counts_alone(InstructionBuilder& code, uint32_t record_pointer);
+  uint32_t is_first(InstructionBuilder& code);
+  uint32_t has_turn(InstructionBuilder& code, size_t sums);
+  uint32_t counts_alone(InstructionBuilder& code, const RecordPointer& record_pointer);
   uint32_t is_too_large(InstructionBuilder& code);
-  void add_shared_out(InstructionBuilder& code, uint32_t shard, uint32_t first,
+  void add_shared_out(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,
                       std::span<const uint32_t> sums);
-  void add_in_turns(InstructionBuilder& code, uint32_t shard, uint32_t first,
+  void add_in_turns(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,
                     std::span<const uint32_t> sums);
-  void add_turn(InstructionBuilder& code, uint32_t shard, uint32_t first,
+  void add_turn(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,
                 std::span<const uint32_t> sums, uint32_t turn);
   uint32_t choose(InstructionBuilder& code, std::span<const uint32_t> values, uint32_t index);
   uint32_t sum(InstructionBuilder& code, const PrivateSlot& slot);
@@ -81,10 +82,11 @@ class FlushCode {
   std::vector<uint32_t> values_;  // of the variables, 0 in lanes that do not count
   std::vector<Pack> packs_;       // of all variables, in order
   uint32_t lanes_ = 0;            // number of lanes that share the work
-  uint32_t rank_ = 0;             // of this lane among them
+  uint32_t rank_ = 0;             // of this lane among them; 0 if there is one counter
   uint32_t takes_part_ = 0;       // whether this lane adds anything
-  uint32_t below_ = 0;            // number of counting lanes below this one
-  uint32_t alone_ = 0;            // whether each lane adds its own counts; 0 if that never happens
+  uint32_t below_ = 0;     // number of counting lanes below this one; 0 if there is one counter
+  uint32_t is_first_ = 0;  // whether there are none; 0 until computed
+  uint32_t alone_ = 0;     // whether each lane adds its own counts; 0 if that never happens
 };
 
 }  // namespace tally::spirv

@@ -46,7 +46,7 @@ class LaneCounting : public CounterCode {
     const uint32_t condition =
         has_condition ? code.emit(Op::OpFunctionParameter, editor.type_bool(), {}) : 0;
     code.label(code.new_id());
-    const uint32_t address = tools_.record.load_record_pointer(code);
+    const RecordPointer address = tools_.record.load_record_pointer(code);
     uint32_t wanted = tools_.record.is_set(code, address);
     if (const uint32_t live = tools_.helper_mask.is_live(code); live != 0) {
       wanted = code.emit(Op::OpLogicalAnd, editor.type_bool(), {wanted, live});
@@ -55,7 +55,7 @@ class LaneCounting : public CounterCode {
       wanted = code.emit(Op::OpLogicalAnd, editor.type_bool(), {wanted, condition});
     }
     code.if_then(wanted, [&] {
-      const uint32_t shard = tools_.record.shard_address(code, address);
+      const ShardAddress shard = tools_.record.shard_address(code, address);
       tools_.record.add(code, shard, counter, editor.constant_u32(1));
     });
     code.emit(Op::OpReturn);

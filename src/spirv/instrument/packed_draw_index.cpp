@@ -14,7 +14,6 @@ PackedDrawIndex::PackedDrawIndex(PassContext& context, Builtins& builtins,
       editor_(context.editor),
       builtins_(builtins),
       pointers_(pointers),
-      memory_(context),
       u32_(editor_.type_int(32)) {
   const std::optional<uint32_t> location = context.options.packed_draw_indices->location;
   if (!location) return;
@@ -29,17 +28,10 @@ PackedDrawIndex::PackedDrawIndex(PassContext& context, Builtins& builtins,
 
 void PackedDrawIndex::begin(InstructionBuilder& code) {
   if (context_.entry.model != spv::ExecutionModel::Vertex || variable_ == 0) return;
-  code.store(variable_, read_index(code, pointers_.load(code, TaggedRecordPointers::Kind::Record)));
+  code.store(variable_, read(code, pointers_.load(code, TaggedRecordPointers::Kind::Record)));
 }
 
-uint32_t PackedDrawIndex::own_record_pointer(InstructionBuilder& code, uint32_t record_pointer) {
-  static_assert(probe::kRecordAlignment > (probe::kNumberedDraws | probe::kShardsLog2Mask));
-  const uint32_t stride = editor_.constant_u32(static_cast<uint32_t>(probe::kRecordAlignment));
-  const uint32_t bytes = code.emit(Op::OpIMul, u32_, {read_index(code, record_pointer), stride});
-  return memory_.advance(code, record_pointer, bytes);
-}
-
-uint32_t PackedDrawIndex::read_index(InstructionBuilder& code, uint32_t record_pointer) {
+uint32_t PackedDrawIndex::read(InstructionBuilder& code, uint32_t record_pointer) {
   if (context_.entry.model == spv::ExecutionModel::Fragment) return code.load(u32_, variable_);
   const uint32_t packed = pointers_.has_packed_draw_indices(code, record_pointer);
   const uint32_t index = builtins_.number(code, spv::BuiltIn::InstanceIndex, 1, 0);

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "spirv/instrument/builtins.h"
-#include "spirv/instrument/physical_memory.h"
 #include "spirv/instrument/tagged_record_pointers.h"
 
 namespace tally::spirv {
@@ -18,17 +17,14 @@ class PackedDrawIndex {
 
   // At the start of the entry point.
   void begin(InstructionBuilder& code);
-  // The pointer to the record of this draw, from the pointer to the record of draw index 0.
-  uint32_t own_record_pointer(InstructionBuilder& code, uint32_t record_pointer);
+  // The index, from the tagged pointer to the record of draw index 0.
+  uint32_t read(InstructionBuilder& code, uint32_t record_pointer);
 
  private:
-  uint32_t read_index(InstructionBuilder& code, uint32_t record_pointer);
-
   PassContext& context_;
   Editor& editor_;
   Builtins& builtins_;
   const TaggedRecordPointers& pointers_;
-  PhysicalMemory memory_;
   uint32_t u32_;
   uint32_t variable_ = 0;  // the output or input that passes the index, or 0
 };

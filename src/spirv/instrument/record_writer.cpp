@@ -41,9 +41,9 @@ void RecordWriter::make_counters_type(uint32_t counters) {
   counters_pointer_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
 }
 
-uint32_t RecordWriter::load_record_pointer(InstructionBuilder& code) {
-  const uint32_t word = pointers_.load(code, TaggedRecordPointers::Kind::Record);
-  return draw_index_ != nullptr ? draw_index_->own_record_pointer(code, word) : word;
+RecordPointer RecordWriter::load_record_pointer(InstructionBuilder& code) {
+  const uint32_t tagged = pointers_.load(code, TaggedRecordPointers::Kind::Record);
+  return {tagged, draw_index_ != nullptr ? draw_index_->read(code, tagged) : 0};
 }
 
 // (log2 S + 23) / 16, since log2 S is at most 8.
@@ -57,64 +57,101 @@ uint32_t RecordWriter::opaque_one(InstructionBuilder& code) {
   return code.emit(Op::OpShiftRightLogical, u32_, {sum, editor_.constant_u32(4)});
 }
 
-uint32_t RecordWriter::shard(InstructionBuilder& code, uint32_t shards_log2) {
+uint32_t RecordWriter::shard_terms(InstructionBuilder& code) {
+  const auto terms = context_.stage.shard_terms;
+  if (Builtins::is_float(terms.front().builtin)) return builtins_.shifted_sum(code, terms);
   uint32_t sum = 0;
-  for (const ShardTerm& term : context_.stage.shard_terms) {
-    uint32_t value = builtins_.shifted(code, term.builtin, term.size, term.component, term.shift);
-    if (term.factor != 1) {
-      value = code.emit(Op::OpIMul, u32_, {value, editor_.constant_u32(term.factor)});
-    }
-    sum = sum == 0 ? value : code.emit(Op::OpIAdd, u32_, {sum, value});
+  for (const ShardTerm& term : terms) {
+    uint32_t value = builtins_.number(code, term.builtin, term.size, term.component);
+    const auto apply = [&](Op opcode, uint32_t number, uint32_t neutral) {
+      if (number != neutral) value = emit(code, opcode, value, editor_.constant_u32(number));
+    };
+    apply(Op::OpShiftRightLogical, term.shift, 0);
+    apply(Op::OpIMul, term.factor, 1);
+    sum = sum == 0 ? value : emit(code, Op::OpIAdd, sum, value);
   }
+  return sum;
+}
+
+uint32_t RecordWriter::shard(InstructionBuilder& code, uint32_t shards_log2) {
   const uint32_t shards =
       code.emit(Op::OpShiftLeftLogical, u32_, {editor_.constant_u32(1), shards_log2});
   const uint32_t mask = code.emit(Op::OpISub, u32_, {shards, editor_.constant_u32(1)});
-  return code.emit(Op::OpBitwiseAnd, u32_, {sum, mask});
+  return emit(code, Op::OpBitwiseAnd, shard_terms(code), mask);
 }
 
-uint32_t RecordWriter::shard_address(InstructionBuilder& code, uint32_t record_pointer) {
+uint32_t RecordWriter::record_type() { return context_.use_int64 ? editor_.type_int(64) : uvec2_; }
+
+// The record pointer without its tags.
+uint32_t RecordWriter::record_address(InstructionBuilder& code, uint32_t tagged) {
+  constexpr uint64_t kAddressMask = ~(probe::kRecordAlignment - 1);
+  if (context_.use_int64) {
+    const uint32_t word = code.emit(Op::OpBitcast, record_type(), {tagged});
+    return code.emit(Op::OpBitwiseAnd, record_type(), {word, editor_.constant_u64(kAddressMask)});
+  }
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {tagged, 0});
+  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {tagged, 1});
+  const uint32_t mask = editor_.constant_u32(static_cast<uint32_t>(kAddressMask));
+  const uint32_t address = emit(code, Op::OpBitwiseAnd, low, mask);
+  return code.emit(Op::OpCompositeConstruct, uvec2_, {address, high});
+}
+
+ShardAddress RecordWriter::shard_address(InstructionBuilder& code,
+                                         const RecordPointer& record_pointer) {
+  static_assert(probe::kRecordAlignment > (probe::kNumberedDraws | probe::kShardsLog2Mask));
   const auto constant = [&](uint32_t value) { return editor_.constant_u32(value); };
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
-  const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 1});
-  const uint32_t record = code.emit(
-      Op::OpBitwiseAnd, u32_, {low, constant(~static_cast<uint32_t>(probe::kRecordAlignment - 1))});
   uint32_t counters = first_counter_.id;
   if (context_.options.max_shards_log2 != 0) {
+    const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer.tagged, 0});
     const uint32_t shards_log2 =
-        code.emit(Op::OpBitwiseAnd, u32_, {low, constant(probe::kShardsLog2Mask)});
-    const uint32_t earlier = code.emit(Op::OpIMul, u32_, {shard(code, shards_log2), stride_.id});
-    counters = code.emit(Op::OpIAdd, u32_, {counters, earlier});
+        emit(code, Op::OpBitwiseAnd, low, constant(probe::kShardsLog2Mask));
+    const uint32_t earlier = emit(code, Op::OpIMul, shard(code, shards_log2), stride_.id);
+    counters = emit(code, Op::OpIAdd, counters, earlier);
   }
-  const uint32_t bytes = code.emit(Op::OpShiftLeftLogical, u32_, {counters, constant(3)});
-  const uint32_t first = code.emit(Op::OpCompositeConstruct, uvec2_, {record, high});
-  return memory_.advance(code, first, bytes);
+  uint32_t bytes = emit(code, Op::OpIMul, counters, constant(probe::kCounterBytes));
+  if (record_pointer.draw != 0) {
+    const uint32_t records = constant(static_cast<uint32_t>(probe::kRecordAlignment));
+    bytes = emit(code, Op::OpIAdd, bytes, emit(code, Op::OpIMul, record_pointer.draw, records));
+  }
+  return {record_address(code, record_pointer.tagged), bytes};
 }
 
-void RecordWriter::add(InstructionBuilder& code, uint32_t shard_address, uint32_t counter,
+ShardAddress RecordWriter::advance(InstructionBuilder& code, const ShardAddress& from,
+                                   uint32_t counters) {
+  const uint32_t size = editor_.constant_u32(probe::kCounterBytes);
+  const uint32_t distance = emit(code, Op::OpIMul, counters, size);
+  return {from.record, emit(code, Op::OpIAdd, from.bytes, distance)};
+}
+
+void RecordWriter::add(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                        uint32_t value) {
-  code.call(editor_.type_void(), add_function_, {shard_address, counter, value});
+  code.call(editor_.type_void(), add_function_, {shard.record, shard.bytes, counter, value});
 }
 
-void RecordWriter::add_always(InstructionBuilder& code, uint32_t shard_address, uint32_t counter,
+void RecordWriter::add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                               uint32_t value) {
-  const uint32_t pointer = code.emit(Op::OpBitcast, counters_pointer_type_, {shard_address});
+  const uint32_t pointer = counters_pointer(code, shard);
   if (context_.use_int64) {
-    emit_add_64(code, pointer, counter, code.emit(Op::OpUConvert, counter_type_, {value}));
+    emit_add_64(code, pointer, counter, value);
   } else {
     emit_add_32(code, pointer, counter, value);
   }
 }
 
-// void add(uvec2 shard, uint counter, uint value) { if (value != 0) shard->c[counter] += value; }
+// void add(record, uint bytes, uint counter, uint value) {
+//   if (value != 0) (record + bytes)->c[counter] += value;
+// }
 void RecordWriter::make_add_function() {
   static_assert(probe::kCounterBytes == 8);
   const uint32_t none = editor_.type_void();
   add_function_ = editor_.new_id();
   editor_.name(add_function_, "tally.add");
-  const uint32_t type = editor_.type_function(none, {uvec2_, u32_, u32_});
+  const uint32_t type = editor_.type_function(none, {record_type(), u32_, u32_, u32_});
   InstructionBuilder code = editor_.new_code();
   code.emit_as(add_function_, Op::OpFunction, none, std::vector<uint32_t>{0, type});
-  const uint32_t shard = code.emit(Op::OpFunctionParameter, uvec2_, {});
+  ShardAddress shard{};
+  shard.record = code.emit(Op::OpFunctionParameter, record_type(), {});
+  shard.bytes = code.emit(Op::OpFunctionParameter, u32_, {});
   const uint32_t counter = code.emit(Op::OpFunctionParameter, u32_, {});
   const uint32_t value = code.emit(Op::OpFunctionParameter, u32_, {});
   code.label(code.new_id());
@@ -125,30 +162,38 @@ void RecordWriter::make_add_function() {
   context_.add_function(code);
 }
 
-uint32_t RecordWriter::counter_pointer(InstructionBuilder& code, uint32_t pointer, uint32_t index) {
+uint32_t RecordWriter::counters_pointer(InstructionBuilder& code, const ShardAddress& address) {
+  if (!context_.use_int64) {
+    const uint32_t sum = memory_.advance(code, address.record, address.bytes);
+    return code.emit(Op::OpBitcast, counters_pointer_type_, {sum});
+  }
+  const uint32_t bytes = code.emit(Op::OpUConvert, record_type(), {address.bytes});
+  const uint32_t sum = code.emit(Op::OpIAdd, record_type(), {address.record, bytes});
+  return code.emit(Op::OpConvertUToPtr, counters_pointer_type_, {sum});
+}
+
+uint32_t RecordWriter::word_pointer(InstructionBuilder& code, uint32_t pointer, uint32_t index) {
   const uint32_t type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
   return code.access_chain(type, pointer, {editor_.constant_u32(0), index});
 }
 
 void RecordWriter::emit_add_64(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
                                uint32_t value) {
-  memory_.add(code, counter_type_, counter_pointer(code, pointer, counter), value);
-}
-
-uint32_t RecordWriter::high_word(InstructionBuilder& code, uint32_t pointer, uint32_t counter) {
-  const uint32_t one = editor_.constant_u32(1);
-  const uint32_t low = code.emit(Op::OpShiftLeftLogical, u32_, {counter, one});
-  return counter_pointer(code, pointer, code.emit(Op::OpBitwiseOr, u32_, {low, one}));
+  const uint32_t number = code.emit(Op::OpUConvert, counter_type_, {value});
+  memory_.add(code, counter_type_, word_pointer(code, pointer, counter), number);
 }
 
 void RecordWriter::emit_add_32(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
                                uint32_t value) {
   const uint32_t one = editor_.constant_u32(1);
-  const uint32_t low_index = code.emit(Op::OpShiftLeftLogical, u32_, {counter, one});
-  const uint32_t old = memory_.add(code, u32_, counter_pointer(code, pointer, low_index), value);
-  const uint32_t sum = code.emit(Op::OpIAdd, u32_, {old, value});
+  const uint32_t low = emit(code, Op::OpShiftLeftLogical, counter, one);
+  const uint32_t old = memory_.add(code, u32_, word_pointer(code, pointer, low), value);
+  const uint32_t sum = emit(code, Op::OpIAdd, old, value);
   const uint32_t overflows = code.emit(Op::OpULessThan, boolean_, {sum, old});
-  code.if_then(overflows, [&] { memory_.add(code, u32_, high_word(code, pointer, counter), one); });
+  code.if_then(overflows, [&] {
+    const uint32_t high = emit(code, Op::OpBitwiseOr, low, one);
+    memory_.add(code, u32_, word_pointer(code, pointer, high), one);
+  });
 }
 
 }  // namespace tally::spirv

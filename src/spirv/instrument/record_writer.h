@@ -1,7 +1,8 @@
 // The code that finds the record of a draw (probe/record.h) and adds to its counters.
 //
 // The tagged record pointer is read where it is needed, so the application's memory model does not
-// change. Addresses are computed as two 32-bit words, without 64-bit arithmetic.
+// change. An address is a base that all lanes share and a 32-bit offset: compilers for AMD keep the
+// base in scalar registers. The code adds the offset once, at the access.
 #pragma once
 
 #include "spirv/instrument/builtins.h"
@@ -13,30 +14,41 @@
 
 namespace tally::spirv {
 
+// Ids of values in the instrumented code.
+struct RecordPointer {
+  uint32_t tagged;  // to the record of draw index 0: two 32-bit words
+  uint32_t draw;    // the packed draw index, or 0 without packed draw indices
+};
+// This stage's counters in the invocation's shard.
+struct ShardAddress {
+  uint32_t record;  // of draw index 0: one 64-bit word, or two 32-bit words
+  uint32_t bytes;   // from there
+};
+
 class RecordWriter {
  public:
   // `draw_index`: null without packed draw indices. `counters`: CounterPlan::counter_count.
   RecordWriter(PassContext& context, Builtins& builtins, const TaggedRecordPointers& pointers,
                PackedDrawIndex* draw_index, uint32_t counters);
 
-  // The tagged pointer to the record of this draw, two 32-bit words, and whether it is set.
-  uint32_t load_record_pointer(InstructionBuilder& code);
-  uint32_t is_set(InstructionBuilder& code, uint32_t record_pointer) {
-    return pointers_.is_set(code, record_pointer);
+  RecordPointer load_record_pointer(InstructionBuilder& code);
+  uint32_t is_set(InstructionBuilder& code, const RecordPointer& record_pointer) {
+    return pointers_.is_set(code, record_pointer.tagged);
   }
   // The value 1, which the compiler cannot know to be 1.
   uint32_t opaque_one(InstructionBuilder& code);
   // Whether the lanes of a subgroup may belong to different draws with different records. They do
-  // if the low words of their record pointers differ.
+  // if their draw indices differ.
   bool may_be_mixed() const {
     return draw_index_ != nullptr && !context_.options.driver.keeps_draws_apart;
   }
-  // The address of this stage's counters in the invocation's shard.
-  uint32_t shard_address(InstructionBuilder& code, uint32_t record_pointer);
+  ShardAddress shard_address(InstructionBuilder& code, const RecordPointer& record_pointer);
+  // The address `counters` counters further on; `counters` is the id of a 32-bit number.
+  ShardAddress advance(InstructionBuilder& code, const ShardAddress& from, uint32_t counters);
   // Adds a 32-bit value to a counter, unless it is 0.
-  void add(InstructionBuilder& code, uint32_t shard_address, uint32_t counter, uint32_t value);
+  void add(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter, uint32_t value);
   // Adds a 32-bit value to a counter, even if it is 0.
-  void add_always(InstructionBuilder& code, uint32_t shard_address, uint32_t counter,
+  void add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                   uint32_t value);
 
   RecordSpecIds spec_ids() const { return {first_counter_.spec_id, stride_.spec_id}; }
@@ -44,13 +56,19 @@ class RecordWriter {
  private:
   void make_counters_type(uint32_t counters);
   void make_add_function();
-  // A pointer to a word of a shard.
-  uint32_t counter_pointer(InstructionBuilder& code, uint32_t pointer, uint32_t index);
-  // `value` is one 64-bit word.
+  uint32_t record_type();
+  uint32_t record_address(InstructionBuilder& code, uint32_t tagged);
+  // A pointer to the counters at an address.
+  uint32_t counters_pointer(InstructionBuilder& code, const ShardAddress& address);
+  // A pointer to a word of them.
+  uint32_t word_pointer(InstructionBuilder& code, uint32_t pointer, uint32_t index);
   void emit_add_64(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void emit_add_32(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
-  uint32_t high_word(InstructionBuilder& code, uint32_t pointer, uint32_t counter);
+  uint32_t shard_terms(InstructionBuilder& code);
   uint32_t shard(InstructionBuilder& code, uint32_t shards_log2);
+  uint32_t emit(InstructionBuilder& code, spv::Op opcode, uint32_t one, uint32_t other) {
+    return code.emit(opcode, u32_, {one, other});
+  }
 
   PassContext& context_;
   Editor& editor_;
@@ -60,7 +78,7 @@ class RecordWriter {
   PhysicalMemory memory_;
   uint32_t boolean_, u32_, uvec2_;
   uint32_t counter_type_ = 0;           // the type of the atomics
-  uint32_t counters_pointer_type_ = 0;  // to a shard
+  uint32_t counters_pointer_type_ = 0;  // to the counters of a shard
   uint32_t add_function_ = 0;
   Editor::SpecConstant first_counter_{}, stride_{};
 };

@@ -28,6 +28,10 @@ uint32_t SubgroupCode::bits_below(InstructionBuilder& code, uint32_t ballot) {
                    {scope_, word(GroupOperation::ExclusiveScan), ballot});
 }
 
+uint32_t SubgroupCode::lowest(InstructionBuilder& code, uint32_t ballot) {
+  return code.emit(Op::OpGroupNonUniformBallotFindLSB, u32_, {scope_, ballot});
+}
+
 uint32_t SubgroupCode::is_lowest(InstructionBuilder& code, uint32_t ballot, uint32_t live) {
   const uint32_t below = bits_below(code, ballot);
   const uint32_t lowest = code.emit(Op::OpIEqual, boolean_, {below, editor_.constant_u32(0)});

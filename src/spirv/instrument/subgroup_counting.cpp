@@ -41,11 +41,10 @@ class SubgroupCounting : public CounterCode {
   Editor& editor() const { return tools_.context.editor; }
 
   // 0 if they never are.
-  uint32_t is_mixed(InstructionBuilder& code, uint32_t record_pointer) {
+  uint32_t is_mixed(InstructionBuilder& code, const RecordPointer& record_pointer) {
     if (!tools_.record.may_be_mixed()) return 0;
-    const uint32_t low =
-        code.emit(Op::OpCompositeExtract, editor().type_int(32), {record_pointer, 0});
-    return code.emit(Op::OpLogicalNot, editor().type_bool(), {subgroup_.all_equal(code, low)});
+    const uint32_t same = subgroup_.all_equal(code, record_pointer.draw);
+    return code.emit(Op::OpLogicalNot, editor().type_bool(), {same});
   }
 
   // Whether the lane adds. If the lanes belong to different draws, every live lane does.
@@ -80,7 +79,7 @@ class SubgroupCounting : public CounterCode {
     const uint32_t condition =
         what == kLanesIf ? code.emit(Op::OpFunctionParameter, editor().type_bool(), {}) : 0;
     code.label(code.new_id());
-    const uint32_t address = tools_.record.load_record_pointer(code);
+    const RecordPointer address = tools_.record.load_record_pointer(code);
     code.if_then(tools_.record.is_set(code, address), [&] {
       const uint32_t live = both(code, tools_.helper_mask.is_live(code), condition);
       const uint32_t ballot = subgroup_.ballot(code, live);

@@ -144,7 +144,7 @@ void TessellationCounting::barrier(InstructionBuilder& code) {
 }
 
 void TessellationCounting::count(InstructionBuilder& code) {
-  const uint32_t record_pointer = tools_.record.load_record_pointer(code);
+  const RecordPointer record_pointer = tools_.record.load_record_pointer(code);
   code.if_then(tools_.record.is_set(code, record_pointer), [&] {
     const Levels levels = load_levels(code);
     uint32_t number = 0;
@@ -159,7 +159,7 @@ void TessellationCounting::count(InstructionBuilder& code) {
         number = quads(code, levels);
         break;
     }
-    const uint32_t shard = tools_.record.shard_address(code, record_pointer);
+    const ShardAddress shard = tools_.record.shard_address(code, record_pointer);
     tools_.record.add(code, shard, u32(counter_), select(code, levels.kept, number, u32(0)));
   });
 }
