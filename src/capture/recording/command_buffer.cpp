@@ -2,21 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <utility>
 
 #include "capture/recording/recording_context.h"
-#include "vk/chain.h"
 #include "vk/handle_map.h"
 
 namespace tally::capture {
-namespace {
-
-// VK_RENDERING_CONTENTS_INLINE_BIT_KHR, newer than the headers of Debian 12. With the other bit a
-// pass has both commands of its own and secondary command buffers.
-constexpr VkRenderingFlags kContentsInline = 0x10;
-
-}  // namespace
 
 CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, bool primary,
                              const CommandPool& pool)
@@ -26,15 +17,16 @@ CommandBuffer::CommandBuffer(RecordingContext& context, VkCommandBuffer handle, 
       primary_(primary),
       can_measure_(!pool.protected_memory &&
                    (pool.queue_flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0),
-      can_time_(!pool.protected_memory && pool.timestamp_bits != 0 &&
-                context.connection().settings().gpu_time),
-      can_count_regions_(context.regions().enabled() && !pool.protected_memory &&
-                         (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
       object_(std::make_shared<Object>(context.connection().new_id(), "VkCommandBuffer",
                                        vk::handle_bits(handle))),
       copy_(context, pool.handle,
             primary ? VK_COMMAND_BUFFER_LEVEL_PRIMARY : VK_COMMAND_BUFFER_LEVEL_SECONDARY),
       counting_(handle),
+      passes_(context,
+              !pool.protected_memory && pool.timestamp_bits != 0 &&
+                  context.connection().settings().gpu_time,
+              context.regions().enabled() && !pool.protected_memory &&
+                  (pool.queue_flags & VK_QUEUE_GRAPHICS_BIT) != 0),
       bound_(context) {}
 
 void CommandBuffer::reset() {
@@ -79,15 +71,10 @@ void CommandBuffer::abandon_copy() {
 
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
   reset();
-  active_ = refused_ = needs_barrier_ = suspending_ = between_suspended_ = false;
-  pass_.reset();
-  suspended_pass_.reset();
-  subpass_ = 0;
+  active_ = refused_ = needs_barrier_ = false;
+  passes_.reset(!primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0);
   bound_.reset();
   labels_.clear();
-  continues_parent_ =
-      !primary_ && (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
-  scope_ = continues_parent_ ? Scope::Inline : Scope::Outside;
   simultaneous_ = (info.flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0;
   if (context_.frames().over() || !context_.may_measure()) return copy_.release();
   const bool once = used_once_ || (info.flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) != 0;
@@ -104,10 +91,10 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) {
 // buffer.
 void CommandBuffer::end() {
   deactivate();
-  if (!recording_ || !needs_barrier_ || !primary_ || between_suspended_) return;
+  if (!recording_ || !needs_barrier_ || !primary_ || passes_.between_suspended()) return;
   VkAccessFlags writes = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
   // Values by region are written like colour attachments. A compute queue has none.
-  if (can_count_regions_) writes |= VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
+  if (passes_.can_count_regions()) writes |= VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
   const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, writes,
                                 VK_ACCESS_HOST_READ_BIT};
   table_.CmdPipelineBarrier(counting_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
@@ -127,7 +114,7 @@ void CommandBuffer::before_unknown_action(const char* name) {
 }
 
 void CommandBuffer::activate() {
-  if (!measurable() || refused_ || scope_ == Scope::Secondaries) return;
+  if (!measurable() || refused_ || passes_.scope() == PassRecorder::Scope::Secondaries) return;
   if (active_ && !recording_->object_is_full()) return;
   deactivate();
   const VkShaderInstrumentationARM object = recording_->next_object();
@@ -147,11 +134,6 @@ void CommandBuffer::deactivate() {
   table_.CmdEndShaderInstrumentationARM(counting_);
 }
 
-std::optional<TimestampPair> CommandBuffer::begin_time() {
-  if (!can_time_ || between_suspended_ || !context_.measures()) return std::nullopt;
-  return recording_->timestamps.begin(counting_);
-}
-
 std::optional<TimestampPair> CommandBuffer::before_action(
     store::Function function, std::initializer_list<int64_t> parameters) {
   if (contents_) contents_->add_command();
@@ -168,16 +150,11 @@ std::optional<TimestampPair> CommandBuffer::before_action(
   // A command uses one result index of the active object whether or not it is instrumented.
   const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
   if (wanted) command.result = result;
-  if (continues_parent_) {
-    command.pass_of = stream::PassOf::Parent;
-  } else if (pass_) {
-    command.pass_of = stream::PassOf::Own;
-    command.pass = *pass_;
-    command.subpass = subpass_;
-  }
+  passes_.place(command);
   std::optional<TimestampPair> pair;
-  if (store::function_info(function).kind != store::CallKind::Draw && scope_ == Scope::Outside)
-    pair = begin_time();
+  if (store::function_info(function).kind != store::CallKind::Draw &&
+      passes_.scope() == PassRecorder::Scope::Outside)
+    pair = passes_.begin_time(target());
   if (pair) command.timestamps = *pair;
   recording_->add(std::move(command), {parameters.begin(), parameters.size()}, pipeline);
   return pair;
@@ -187,131 +164,49 @@ void CommandBuffer::after_action(std::optional<TimestampPair> pair) {
   if (pair) recording_->timestamps.end(counting_, *pair);
 }
 
-uint32_t CommandBuffer::begin_pass(RecordedPass pass) {
-  pass.label = label();
-  if (const auto pair = begin_time()) pass.timestamps = *pair;
-  recording_->passes.push_back(std::move(pass));
-  return static_cast<uint32_t>(recording_->passes.size() - 1);
-}
-
-void CommandBuffer::prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses) {
-  if (!can_count_regions_) return;
-  std::string reason;
-  if (vk::find_in_chain<VkBaseInStructure>(chain, kRegionBeginType)) {
-    reason = "the application counts it by region itself";
-  } else {
-    const auto views = static_cast<uint32_t>(std::bit_width(pass.view_mask));
-    const PassShape shape{pass.area, subpasses, views != 0 ? views : pass.layers};
-    pass.regions = context_.regions().prepare(shape, recording_->host_pieces, reason);
-  }
-  if (pass.regions) {
-    needs_barrier_ = true;
-  } else {
-    context_.connection().message(store::Severity::Warning,
-                                  "a render pass is not captured by region: " + reason);
-  }
-}
-
-void CommandBuffer::take_picture(RecordedPass& pass) {
-  if (!pass.regions) return;
-  std::string reason;
-  pass.picture = copy_picture(table_, counting_, pass.final_image, pass.area,
-                              pass.regions->shape.layers, recording_->host_pieces, reason);
-  if (pass.picture) return;
-  context_.connection().message(store::Severity::Info, "a render pass has no picture: " + reason);
-}
-
 const RecordedRegions* CommandBuffer::regions() const {
-  if (!recording_ || !pass_) return nullptr;
-  const auto& regions = recording_->passes[*pass_].regions;
-  return regions ? &*regions : nullptr;
+  return recording_ ? passes_.regions(*recording_) : nullptr;
+}
+
+// The values by region are made visible to the host as well.
+void CommandBuffer::after_begin_pass() {
+  if (regions()) needs_barrier_ = true;
 }
 
 void CommandBuffer::before_begin_pass(const VkRenderPassBeginInfo& info,
                                       VkSubpassContents contents) {
   if (!recording_) return;
   if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
-  RecordedPass pass;
-  pass.render_pass = context_.passes().find(info.renderPass);
-  pass.framebuffer = context_.passes().find(info.framebuffer);
-  pass.area = info.renderArea;
-  if (pass.framebuffer) pass.layers = pass.framebuffer->layers;
-  if (pass.render_pass) {
-    pass.view_mask = pass.render_pass->view_mask;
-    pass.attachments = pass.render_pass->attachments;
-    prepare_regions(pass, info.pNext, pass.render_pass->subpasses);
-    if (pass.regions) {
-      pass.final_image =
-          final_image(*pass.render_pass, pass.framebuffer.get(), *context_.images(), info);
-    }
-  }
-  pass_ = begin_pass(std::move(pass));
-  subpass_ = 0;
-  scope_ = contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS ? Scope::Secondaries
-                                                                     : Scope::Inline;
+  passes_.begin(target(), info, contents);
+  after_begin_pass();
 }
 
 void CommandBuffer::before_next_subpass(VkSubpassContents contents) {
   if (!recording_) return;
   if (contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS) deactivate();
-  ++subpass_;
-  scope_ = contents == VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS ? Scope::Secondaries
-                                                                     : Scope::Inline;
+  passes_.next_subpass(contents);
 }
 
 void CommandBuffer::after_end_pass() {
-  if (!recording_ || !pass_) return;
-  const uint32_t pair = recording_->passes[*pass_].timestamps;
-  if (pair != CommandRun::kNone) recording_->timestamps.end(counting_, pair);
-  recording_->passes[*pass_].ended = true;
-  take_picture(recording_->passes[*pass_]);
-  pass_.reset();
-  scope_ = Scope::Outside;
+  if (recording_) passes_.end(target());
 }
 
 void CommandBuffer::before_begin_rendering(const VkRenderingInfo& info) {
   if (!recording_) return;
-  constexpr VkRenderingFlags kContents =
-      VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT | kContentsInline;
-  const bool secondaries =
-      (info.flags & kContents) == VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT;
-  const bool resuming = (info.flags & VK_RENDERING_RESUMING_BIT) != 0;
   // The suspending pass ended the instrumentation. Instrumentation that is active here began in an
   // earlier, complete pass.
-  if (secondaries && !resuming) deactivate();
-  suspending_ = (info.flags & VK_RENDERING_SUSPENDING_BIT) != 0;
-  if (resuming) between_suspended_ = true;  // nothing may be recorded before it
-  if (resuming && suspended_pass_) {
-    pass_ = std::exchange(suspended_pass_, std::nullopt);
-  } else {
-    RecordedPass pass;
-    pass.dynamic = true;
-    pass.area = info.renderArea;
-    pass.layers = info.layerCount;
-    pass.view_mask = info.viewMask;
-    pass.attachments = context_.passes().attachments(info);
-    prepare_regions(pass, info.pNext, 1);
-    if (pass.regions) pass.final_image = final_image(*context_.images(), info);
-    pass_ = begin_pass(std::move(pass));
-  }
-  between_suspended_ = false;
-  subpass_ = 0;
-  scope_ = secondaries ? Scope::Secondaries : Scope::Inline;
+  const bool resuming = (info.flags & VK_RENDERING_RESUMING_BIT) != 0;
+  if (PassRecorder::has_secondaries(info) && !resuming) deactivate();
+  passes_.begin_rendering(target(), info);
+  after_begin_pass();
 }
 
 void CommandBuffer::before_end_rendering() {
-  if (recording_ && suspending_) deactivate();
+  if (recording_ && passes_.suspending()) deactivate();
 }
 
 void CommandBuffer::after_end_rendering() {
-  if (!recording_ || !pass_) return;
-  scope_ = Scope::Outside;
-  if (suspending_) {
-    between_suspended_ = true;
-    suspended_pass_ = std::exchange(pass_, std::nullopt);
-  } else {
-    after_end_pass();
-  }
+  if (recording_) passes_.end_rendering(target());
 }
 
 void CommandBuffer::before_execute(std::span<const VkCommandBuffer> secondaries) {
@@ -329,8 +224,8 @@ void CommandBuffer::execute(size_t index, const CommandBuffer& secondary) {
   executed.recording = secondary.recording_;
   executed.before_command = recording_->commands();
   executed.label = label();
-  if (secondary.continues_parent_) executed.pass = pass_;
-  executed.subpass = subpass_;
+  if (secondary.passes_.continues_parent()) executed.pass = passes_.pass();
+  executed.subpass = passes_.subpass();
   recording_->secondaries.push_back(std::move(executed));
 }
 

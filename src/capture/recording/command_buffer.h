@@ -24,6 +24,7 @@
 #include "capture/recording/contents.h"
 #include "capture/recording/counting_copy.h"
 #include "capture/recording/label_stack.h"
+#include "capture/recording/pass_recorder.h"
 #include "capture/recording/recording.h"
 
 namespace tally::capture {
@@ -104,19 +105,15 @@ class CommandBuffer {
   void pop_label();
 
  private:
-  enum class Scope { Outside, Inline, Secondaries };
-
   bool begin_counting(const VkCommandBufferBeginInfo& info, bool once);
   void abandon_copy();
   // A second primary may not execute the same secondary, unless that allows simultaneous use.
   bool may_be_executed_twice() const { return counting_ != handle_ || simultaneous_; }
-  bool measurable() const { return can_measure_ && !between_suspended_; }
+  bool measurable() const { return can_measure_ && !passes_.between_suspended(); }
   void activate();
   void deactivate();
-  std::optional<TimestampPair> begin_time();
-  uint32_t begin_pass(RecordedPass pass);
-  void prepare_regions(RecordedPass& pass, const void* chain, uint32_t subpasses);
-  void take_picture(RecordedPass& pass);
+  PassTarget target() { return {*recording_, counting_, label()}; }
+  void after_begin_pass();
   Id label() const { return labels_.innermost(); }
 
   RecordingContext& context_;
@@ -124,8 +121,6 @@ class CommandBuffer {
   const VkCommandBuffer handle_;
   const bool primary_;
   const bool can_measure_;
-  const bool can_time_;
-  const bool can_count_regions_;
   const std::shared_ptr<Object> object_;
   std::shared_ptr<Contents> contents_;
   std::shared_ptr<Recording> recording_;  // of the contents; null: not recorded
@@ -139,13 +134,7 @@ class CommandBuffer {
   bool active_ = false;
   bool refused_ = false;  // the driver created no instrumentation object
   bool needs_barrier_ = false;
-  Scope scope_ = Scope::Outside;
-  bool continues_parent_ = false;
-  bool suspending_ = false;
-  bool between_suspended_ = false;
-  std::optional<uint32_t> pass_;            // index in recording_->passes
-  std::optional<uint32_t> suspended_pass_;  // the pass that a resuming one continues
-  uint32_t subpass_ = 0;
+  PassRecorder passes_;
   BoundPipelines bound_;
   LabelStack labels_;
 };

@@ -93,9 +93,9 @@ std::shared_ptr<Pipeline> ShaderSets::find(const BoundShaders& bound) const {
 }
 
 std::shared_ptr<Pipeline> ShaderSets::add(const BoundShaders& bound,
-                                          std::shared_ptr<Pipeline> pipeline) {
+                                          const std::shared_ptr<Pipeline>& pipeline) {
   const std::unique_lock lock(mutex_);
-  return sets_.try_emplace(bound, std::move(pipeline)).first->second;
+  return sets_.try_emplace(bound, pipeline).first->second;
 }
 
 void ShaderSets::remove(VkShaderEXT shader) {

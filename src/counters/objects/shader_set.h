@@ -52,7 +52,8 @@ class ShaderSets {
  public:
   // Null if none of the shaders is known.
   std::shared_ptr<Pipeline> find(const BoundShaders& bound) const;
-  std::shared_ptr<Pipeline> add(const BoundShaders& bound, std::shared_ptr<Pipeline> pipeline);
+  std::shared_ptr<Pipeline> add(const BoundShaders& bound,
+                                const std::shared_ptr<Pipeline>& pipeline);
   // Before the driver destroys the shader.
   void remove(VkShaderEXT shader);
 

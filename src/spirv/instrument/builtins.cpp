@@ -118,22 +118,16 @@ uint32_t Builtins::number(InstructionBuilder& code, BuiltIn builtin, uint32_t si
 }
 
 // The last bit of a float between 2^n and 2^(n + 1) is worth 2^(n - 23), so adding 2^(23 + shift)
-// shifts the sum into the lowest bits.
-uint32_t Builtins::shifted_sum(InstructionBuilder& code, std::span<const ShardTerm> terms) {
+// shifts the number into the lowest bits.
+uint32_t Builtins::shifted(InstructionBuilder& code, const ShardTerm& term) {
   Editor& editor = context_.editor;
-  uint32_t type = 0, sum = 0;
-  const auto constant = [&](float value) {
-    return code.emit(Op::OpBitcast, type, {editor.constant_u32(std::bit_cast<uint32_t>(value))});
-  };
-  for (const ShardTerm& term : terms) {
-    const Input from = input(term.builtin, term.size);
-    uint32_t value = load_component(code, from, term.size, term.component, &type);
-    if (term.factor != 1) value = code.emit(Op::OpFMul, type, {value, constant(term.factor)});
-    sum = sum == 0 ? value : code.emit(Op::OpFAdd, type, {sum, value});
-  }
-  const auto power = static_cast<float>(1u << (23 + terms.front().shift));
+  uint32_t type = 0;
+  const Input from = input(term.builtin, term.size);
+  const uint32_t value = load_component(code, from, term.size, term.component, &type);
+  const auto power = std::bit_cast<uint32_t>(static_cast<float>(1u << (23 + term.shift)));
+  const uint32_t added = code.emit(Op::OpBitcast, type, {editor.constant_u32(power)});
   return code.emit(Op::OpBitcast, editor.type_int(32),
-                   {code.emit(Op::OpFAdd, type, {sum, constant(power)})});
+                   {code.emit(Op::OpFAdd, type, {value, added})});
 }
 
 uint32_t Builtins::lanes_below(InstructionBuilder& code) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "spirv/instrument/context.h"
@@ -28,9 +27,8 @@ class Builtins {
   // A component of an integer or float built-in of `size` components, as a 32-bit unsigned integer.
   uint32_t number(InstructionBuilder& code, spv::BuiltIn builtin, uint32_t size,
                   uint32_t component);
-  // The sum of the terms, which are components of a float and have the same shift, up to a constant
-  // and with rounding. The sum must be below 2^23.
-  uint32_t shifted_sum(InstructionBuilder& code, std::span<const ShardTerm> terms);
+  // (component >> shift) of a float up to a constant, with rounding. The float must be below 2^23.
+  uint32_t shifted(InstructionBuilder& code, const ShardTerm& term);
   // SubgroupLocalInvocationId. Needs the capability GroupNonUniform.
   uint32_t lane(InstructionBuilder& code) {
     return number(code, spv::BuiltIn::SubgroupLocalInvocationId, 1, 0);

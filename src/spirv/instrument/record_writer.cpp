@@ -58,15 +58,15 @@ uint32_t RecordWriter::opaque_one(InstructionBuilder& code) {
 }
 
 uint32_t RecordWriter::shard_terms(InstructionBuilder& code) {
-  const auto terms = context_.stage.shard_terms;
-  if (Builtins::is_float(terms.front().builtin)) return builtins_.shifted_sum(code, terms);
   uint32_t sum = 0;
-  for (const ShardTerm& term : terms) {
-    uint32_t value = builtins_.number(code, term.builtin, term.size, term.component);
+  for (const ShardTerm& term : context_.stage.shard_terms) {
+    const bool is_float = Builtins::is_float(term.builtin);
+    uint32_t value = is_float ? builtins_.shifted(code, term)
+                              : builtins_.number(code, term.builtin, term.size, term.component);
     const auto apply = [&](Op opcode, uint32_t number, uint32_t neutral) {
       if (number != neutral) value = emit(code, opcode, value, editor_.constant_u32(number));
     };
-    apply(Op::OpShiftRightLogical, term.shift, 0);
+    if (!is_float) apply(Op::OpShiftRightLogical, term.shift, 0);
     apply(Op::OpIMul, term.factor, 1);
     sum = sum == 0 ? value : emit(code, Op::OpIAdd, sum, value);
   }

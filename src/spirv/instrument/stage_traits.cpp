@@ -13,9 +13,9 @@ using spv::ExecutionModel;
 constexpr ShardTerm kVertexTerms[] = {{BuiltIn::VertexIndex, 1, 0, 5, 1},
                                       {BuiltIn::InstanceIndex, 1, 0, 0, 1}};
 constexpr ShardTerm kPrimitiveTerms[] = {{BuiltIn::PrimitiveId, 1, 0, 2, 1}};
-// Unlike SampleId, FragCoord does not cause sample shading.
-constexpr ShardTerm kFragmentTerms[] = {{BuiltIn::FragCoord, 4, 0, 3, 1},
-                                        {BuiltIn::FragCoord, 4, 1, 3, 5}};
+// Unlike SampleId, FragCoord does not cause sample shading. Its other components would take
+// registers.
+constexpr ShardTerm kFragmentTerms[] = {{BuiltIn::FragCoord, 4, 0, 3, 1}};
 // Uniform in a workgroup, so that a scalar unit can compute it.
 constexpr ShardTerm kWorkgroupTerms[] = {{BuiltIn::WorkgroupId, 3, 0, 0, 1},
                                          {BuiltIn::WorkgroupId, 3, 1, 0, 1},
