@@ -21,14 +21,14 @@ RegionFlush::RegionFlush(PassContext& context, Builtins& builtins, HelperMask& h
       u32_(editor_.type_int(32)),
       sums_(variables.size()) {
   size_t of_blocks = 0;
+  std::vector<bool> is_summed(variables.size());
   for (const RegionValue& value : values_) {
     accumulators_ = std::max(accumulators_, value.accumulator + 1);
     if (!value.of_blocks || value.terms.empty()) continue;
     ++of_blocks;
     for (const RegionValue::Term& term : value.terms) {
-      if (std::ranges::find(summed_, term.variable) == summed_.end()) {
-        summed_.push_back(term.variable);
-      }
+      if (!is_summed[term.variable]) summed_.push_back(term.variable);
+      is_summed[term.variable] = true;
     }
   }
   if (summed_.size() > of_blocks) summed_.clear();
