@@ -19,6 +19,7 @@ import engines
 TALLY, WRITE_CAPTURES, FAULT = sys.argv[1:4]
 CI_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILD_SOURCEVERSION", "CIRCLE_SHA1", "TRAVIS_COMMIT", "BITBUCKET_COMMIT",
                 "BUILDKITE_COMMIT", "DRONE_COMMIT_SHA", "GIT_COMMIT")
+WITHOUT_PARQUET = "tally: no Parquet files"  # a message, where DuckDB is not installed
 
 
 def contents(folder):
@@ -97,6 +98,7 @@ class Writing(unittest.TestCase):
             environment = self.environment(LD_PRELOAD=FAULT, TALLY_FAULT=kind, TALLY_FAULT_AT=str(at), **variables)
             process = self.start("--commit", "a", self.files[0], environment=environment)
             _, said = process.communicate(timeout=60)
+            said = "".join(line for line in said.splitlines(True) if not line.startswith(WITHOUT_PARQUET))
             self.check_complete(1 if process.returncode == 0 else None)
             yield process.returncode, said
             if process.returncode == 0 and not said:
