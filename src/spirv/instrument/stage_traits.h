@@ -8,9 +8,9 @@
 
 namespace tally::spirv {
 
-// A term of the sum that selects an invocation's shard: (component >> shift) * factor, of a float up
-// to a constant. Subgroups of different workgroups that end at the same time should differ in it.
-// The lanes of one subgroup may differ as well.
+// A term of the sum that selects an invocation's shard: (component >> shift) * factor, of a float
+// up to a constant. Subgroups of different workgroups that end at the same time should differ in
+// it. The lanes of one subgroup may differ as well.
 struct ShardTerm {
   spv::BuiltIn builtin;
   uint8_t size;  // components of the built-in, 1 for a scalar
