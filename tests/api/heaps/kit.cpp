@@ -44,7 +44,12 @@ bool HeapsTest::start_heaps(const LayerSettings::Pairs& settings, ContextOptions
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT, options.device_next, VK_TRUE};
   options.device_next = &feature;
   options.device_extensions.push_back(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME);
-  if (native_) options.device_extensions.push_back("VK_KHR_maintenance5");
+  const auto is_enabled = [&](std::string_view name) {
+    return std::ranges::find(options.device_extensions, name) != options.device_extensions.end();
+  };
+  if (native_ && !is_enabled(VK_KHR_MAINTENANCE_5_EXTENSION_NAME)) {
+    options.device_extensions.push_back(VK_KHR_MAINTENANCE_5_EXTENSION_NAME);
+  }
   start(settings, options);
   return true;
 }
