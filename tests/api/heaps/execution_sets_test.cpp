@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "api/heaps/kit.h"
+#include "api/queries/kit.h"
 #include "branchy.frag.h"
 #include "rectangle.vert.h"
 #include "rounds.comp.h"
@@ -23,17 +24,19 @@ constexpr VkShaderStageFlagBits kComputeStage = VK_SHADER_STAGE_COMPUTE_BIT;
 
 class HeapExecutionSets : public HeapsTest {
  protected:
-  void SetUp() override {
+  void SetUp() override { start_sets(); }
+  void start_sets(const LayerSettings::Pairs& settings = {}) {
     if (!Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME)) {
       GTEST_SKIP() << "no descriptor heaps";
     }
     if (!GeneratedDevice::supported()) GTEST_SKIP() << "no generated commands";
-    start_heaps({}, device_.options());
+    start_heaps(settings, device_.options());
   }
   // The index of a pipeline or shader object, the rounds of rounds.comp, and the workgroups.
-  static GeneratedCommands::Info dispatches(bool shader_objects) {
+  static GeneratedCommands::Info dispatches(bool shader_objects, bool preprocessed = false) {
     return {.from_set = true,
             .shader_objects = shader_objects,
+            .preprocessed = preprocessed,
             .words = {0, 5, 2, 1, 1, 1, 3, 1, 1, 1, 2, 7, 1, 1, 4, 1, 2, 3, 1, 1},
             .sequences = 4};
   }
@@ -107,6 +110,34 @@ TEST_F(HeapExecutionSets, of_pipelines_count_by_their_index) {
   const Counts bound(instrumentation, kComputeStage, rounds_comp, 1);
   EXPECT_EQ(bound.invocations(), 8u * 6);
   expect_rounds(values, kRounds + 6 * 10);
+}
+
+// Recorded as applications do: the state in one command buffer, which another preprocesses.
+TEST_F(HeapExecutionSets, that_were_preprocessed_count) {
+  const Buffer values = make_values();
+  const Pipeline pipelines[] = {make_heap_compute(rounds_comp, kSetBits),
+                                make_heap_compute(rounds_comp, kSetBits),
+                                make_heap_compute(rounds_comp, kSetBits)};
+  const ExecutionSet set(context(), pipelines[0], 3);
+  for (const uint32_t index : {1, 2}) set.write(index, pipelines[index]);
+  GeneratedCommands generated(context(), dispatches(false, true));
+  const Instrumentation instrumentation(context());
+  for (const uint32_t frames : {1, 2}) {
+    context().run([&](VkCommandBuffer commands) {
+      vkCmdBindPipeline(commands, kCompute, pipelines[0]);
+      push(commands, uint64_t{values.address()}, 8);
+      generated.preprocess(commands, nullptr, commands, set);
+      full_barrier(commands);
+      instrumentation.begin(commands);
+      generated.execute(commands, nullptr, set);
+      instrumentation.end(commands);
+      full_barrier(commands);
+    });
+    EXPECT_EQ(blocks(instrumentation, 0), loops(8 * 2, 8 * 2 * 5));
+    EXPECT_EQ(blocks(instrumentation, 1), loops(8 * (1 + 3), 8 * (1 * 3 + 3 * 2)));
+    EXPECT_EQ(blocks(instrumentation, 2), loops(8 * 4, 8 * 4 * 7));
+    expect_rounds(values, frames * kRounds);
+  }
 }
 
 TEST_F(HeapExecutionSets, of_shader_objects_count_by_their_index) {
@@ -207,6 +238,43 @@ TEST_F(HeapExecutionSets, of_shader_objects_draw_as_without_instrumentation_and_
   EXPECT_EQ(count(kFragmentStage, branchy_frag, 3), 48u * 32);
   EXPECT_EQ(count(kVertexStage, rectangle_vert, 0), 4u);
   EXPECT_EQ(count(kVertexStage, rectangle_vert, 2), 4u * (1 + 3));
+}
+
+class QueriesOfHeapSets : public HeapExecutionSets {
+ protected:
+  void SetUp() override { start_sets({{"emulate_queries", "all"}}); }
+};
+
+// The set's variants are made when it is recorded. The layer's own dispatches leave push data
+// alone.
+TEST_F(QueriesOfHeapSets, count_and_leave_push_data_alone) {
+  const Buffer values = make_values();
+  const uint64_t flags = kHeapBit | kIndirectBindable;
+  const Pipeline pipelines[] = {make_heap_compute(rounds_comp, flags),
+                                make_heap_compute(rounds_comp, flags),
+                                make_heap_compute(rounds_comp, flags)};
+  const ExecutionSet set(context(), pipelines[0], 3);
+  for (const uint32_t index : {1, 2}) set.write(index, pipelines[index]);
+  GeneratedCommands generated(context(), dispatches(false));
+  const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 2,
+                        VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT);
+  context().run([&](VkCommandBuffer commands) {
+    queries.reset(commands);
+    push(commands, uint64_t{values.address()}, 8);
+    for (const uint32_t query : {0, 1}) {
+      vkCmdBindPipeline(commands, kCompute, pipelines[0]);
+      queries.begin(commands, query);
+      generated.execute(commands, nullptr, set);
+      full_barrier(commands);
+      queries.end(commands, query);
+    }
+    vkCmdBindPipeline(commands, kCompute, pipelines[2]);
+    push(commands, uint32_t{10});
+    vkCmdDispatch(commands, 6, 1, 1);
+    full_barrier(commands);
+  });
+  for (const uint32_t query : {0, 1}) EXPECT_EQ(queries.read(query)[0], 8u * (2 + 1 + 4 + 3));
+  expect_rounds(values, 2 * kRounds + 6 * 10);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include "full_screen.vert.h"
 #include "stripe.comp.h"
 #include "stripes.frag.h"
+#include "stripes_combined.frag.h"
+#include "support/shader_objects.h"
 
 namespace tally::test {
 namespace {
@@ -37,8 +39,8 @@ constexpr std::array<Mode, 3> kModes = {
 
 class HeapImages : public NativeHeapsTest {
  protected:
-  bool start_images(const LayerSettings::Pairs& settings = {}) {
-    if (!start_native(settings)) return false;
+  bool start_images(const LayerSettings::Pairs& settings = {}, ContextOptions options = {}) {
+    if (!start_native(settings, options)) return false;
     image_ = Image(context(), {.extent = {4, 4},
                                .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT});
     written_ = write_image(0, image_, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE);
@@ -72,7 +74,7 @@ class HeapImages : public NativeHeapsTest {
                     {.stage = VK_SHADER_STAGE_FRAGMENT_BIT, .code = fragment, .next = stage_chain}},
          .next = &next});
   }
-  // Draws after what `prepare` records.
+  // Draws after what `prepare` records: without a pipeline, it binds shader objects.
   template <typename Prepare>
   std::vector<uint32_t> draw(VkPipeline pipeline, const Instrumentation* instrumentation,
                              const Prepare& prepare) {
@@ -82,7 +84,7 @@ class HeapImages : public NativeHeapsTest {
       bind_resource_heap(commands);
       bind_sampler_heap(commands);
       target.begin(commands);
-      vkCmdBindPipeline(commands, kGraphics, pipeline);
+      if (pipeline != VK_NULL_HANDLE) vkCmdBindPipeline(commands, kGraphics, pipeline);
       prepare(commands);
       vkCmdDraw(commands, 3, 1, 0, 0);
       target.end(commands);
@@ -151,6 +153,32 @@ TEST_F(HeapImages, are_sampled_with_samplers_of_a_heap_and_counted) {
   }
 }
 
+// One word of push data is the index of the image and, above it, of the sampler.
+TEST_F(HeapImages, combined_with_samplers_by_one_index_are_sampled_and_counted) {
+  if (!start_images()) GTEST_SKIP() << "no descriptor heaps";
+  write_stripe(nullptr, kHeapBit);
+  for (uint32_t i = 0; i < kModes.size(); ++i) write_sampler(i, kModes[i].sampler);
+  const Mappings mappings(0, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_PUSH_INDEX_EXT,
+                          {.pushIndex = {.pushOffset = 12,
+                                         .heapIndexStride = image_size(),
+                                         .useCombinedImageSamplerIndex = VK_TRUE,
+                                         .samplerHeapIndexStride = sampler_size()}});
+  const Pipeline plain = make_stripes(mappings.chain(), kHeapBit, stripes_combined_frag);
+  const Pipeline counting =
+      make_stripes(mappings.chain(), kCountingHeapBits, stripes_combined_frag);
+  for (uint32_t i = 0; i < kModes.size(); ++i) {
+    SCOPED_TRACE(i);
+    const auto prepare = [&](VkCommandBuffer commands) {
+      push(commands, read() / image_size() | i << 20, 12);
+    };
+    const Instrumentation instrumentation(context());
+    const std::vector<uint32_t> bare = draw(plain, nullptr, prepare);
+    expect_picture(bare, kModes[i].sampler.addressModeU);
+    EXPECT_EQ(draw(counting, &instrumentation, prepare), bare);
+    expect_counts(instrumentation, kModes[i].bright, stripes_combined_frag);
+  }
+}
+
 TEST_F(HeapImages, are_sampled_with_embedded_samplers_and_counted) {
   if (!start_images()) GTEST_SKIP() << "no descriptor heaps";
   write_stripe(nullptr, kHeapBit);
@@ -166,6 +194,50 @@ TEST_F(HeapImages, are_sampled_with_embedded_samplers_and_counted) {
     const std::vector<uint32_t> bare = draw(plain, nullptr, prepare);
     expect_picture(bare, mode.sampler.addressModeU);
     EXPECT_EQ(draw(counting, &instrumentation, prepare), bare);
+    expect_counts(instrumentation, mode.bright);
+  }
+}
+
+TEST_F(HeapImages, are_sampled_by_shader_objects_and_counted) {
+  if (!Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME)) {
+    GTEST_SKIP() << "no descriptor heaps";
+  }
+  if (!Context().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
+    GTEST_SKIP() << "no shader objects";
+  }
+  VkPhysicalDeviceShaderObjectFeaturesEXT objects = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, nullptr, VK_TRUE};
+  start_images(
+      {}, {.device_extensions = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME}, .device_next = &objects});
+  write_stripe(nullptr, kHeapBit);
+  for (const Mode& mode : kModes) {
+    SCOPED_TRACE(mode.bright);
+    Mappings mappings(0, read());
+    mappings.add(1, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT,
+                 {.constantOffset = {.pEmbeddedSampler = &mode.sampler}});
+    const auto draw_with = [&](VkShaderCreateFlagsEXT flags,
+                               const Instrumentation* instrumentation) {
+      const ShaderObjects shaders(context(),
+                                  {{.shader = {VK_SHADER_STAGE_VERTEX_BIT, full_screen_vert},
+                                    .next_stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+                                    .flags = flags},
+                                   {.shader = {.stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+                                               .code = stripes_frag,
+                                               .next = mappings.chain()},
+                                    .flags = flags}});
+      return draw(VK_NULL_HANDLE, instrumentation, [&](VkCommandBuffer commands) {
+        set_draw_state(context(), commands);
+        unbind_graphics_shaders(context(), commands);
+        shaders.bind(commands);
+      });
+    };
+    const Instrumentation instrumentation(context());
+    const std::vector<uint32_t> bare = draw_with(VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT, nullptr);
+    expect_picture(bare, mode.sampler.addressModeU);
+    EXPECT_EQ(draw_with(VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT |
+                            VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM,
+                        &instrumentation),
+              bare);
     expect_counts(instrumentation, mode.bright);
   }
 }
