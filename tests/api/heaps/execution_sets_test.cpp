@@ -30,7 +30,9 @@ class HeapExecutionSets : public HeapsTest {
       GTEST_SKIP() << "no descriptor heaps";
     }
     if (!GeneratedDevice::supported()) GTEST_SKIP() << "no generated commands";
-    start_heaps(settings, device_.options());
+    start_heaps(settings,
+                device_.options(
+                    {.device_extensions = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME}}));
   }
   // The index of a pipeline or shader object, the rounds of rounds.comp, and the workgroups.
   static GeneratedCommands::Info dispatches(bool shader_objects, bool preprocessed = false) {
@@ -58,11 +60,12 @@ class HeapExecutionSets : public HeapsTest {
   }
   // A picture is cleared and drawn with what `draw` records.
   template <typename Draw>
-  std::vector<uint32_t> draw_picture(const Instrumentation& instrumentation, const Draw& draw) {
+  std::vector<uint32_t> draw_picture(const Instrumentation& instrumentation, const Draw& draw,
+                                     const void* next = nullptr) {
     const RenderTarget target(context());
     context().run([&](VkCommandBuffer commands) {
       instrumentation.begin(commands);
-      target.begin(commands);
+      target.begin(commands, {0, 0, 0, 0}, 0, next);
       push(commands, RectanglePush{0, 8, 40, 56, 64, 64});
       draw(commands);
       target.end(commands);
@@ -79,7 +82,10 @@ class HeapExecutionSets : public HeapsTest {
   }
 
  private:
-  GeneratedDevice device_;
+  VkPhysicalDevicePerformanceCountersByRegionFeaturesARM regions_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_COUNTERS_BY_REGION_FEATURES_ARM, nullptr,
+      VK_TRUE};
+  GeneratedDevice device_{&regions_};
 };
 
 TEST_F(HeapExecutionSets, of_pipelines_count_by_their_index) {
@@ -196,6 +202,37 @@ TEST_F(HeapExecutionSets, draw_as_without_instrumentation_and_count) {
   EXPECT_EQ(count(kFragmentStage, branchy_frag, 1), 48u * 32);
   EXPECT_EQ(count(kVertexStage, rectangle_vert, 0), 4u * (1 + 3));
   EXPECT_EQ(count(kVertexStage, rectangle_vert, 1), 4u);
+}
+
+// Blocks and regions together, in the same variants.
+TEST_F(HeapExecutionSets, count_by_region) {
+  GeneratedCommands generated(context(),
+                              {.stages = kVertexStage | kFragmentStage,
+                               .command = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_EXT,
+                               .from_set = true,
+                               .words = {0, left(24), 4, 1, 0, 0, 1, left(8), 4, 2, 0, 0},
+                               .sequences = 2});
+  const Pipeline first = make_heap_rectangles(branchy_frag, kSetBits);
+  const Pipeline second = make_heap_rectangles(branchy_frag, kSetBits);
+  const ExecutionSet set(context(), first, 2);
+  set.write(1, second);
+  const Instrumentation instrumentation(context());
+  const Capture values(context(), {.area = {64, 64}});
+  const std::vector<uint32_t> picture = draw_picture(
+      instrumentation,
+      [&](VkCommandBuffer commands) {
+        vkCmdBindPipeline(commands, kGraphics, first);
+        generated.execute(commands, nullptr, set);
+      },
+      values.begin_info());
+  for (uint32_t i = 0; i < picture.size(); ++i) EXPECT_EQ(picture[i] != 0, is_inside(i, 8)) << i;
+  expect_pixels(values, kInvocations, context(), {{0, 0}, {64, 64}}, [&](uint32_t x, uint32_t y) {
+    return (is_inside(y * 64 + x, 24) ? 1 : 0) + (is_inside(y * 64 + x, 8) ? 2 : 0);
+  });
+  values.expect_layout();
+  EXPECT_EQ(Counts(instrumentation, kFragmentStage, branchy_frag, 0, 0).invocations(), 48u * 16);
+  EXPECT_EQ(Counts(instrumentation, kFragmentStage, branchy_frag, 0, 1).invocations(),
+            48u * 2 * 32);
 }
 
 // The indices of a vertex and a fragment shader, the left side of the rectangle, and the draw.
