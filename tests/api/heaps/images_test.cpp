@@ -1,5 +1,6 @@
 // Images and samplers in heaps, and embedded samplers. newest_driver/ does not stand for these.
 #include <array>
+#include <utility>
 
 #include "api/heaps/kit.h"
 #include "api/queries/kit.h"
@@ -13,7 +14,6 @@ namespace tally::test {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 constexpr uint32_t kHeapStripes[] = {
 #include "api/heaps/shaders/heap_stripes.inc"
@@ -40,7 +40,7 @@ constexpr std::array<Mode, 3> kModes = {
 class HeapImages : public NativeHeapsTest {
  protected:
   bool start_images(const LayerSettings::Pairs& settings = {}, ContextOptions options = {}) {
-    if (!start_native(settings, options)) return false;
+    if (!start_native(settings, std::move(options))) return false;
     image_ = Image(context(), {.extent = {4, 4},
                                .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT});
     written_ = write_image(0, image_, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE);
