@@ -180,6 +180,7 @@ typedef void(VKAPI_PTR* PFN_vkCmdDrawMeshTasksIndirectCount2EXT)(
 #define VK_EXT_descriptor_heap 1
 #define VK_EXT_DESCRIPTOR_HEAP_SPEC_VERSION 1
 #define VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME "VK_EXT_descriptor_heap"
+#define VK_STRUCTURE_TYPE_IMAGE_DESCRIPTOR_INFO_EXT ((VkStructureType)1000135001)
 #define VK_STRUCTURE_TYPE_RESOURCE_DESCRIPTOR_INFO_EXT ((VkStructureType)1000135002)
 #define VK_STRUCTURE_TYPE_BIND_HEAP_INFO_EXT ((VkStructureType)1000135003)
 #define VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT ((VkStructureType)1000135004)
@@ -224,9 +225,16 @@ typedef struct VkHostAddressRangeConstEXT {
   size_t size;
 } VkHostAddressRangeConstEXT;
 
-/* Tally writes descriptors of buffers alone. */
+typedef struct VkImageDescriptorInfoEXT {
+  VkStructureType sType;
+  const void* pNext;
+  const VkImageViewCreateInfo* pView;
+  VkImageLayout layout;
+} VkImageDescriptorInfoEXT;
+
+/* Tally writes descriptors of buffers and images alone. */
 typedef union VkResourceDescriptorDataEXT {
-  const void* pImage;
+  const VkImageDescriptorInfoEXT* pImage;
   const void* pTexelBuffer;
   const VkDeviceAddressRangeEXT* pAddressRange;
   const void* pTensorARM;
@@ -396,6 +404,9 @@ typedef struct VkCommandBufferInheritanceDescriptorHeapInfoEXT {
   const VkBindHeapInfoEXT* pResourceHeapBindInfo;
 } VkCommandBufferInheritanceDescriptorHeapInfoEXT;
 
+typedef VkResult(VKAPI_PTR* PFN_vkWriteSamplerDescriptorsEXT)(
+    VkDevice device, uint32_t samplerCount, const VkSamplerCreateInfo* pSamplers,
+    const VkHostAddressRangeEXT* pDescriptors);
 typedef VkResult(VKAPI_PTR* PFN_vkWriteResourceDescriptorsEXT)(
     VkDevice device, uint32_t resourceCount, const VkResourceDescriptorInfoEXT* pResources,
     const VkHostAddressRangeEXT* pDescriptors);

@@ -14,6 +14,7 @@
 namespace tally::capture::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -127,6 +128,25 @@ INSTANTIATE_TEST_SUITE_P(Above, CaptureKept, ::testing::Values(kDouble, kCounter
                          [](const auto& layers) {
                            return layers.param == kDouble ? "a_double" : "counters";
                          });
+
+// In a primary, and in a secondary that inherits them. A layer stands for a driver with heaps.
+TEST(CaptureKeptWithHeaps, frames_count_what_they_count_in_a_capture_of_all) {
+  const char* const layers =
+      "VK_LAYER_TALLY_capture:VK_LAYER_TALLY_counters:VK_LAYER_TALLY_test_newest_driver";
+  const Session all = run("kept_heaps", {}, layers);
+  std::vector<int64_t> executions;
+  for (const SeenCommand& command : all.commands()) {
+    if (command.frame == 0 && command.executions >= 0) executions.push_back(command.executions);
+  }
+  EXPECT_THAT(executions, ElementsAre(32, 64, 32, 32, 64, 32, 64)) << "32 a workgroup";
+  EXPECT_EQ(all.number("SELECT count(DISTINCT frame) FROM command_list"), 12);
+  const Session some = run("kept_heaps", {{"TALLY_EVERY", "3"}}, layers);
+  EXPECT_EQ(seen(some), seen(all, [](int64_t frame) { return frame % 3 == 0; }));
+  EXPECT_EQ(missing(some), 0);
+  const Session copies = run("kept_heaps", {{"TALLY_FRAMES", kAllWithCopies}}, layers);
+  EXPECT_EQ(seen(copies), seen(all));
+  EXPECT_EQ(missing(copies), 0);
+}
 
 TEST(CaptureKeptByRegion, passes_have_the_values_and_pictures_of_a_capture_of_all) {
   const char* const values =

@@ -124,9 +124,9 @@ ExecutionSet::ExecutionSet(const Context& context, std::span<const VkShaderEXT> 
       VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_SHADER_INFO_EXT};
   first.shaderCount = static_cast<uint32_t>(initial.size());
   first.pInitialShaders = initial.data();
-  first.pSetLayoutInfos = layouts.data();
+  if (push_bytes != 0) first.pSetLayoutInfos = layouts.data();
   first.maxShaderCount = size;
-  first.pushConstantRangeCount = 1;
+  first.pushConstantRangeCount = push_bytes != 0 ? 1 : 0;
   first.pPushConstantRanges = &range;
   VkIndirectExecutionSetCreateInfoEXT info = {
       VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};

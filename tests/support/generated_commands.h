@@ -59,7 +59,8 @@ class GeneratedCommands {
 class ExecutionSet {
  public:
   ExecutionSet(const Context& context, VkPipeline initial, uint32_t size);
-  // The shaders have no descriptor sets, and one range of push constants for all stages.
+  // The shaders have no descriptor sets, and one range of push constants for all stages. 0 bytes:
+  // they have descriptor heaps.
   ExecutionSet(const Context& context, std::span<const VkShaderEXT> initial, uint32_t size,
                uint32_t push_bytes);
   ~ExecutionSet();

@@ -13,6 +13,7 @@ struct StageInfos {
       info.module = modules.back();
       info.pName = stage.entry;
       info.pSpecializationInfo = stage.specialization;
+      info.pNext = stage.next;
       infos.push_back(info);
     }
   }

@@ -13,6 +13,7 @@ struct Stage {
   std::span<const uint32_t> code;
   const char* entry = "main";
   const VkSpecializationInfo* specialization = nullptr;
+  const void* next = nullptr;  // pNext of the stage
 };
 
 ShaderModule make_shader_module(const Context& context, std::span<const uint32_t> code);

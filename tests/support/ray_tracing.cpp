@@ -283,6 +283,7 @@ Pipeline make_ray_pipeline(const Context& context, const RayPipelineInfo& info) 
     create.module = modules.back();
     create.pName = stage.entry;
     create.pSpecializationInfo = stage.specialization;
+    create.pNext = stage.next;
     stages.push_back(create);
   }
   std::vector<VkRayTracingShaderGroupCreateInfoKHR> groups;
@@ -368,7 +369,8 @@ BindingTable::BindingTable(const Context& context, VkPipeline pipeline, uint32_t
   const std::vector<std::byte> handles = group_handles(context, pipeline, groups);
   const size_t size = properties.shaderGroupHandleSize;
   const auto align = [](VkDeviceSize value, VkDeviceSize to) { return (value + to - 1) / to * to; };
-  const VkDeviceSize stride = align(size, properties.shaderGroupHandleAlignment);
+  const size_t record_bytes = parts.record_words * sizeof(uint32_t);
+  const VkDeviceSize stride = align(size + record_bytes, properties.shaderGroupHandleAlignment);
   const VkDeviceSize base = properties.shaderGroupBaseAlignment;
   const std::vector<uint32_t> all[4] = {
       {parts.ray_generation}, parts.miss, parts.hit, parts.callable};
@@ -378,13 +380,16 @@ BindingTable::BindingTable(const Context& context, VkPipeline pipeline, uint32_t
       context, total,
       VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
   VkDeviceSize offset = aligned(buffer_, base) - buffer_.address();
+  const uint32_t* record = parts.records.data();
   for (size_t i = 0; i < regions_.size(); ++i) {
     if (all[i].empty()) continue;
     regions_[i] = {buffer_.address() + offset, stride, stride * all[i].size()};
     for (size_t entry = 0; entry < all[i].size(); ++entry) {
+      std::byte* const target = buffer_.as<std::byte>().data() + offset + entry * stride;
+      if (record_bytes != 0) std::memcpy(target + size, record, record_bytes);
+      record += parts.record_words;
       if (all[i][entry] == VK_SHADER_UNUSED_KHR) continue;
-      std::memcpy(buffer_.as<std::byte>().data() + offset + entry * stride,
-                  handles.data() + all[i][entry] * size, size);
+      std::memcpy(target, handles.data() + all[i][entry] * size, size);
     }
     offset += align(stride * all[i].size(), base);
   }

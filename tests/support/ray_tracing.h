@@ -125,6 +125,10 @@ class BindingTable {
   struct Parts {
     uint32_t ray_generation = 0;
     std::vector<uint32_t> miss, hit, callable;
+    // What follows each handle in the table, as large for every record: that of ray generation,
+    // then those of the others in the order above.
+    size_t record_words = 0;
+    std::vector<uint32_t> records = {};
   };
   BindingTable(const Context& context, VkPipeline pipeline, uint32_t groups, const Parts& parts);
 

@@ -32,7 +32,7 @@ ShaderObjects::ShaderObjects(const Context& context, const std::vector<ShaderObj
   for (size_t i = 0; i < infos.size(); ++i) {
     const ShaderObjectInfo& asked = infos[i];
     VkShaderCreateInfoEXT& info = created.emplace_back();
-    info = {VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT};
+    info = {VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT, asked.shader.next};
     info.flags = asked.flags;
     info.stage = asked.shader.stage;
     info.nextStage = asked.next_stage;

@@ -1,11 +1,15 @@
 #include "capture/testing/kept_scenarios.h"
 
+#include <tally/vulkan_newer.h>
+#include <tally/vulkan_newest.h>
+
 #include <array>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
 #include "capture/testing/painter.h"
+#include "pushed.comp.h"
 
 namespace tally::test {
 namespace {
@@ -266,6 +270,91 @@ void kept_by_threads(Context& context) {
   }
 }
 
+// A resource heap that no shader reads. The layer that stands for a driver has no embedded
+// samplers, and takes any buffer for a heap.
+class ResourceHeap {
+ public:
+  explicit ResourceHeap(Context& context) {
+    VkPhysicalDeviceDescriptorHeapPropertiesEXT heaps{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &heaps};
+    vkGetPhysicalDeviceProperties2(context.gpu(), &all);
+    reserved_ = heaps.minResourceHeapReservedRange;
+    VkBufferUsageFlags usage =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    if (heaps.maxDescriptorHeapEmbeddedSamplers != 0)
+      usage |= VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT;
+    buffer_ = Buffer(context, kBytes + reserved_, usage);
+  }
+  VkBindHeapInfoEXT info() const {
+    return {VK_STRUCTURE_TYPE_BIND_HEAP_INFO_EXT,
+            nullptr,
+            {buffer_.address(), buffer_.size()},
+            kBytes,
+            reserved_};
+  }
+
+ private:
+  static constexpr VkDeviceSize kBytes = 65536;
+  Buffer buffer_;
+  VkDeviceSize reserved_ = 0;
+};
+
+// Dispatches with descriptor heaps between others with descriptor sets, in a primary and in a
+// secondary that inherits its heap, on a device of its own. Push data last for several dispatches.
+void kept_heaps(Context&) {
+  VkPhysicalDeviceDescriptorHeapFeaturesEXT feature{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_HEAP_FEATURES_EXT, nullptr, VK_TRUE};
+  Context context(
+      {.device_extensions = {VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME}, .device_next = &feature});
+  const ResourceHeap heap(context);
+  Numbers numbers(context);
+  const VkPipelineCreateFlags2CreateInfoKHR flags{
+      VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr,
+      VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT};
+  const Pipeline pipeline = make_compute_pipeline(
+      context, {{VK_SHADER_STAGE_COMPUTE_BIT, pushed_comp}, VK_NULL_HANDLE, {}, 0, &flags});
+  Buffer sums(context, 4096,
+              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  sums.clear();
+  // Adds to 32 sums, then to 64.
+  const auto add = [&](VkCommandBuffer commands, uint64_t summand) {
+    const uint64_t words[] = {sums.address(), summand};
+    const VkPushDataInfoEXT info{
+        VK_STRUCTURE_TYPE_PUSH_DATA_INFO_EXT, nullptr, 0, {words, sizeof words}};
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    context.function<PFN_vkCmdPushDataEXT>("vkCmdPushDataEXT")(commands, &info);
+    for (const uint32_t groups : {1, 2}) {
+      vkCmdDispatch(commands, groups, 1, 1);
+      full_barrier(commands);
+    }
+  };
+  const VkBindHeapInfoEXT bound = heap.info();
+  const VkCommandBufferInheritanceDescriptorHeapInfoEXT inherited{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT, nullptr, nullptr,
+      &bound};
+  const VkCommandBuffer secondary = context.begin_secondary({.pNext = &inherited}, kReusable);
+  add(secondary, 10);
+  check(vkEndCommandBuffer(secondary));
+  const auto bind_heap = context.function<PFN_vkCmdBindResourceHeapEXT>("vkCmdBindResourceHeapEXT");
+  const VkCommandBuffer primary = context.begin_commands(kReusable);
+  bind_heap(primary, &bound);
+  add(primary, 1);
+  numbers.record(primary);
+  bind_heap(primary, &bound);
+  vkCmdExecuteCommands(primary, 1, &secondary);
+  add(primary, 100);
+  check(vkEndCommandBuffer(primary));
+  for (uint32_t frame = 1; frame <= kFrames; ++frame) {
+    context.submit_and_wait(primary);
+    numbers.check_after(1);
+    for (uint32_t i = 0; i < 96; ++i) {
+      const uint32_t times = (i < 32 ? 1 : 0) + (i < 64 ? 1 : 0);
+      if (sums.as<uint32_t>()[i] != 111 * times * frame) throw std::runtime_error("wrong sums");
+    }
+  }
+}
+
 }  // namespace
 
 const Scenarios& kept_scenarios() {
@@ -274,6 +363,7 @@ const Scenarios& kept_scenarios() {
       {"kept_in_new", kept_in_new},       {"kept_simultaneous", kept_simultaneous},
       {"kept_and_reset", kept_and_reset}, {"kept_now_and_then", kept_now_and_then},
       {"kept_picture", kept_picture},     {"kept_by_threads", kept_by_threads},
+      {"kept_heaps", kept_heaps},
   };
   return scenarios;
 }

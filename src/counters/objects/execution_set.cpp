@@ -348,12 +348,21 @@ class ShaderObjectSet : public SetOf<Shaders> {
   }
 };
 
-// The layouts of a set's shaders, as the layer has created the shaders.
+bool have_heaps(const ObjectState& state, std::span<const VkShaderEXT> shaders) {
+  return std::ranges::any_of(shaders, [&](VkShaderEXT shader) {
+    const auto known = state.shaders.find(shader);
+    return known && known->layout && known->layout->has_heaps();
+  });
+}
+
+// The layouts of a set's shaders, as the layer has created the shaders. Those with descriptor heaps
+// have none.
 class ExtendedLayouts {
  public:
   ExtendedLayouts(const ObjectState& state, WordPool& words,
                   const VkIndirectExecutionSetShaderInfoEXT& original)
       : info_(original) {
+    if (have_heaps(state, {info_.pInitialShaders, info_.shaderCount})) return;
     for (uint32_t i = 0; i < info_.shaderCount; ++i) {
       VkIndirectExecutionSetShaderLayoutInfoEXT layout = {
           VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_SHADER_LAYOUT_INFO_EXT};

@@ -12,36 +12,8 @@ constexpr uint32_t kHeapAdd[] = {
 #include "api/heaps/shaders/heap_add.inc"
 };
 
-class HeapDescriptors : public HeapsTest {
+class HeapDescriptors : public NativeHeapsTest {
  protected:
-  bool start_native(const LayerSettings::Pairs& settings = {}) {
-    return Context().has_extension(VK_EXT_DESCRIPTOR_HEAP_EXTENSION_NAME) &&
-           start_heaps(settings, {.device_extensions = {"VK_KHR_shader_untyped_pointers"},
-                                  .device_next = &untyped_});
-  }
-  // work.comp, with its binding mapped to what `mapping` says.
-  Pipeline make_mapped(VkDescriptorSetAndBindingMappingEXT mapping,
-                       uint64_t flags = kCountingHeapBits) {
-    mapping.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_AND_BINDING_MAPPING_EXT;
-    mapping.bindingCount = 1;
-    mapping.resourceMask = VK_SPIRV_RESOURCE_TYPE_ALL_EXT;
-    const VkShaderDescriptorSetAndBindingMappingInfoEXT mappings{
-        VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT, nullptr, 1, &mapping};
-    const VkPipelineCreateFlags2CreateInfoKHR flags2{
-        VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR, nullptr, flags};
-    const ShaderModule module = make_shader_module(context(), work_shader());
-    const VkComputePipelineCreateInfo info{
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .pNext = &flags2,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .pNext = &mappings,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = module,
-                  .pName = "main"}};
-    VkPipeline handle = VK_NULL_HANDLE;
-    check(vkCreateComputePipelines(context().device(), {}, 1, &info, nullptr, &handle));
-    return {context().device(), handle};
-  }
   void expect_added(const Buffer& values,
                     std::initializer_list<std::pair<uint32_t, uint32_t>> all) {
     for (uint32_t i = 0; i < 64; ++i) {
@@ -50,14 +22,6 @@ class HeapDescriptors : public HeapsTest {
       EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
     }
   }
-
- private:
-  // VkPhysicalDeviceShaderUntypedPointersFeaturesKHR
-  struct {
-    VkStructureType type = static_cast<VkStructureType>(1000387000);
-    void* next = nullptr;
-    VkBool32 untyped = VK_TRUE;
-  } untyped_;
 };
 
 TEST_F(HeapDescriptors, of_mapped_bindings_are_read_and_counted) {
@@ -66,15 +30,12 @@ TEST_F(HeapDescriptors, of_mapped_bindings_are_read_and_counted) {
   const Buffer others = make_values();
   const uint32_t first = write_descriptor(0, values);
   const uint32_t second = write_descriptor(1, others);
-  VkDescriptorSetAndBindingMappingEXT constant{};
-  constant.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT;
-  constant.sourceData.constantOffset = {.heapOffset = first};
-  VkDescriptorSetAndBindingMappingEXT indexed{};
-  indexed.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_PUSH_INDEX_EXT;
-  indexed.sourceData.pushIndex = {
-      .heapOffset = first, .pushOffset = 16, .heapIndexStride = second - first};
-  const Pipeline by_offset = make_mapped(constant);
-  const Pipeline by_index = make_mapped(indexed);
+  const Mappings constant(0, first);
+  const Mappings indexed(
+      0, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_PUSH_INDEX_EXT,
+      {.pushIndex = {.heapOffset = first, .pushOffset = 16, .heapIndexStride = second - first}});
+  const Pipeline by_offset = make_mapped(work_shader(), constant);
+  const Pipeline by_index = make_mapped(work_shader(), indexed);
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
@@ -100,10 +61,8 @@ TEST_F(HeapDescriptors, of_mapped_bindings_are_read_and_counted) {
 TEST_F(HeapDescriptors, stay_bound_when_queries_are_resolved) {
   if (!start_native({{"emulate_queries", "all"}})) GTEST_SKIP() << "no descriptor heaps";
   const Buffer values = make_values();
-  VkDescriptorSetAndBindingMappingEXT mapping{};
-  mapping.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT;
-  mapping.sourceData.constantOffset = {.heapOffset = write_descriptor(3, values)};
-  const Pipeline pipeline = make_mapped(mapping, kHeapBit);
+  const Mappings mappings(0, write_descriptor(3, values));
+  const Pipeline pipeline = make_mapped(work_shader(), mappings, kHeapBit);
   const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
                         VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT);
   context().run([&](VkCommandBuffer commands) {
@@ -125,10 +84,8 @@ TEST_F(HeapDescriptors, stay_bound_when_queries_are_resolved) {
 TEST_F(HeapDescriptors, that_a_secondary_command_buffer_inherits_are_read) {
   if (!start_native()) GTEST_SKIP() << "no descriptor heaps";
   const Buffer values = make_values();
-  VkDescriptorSetAndBindingMappingEXT mapping{};
-  mapping.source = VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT;
-  mapping.sourceData.constantOffset = {.heapOffset = write_descriptor(0, values)};
-  const Pipeline pipeline = make_mapped(mapping);
+  const Mappings mappings(0, write_descriptor(0, values));
+  const Pipeline pipeline = make_mapped(work_shader(), mappings);
   const VkBindHeapInfoEXT heap = resource_heap();
   const VkCommandBufferInheritanceDescriptorHeapInfoEXT inherited{
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT, nullptr, nullptr,

@@ -53,8 +53,19 @@ class HeapsTest : public CountersTest {
   VkBindHeapInfoEXT resource_heap();
   void bind_sampler_heap(VkCommandBuffer commands);
 
-  // Writes a storage buffer's descriptor into the heap. Returns its offset. Not on newest_driver/.
+  // Write a descriptor into its heap: of a storage buffer, of an image in the layout GENERAL, of a
+  // sampler. They return its offset, a multiple of its size. Not on newest_driver/.
   uint32_t write_descriptor(uint32_t index, const Buffer& buffer);
+  uint32_t write_image(uint32_t index, const Image& image, VkDescriptorType type);
+  uint32_t write_sampler(uint32_t index, const VkSamplerCreateInfo& sampler);
+  // Writes a number in place of a descriptor. Returns its offset.
+  uint32_t write_number(uint32_t number);
+  uint32_t image_size() {
+    return static_cast<uint32_t>(heap_properties(context()).imageDescriptorSize);
+  }
+  uint32_t sampler_size() {
+    return static_cast<uint32_t>(heap_properties(context()).samplerDescriptorSize);
+  }
 
   // 64 zeroed values in memory that shaders find by its address.
   Buffer make_values();
@@ -73,7 +84,52 @@ class HeapsTest : public CountersTest {
   // Empty, with what the driver needs of them.
   Buffer make_heap(VkDeviceSize size);
 
+  VkBindHeapInfoEXT sampler_heap();
+  void write_resource(const VkResourceDescriptorInfoEXT& info, uint32_t offset, VkDeviceSize size);
+
   Buffer heap_, sampler_heap_;
+};
+
+// What a shader's bindings of set 0 are mapped to. The chain of its stage, while this exists.
+class Mappings {
+ public:
+  using Source = VkDescriptorMappingSourceEXT;
+  using Data = VkDescriptorMappingSourceDataEXT;
+
+  Mappings() = default;
+  // One of them, as add() and add_resource() do.
+  Mappings(uint32_t binding, Source source, const Data& data) { add(binding, source, data); }
+  Mappings(uint32_t binding, uint32_t offset) { add_resource(binding, offset); }
+  Mappings(const Mappings&) = delete;
+  Mappings& operator=(const Mappings&) = delete;
+
+  Mappings& add(uint32_t binding, Source source, const Data& data);
+  // To a descriptor in the heap of its kind: constantOffset holds that of a sampler as well.
+  Mappings& add_resource(uint32_t binding, uint32_t offset);
+  const void* chain() const { return &info_; }
+
+ private:
+  std::vector<VkDescriptorSetAndBindingMappingEXT> all_;
+  VkShaderDescriptorSetAndBindingMappingInfoEXT info_ = {
+      VK_STRUCTURE_TYPE_SHADER_DESCRIPTOR_SET_AND_BINDING_MAPPING_INFO_EXT};
+};
+
+// Tests of descriptors in heaps, on a driver with the extension.
+class NativeHeapsTest : public HeapsTest {
+ protected:
+  // Returns false where the driver lacks it.
+  bool start_native(const LayerSettings::Pairs& settings = {}, ContextOptions options = {});
+  // A compute pipeline with mapped bindings.
+  Pipeline make_mapped(std::span<const uint32_t> code, const Mappings& mappings,
+                       uint64_t flags = kCountingHeapBits);
+
+ private:
+  // VkPhysicalDeviceShaderUntypedPointersFeaturesKHR
+  struct {
+    VkStructureType type = static_cast<VkStructureType>(1000387000);
+    void* next = nullptr;
+    VkBool32 untyped = VK_TRUE;
+  } untyped_;
 };
 
 }  // namespace tally::test
