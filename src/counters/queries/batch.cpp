@@ -101,9 +101,10 @@ VkResult QueryBatches::make_records(const RecordBinding& binding, Records& recor
   return VK_SUCCESS;
 }
 
-// An occlusion query has one row.
+// An occlusion query has one row. The GPU zeroes a sum even if it has no target now.
 VkResult QueryBatches::make_record(const SampleCount& samples, Records& records) {
-  if (samples.targets.empty() && samples.kept.address == 0) return VK_SUCCESS;
+  const bool needed = !samples.targets.empty() || samples.kept.address != 0 || samples.is_sum();
+  if (!needed) return VK_SUCCESS;
   if (ones_ == 0) {
     const VkResult result = store(std::vector<uint32_t>(kMaxViews, 1), ones_);
     if (result != VK_SUCCESS) return result;

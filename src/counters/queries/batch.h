@@ -62,9 +62,10 @@ struct RecordBinding {
   QueryTargets targets;
 };
 
-// A query of the driver that counts samples, and the queries that it counts for.
+// A query of the driver that counts samples, and the queries that it counts for. Or what was summed
+// of one for queries of the primary.
 struct SampleCount {
-  VkQueryPool pool = VK_NULL_HANDLE;
+  VkQueryPool pool = VK_NULL_HANDLE;  // null: a sum, which grows until the GPU reads and zeroes it
   uint32_t first = 0;
   uint32_t views = 1;      // as many queries, and numbers
   QuerySpace counts;       // where the results are copied to; null: not copied yet
@@ -73,6 +74,7 @@ struct SampleCount {
   QueryTargets targets;
 
   bool is_copied() const { return counts.address != 0; }
+  bool is_sum() const { return pool == VK_NULL_HANDLE; }
 };
 
 // A query that has ended; `constants`: what the host adds to its rows.

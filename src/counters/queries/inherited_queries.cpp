@@ -48,7 +48,14 @@ void InheritedQueries::take_bindings(const InheritedQueries& secondary,
                                      const QueryWork& secondary_work, ActiveQueries& active,
                                      CommandTotals& totals, QueryWork& work) {
   const bool repeated = is_repeated(secondary, active, totals);
-  take_samples(secondary_work, active, work);
+  for (const SampleCount& samples : secondary_work.samples) {
+    // Of one that was copied, the memory holds what the last execution has counted.
+    if (!repeated || !samples.is_copied()) {
+      take_samples(samples, active, work);
+    } else if (!samples.is_sum()) {
+      ++totals.sample_errors;
+    }
+  }
   if (repeated) return;
   for (const RecordBinding& binding : secondary_work.bindings) {
     RecordBinding& taken = work.bindings.emplace_back(binding);
@@ -59,15 +66,13 @@ void InheritedQueries::take_bindings(const InheritedQueries& secondary,
   }
 }
 
-// If it is executed more than once, these are for queries of the secondary itself
-// (QueryRecorder::may_begin_samples): each execution copies what it has counted.
-void InheritedQueries::take_samples(const QueryWork& secondary_work, const ActiveQueries& active,
+// If it is executed more than once, those that are not copied yet are for queries of the secondary
+// itself (QueryRecorder::may_begin_samples): each execution copies what it has counted.
+void InheritedQueries::take_samples(const SampleCount& samples, const ActiveQueries& active,
                                     QueryWork& work) const {
-  for (const SampleCount& samples : secondary_work.samples) {
-    SampleCount& taken = work.samples.emplace_back(samples);
-    taken.inherited = inherits_occlusion_ && samples.inherited;
-    if (samples.inherited) active.add_sample_targets(taken.targets);
-  }
+  SampleCount& taken = work.samples.emplace_back(samples);
+  taken.inherited = inherits_occlusion_ && samples.inherited;
+  if (samples.inherited) active.add_sample_targets(taken.targets);
 }
 
 void InheritedQueries::take_arguments(const QueryWork& secondary_work, const ActiveQueries& active,

@@ -49,8 +49,7 @@ class InheritedQueries {
   };
   bool is_repeated(const InheritedQueries& secondary, const ActiveQueries& active,
                    CommandTotals& totals);
-  void take_samples(const QueryWork& secondary_work, const ActiveQueries& active,
-                    QueryWork& work) const;
+  void take_samples(const SampleCount& samples, const ActiveQueries& active, QueryWork& work) const;
   VkResult keep_samples(QueryMemory& memory, QueryWork& work, QueryWork& kept) const;
 
   bool inherits_ = false;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "counters/queries/indirect_counts.h"
@@ -24,6 +25,37 @@ void put(std::byte*& at, T value) {
   std::memcpy(at, &value, sizeof value);
   at += sizeof value;
 }
+
+// Waits for a query, a little longer each time, and notices whether the device is lost.
+class Waiting {
+ public:
+  explicit Waiting(const MemoryContext& context) : context_(context) {}
+  ~Waiting() { context_.next->DestroyFence(context_.device, never_, nullptr); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  VkResult sleep() {
+    if (sleep_ < kLongestSleep || !has_fence()) {
+      std::this_thread::sleep_for(sleep_);
+      sleep_ = std::min(2 * sleep_, kLongestSleep);
+      return VK_TIMEOUT;
+    }
+    constexpr auto kLimit = std::chrono::nanoseconds(kLongestSleep).count();
+    return context_.next->WaitForFences(context_.device, 1, &never_, VK_TRUE, kLimit);
+  }
+
+ private:
+  // Waits for fences end when the device is lost, also where nothing will signal the fence.
+  bool has_fence() {
+    const VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    return never_ != VK_NULL_HANDLE ||
+           context_.next->CreateFence(context_.device, &info, nullptr, &never_) == VK_SUCCESS;
+  }
+
+  const MemoryContext& context_;
+  std::chrono::microseconds sleep_ = kShortestSleep;
+  VkFence never_ = VK_NULL_HANDLE;
+};
 
 // Saturates.
 template <typename T>
@@ -160,16 +192,16 @@ void QueryPool::record_reset(VkCommandBuffer commands, uint32_t first, uint32_t 
   }
 }
 
-bool QueryPool::available(uint32_t query, bool wait) const {
-  auto sleep = kShortestSleep;
+VkResult QueryPool::available(uint32_t query, bool wait) const {
+  std::optional<Waiting> waiting;
   for (;;) {
     memory_->invalidate(slot_offset(query), slot_bytes_);
     auto* passes = reinterpret_cast<uint32_t*>(memory_->host() + slot_offset(query));
     const uint32_t done = std::atomic_ref(*passes).load(std::memory_order_acquire);
-    if ((done & all_passes()) == all_passes()) return true;
-    if (!wait) return false;
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min(2 * sleep, kLongestSleep);
+    if ((done & all_passes()) == all_passes()) return VK_SUCCESS;
+    if (!wait) return VK_NOT_READY;
+    if (!waiting) waiting.emplace(context_);
+    if (waiting->sleep() != VK_TIMEOUT) return VK_ERROR_DEVICE_LOST;
   }
 }
 
@@ -253,7 +285,9 @@ VkResult QueryPool::intel_results(const Request& request) const {
     const bool last = i + 1 == request.count || request.stride == 0;
     const size_t bytes =
         last ? request.size - offset : std::min<size_t>(request.stride, request.size - offset);
-    if (!available(query, (request.flags & VK_QUERY_RESULT_WAIT_BIT) != 0)) {
+    const VkResult ready = available(query, (request.flags & VK_QUERY_RESULT_WAIT_BIT) != 0);
+    if (ready < 0) return ready;
+    if (ready == VK_NOT_READY) {
       result = VK_NOT_READY;
     } else if (!write_intel_report(report(query),
                                    {static_cast<std::byte*>(request.data) + offset, bytes})) {
@@ -274,8 +308,8 @@ VkResult QueryPool::mixed_results(const Request& request) const {
     const size_t offset = i * static_cast<size_t>(request.stride);
     if (offset > request.size || bytes > request.size - offset) break;
     const uint32_t query = request.first + i;
-    VkResult one = VK_NOT_READY;
-    if (available(query, wait != 0)) {
+    VkResult one = available(query, wait != 0);
+    if (one == VK_SUCCESS) {
       write(query, true, 0, reinterpret_cast<std::byte*>(ours.data()));
       one = driver_->results(query, ours, wait, all);
     }
@@ -299,9 +333,10 @@ VkResult QueryPool::results(const Request& request) const {
     const size_t offset = i * static_cast<size_t>(request.stride);
     if (offset > request.size || bytes > request.size - offset) break;  // the rest does not fit
     const uint32_t query = request.first + i;
-    const bool ready = available(query, (request.flags & VK_QUERY_RESULT_WAIT_BIT) != 0);
-    if (!ready) result = VK_NOT_READY;
-    write(query, ready, request.flags, data + offset);
+    const VkResult ready = available(query, (request.flags & VK_QUERY_RESULT_WAIT_BIT) != 0);
+    if (ready < 0) return ready;
+    if (ready == VK_NOT_READY) result = VK_NOT_READY;
+    write(query, ready == VK_SUCCESS, request.flags, data + offset);
   }
   // An unavailable query is no error if its availability or status is returned.
   return result;

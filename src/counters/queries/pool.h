@@ -81,7 +81,8 @@ class QueryPool {
   void reset(uint32_t first, uint32_t queries) const;
   void record_reset(VkCommandBuffer commands, uint32_t first, uint32_t queries) const;
 
-  // vkGetQueryPoolResults. VK_NOT_READY if a query is unavailable and the flags do not wait.
+  // vkGetQueryPoolResults. VK_NOT_READY if a query is unavailable and the flags do not wait;
+  // VK_ERROR_DEVICE_LOST if they wait and the device is lost.
   struct Request {
     uint32_t first = 0, count = 0;
     size_t size = 0;
@@ -98,7 +99,8 @@ class QueryPool {
   QueryPool(const MemoryContext& context, QueryKind kind, uint32_t count);
   VkResult initialize();
   VkResult make_times(VkQueryPool& pool) const;
-  bool available(uint32_t query, bool wait) const;
+  // VK_SUCCESS, or VK_NOT_READY; if it waits, VK_SUCCESS or VK_ERROR_DEVICE_LOST.
+  VkResult available(uint32_t query, bool wait) const;
   uint64_t row(uint32_t query, uint32_t row) const;
   uint32_t errors(uint32_t query) const;
   VkPerformanceCounterResultKHR typed(uint32_t query, const QueryResult& result) const;

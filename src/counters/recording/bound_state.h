@@ -108,7 +108,7 @@ class BoundState {
   void invalidate_pointer(VkPipelineLayout layout, uint32_t end);
   // At the begin of a recording.
   void push_guard();
-  // Another command buffer was executed.
+  // Another command buffer or generated commands were executed.
   void invalidate_guard();
   // The layer wrote to the bytes of the slot.
   void note_overwritten_constants();

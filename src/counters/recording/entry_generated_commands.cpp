@@ -7,7 +7,7 @@
 namespace tally::counters {
 namespace {
 
-// What is bound after generated commands is undefined.
+// What is bound after generated commands is undefined, and so are push constants.
 VKAPI_ATTR void VKAPI_CALL hook_execute_generated(VkCommandBuffer commands, VkBool32 preprocessed,
                                                   const VkGeneratedCommandsInfoEXT* info) {
   CommandBuffer* state = find_command_buffer(commands);
@@ -19,6 +19,7 @@ VKAPI_ATTR void VKAPI_CALL hook_execute_generated(VkCommandBuffer commands, VkBo
   vk::guarded_void([&] { execute_generated_commands(*state, preprocessed, *info); },
                    [&](VkResult error) { state->fail(error); });
   state->bound().invalidate_pipelines();
+  state->bound().invalidate_guard();
 }
 
 // Reads what is bound in `source`, which must be what the commands are executed with. A counted

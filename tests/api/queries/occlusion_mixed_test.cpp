@@ -248,6 +248,32 @@ TEST_P(OcclusionMixed, a_secondary_command_buffer_may_be_executed_twice_in_a_pas
   EXPECT_EQ(queries.read()[0], 4 * kPixels);
 }
 
+// What its own query has read is kept for a query of the primary, if there is one.
+TEST_P(OcclusionMixed, a_secondary_command_buffer_counts_for_the_primarys_query_of_each_execution) {
+  if (!context().features().inheritedQueries) {
+    ASSERT_FALSE(emulated()) << "the layer has them where the driver has none";
+    GTEST_SKIP() << "no inherited queries";
+  }
+  const RenderTarget target = make_target();
+  const Queries outer(context(), VK_QUERY_TYPE_OCCLUSION);
+  const Queries inner(context(), VK_QUERY_TYPE_OCCLUSION);
+  const VkCommandBuffer secondary = context().begin_secondary(
+      {.occlusionQueryEnable = VK_TRUE, .queryFlags = VK_QUERY_CONTROL_PRECISE_BIT});
+  inner.reset(secondary);
+  pass(secondary, target, [&] { query(secondary, inner, 0, {&passes_, &passes_}); });
+  check(vkEndCommandBuffer(secondary));
+  context().run([&](VkCommandBuffer commands) { vkCmdExecuteCommands(commands, 1, &secondary); });
+  EXPECT_EQ(inner.read()[0], 2 * kPixels);
+  context().run([&](VkCommandBuffer commands) {
+    outer.reset(commands);
+    outer.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+    vkCmdExecuteCommands(commands, 1, &secondary);
+    outer.end(commands);
+  });
+  EXPECT_EQ(inner.read()[0], 2 * kPixels);
+  EXPECT_EQ(outer.read()[0], 3 * kPixels) << "with the background";
+}
+
 TEST_P(OcclusionMixed, rendering_may_be_suspended_and_resumed) {
   const RenderTarget target = make_target();
   const Queries queries(context(), VK_QUERY_TYPE_OCCLUSION, 2);
