@@ -223,9 +223,9 @@ void Session::append_records(size_t max_records, bool reset_counters,
   }
 }
 
-void Session::profile_everything() {
+void Session::profile_everything(bool discover) {
   const std::lock_guard lock(mutex_);
-  if (acquired()) return;
+  if (acquired() || (profiling_ && !discover)) return;
   if (t_hot.context != nullptr) groups_.discover();
   bool more = !profiling_;
   for (size_t g = 0; g < groups_.size(); g++) {
