@@ -92,7 +92,8 @@ bool StreamClient::push(Bytes&& bytes, size_t limit) {
         lock, [&] { return waiting_ == 0 || waiting_ + bytes.size() <= limit || receiver_gone(); });
     if (receiver_gone() || closing_) return false;
     // The socket usually takes everything at once, so the thread does not wake.
-    if (waiting_ == 0) bytes.erase(bytes.begin(), bytes.begin() + std::max<ssize_t>(send_some(bytes), 0));
+    if (waiting_ == 0)
+      bytes.erase(bytes.begin(), bytes.begin() + std::max<ssize_t>(send_some(bytes), 0));
     if (bytes.empty()) return true;
     waiting_ += bytes.size();
     queue_.push_back(std::move(bytes));

@@ -36,8 +36,9 @@ GlDescription describe(GlContext& context) {
   return {text_of(gl, GL_RENDERER), text_of(gl, GL_VENDOR), text_of(gl, GL_VERSION)};
 }
 
-// Whether a frame looks for new counters. A driver reports a GPU engine once it has used it: soon in
-// most programs. Reading the files of all descriptors for that can take as long as a small frame.
+// Whether a frame looks for new counters. A driver reports a GPU engine once it has used it: soon
+// in most programs. Reading the files of all descriptors for that can take as long as a small
+// frame.
 bool discovers_in(int64_t frame) {
   constexpr int64_t kEvery = 64;
   return frame % kEvery == 0 || std::has_single_bit(static_cast<uint64_t>(frame));
