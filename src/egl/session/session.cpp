@@ -82,10 +82,12 @@ Session::Choice& Session::choice_of(size_t group) {
 }
 
 void Session::resolve_pending() {
-  resolve_current_context();
+  // A group may finish the context. Then the results of its queries need no wait of their own.
+  if (t_hot.context != nullptr) t_hot.context->end_frame();
   for (size_t g = 0; g < choices_.size(); g++) {
     if (choices_[g].any()) groups_[g].resolve_pending();
   }
+  resolve_current_context();
 }
 
 void Session::collect(bool on) {
