@@ -225,10 +225,10 @@ void Session::append_records(size_t max_records, bool reset_counters,
   }
 }
 
-void Session::profile_everything(bool discover) {
+void Session::profile_everything(bool gpu_usage) {
   const std::lock_guard lock(mutex_);
-  if (acquired() || (profiling_ && !discover)) return;
-  if (t_hot.context != nullptr) groups_.discover();
+  if (acquired()) return;
+  if (t_hot.context != nullptr) groups_.discover(gpu_usage || !profiling_);
   bool more = !profiling_;
   for (size_t g = 0; g < groups_.size(); g++) {
     Choice& choice = choice_of(g);
