@@ -472,6 +472,18 @@ TEST_F(CaptureFile, an_older_capture_is_replaced) {
   EXPECT_TRUE(Reader::open(path_)->devices()->empty());
 }
 
+TEST_F(CaptureFile, rows_that_are_added_together_are_all_in_the_file) {
+  Result<Writer> writer = Writer::create(path_, test_capture_row());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  std::vector<FrameValueRow> rows;
+  for (uint32_t i = 0; i < 40; ++i) rows.push_back({.frame = 1, .counter = i, .value = 1000 + i});
+  writer->add_all(rows);
+  ASSERT_TRUE(writer->finish(1, 0).ok());
+  const auto read = collect(*Reader::open(path_), &Reader::for_each_frame_value);
+  ASSERT_EQ(read.size(), rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(read[i].value, rows[i].value);
+}
+
 TEST_F(CaptureFile, a_place_that_cannot_be_written_is_an_error) {
   const Result<Writer> writer =
       Writer::create(directory_.file("no/such/directory.tally"), test_capture_row());

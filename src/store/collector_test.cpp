@@ -463,7 +463,11 @@ bool has_thread(const std::string& name) {
 TEST_F(CollectorTest, the_sender_s_thread_ends_when_there_is_nothing_to_send_and_starts_again) {
   auto client = connect();
   for (int turn = 0; turn < 2; ++turn) {
-    ASSERT_TRUE(client->push(turn == 0 ? small_capture(1) : Bytes{}, 1 << 20));
+    Bytes bytes = turn == 0 ? small_capture(1) : Bytes{};
+    const std::vector<uint32_t> words(1 << 20);  // more than the socket takes at once
+    append_message(bytes, Module{.id = turn + 100u, .hash = std::to_string(turn), .spirv = words});
+    ASSERT_TRUE(client->push(std::move(bytes), 1 << 20));
+    EXPECT_TRUE(has_thread("tally-send"));
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (has_thread("tally-send") && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -239,11 +239,14 @@ Status Ingest::on(stream::BlockCosts& costs) {
 Status Ingest::on(stream::FrameValues& values) {
   const RowId* frame = find(frames_, {values.device, values.frame});
   if (!frame) return unknown("frame", static_cast<Id>(values.frame));
+  std::vector<FrameValueRow> rows;
+  rows.reserve(values.values.size());
   for (const stream::FrameValue& value : values.values) {
     const Counter* counter = find(counters_, value.counter);
     if (!counter || counter->device != values.device) return unknown("counter", value.counter);
-    writer_.add(FrameValueRow{.frame = *frame, .counter = counter->row, .value = value.value});
+    rows.push_back({.frame = *frame, .counter = counter->row, .value = value.value});
   }
+  writer_.add_all(rows);
   return {};
 }
 

@@ -46,11 +46,12 @@ std::string create_sql(const TableText& table) {
   return sql;
 }
 
-std::string insert_sql(const TableText& table) {
+std::string insert_sql(const TableText& table, size_t rows) {
   std::vector<const char*> values;
   for (const ColumnText& column : table.columns) values.push_back(column.is_id ? "NULL" : "?");
-  return fmt::format("{} INTO {} VALUES ({})", insert_verb(table.conflict), table.name,
-                     fmt::join(values, ", "));
+  const std::vector<std::string> all(rows, fmt::format("({})", fmt::join(values, ", ")));
+  return fmt::format("{} INTO {} VALUES {}", insert_verb(table.conflict), table.name,
+                     fmt::join(all, ", "));
 }
 
 }  // namespace tally::store

@@ -51,8 +51,8 @@ TableText table_text() {
 
 // The statements that create the table and its index.
 std::string create_sql(const TableText& table);
-// Its parameters are the columns but for the id.
-std::string insert_sql(const TableText& table);
+// Its parameters are the columns but for the id, of each of `rows` rows.
+std::string insert_sql(const TableText& table, size_t rows = 1);
 
 // Whether the reader asks for a column: a computed one follows from the others.
 enum class Blobs { Read, LeaveOut };

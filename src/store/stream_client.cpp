@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -90,6 +91,10 @@ bool StreamClient::push(Bytes&& bytes, size_t limit) {
     drained_.wait(
         lock, [&] { return waiting_ == 0 || waiting_ + bytes.size() <= limit || receiver_gone(); });
     if (receiver_gone() || closing_) return false;
+    // The socket usually takes everything at once, so the thread does not wake.
+    if (waiting_ == 0)
+      bytes.erase(bytes.begin(), bytes.begin() + std::max<ssize_t>(send_some(bytes), 0));
+    if (bytes.empty()) return true;
     waiting_ += bytes.size();
     queue_.push_back(std::move(bytes));
     thread_.start([this] { run(); });
@@ -127,11 +132,14 @@ void StreamClient::run() {
   thread_.end();
 }
 
-bool StreamClient::write_all(const Bytes& bytes) {
+ssize_t StreamClient::send_some(std::span<const std::byte> bytes) const {
+  return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool StreamClient::write_all(std::span<const std::byte> bytes) {
   auto last_progress = std::chrono::steady_clock::now();
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t size = ::send(socket_.get(), bytes.data() + done, bytes.size() - done,
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t size = send_some(bytes.subspan(done));
     const auto now = std::chrono::steady_clock::now();
     if (size >= 0) {
       done += static_cast<size_t>(size);

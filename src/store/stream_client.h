@@ -1,7 +1,8 @@
-// The sender's end of a capture stream: a bounded queue of encoded messages, and a thread that
-// writes them to the receiver's socket. No message is dropped: push() waits until the queue has
-// capacity. If the receiver accepts no byte for `patience`, the client disconnects and sends
-// nothing more; the ledger tells the receiver how many commands are missing.
+// The sender's end of a capture stream. push() writes encoded messages to the receiver's socket;
+// what the socket does not take at once waits in a bounded queue for a thread. No message is
+// dropped: push() waits until the queue has capacity. If the receiver accepts no byte for
+// `patience`, the client disconnects and sends nothing more; the ledger tells the receiver how many
+// commands are missing.
 //
 // Any thread may push; messages arrive in the order in which they were pushed. The thread ends
 // after a time without messages and starts again on demand, so it does not keep a process alive
@@ -17,6 +18,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "base/status.h"
@@ -55,7 +57,9 @@ class StreamClient {
   StreamClient(UniqueFd socket, std::chrono::milliseconds patience);
   Status send_handshake();
   void run();
-  bool write_all(const Bytes& bytes);
+  // Sends what the socket takes without waiting. Negative: nothing; errno says why.
+  ssize_t send_some(std::span<const std::byte> bytes) const;
+  bool write_all(std::span<const std::byte> bytes);
 
   UniqueFd socket_;
   const std::chrono::milliseconds patience_;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -28,6 +29,7 @@ class Writer {
   // without an id replaces the row with the same key, but the first BlockCostRow stays.
   template <typename Row>
   std::conditional_t<kHasId<Row>, RowId, void> add(const Row& row);
+  void add_all(std::span<const FrameValueRow> rows);
 
   // What becomes known late.
   void set_module_name(RowId module, const std::string& name);

@@ -1,6 +1,7 @@
 #include "counters/layer/device.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "vk/bind_point.h"
 
@@ -101,6 +102,17 @@ ShardTable make_shard_table(const DeviceCreation& creation) {
           options.fixed_shards};
 }
 
+// Makes the C library keep up to 8 MB of freed memory for each heap instead of returning it to the
+// kernel. llvmpipe allocates the vertices and triangles of each draw and frees them after it, and
+// with counters they are larger; fresh pages for them can take longer than all other counting.
+// glibc returns the end of a heap once it is twice as large as the largest block that was ever
+// freed, up to 32 MB. A setting of the user (MALLOC_TRIM_THRESHOLD_) has precedence.
+void keep_freed_memory() {
+  constexpr size_t kBytes = size_t{4} << 20;
+  void* volatile block = std::malloc(kBytes);  // volatile: or the compiler removes the pair
+  std::free(block);
+}
+
 PipelineNeeds make_pipeline_needs(const DeviceCreation& creation) {
   const EmulatedQueries& queries = creation.emulated_queries();
   const bool emulates = queries.any() && creation.gpu().missing.empty();
@@ -119,6 +131,7 @@ Device::Device(VkDevice handle, Instance& instance, const PhysicalDevice& gpu,
       extension_enabled_(creation.extension_enabled()) {
   next_.load([&](const char* name) { return next_device.get_device_proc_addr(handle, name); });
   if (creation.anything_enabled()) state_ = make_state(creation);
+  if (state_ && gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) keep_freed_memory();
   if (creation.performance_query_extension_enabled())
     profiling_lock_ = std::make_unique<ProfilingLock>(driver_lock());
 }

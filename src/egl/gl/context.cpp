@@ -113,8 +113,9 @@ void GlContext::end_frame() noexcept {
   if (!segment_open_ && !errors) return;
   const CountingErrorGuard guard(gl_, stashed_error_);
   ignore_exceptions([this] {
-    end_segment();
+    // Results of earlier frames only: asking for one of this frame would make the driver flush.
     collect_results(false);
+    end_segment();
   });
 }
 

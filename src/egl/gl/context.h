@@ -47,7 +47,7 @@ class GlContext {
   void before_work() noexcept {
     if (!segment_open_ && list_mode_ == 0) begin_segment();
   }
-  // Ends the segment of a completed frame and reads the available results.
+  // Ends the segment of a completed frame and reads the available results of earlier frames.
   void end_frame() noexcept;
   // Ends the segment and waits for all results. Called before the context stops being current or is
   // destroyed, and when a value is read.

@@ -33,8 +33,8 @@ void GroupList::add_capabilities(Driver& driver, Capabilities capabilities) {
   }
 }
 
-void GroupList::discover() {
-  process_->discover();
+void GroupList::discover(bool gpu_usage) {
+  if (gpu_usage) process_->discover();
   query_driver();
   discover_vulkan();
 }

@@ -21,8 +21,9 @@ class GroupList {
 
   // Appends groups and counters that have become known. Queries the driver through a private
   // context: for the driver and API of the calling thread's current context or, if there is none
-  // and no driver has been queried yet, of the latest display.
-  void discover();
+  // and no driver has been queried yet, of the latest display. `gpu_usage`: also those of the
+  // kernel driver, which takes as long as a small frame.
+  void discover(bool gpu_usage = true);
 
   VulkanGroup& vulkan() { return *vulkan_; }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
 #include "egl/gl/api_counts.h"
 #include "egl/gl/query_kinds.h"
 #include "egl/group/api_group.h"
@@ -39,6 +42,18 @@ TEST(Groups, times_are_listed_in_microseconds_and_memory_in_kilobytes) {
   EXPECT_EQ(process.counters()[4].kind, CounterInfo::Kind::Level);
   EXPECT_EQ(process.counters()[5].unit, "threads");
   EXPECT_EQ(process.counters()[5].minimum, 1u);
+}
+
+TEST(Groups, the_process_has_a_thread_and_memory) {
+  ProcessGroup process;
+  const auto before = process.read();
+  EXPECT_GE(before[4], 1u << 20);
+  EXPECT_LT(before[4], uint64_t{1} << 40);
+  std::promise<void> end;
+  std::thread another([&] { end.get_future().wait(); });
+  EXPECT_EQ(process.read()[5], before[5] + 1);
+  end.set_value();
+  another.join();
 }
 
 TEST(Groups, the_gpu_group_lists_the_kinds_that_a_context_has) {

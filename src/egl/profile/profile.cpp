@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <bit>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -35,6 +36,13 @@ GlDescription describe(GlContext& context) {
   return {text_of(gl, GL_RENDERER), text_of(gl, GL_VENDOR), text_of(gl, GL_VERSION)};
 }
 
+// Whether a frame looks for new GPU engines. A kernel driver reports an engine once it has been
+// used: soon in most programs. Looking at all descriptors can take as long as a small frame.
+bool looks_for_engines(int64_t frame) {
+  constexpr int64_t kEvery = 64;
+  return frame % kEvery == 0 || std::has_single_bit(static_cast<uint64_t>(frame));
+}
+
 class Recorder {
  public:
   static Recorder& instance() {
@@ -50,7 +58,7 @@ class Recorder {
       finished_ = sender_ == nullptr;
       begin_ns_ = store::monotonic_ns();
     }
-    if (!finished_ && schedule_.captured(number_)) session().profile_everything();
+    if (!finished_ && schedule_.captured(number_)) session().profile_everything(true);
   }
 
   void end_frame() {
@@ -64,7 +72,7 @@ class Recorder {
     schedule_.obey(sender_->orders(), number_);
     if (schedule_.dropped(number_)) sender_->count_dropped_frame();
     if (schedule_.captured(number_)) {
-      session().profile_everything();
+      session().profile_everything(looks_for_engines(number_));
     } else if (captured) {
       session().end_profile();
     }

@@ -46,20 +46,24 @@ void Sender::introduce(const GlDescription& gl) {
 }
 
 uint64_t Sender::counter_id(const Record& record, stream::Bytes& bytes) {
-  const auto [at, fresh] = known_.try_emplace({record.group, record.counter}, known_.size() + 1);
-  if (!fresh) return at->second;
+  if (known_.size() <= record.group) known_.resize(record.group + 1);
+  std::vector<uint64_t>& ids = known_[record.group];
+  if (ids.size() <= record.counter) ids.resize(record.counter + 1);
+  uint64_t& id = ids[record.counter];
+  if (id != 0) return id;
+  id = next_id_++;
   const auto group = static_cast<EGLint>(record.group);
   const auto description = session().describe_group(group);
   const auto info = session().describe_counter(group, static_cast<EGLint>(record.counter));
   stream::append_message(
-      bytes, stream::FrameCounter{.id = at->second,
+      bytes, stream::FrameCounter{.id = id,
                                   .device = kDevice,
                                   .group = description ? description->name : "",
                                   .name = info ? info->name : "",
                                   .unit = info ? info->unit : "",
                                   .denominator = info ? info->denominator : 1,
                                   .is_level = info && info->kind != CounterInfo::Kind::Total});
-  return at->second;
+  return id;
 }
 
 void Sender::send(const ProfiledFrame& frame) {

@@ -6,11 +6,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "egl/session/session.h"
@@ -55,8 +53,8 @@ class Sender {
 
   std::unique_ptr<store::stream::StreamClient> client_;
   const pid_t process_;
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t>
-      known_;  // ids of the counters sent so far, by group and index
+  std::vector<std::vector<uint64_t>> known_;  // ids of counters, by group and index; 0: not sent
+  uint64_t next_id_ = 1;
 };
 
 }  // namespace tally::egl

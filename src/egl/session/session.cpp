@@ -82,10 +82,12 @@ Session::Choice& Session::choice_of(size_t group) {
 }
 
 void Session::resolve_pending() {
-  resolve_current_context();
+  // A group may finish the context. Then the results of its queries need no wait of their own.
+  if (t_hot.context != nullptr) t_hot.context->end_frame();
   for (size_t g = 0; g < choices_.size(); g++) {
     if (choices_[g].any()) groups_[g].resolve_pending();
   }
+  resolve_current_context();
 }
 
 void Session::collect(bool on) {
@@ -223,10 +225,10 @@ void Session::append_records(size_t max_records, bool reset_counters,
   }
 }
 
-void Session::profile_everything() {
+void Session::profile_everything(bool gpu_usage) {
   const std::lock_guard lock(mutex_);
   if (acquired()) return;
-  if (t_hot.context != nullptr) groups_.discover();
+  if (t_hot.context != nullptr) groups_.discover(gpu_usage || !profiling_);
   bool more = !profiling_;
   for (size_t g = 0; g < groups_.size(); g++) {
     Choice& choice = choice_of(g);

@@ -58,9 +58,9 @@ class Session {
 
   // A profile (egl/profile) counts all totals and levels without acquiring the counters: it
   // excludes nobody, and ends when the application acquires them. This begins the profile or adds
-  // counters that have become known since; it does nothing while the application has acquired the
-  // counters.
-  void profile_everything();
+  // counters that have become known since, those of the kernel driver only with `gpu_usage`; it
+  // does nothing while the application has acquired the counters.
+  void profile_everything(bool gpu_usage);
   // Reads what was counted since the last call or the begin; returns false if no profile is active.
   // With `wait`, waits for the calling thread's current context.
   bool read_profile(bool wait, std::vector<Record>& records);
