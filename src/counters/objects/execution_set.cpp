@@ -119,33 +119,24 @@ class SetOf : public ExecutionSet {
       entries_[i] = {Kind::find(state, initial[i]), initial[i]};
     }
   }
-  ~SetOf() override {
-    for (const Copies& copies : copies_) {
-      for (const VkIndirectExecutionSetEXT set : copies.sets) {
-        state_.device.next.DestroyIndirectExecutionSetEXT(state_.device.handle, set, nullptr);
-      }
-    }
-  }
-
   Recorded record(Variant variant) override {
     const std::lock_guard lock(mutex_);
     Copies& copies = copies_[static_cast<size_t>(variant)];
-    if (copies.sets.empty() && !make_copy(variant)) return {};
+    if (!copies.newest && !make_copy(variant)) return {};
     if (!copies.program && counts_blocks(variant)) copies.program = make_program(variant);
-    copies.recorded = true;
-    return {copies.sets.back(), copies.program};
+    return {copies.newest, copies.program};
   }
 
   std::vector<VkIndirectExecutionSetEXT> newest() override {
     const std::lock_guard lock(mutex_);
     const bool instrumented = std::ranges::any_of(
         entries_, [](const Entry& entry) { return entry.known && entry.known->instrumented; });
-    if (instrumented && copies_[static_cast<size_t>(Variant::Blocks)].sets.empty()) {
+    if (instrumented && !copies_[static_cast<size_t>(Variant::Blocks)].newest) {
       make_copy(Variant::Blocks);
     }
     std::vector<VkIndirectExecutionSetEXT> sets;
     for (const Copies& copies : copies_) {
-      if (!copies.sets.empty()) sets.push_back(copies.sets.back());
+      if (copies.newest) sets.push_back(copies.newest->handle());
     }
     return sets;
   }
@@ -160,7 +151,7 @@ class SetOf : public ExecutionSet {
     for (const Variant variant : kCounting) {
       Copies& copies = copies_[static_cast<size_t>(variant)];
       current[static_cast<size_t>(variant)] =
-          !counts_blocks(variant) || !copies.recorded || replace_recorded(variant);
+          !counts_blocks(variant) || !copies.recorded() || replace_newest(variant);
       copies.program.reset();
     }
     for (const typename Kind::Write& one : writes) {
@@ -183,7 +174,7 @@ class SetOf : public ExecutionSet {
   ObjectState& state() const { return state_; }
   size_t size() const { return entries_.size(); }
   void add(Variant variant, VkIndirectExecutionSetEXT set) {
-    copies_[static_cast<size_t>(variant)].sets.push_back(set);
+    copies_[static_cast<size_t>(variant)].newest = std::make_shared<const Copy>(state_, set);
   }
   // What the driver gets for an entry.
   Handle handle_of(size_t index, Variant variant) const {
@@ -210,9 +201,12 @@ class SetOf : public ExecutionSet {
   };
   // The layer's sets with the entries' variants.
   struct Copies {
-    std::vector<VkIndirectExecutionSetEXT> sets;  // the last one is up to date
-    std::shared_ptr<const Program> program;       // of the last one, once it is recorded
-    bool recorded = false;                        // the last one
+    std::shared_ptr<const Copy> newest;
+    std::shared_ptr<const Program> program;        // of the newest, once it is recorded
+    std::vector<std::weak_ptr<const Copy>> older;  // that recordings keep
+
+    // Whether a recording keeps the newest.
+    bool recorded() const { return newest.use_count() > 1; }
   };
 
   static Variant chosen(const Entry& entry, Variant variant) {
@@ -239,10 +233,15 @@ class SetOf : public ExecutionSet {
   // Writes an entry to the sets of the variant.
   void write(uint32_t index, Variant variant) const {
     const Entry& entry = entries_[index];
-    const std::vector<VkIndirectExecutionSetEXT>& sets = copies_[static_cast<size_t>(variant)].sets;
-    for (const VkIndirectExecutionSetEXT set : sets) {
-      const Variant allowed = set == sets.back() ? variant : without_blocks(variant);
-      Kind::write(state_, set, index, handle_of(entry, allowed));
+    const Copies& copies = copies_[static_cast<size_t>(variant)];
+    for (const auto& one : copies.older) {
+      const std::shared_ptr<const Copy> copy = one.lock();
+      if (copy) {
+        Kind::write(state_, copy->handle(), index, handle_of(entry, without_blocks(variant)));
+      }
+    }
+    if (copies.newest) {
+      Kind::write(state_, copies.newest->handle(), index, handle_of(entry, variant));
     }
   }
 
@@ -266,9 +265,13 @@ class SetOf : public ExecutionSet {
     return true;
   }
 
-  bool replace_recorded(Variant variant) {
+  bool replace_newest(Variant variant) {
+    Copies& copies = copies_[static_cast<size_t>(variant)];
+    std::erase_if(copies.older, [](const auto& copy) { return copy.expired(); });
+    copies.older.reserve(copies.older.size() + 1);
+    const std::shared_ptr<const Copy> replaced = copies.newest;
     if (!make_copy(variant)) return false;
-    copies_[static_cast<size_t>(variant)].recorded = false;
+    copies.older.push_back(replaced);
     return true;
   }
 
@@ -396,6 +399,10 @@ class ExtendedLayouts {
 };
 
 }  // namespace
+
+ExecutionSet::Copy::~Copy() {
+  state_.device.next.DestroyIndirectExecutionSetEXT(state_.device.handle, handle_, nullptr);
+}
 
 VkResult create_execution_set(ObjectState& state, WordPool& words,
                               const VkIndirectExecutionSetCreateInfoEXT& info,

@@ -30,11 +30,27 @@ class ExecutionSet {
   ExecutionSet(const ExecutionSet&) = delete;
   ExecutionSet& operator=(const ExecutionSet&) = delete;
 
+  // A set of the driver.
+  class Copy {
+   public:
+    Copy(const ObjectState& state, VkIndirectExecutionSetEXT handle)
+        : state_(state), handle_(handle) {}
+    ~Copy();
+    Copy(const Copy&) = delete;
+    Copy& operator=(const Copy&) = delete;
+
+    VkIndirectExecutionSetEXT handle() const { return handle_; }
+
+   private:
+    const ObjectState& state_;
+    VkIndirectExecutionSetEXT handle_;
+  };
+
   // What a command records in place of the application's set. The program has the stages of all
   // entries that count blocks; their sub-index is that of the entry in the set.
   struct Recorded {
-    VkIndirectExecutionSetEXT handle = VK_NULL_HANDLE;  // null: nothing counts
-    std::shared_ptr<const Program> program;             // null if the variant counts no blocks
+    std::shared_ptr<const Copy> copy;        // the recording keeps it; null: nothing counts
+    std::shared_ptr<const Program> program;  // null if the variant counts no blocks
   };
   virtual Recorded record(Variant variant) = 0;
   // The newest set of each variant that there is one of, or that the application asked for.

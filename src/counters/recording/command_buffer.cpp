@@ -14,7 +14,7 @@ void CommandBuffer::reset() {
   state_.reset();
   transform_feedback_.reset();
   capturing_.clear();
-  chunks_.clear();
+  kept_.clear();
 }
 
 VkResult CommandBuffer::end() {

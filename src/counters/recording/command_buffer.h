@@ -64,7 +64,7 @@ class CommandBuffer {
   void fail(VkResult error) { state_.status.note(error); }
   void execute(const std::shared_ptr<CommandBuffer>& secondary);
   // Lives as long as the recording.
-  void keep(std::unique_ptr<Chunk> chunk) { chunks_.push_back(std::move(chunk)); }
+  void keep(std::shared_ptr<const void> object) { kept_.push_back(std::move(object)); }
 
   // --- shader instrumentation
   void begin_instrumentation(const std::shared_ptr<Instrumentation>& object);
@@ -99,7 +99,7 @@ class CommandBuffer {
   QueryCommands query_commands_;
   TransformFeedback transform_feedback_;
   std::vector<std::shared_ptr<CommandBuffer>> capturing_;
-  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 }  // namespace tally::counters

@@ -137,8 +137,9 @@ const char* choose_set(CommandBuffer& commands, VkGeneratedCommandsInfoEXT& info
   const auto set = objects.execution_sets.find(info.indirectExecutionSet);
   if (!set || variant == Variant::Plain) return kNothing;
   const ExecutionSet::Recorded recorded = set->record(variant);
-  if (recorded.handle == VK_NULL_HANDLE) return kNothing;
-  info.indirectExecutionSet = recorded.handle;
+  if (!recorded.copy) return kNothing;
+  info.indirectExecutionSet = recorded.copy->handle();
+  commands.keep(recorded.copy);
   program = recorded.program;
   const VkMemoryRequirements needed = driver_requirements(objects, requirements_for(info));
   return provide_memory(commands, needed, info) ? nullptr : "there is no memory for their variants";
