@@ -92,7 +92,7 @@ class ExecutionSets : public testing::Test {
   const Options options_;
   Messages messages_;
   const DeviceContext device_{{}, driver_, gpu_, options_, messages_, nullptr};
-  const MemoryContext memory_{};
+  const MemoryContext memory_{.next = &driver_};
   WordPool words_{memory_};
   ObjectState state_{device_, {}, {}, {}};
   const std::array<VkPipeline, 2> pipelines_{handle_of<VkPipeline>(1), handle_of<VkPipeline>(2)};
