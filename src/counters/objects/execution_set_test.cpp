@@ -48,7 +48,7 @@ DeviceTable make_driver() {
 // A set of two pipelines that count.
 class ExecutionSets : public testing::Test {
  protected:
-  ExecutionSets() {
+  void SetUp() override {
     driver_sets.clear();
     for (const VkPipeline pipeline : pipelines_) add_pipeline(pipeline);
     const VkIndirectExecutionSetPipelineInfoEXT pipelines = {
@@ -57,11 +57,11 @@ class ExecutionSets : public testing::Test {
         VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT};
     info.type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT;
     info.info.pPipelineInfo = &pipelines;
-    EXPECT_EQ(create_execution_set(state_, words_, info, nullptr, handle_), VK_SUCCESS);
+    ASSERT_EQ(create_execution_set(state_, words_, info, nullptr, handle_), VK_SUCCESS);
     set_ = state_.execution_sets.find(handle_);
     driver_sets.erase(vk::handle_bits(handle_));  // the application's own
   }
-  ~ExecutionSets() override { destroy_set(); }
+  void TearDown() override { destroy_set(); }
 
   void add_pipeline(VkPipeline handle) {
     auto pipeline = std::make_shared<Pipeline>(VkDevice{}, driver_);
@@ -88,8 +88,8 @@ class ExecutionSets : public testing::Test {
   }
 
   const DeviceTable driver_ = make_driver();
-  const PhysicalDevice gpu_;
-  const Options options_;
+  const PhysicalDevice gpu_{};
+  const Options options_{};
   Messages messages_;
   const DeviceContext device_{{}, driver_, gpu_, options_, messages_, nullptr};
   const MemoryContext memory_{.next = &driver_};

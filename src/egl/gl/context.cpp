@@ -1,7 +1,9 @@
 #include "egl/gl/context.h"
 
-#include <cstdio>
+#include <algorithm>
+#include <charconv>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "egl/driver/driver.h"
@@ -25,17 +27,17 @@ struct Version {
   int number = 0;  // major * 10 + minor
 };
 
+// "OpenGL ES-CM 1.1", "OpenGL ES 3.2 Mesa ...", "4.5 (Core Profile) ..."
 Version parse_version(const GLubyte* text) {
   if (text == nullptr) return {};
-  const auto* version = reinterpret_cast<const char*>(text);
+  std::string_view version = reinterpret_cast<const char*>(text);
+  const bool es = version.starts_with("OpenGL ES");
+  version.remove_prefix(std::min(version.find_first_of("0123456789"), version.size()));
+  const char* const end = version.data() + version.size();
   int major = 0, minor = 0;
-  // "OpenGL ES-CM 1.1", "OpenGL ES 3.2 Mesa ...", "4.5 (Core Profile) ..."
-  if (std::sscanf(version, "OpenGL ES%*[-CML] %d.%d", &major, &minor) == 2 ||
-      std::sscanf(version, "OpenGL ES %d.%d", &major, &minor) == 2) {
-    return {true, major * 10 + minor};
-  }
-  std::sscanf(version, "%d.%d", &major, &minor);
-  return {false, major * 10 + minor};
+  const char* const point = std::from_chars(version.data(), end, major).ptr;
+  if (point != end) std::from_chars(point + 1, end, minor);
+  return {es, major * 10 + minor};
 }
 
 template <typename Action>

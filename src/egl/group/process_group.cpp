@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cinttypes>
-#include <cstdio>
-#include <cstring>
+#include <charconv>
+#include <string_view>
 
 namespace tally::egl {
 namespace {
@@ -42,6 +41,18 @@ uint64_t nanoseconds(const timeval& time) {
          static_cast<uint64_t>(time.tv_usec) * 1000;
 }
 
+// The number in one of the fields that spaces separate. 0: there is none.
+uint64_t number_in(std::string_view fields, size_t index) {
+  for (; index > 0; --index) {
+    const size_t space = fields.find(' ');
+    if (space == std::string_view::npos) return 0;
+    fields.remove_prefix(space + 1);
+  }
+  uint64_t number = 0;
+  std::from_chars(fields.data(), fields.data() + fields.size(), number);
+  return number;
+}
+
 struct Usage {
   uint64_t threads = 0;
   uint64_t resident_bytes = 0;
@@ -54,17 +65,14 @@ Usage current_usage() {
   if (file < 0) return {};
   const ssize_t size = ::read(file, text.data(), text.size() - 1);
   ::close(file);
-  // The fields from the third on, "state": the second is the program's name in parentheses.
-  const char* const fields = size > 0 ? std::strrchr(text.data(), ')') : nullptr;
-  uint64_t threads = 0, pages = 0;
-  if (fields == nullptr ||
-      std::sscanf(fields,
-                  ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %" SCNu64
-                  " %*d %*u %*u %" SCNu64,
-                  &threads, &pages) != 2) {
-    return {};
-  }
-  return {threads, pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE))};
+  const std::string_view line(text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  // The second field is the program's name in parentheses.
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string_view::npos) return {};
+  const std::string_view fields = line.substr(name_end);
+  constexpr size_t kSecond = 2, kThreads = 20, kResidentPages = 24;  // proc(5)
+  return {number_in(fields, kThreads - kSecond), number_in(fields, kResidentPages - kSecond) *
+                                                     static_cast<uint64_t>(sysconf(_SC_PAGESIZE))};
 }
 
 }  // namespace
