@@ -13,6 +13,11 @@ Error label_error(const Instruction& instruction, uint32_t label) {
                            instruction.offset(), label)};
 }
 
+bool is_integer(const Module& module, uint32_t id) {
+  const std::optional<Instruction> type = module.definition(module.type_of(id));
+  return type && type->opcode() == spv::Op::OpTypeInt;
+}
+
 }  // namespace
 
 uint32_t selector_words(const Module& module, uint32_t selector) {
@@ -91,6 +96,10 @@ Status Cfg::add_successors(const Module& module) {
   for (uint32_t index = 0; index < blocks_.size(); ++index) {
     successors_.first.push_back(static_cast<uint32_t>(successors_.targets.size()));
     const Instruction terminator = module.instruction(blocks_[index].end - 1);
+    if (terminator.opcode() == spv::Op::OpSwitch && !is_integer(module, terminator.operand(0))) {
+      return Error{fmt::format("SPIR-V word {}: the selector {} of OpSwitch is not an integer",
+                               terminator.offset(), terminator.operand(0))};
+    }
     for (const uint32_t label : branch_targets(module, terminator)) {
       const uint32_t target = block_of(label);
       if (target == kNone) return label_error(terminator, label);

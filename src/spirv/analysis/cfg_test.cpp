@@ -146,6 +146,24 @@ TEST(cfg, branches_out_of_the_function_are_errors) {
               HasSubstr("word " + std::to_string(module.word_offset(terminator))));
 }
 
+TEST(cfg, switches_over_what_is_no_integer_are_errors) {
+  std::vector<uint32_t> words = assemble_shader(std::string(kHead) + R"(
+    %main = OpFunction %void None %function
+    %a = OpLabel
+    OpSelectionMerge %b None
+    OpSwitch %one %b 1 %b
+    %b = OpLabel
+    OpReturn
+    OpFunctionEnd)");
+  const Module valid = parsed(words);
+  const Instruction terminator = valid.instruction(valid.blocks()[0].end - 1);
+  words[terminator.offset() + 1] = valid.blocks()[0].label_id;  // which has no type
+  const Module module = parsed(words);
+  const Result<Cfg> cfg = Cfg::build(module, module.functions()[0]);
+  ASSERT_FALSE(cfg.ok());
+  EXPECT_THAT(cfg.error().message, HasSubstr("word " + std::to_string(terminator.offset()) + ":"));
+}
+
 TEST(cfg, every_function_of_real_modules_has_a_graph) {
   for (const test::NamedModule& named : test::corpus()) {
     const Module module = parsed(named.words);
