@@ -1,21 +1,23 @@
 // Runs the pass over SPIR-V files: corpus_check [--env vulkan1.3] [--at-least N] [--out FOLDER]
 // FOLDER...
 //
-// Every entry point of every valid module is instrumented with every combination of options. The
-// check fails if a result is invalid although the original is valid, if the identity option changes
-// a byte, or if there are fewer than N modules. Modules that the pass refuses are listed with the
-// reason; invalid modules must do no harm.
+// Every entry point is instrumented with all options (pass_options.h). The check fails if a result
+// is invalid although the original is valid, if the identity option changes a byte, or if there are
+// fewer than N modules. Modules that the pass refuses are listed with the reason; invalid modules
+// must do no harm.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "corpus/module_files.h"
 #include "corpus/pass_options.h"
+#include "spirv/analysis/free_location.h"
 #include "spirv/instrument/block_count.h"
 #include "spirv/ir/module.h"
 #include "support/spirv.h"
@@ -23,9 +25,10 @@
 namespace {
 
 using tally::spirv::BlockCountOptions;
-using tally::spirv::Counting;
+using tally::spirv::EntryPoint;
 using tally::spirv::Module;
 using tally::spirv::Placement;
+using tally::test::NamedOptions;
 namespace fs = std::filesystem;
 
 struct Totals {
@@ -35,7 +38,7 @@ struct Totals {
 
 class Check {
  public:
-  // `out`: the folder for results of the default options; may be empty.
+  // `out`: the folder for results of the layer's options; may be empty.
   Check(spv_target_env environment, fs::path out)
       : environment_(environment), out_(std::move(out)) {}
 
@@ -54,13 +57,13 @@ class Check {
     check_identity(path, words);
     for (const auto& entry : module->entry_points()) {
       ++totals.entry_points;
-      for (BlockCountOptions options : tally::test::counting_options()) {
-        options.stage = entry.model;
-        options.entry_point = entry.name;
-        check(path, words, options, valid);
-        if (options.max_shards_log2 == 0) continue;  // one for each counting and placement goes on
-        options.count_branches = true;
-        check(path, words, options, valid);
+      for (NamedOptions& way : tally::test::all_options(entry.model, entry.name)) {
+        auto& packed = way.options.packed_draw_indices;
+        if (packed && packed->location) {
+          packed->location = free_location(*module, entry);
+          if (!packed->location) continue;
+        }
+        check(path, words, way, valid);
       }
     }
   }
@@ -81,8 +84,9 @@ class Check {
     if (!result || result->words != words) fail(path, "identity changes it");
   }
 
-  void check(const fs::path& path, const std::vector<uint32_t>& words,
-             const BlockCountOptions& options, bool valid) {
+  void check(const fs::path& path, const std::vector<uint32_t>& words, const NamedOptions& way,
+             bool valid) {
+    const auto& [name, options] = way;
     const auto result = add_block_counts(words, options);
     if (!result) {
       ++totals.refused;
@@ -90,23 +94,27 @@ class Check {
       return;
     }
     ++totals.results;
-    if (options.placement == Placement::Minimal && !options.count_subgroups &&
-        !options.count_branches) {
+    if (counts_few_blocks(way)) {
       totals.blocks += result->plan.block_count;
       totals.counters += result->plan.counter_count;
     }
-    if (!out_.empty() && is_default(options)) write(path, result->words);
+    if (!out_.empty() && name == tally::test::kLayerOptions) write(path, result->words);
     if (!valid) return;
     const std::string message = tally::test::validate(result->words, environment_);
     if (message.empty()) return;
-    fail(path, fmt::format("{} counting {} placement {} int64 {}: {}", options.entry_point,
-                           static_cast<int>(options.counting), static_cast<int>(options.placement),
-                           options.int64, message));
+    fail(path, fmt::format("{} {}: {}", options.entry_point, name, message));
   }
 
-  static bool is_default(const BlockCountOptions& options) {
-    return options.counting == Counting::Private && options.placement == Placement::Minimal &&
-           options.subgroup_operations && options.int64 && options.max_shards_log2 != 0;
+  // Blocks alone, and as few as possible of them.
+  static bool counts_few_blocks(const NamedOptions& way) {
+    return way.name.starts_with("counting-") && way.options.placement == Placement::Minimal &&
+           !way.options.count_subgroups;
+  }
+
+  static std::optional<uint32_t> free_location(const Module& module, const EntryPoint& entry) {
+    const bool fragment = entry.model == spv::ExecutionModel::Fragment;
+    return first_free_location(module, entry,
+                               fragment ? spv::StorageClass::Input : spv::StorageClass::Output);
   }
 
   void write(const fs::path& path, const std::vector<uint32_t>& words) const {
@@ -129,7 +137,7 @@ int main(int argc, char** argv) {
   size_t at_least = 1;
   app.add_option("folders", folders)->required()->check(CLI::ExistingDirectory);
   app.add_option("--env", environment_name, "what spirv-val checks against");
-  app.add_option("--out", out, "where what failed is written");
+  app.add_option("--out", out, "where modules are written as the layer instruments them");
   app.add_option("--at-least", at_least, "fewer modules are a failure");
   CLI11_PARSE(app, argc, argv);
   spv_target_env environment{};

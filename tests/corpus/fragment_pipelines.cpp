@@ -6,9 +6,9 @@
 // hangs. The first 8 bytes of push constants are the address of zeroed memory.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>

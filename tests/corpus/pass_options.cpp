@@ -10,7 +10,6 @@ namespace {
 using spirv::BlockCountOptions;
 using spv::ExecutionModel;
 
-// What the layer sets on a device that can do everything.
 BlockCountOptions layer_options() {
   BlockCountOptions options;
   options.int64 = options.int64_atomics = options.subgroup_operations = true;
@@ -32,6 +31,7 @@ void add_fragment_options(std::vector<NamedOptions>& all) {
   add("regions", [&](auto& options) { options.regions = regions; });
   add("regions-without-blocks", [&](auto& options) {
     options.regions = regions;
+    options.regions->subgroup_size = 32;
     options.count_blocks = false;
   });
   add("regions-by-lane", [](auto& options) {
@@ -84,7 +84,7 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
     all.push_back({std::move(name), layer_options()});
     change(all.back().options);
   };
-  add("layer", [](auto&) {});
+  add(kLayerOptions, [](auto&) {});
   add("spirv-1.0", [](auto& options) { options.spirv_version_limit = 0x00010000; });
   add("own-trip-counts", [](auto& options) { options.trip_counts = false; });
   add("every-exit", [](auto& options) { options.single_exit = false; });

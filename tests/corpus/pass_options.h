@@ -11,6 +11,9 @@ namespace tally::test {
 // Every way of counting blocks. Stage and entry point are left to the caller.
 std::vector<spirv::BlockCountOptions> counting_options();
 
+// The name of what the layer sets on a device that can do everything.
+inline constexpr const char* kLayerOptions = "layer";
+
 struct NamedOptions {
   std::string name;
   spirv::BlockCountOptions options;

@@ -1,10 +1,11 @@
 // Two floats above 1 in the last 8 bytes of the push constants: a workaround for llvmpipe.
 //
-// llvmpipe has a faster way to fill rectangles with a constant colour (lp_fs_linear_run). It first
-// converts all push constants of the draw into an array of 64 bytes on its stack, one byte each,
-// and leaves that way at the first one that is not between 0 and 1. But lavapipe adds up the sizes
-// of the push constants of shader objects that are bound together, and of libraries with different
-// layouts. As the layer's ranges end where the device's 64 push constants do, the sum is more.
+// llvmpipe has a fast path that fills rectangles with a constant colour (lp_fs_linear_run). It
+// first converts the push constants of the draw into an array of 64 bytes on its stack, one byte
+// each. At the first one that is not between 0 and 1 it stops, and the fast path is not taken. But
+// lavapipe adds up the sizes of the push constants of shader objects that are bound together, and
+// of libraries with different layouts. The layer's ranges end where the device's 64 push constants
+// end, so the sum is more than 64.
 // docs/reference/drivers.md has a reproduction without the layer.
 #pragma once
 

@@ -65,9 +65,11 @@ struct RegionOptions {
   // The device has PrimitiveId in fragment shaders, and 64-bit atomics. The region pointer then
   // points to a probe::RegionHeader.
   bool primitives = false;
-  uint32_t subgroup_size = 1;
   bool primitive_ids =
       true;  // the preceding stage writes PrimitiveId, or there is no geometry or mesh stage
+  // The most lanes of a subgroup. Where they are as many as the accumulators of a region, the lanes
+  // share the additions (region_flush.h).
+  uint32_t subgroup_size = 1;
 
   bool operator==(const RegionOptions&) const = default;
 };

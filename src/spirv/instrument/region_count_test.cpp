@@ -161,18 +161,20 @@ TEST(RegionCount, tests_stay_early_where_nobody_could_tell) {
 }
 
 // Both ways of finding the address, with and without subgroup operations, with and without blocks,
-// with and without what not every device has.
+// with and without what not every device has, with subgroups that are narrower and wider than the
+// accumulators of a region.
 TEST(RegionCount, real_fragment_shaders_stay_valid) {
   int shaders = 0;
   for (const test::NamedModule& module : test::corpus()) {
     const Module parsed = test::parsed(module.words);
     if (!parsed.find_entry_point(spv::ExecutionModel::Fragment, "main")) continue;
     ++shaders;
-    for (int variant = 0; variant < 16; ++variant) {
+    for (int variant = 0; variant < 32; ++variant) {
       BlockCountOptions with = options((variant & 1) != 0);
       with.address.push_constant_offset = 112;
       with.subgroup_operations = (variant & 2) != 0;
       with.regions->subgroup_clock = with.regions->primitives = (variant & 8) != 0;
+      with.regions->subgroup_size = (variant & 16) != 0 ? 32 : 4;
       if ((variant & 4) != 0) {
         with.address.kind = AddressSource::Kind::UniformBuffer;
         with.address.set = 7;
@@ -188,6 +190,22 @@ TEST(RegionCount, real_fragment_shaders_stay_valid) {
 
 size_t atomics_of(const BlockCountOptions& with) {
   return count_of(counted(fragment(kMayDiscard), with), "OpAtomicIAdd");
+}
+
+// Besides the additions of the lowest lane, for when few lanes are left.
+TEST(RegionCount, a_wide_subgroup_adds_all_sums_with_one_more_atomic) {
+  BlockCountOptions wide = options();
+  wide.regions->subgroup_size = 32;
+  BlockCountOptions narrow = options();
+  narrow.regions->subgroup_size = 8;
+  EXPECT_EQ(atomics_of(narrow), atomics_of(options()));
+  EXPECT_EQ(atomics_of(wide), atomics_of(options()) + 1);
+}
+
+TEST(RegionCount, no_counter_has_the_bit_of_lanes_that_add_alone) {
+  const size_t counters = catalogue::counters_of(catalogue::Scope::Region).size();
+  ASSERT_LT(counters, probe::kRegionAccumulators);
+  EXPECT_LT((1u << counters) - 1, RegionFlush::kAlone);
 }
 
 TEST(RegionCount, a_driver_that_masks_branches_adds_all_counters_with_one_atomic) {
