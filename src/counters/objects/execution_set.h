@@ -30,7 +30,7 @@ class ExecutionSet {
   ExecutionSet(const ExecutionSet&) = delete;
   ExecutionSet& operator=(const ExecutionSet&) = delete;
 
-  // A set of the driver.
+  // A set of the driver with variants of the entries. Destroyed with the last reference.
   class Copy {
    public:
     Copy(const ObjectState& state, VkIndirectExecutionSetEXT handle)

@@ -62,8 +62,8 @@ struct RecordBinding {
   QueryTargets targets;
 };
 
-// A query of the driver that counts samples, and the queries that it counts for. Or what was summed
-// of one for queries of the primary.
+// A query of the driver that counts samples, or a sum of its results that is kept for queries of
+// the primary; and the queries that it counts for.
 struct SampleCount {
   VkQueryPool pool = VK_NULL_HANDLE;  // null: a sum, which grows until the GPU reads and zeroes it
   uint32_t first = 0;

@@ -49,7 +49,7 @@ void InheritedQueries::take_bindings(const InheritedQueries& secondary,
                                      CommandTotals& totals, QueryWork& work) {
   const bool repeated = is_repeated(secondary, active, totals);
   for (const SampleCount& samples : secondary_work.samples) {
-    // Of one that was copied, the memory holds what the last execution has counted.
+    // The memory of a copied one holds only what the last execution has counted.
     if (!repeated || !samples.is_copied()) {
       take_samples(samples, active, work);
     } else if (!samples.is_sum()) {
