@@ -154,7 +154,7 @@ TEST_P(QueryPools, beginning_is_beginning_with_index_zero) {
     draw(commands, pipeline, 3);
     queries.end(commands, 0);
     queries.begin(commands, 1, control_flags());
-    draw(commands, pipeline, 3, 2);
+    for (int i = 0; i < 2; ++i) draw(commands, pipeline, 3);
     end(commands, queries, 1, 0);
     target.end(commands);
   });

@@ -279,6 +279,9 @@ class ConditionedQueries : public QueryStates {
 };
 
 TEST_P(ConditionedQueries, end_and_are_copied_whatever_the_condition) {
+  if (!emulated() && driver_name() == "nvidia") {
+    GTEST_SKIP() << "NVIDIA's statistics count dispatches that the condition discards";
+  }
   const Pipeline pipeline = make_work();
   for (const uint32_t condition : {0u, 1u}) {
     const Queries queries(context(), kStatistics, 1, kInvocations);

@@ -221,6 +221,10 @@ TEST_P(Timestamps, are_written_in_secondary_command_buffers) {
 }
 
 TEST_P(Timestamps, are_one_number_in_results_and_copies_of_32_and_64_bits) {
+  if (driver_name() == "nvidia") {
+    GTEST_SKIP() << "NVIDIA's copies of 32 bits do not hold what its results hold, and the layer "
+                    "does not emulate timestamps there";
+  }
   const Queries queries(context(), VK_QUERY_TYPE_TIMESTAMP, 2);
   const Buffer buffer(context(), 64, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   constexpr VkQueryResultFlags kFlags =
