@@ -18,7 +18,7 @@
 namespace tally::bench {
 namespace {
 
-enum class Use { Bare, Pushed, ByHand, Loaded, Enabled, Measured };
+enum class Use { Bare, Pushed, Numbered, ByHand, ByInstance, Loaded, Enabled, Measured };
 
 // The layer pushes the address of the record before a measured draw.
 constexpr uint32_t kAddressBytes = 8;
@@ -29,8 +29,12 @@ const char* title_of(Use use) {
       return "bare";
     case Use::Pushed:
       return "bare, 8 bytes of push constants a draw";
+    case Use::Numbered:
+      return "bare, another first instance a draw";
     case Use::ByHand:
       return "bare, counted by hand";
+    case Use::ByInstance:
+      return "bare, counted by hand, another first instance a draw";
     case Use::Loaded:
       return "layer loaded";
     case Use::Enabled:
@@ -54,10 +58,13 @@ class Recorder {
   explicit Recorder(Use use)
       : context_(options_of(use)),
         pushes_(use == Use::Pushed),
+        numbered_(use == Use::Numbered || use == Use::ByInstance),
         draws_(context_, pushes_ ? kAddressBytes : 0,
                use == Use::Measured ? &test::kInstrument : nullptr),
         timer_(context_) {
-    if (use == Use::ByHand) by_hand_.emplace(context_);
+    if (use == Use::ByHand || use == Use::ByInstance) {
+      by_hand_.emplace(context_, CountedDrawsInfo{.by_instance = use == Use::ByInstance});
+    }
     if (use == Use::Measured) instrumentation_.emplace(context_);
     commands_ = context_.begin_commands(0);
     test::check(vkEndCommandBuffer(commands_));
@@ -78,7 +85,7 @@ class Recorder {
     const double time = time_of([&] {
       for (uint32_t i = 0; i < draws; ++i) {
         if (pushes_) push(i);
-        TinyDraws::draw(commands_, i);
+        TinyDraws::draw(commands_, i, 1, numbered_ ? i : 0);
       }
     });
     draws_.end(commands_);
@@ -103,6 +110,7 @@ class Recorder {
 
   test::Context context_;
   bool pushes_;
+  bool numbered_;
   TinyDraws draws_;
   std::optional<CountedDraws> by_hand_;
   GpuTimer timer_;
@@ -150,8 +158,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   constexpr Use kIdle[] = {Use::Bare, Use::Loaded, Use::Enabled};
   constexpr Use kAll[] = {Use::Bare, Use::Pushed, Use::Loaded, Use::Enabled, Use::Measured};
-  constexpr Use kFrames[] = {Use::Bare,   Use::Pushed,  Use::ByHand,
-                             Use::Loaded, Use::Enabled, Use::Measured};
+  constexpr Use kFrames[] = {Use::Bare,       Use::Pushed, Use::Numbered, Use::ByHand,
+                             Use::ByInstance, Use::Loaded, Use::Enabled,  Use::Measured};
   return run_program([&] {
     print_recording(100'000, rounds, kIdle);
     print_recording(TinyDraws::kMaxDraws, rounds, kAll);

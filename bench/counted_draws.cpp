@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <stdexcept>
 
 #include "tiny_draws_counted.frag.h"
 #include "tiny_draws_counted.vert.h"
+#include "tiny_draws_numbered.vert.h"
 
 namespace tally::bench {
 namespace {
@@ -21,16 +23,17 @@ constexpr uint32_t kPushBytes = sizeof(VkDeviceAddress) + sizeof(uint32_t);
 
 }  // namespace
 
-CountedDraws::CountedDraws(test::Context& context, uint32_t records, bool vertices)
-    : record_count_(records),
-      vertices_(vertices ? VK_TRUE : VK_FALSE),
+CountedDraws::CountedDraws(test::Context& context, const CountedDrawsInfo& info)
+    : info_(info),
       layout_(test::make_pipeline_layout(context, {}, kPushBytes)),
-      records_(context, VkDeviceSize{records} * kWords * 4, Residence::Visible) {
-  const VkSpecializationMapEntry entry{0, 0, sizeof vertices_};
-  const VkSpecializationInfo specialization{1, &entry, sizeof vertices_, &vertices_};
+      records_(context, VkDeviceSize{info.records} * kWords * 4, Residence::Visible) {
+  const VkBool32 counts = info.vertices ? VK_TRUE : VK_FALSE;
+  const VkSpecializationMapEntry entry{0, 0, sizeof counts};
+  const VkSpecializationInfo specialization{1, &entry, sizeof counts, &counts};
+  const std::span<const uint32_t> numbered = tiny_draws_numbered_vert;
   pipeline_ = test::make_graphics_pipeline(
       context, {.stages = {{.stage = VK_SHADER_STAGE_VERTEX_BIT,
-                            .code = tiny_draws_counted_vert,
+                            .code = info.by_instance ? numbered : tiny_draws_counted_vert,
                             .specialization = &specialization},
                            {VK_SHADER_STAGE_FRAGMENT_BIT, tiny_draws_counted_frag}},
                 .layout = layout_});
@@ -42,21 +45,21 @@ void CountedDraws::clear(VkCommandBuffer commands) const {
 }
 
 void CountedDraws::bind(VkCommandBuffer commands) const {
-  const bool each = record_count_ == TinyDraws::kMaxDraws;
-  const Push push{records_.address(), each ? ~0u : record_count_ - 1};
+  const bool each = info_.records == TinyDraws::kMaxDraws;
+  const Push push{records_.address(), each ? ~0u : info_.records - 1};
   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
   vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, kPushBytes, &push);
 }
 
 void CountedDraws::require_counts() const {
   const auto* words = reinterpret_cast<const uint32_t*>(records_.words().data());
-  const uint32_t draws = TinyDraws::kMaxDraws / record_count_;
-  for (uint32_t i = 0; i < record_count_; ++i) {
+  const uint32_t draws = TinyDraws::kMaxDraws / info_.records;
+  for (uint32_t i = 0; i < info_.records; ++i) {
     const uint32_t vertices = words[i * kWords], fragments = words[i * kWords + 1];
-    const uint32_t wanted = vertices_ == VK_TRUE ? draws * kVertices : 0;
+    const uint32_t wanted = info_.vertices ? draws * kVertices : 0;
     if (vertices == wanted && fragments == words[1] && fragments >= draws) continue;
     throw std::runtime_error(fmt::format("record {} of {}: {} vertices, {} fragments, not {}", i,
-                                         record_count_, vertices, fragments, words[1]));
+                                         info_.records, vertices, fragments, words[1]));
   }
 }
 

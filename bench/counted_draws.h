@@ -1,6 +1,5 @@
-// The shaders of tiny draws, counting their invocations by hand: with as few instructions as exact
-// counts need, and with the knowledge that the vertices tell the draw's number. What they cost no
-// layer can avoid.
+// The shaders of tiny draws, counting their invocations by hand, with as few instructions as exact
+// counts need. What they cost no layer can avoid.
 #pragma once
 
 #include "harness/gpu.h"
@@ -9,12 +8,17 @@
 
 namespace tally::bench {
 
+struct CountedDrawsInfo {
+  uint32_t records = TinyDraws::kMaxDraws;  // one for each draw, or a power of two for all
+  bool vertices = true;                     // whether the vertex shader counts too
+  // Whether the first instance is the draw's number. Otherwise the vertices tell it, which no layer
+  // can rely on.
+  bool by_instance = false;
+};
+
 class CountedDraws {
  public:
-  // A record for each draw, or this many records (a power of two) for all. `vertices`: whether the
-  // vertex shader counts too.
-  explicit CountedDraws(test::Context& context, uint32_t records = TinyDraws::kMaxDraws,
-                        bool vertices = true);
+  explicit CountedDraws(test::Context& context, const CountedDrawsInfo& info = {});
 
   // Zeroes the records; call before the render pass.
   void clear(VkCommandBuffer commands) const;
@@ -25,8 +29,7 @@ class CountedDraws {
   void require_counts() const;
 
  private:
-  uint32_t record_count_;
-  VkBool32 vertices_;
+  CountedDrawsInfo info_;
   test::PipelineLayout layout_;
   test::Pipeline pipeline_;
   DeviceBuffer records_;

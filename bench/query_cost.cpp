@@ -22,6 +22,12 @@ constexpr VkQueryPipelineStatisticFlags kStatistics =
     VK_QUERY_PIPELINE_STATISTIC_VERTEX_SHADER_INVOCATIONS_BIT |
     VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT;
 
+// The host counts the others when it records draws.
+constexpr VkQueryPipelineStatisticFlags kFiveStatistics =
+    kStatistics | VK_QUERY_PIPELINE_STATISTIC_INPUT_ASSEMBLY_VERTICES_BIT |
+    VK_QUERY_PIPELINE_STATISTIC_INPUT_ASSEMBLY_PRIMITIVES_BIT |
+    VK_QUERY_PIPELINE_STATISTIC_CLIPPING_INVOCATIONS_BIT;
+
 // Of the record that all draws of a query share.
 constexpr uint32_t kRecords = 8;
 
@@ -34,11 +40,16 @@ test::ContextOptions options_of(Use use) {
   return options;
 }
 
-test::QueryPool make_pool(const test::Context& context, VkQueryType type, uint32_t count) {
+struct QueryType {
+  VkQueryType type;
+  VkQueryPipelineStatisticFlags statistics = 0;
+};
+
+test::QueryPool make_pool(const test::Context& context, const QueryType& type, uint32_t count) {
   VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-  info.queryType = type;
+  info.queryType = type.type;
   info.queryCount = count;
-  if (type == VK_QUERY_TYPE_PIPELINE_STATISTICS) info.pipelineStatistics = kStatistics;
+  info.pipelineStatistics = type.statistics;
   VkQueryPool pool = VK_NULL_HANDLE;
   test::check(vkCreateQueryPool(context.device(), &info, nullptr, &pool));
   return {context.device(), pool};
@@ -47,10 +58,11 @@ test::QueryPool make_pool(const test::Context& context, VkQueryType type, uint32
 // A device that renders frames of tiny draws.
 class Frames {
  public:
-  Frames(Use use, VkQueryType type, bool each)
+  Frames(Use use, const QueryType& type, bool each)
       : use_(use), each_(each), context_(options_of(use)), draws_(context_), timer_(context_) {
     if (use == Use::ByHand) {
-      by_hand_.emplace(context_, each ? kDraws : kRecords, type != VK_QUERY_TYPE_OCCLUSION);
+      by_hand_.emplace(context_, CountedDrawsInfo{.records = each ? kDraws : kRecords,
+                                                  .vertices = type.statistics != 0});
     }
     if (has_queries()) pool_ = make_pool(context_, type, kDraws);
     commands_ = context_.begin_commands(0);
@@ -106,7 +118,7 @@ class Results {
  public:
   explicit Results(Use use)
       : context_(options_of(use)),
-        pool_(make_pool(context_, VK_QUERY_TYPE_OCCLUSION, kResults)),
+        pool_(make_pool(context_, {VK_QUERY_TYPE_OCCLUSION}, kResults)),
         buffer_(context_, VkDeviceSize{kResults} * 8, VK_BUFFER_USAGE_TRANSFER_DST_BIT),
         numbers_(kResults) {
     context_.run([&](VkCommandBuffer commands) {
@@ -143,7 +155,7 @@ bool native_statistics() {
   return test::Context(options_of(Use::Native)).features().pipelineStatisticsQuery == VK_TRUE;
 }
 
-void print_frames(const char* title, VkQueryType type, bool each, int rounds) {
+void print_frames(const char* title, const QueryType& type, bool each, int rounds) {
   std::vector<std::unique_ptr<Frames>> all;
   std::vector<Candidate> candidates;
   const auto add = [&](const char* name, Use use) {
@@ -151,7 +163,7 @@ void print_frames(const char* title, VkQueryType type, bool each, int rounds) {
     candidates.push_back({name, [&frames] { return frames.frame(); }});
   };
   add("no query", Use::None);
-  if (type == VK_QUERY_TYPE_OCCLUSION || native_statistics()) add("the driver's", Use::Native);
+  if (type.statistics == 0 || native_statistics()) add("the driver's", Use::Native);
   add("counted by hand", Use::ByHand);
   add("emulated", Use::Emulated);
   Table table({fmt::format("{}, a frame of {} draws", title, kDraws), "time", "of none",
@@ -185,9 +197,13 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   setenv("TALLY_EMULATE_QUERIES", "statistics,occlusion", 1);
   return run_program([&] {
-    print_frames("one statistics query", VK_QUERY_TYPE_PIPELINE_STATISTICS, false, rounds);
-    print_frames("one occlusion query", VK_QUERY_TYPE_OCCLUSION, false, rounds);
-    print_frames("an occlusion query each", VK_QUERY_TYPE_OCCLUSION, true, rounds);
+    const QueryType occlusion{VK_QUERY_TYPE_OCCLUSION};
+    print_frames("one query of invocations", {VK_QUERY_TYPE_PIPELINE_STATISTICS, kStatistics},
+                 false, rounds);
+    print_frames("one query of five statistics",
+                 {VK_QUERY_TYPE_PIPELINE_STATISTICS, kFiveStatistics}, false, rounds);
+    print_frames("one occlusion query", occlusion, false, rounds);
+    print_frames("an occlusion query each", occlusion, true, rounds);
     print_results(rounds);
   });
 }

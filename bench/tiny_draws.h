@@ -17,8 +17,9 @@ class TinyDraws {
   VkPipelineLayout layout() const { return layout_; }
   void begin(VkCommandBuffer commands) const;
   // Triangles with an index of kMaxDraws or more lie outside the image.
-  static void draw(VkCommandBuffer commands, uint32_t index, uint32_t triangles = 1) {
-    vkCmdDraw(commands, 3 * triangles, 1, 3 * index * triangles, 0);
+  static void draw(VkCommandBuffer commands, uint32_t index, uint32_t triangles = 1,
+                   uint32_t first_instance = 0) {
+    vkCmdDraw(commands, 3 * triangles, 1, 3 * index * triangles, first_instance);
   }
   void end(VkCommandBuffer commands) const { target_.end(commands); }
 

@@ -31,7 +31,7 @@ bool inheritable(const QueryKind& kind) {
 
 void ActiveQueries::reset() {
   queries_.clear();
-  shader_queries_ = timed_queries_ = occlusion_queries_ = changes_ = 0;
+  shader_queries_ = command_queries_ = timed_queries_ = occlusion_queries_ = changes_ = 0;
   inherits_occlusion_ = false;
 }
 
@@ -40,6 +40,7 @@ void ActiveQueries::begin(const QueryKey& key, uint32_t views, const CommandTota
   queries_.push_back({key.pool.get(), key.query, key.index, views, totals.errors,
                       totals.sample_errors, totals.unread, totals.metrics});
   if (key.pool->needs_shaders()) ++shader_queries_;
+  if (key.pool->needs_commands()) ++command_queries_;
   if (queries_.back().is_occlusion()) ++occlusion_queries_;
   if (key.pool->times_apart()) ++timed_queries_;
 }
@@ -65,6 +66,7 @@ FinishedQuery ActiveQueries::end(const QueryKey& key, const CommandTotals& total
     finished.constants.push_back(sum);
   }
   if (key.pool->needs_shaders()) --shader_queries_;
+  if (key.pool->needs_commands()) --command_queries_;
   if (key.pool->times_apart()) --timed_queries_;
   queries_.erase(found);
   return finished;

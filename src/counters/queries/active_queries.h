@@ -42,8 +42,8 @@ class ActiveQueries {
   bool count_samples() const { return own_occlusion() || inherits_occlusion_; }
   bool own_occlusion() const { return occlusion_queries_ != 0; }
   bool inherits_occlusion() const { return inherits_occlusion_; }
-  // Occlusion queries alone need nothing that the host counts.
-  bool count_commands() const { return occlusion_queries_ != queries_.size(); }
+  // Whether a query needs what the host counts.
+  bool count_commands() const { return command_queries_ != 0; }
   // Whether a query counts in one pass and takes the time in another.
   bool time_apart() const { return timed_queries_ != 0; }
   // How many times queries began or ended.
@@ -86,6 +86,7 @@ class ActiveQueries {
 
   std::vector<Active> queries_;
   uint32_t shader_queries_ = 0;
+  uint32_t command_queries_ = 0;
   uint32_t occlusion_queries_ = 0;
   uint32_t timed_queries_ = 0;
   bool inherits_occlusion_ = false;

@@ -103,6 +103,12 @@ bool QueryKind::needs_shaders() const {
   });
 }
 
+bool QueryKind::needs_commands() const {
+  return rows.empty() || !std::ranges::all_of(rows, [](const QueryRow& row) {
+           return std::ranges::all_of(row, &QuerySource::counts_in_shaders);
+         });
+}
+
 uint32_t QueryKind::time_row() const {
   for (uint32_t i = 0; i < rows.size(); ++i) {
     for (const QuerySource& source : rows[i]) {
@@ -116,6 +122,7 @@ QueryPool::QueryPool(const MemoryContext& context, QueryKind kind, uint32_t coun
     : context_(context),
       kind_(std::move(kind)),
       needs_shaders_(kind_.needs_shaders()),
+      needs_commands_(kind_.needs_commands()),
       indirect_pairs_(tally::counters::indirect_pairs(kind_.rows)),
       count_(count),
       slot_bytes_(static_cast<uint32_t>(probe::kQuerySlotHeader + 8 * kind_.rows.size())) {}

@@ -34,6 +34,8 @@ struct QueryKind {
 
   // Whether a row counts in shaders.
   bool needs_shaders() const;
+  // Whether there is more to it than what shaders count.
+  bool needs_commands() const;
   // How results are converted to 32 bits: timestamps wrap, so that differences stay correct, and
   // other numbers saturate.
   bool wraps() const { return type == VK_QUERY_TYPE_TIMESTAMP; }
@@ -56,9 +58,10 @@ class QueryPool {
   VkDeviceAddress slot(uint32_t query) const;
   VkDeviceSize slot_offset(uint32_t query) const { return VkDeviceSize{slot_bytes_} * query; }
   VkBuffer buffer() const { return memory_->buffer(); }
-  // Whether queries count in shaders; and the rows that the GPU counts from arguments of commands
+  // Whether queries count in shaders; whether the host has to count commands; and the rows that the GPU counts from arguments of commands
   // (queries/indirect_counts.h).
   bool needs_shaders() const { return needs_shaders_; }
+  bool needs_commands() const { return needs_commands_; }
   const std::vector<uint64_t>& indirect_pairs() const { return indirect_pairs_; }
   // Whether the time is taken in another pass than the counts.
   bool times_apart() const {
@@ -112,6 +115,7 @@ class QueryPool {
   const MemoryContext& context_;
   QueryKind kind_;
   bool needs_shaders_;
+  bool needs_commands_;
   std::vector<uint64_t> indirect_pairs_;
   uint32_t count_;
   uint32_t slot_bytes_;

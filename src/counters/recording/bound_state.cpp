@@ -301,9 +301,13 @@ SampleCounter BoundState::sample_counter() {
                                          counted);
 }
 
-DrawFacts BoundState::draw_facts() {
-  const Pipeline* pipeline = resolve(graphics());
-  return pipeline ? dynamic_facts_.applied_to(pipeline->facts.facts) : DrawFacts{};
+const DrawFacts& BoundState::draw_facts() {
+  Bound& bound = graphics();
+  if (!bound.facts) {
+    const Pipeline* pipeline = resolve(bound);
+    bound.facts = pipeline ? dynamic_facts_.applied_to(pipeline->facts.facts) : DrawFacts{};
+  }
+  return *bound.facts;
 }
 
 }  // namespace tally::counters

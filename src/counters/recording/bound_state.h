@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include <tally/vulkan_newest.h>
 
@@ -49,6 +50,7 @@ class BoundState {
     uint32_t actions = 0;                // recorded since it was bound
     DrawRun run;                         // the last of them, with packed draw indices
     QueryRun query_run;
+    std::optional<DrawFacts> facts;  // with the dynamic state
     // Of the execution set that the next commands come from.
     std::shared_ptr<const Program> set_program;
 
@@ -130,10 +132,11 @@ class BoundState {
   // For a change, after which draws are not equal to those before.
   DynamicDrawFacts& dynamic_facts() {
     graphics().query_run = {};
+    graphics().facts.reset();
     return dynamic_facts_;
   }
   // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
-  DrawFacts draw_facts();
+  const DrawFacts& draw_facts();
   // Who counts the samples of the next draw.
   SampleCounter sample_counter();
   void bind_indices(const IndexRange& indices) { indices_ = indices; }

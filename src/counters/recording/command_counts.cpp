@@ -6,7 +6,7 @@ void CommandCounts::draw(uint64_t vertices, uint64_t instances) {
   QueryRecorder& queries = *state_.queries;
   queries.count(CommandMetric::Draws);
   if (!state_.bound.resolve(state_.bound.graphics())) return;
-  const DrawFacts facts = state_.bound.draw_facts();
+  const DrawFacts& facts = state_.bound.draw_facts();
   const uint64_t primitives = primitives_of(facts, vertices) * instances;
   queries.count(CommandMetric::Vertices, vertices * instances);
   queries.count(CommandMetric::Primitives, primitives);
@@ -53,7 +53,7 @@ IndexRange CommandCounts::bound_indices() const {
 }
 
 void CommandCounts::indexed_draw(uint32_t indices, uint32_t instances, uint32_t first) {
-  const DrawFacts facts = state_.bound.draw_facts();
+  const DrawFacts& facts = state_.bound.draw_facts();
   if (!facts.restarts) {
     draw(indices, instances);
     return;
