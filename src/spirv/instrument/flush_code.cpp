@@ -213,10 +213,10 @@ void FlushCode::add_turn(InstructionBuilder& code, const ShardAddress& shard, ui
                          std::span<const uint32_t> sums, uint32_t turn) {
   const uint32_t value = choose(code, sums, turn);
   const ShardAddress own = tools_.record.advance(code, shard, turn);
-  if (sums.size() > kTogether) {
-    tools_.record.add(code, own, constant(first), value);
-  } else {
+  if (sums.size() <= kTogether || tools_.context.stage.adds_zeros) {
     tools_.record.add_always(code, own, constant(first), value);
+  } else {
+    tools_.record.add(code, own, constant(first), value);
   }
 }
 

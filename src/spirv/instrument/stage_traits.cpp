@@ -33,7 +33,7 @@ constexpr StageTraits kStages[] = {
     {ExecutionModel::Fragment, true, true, kFragmentTerms},
     {ExecutionModel::GLCompute, false, true, kWorkgroupTerms},
     {ExecutionModel::TaskEXT, false, true, kMeshTerms},
-    {ExecutionModel::MeshEXT, false, true, kMeshTerms},
+    {ExecutionModel::MeshEXT, false, true, kMeshTerms, false, true},
     {ExecutionModel::RayGenerationKHR, false, true, kLaunchTerms, true},
     {ExecutionModel::IntersectionKHR, false, true, kLaunchTerms, true},
     {ExecutionModel::AnyHitKHR, false, true, kLaunchTerms, true},

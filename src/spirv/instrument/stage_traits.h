@@ -29,6 +29,9 @@ struct StageTraits {
   std::span<const ShardTerm> shard_terms;
   // Whether calls of other shaders may put subgroups together anew.
   bool repacks = false;
+  // Whether a flush adds zeros too. Most counts of a workgroup that shapes a mesh are not zero, so
+  // that to test each costs more than it saves.
+  bool adds_zeros = false;
 };
 
 // The catalogue's name of a stage, "unknown" if it has none.
