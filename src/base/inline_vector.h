@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tally {
@@ -13,6 +14,19 @@ class InlineVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  InlineVector() = default;
+  InlineVector(const InlineVector&) = default;
+  InlineVector& operator=(const InlineVector&) = default;
+  // Leaves the other one empty.
+  InlineVector(InlineVector&& other) noexcept
+      : few_(other.few_), many_(std::move(other.many_)), size_(std::exchange(other.size_, 0)) {}
+  InlineVector& operator=(InlineVector&& other) noexcept {
+    few_ = other.few_;
+    many_ = std::move(other.many_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
   void push_back(const T& value) {
     if (size_ == kInline) many_.assign(few_.begin(), few_.end());
     if (size_ < kInline) {

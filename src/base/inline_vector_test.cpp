@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace tally {
@@ -30,6 +31,22 @@ TEST(InlineVector, forgets_the_many_elements_it_had_before_clear) {
   EXPECT_TRUE(numbers.empty());
   for (int i = 7; i < 10; ++i) numbers.push_back(i);
   EXPECT_EQ(contents(numbers), (std::vector<int>{7, 8, 9}));
+}
+
+TEST(InlineVector, what_it_is_moved_from_is_empty) {
+  for (const int count : {1, 5}) {
+    Numbers first = make(count), second;
+    Numbers& source = first;
+    second = std::move(first);
+    EXPECT_EQ(contents(second), contents(make(count)));
+    EXPECT_TRUE(source.empty());
+    source.push_back(7);
+    EXPECT_EQ(contents(source), std::vector{7});
+    Numbers& other = second;
+    const Numbers third = std::move(second);
+    EXPECT_EQ(contents(third), contents(make(count)));
+    EXPECT_TRUE(other.empty());
+  }
 }
 
 TEST(InlineVector, a_copy_has_elements_of_its_own) {

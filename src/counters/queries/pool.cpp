@@ -208,7 +208,9 @@ VkResult QueryPool::available(uint32_t query, bool wait) const {
     if ((done & all_passes()) == all_passes()) return VK_SUCCESS;
     if (!wait) return VK_NOT_READY;
     if (!waiting) waiting.emplace(context_);
-    if (waiting->sleep() != VK_TIMEOUT) return VK_ERROR_DEVICE_LOST;
+    const VkResult slept = waiting->sleep();
+    if (slept == VK_TIMEOUT) continue;
+    return slept < 0 ? slept : VK_ERROR_DEVICE_LOST;  // nothing signals the fence
   }
 }
 

@@ -58,8 +58,8 @@ class QueryPool {
   VkDeviceAddress slot(uint32_t query) const;
   VkDeviceSize slot_offset(uint32_t query) const { return VkDeviceSize{slot_bytes_} * query; }
   VkBuffer buffer() const { return memory_->buffer(); }
-  // Whether queries count in shaders; whether the host has to count commands; and the rows that the GPU counts from arguments of commands
-  // (queries/indirect_counts.h).
+  // Whether queries count in shaders; whether the host has to count commands; and the rows that the
+  // GPU counts from arguments of commands (queries/indirect_counts.h).
   bool needs_shaders() const { return needs_shaders_; }
   bool needs_commands() const { return needs_commands_; }
   const std::vector<uint64_t>& indirect_pairs() const { return indirect_pairs_; }
@@ -102,7 +102,7 @@ class QueryPool {
   QueryPool(const MemoryContext& context, QueryKind kind, uint32_t count);
   VkResult initialize();
   VkResult make_times(VkQueryPool& pool) const;
-  // VK_SUCCESS, or VK_NOT_READY; if it waits, VK_SUCCESS or VK_ERROR_DEVICE_LOST.
+  // VK_SUCCESS, or VK_NOT_READY; if it waits, VK_SUCCESS or an error of the wait.
   VkResult available(uint32_t query, bool wait) const;
   uint64_t row(uint32_t query, uint32_t row) const;
   uint32_t errors(uint32_t query) const;

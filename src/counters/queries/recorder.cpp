@@ -52,7 +52,7 @@ void QueryRecorder::execute(const QueryRecorder& secondary) {
   inherited_.take_bindings(secondary.inherited_, secondary.work_, active_, totals_, work_);
   inherited_.take_arguments(secondary.work_, active_, work_);
   work_.take_rest(secondary.work_);
-  for (const auto& pool : secondary.kept_pools_) kept_pools_.push_back(pool);
+  for (const auto& pool : secondary.kept_pools_) keep(pool);
   totals_.add(secondary.totals_);
   passes_.follow(secondary.passes_);
   begin_interval();
