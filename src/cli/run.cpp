@@ -73,6 +73,8 @@ void print_nothing_captured(const std::string& program, const std::string& egl_p
 Result<analysis::Model> model_of(const std::string& file) {
   auto reader = store::Reader::open(file);
   if (!reader) return reader.error();
+  // SQLite then does not look for changes at each read.
+  if (Status held = reader->hold(); !held) return held.error();
   return analysis::load_model(std::move(*reader), {}, analysis::Model::Detail::Batches);
 }
 

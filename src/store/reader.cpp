@@ -13,13 +13,14 @@ namespace tally::store {
 namespace {
 
 Status check_tables(const Database& database) {
+  Result<Statement> found =
+      database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  if (!found) return found.error();
   for (const TableText& table : schema_tables()) {
-    Result<Statement> found =
-        database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
-    if (!found) return found.error();
     found->bind(std::string_view(table.name));
     const bool there = found->step();
     if (!found->status()) return found->status();
+    if (there) found->step();  // resets it
     if (!there) return Error{fmt::format("is a damaged capture: it has no table '{}'", table.name)};
   }
   return {};

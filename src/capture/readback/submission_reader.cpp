@@ -6,12 +6,17 @@
 #include <utility>
 
 #include "store/clock.h"
+#include "store/quiet_thread.h"
 #include "vk/boundary.h"
 
 namespace tally::capture {
 namespace {
 
 constexpr auto kWaitSlice = std::chrono::milliseconds(50);
+// For the layer's fence, once the application has learned that the work has completed.
+constexpr auto kMomentary = std::chrono::milliseconds(1);
+// What small submissions may wait before they are read.
+constexpr auto kGatherTime = std::chrono::milliseconds(4);
 
 }  // namespace
 
@@ -52,6 +57,7 @@ void SubmissionReader::add(PendingSubmission item) {
     reporter_.lost(*item.submission, "no fence is available: the values of a submission are lost");
     return;
   }
+  bool wake = false;
   {
     std::unique_lock lock(mutex_);
     reported_.wait(lock, [this] { return !reading_is_behind() || stopping_; });
@@ -59,8 +65,9 @@ void SubmissionReader::add(PendingSubmission item) {
     commands_ += item.commands;
     items_.push_back(std::move(item));
     thread_.start([this] { run(); });
+    wake = std::exchange(idle_, false) || urgent();
   }
-  added_.notify_one();
+  if (wake) added_.notify_one();
 }
 
 bool SubmissionReader::wait_for(const Matches& matches, std::chrono::milliseconds patience) {
@@ -70,14 +77,26 @@ bool SubmissionReader::wait_for(const Matches& matches, std::chrono::millisecond
     if (matches(items_[i])) target = reported_count_ + i + 1;
   }
   const auto done = [&] { return reported_count_ >= target || stopping_; };
+  if (done()) return true;
+  {
+    const store::QuietScope quiet;  // a signal handler may call exit(), which waits for this thread
+    while (!done() && !busy_ && read_first(lock, kMomentary)) continue;
+    while (!stopping_ && !busy_ && !items_.empty() && !items_.front().submission &&
+           read_first(lock, kMomentary)) {
+      continue;
+    }
+  }
   // The timeout counts only time without progress.
   auto give_up = std::chrono::steady_clock::now() + patience;
+  ++waiting_;
   for (uint64_t before = reported_count_; !done(); before = reported_count_) {
+    added_.notify_one();
     reported_.wait_for(lock, std::min<std::chrono::milliseconds>(kWaitSlice, patience));
     const auto now = std::chrono::steady_clock::now();
     if (reading_ || reported_count_ != before) give_up = now + patience;
     if (now > give_up) break;
   }
+  --waiting_;
   return done();
 }
 
@@ -96,44 +115,68 @@ void SubmissionReader::stop(std::chrono::milliseconds patience) {
 
 bool SubmissionReader::given_up() const { return store::monotonic_ns() > give_up_ns_; }
 
+// Waits until there are items to read: at once those that are urgent, others after some time.
+// Returns false if there are none.
+bool SubmissionReader::await_items(std::unique_lock<std::mutex>& lock) {
+  idle_ = true;
+  added_.wait_for(lock, store::kIdleTime, [this] { return stopping_ || !items_.empty(); });
+  idle_ = false;
+  if (items_.empty()) return false;
+  added_.wait_for(lock, kGatherTime, [this] { return urgent(); });
+  reported_.wait(lock, [this] { return !busy_; });
+  return true;
+}
+
 void SubmissionReader::run() {
   std::unique_lock lock(mutex_);
-  while (added_.wait_for(lock, store::kIdleTime, [this] { return stopping_ || !items_.empty(); }) &&
-         !items_.empty()) {
-    PendingSubmission& item = items_.front();  // not moved until this thread removes it
-    lock.unlock();
-    vk::guarded_void([&] { finish(item); });
-    lock.lock();
-    reading_ = false;
-    std::unique_ptr<Submission> done = std::move(item.submission);  // other threads read the item
-    lock.unlock();
-    done.reset();  // may drop the last references to its recordings
-    lock.lock();
-    commands_ -= item.commands;
-    items_.pop_front();
-    ++reported_count_;
-    reported_.notify_all();
+  while (await_items(lock)) {
+    bool read = true;
+    while (read && !busy_ && !items_.empty()) {
+      read = read_first(lock, urgent() ? kWaitSlice : std::chrono::nanoseconds(0));
+    }
   }
   thread_.end();
 }
 
-VkResult SubmissionReader::await(const PendingSubmission& item) {
-  if (item.fence == VK_NULL_HANDLE) return VK_SUCCESS;
-  VkResult result = VK_SUCCESS;
-  do {
-    const std::chrono::nanoseconds timeout = given_up() ? std::chrono::milliseconds(0) : kWaitSlice;
-    result = table_.WaitForFences(device_, 1, &item.fence, VK_TRUE,
-                                  static_cast<uint64_t>(timeout.count()));
-  } while (result == VK_TIMEOUT && !given_up());
-  return result;
+// Waits at most `patience` for the GPU. Returns false if the first item has not completed by then.
+bool SubmissionReader::read_first(std::unique_lock<std::mutex>& lock,
+                                  std::chrono::nanoseconds patience) {
+  busy_ = true;
+  PendingSubmission& item = items_.front();
+  lock.unlock();
+  const VkResult result = await(item, patience);
+  const bool over = result != VK_TIMEOUT || given_up();
+  std::unique_ptr<Submission> done;
+  if (over) {
+    lock.lock();
+    reading_ = true;
+    lock.unlock();
+    vk::guarded_void([&] { report(item, result); });
+    lock.lock();
+    reading_ = false;
+    done = std::move(item.submission);  // other threads read the item
+    lock.unlock();
+    done.reset();  // may drop the last references to its recordings
+  }
+  lock.lock();
+  if (over) {
+    commands_ -= item.commands;
+    items_.pop_front();
+    ++reported_count_;
+  }
+  busy_ = false;
+  reported_.notify_all();
+  return over;
 }
 
-void SubmissionReader::finish(PendingSubmission& item) {
-  const VkResult result = await(item);
-  {
-    const std::lock_guard lock(mutex_);
-    reading_ = true;
-  }
+VkResult SubmissionReader::await(const PendingSubmission& item, std::chrono::nanoseconds patience) {
+  if (item.fence == VK_NULL_HANDLE) return VK_SUCCESS;
+  if (given_up()) patience = std::chrono::nanoseconds(0);
+  return table_.WaitForFences(device_, 1, &item.fence, VK_TRUE,
+                              static_cast<uint64_t>(patience.count()));
+}
+
+void SubmissionReader::report(PendingSubmission& item, VkResult result) {
   if (item.submission && result == VK_SUCCESS) reporter_.report(*item.submission);
   if (item.submission && result != VK_SUCCESS) {
     reporter_.lost(*item.submission, result == VK_TIMEOUT

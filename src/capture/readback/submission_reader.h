@@ -1,6 +1,10 @@
-// Reads the completed submissions of one queue in order, on its own thread, and passes them to the
-// reporter. The layer submits its own fence after each submission of the application. It does not
-// wait on or change any object of the application.
+// Reads the completed submissions of one queue in order, and passes them to the reporter. The layer
+// submits its own fence after each submission of the application. It does not wait on or change any
+// object of the application.
+//
+// A thread that waits for submissions which have completed reads them itself. A thread of the
+// reader reads the others. It does not wait for each fence, because most drivers wake whoever waits
+// for one at every submission: small submissions of a few milliseconds are read together.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -42,12 +46,21 @@ class SubmissionReader {
   VkFence borrow_fence();
   void give_back(VkFence fence);
   void run();
-  VkResult await(const PendingSubmission& item);
-  void finish(PendingSubmission& item);
+  bool await_items(std::unique_lock<std::mutex>& lock);
+  bool read_first(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds patience);
+  VkResult await(const PendingSubmission& item, std::chrono::nanoseconds patience);
+  void report(PendingSubmission& item, VkResult result);
   bool given_up() const;
   bool reading_is_behind() const { return reading_ && commands_ > kMaxUnreadCommands; }
+  // Whether the thread must read as soon as the GPU is done.
+  bool urgent() const {
+    return stopping_ || waiting_ != 0 || commands_ > kManyCommands || items_.size() > kManyItems;
+  }
 
   static constexpr uint64_t kMaxUnreadCommands = uint64_t{1} << 21;
+  // Reading more than that takes longer than waking the thread for it.
+  static constexpr uint64_t kManyCommands = 1024;
+  static constexpr size_t kManyItems = 64;
 
   const VkDevice device_;
   const DeviceTable& table_;
@@ -57,8 +70,11 @@ class SubmissionReader {
   std::vector<VkFence> free_fences_;  // unsignaled
   std::condition_variable added_;
   std::condition_variable reported_;
-  std::deque<PendingSubmission> items_;  // only the thread removes items
-  uint64_t commands_ = 0;                // of all items
+  std::deque<PendingSubmission> items_;
+  bool busy_ = false;      // a thread reads the first item; no other removes it
+  bool idle_ = false;      // the thread waits for an item
+  uint32_t waiting_ = 0;   // threads that wait for the thread to read
+  uint64_t commands_ = 0;  // of all items
   uint64_t reported_count_ = 0;
   bool reading_ = false;  // the first item has completed
   bool stopping_ = false;

@@ -8,6 +8,7 @@ namespace {
 
 // A page with less space left is not reused.
 constexpr VkDeviceSize kMinCapacity = 1024;
+constexpr VkDeviceSize kZeroedTogether = 4096;
 
 }  // namespace
 
@@ -32,18 +33,31 @@ VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
     return VK_SUCCESS;
   }
   pages_.reserve(pages_.size() + 1);
+  zeroed_.reserve(pages_.size() + 1);
   RecordPage fresh;
-  const VkResult result = record_pool_.acquire(bytes, fresh);
+  const VkResult result = record_pool_.acquire_undefined(bytes, fresh);
   if (result != VK_SUCCESS) return result;
-  page = {static_cast<uint32_t>(pages_.size()), fresh, 0};
+  page.index = static_cast<uint32_t>(pages_.size());
+  page.page = fresh;
+  page.used = 0;
+  page.zeroed = record_pool_.zeroed_bytes(fresh);
   pages_.push_back(fresh);
+  zeroed_.push_back(page.zeroed);
   return VK_SUCCESS;
 }
 
+void Instrumentation::OpenPage::zero_more() {
+  const VkDeviceSize end = std::min(probe::align_up(used, kZeroedTogether), page.size);
+  RecordPool::zero(page, zeroed, end);
+  zeroed = end;
+}
+
 void Instrumentation::close_page(OpenPage page) {
+  if (!page.page.chunk) return;
   page.used = probe::align_up(page.used, probe::kShardAlignment);
   const std::lock_guard lock(mutex_);
-  if (page.page.chunk && page.page.size - page.used >= kMinCapacity) open_pages_.push_back(page);
+  zeroed_[page.index] = page.zeroed;
+  if (page.page.size - page.used >= kMinCapacity) open_pages_.push_back(page);
 }
 
 VkResult Instrumentation::open_words(OpenWords& words) {
@@ -67,7 +81,16 @@ void Instrumentation::close_words(const OpenWords& words) {
   if (words.page.chunk && words.used < words.page.count) open_words_.push_back(words);
 }
 
-VkResult Instrumentation::clear() { return record_pool_.clear(pages()); }
+VkResult Instrumentation::clear() {
+  std::vector<RecordPage> used;
+  {
+    const std::lock_guard lock(mutex_);
+    used = pages_;
+    for (size_t i = 0; i < used.size(); ++i) used[i].size = zeroed_[i];
+  }
+  std::erase_if(used, [](const RecordPage& page) { return page.size == 0; });
+  return record_pool_.clear(used);
+}
 
 std::vector<RecordPage> Instrumentation::pages() const {
   const std::lock_guard lock(mutex_);

@@ -27,7 +27,17 @@ class Instrumentation {
   struct OpenPage {
     uint32_t index = 0;
     RecordPage page;
-    VkDeviceSize used = 0;  // a multiple of probe::kShardAlignment when the page is opened
+    VkDeviceSize used = 0;    // a multiple of probe::kShardAlignment when the page is opened
+    VkDeviceSize zeroed = 0;  // or was, before commands counted into it
+
+    // Cuts zeroed memory. Most recordings use little of a page.
+    void use(VkDeviceSize bytes) {
+      used += bytes;
+      if (used > zeroed) zero_more();
+    }
+
+   private:
+    void zero_more();
   };
   struct OpenWords {
     WordPage page;
@@ -74,6 +84,7 @@ class Instrumentation {
   mutable std::mutex mutex_;  // guards what follows
   std::deque<RecordRange> ranges_;
   std::vector<RecordPage> pages_;
+  std::vector<VkDeviceSize> zeroed_;  // of each page, when it was closed last
   std::vector<OpenPage> open_pages_;
   std::vector<WordPage> word_pages_;
   std::vector<OpenWords> open_words_;

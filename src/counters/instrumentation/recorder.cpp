@@ -48,7 +48,7 @@ VkResult InstrumentationRecorder::reserve(uint64_t bytes, uint32_t shards_log2,
     if (result != VK_SUCCESS) return result;
   }
   offset = page_.used;
-  page_.used += bytes;
+  page_.use(bytes);
   return VK_SUCCESS;
 }
 

@@ -49,7 +49,7 @@ class InstrumentationRecorder {
   bool append_next(uint64_t bytes) {
     if (!active_->take_index(next().result_index)) return false;
     range_->append_next();
-    page_.used += bytes;
+    page_.use(bytes);
     return true;
   }
 

@@ -85,10 +85,13 @@ VkResult RecordPool::acquire_undefined(VkDeviceSize bytes, RecordPage& page) {
 
 VkResult RecordPool::acquire(VkDeviceSize bytes, RecordPage& page) {
   const VkResult result = acquire_undefined(bytes, page);
-  if (result != VK_SUCCESS || on_device()) return result;
-  std::memset(page.chunk->host() + page.offset, 0, page.size);
-  page.chunk->flush(page.offset, page.size);
-  return VK_SUCCESS;
+  if (result == VK_SUCCESS && !on_device()) zero(page, 0, page.size);
+  return result;
+}
+
+void RecordPool::zero(const RecordPage& page, VkDeviceSize begin, VkDeviceSize end) {
+  std::memset(page.chunk->host() + page.offset + begin, 0, end - begin);
+  page.chunk->flush(page.offset + begin, end - begin);
 }
 
 RecordPool::Slab* RecordPool::slab_of(const RecordPage& page) {
@@ -121,10 +124,7 @@ VkResult RecordPool::clear(std::span<const RecordPage> pages) {
       }
     });
   }
-  for (const RecordPage& page : pages) {
-    std::memset(page.chunk->host() + page.offset, 0, page.size);
-    page.chunk->flush(page.offset, page.size);
-  }
+  for (const RecordPage& page : pages) zero(page, 0, page.size);
   return VK_SUCCESS;
 }
 

@@ -2,8 +2,9 @@
 // returns a zeroed page of one or more blocks, which belongs to the caller. A recording acquires a
 // page and cuts records from it, so that single commands never lock the pool. Thread-safe.
 //
-// Mode Host: pages are mapped, and the host zeroes them when they are acquired. Mode Device: the
-// GPU zeroes pages ahead of time, and the host reads a copy.
+// Mode Host: pages are mapped, and the host zeroes them when they are acquired, or their caller
+// does it piece by piece. Mode Device: the GPU zeroes pages ahead of time, and the host reads a
+// copy.
 #pragma once
 
 #include <memory>
@@ -46,8 +47,11 @@ class RecordPool {
 
   // A zeroed page of at least `bytes`.
   VkResult acquire(VkDeviceSize bytes, RecordPage& page);
-  // In mode Host, a page that the host has not zeroed.
+  // A page of which only the first `zeroed_bytes()` bytes are zero.
   VkResult acquire_undefined(VkDeviceSize bytes, RecordPage& page);
+  VkDeviceSize zeroed_bytes(const RecordPage& page) const { return on_device() ? page.size : 0; }
+  // Mode Host.
+  static void zero(const RecordPage& page, VkDeviceSize begin, VkDeviceSize end);
   // No command that writes to the page may be pending.
   void release(const RecordPage& page);
 

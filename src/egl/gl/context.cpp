@@ -40,6 +40,13 @@ Version parse_version(const GLubyte* text) {
   return {es, major * 10 + minor};
 }
 
+// "zink (llvmpipe ...)", "ANGLE (Mesa, Vulkan 1.3.230 (llvmpipe ...), ...)"
+bool names_vulkan(const GLubyte* renderer) {
+  if (renderer == nullptr) return false;
+  const std::string_view name = reinterpret_cast<const char*>(renderer);
+  return name.starts_with("zink") || name.find("Vulkan") != name.npos;
+}
+
 template <typename Action>
 void ignore_exceptions(Action action) noexcept {
   try {
@@ -77,6 +84,7 @@ GlContext::GlContext(Driver& driver, EGLDisplay display, EGLContext handle)
     : driver_(driver), display_(display), handle_(handle), gl_(driver.raw()), queries_(gl_) {
   const Version version = parse_version(gl_.glGetString(GL_VERSION));
   is_es_ = version.es;
+  runs_on_vulkan_ = names_vulkan(gl_.glGetString(GL_RENDERER));
   has_pixel_buffers_ = version.number >= (version.es ? 30 : 21);
 }
 

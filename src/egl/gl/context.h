@@ -42,6 +42,8 @@ class GlContext {
   EGLDisplay display() const { return display_; }
   EGLContext handle() const { return handle_; }
   bool is_es() const { return is_es_; }
+  // Whether this GL runs on Vulkan: zink, ANGLE.
+  bool runs_on_vulkan() const { return runs_on_vulkan_; }
 
   // Call before GPU work is submitted. Begins a segment if none is open.
   void before_work() noexcept {
@@ -110,6 +112,7 @@ class GlContext {
   const EGLContext handle_;
   const RawGl& gl_;
   bool is_es_ = false;
+  bool runs_on_vulkan_ = false;
   bool has_pixel_buffers_ = false;
   bool segment_open_ = false;
   GLenum list_mode_ = 0;

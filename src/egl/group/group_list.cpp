@@ -46,6 +46,11 @@ void GroupList::discover_vulkan() {
   }
 }
 
+bool GroupList::is_left_to_vulkan(size_t index) const {
+  const GlContext* const context = t_hot.context;
+  return groups_[index].get() == gpu_ && !unlisted_vulkan_ && context && context->runs_on_vulkan();
+}
+
 void GroupList::query_driver() {
   std::optional<KnownDisplay> known;
   bool es = true;

@@ -231,6 +231,7 @@ void Session::profile_everything(bool gpu_usage) {
   if (t_hot.context != nullptr) groups_.discover(gpu_usage || !profiling_);
   bool more = !profiling_;
   for (size_t g = 0; g < groups_.size(); g++) {
+    if (groups_.is_left_to_vulkan(g)) continue;
     Choice& choice = choice_of(g);
     size_t active = choice.count();
     bool fresh = false;

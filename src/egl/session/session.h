@@ -56,10 +56,11 @@ class Session {
   EGLint read(size_t max_records, bool reset, std::vector<Record>& records);
   EGLint active_count(size_t& count);
 
-  // A profile (egl/profile) counts all totals and levels without acquiring the counters: it
-  // excludes nobody, and ends when the application acquires them. This begins the profile or adds
-  // counters that have become known since, those of the kernel driver only with `gpu_usage`; it
-  // does nothing while the application has acquired the counters.
+  // A profile (egl/profile) counts all totals and levels, except those that are left to the Vulkan
+  // layer, without acquiring the counters: it excludes nobody, and ends when the application
+  // acquires them. This begins the profile or adds counters that have become known since, those of
+  // the kernel driver only with `gpu_usage`; it does nothing while the application has acquired the
+  // counters.
   void profile_everything(bool gpu_usage);
   // Reads what was counted since the last call or the begin; returns false if no profile is active.
   // With `wait`, waits for the calling thread's current context.
