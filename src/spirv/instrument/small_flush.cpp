@@ -18,6 +18,7 @@ class SmallFlush {
         editor_(tools.context.editor),
         slots_(slots),
         variables_(variables),
+        subgroup_(editor_),
         u32_(editor_.type_int(32)) {}
 
   void emit() {
@@ -44,22 +45,31 @@ class SmallFlush {
            std::ranges::any_of(slots_, is_certain);
   }
 
+  // The small counts are the bytes of a word, so that one sum adds all of them.
   void add_together() {
-    std::vector<uint32_t> sums(slots_.size());
+    std::vector<uint32_t> small;
+    uint32_t word = 0;
     for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
       const PrivateSlot& slot = slots_[counter];
       if (slot.kind == Kind::Number) {
         add(counter, load(slot));
-      } else if (slot.kind == Kind::EverySubgroup) {
-        sums[counter] = constant(1);
-      } else {
+      } else if (slot.kind != Kind::EverySubgroup) {
         const uint32_t own = slot.kind == Kind::Flag ? flag(slot) : constant(1);
-        sums[counter] = SubgroupCode(editor_).sum(code_, own);
+        const auto shift = static_cast<uint32_t>(8 * small.size());
+        const uint32_t byte = shift == 0 ? own : emit(Op::OpShiftLeftLogical, own, constant(shift));
+        word = word == 0 ? byte : emit(Op::OpBitwiseOr, word, byte);
+        small.push_back(counter);
       }
     }
-    code_.if_then(SubgroupCode(editor_).elect(code_), [&] {
+    const uint32_t sums = word == 0 ? 0 : subgroup_.sum(code_, word);
+    code_.if_then(subgroup_.elect(code_), [&] {
+      for (uint32_t i = 0; i < small.size(); ++i) {
+        const uint32_t rest = i == 0 ? sums : emit(Op::OpShiftRightLogical, sums, constant(8 * i));
+        const bool last = i + 1 == small.size();
+        add(small[i], last ? rest : emit(Op::OpBitwiseAnd, rest, constant(0xff)));
+      }
       for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
-        if (sums[counter] != 0) add(counter, sums[counter]);
+        if (slots_[counter].kind == Kind::EverySubgroup) add(counter, constant(1));
       }
     });
   }
@@ -77,6 +87,10 @@ class SmallFlush {
         add(counter, constant(1));
       }
     }
+  }
+
+  uint32_t emit(Op opcode, uint32_t one, uint32_t other) {
+    return code_.emit(opcode, u32_, {one, other});
   }
 
   void add(uint32_t counter, uint32_t value) {
@@ -105,6 +119,7 @@ class SmallFlush {
   Editor& editor_;
   std::span<const PrivateSlot> slots_;
   std::span<const uint32_t> variables_;
+  SubgroupCode subgroup_;
   uint32_t u32_;
   uint32_t counters_ = 0;  // a pointer
 };
