@@ -23,6 +23,7 @@ Capabilities::Capabilities(VkPhysicalDevice gpu) {
 
   int64 = features.features.shaderInt64;
   int64_atomics = int64 && atomics.shaderBufferInt64Atomics;
+  prefers_small_code = driver_properties.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   software = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   constexpr VkSubgroupFeatureFlags kNeeded =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |

@@ -21,6 +21,8 @@ constexpr Technique kTechniques[] = {
     {"sharded: the same over 256 shards", Placement::Minimal, Counting::Private, kShards},
     {"one exit: one flush for all returns", Placement::Minimal, Counting::Private, kShards, true},
     {"trips: variables of loops count", Placement::Minimal, Counting::Private, kShards, true, true},
+    {"short: little code, on llvmpipe", Placement::Minimal, Counting::Private, kShards, true, true,
+     false, true},
 };
 
 }  // namespace
@@ -45,6 +47,7 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     options.single_exit = technique.single_exit;
     options.trip_counts = technique.trip_counts;
     options.count_subgroups = technique.count_subgroups;
+    options.driver.prefers_small_code = technique.small_code && capabilities.prefers_small_code;
     auto result = spirv::add_block_counts(source.words, options);
     if (!result) throw std::runtime_error(result.error().message);
 

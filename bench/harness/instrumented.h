@@ -23,6 +23,7 @@ struct Technique {
   bool single_exit = false;
   bool trip_counts = false;
   bool count_subgroups = false;
+  bool small_code = false;  // as the layer does on devices that prefer it
 };
 
 // From the simplest technique to the one that the layer uses.

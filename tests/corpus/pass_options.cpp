@@ -99,6 +99,7 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
     options.placement = spirv::Placement::Every;
   });
   add("nesting-limit", [](auto& options) { options.driver.max_nested_conditionals = 20; });
+  add("small-code", [](auto& options) { options.driver.prefers_small_code = true; });
   if (stage == ExecutionModel::Fragment) add_fragment_options(all);
   if (stage == ExecutionModel::Vertex || stage == ExecutionModel::Fragment) {
     add("packed-draw-indices",
@@ -106,6 +107,10 @@ std::vector<NamedOptions> all_options(ExecutionModel stage, const std::string& e
     add("packed-draw-indices-apart", [](auto& options) {
       options.packed_draw_indices = {.location = 30};
       options.driver.keeps_draws_apart = true;
+    });
+    add("packed-draw-indices-small", [](auto& options) {
+      options.packed_draw_indices = {.location = 30};
+      options.driver.keeps_draws_apart = options.driver.prefers_small_code = true;
     });
   }
   if (stage == ExecutionModel::Vertex) {

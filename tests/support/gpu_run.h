@@ -20,6 +20,7 @@ struct DeviceAbilities {
   VkShaderStageFlags subgroup_stages = 0;  // stages with vote, ballot and arithmetic operations
   uint32_t max_push_bytes = 128;
   bool hangs_on_discards = false;        // spirv::DriverWorkarounds
+  bool prefers_small_code = false;       // spirv::DriverWorkarounds
   uint32_t max_nested_conditionals = 0;  // spirv::DriverWorkarounds
 };
 DeviceAbilities abilities_of(const Context& context);
@@ -42,6 +43,7 @@ struct Way {
   bool count_subgroups = false;
   bool count_branches = false;
   bool hangs_on_discards = false;   // instruments as for a driver that hangs
+  bool small_code = false;          // ... that prefers small code, and keeps draws apart
   Numbers numbers = Numbers::None;  // for vertex and fragment shaders
 };
 std::string to_string(const Way& way);

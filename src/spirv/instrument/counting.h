@@ -55,6 +55,8 @@ class SubgroupCode {
   uint32_t lowest(InstructionBuilder& code, uint32_t ballot);
   // Whether the lane is the lowest of the ballot.
   uint32_t is_lowest(InstructionBuilder& code, uint32_t ballot, uint32_t live);
+  // Whether the lane is the lowest active one.
+  uint32_t elect(InstructionBuilder& code);
   uint32_t any(InstructionBuilder& code, uint32_t condition);
   uint32_t all_equal(InstructionBuilder& code, uint32_t value);
   uint32_t sum(InstructionBuilder& code, uint32_t value);

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "spirv/instrument/flush_code.h"
 #include "spirv/instrument/output_counting.h"
+#include "spirv/instrument/small_flush.h"
 
 namespace tally::spirv {
 namespace {
@@ -86,7 +86,11 @@ class PrivateCounting : public CounterCode {
     InstructionBuilder code = editor().new_code();
     code.emit_as(flush_, Op::OpFunction, none,
                  std::vector<uint32_t>{0, editor().type_function(none)});
-    FlushCode(tools_, slots_, variables_).emit(code);
+    if (tools_.context.options.driver.prefers_small_code && slots_.size() <= kFewCounters) {
+      emit_small_flush(code, tools_, slots_, variables_);
+    } else {
+      FlushCode(tools_, slots_, variables_).emit(code);
+    }
     code.emit(Op::OpFunctionEnd);
     tools_.context.add_function(code);
     if (first_lane_ != 0) make_first_lane_function();

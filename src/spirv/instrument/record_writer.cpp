@@ -1,5 +1,7 @@
 #include "spirv/instrument/record_writer.h"
 
+#include <bit>
+
 #include "probe/record.h"
 
 namespace tally::spirv {
@@ -57,6 +59,13 @@ uint32_t RecordWriter::opaque_one(InstructionBuilder& code) {
   return code.emit(Op::OpShiftRightLogical, u32_, {sum, editor_.constant_u32(4)});
 }
 
+// Whether the stage's additions are spread over the shards.
+bool RecordWriter::has_shards() const {
+  const bool one_thread =
+      context_.options.driver.prefers_small_code && !context_.stage.lanes_are_invocations;
+  return context_.options.max_shards_log2 != 0 && !one_thread;
+}
+
 uint32_t RecordWriter::shard_terms(InstructionBuilder& code) {
   uint32_t sum = 0;
   for (const ShardTerm& term : context_.stage.shard_terms) {
@@ -96,22 +105,46 @@ uint32_t RecordWriter::record_address(InstructionBuilder& code, uint32_t tagged)
   return code.emit(Op::OpCompositeConstruct, uvec2_, {address, high});
 }
 
+// The shard's number.
+uint32_t RecordWriter::shard_of(InstructionBuilder& code, const RecordPointer& record_pointer) {
+  static_assert(probe::kRecordAlignment > (probe::kNumberedDraws | probe::kShardsLog2Mask));
+  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer.tagged, 0});
+  const uint32_t mask = editor_.constant_u32(probe::kShardsLog2Mask);
+  return shard(code, emit(code, Op::OpBitwiseAnd, low, mask));
+}
+
 ShardAddress RecordWriter::shard_address(InstructionBuilder& code,
                                          const RecordPointer& record_pointer) {
-  static_assert(probe::kRecordAlignment > (probe::kNumberedDraws | probe::kShardsLog2Mask));
+  if (context_.options.driver.prefers_small_code) return short_address(code, record_pointer);
   const auto constant = [&](uint32_t value) { return editor_.constant_u32(value); };
   uint32_t counters = first_counter_.id;
-  if (context_.options.max_shards_log2 != 0) {
-    const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer.tagged, 0});
-    const uint32_t shards_log2 =
-        emit(code, Op::OpBitwiseAnd, low, constant(probe::kShardsLog2Mask));
-    const uint32_t earlier = emit(code, Op::OpIMul, shard(code, shards_log2), stride_.id);
+  if (has_shards()) {
+    const uint32_t earlier = emit(code, Op::OpIMul, shard_of(code, record_pointer), stride_.id);
     counters = emit(code, Op::OpIAdd, counters, earlier);
   }
   uint32_t bytes = emit(code, Op::OpIMul, counters, constant(probe::kCounterBytes));
   if (record_pointer.draw != 0) {
     const uint32_t records = constant(static_cast<uint32_t>(probe::kRecordAlignment));
     bytes = emit(code, Op::OpIAdd, bytes, emit(code, Op::OpIMul, record_pointer.draw, records));
+  }
+  return {record_address(code, record_pointer.tagged), bytes};
+}
+
+// The same, so that the driver has little to simplify: products of constants first, and shifts.
+ShardAddress RecordWriter::short_address(InstructionBuilder& code,
+                                         const RecordPointer& record_pointer) {
+  const uint32_t size = editor_.constant_u32(probe::kCounterBytes);
+  uint32_t bytes = emit(code, Op::OpIMul, first_counter_.id, size);
+  if (has_shards()) {
+    const uint32_t stride = emit(code, Op::OpIMul, stride_.id, size);
+    const uint32_t earlier = emit(code, Op::OpIMul, shard_of(code, record_pointer), stride);
+    bytes = emit(code, Op::OpIAdd, earlier, bytes);
+  }
+  if (record_pointer.draw != 0) {
+    const auto shift = static_cast<uint32_t>(std::countr_zero(probe::kRecordAlignment));
+    const uint32_t records =
+        emit(code, Op::OpShiftLeftLogical, record_pointer.draw, editor_.constant_u32(shift));
+    bytes = emit(code, Op::OpIAdd, records, bytes);
   }
   return {record_address(code, record_pointer.tagged), bytes};
 }
@@ -130,7 +163,11 @@ void RecordWriter::add(InstructionBuilder& code, const ShardAddress& shard, uint
 
 void RecordWriter::add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                               uint32_t value) {
-  const uint32_t pointer = counters_pointer(code, shard);
+  add_at(code, counters_pointer(code, shard), counter, value);
+}
+
+void RecordWriter::add_at(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
+                          uint32_t value) {
   if (context_.use_int64) {
     emit_add_64(code, pointer, counter, value);
   } else {

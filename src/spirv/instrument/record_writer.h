@@ -51,19 +51,25 @@ class RecordWriter {
   void add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                   uint32_t value);
 
+  // A pointer to the counters at an address, and an addition to one of them, even of 0. `counter`
+  // is the id of a constant.
+  uint32_t counters_pointer(InstructionBuilder& code, const ShardAddress& address);
+  void add_at(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
+
   RecordSpecIds spec_ids() const { return {first_counter_.spec_id, stride_.spec_id}; }
 
  private:
   void make_counters_type(uint32_t counters);
   void make_add_function();
+  uint32_t shard_of(InstructionBuilder& code, const RecordPointer& record_pointer);
+  ShardAddress short_address(InstructionBuilder& code, const RecordPointer& record_pointer);
   uint32_t record_type();
   uint32_t record_address(InstructionBuilder& code, uint32_t tagged);
-  // A pointer to the counters at an address.
-  uint32_t counters_pointer(InstructionBuilder& code, const ShardAddress& address);
-  // A pointer to a word of them.
+  // A pointer to a word of the counters.
   uint32_t word_pointer(InstructionBuilder& code, uint32_t pointer, uint32_t index);
   void emit_add_64(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
   void emit_add_32(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
+  bool has_shards() const;
   uint32_t shard_terms(InstructionBuilder& code);
   uint32_t shard(InstructionBuilder& code, uint32_t shards_log2);
   uint32_t emit(InstructionBuilder& code, spv::Op opcode, uint32_t one, uint32_t other) {

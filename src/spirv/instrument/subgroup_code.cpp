@@ -38,6 +38,10 @@ uint32_t SubgroupCode::is_lowest(InstructionBuilder& code, uint32_t ballot, uint
   return live == 0 ? lowest : code.emit(Op::OpLogicalAnd, boolean_, {lowest, live});
 }
 
+uint32_t SubgroupCode::elect(InstructionBuilder& code) {
+  return code.emit(Op::OpGroupNonUniformElect, boolean_, {scope_});
+}
+
 uint32_t SubgroupCode::any(InstructionBuilder& code, uint32_t condition) {
   editor_.add_capability(spv::Capability::GroupNonUniformVote);
   return code.emit(Op::OpGroupNonUniformAny, boolean_, {scope_, condition});

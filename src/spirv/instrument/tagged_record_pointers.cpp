@@ -68,6 +68,10 @@ uint32_t TaggedRecordPointers::load(InstructionBuilder& code, Kind kind) const {
 }
 
 uint32_t TaggedRecordPointers::is_set(InstructionBuilder& code, uint32_t record_pointer) const {
+  if (context_.options.driver.prefers_small_code && context_.use_int64) {
+    const uint32_t word = code.emit(Op::OpBitcast, editor_.type_int(64), {record_pointer});
+    return code.emit(Op::OpINotEqual, editor_.type_bool(), {word, editor_.constant_u64(0)});
+  }
   const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
   const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 1});
   const uint32_t any = code.emit(Op::OpBitwiseOr, u32_, {low, high});
