@@ -247,7 +247,7 @@ class Run {
     auto file = choose_output(options_.output, program_, options_.force);
     if (!file) return file.error();
     file_ = std::move(*file);
-    const Status started = start_collector();
+    Status started = start_collector();
     if (!started && !options_.force) ::unlink(file_.c_str());
     return started;
   }
