@@ -405,6 +405,9 @@ std::vector<Way> all_ways(const DeviceAbilities& abilities, VkShaderStageFlagBit
   if (stage == VK_SHADER_STAGE_VERTEX_BIT || stage == VK_SHADER_STAGE_FRAGMENT_BIT) {
     ways.push_back({.placement = minimal, .shards_log2 = 4, .numbers = Numbers::Used});
     ways.push_back({.placement = every, .uniform_buffer = true, .numbers = Numbers::Unused});
+    if (abilities.prefers_small_code) {
+      ways.push_back({.shards_log2 = 2, .small_code = true, .numbers = Numbers::Used});
+    }
   }
   if (abilities.prefers_small_code) {
     ways.push_back({.shards_log2 = 2, .small_code = true});

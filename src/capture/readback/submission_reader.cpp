@@ -71,21 +71,27 @@ void SubmissionReader::add(PendingSubmission item) {
 }
 
 bool SubmissionReader::wait_for(const Matches& matches, std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
   uint64_t target = 0;
-  for (size_t i = 0; i < items_.size(); ++i) {
-    if (matches(items_[i])) target = reported_count_ + i + 1;
-  }
   const auto done = [&] { return reported_count_ >= target || stopping_; };
-  if (done()) return true;
   {
-    const store::QuietScope quiet;  // a signal handler may call exit(), which waits for this thread
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (matches(items_[i])) target = reported_count_ + i + 1;
+    }
+    if (done()) return true;
+  }
+  {
+    // A signal handler may call exit(), which locks the mutex and waits for the reading. So no
+    // handler runs before the mutex is unlocked.
+    const store::QuietScope quiet;
+    std::unique_lock lock(mutex_);
     while (!done() && !busy_ && read_first(lock, kMomentary)) continue;
     while (!stopping_ && !busy_ && !items_.empty() && !items_.front().submission &&
            read_first(lock, kMomentary)) {
       continue;
     }
   }
+  std::unique_lock lock(mutex_);
   // The timeout counts only time without progress.
   auto give_up = std::chrono::steady_clock::now() + patience;
   ++waiting_;

@@ -4,7 +4,8 @@
 //
 // A thread that waits for submissions which have completed reads them itself. A thread of the
 // reader reads the others. It does not wait for each fence, because most drivers wake whoever waits
-// for one at every submission: small submissions of a few milliseconds are read together.
+// for one at every submission: small submissions that were made within a few milliseconds are read
+// together.
 #pragma once
 
 #include <vulkan/vulkan_core.h>

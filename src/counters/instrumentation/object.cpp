@@ -41,6 +41,11 @@ VkResult Instrumentation::open_page(VkDeviceSize bytes, OpenPage& page) {
   page.page = fresh;
   page.used = 0;
   page.zeroed = record_pool_.zeroed_bytes(fresh);
+  if (page.zeroed == 0 && !fresh.chunk->coherent()) {
+    // Another thread that reads invalidates the whole page.
+    RecordPool::zero(fresh, 0, fresh.size);
+    page.zeroed = fresh.size;
+  }
   pages_.push_back(fresh);
   zeroed_.push_back(page.zeroed);
   return VK_SUCCESS;

@@ -27,8 +27,9 @@ class Instrumentation {
   struct OpenPage {
     uint32_t index = 0;
     RecordPage page;
-    VkDeviceSize used = 0;    // a multiple of probe::kShardAlignment when the page is opened
-    VkDeviceSize zeroed = 0;  // or was, before commands counted into it
+    VkDeviceSize used = 0;  // a multiple of probe::kShardAlignment when the page is opened
+    // The first bytes, which have been zeroed; commands may have counted there since.
+    VkDeviceSize zeroed = 0;
 
     // Cuts zeroed memory. Most recordings use little of a page.
     void use(VkDeviceSize bytes) {

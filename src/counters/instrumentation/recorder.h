@@ -48,8 +48,8 @@ class InstrumentationRecorder {
   // False if another command buffer took the result index in between.
   bool append_next(uint64_t bytes) {
     if (!active_->take_index(next().result_index)) return false;
+    page_.use(bytes);  // zeroed before other threads see the record
     range_->append_next();
-    page_.use(bytes);
     return true;
   }
 

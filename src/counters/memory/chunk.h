@@ -34,6 +34,7 @@ class Chunk {
   VkDeviceAddress address() const { return address_; }  // 0 for staging and words
   std::byte* host() const { return host_; }             // null unless mapped
 
+  bool coherent() const { return coherent_; }
   // No effect on coherent memory. The range is extended to multiples of nonCoherentAtomSize.
   void invalidate(VkDeviceSize offset, VkDeviceSize size) const;
   void flush(VkDeviceSize offset, VkDeviceSize size) const;

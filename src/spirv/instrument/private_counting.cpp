@@ -86,7 +86,8 @@ class PrivateCounting : public CounterCode {
     InstructionBuilder code = editor().new_code();
     code.emit_as(flush_, Op::OpFunction, none,
                  std::vector<uint32_t>{0, editor().type_function(none)});
-    if (tools_.context.options.driver.prefers_small_code && slots_.size() <= kFewCounters) {
+    if (tools_.context.options.driver.prefers_small_code && !tools_.record.may_be_mixed() &&
+        slots_.size() <= kFewCounters) {
       emit_small_flush(code, tools_, slots_, variables_);
     } else {
       FlushCode(tools_, slots_, variables_).emit(code);

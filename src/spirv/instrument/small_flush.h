@@ -2,10 +2,11 @@
 // instructions: for shaders with few counters on drivers whose compiler takes long
 // (DriverWorkarounds::prefers_small_code).
 //
-// Counts of at most 1 are summed over the subgroup, and one lane adds the sums. Where an invocation
-// may flush twice, no count is certain and most are 0: each lane adds those of its own that are
-// set. All other counts are numbers, whose sum may not fit into 32 bits: each lane adds its own.
-// With many counters all that takes longer on the device than what FlushCode does.
+// Counts of at most 1 are summed over the subgroup, and one lane adds the sums. Each lane adds its
+// own without subgroup operations, and where no counter is certain to count, because most are then
+// 0. Counts that may be larger are added by each lane, since their sum may not fit into 32 bits.
+// With many counters all that takes longer on the device than what FlushCode does. Draws must not
+// be mixed in a subgroup (RecordWriter::may_be_mixed).
 #pragma once
 
 #include <span>
