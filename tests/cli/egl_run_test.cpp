@@ -119,6 +119,13 @@ TEST_F(EglRun, a_program_that_never_swaps_is_one_open_frame) {
   EXPECT_TRUE(rows[0].at("time").is_null());
 }
 
+// As in a Vulkan program whose driver makes a context of its own.
+TEST_F(EglRun, a_program_that_calls_no_gl_is_not_profiled) {
+  const auto done = run("", "es 0 idle");
+  EXPECT_EQ(done.end.shell_status(), 0);
+  EXPECT_THAT(done.standard_error, HasSubstr("nothing was captured")) << done.standard_error;
+}
+
 TEST_F(EglRun, what_a_killed_program_had_swapped_is_kept) {
   EXPECT_EQ(run("", "es 5 kill").end.shell_status(), 128 + 9);
   const nlohmann::json rows = frames();

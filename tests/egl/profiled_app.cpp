@@ -1,9 +1,9 @@
 // A GL program with known counts for `tally run`: frame number f has f + 1 draws of one triangle
 // that covers all 64 x 64 samples.
 //
-// Usage: profiled_app es|gl FRAMES [acquire|kill|offscreen]. "acquire" holds the counters itself
-// from before frame 2 until after frame 3 and prints its counts; "kill" ends by SIGKILL;
-// "offscreen" never swaps.
+// Usage: profiled_app es|gl FRAMES [acquire|kill|offscreen|idle]. "acquire" holds the counters
+// itself from before frame 2 until after frame 3 and prints its counts; "kill" ends by SIGKILL;
+// "offscreen" never swaps; "idle" makes a context current and calls no GL.
 #include <signal.h>
 
 #include <cstdio>
@@ -23,6 +23,7 @@ int run_instead(int argc, char** argv) {
   const Display display;
   const Context context(display.handle(), es ? Api::Gles3 : Api::GlCore);
   context.make_current();
+  if (mode == "idle") return 0;
   use_flat_program(!es);
   use_positions({-1, -1, 3, -1, -1, 3});
   std::optional<Client> client;

@@ -1,10 +1,13 @@
 #include "egl/profile/profile.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/frame_range.h"
@@ -36,6 +39,14 @@ GlDescription describe(GlContext& context) {
   return {text_of(gl, GL_RENDERER), text_of(gl, GL_VENDOR), text_of(gl, GL_VERSION)};
 }
 
+// Whether the program has made GL calls. Vulkan programs on NVIDIA's driver have a current context
+// and make none.
+bool calls_gl(const std::vector<Record>& records) {
+  return std::ranges::any_of(records, [](const Record& record) {
+    return record.group == GroupList::kApiGroup && record.value != 0;
+  });
+}
+
 // Whether a frame looks for new GPU engines. A kernel driver reports an engine once it has been
 // used: soon in most programs. Looking at all descriptors can take as long as a small frame.
 bool looks_for_engines(int64_t frame) {
@@ -53,17 +64,17 @@ class Recorder {
   void begin() {
     const std::lock_guard lock(mutex_);
     if (finished_ || t_hot.context == nullptr) return;
-    if (sender_ == nullptr) {
-      sender_ = Sender::connect(environment("TALLY_CAPTURE_SOCKET"), describe(*t_hot.context));
-      finished_ = sender_ == nullptr;
+    if (!gl_) {
+      gl_ = describe(*t_hot.context);
+      process_ = ::getpid();
       begin_ns_ = store::monotonic_ns();
     }
-    if (!finished_ && schedule_.captured(number_)) session().profile_everything(true);
+    if (schedule_.captured(number_)) session().profile_everything(true);
   }
 
   void end_frame() {
     const std::lock_guard lock(mutex_);
-    if (finished_ || sender_ == nullptr) return;
+    if (finished_ || !gl_ || !announce()) return;
     const bool captured = schedule_.captured(number_);
     send_frame(store::monotonic_ns());
     if (finished_) return;
@@ -82,23 +93,32 @@ class Recorder {
   // Does nothing if the lock is held: then exit was called inside one of our functions.
   void end_process() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || finished_ || sender_ == nullptr) return;
-    if (sender_->is_of_this_process()) {
-      send_frame(std::nullopt);
-      finish();
-    }
+    if (!lock || finished_ || !gl_ || process_ != ::getpid()) return;
+    send_frame(std::nullopt);
+    finish();
   }
 
  private:
+  // Tells the receiver of the process and its GL. Returns false where that cannot be done.
+  bool announce() {
+    if (sender_ != nullptr) return true;
+    if (process_ == ::getpid())
+      sender_ = Sender::connect(environment("TALLY_CAPTURE_SOCKET"), *gl_);
+    finished_ = sender_ == nullptr;
+    return !finished_;
+  }
+
   // Calls no GL at process exit: results that the GPU has not delivered by then are missing.
   void send_frame(std::optional<int64_t> end_ns) {
-    if (!sender_->is_of_this_process()) {
+    if (process_ != ::getpid()) {
       finished_ = true;
       return;
     }
     if (!schedule_.captured(number_)) return;
     std::vector<Record> records;
     const bool measured = session().read_profile(end_ns.has_value(), records);
+    const bool has_swapped = sender_ != nullptr;
+    if ((measured && !has_swapped && !calls_gl(records)) || !announce()) return;
     if (!measured) return warn_counters_are_taken();
     sender_->send({number_, begin_ns_, end_ns, std::move(records)});
   }
@@ -113,11 +133,13 @@ class Recorder {
   void finish() {
     finished_ = true;
     session().end_profile();
-    sender_->send_end();
+    if (sender_ != nullptr) sender_->send_end();
   }
 
   std::mutex mutex_;
-  std::unique_ptr<Sender> sender_;
+  std::optional<GlDescription> gl_;  // of the first context
+  pid_t process_ = 0;                // that made it current
+  std::unique_ptr<Sender> sender_;   // null until the first swap
   store::stream::FrameSchedule schedule_{frame_choice(Settings::load("tally_capture", {}))};
   int64_t number_ = 0;
   int64_t begin_ns_ = 0;

@@ -3,8 +3,8 @@
 //
 // A frame extends from one swap in the process to the next, whichever thread and surface swaps. The
 // first frame begins when a context first becomes current; the last, incomplete frame ends with the
-// process. At each swap the profile waits for the GPU, so each frame contains the results of its
-// own work.
+// process. A process that neither swaps nor calls GL is not profiled. At each swap the profile
+// waits for the GPU, so each frame contains the results of its own work.
 //
 // An application that acquires the counters has exclusive use of them: the profile pauses until
 // they are released, and the capture says so.

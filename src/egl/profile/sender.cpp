@@ -1,7 +1,5 @@
 #include "egl/profile/sender.h"
 
-#include <unistd.h>
-
 #include "base/log.h"
 #include "store/clock.h"
 #include "store/this_process.h"
@@ -27,10 +25,7 @@ std::unique_ptr<Sender> Sender::connect(const std::string& socket, const GlDescr
   return sender;
 }
 
-Sender::Sender(std::unique_ptr<stream::StreamClient> client)
-    : client_(std::move(client)), process_(::getpid()) {}
-
-bool Sender::is_of_this_process() const { return process_ == ::getpid(); }
+Sender::Sender(std::unique_ptr<stream::StreamClient> client) : client_(std::move(client)) {}
 
 void Sender::introduce(const GlDescription& gl) {
   stream::Bytes bytes;

@@ -3,8 +3,6 @@
 // process is then killed. A receiver that does not respond is dropped (store/stream_client.h).
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,9 +40,6 @@ class Sender {
   store::stream::Orders orders() const { return client_->ledger().orders(); }
   void count_dropped_frame() { client_->ledger().add_dropped_frame(); }
 
-  // False after a fork: the connection belongs to the parent.
-  bool is_of_this_process() const;
-
  private:
   explicit Sender(std::unique_ptr<store::stream::StreamClient> client);
   void introduce(const GlDescription& gl);
@@ -52,7 +47,6 @@ class Sender {
   uint64_t counter_id(const Record& record, store::stream::Bytes& bytes);
 
   std::unique_ptr<store::stream::StreamClient> client_;
-  const pid_t process_;
   std::vector<std::vector<uint64_t>> known_;  // ids of counters, by group and index; 0: not sent
   uint64_t next_id_ = 1;
 };
