@@ -7,7 +7,6 @@
 #include <signal.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -18,7 +17,7 @@ namespace tally::egl_test {
 int run_instead(int argc, char** argv) {
   if (argc < 3) return 2;
   const bool es = std::string(argv[1]) == "es";
-  const int frames = std::atoi(argv[2]);
+  const int frames = std::stoi(argv[2]);
   const std::string mode = argc > 3 ? argv[3] : "";
   const Display display;
   const Context context(display.handle(), es ? Api::Gles3 : Api::GlCore);
