@@ -37,6 +37,10 @@ template <typename Body>
 std::thread quiet_thread(const char* name, Body&& body) {
   std::thread thread = [&] {
     const QuietScope quiet;
+    sigset_t synchronous;  // the calling thread may have blocked some
+    ::sigemptyset(&synchronous);
+    for (const int signal : kSynchronousSignals) ::sigaddset(&synchronous, signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &synchronous, nullptr);
     return std::thread(std::forward<Body>(body));
   }();
   ::pthread_setname_np(thread.native_handle(), name);

@@ -33,6 +33,15 @@ TEST(QuietThread, signals_of_its_own_instructions_are_not) {
   }
 }
 
+TEST(QuietThread, a_starting_thread_that_blocks_all_signals_changes_nothing) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const sigset_t mask = mask_of_a_quiet_thread();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (const int signal : kSynchronousSignals) EXPECT_FALSE(blocks(mask, signal)) << signal;
+}
+
 TEST(QuietThread, the_mask_of_the_starting_thread_stays_as_it_was) {
   sigset_t before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);

@@ -39,8 +39,8 @@ GlDescription describe(GlContext& context) {
   return {text_of(gl, GL_RENDERER), text_of(gl, GL_VENDOR), text_of(gl, GL_VERSION)};
 }
 
-// Whether the program has made GL calls. Vulkan programs on NVIDIA's driver have a current context
-// and make none.
+// Whether the program has made GL calls. Vulkan programs on NVIDIA's driver were seen to have a
+// current context without any.
 bool calls_gl(const std::vector<Record>& records) {
   return std::ranges::any_of(records, [](const Record& record) {
     return record.group == GroupList::kApiGroup && record.value != 0;

@@ -41,8 +41,7 @@ class SmallFlush {
     const auto is_certain = [](const PrivateSlot& slot) {
       return slot.kind == Kind::EveryInvocation || slot.kind == Kind::EverySubgroup;
     };
-    return tools_.context.use_subgroups && !tools_.record.may_be_mixed() &&
-           std::ranges::any_of(slots_, is_certain);
+    return tools_.context.use_subgroups && std::ranges::any_of(slots_, is_certain);
   }
 
   // The small counts are the bytes of a word, so that one sum adds all of them.
