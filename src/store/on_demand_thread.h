@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "store/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace tally::store {
 

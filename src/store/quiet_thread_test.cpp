@@ -1,4 +1,4 @@
-#include "store/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

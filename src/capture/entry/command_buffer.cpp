@@ -112,10 +112,9 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoin
                                            VkPipeline pipeline) {
   CommandBuffer* state = find_command_buffer(b);
   if (!state) return;
+  vk::guarded_void([&] { state->before_bind(bind_point, pipeline); });
   state->record(
       [&](VkCommandBuffer to, bool) { state->table().CmdBindPipeline(to, bind_point, pipeline); });
-  if (!state->bound()) return;
-  vk::guarded_void([&] { state->bound()->bind(bind_point, pipeline); });
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer b, uint32_t count,

@@ -21,9 +21,9 @@ void BoundPipelines::reset() {
   new_shaders_ = uses_shaders_ = {};
 }
 
-void BoundPipelines::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
+const Pipeline* BoundPipelines::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
   const size_t index = vk::bind_point_index(bind_point);
-  if (index >= bound_.size()) return;
+  if (index >= bound_.size()) return nullptr;
   if (uses_shaders_[index]) forget_shaders(bind_point);
   bound_[index] = context_.shaders().pipeline(pipeline);
   if (!bound_[index] && pipeline != VK_NULL_HANDLE) {
@@ -31,6 +31,7 @@ void BoundPipelines::bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
         context_.shaders().stand_in(ShaderRegistry::StandIn::UnknownPipeline, bind_point);
   }
   if (bound_[index]) note_bound(bound_[index]);
+  return bound_[index].get();
 }
 
 void BoundPipelines::note_bound(const std::shared_ptr<Pipeline>& pipeline) {

@@ -22,7 +22,8 @@ class BoundPipelines {
   explicit BoundPipelines(RecordingContext& context) : context_(context) {}
 
   void reset();
-  void bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
+  // Returns what is bound, or null.
+  const Pipeline* bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
   // A null pointer stands for null handles.
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
                     const VkShaderEXT* shaders);

@@ -134,6 +134,12 @@ void CommandBuffer::deactivate() {
   table_.CmdEndShaderInstrumentationARM(counting_);
 }
 
+void CommandBuffer::before_bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
+  if (!recording_) return;
+  const Pipeline* bound = bound_.bind(bind_point, pipeline);
+  if (bound && bound->instrumented() && context_.measures()) activate();
+}
+
 std::optional<TimestampPair> CommandBuffer::before_action(
     store::Function function, std::initializer_list<int64_t> parameters) {
   if (contents_) contents_->add_command();

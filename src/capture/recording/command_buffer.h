@@ -77,6 +77,9 @@ class CommandBuffer {
 
   // What is bound. Null while nothing is recorded.
   BoundPipelines* bound() { return recording_ ? &bound_ : nullptr; }
+  // Call this before the command. A pipeline that is bound where nothing is counted needs a plain
+  // version, so the instrumentation begins here and not with the first action.
+  void before_bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
 
   // Call these before and after an action command. The result of before_action is passed to
   // after_action.

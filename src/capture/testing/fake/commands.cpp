@@ -36,7 +36,10 @@ VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer b, VkPipelineBindPoin
   {
     const std::lock_guard lock(state().mutex);
     const auto found = state().pipelines.find(pipeline);
-    state().recorded[b].stages = found == state().pipelines.end() ? 0 : found->second;
+    Recorded& recorded = state().recorded[b];
+    recorded.stages = found == state().pipelines.end() ? 0 : found->second;
+    if (std::getenv("FAKE_BINDS_COUNT") && recorded.stages != 0 && !recorded.active)
+      broken("a pipeline with the flag was bound where nothing is counted");
   }
   device_table(b).CmdBindPipeline(b, point, pipeline);
 }

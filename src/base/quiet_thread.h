@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace tally::store {
+namespace tally {
 
 inline constexpr int kSynchronousSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,
                                               SIGTRAP, SIGSYS, SIGABRT};
@@ -47,4 +47,4 @@ std::thread quiet_thread(const char* name, Body&& body) {
   return thread;
 }
 
-}  // namespace tally::store
+}  // namespace tally
