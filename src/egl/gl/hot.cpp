@@ -5,5 +5,6 @@ namespace tally::egl {
 constinit GlTable g_default_table;
 constinit thread_local HotThread t_hot TALLY_HOT_TLS;
 constinit std::atomic<uint32_t> g_collecting{0};
+constinit std::atomic<void (*)() noexcept> g_before_first_call{nullptr};
 
 }  // namespace tally::egl

@@ -53,8 +53,15 @@ enum Collecting : uint32_t {
   kCollectApi = 1,                 // API calls are counted
   kCollectGpu = 2,                 // our queries bracket GPU work
   kCollectComputeInvocations = 4,  // dispatches query the program's work-group size
+  kAwaitCall = 8,                  // the next GL call first calls g_before_first_call
 };
 extern constinit std::atomic<uint32_t> g_collecting;
+extern constinit std::atomic<void (*)() noexcept> g_before_first_call;
+
+inline void note_call() {
+  if (g_collecting.load(std::memory_order_relaxed) & kAwaitCall) [[unlikely]]
+    g_before_first_call.load(std::memory_order_acquire)();
+}
 
 inline uint32_t collecting() { return g_collecting.load(std::memory_order_relaxed); }
 

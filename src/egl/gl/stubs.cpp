@@ -25,6 +25,7 @@ concept Timed = requires {
 template <typename Handler, typename Result, typename... Arguments>
 [[gnu::noinline]] Result observed(HotThread& thread, Result (*real)(Arguments...),
                                   Arguments... arguments) {
+  note_call();
   Call call(thread);
   Handler::count(call, arguments...);
   if constexpr (MakesWork<Handler>) {
@@ -47,6 +48,7 @@ struct Stub<kFunction, Handler, Result(Arguments...)> {
     HotThread& thread = t_hot;
     const auto real = reinterpret_cast<Result (*)(Arguments...)>((*thread.gl)[kFunction]);
     if constexpr (Always<Handler>) {
+      note_call();
       return Handler::run(thread, real, arguments...);
     } else {
       if (collecting() == 0) [[likely]]

@@ -25,8 +25,6 @@ class GroupList {
   // kernel driver, which takes as long as a small frame.
   void discover(bool gpu_usage = true);
 
-  static constexpr size_t kApiGroup = 0;
-
   VulkanGroup& vulkan() { return *vulkan_; }
   // Whether the group counts with GL query objects although the Vulkan group counts the work of the
   // calling thread's context. Such queries make the GL driver divide render passes.

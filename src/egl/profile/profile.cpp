@@ -39,14 +39,6 @@ GlDescription describe(GlContext& context) {
   return {text_of(gl, GL_RENDERER), text_of(gl, GL_VENDOR), text_of(gl, GL_VERSION)};
 }
 
-// Whether the program has made GL calls. Vulkan programs on NVIDIA's driver were seen to have a
-// current context without any.
-bool calls_gl(const std::vector<Record>& records) {
-  return std::ranges::any_of(records, [](const Record& record) {
-    return record.group == GroupList::kApiGroup && record.value != 0;
-  });
-}
-
 // Whether a frame looks for new GPU engines. A kernel driver reports an engine once it has been
 // used: soon in most programs. Looking at all descriptors can take as long as a small frame.
 bool looks_for_engines(int64_t frame) {
@@ -61,20 +53,25 @@ class Recorder {
     return *one;
   }
 
-  void begin() {
+  void context_is_current() {
     const std::lock_guard lock(mutex_);
-    if (finished_ || t_hot.context == nullptr) return;
-    if (!gl_) {
-      gl_ = describe(*t_hot.context);
-      process_ = ::getpid();
-      begin_ns_ = store::monotonic_ns();
-    }
-    if (schedule_.captured(number_)) session().profile_everything(true);
+    if (finished_) return;
+    if (gl_) return begin();
+    g_before_first_call.store(&Profile::gl_is_called, std::memory_order_release);
+    g_collecting.fetch_or(kAwaitCall, std::memory_order_relaxed);
+  }
+
+  void gl_is_called() {
+    const std::lock_guard lock(mutex_);
+    if (!finished_ && !gl_) begin();
+    g_collecting.fetch_and(~uint32_t{kAwaitCall}, std::memory_order_relaxed);
   }
 
   void end_frame() {
     const std::lock_guard lock(mutex_);
-    if (finished_ || !gl_ || !announce()) return;
+    if (finished_) return;
+    if (!gl_) begin();
+    if (!gl_ || !announce()) return;
     const bool captured = schedule_.captured(number_);
     send_frame(store::monotonic_ns());
     if (finished_) return;
@@ -99,6 +96,16 @@ class Recorder {
   }
 
  private:
+  void begin() {
+    if (t_hot.context == nullptr) return;
+    if (!gl_) {
+      gl_ = describe(*t_hot.context);
+      process_ = ::getpid();
+      begin_ns_ = store::monotonic_ns();
+    }
+    if (schedule_.captured(number_)) session().profile_everything(true);
+  }
+
   // Tells the receiver of the process and its GL. Returns false where that cannot be done.
   bool announce() {
     if (sender_ != nullptr) return true;
@@ -117,8 +124,7 @@ class Recorder {
     if (!schedule_.captured(number_)) return;
     std::vector<Record> records;
     const bool measured = session().read_profile(end_ns.has_value(), records);
-    const bool has_swapped = sender_ != nullptr;
-    if ((measured && !has_swapped && !calls_gl(records)) || !announce()) return;
+    if (!announce()) return;
     if (!measured) return warn_counters_are_taken();
     sender_->send({number_, begin_ns_, end_ns, std::move(records)});
   }
@@ -165,7 +171,11 @@ __attribute__((destructor)) void at_exit() {
 const bool Profile::wanted_ = !environment("TALLY_CAPTURE_SOCKET").empty();
 
 void Profile::context_is_current() noexcept {
-  log_exceptions([] { Recorder::instance().begin(); });
+  log_exceptions([] { Recorder::instance().context_is_current(); });
+}
+
+void Profile::gl_is_called() noexcept {
+  log_exceptions([] { Recorder::instance().gl_is_called(); });
 }
 
 void Profile::swapped() noexcept {

@@ -2,8 +2,10 @@
 // receiver that TALLY_CAPTURE_SOCKET names. Without a receiver each function only tests a constant.
 //
 // A frame extends from one swap in the process to the next, whichever thread and surface swaps. The
-// first frame begins when a context first becomes current; the last, incomplete frame ends with the
-// process. A process that neither swaps nor calls GL is not profiled. At each swap the profile
+// first frame begins with the first GL call or swap; the last, incomplete frame ends with the
+// process. A process that neither swaps nor calls GL is not profiled: NVIDIA's Vulkan driver makes
+// a context current in every Vulkan program, and finding out what can be counted takes longer than
+// some frames. At each swap the profile
 // waits for the GPU, so each frame contains the results of its own work.
 //
 // An application that acquires the counters has exclusive use of them: the profile pauses until
@@ -19,6 +21,8 @@ class Profile {
 
   // Call after a context has become current in the calling thread.
   static void context_is_current() noexcept;
+  // Call before the first GL call after that.
+  static void gl_is_called() noexcept;
   // Call after the calling thread has swapped.
   static void swapped() noexcept;
 
