@@ -81,7 +81,7 @@ function(tally_test name)
     LABELS unit quick ${ARG_LABELS} ${ARG_SANITIZE} ENVIRONMENT ${TALLY_TEST_ENVIRONMENT} COST ${ARG_COST})
 endfunction()
 
-# tally_vulkan_test(<name> [QUICK] [VERIFIED] SOURCES ... [DEPS ...] [DRIVERS ...] [LAYERS ...] [LABELS ...]
+# tally_vulkan_test(<name> [QUICK] [VERIFIED] [AHEAD] SOURCES ... [DEPS ...] [DRIVERS ...] [LAYERS ...] [LABELS ...]
 #                   [RULES <filter>] [SHARDS <number>] [COST <seconds>] [SANITIZE asan tsan])
 #
 # A GoogleTest program on the harness of tests/support. CTest runs it once on each driver (all by default) as
@@ -90,10 +90,10 @@ endfunction()
 # RULES: a GoogleTest filter of the tests that do not depend on the driver. They run once, above the validation layer, as
 # <name>.rules, and by night on every driver. SHARDS: each of the others in so many tests. COST: about how long it takes.
 # QUICK: <name>.lavapipe is of the quick tier. VERIFIED: once more on lavapipe as <name>.verified, with the layer's setting
-# verify_counts.
+# verify_counts. AHEAD: once more on lavapipe as <name>.ahead, where threads of the layer compile pipelines.
 # Not there without the driver: the test is skipped, and fails where TALLY_REQUIRE_DRIVERS is set (scripts/test).
 function(tally_vulkan_test name)
-  cmake_parse_arguments(ARG "QUICK;VERIFIED" "RULES;SHARDS;COST" "SOURCES;DEPS;DRIVERS;LAYERS;LABELS;SANITIZE" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK;VERIFIED;AHEAD" "RULES;SHARDS;COST" "SOURCES;DEPS;DRIVERS;LAYERS;LABELS;SANITIZE" ${ARGN})
   if(NOT TALLY_BUILD_TESTS)
     return()
   endif()
@@ -145,6 +145,10 @@ function(tally_vulkan_test name)
   if(ARG_VERIFIED)
     tally_run_on(${name}.verified ${name} lavapipe ${options}
       LABELS verified ${labels} ENVIRONMENT TALLY_VERIFY_COUNTS=1 ${TALLY_TEST_ENVIRONMENT})
+  endif()
+  if(ARG_AHEAD)
+    tally_run_on(${name}.ahead ${name} lavapipe ${options}
+      LABELS ahead ${labels} ENVIRONMENT TALLY_COMPILE_THREADS=3 ${TALLY_TEST_ENVIRONMENT})
   endif()
 endfunction()
 

@@ -203,6 +203,7 @@ namespace tally::counters {
   X(CreateFence, "")                               \
   X(CreateFramebuffer, "")                         \
   X(CreateGraphicsPipelines, "")                   \
+  X(CreatePipelineCache, "")                       \
   X(CreatePipelineLayout, "")                      \
   X(CreateQueryPool, "")                           \
   X(CreateRayTracingPipelinesKHR, "")              \
@@ -220,6 +221,7 @@ namespace tally::counters {
   X(DestroyFence, "")                              \
   X(DestroyFramebuffer, "")                        \
   X(DestroyPipeline, "")                           \
+  X(DestroyPipelineCache, "")                      \
   X(DestroyPipelineLayout, "")                     \
   X(DestroyQueryPool, "")                          \
   X(DestroyRenderPass, "")                         \
@@ -236,9 +238,11 @@ namespace tally::counters {
   X(GetDeviceQueue, "")                            \
   X(GetQueryPoolResults, "")                       \
   X(GetFenceStatus, "")                            \
+  X(GetPipelineCacheData, "")                      \
   X(GetPrivateData, "EXT")                         \
   X(InvalidateMappedMemoryRanges, "")              \
   X(MapMemory, "")                                 \
+  X(MergePipelineCaches, "")                       \
   X(QueueBindSparse, "")                           \
   X(QueuePresentKHR, "")                           \
   X(QueueSubmit, "")                               \

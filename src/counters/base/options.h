@@ -35,6 +35,7 @@ struct Options {
   bool static_costs = true;  // metrics that are executions times a static cost
   bool count_branches = false;
   PackedDrawIndices packed_draw_indices = PackedDrawIndices::Auto;
+  std::optional<uint32_t> compile_threads;  // none: depends on the device
   bool validate_spirv = false;
   bool verify_counts = false;  // implies Placement::Every
   bool force_emulation = false;

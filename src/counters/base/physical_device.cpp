@@ -66,6 +66,10 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   VkPhysicalDeviceHostQueryResetFeatures resets{};
   query.add(resets, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
             core12 || gpu.has_extension(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME));
+  VkPhysicalDevicePipelineCreationCacheControlFeatures caches{};
+  query.add(caches, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_CREATION_CACHE_CONTROL_FEATURES,
+            gpu.api_version >= VK_API_VERSION_1_3 ||
+                gpu.has_extension(VK_EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME));
   VkPhysicalDeviceMeshShaderFeaturesEXT mesh{};
   query.add(mesh, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT,
             gpu.has_extension(VK_EXT_MESH_SHADER_EXTENSION_NAME));
@@ -95,6 +99,7 @@ void inspect_features(const InstanceTable& next, PhysicalDevice& gpu) {
   gpu.statistics_query = core.pipelineStatisticsQuery == VK_TRUE;
   gpu.precise_occlusion = core.occlusionQueryPrecise == VK_TRUE;
   gpu.host_query_reset = resets.hostQueryReset == VK_TRUE;
+  gpu.cache_control = caches.pipelineCreationCacheControl == VK_TRUE;
   gpu.inherited_queries = core.inheritedQueries == VK_TRUE;
   gpu.native_performance_queries = performance.performanceCounterQueryPools == VK_TRUE;
   gpu.mesh_shader = mesh.meshShader == VK_TRUE;

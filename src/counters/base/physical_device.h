@@ -50,6 +50,7 @@ struct PhysicalDevice {
   bool precise_occlusion = false;
   bool inherited_queries = false;
   bool host_query_reset = false;
+  bool cache_control = false;  // pipelineCreationCacheControl
   bool mesh_queries = false;
   bool mesh_shader = false;
   bool primitives_generated_query = false;

@@ -174,9 +174,9 @@ std::unique_ptr<DeviceState> Device::make_state(const DeviceCreation& creation) 
   const PipelineNeeds needs = make_pipeline_needs(creation);
   const DeviceContext context{
       handle_, next_, gpu_, instance_.options(), messages(), next_device_.set_device_loader_data};
-  auto state = std::make_unique<DeviceState>(context, make_memory_context(creation), needs, rules,
-                                             make_instrumenter_options(creation),
-                                             make_shard_table(creation));
+  auto state = std::make_unique<DeviceState>(
+      context, make_memory_context(creation), needs, rules, make_instrumenter_options(creation),
+      make_shard_table(creation), creation.compile_threads());
   if (needs.regions) {
     state->regions = std::make_unique<RegionState>(state->context, state->memory,
                                                    push_offsets(rules, 8 * rules.address_slots));

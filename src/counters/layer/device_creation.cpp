@@ -1,6 +1,7 @@
 #include "counters/layer/device_creation.h"
 
 #include <algorithm>
+#include <thread>
 
 #include <tally/vulkan_arm.h>
 
@@ -155,7 +156,8 @@ void DeviceCreation::enable_needs() {
                                  .regions = regions_feature_enabled_,
                                  .timestamps = emulated_queries_.timestamps,
                                  .conditional_rendering = conditional_rendering(),
-                                 .host_query_reset = driver_counts_samples()});
+                                 .host_query_reset = driver_counts_samples(),
+                                 .cache_control = compile_threads() != 0});
   const auto* libraries = copy_.find<VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
   pipeline_libraries_ = libraries && libraries->graphicsPipelineLibrary == VK_TRUE;
@@ -167,6 +169,14 @@ void DeviceCreation::enable_needs() {
   descriptor_heaps_ = heaps && heaps->descriptorHeap == VK_TRUE;
   record_memory_ = resolve_record_memory(options_.record_memory, gpu_.memory);
   if (record_memory_ == RecordMemory::Device) add_transfer_queue();
+}
+
+// On a CPU device, machine code is mostly made for the first draw, and draws need the processors.
+uint32_t DeviceCreation::compile_threads() const {
+  if (!feature_enabled_ || !gpu_.cache_control) return 0;
+  if (options_.compile_threads) return *options_.compile_threads;
+  if (gpu_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) return 0;
+  return std::min(8u, std::thread::hardware_concurrency() / 2);
 }
 
 std::vector<uint32_t> DeviceCreation::queue_families() const {

@@ -59,6 +59,8 @@ class DeviceCreation {
   bool driver_counts_samples() const {
     return emulated_queries_.occlusion && gpu_.host_query_reset;
   }
+  // How many threads of the layer may compile pipelines while the application goes on.
+  uint32_t compile_threads() const;
   RecordMemory record_memory() const { return record_memory_; }
   // The families of the application's queues, without duplicates.
   std::vector<uint32_t> queue_families() const;

@@ -49,6 +49,7 @@ void add_command_buffer_entry_points(std::vector<vk::Hook>& hooks);
 void add_action_entry_points(std::vector<vk::Hook>& hooks);
 void add_generated_command_entry_points(std::vector<vk::Hook>& hooks);
 void add_pipeline_entry_points(std::vector<vk::Hook>& hooks);
+void add_pipeline_cache_entry_points(std::vector<vk::Hook>& hooks);
 void add_shader_object_entry_points(std::vector<vk::Hook>& hooks);
 void add_queue_entry_points(std::vector<vk::Hook>& hooks);
 void add_object_name_entry_points(std::vector<vk::Hook>& hooks);

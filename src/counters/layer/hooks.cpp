@@ -14,6 +14,7 @@ const vk::HookTable& device_hooks() {
     add_action_entry_points(hooks);
     add_generated_command_entry_points(hooks);
     add_pipeline_entry_points(hooks);
+    add_pipeline_cache_entry_points(hooks);
     add_shader_object_entry_points(hooks);
     add_queue_entry_points(hooks);
     add_object_name_entry_points(hooks);

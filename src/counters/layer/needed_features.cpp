@@ -47,6 +47,19 @@ void enable_host_query_reset(CreateInfoCopy& info, const PhysicalDevice& gpu) {
   info.set<Own, &Own::hostQueryReset>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES);
 }
 
+void enable_cache_control(CreateInfoCopy& info, const PhysicalDevice& gpu) {
+  using Core = VkPhysicalDeviceVulkan13Features;
+  using Own = VkPhysicalDevicePipelineCreationCacheControlFeatures;
+  if (info.set_if_chained<Core, &Core::pipelineCreationCacheControl>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES)) {
+    return;
+  }
+  if (gpu.api_version < VK_API_VERSION_1_3)
+    info.add_extension(VK_EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME);
+  info.set<Own, &Own::pipelineCreationCacheControl>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_CREATION_CACHE_CONTROL_FEATURES);
+}
+
 void enable_subgroup_clock(CreateInfoCopy& info) {
   using Own = VkPhysicalDeviceShaderClockFeaturesKHR;
   info.add_extension(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
@@ -98,6 +111,7 @@ void enable_needed_features(CreateInfoCopy& info, const FeatureNeeds& needs) {
   if (needs.timestamps) enable_device_clock(info);
   if (needs.conditional_rendering) enable_conditional_rendering(info);
   if (needs.host_query_reset) enable_host_query_reset(info, gpu);
+  if (needs.cache_control) enable_cache_control(info, gpu);
 }
 
 }  // namespace tally::counters

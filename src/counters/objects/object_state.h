@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "counters/base/device_context.h"
+#include "counters/objects/compile_threads.h"
 #include "counters/objects/counter_ranges.h"
 #include "counters/objects/heap_layouts.h"
 #include "counters/objects/pipeline.h"
@@ -34,14 +35,15 @@ struct PipelineNeeds {
 
 struct ObjectState {
   ObjectState(const DeviceContext& device_context, const PipelineNeeds& pipeline_needs,
-              const LayoutRules& rules, const InstrumenterOptions& options)
+              const LayoutRules& rules, const InstrumenterOptions& options, size_t threads = 0)
       : device(device_context),
         needs(pipeline_needs),
         layout_rules(rules),
         heap_layouts(rules, device.next),
         push_guard(device.handle, device.next, rules),
         fences(device.handle, device.next),
-        instrumenter(options) {}
+        instrumenter(options),
+        compile_threads(threads) {}
 
   const DeviceContext& device;
   const PipelineNeeds needs;
@@ -69,6 +71,9 @@ struct ObjectState {
 
   // Set once a layout exists for which the layer must inspect updates of push constants.
   std::atomic<bool> inspects_constants = false;
+
+  // The last member: its threads use the others.
+  CompileThreads compile_threads;
 };
 
 }  // namespace tally::counters

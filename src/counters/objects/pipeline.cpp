@@ -20,6 +20,15 @@ void Pipeline::make(Variant which) const {
   known.store(true, std::memory_order_release);
 }
 
+void Pipeline::make_ahead(Variant which, VkPipelineCache cache) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !maker) return;
+  std::atomic<bool>& known = known_[static_cast<size_t>(which)];
+  if (known.load(std::memory_order_relaxed)) return;
+  vk::guarded_void([&] { maker->make_ahead(*this, which, cache); });
+  if (variant(which) != VK_NULL_HANDLE) known.store(true, std::memory_order_release);
+}
+
 void Pipeline::destroy_variants() {
   const std::lock_guard lock(mutex_);
   maker.reset();

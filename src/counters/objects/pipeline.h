@@ -2,10 +2,11 @@
 // shaders count. Exists only for pipelines that a feature of the layer needs.
 //
 // A variant is made when a recording first wants it. The application holds the handle of one of
-// them, which exists from the start: usually that of Variant::Plain, but a pipeline with the flag
-// of VK_ARM_shader_instrumentation is created as the variant that counts, and its plain variant is
-// made when it is first bound uncounted. A ray-tracing pipeline that counts is its own variant: the
-// plain handle and that of Variant::Blocks are the same.
+// them, which exists from the start: usually that of Variant::Plain. A pipeline with the flag of
+// VK_ARM_shader_instrumentation is created as the variant that counts, and its plain variant is
+// made when it is first bound uncounted; or it is created plain, while a thread of the layer makes
+// the variant that counts. A ray-tracing pipeline that counts is its own variant: the plain handle
+// and that of Variant::Blocks are the same.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -35,6 +36,9 @@ class VariantMaker {
   // Sets the variant and its program. Leaves the variant null if there is nothing to count, or on
   // failure.
   virtual void make(Pipeline& pipeline, Variant variant) = 0;
+  // The same on a thread of the layer, where no message may be sent: messengers expect the thread
+  // that calls Vulkan.
+  virtual void make_ahead(Pipeline& pipeline, Variant variant, VkPipelineCache cache) = 0;
 };
 
 struct Pipeline {
@@ -54,6 +58,9 @@ struct Pipeline {
   VkPipeline& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkPipeline variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
   Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
+  // Makes the variant on a thread of the layer. Does nothing where another thread makes it. After a
+  // failure the recording that wants it tries again, and reports the reason.
+  void make_ahead(Variant which, VkPipelineCache cache);
   // Call while the pipeline is created, for what was made or tried then.
   void set_known(Variant which) {
     known_[static_cast<size_t>(which)].store(true, std::memory_order_release);

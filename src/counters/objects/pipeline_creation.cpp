@@ -187,8 +187,8 @@ bool may_stand_in(const ObjectState& state, const PlainInfos<Info>& infos, size_
   return !reason_against_counting(state, info, infos.layout(i).get());
 }
 
-// Creates a pipeline with the flag as the variant that recordings will want. Leaves `handle` null
-// if that is not possible.
+// Creates a pipeline with the flag as the variant that recordings will want, or plain while that is
+// made. Leaves `handle` null if neither is possible.
 template <typename Info>
 VkResult create_standing_in(ObjectState& state, VkPipelineCache cache,
                             const PlainInfos<Info>& infos, size_t i, VkPipeline& handle) {
@@ -199,9 +199,10 @@ VkResult create_standing_in(ObjectState& state, VkPipelineCache cache,
   pipeline->maker = keep_source(state, source, choice);
   if (!pipeline->maker) return VK_SUCCESS;
   const Variant variant = make_variant(true, choice.regions);
-  const VkResult result = create_counting(state, cache, source, variant, *pipeline);
+  const VkResult result = create_counting(state, cache, source, variant, pipeline);
   if (pipeline->handle == VK_NULL_HANDLE) return result;
-  state.has_stand_ins.store(true, std::memory_order_relaxed);
+  const bool stands_in = pipeline->variant(Variant::Plain) == VK_NULL_HANDLE;
+  if (stands_in) state.has_stand_ins.store(true, std::memory_order_relaxed);
   handle = pipeline->handle;
   state.pipelines.insert(handle, std::move(pipeline));
   return result;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "counters/objects/kept_create_info.h"
@@ -83,33 +84,52 @@ class VariantBuilder {
   // Where the counters of a pipeline are that may be in an execution set; null for others.
   const std::shared_ptr<const CounterRanges::Range>& range() const { return range_; }
 
-  // Leaves `handle` null if there is nothing to count.
-  VkResult create(VkPipelineCache cache, VkPipeline& handle,
-                  std::shared_ptr<const Program>& finished) {
+  // Instruments the stages. Returns false if there is nothing to count.
+  bool prepare() {
     build_stages();
-    auto program = std::make_shared<Program>(stages_.program());
+    program_ = std::make_shared<Program>(stages_.program());
     // Other pipelines of a set have other strides between the shards.
     if (range_) {
-      program->max_shards_log2 = 0;
-      program->own_range = true;
+      program_->max_shards_log2 = 0;
+      program_->own_range = true;
     }
-    for (StageProgram& stage : program->stages) {
+    for (StageProgram& stage : program_->stages) {
       stage.reported = pipeline_.instrumented;
       stage.rasterized_stream = rasterized_stream_of(info_);
     }
-    const LibraryVariants libraries(source_.libraries, chain_, variant_, *program);
-    const bool counts = !program->stages.empty() || stages_.counts_regions() || libraries.changed();
-    if (!counts && variant_ != Variant::Plain) return VK_SUCCESS;
-    std::ranges::sort(program->stages, {}, &StageProgram::stage);
-    note_uncounted(*program, pipeline_.facts.facts.stages);
+    libraries_.emplace(source_.libraries, chain_, variant_, *program_);
+    const bool counts =
+        !program_->stages.empty() || stages_.counts_regions() || libraries_->changed();
+    if (!counts && variant_ != Variant::Plain) return false;
+    std::ranges::sort(program_->stages, {}, &StageProgram::stage);
+    note_uncounted(*program_, pipeline_.facts.facts.stages);
     finish_info();
+    return true;
+  }
+
+  // `handle` stays null on failure.
+  VkResult compile(VkPipelineCache cache, VkPipeline& handle,
+                   std::shared_ptr<const Program>& finished) {
     const VkResult result = create_pipelines(state_, cache, 1, &info_, nullptr, &handle);
     if (result == VK_SUCCESS) {
-      finished = std::move(program);
+      finished = program_;
     } else {
       handle = VK_NULL_HANDLE;
     }
     return result;
+  }
+  // The same if the driver has it in a cache. VK_PIPELINE_COMPILE_REQUIRED otherwise.
+  VkResult find_compiled(VkPipelineCache cache, VkPipeline& handle,
+                         std::shared_ptr<const Program>& finished) {
+    const uint64_t flags = pipeline_flags(info_);
+    set_pipeline_flags(info_, chain_,
+                       flags | VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
+    const VkResult result = compile(cache, handle, finished);
+    set_pipeline_flags(info_, chain_, flags);
+    return result;
+  }
+  bool may_compile() const {
+    return (pipeline_flags(info_) & VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT) == 0;
   }
 
   // Names the stages that run uninstrumented.
@@ -191,6 +211,8 @@ class VariantBuilder {
   vk::ChainCopy chain_;
   StageVariants stages_;
   std::shared_ptr<const CounterRanges::Range> range_;
+  std::shared_ptr<Program> program_;
+  std::optional<LibraryVariants> libraries_;
 };
 
 template <typename Info>
@@ -198,8 +220,11 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
                         const VariantSource<Info>& source, Variant variant, bool later,
                         Pipeline& pipeline) {
   VariantBuilder<Info> builder(state, source, pipeline, variant, later);
-  const VkResult result = builder.create(cache, pipeline.variant(variant),
-                                         pipeline.programs[static_cast<size_t>(variant)]);
+  VkResult result = VK_SUCCESS;
+  if (builder.prepare()) {
+    result = builder.compile(cache, pipeline.variant(variant),
+                             pipeline.programs[static_cast<size_t>(variant)]);
+  }
   if (builder.range()) pipeline.ranges.push_back(builder.range());
   builder.report_refusals();
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
@@ -231,6 +256,13 @@ class KeptSource : public VariantMaker {
     const bool plain = variant == Variant::Plain;
     if (!plain && (!choice_.has(variant) || !can_count(state_, source_.info, pipeline))) return;
     create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
+  }
+
+  void make_ahead(Pipeline& pipeline, Variant variant, VkPipelineCache cache) override {
+    VariantBuilder<Info> builder(state_, source_, pipeline, variant, true);
+    if (!builder.prepare()) return;
+    builder.compile(cache, pipeline.variant(variant),
+                    pipeline.programs[static_cast<size_t>(variant)]);
   }
 
  private:
@@ -337,15 +369,28 @@ VkResult make_variant(ObjectState& state, VkPipelineCache cache, const VariantSo
 
 template <typename Info>
 VkResult create_counting(ObjectState& state, VkPipelineCache cache,
-                         const VariantSource<Info>& source, Variant variant, Pipeline& pipeline) {
-  VariantBuilder<Info> builder(state, source, pipeline, variant, false);
+                         const VariantSource<Info>& source, Variant variant,
+                         const std::shared_ptr<Pipeline>& pipeline) {
+  VariantBuilder<Info> builder(state, source, *pipeline, variant, false);
+  if (!builder.prepare()) return VK_SUCCESS;
   VkPipeline handle = VK_NULL_HANDLE;
-  const VkResult result =
-      builder.create(cache, handle, pipeline.programs[static_cast<size_t>(variant)]);
+  std::shared_ptr<const Program>& program = pipeline->programs[static_cast<size_t>(variant)];
+  Variant created = variant;
+  VkResult result = VK_PIPELINE_COMPILE_REQUIRED;
+  const bool ahead = state.compile_threads.enabled() && builder.may_compile();
+  if (ahead) result = builder.find_compiled(cache, handle, program);
+  if (ahead && result == VK_PIPELINE_COMPILE_REQUIRED &&
+      state.compile_threads.run([=] { pipeline->make_ahead(variant, cache); })) {
+    created = Variant::Plain;
+    result = create_pipelines(state, cache, 1, &source.info, nullptr, &handle);
+    if (result != VK_SUCCESS) handle = VK_NULL_HANDLE;
+  } else if (handle == VK_NULL_HANDLE) {
+    result = builder.compile(cache, handle, program);
+  }
   if (handle == VK_NULL_HANDLE) return result;
-  pipeline.handle = handle;
-  pipeline.variant(variant) = handle;
-  pipeline.set_known(variant);
+  pipeline->handle = handle;
+  pipeline->variant(created) = handle;
+  pipeline->set_known(created);
   builder.report_refusals();
   return result;
 }
@@ -357,7 +402,7 @@ VkResult create_counting(ObjectState& state, VkPipelineCache cache,
   template VkResult make_variant(ObjectState&, VkPipelineCache, const VariantSource<Info>&,    \
                                  Variant, Pipeline&);                                          \
   template VkResult create_counting(ObjectState&, VkPipelineCache, const VariantSource<Info>&, \
-                                    Variant, Pipeline&);                                       \
+                                    Variant, const std::shared_ptr<Pipeline>&);                \
   template const char* reason_against_counting(const ObjectState&, const Info&,                \
                                                const PipelineLayout*);                         \
   template bool can_count(ObjectState&, const Info&, const Pipeline&);

@@ -28,10 +28,10 @@ struct CommandPool {
 struct DeviceState {
   DeviceState(const DeviceContext& device_context, const MemoryContext& memory_context,
               const PipelineNeeds& needs, const LayoutRules& rules,
-              const InstrumenterOptions& options, const ShardTable& shards)
+              const InstrumenterOptions& options, const ShardTable& shards, size_t compile_threads)
       : context(device_context),
         memory(memory_context),
-        objects(context, needs, rules, options),
+        objects(context, needs, rules, options, compile_threads),
         instrumentation(needs.instrumentation, shards) {}
 
   const DeviceContext context;

@@ -1,0 +1,89 @@
+#include "counters/objects/compile_threads.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "base/quiet_thread.h"
+
+namespace tally::counters {
+namespace {
+
+// Of all devices of the process.
+std::atomic<size_t> g_running = 0;
+std::atomic<bool> g_exiting = false;
+std::atomic<pid_t> g_process = 0;  // a child after fork() has none of the threads
+
+// exit() destroys what the driver has while threads may still be inside it. The wait is limited:
+// the thread that exits may hold a lock of the driver.
+void finish_before_exit() {
+  constexpr auto kLimit = std::chrono::seconds(2);
+  constexpr auto kStep = std::chrono::milliseconds(1);
+  g_exiting.store(true);
+  if (g_process.load() != ::getpid()) return;
+  for (auto waited = kStep; g_running.load() != 0 && waited < kLimit; waited += kStep) {
+    std::this_thread::sleep_for(kStep);
+  }
+}
+
+}  // namespace
+
+CompileThreads::~CompileThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  added_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool CompileThreads::run(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  if (unfinished_ == limit_ || g_exiting.load() || !has_thread()) return false;
+  waiting_.push_back(std::move(task));
+  ++unfinished_;
+  added_.notify_one();
+  return true;
+}
+
+// Whether a thread is free. Starts one if necessary.
+bool CompileThreads::has_thread() {
+  if (threads_.size() > unfinished_) return true;
+  // For each thread: what the driver registers runs after what is registered later.
+  g_process.store(::getpid());
+  std::atexit([] { finish_before_exit(); });
+  try {
+    threads_.push_back(quiet_thread("tally compile", [this] { work(); }));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void CompileThreads::wait() {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return unfinished_ == 0; });
+}
+
+void CompileThreads::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    added_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    std::function<void()> task = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    ++g_running;
+    if (!g_exiting.load()) task();
+    task = nullptr;
+    --g_running;
+    lock.lock();
+    if (--unfinished_ == 0) ended_.notify_all();
+  }
+}
+
+}  // namespace tally::counters
