@@ -1,15 +1,17 @@
 // The cost of `tally run` per frame of a real program, compared with the cost of the Khronos
 // validation layer, alone and with GPU-assisted validation. The frame time is computed from the
 // difference between a long and a short run, so the program's start-up is excluded. Also compares
-// the processor time of all processes, which other load on the machine disturbs less.
+// the processor time of all processes, which other load on the machine disturbs less, and prints
+// their voluntary context switches and page faults.
 //
-//   frame_cost [--frames N] [--rounds N] [--some-frames | --all-frames | --start]
+//   frame_cost [--frames N] [--rounds N] [--some-frames | --all-frames | --start] [--egl-off]
 //              [PROGRAM ARGUMENT...]
 //
 // "{}" in an argument stands for the number of frames. The row "outside captured frames" is a
 // capture on request, and nothing is requested. With --some-frames only the captures of some frames
 // are measured; with --all-frames only a capture of all frames. With --start the whole run of a
-// program that draws one frame is measured, bare and with a capture of it.
+// program that draws one frame is measured, bare and with a capture of it. --egl-off adds a capture
+// of all frames without the profile of EGL.
 //
 // The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
@@ -34,7 +36,7 @@ constexpr uint32_t kShortRun = 20;  // frames
 struct Options {
   uint32_t frames = 500;
   int rounds = 7;
-  bool some_frames = false, all_frames = false, start = false;
+  bool some_frames = false, all_frames = false, start = false, egl_off = false;
   std::vector<std::string> program = {"vkcube", "--c",      "{}", "--present_mode", "0", "--width",
                                       "300",    "--height", "300"};
 };
@@ -52,7 +54,7 @@ std::vector<std::string> captured_to(const std::string& file, std::vector<std::s
   return words;
 }
 
-std::vector<Use> uses(const std::string& folder, const Options& options) {
+std::vector<Use> chosen_uses(const std::string& folder, const Options& options) {
   const std::string validation = "VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation";
   const Use every_frame = {"tally run", captured_to(folder + "/frames.tally", {})};
   if (options.all_frames || options.start) return {{"bare", {}}, every_frame};
@@ -69,31 +71,38 @@ std::vector<Use> uses(const std::string& folder, const Options& options) {
   return all;
 }
 
+std::vector<Use> uses(const std::string& folder, const Options& options) {
+  std::vector<Use> all = chosen_uses(folder, options);
+  if (options.egl_off) {
+    all.push_back({"tally run --egl off", captured_to(folder + "/no_egl.tally", {"--egl", "off"})});
+  }
+  return all;
+}
+
 std::string with_number(std::string word, uint32_t frames) {
   const size_t place = word.find("{}");
   if (place != std::string::npos) word.replace(place, 2, std::to_string(frames));
   return word;
 }
 
-struct Times {
-  double wall = 0, processor = 0;  // nanoseconds
-};
-
-Times run_times(const Use& use, const Options& options, uint32_t frames) {
+// In nanoseconds: by the clock, and of the processors. Then context switches and page faults.
+Sample run_costs(const Use& use, const Options& options, uint32_t frames) {
   std::vector<std::string> words = use.prefix;
   for (const std::string& word : options.program) {
     words.push_back(with_number(word, frames));
   }
-  const double before = processor_time_of_children();
+  const Usage before = usage_of_children();
   const double wall = time_of([&] { run_quietly(words); });
-  return {wall, (processor_time_of_children() - before) * 1e9};
+  const Usage after = usage_of_children();
+  return {wall, (after.processor - before.processor) * 1e9,
+          after.context_switches - before.context_switches, after.page_faults - before.page_faults};
 }
 
-Times frame_times(const Use& use, const Options& options) {
-  const Times once = run_times(use, options, kShortRun);
-  const Times more = run_times(use, options, kShortRun + options.frames);
-  return {(more.wall - once.wall) / options.frames,
-          (more.processor - once.processor) / options.frames};
+Sample frame_costs(const Use& use, const Options& options) {
+  const Sample once = run_costs(use, options, kShortRun);
+  Sample more = run_costs(use, options, kShortRun + options.frames);
+  for (size_t i = 0; i < more.size(); ++i) more[i] = (more[i] - once[i]) / options.frames;
+  return more;
 }
 
 void run(const Options& options) {
@@ -103,16 +112,16 @@ void run(const Options& options) {
   std::vector<Candidate> candidates;
   for (const Use& use : all) {
     candidates.push_back({use.name, [&] {
-                            const Times times = options.start ? run_times(use, options, 1)
-                                                              : frame_times(use, options);
-                            return Sample{times.wall, times.processor};
+                            return options.start ? run_costs(use, options, 1)
+                                                 : frame_costs(use, options);
                           }});
   }
   Table table({options.program.front(), options.start ? "a run of one frame" : "a frame", "of bare",
-               "processor time", "of bare"});
+               "processor time", "of bare", "context switches", "page faults"});
   for (const Measured& row : measure_in_turn(candidates, options.rounds)) {
     table.add({row.name, duration(row.values[0].median), with_quartiles(row.ratios[0]),
-               duration(row.values[1].median), with_quartiles(row.ratios[1])});
+               duration(row.values[1].median), with_quartiles(row.ratios[1]),
+               number(row.values[2].median, 1), number(row.values[3].median, 1)});
   }
   std::filesystem::remove_all(folder);
   fmt::print("{}\n", table.text());
@@ -121,7 +130,7 @@ void run(const Options& options) {
 }  // namespace
 }  // namespace tally::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (std::getenv("DISPLAY") == nullptr && std::system("command -v xvfb-run >/dev/null") == 0) {
     std::vector<const char*> words = {"xvfb-run", "-a", "-s", "-screen 0 640x480x24 -noreset"};
     words.insert(words.end(), argv, argv + argc);
@@ -135,13 +144,12 @@ int main(int argc, char** argv) {
   CLI::Option* some = app.add_flag("--some-frames", options.some_frames);
   CLI::Option* every = app.add_flag("--all-frames", options.all_frames)->excludes(some);
   app.add_flag("--start", options.start)->excludes(some)->excludes(every);
+  app.add_flag("--egl-off", options.egl_off);
   app.add_option("program", options.program);
   CLI11_PARSE(app, argc, argv);
-  try {
-    tally::bench::run(options);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "frame_cost: %s\n", error.what());
-    return 1;
-  }
+  tally::bench::run(options);
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "frame_cost: %s\n", error.what());
+  return 1;
 }

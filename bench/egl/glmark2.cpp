@@ -26,7 +26,7 @@ Sample times(const std::string& environment) {
   for (const char* scene : kScenes) {
     const std::string command =
         environment + " glmark2-es2 -s 320x240 -b " + scene + ":nframes=300 2>/dev/null";
-    const double before = processor_time_of_children();
+    const double before = usage_of_children().processor;
     FILE* const output = popen(command.c_str(), "r");
     if (output == nullptr) throw std::runtime_error("no shell");
     double milliseconds = 0;
@@ -39,7 +39,7 @@ Sample times(const std::string& environment) {
     if (pclose(output) != 0 || milliseconds <= 0)
       throw std::runtime_error("glmark2-es2 does not run: " + command);
     sample.push_back(milliseconds);
-    processor.push_back(processor_time_of_children() - before);
+    processor.push_back(usage_of_children().processor - before);
   }
   sample.insert(sample.end(), processor.begin(), processor.end());
   return sample;

@@ -30,13 +30,14 @@ uint64_t run_quietly(const std::vector<std::string>& words) {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-double processor_time_of_children() {
+Usage usage_of_children() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return {seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<double>(usage.ru_nvcsw),
+          static_cast<double>(usage.ru_minflt + usage.ru_majflt)};
 }
 
 }  // namespace tally::bench

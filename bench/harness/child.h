@@ -11,7 +11,12 @@ namespace tally::bench {
 // program exits with status 0.
 uint64_t run_quietly(const std::vector<std::string>& words);
 
-// Seconds that all child processes so far took of the processors, with their own children.
-double processor_time_of_children();
+// What all child processes so far used, with their own children.
+struct Usage {
+  double processor = 0;         // seconds
+  double context_switches = 0;  // voluntary
+  double page_faults = 0;
+};
+Usage usage_of_children();
 
 }  // namespace tally::bench

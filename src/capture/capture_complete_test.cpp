@@ -115,5 +115,28 @@ TEST(CaptureOfUnfinishedWork, is_in_the_capture_or_counted_as_missing) {
   EXPECT_EQ(captured(session) + missing(session), all_draws());
 }
 
+// exit() waits until the values are read, so no handler of the application may run on the thread
+// that reads them. A process that waits in vain ends by SIGALRM.
+class ExitInSignalHandler : public ::testing::TestWithParam<const char*> {
+ protected:
+  static void expect_end(const std::string& how) {
+    const Session session({.scenario = "exit_in_handler",
+                           .how = how,
+                           .environment = {{"TEST_SIGNAL_AFTER_MS", GetParam()},
+                                           {"FAKE_INSTRUMENTATION_SLOW_MS", "500"}}});
+    EXPECT_EQ(session.exit_status(), 6) << session.errors();
+    EXPECT_EQ(captured(session) + missing(session), 1);
+  }
+};
+
+TEST_P(ExitInSignalHandler, ends_a_process_whose_thread_reads_values) { expect_end("at once"); }
+
+TEST_P(ExitInSignalHandler, ends_a_process_whose_thread_waits_for_the_reading) {
+  expect_end("late");
+}
+
+INSTANTIATE_TEST_SUITE_P(AfterMilliseconds, ExitInSignalHandler, ::testing::Values("100", "300"),
+                         [](const auto& named) { return std::string(named.param); });
+
 }  // namespace
 }  // namespace tally::capture::testing

@@ -1,10 +1,13 @@
 #include "capture/testing/ending_scenarios.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "capture/testing/painter.h"
 
@@ -88,6 +91,28 @@ void fork_while_sending(Context& context) {
   check(vkQueueWaitIdle(context.queue()));
 }
 
+// One dispatch. From TEST_SIGNAL_AFTER_MS on, the thread that waits for it gets a signal each
+// millisecond, whose handler calls exit(). "late": the thread does not wait at once, so another
+// reads the values.
+void exit_in_handler(Context& context, const std::string& how) {
+  constexpr unsigned kSecondsToEnd = 20;
+  const Doubler doubler(context);
+  const VkCommandBuffer commands = context.begin_commands();
+  doubler.dispatch(commands, 7);
+  check(vkEndCommandBuffer(commands));
+  const auto after = std::chrono::milliseconds(std::stoul(std::getenv("TEST_SIGNAL_AFTER_MS")));
+  ::signal(SIGUSR1, [](int) { std::exit(6); });
+  ::alarm(kSecondsToEnd);
+  std::thread([after, waiting = ::pthread_self()] {
+    std::this_thread::sleep_for(after);
+    for (;; ::usleep(1000)) ::pthread_kill(waiting, SIGUSR1);
+  }).detach();
+  submit(context, {commands});
+  if (how == "late") ::usleep(50'000);
+  check(vkQueueWaitIdle(context.queue()));
+  for (;;) ::pause();
+}
+
 // exit() while a submission has not been waited for.
 void exit_unwaited(Context& context) {
   const Doubler doubler(context);
@@ -103,6 +128,7 @@ void exit_unwaited(Context& context) {
 Scenarios ending_scenarios(const std::string& how) {
   return {{"draws", [=](Context& context) { draws(context, how); }},
           {"ending", [=](Context& context) { ending(context, how); }},
+          {"exit_in_handler", [=](Context& context) { exit_in_handler(context, how); }},
           {"fork_while_sending", fork_while_sending},
           {"exit_unwaited", exit_unwaited}};
 }

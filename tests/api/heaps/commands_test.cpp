@@ -23,13 +23,7 @@ class DescriptorHeaps : public HeapsTest {
   }
   void dispatch_add(VkCommandBuffer commands, const Buffer& values, uint32_t groups, uint32_t add) {
     push(commands, AddPush{values.address(), add});
-    vkCmdDispatch(commands, groups, 1, 1);
-    full_barrier(commands);
-  }
-  static void expect_values(const Buffer& values, uint32_t invocations, uint32_t add) {
-    for (uint32_t i = 0; i < 64; ++i) {
-      EXPECT_EQ(values.as<uint32_t>()[i], i < invocations ? added(i, add) : 0) << i;
-    }
+    dispatch_groups(commands, groups);
   }
 };
 
@@ -61,10 +55,7 @@ TEST_F(DescriptorHeaps, dispatches_count_as_with_a_layout) {
     vkCmdBindPipeline(commands, kCompute, usual);
     const AddPush push{others.address(), 5};
     vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
-    for (const uint32_t groups : {3, 1}) {
-      vkCmdDispatch(commands, groups, 1, 1);
-      full_barrier(commands);
-    }
+    for (const uint32_t groups : {3, 1}) dispatch_groups(commands, groups);
     sets.end(commands);
   });
   EXPECT_THAT(invocations(heaps), ElementsAre(Pair(0, 24), Pair(1, 8)));
@@ -84,7 +75,7 @@ TEST_F(DescriptorHeaps, nothing_counts_outside_of_a_range) {
     dispatch_add(commands, values, 2, 1);
   });
   EXPECT_THAT(instrumentation.read(), IsEmpty());
-  expect_values(values, 16, 2);
+  expect_added(values, {{16, 2}});
 }
 
 // Pipeline, push data and heaps in each order, with push data that last for several dispatches.
@@ -98,24 +89,17 @@ TEST_F(DescriptorHeaps, count_in_every_order_of_binds_and_push_data) {
     bind_resource_heap(commands);
     dispatch_add(commands, values, 1, 1);
     bind_resource_heap(commands);
-    vkCmdDispatch(commands, 2, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 2);
     push(commands, AddPush{values.address(), 10});
     vkCmdBindPipeline(commands, kCompute, pipeline);
-    vkCmdDispatch(commands, 3, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 3);
     push(commands, uint32_t{100}, offsetof(AddPush, add));
-    vkCmdDispatch(commands, 4, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 4);
     instrumentation.end(commands);
   });
   EXPECT_THAT(invocations(instrumentation),
               ElementsAre(Pair(0, 8), Pair(1, 16), Pair(2, 24), Pair(3, 32)));
-  for (uint32_t i = 0; i < 64; ++i) {
-    const uint32_t sum =
-        (i < 8 ? 1 : 0) + (i < 16 ? 1 : 0) + (i < 24 ? 10 : 0) + (i < 32 ? 100 : 0);
-    EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
-  }
+  expect_added(values, {{8, 1}, {16, 1}, {24, 10}, {32, 100}});
 }
 
 TEST_F(DescriptorHeaps, count_between_commands_with_descriptor_sets) {
@@ -136,10 +120,8 @@ TEST_F(DescriptorHeaps, count_between_commands_with_descriptor_sets) {
   });
   EXPECT_THAT(invocations(instrumentation),
               ElementsAre(Pair(0, 8), Pair(1, 16), Pair(2, 24), Pair(3, 16)));
-  expect_values(values, 16, 7);
-  for (uint32_t i = 0; i < 24; ++i) {
-    EXPECT_EQ(work().values.as<uint32_t>()[i], added(i, i < 8 ? 14 : 7)) << i;
-  }
+  expect_added(values, {{16, 7}});
+  expect_added(work().values, {{8, 7}, {24, 7}});
   EXPECT_FALSE(has_message(kMixed));
 }
 
@@ -151,12 +133,8 @@ TEST_F(DescriptorHeaps, leave_descriptor_sets_that_stay_bound_alone) {
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
     dispatch(commands, work().counting, 1, 7);
-    target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, orange);
-    vkCmdDraw(commands, 3, 1, 0, 0);
-    target.end(commands);
-    vkCmdDispatch(commands, 2, 1, 1);  // with the sets and constants of the first dispatch
-    full_barrier(commands);
+    draw_orange(commands, target, orange);
+    dispatch_groups(commands, 2);  // with the sets and constants of the first dispatch
     bind_resource_heap(commands);
     target.begin(commands);
     vkCmdDraw(commands, 3, 1, 0, 0);
@@ -169,9 +147,7 @@ TEST_F(DescriptorHeaps, leave_descriptor_sets_that_stay_bound_alone) {
   };
   EXPECT_EQ(compute(0).invocations(), 8u);
   EXPECT_EQ(compute(2).invocations(), 16u);
-  for (uint32_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(work().values.as<uint32_t>()[i], added(i, i < 8 ? 14 : 7)) << i;
-  }
+  expect_added(work().values, {{8, 7}, {16, 7}});
   const Counts fragments(instrumentation, VK_SHADER_STAGE_FRAGMENT_BIT, orange_frag, 3);
   EXPECT_EQ(fragments.invocations(), 4096u) << "draws with heaps count again";
   EXPECT_TRUE(has_message(kMixed));
@@ -186,10 +162,7 @@ TEST_F(DescriptorHeaps, count_once_a_sampler_heap_is_bound) {
     instrumentation.begin(commands);
     dispatch(commands, work().counting, 1, 7);
     bind_sampler_heap(commands);
-    target.begin(commands);
-    vkCmdBindPipeline(commands, kGraphics, orange);
-    vkCmdDraw(commands, 3, 1, 0, 0);
-    target.end(commands);
+    draw_orange(commands, target, orange);
     dispatch(commands, work().counting, 2, 7);
     instrumentation.end(commands);
     full_barrier(commands);
@@ -220,9 +193,7 @@ TEST_F(DescriptorHeaps, that_stay_bound_are_left_alone_by_pipelines_with_a_layou
     full_barrier(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 8), Pair(2, 16)));
-  for (uint32_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(values.as<uint32_t>()[i], added(i, i < 8 ? 6 : 3)) << i;
-  }
+  expect_added(values, {{8, 3}, {16, 3}});
   EXPECT_TRUE(has_message(kMixed));
 }
 
@@ -298,16 +269,11 @@ TEST_F(DescriptorHeaps, secondary_command_buffers_that_inherit_heaps_count) {
   const Buffer values = make_values();
   const Pipeline pipeline = make_heap_compute(add_comp);
   const Instrumentation instrumentation(context());
-  const VkBindHeapInfoEXT heap = resource_heap();
-  const VkCommandBufferInheritanceDescriptorHeapInfoEXT inherited{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT, nullptr, nullptr,
-      &heap};
-  const VkCommandBuffer secondary = context().begin_secondary({.pNext = &inherited});
+  const VkCommandBuffer secondary = begin_secondary();
   instrumentation.begin(secondary);
   vkCmdBindPipeline(secondary, kCompute, pipeline);
   dispatch_add(secondary, values, 2, 3);
-  vkCmdDispatch(secondary, 1, 1, 1);
-  full_barrier(secondary);
+  dispatch_groups(secondary, 1);
   instrumentation.end(secondary);
   check(vkEndCommandBuffer(secondary));
   context().run([&](VkCommandBuffer commands) {
@@ -318,9 +284,7 @@ TEST_F(DescriptorHeaps, secondary_command_buffers_that_inherit_heaps_count) {
     dispatch_add(commands, values, 2, 10);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 16), Pair(1, 8)));
-  for (uint32_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(values.as<uint32_t>()[i], added(i, i < 8 ? 16 : 13)) << i;
-  }
+  expect_added(values, {{16, 3}, {8, 3}, {16, 10}});
 }
 
 // An application that does not keep to maxPushDataSize, or knows only that it is at least so large.
@@ -340,11 +304,9 @@ TEST_F(DescriptorHeaps, push_data_beyond_the_limit_are_left_to_the_application) 
     push(commands, AddPush{values.address(), 3});
     push(commands, uint32_t{100}, last);
     vkCmdBindPipeline(commands, kCompute, near);
-    vkCmdDispatch(commands, 1, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 1);
     vkCmdBindPipeline(commands, kCompute, far);
-    vkCmdDispatch(commands, 1, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 1);
     vkCmdBindPipeline(commands, kCompute, near);
     vkCmdDispatch(commands, 1, 1, 1);
     instrumentation.end(commands);

@@ -12,17 +12,7 @@ constexpr uint32_t kHeapAdd[] = {
 #include "api/heaps/shaders/heap_add.inc"
 };
 
-class HeapDescriptors : public NativeHeapsTest {
- protected:
-  void expect_added(const Buffer& values,
-                    std::initializer_list<std::pair<uint32_t, uint32_t>> all) {
-    for (uint32_t i = 0; i < 64; ++i) {
-      uint32_t sum = 0;
-      for (const auto& [invocations, add] : all) sum += i < invocations ? add : 0;
-      EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
-    }
-  }
-};
+class HeapDescriptors : public NativeHeapsTest {};
 
 TEST_F(HeapDescriptors, of_mapped_bindings_are_read_and_counted) {
   if (!start_native()) GTEST_SKIP() << "no descriptor heaps";
@@ -42,8 +32,7 @@ TEST_F(HeapDescriptors, of_mapped_bindings_are_read_and_counted) {
     bind_resource_heap(commands);
     push(commands, uint32_t{5});
     vkCmdBindPipeline(commands, kCompute, by_offset);
-    vkCmdDispatch(commands, 2, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 2);
     push(commands, uint32_t{1}, 16);
     vkCmdBindPipeline(commands, kCompute, by_index);
     vkCmdDispatch(commands, 3, 1, 1);
@@ -71,11 +60,9 @@ TEST_F(HeapDescriptors, stay_bound_when_queries_are_resolved) {
     push(commands, uint32_t{5});
     vkCmdBindPipeline(commands, kCompute, pipeline);
     queries.begin(commands);
-    vkCmdDispatch(commands, 2, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 2);
     queries.end(commands);
-    vkCmdDispatch(commands, 3, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 3);
   });
   EXPECT_EQ(queries.read()[0], 16u);
   expect_added(values, {{16, 5}, {24, 5}});
@@ -86,17 +73,12 @@ TEST_F(HeapDescriptors, that_a_secondary_command_buffer_inherits_are_read) {
   const Buffer values = make_values();
   const Mappings mappings(0, write_descriptor(0, values));
   const Pipeline pipeline = make_mapped(work_shader(), mappings);
-  const VkBindHeapInfoEXT heap = resource_heap();
-  const VkCommandBufferInheritanceDescriptorHeapInfoEXT inherited{
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT, nullptr, nullptr,
-      &heap};
-  const VkCommandBuffer secondary = context().begin_secondary({.pNext = &inherited});
+  const VkCommandBuffer secondary = begin_secondary();
   const Instrumentation instrumentation(context());
   instrumentation.begin(secondary);
   vkCmdBindPipeline(secondary, kCompute, pipeline);
   push(secondary, uint32_t{5});
-  vkCmdDispatch(secondary, 2, 1, 1);
-  full_barrier(secondary);
+  dispatch_groups(secondary, 2);
   instrumentation.end(secondary);
   check(vkEndCommandBuffer(secondary));
   context().run([&](VkCommandBuffer commands) {

@@ -34,6 +34,18 @@ class HeapExecutionSets : public HeapsTest {
                 device_.options(
                     {.device_extensions = {VK_ARM_PERFORMANCE_COUNTERS_BY_REGION_EXTENSION_NAME}}));
   }
+  // Three pipelines of rounds.comp in a set.
+  struct RoundsSet {
+    RoundsSet(HeapExecutionSets& test, uint64_t flags)
+        : pipelines{test.make_heap_compute(rounds_comp, flags),
+                    test.make_heap_compute(rounds_comp, flags),
+                    test.make_heap_compute(rounds_comp, flags)},
+          set(test.context(), pipelines[0], 3) {
+      for (const uint32_t index : {1, 2}) set.write(index, pipelines[index]);
+    }
+    const std::array<Pipeline, 3> pipelines;
+    ExecutionSet set;
+  };
   // The index of a pipeline or shader object, the rounds of rounds.comp, and the workgroups.
   static GeneratedCommands::Info dispatches(bool shader_objects, bool preprocessed = false) {
     return {.from_set = true,
@@ -52,6 +64,16 @@ class HeapExecutionSets : public HeapsTest {
   // body, the step, the end.
   static std::vector<uint64_t> loops(uint64_t invocations, uint64_t rounds) {
     return {invocations, invocations + rounds, invocations + rounds, rounds, rounds, invocations};
+  }
+  static void expect_blocks(const Instrumentation& instrumentation) {
+    EXPECT_EQ(blocks(instrumentation, 0), loops(8 * 2, 8 * 2 * 5));
+    EXPECT_EQ(blocks(instrumentation, 1), loops(8 * (1 + 3), 8 * (1 * 3 + 3 * 2)));
+    EXPECT_EQ(blocks(instrumentation, 2), loops(8 * 4, 8 * 4 * 7));
+  }
+  // Invocations of one entry of a set in the first result.
+  static uint64_t count(const Instrumentation& instrumentation, VkShaderStageFlagBits stage,
+                        std::span<const uint32_t> code, uint32_t entry) {
+    return Counts(instrumentation, stage, code, 0, entry).invocations();
   }
   static void expect_rounds(const Buffer& values, uint32_t rounds) {
     for (uint32_t i = 0; i < 64; ++i) {
@@ -90,29 +112,23 @@ class HeapExecutionSets : public HeapsTest {
 
 TEST_F(HeapExecutionSets, of_pipelines_count_by_their_index) {
   const Buffer values = make_values();
-  const Pipeline pipelines[] = {make_heap_compute(rounds_comp, kSetBits),
-                                make_heap_compute(rounds_comp, kSetBits),
-                                make_heap_compute(rounds_comp, kSetBits)};
-  const ExecutionSet set(context(), pipelines[0], 3);
-  for (const uint32_t index : {1, 2}) set.write(index, pipelines[index]);
+  const RoundsSet rounds(*this, kSetBits);
   GeneratedCommands generated(context(), dispatches(false));
   const Instrumentation instrumentation(context());
   context().run([&](VkCommandBuffer commands) {
     instrumentation.begin(commands);
-    vkCmdBindPipeline(commands, kCompute, pipelines[0]);
+    vkCmdBindPipeline(commands, kCompute, rounds.pipelines[0]);
     push(commands, uint64_t{values.address()}, 8);
-    generated.execute(commands, nullptr, set);
+    generated.execute(commands, nullptr, rounds.set);
     full_barrier(commands);
-    vkCmdBindPipeline(commands, kCompute, pipelines[1]);
+    vkCmdBindPipeline(commands, kCompute, rounds.pipelines[1]);
     push(commands, uint32_t{10});
     push(commands, uint64_t{values.address()}, 8);
     vkCmdDispatch(commands, 6, 1, 1);
     instrumentation.end(commands);
     full_barrier(commands);
   });
-  EXPECT_EQ(blocks(instrumentation, 0), loops(8 * 2, 8 * 2 * 5));
-  EXPECT_EQ(blocks(instrumentation, 1), loops(8 * (1 + 3), 8 * (1 * 3 + 3 * 2)));
-  EXPECT_EQ(blocks(instrumentation, 2), loops(8 * 4, 8 * 4 * 7));
+  expect_blocks(instrumentation);
   const Counts bound(instrumentation, kComputeStage, rounds_comp, 1);
   EXPECT_EQ(bound.invocations(), 8u * 6);
   expect_rounds(values, kRounds + 6 * 10);
@@ -121,27 +137,21 @@ TEST_F(HeapExecutionSets, of_pipelines_count_by_their_index) {
 // Recorded as applications do: the state in one command buffer, which another preprocesses.
 TEST_F(HeapExecutionSets, that_were_preprocessed_count) {
   const Buffer values = make_values();
-  const Pipeline pipelines[] = {make_heap_compute(rounds_comp, kSetBits),
-                                make_heap_compute(rounds_comp, kSetBits),
-                                make_heap_compute(rounds_comp, kSetBits)};
-  const ExecutionSet set(context(), pipelines[0], 3);
-  for (const uint32_t index : {1, 2}) set.write(index, pipelines[index]);
+  const RoundsSet rounds(*this, kSetBits);
   GeneratedCommands generated(context(), dispatches(false, true));
   const Instrumentation instrumentation(context());
   for (const uint32_t frames : {1, 2}) {
     context().run([&](VkCommandBuffer commands) {
-      vkCmdBindPipeline(commands, kCompute, pipelines[0]);
+      vkCmdBindPipeline(commands, kCompute, rounds.pipelines[0]);
       push(commands, uint64_t{values.address()}, 8);
-      generated.preprocess(commands, nullptr, commands, set);
+      generated.preprocess(commands, nullptr, commands, rounds.set);
       full_barrier(commands);
       instrumentation.begin(commands);
-      generated.execute(commands, nullptr, set);
+      generated.execute(commands, nullptr, rounds.set);
       instrumentation.end(commands);
       full_barrier(commands);
     });
-    EXPECT_EQ(blocks(instrumentation, 0), loops(8 * 2, 8 * 2 * 5));
-    EXPECT_EQ(blocks(instrumentation, 1), loops(8 * (1 + 3), 8 * (1 * 3 + 3 * 2)));
-    EXPECT_EQ(blocks(instrumentation, 2), loops(8 * 4, 8 * 4 * 7));
+    expect_blocks(instrumentation);
     expect_rounds(values, frames * kRounds);
   }
 }
@@ -163,9 +173,7 @@ TEST_F(HeapExecutionSets, of_shader_objects_count_by_their_index) {
     instrumentation.end(commands);
     full_barrier(commands);
   });
-  EXPECT_EQ(blocks(instrumentation, 0), loops(8 * 2, 8 * 2 * 5));
-  EXPECT_EQ(blocks(instrumentation, 1), loops(8 * (1 + 3), 8 * (1 * 3 + 3 * 2)));
-  EXPECT_EQ(blocks(instrumentation, 2), loops(8 * 4, 8 * 4 * 7));
+  expect_blocks(instrumentation);
   expect_rounds(values, kRounds);
 }
 
@@ -194,14 +202,10 @@ TEST_F(HeapExecutionSets, draw_as_without_instrumentation_and_count) {
   EXPECT_EQ(draw(counted, kSetBits), bare);
   EXPECT_THAT(uncounted.read(), testing::IsEmpty());
   for (uint32_t i = 0; i < bare.size(); ++i) EXPECT_EQ(bare[i] != 0, is_inside(i, 8)) << i;
-  const auto count = [&](VkShaderStageFlagBits stage, std::span<const uint32_t> code,
-                         uint32_t entry) {
-    return Counts(counted, stage, code, 0, entry).invocations();
-  };
-  EXPECT_EQ(count(kFragmentStage, branchy_frag, 0), 48u * (16 + 3 * 8));
-  EXPECT_EQ(count(kFragmentStage, branchy_frag, 1), 48u * 32);
-  EXPECT_EQ(count(kVertexStage, rectangle_vert, 0), 4u * (1 + 3));
-  EXPECT_EQ(count(kVertexStage, rectangle_vert, 1), 4u);
+  EXPECT_EQ(count(counted, kFragmentStage, branchy_frag, 0), 48u * (16 + 3 * 8));
+  EXPECT_EQ(count(counted, kFragmentStage, branchy_frag, 1), 48u * 32);
+  EXPECT_EQ(count(counted, kVertexStage, rectangle_vert, 0), 4u * (1 + 3));
+  EXPECT_EQ(count(counted, kVertexStage, rectangle_vert, 1), 4u);
 }
 
 // Blocks and regions together, in the same variants.
@@ -230,9 +234,8 @@ TEST_F(HeapExecutionSets, count_by_region) {
     return (is_inside(y * 64 + x, 24) ? 1 : 0) + (is_inside(y * 64 + x, 8) ? 2 : 0);
   });
   values.expect_layout();
-  EXPECT_EQ(Counts(instrumentation, kFragmentStage, branchy_frag, 0, 0).invocations(), 48u * 16);
-  EXPECT_EQ(Counts(instrumentation, kFragmentStage, branchy_frag, 0, 1).invocations(),
-            48u * 2 * 32);
+  EXPECT_EQ(count(instrumentation, kFragmentStage, branchy_frag, 0), 48u * 16);
+  EXPECT_EQ(count(instrumentation, kFragmentStage, branchy_frag, 1), 48u * 2 * 32);
 }
 
 // The indices of a vertex and a fragment shader, the left side of the rectangle, and the draw.
@@ -267,14 +270,10 @@ TEST_F(HeapExecutionSets, of_shader_objects_draw_as_without_instrumentation_and_
       draw(uncounted, kSetShaderBits & ~VK_SHADER_CREATE_INSTRUMENT_SHADER_BIT_ARM);
   EXPECT_EQ(draw(counted, kSetShaderBits), bare);
   for (uint32_t i = 0; i < bare.size(); ++i) EXPECT_EQ(bare[i] != 0, is_inside(i, 8)) << i;
-  const auto count = [&](VkShaderStageFlagBits stage, std::span<const uint32_t> code,
-                         uint32_t entry) {
-    return Counts(counted, stage, code, 0, entry).invocations();
-  };
-  EXPECT_EQ(count(kFragmentStage, branchy_frag, 1), 48u * (16 + 3 * 8));
-  EXPECT_EQ(count(kFragmentStage, branchy_frag, 3), 48u * 32);
-  EXPECT_EQ(count(kVertexStage, rectangle_vert, 0), 4u);
-  EXPECT_EQ(count(kVertexStage, rectangle_vert, 2), 4u * (1 + 3));
+  EXPECT_EQ(count(counted, kFragmentStage, branchy_frag, 1), 48u * (16 + 3 * 8));
+  EXPECT_EQ(count(counted, kFragmentStage, branchy_frag, 3), 48u * 32);
+  EXPECT_EQ(count(counted, kVertexStage, rectangle_vert, 0), 4u);
+  EXPECT_EQ(count(counted, kVertexStage, rectangle_vert, 2), 4u * (1 + 3));
 }
 
 class QueriesOfHeapSets : public HeapExecutionSets {
@@ -286,12 +285,7 @@ class QueriesOfHeapSets : public HeapExecutionSets {
 // alone.
 TEST_F(QueriesOfHeapSets, count_and_leave_push_data_alone) {
   const Buffer values = make_values();
-  const uint64_t flags = kHeapBit | kIndirectBindable;
-  const Pipeline pipelines[] = {make_heap_compute(rounds_comp, flags),
-                                make_heap_compute(rounds_comp, flags),
-                                make_heap_compute(rounds_comp, flags)};
-  const ExecutionSet set(context(), pipelines[0], 3);
-  for (const uint32_t index : {1, 2}) set.write(index, pipelines[index]);
+  const RoundsSet rounds(*this, kHeapBit | kIndirectBindable);
   GeneratedCommands generated(context(), dispatches(false));
   const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 2,
                         VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT);
@@ -299,16 +293,15 @@ TEST_F(QueriesOfHeapSets, count_and_leave_push_data_alone) {
     queries.reset(commands);
     push(commands, uint64_t{values.address()}, 8);
     for (const uint32_t query : {0, 1}) {
-      vkCmdBindPipeline(commands, kCompute, pipelines[0]);
+      vkCmdBindPipeline(commands, kCompute, rounds.pipelines[0]);
       queries.begin(commands, query);
-      generated.execute(commands, nullptr, set);
+      generated.execute(commands, nullptr, rounds.set);
       full_barrier(commands);
       queries.end(commands, query);
     }
-    vkCmdBindPipeline(commands, kCompute, pipelines[2]);
+    vkCmdBindPipeline(commands, kCompute, rounds.pipelines[2]);
     push(commands, uint32_t{10});
-    vkCmdDispatch(commands, 6, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 6);
   });
   for (const uint32_t query : {0, 1}) EXPECT_EQ(queries.read(query)[0], 8u * (2 + 1 + 4 + 3));
   expect_rounds(values, 2 * kRounds + 6 * 10);

@@ -37,19 +37,14 @@ TEST_F(HeapQueries, count_dispatches_and_leave_push_data_and_heaps_alone) {
     push(commands, AddPush{values.address(), 5});
     for (const uint32_t query : {0, 1}) {
       queries.begin(commands, query);
-      vkCmdDispatch(commands, 3 + query, 1, 1);
-      full_barrier(commands);
+      dispatch_groups(commands, 3 + query);
       queries.end(commands, query);
-      vkCmdDispatch(commands, 1, 1, 1);
-      full_barrier(commands);
+      dispatch_groups(commands, 1);
     }
   });
   EXPECT_EQ(queries.read(0)[0], 24u);
   EXPECT_EQ(queries.read(1)[0], 32u);
-  for (uint32_t i = 0; i < 64; ++i) {
-    const uint32_t times = (i < 24 ? 1 : 0) + (i < 32 ? 1 : 0) + (i < 8 ? 2 : 0);
-    EXPECT_EQ(values.as<uint32_t>()[i], added(i, times * 5)) << i;
-  }
+  expect_added(values, {{24, 5}, {8, 5}, {32, 5}, {8, 5}});
 }
 
 TEST_F(HeapQueries, leave_descriptor_sets_alone_between_heaps) {
@@ -64,18 +59,14 @@ TEST_F(HeapQueries, leave_descriptor_sets_alone_between_heaps) {
     vkCmdDispatch(commands, 3, 1, 1);
     dispatch(commands, work().plain, 2, 7);
     queries.end(commands, 0);
-    vkCmdDispatch(commands, 1, 1, 1);  // with the sets and constants of the one before
-    full_barrier(commands);
+    dispatch_groups(commands, 1);  // with the sets and constants of the one before
     queries.begin(commands, 1);
-    vkCmdDispatch(commands, 1, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 1);
     queries.end(commands, 1);
   });
   EXPECT_EQ(queries.read(0)[0], 40u);
   EXPECT_EQ(queries.read(1)[0], 8u);
-  for (uint32_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(work().values.as<uint32_t>()[i], added(i, i < 8 ? 21 : 7)) << i;
-  }
+  expect_added(work().values, {{16, 7}, {8, 7}, {8, 7}});
 }
 
 TEST_F(HeapQueries, count_draws_and_instrumentation_reads_the_same_record) {
@@ -118,13 +109,10 @@ TEST_F(HeapQueries, that_cannot_count_leave_descriptor_sets_alone) {
     vkCmdDraw(commands, 3, 1, 0, 0);
     queries.end(commands);
     target.end(commands);
-    vkCmdDispatch(commands, 1, 1, 1);
-    full_barrier(commands);
+    dispatch_groups(commands, 1);
   });
   EXPECT_TRUE(has_message("TALLY-mixed-descriptors"));
-  for (uint32_t i = 0; i < 8; ++i) {
-    EXPECT_EQ(work().values.as<uint32_t>()[i], added(i, 14)) << i;
-  }
+  expect_added(work().values, {{8, 7}, {8, 7}});
 }
 
 class HeapRegions : public HeapsTest {

@@ -111,6 +111,16 @@ class HeapImages : public NativeHeapsTest {
     EXPECT_THAT(counts.executions(),
                 ElementsAre(kTargetPixels, bright, kTargetPixels - bright, kTargetPixels));
   }
+  // Both pipelines draw as the mode says, and the second one counts.
+  template <typename Prepare>
+  void expect_mode(const Mode& mode, VkPipeline plain, VkPipeline counting, const Prepare& prepare,
+                   std::span<const uint32_t> fragment = stripes_frag) {
+    const Instrumentation instrumentation(context());
+    const std::vector<uint32_t> bare = draw(plain, nullptr, prepare);
+    expect_picture(bare, mode.sampler.addressModeU);
+    EXPECT_EQ(draw(counting, &instrumentation, prepare), bare);
+    expect_counts(instrumentation, mode.bright, fragment);
+  }
 
  private:
   Image image_;
@@ -124,8 +134,7 @@ TEST_F(HeapImages, are_written_and_each_texel_counts) {
   EXPECT_THAT(results(instrumentation), ElementsAre(testing::Pair(0, ElementsAre(16, 4, 12, 16))));
   const uint32_t sampler = write_sampler(0, kModes[0].sampler);
   Mappings mappings(0, read());
-  mappings.add(1, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT,
-               {.constantOffset = {.heapOffset = sampler}});
+  mappings.add_resource(1, sampler);
   const Pipeline pipeline = make_stripes(mappings.chain(), kHeapBit);
   expect_picture(draw(pipeline, nullptr, [](VkCommandBuffer) {}), VK_SAMPLER_ADDRESS_MODE_REPEAT);
 }
@@ -145,11 +154,7 @@ TEST_F(HeapImages, are_sampled_with_samplers_of_a_heap_and_counted) {
   for (uint32_t i = 0; i < kModes.size(); ++i) {
     SCOPED_TRACE(i);
     const auto prepare = [&](VkCommandBuffer commands) { push(commands, i, 4); };
-    const Instrumentation instrumentation(context());
-    const std::vector<uint32_t> bare = draw(plain, nullptr, prepare);
-    expect_picture(bare, kModes[i].sampler.addressModeU);
-    EXPECT_EQ(draw(counting, &instrumentation, prepare), bare);
-    expect_counts(instrumentation, kModes[i].bright);
+    expect_mode(kModes[i], plain, counting, prepare);
   }
 }
 
@@ -171,11 +176,7 @@ TEST_F(HeapImages, combined_with_samplers_by_one_index_are_sampled_and_counted) 
     const auto prepare = [&](VkCommandBuffer commands) {
       push(commands, read() / image_size() | i << 20, 12);
     };
-    const Instrumentation instrumentation(context());
-    const std::vector<uint32_t> bare = draw(plain, nullptr, prepare);
-    expect_picture(bare, kModes[i].sampler.addressModeU);
-    EXPECT_EQ(draw(counting, &instrumentation, prepare), bare);
-    expect_counts(instrumentation, kModes[i].bright, stripes_combined_frag);
+    expect_mode(kModes[i], plain, counting, prepare, stripes_combined_frag);
   }
 }
 
@@ -185,16 +186,10 @@ TEST_F(HeapImages, are_sampled_with_embedded_samplers_and_counted) {
   for (const Mode& mode : kModes) {
     SCOPED_TRACE(mode.bright);
     Mappings mappings(0, read());
-    mappings.add(1, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT,
-                 {.constantOffset = {.pEmbeddedSampler = &mode.sampler}});
+    mappings.add_sampler(1, mode.sampler);
     const Pipeline plain = make_stripes(mappings.chain(), kHeapBit);
     const Pipeline counting = make_stripes(mappings.chain(), kCountingHeapBits);
-    const auto prepare = [](VkCommandBuffer) {};
-    const Instrumentation instrumentation(context());
-    const std::vector<uint32_t> bare = draw(plain, nullptr, prepare);
-    expect_picture(bare, mode.sampler.addressModeU);
-    EXPECT_EQ(draw(counting, &instrumentation, prepare), bare);
-    expect_counts(instrumentation, mode.bright);
+    expect_mode(mode, plain, counting, [](VkCommandBuffer) {});
   }
 }
 
@@ -213,8 +208,7 @@ TEST_F(HeapImages, are_sampled_by_shader_objects_and_counted) {
   for (const Mode& mode : kModes) {
     SCOPED_TRACE(mode.bright);
     Mappings mappings(0, read());
-    mappings.add(1, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT,
-                 {.constantOffset = {.pEmbeddedSampler = &mode.sampler}});
+    mappings.add_sampler(1, mode.sampler);
     const auto draw_with = [&](VkShaderCreateFlagsEXT flags,
                                const Instrumentation* instrumentation) {
       const ShaderObjects shaders(context(),
@@ -248,8 +242,7 @@ TEST_F(HeapImages, with_embedded_samplers_are_sampled_in_emulated_queries) {
   write_stripe(nullptr, kHeapBit);
   std::optional<VkSamplerCreateInfo> sampler = kModes[2].sampler;
   Mappings mappings(0, read());
-  mappings.add(1, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT,
-               {.constantOffset = {.pEmbeddedSampler = &*sampler}});
+  mappings.add_sampler(1, *sampler);
   const Pipeline pipeline = make_stripes(mappings.chain(), kHeapBit);
   sampler = kModes[0].sampler;  // what the pipeline was made of is no more
   const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, 1,
@@ -284,11 +277,7 @@ TEST_F(HeapImages, that_a_shader_finds_in_the_heap_itself_are_sampled_and_counte
       const uint32_t words[] = {read() / image_size(), i};
       push_bytes(commands, 0, words, sizeof words);
     };
-    const Instrumentation instrumentation(context());
-    const std::vector<uint32_t> bare = draw(plain, nullptr, prepare);
-    expect_picture(bare, kModes[i].sampler.addressModeU);
-    EXPECT_EQ(draw(counting, &instrumentation, prepare), bare);
-    expect_counts(instrumentation, kModes[i].bright, kHeapStripes);
+    expect_mode(kModes[i], plain, counting, prepare, kHeapStripes);
   }
 }
 

@@ -195,11 +195,28 @@ void HeapsTest::bind_sampler_heap(VkCommandBuffer commands) {
   function<PFN_vkCmdBindSamplerHeapEXT>("vkCmdBindSamplerHeapEXT")(commands, &info);
 }
 
+VkCommandBuffer HeapsTest::begin_secondary() {
+  const VkBindHeapInfoEXT heap = resource_heap();
+  const VkCommandBufferInheritanceDescriptorHeapInfoEXT inherited{
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_DESCRIPTOR_HEAP_INFO_EXT, nullptr, nullptr,
+      &heap};
+  return context().begin_secondary({.pNext = &inherited});
+}
+
 Buffer HeapsTest::make_values() {
   Buffer values(context(), 64 * sizeof(uint32_t),
                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
   values.clear();
   return values;
+}
+
+void HeapsTest::expect_added(const Buffer& values,
+                             std::initializer_list<std::pair<uint32_t, uint32_t>> dispatches) {
+  for (uint32_t i = 0; i < 64; ++i) {
+    uint32_t sum = 0;
+    for (const auto& [invocations, add] : dispatches) sum += i < invocations ? add : 0;
+    EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
+  }
 }
 
 Mappings& Mappings::add(uint32_t binding, Source source, const Data& data) {
@@ -213,6 +230,11 @@ Mappings& Mappings::add(uint32_t binding, Source source, const Data& data) {
 Mappings& Mappings::add_resource(uint32_t binding, uint32_t offset) {
   return add(binding, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT,
              {.constantOffset = {.heapOffset = offset}});
+}
+
+Mappings& Mappings::add_sampler(uint32_t binding, const VkSamplerCreateInfo& sampler) {
+  return add(binding, VK_DESCRIPTOR_MAPPING_SOURCE_HEAP_WITH_CONSTANT_OFFSET_EXT,
+             {.constantOffset = {.pEmbeddedSampler = &sampler}});
 }
 
 bool NativeHeapsTest::start_native(const LayerSettings::Pairs& settings, ContextOptions options) {

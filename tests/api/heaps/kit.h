@@ -50,8 +50,9 @@ class HeapsTest : public CountersTest {
   }
   void push_bytes(VkCommandBuffer commands, uint32_t offset, const void* bytes, size_t size);
   void bind_resource_heap(VkCommandBuffer commands);
-  VkBindHeapInfoEXT resource_heap();
   void bind_sampler_heap(VkCommandBuffer commands);
+  // Inherits the resource heap.
+  VkCommandBuffer begin_secondary();
 
   // Write a descriptor into its heap: of a storage buffer, of an image in the layout GENERAL, of a
   // sampler. They return its offset, a multiple of its size. Not on newest_driver/.
@@ -71,6 +72,13 @@ class HeapsTest : public CountersTest {
   Buffer make_values();
   // What a dispatch of add.comp with this summand adds to value i.
   static uint32_t added(uint32_t i, uint32_t add) { return (i & 1) != 0 ? 3 * add : add; }
+  // Dispatches of so many invocations, each with a summand, were all that changed the 64 values.
+  static void expect_added(const Buffer& values,
+                           std::initializer_list<std::pair<uint32_t, uint32_t>> dispatches);
+  static void dispatch_groups(VkCommandBuffer commands, uint32_t groups) {
+    vkCmdDispatch(commands, groups, 1, 1);
+    full_barrier(commands);
+  }
   bool has_message(std::string_view id) {
     const auto messages = context().messages();
     return std::ranges::any_of(messages, [&](const Message& one) { return one.id == id; });
@@ -84,6 +92,7 @@ class HeapsTest : public CountersTest {
   // Empty, with what the driver needs of them.
   Buffer make_heap(VkDeviceSize size);
 
+  VkBindHeapInfoEXT resource_heap();
   VkBindHeapInfoEXT sampler_heap();
   void write_resource(const VkResourceDescriptorInfoEXT& info, uint32_t offset, VkDeviceSize size);
 
@@ -106,6 +115,8 @@ class Mappings {
   Mappings& add(uint32_t binding, Source source, const Data& data);
   // To a descriptor in the heap of its kind: constantOffset holds that of a sampler as well.
   Mappings& add_resource(uint32_t binding, uint32_t offset);
+  // To a sampler that the pipeline or shader object embeds.
+  Mappings& add_sampler(uint32_t binding, const VkSamplerCreateInfo& sampler);
   const void* chain() const { return &info_; }
 
  private:

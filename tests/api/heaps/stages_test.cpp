@@ -45,10 +45,7 @@ TEST_F(HeapStages, traces_count_and_nothing_counts_outside_of_a_range) {
     full_barrier(commands);
   });
   EXPECT_THAT(invocations(instrumentation), ElementsAre(Pair(0, 24), Pair(1, 16)));
-  for (uint32_t i = 0; i < 64; ++i) {
-    const uint32_t sum = (i < 8 ? 105 : 0) + (i < 24 ? 5 : 0) + (i < 16 ? 100 : 0);
-    EXPECT_EQ(values.as<uint32_t>()[i], added(i, sum)) << i;
-  }
+  expect_added(values, {{8, 5}, {24, 5}, {16, 100}, {8, 100}});
 }
 
 TEST_F(HeapStages, generated_dispatches_count_with_push_data_of_their_own) {

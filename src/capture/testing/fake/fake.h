@@ -1,7 +1,8 @@
 // VK_LAYER_TALLY_fake_instrumentation: VK_ARM_shader_instrumentation as a strict driver would have
 // it natively, with values that a test can foretell. It stands below the layer under test. Whoever
 // breaks one of the extension's rules is named in the file that FAKE_INSTRUMENTATION_REPORT names.
-// With FAKE_COMPUTE_ONLY the device's queues have no graphics.
+// With FAKE_COMPUTE_ONLY the device's queues have no graphics. With FAKE_INSTRUMENTATION_SLOW_MS it
+// takes so many milliseconds to read values.
 //
 // An instrumented stage has three blocks. A draw of v vertices and i instances, or a dispatch of so
 // many groups, with n = v * i (groups) runs block 0 n times, block 1 2n times, block 2 never. "fma"

@@ -1,8 +1,10 @@
 // The extension's own commands.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "capture/testing/fake/fake.h"
 
@@ -77,6 +79,8 @@ VKAPI_ATTR VkResult VKAPI_CALL GetShaderInstrumentationValues(VkDevice,
                                                               VkShaderInstrumentationARM handle,
                                                               uint32_t* count, void* values,
                                                               VkFlags) {
+  const char* slow = std::getenv("FAKE_INSTRUMENTATION_SLOW_MS");
+  if (slow && values) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoul(slow)));
   const std::lock_guard lock(state().mutex);
   const auto& executions = ((Object*)handle)->executions;
   if (!values) {
