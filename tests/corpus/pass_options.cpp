@@ -31,7 +31,6 @@ void add_fragment_options(std::vector<NamedOptions>& all) {
   add("regions", [&](auto& options) { options.regions = regions; });
   add("regions-without-blocks", [&](auto& options) {
     options.regions = regions;
-    options.regions->subgroup_size = 32;
     options.count_blocks = false;
   });
   add("regions-by-lane", [](auto& options) {

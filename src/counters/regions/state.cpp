@@ -63,7 +63,6 @@ spirv::RegionOptions region_options(const PhysicalDevice& gpu) {
   options.multiview = gpu.multiview;
   options.subgroup_clock = gpu.counts_subgroup_clock();
   options.primitives = gpu.counts_primitives();
-  options.subgroup_size = gpu.subgroup_size;
   return options;
 }
 

@@ -67,9 +67,6 @@ struct RegionOptions {
   bool primitives = false;
   bool primitive_ids =
       true;  // the preceding stage writes PrimitiveId, or there is no geometry or mesh stage
-  // The most lanes of a subgroup. Where they are as many as the accumulators of a region, the lanes
-  // share the additions (region_flush.h).
-  uint32_t subgroup_size = 1;
 
   bool operator==(const RegionOptions&) const = default;
 };

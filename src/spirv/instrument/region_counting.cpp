@@ -57,10 +57,8 @@ Status RegionCounting::plan() {
   values_.push_back({.accumulator = accumulator_of(Number::FragmentInvocations), .constant = 1});
   values_.push_back({.accumulator = accumulator_of(Number::CoveredSamples), .of_samples = true});
   if (together_) {
-    first_lane_ = new_variable();
-    if (!masked_) helpers_ = new_variable();
-    add_variable_value(Number::FragmentSubgroups, first_lane_);
-    if (!masked_) add_variable_value(Number::HelperInvocations, helpers_);
+    add_byte_value(Number::FragmentSubgroups, kFirstLane);
+    if (!masked_) add_byte_value(Number::HelperInvocations, kHelpers);
     if (context_.options.regions->subgroup_clock) {
       clock_ = new_variable();
       add_variable_value(Number::ShaderClock, clock_);
@@ -69,10 +67,7 @@ Status RegionCounting::plan() {
   const bool discards = std::ranges::any_of(context_.graph.exits, [&](const Exit& exit) {
     return is_discard(context_.module().instruction(exit.instruction).opcode());
   });
-  if (discards) {
-    discarded_ = new_variable();
-    add_variable_value(Number::DiscardedInvocations, discarded_);
-  }
+  if (discards) add_byte_value(Number::DiscardedInvocations, kDiscarded);
   std::ranges::move(class_values(placed.plan, *map, counter_variables_),
                     std::back_inserter(values_));
   return {};
@@ -88,6 +83,11 @@ uint32_t RegionCounting::new_variable() {
 
 void RegionCounting::add_variable_value(Number number, uint32_t variable) {
   values_.push_back({.accumulator = accumulator_of(number), .terms = {{variable, 1}}});
+}
+
+void RegionCounting::add_byte_value(Number number, Byte byte) {
+  if (bytes_ == kNone) bytes_ = new_variable();
+  values_.push_back({.accumulator = accumulator_of(number), .terms = {{bytes_, 1}}, .byte = byte});
 }
 
 void RegionCounting::begin(InstructionBuilder& code) {
@@ -111,7 +111,7 @@ void RegionCounting::note_beginning(InstructionBuilder& code, uint32_t header, u
     code.store(variables_[address_[half]],
                code.emit(Op::OpCompositeExtract, u32_, {place.address, half}));
   }
-  if (first_lane_ != kNone) {
+  if (together_) {
     code.if_then(is_wanted(code, wanted, {FragmentSubgroups, HelperInvocations, ShaderClock}),
                  [&] { note_lanes(code); });
   }
@@ -165,8 +165,9 @@ void RegionCounting::note_primitive(InstructionBuilder& code, uint32_t header, u
 void RegionCounting::stop_clock(InstructionBuilder& code) {
   const uint32_t ticks =
       binary(code, Op::OpISub, read_clock(code), code.load(u32_, variables_[clock_]));
-  code.store(variables_[clock_],
-             binary(code, Op::OpIMul, ticks, code.load(u32_, variables_[first_lane_])));
+  const uint32_t first_lane =
+      binary(code, Op::OpBitwiseAnd, code.load(u32_, variables_[bytes_]), constant(1));
+  code.store(variables_[clock_], binary(code, Op::OpIMul, ticks, first_lane));
 }
 
 uint32_t RegionCounting::is_wanted(InstructionBuilder& code, uint32_t wanted,
@@ -184,16 +185,14 @@ uint32_t RegionCounting::has_bits(InstructionBuilder& code, uint32_t value, uint
 void RegionCounting::note_lanes(InstructionBuilder& code) {
   const uint32_t live = helper_mask_.is_live(code);
   const uint32_t lowest = subgroup_.is_lowest(code, subgroup_.ballot(code, live), live);
-  uint32_t helpers = 0;
-  if (helpers_ != kNone) {
+  uint32_t bytes = constant(1u << 8 * kFirstLane);
+  if (!masked_) {
     const uint32_t helper = code.emit(Op::OpLogicalNot, boolean_, {live});
-    helpers = subgroup_.bit_count(code, subgroup_.ballot(code, helper));
+    const uint32_t helpers = subgroup_.bit_count(code, subgroup_.ballot(code, helper));
+    bytes = binary(code, Op::OpBitwiseOr, bytes,
+                   binary(code, Op::OpShiftLeftLogical, helpers, constant(8 * kHelpers)));
   }
-  const auto of_lowest = [&](uint32_t value) {
-    return code.emit(Op::OpSelect, u32_, {lowest, value, constant(0)});
-  };
-  code.store(variables_[first_lane_], of_lowest(constant(1)));
-  if (helpers_ != kNone) code.store(variables_[helpers_], of_lowest(helpers));
+  code.store(variables_[bytes_], code.emit(Op::OpSelect, u32_, {lowest, bytes, constant(0)}));
 }
 
 // The low word suffices, because differences are modulo 2^32.
@@ -213,7 +212,9 @@ void RegionCounting::count(InstructionBuilder& code, uint32_t counter) {
 
 void RegionCounting::leave(InstructionBuilder& code, const Exit& exit) {
   if (is_discard(context_.module().instruction(exit.instruction).opcode())) {
-    code.store(variables_[discarded_], constant(1));
+    const uint32_t bytes = variables_[bytes_];
+    code.store(bytes, binary(code, Op::OpBitwiseOr, code.load(u32_, bytes),
+                             constant(1u << 8 * kDiscarded)));
   }
   code.call(editor_.type_void(), flush_function_);
 }

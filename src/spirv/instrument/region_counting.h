@@ -43,8 +43,13 @@ class RegionCounting {
   void finish();
 
  private:
+  // Small numbers of the invocation share a variable: whether it represents its subgroup, the
+  // helper invocations that it represents then, whether it is discarded.
+  enum Byte : uint32_t { kFirstLane, kHelpers, kDiscarded };
+
   uint32_t new_variable();
   void add_variable_value(catalogue::Number number, uint32_t variable);
+  void add_byte_value(catalogue::Number number, Byte byte);
 
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
   uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const;
@@ -90,7 +95,7 @@ class RegionCounting {
   uint32_t wanted_ = kNone;
   std::array<uint32_t, 2> address_{kNone, kNone};
   // Indices into variables_: what it has noted.
-  uint32_t first_lane_ = kNone, helpers_ = kNone, discarded_ = kNone, clock_ = kNone;
+  uint32_t bytes_ = kNone, clock_ = kNone;
 };
 
 }  // namespace tally::spirv

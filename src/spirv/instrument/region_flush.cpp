@@ -24,6 +24,7 @@ RegionFlush::RegionFlush(PassContext& context, Builtins& builtins, HelperMask& h
   std::vector<bool> is_summed(variables.size());
   for (const RegionValue& value : values_) {
     accumulators_ = std::max(accumulators_, value.accumulator + 1);
+    if (value.byte) bytes_ = {value.terms.front().variable};
     if (!value.of_blocks || value.terms.empty()) continue;
     ++of_blocks;
     for (const RegionValue::Term& term : value.terms) {
@@ -32,7 +33,6 @@ RegionFlush::RegionFlush(PassContext& context, Builtins& builtins, HelperMask& h
     }
   }
   if (summed_.size() > of_blocks) summed_.clear();
-  shares_out_ = values_.size() > 1 && context.options.regions->subgroup_size >= accumulators_;
 }
 
 void RegionFlush::emit(InstructionBuilder& code, const Place& place) {
@@ -58,33 +58,73 @@ void RegionFlush::add_alone(InstructionBuilder& code, uint32_t address) {
 
 void RegionFlush::add_together(InstructionBuilder& code, uint32_t address) {
   rank_lanes(code);
-  sum_variables(code);
-  uint32_t one_adds = both(code, live_, compare(code, Op::OpIEqual, rank_, constant(0)));
-  uint32_t few = 0;
-  if (shares_out_) {
-    few = compare(code, Op::OpULessThan, lanes_, constant(accumulators_));
-    one_adds = both(code, one_adds, few);
-  }
-  uint32_t shared = constant(0);  // the sum that this lane adds
+  uint32_t of_blocks = 0, of_bytes = 0;
   for (const RegionValue& value : values_) {
-    const uint32_t before = *code.last_label();
-    uint32_t all = 0;
-    uint32_t inside = 0;
-    code.if_then(is_wanted(code, 1u << value.accumulator), [&] {
-      all = sum(code, value);
-      code.if_then(one_adds, [&] { place_.add(code, address, value.accumulator, all); });
-      if (!shares_out_) return;
-      all = select(code, compare(code, Op::OpIEqual, rank_, constant(value.accumulator)), all,
-                   shared);
-      inside = *code.last_label();
-    });
-    if (shares_out_) shared = code.phi(u32_, {{shared, before}, {all, inside}});
+    if (uses_sums(value)) (value.byte ? of_bytes : of_blocks) |= 1u << value.accumulator;
   }
-  if (!shares_out_) return;
-  const uint32_t enough = code.emit(Op::OpLogicalNot, boolean_, {few});
-  const uint32_t adds =
-      both(code, both(code, live_, enough), compare(code, Op::OpINotEqual, shared, constant(0)));
-  code.if_then(adds, [&] { place_.add_to_chosen(code, address, rank_, shared); });
+  sum_variables(code, summed_, of_blocks);
+  sum_variables(code, bytes_, of_bytes);
+  if (values_.size() == 1) {
+    const uint32_t all = sum(code, values_.front());
+    const uint32_t adds = both(code, live_, compare(code, Op::OpIEqual, rank_, constant(0)));
+    code.if_then(adds, [&] { place_.add(code, address, values_.front().accumulator, all); });
+    return;
+  }
+  std::vector<uint32_t> sums;  // 0: computed where it is added
+  for (const RegionValue& value : values_) {
+    sums.push_back(needs_lanes(value) ? wanted_sum(code, value) : 0);
+  }
+  share_out(code, address, sums);
+}
+
+// The sum over the subgroup, or 0 if nobody wants it.
+uint32_t RegionFlush::wanted_sum(InstructionBuilder& code, const RegionValue& value) {
+  const uint32_t before = *code.last_label();
+  uint32_t inside = 0;
+  uint32_t all = 0;
+  code.if_then(
+      is_wanted(code, 1u << value.accumulator), [&] { all = sum(code, value); }, &inside);
+  return code.phi(u32_, {{constant(0), before}, {all, inside}});
+}
+
+// Each lane adds the sum of the counter that has its rank. Where the subgroup has fewer live lanes
+// than there are counters, it takes further turns: the next lanes_ counters, and so on.
+void RegionFlush::share_out(InstructionBuilder& code, uint32_t address,
+                            std::span<const uint32_t> sums) {
+  const uint32_t step =
+      select(code, compare(code, Op::OpIEqual, lanes_, constant(0)), constant(1), lanes_);
+  const uint32_t before = code.new_id();
+  const uint32_t header = code.new_id();
+  const uint32_t body = code.new_id();
+  const uint32_t next = code.new_id();
+  const uint32_t after = code.new_id();
+  const uint32_t next_first = code.new_id();
+  code.branch(before);
+  code.label(before);
+  code.branch(header);
+  code.label(header);
+  const uint32_t first = code.phi(u32_, {{constant(0), before}, {next_first, next}});
+  code.loop_merge(after, next);
+  code.branch(body);
+  code.label(body);
+  const uint32_t mine = binary(code, Op::OpIAdd, first, rank_);
+  uint32_t value = constant(0);
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const uint32_t all = sums[i] != 0 ? sums[i] : sum(code, values_[i]);
+    value = select(code, compare(code, Op::OpIEqual, mine, constant(values_[i].accumulator)), all,
+                   value);
+  }
+  const uint32_t bit = binary(code, Op::OpBitwiseAnd,
+                              binary(code, Op::OpShiftRightLogical, wanted_, mine), constant(1));
+  const uint32_t adds = both(code, compare(code, Op::OpINotEqual, bit, constant(0)),
+                             compare(code, Op::OpINotEqual, value, constant(0)));
+  code.if_then(both(code, live_, adds), [&] { place_.add_to_chosen(code, address, mine, value); });
+  code.branch(next);
+  code.label(next);
+  code.emit_as(next_first, Op::OpIAdd, u32_, std::vector<uint32_t>{first, step});
+  const uint32_t more = compare(code, Op::OpULessThan, next_first, constant(accumulators_));
+  code.branch_if(more, header, after);
+  code.label(after);
 }
 
 void RegionFlush::rank_lanes(InstructionBuilder& code) {
@@ -97,21 +137,20 @@ void RegionFlush::rank_lanes(InstructionBuilder& code) {
   rank_ = select(code, alone_, constant(0), subgroup_.bits_below(code, ballot));
 }
 
-void RegionFlush::sum_variables(InstructionBuilder& code) {
-  if (summed_.empty()) return;
-  uint32_t bits = 0;
-  for (const RegionValue& value : values_) bits |= uses_sums(value) ? 1u << value.accumulator : 0;
+void RegionFlush::sum_variables(InstructionBuilder& code, std::span<const uint32_t> variables,
+                                uint32_t bits) {
+  if (variables.empty()) return;
   const uint32_t before = *code.last_label();
   uint32_t inside = 0;
   code.if_then(
       is_wanted(code, bits),
       [&] {
-        for (const uint32_t variable : summed_) {
+        for (const uint32_t variable : variables) {
           sums_[variable] = sum_of_lanes(code, code.load(u32_, variables_[variable]));
         }
       },
       &inside);
-  for (const uint32_t variable : summed_) {
+  for (const uint32_t variable : variables) {
     sums_[variable] = code.phi(u32_, {{constant(0), before}, {sums_[variable], inside}});
   }
 }
@@ -119,6 +158,7 @@ void RegionFlush::sum_variables(InstructionBuilder& code) {
 // The lane's own value if it adds alone.
 uint32_t RegionFlush::sum(InstructionBuilder& code, const RegionValue& value) {
   if (value.terms.empty() && !value.of_samples) return combine(code, value, lanes_, {});
+  if (value.byte) return byte_of(code, value, sums_[value.terms.front().variable]);
   if (!uses_sums(value)) return sum_of_lanes(code, own_value(code, value));
   return combine(code, value, lanes_, [&](uint32_t variable) { return sums_[variable]; });
 }
@@ -132,8 +172,19 @@ uint32_t RegionFlush::own_value(InstructionBuilder& code, const RegionValue& val
   if (value.of_samples) {
     return code.emit(Op::OpBitCount, u32_, {builtins_.sample_mask(code)});
   }
+  if (value.byte) {
+    return byte_of(code, value, code.load(u32_, variables_[value.terms.front().variable]));
+  }
   return combine(code, value, constant(1),
                  [&](uint32_t variable) { return code.load(u32_, variables_[variable]); });
+}
+
+// The sum over a subgroup is at most its number of lanes, so no byte of a sum overflows.
+uint32_t RegionFlush::byte_of(InstructionBuilder& code, const RegionValue& value, uint32_t word) {
+  const uint32_t shifted =
+      *value.byte == 0 ? word
+                       : binary(code, Op::OpShiftRightLogical, word, constant(8 * *value.byte));
+  return binary(code, Op::OpBitwiseAnd, shifted, constant(0xff));
 }
 
 uint32_t RegionFlush::combine(InstructionBuilder& code, const RegionValue& value, uint32_t ones,

@@ -41,14 +41,24 @@ class RegionFlush {
  private:
   void add_alone(InstructionBuilder& code, uint32_t address);
   void add_together(InstructionBuilder& code, uint32_t address);
+  uint32_t wanted_sum(InstructionBuilder& code, const RegionValue& value);
+  void share_out(InstructionBuilder& code, uint32_t address, std::span<const uint32_t> sums);
   void rank_lanes(InstructionBuilder& code);
-  void sum_variables(InstructionBuilder& code);
+  // Sets sums_ of the variables where one of the counters is wanted, and to 0 elsewhere.
+  void sum_variables(InstructionBuilder& code, std::span<const uint32_t> variables, uint32_t bits);
   uint32_t sum(InstructionBuilder& code, const RegionValue& value);
   uint32_t sum_of_lanes(InstructionBuilder& code, uint32_t own);
   // constant x `ones` + sum of factor x variable.
+  uint32_t byte_of(InstructionBuilder& code, const RegionValue& value, uint32_t word);
   uint32_t combine(InstructionBuilder& code, const RegionValue& value, uint32_t ones,
                    const std::function<uint32_t(uint32_t)>& variable);
-  bool uses_sums(const RegionValue& value) const { return value.of_blocks && !summed_.empty(); }
+  bool uses_sums(const RegionValue& value) const {
+    return value.byte || (value.of_blocks && !summed_.empty());
+  }
+  // Whether its sum is an operation of the subgroup. Otherwise it follows from sums_ and lanes_.
+  bool needs_lanes(const RegionValue& value) const {
+    return (!value.terms.empty() || value.of_samples) && !uses_sums(value);
+  }
   uint32_t is_wanted(InstructionBuilder& code, uint32_t bits);
 
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
@@ -75,9 +85,9 @@ class RegionFlush {
   bool together_;
   uint32_t boolean_, u32_;
   uint32_t accumulators_ = 0;  // up to the last one that the shader adds to
-  bool shares_out_ = false;    // a subgroup may have as many lanes
-  // Indices of the variables that the subgroup sums, and the ids of their sums by variable.
-  std::vector<uint32_t> summed_;
+  // Indices of the block counters that the subgroup sums, and of the variable with bytes, if there
+  // is one. The ids of the sums, by variable.
+  std::vector<uint32_t> summed_, bytes_;
   std::vector<uint32_t> sums_;
   // Ids.
   uint32_t wanted_ = 0;  // Place::wanted

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace tally::spirv {
 
-// A region counter's value in one invocation: constant + sum of factor x private variable.
+// A region counter's value in one invocation: constant + sum of factor x private variable; or a
+// byte of a private variable.
 struct RegionValue {
   struct Term {
     uint32_t variable;  // index of the variable
@@ -20,8 +22,9 @@ struct RegionValue {
   uint32_t accumulator = 0;
   uint32_t constant = 0;
   std::vector<Term> terms;
-  bool of_samples = false;  // instead: the number of bits in SampleMask
-  bool of_blocks = false;   // the variables are block counters
+  bool of_samples = false;            // instead: the number of bits in SampleMask
+  bool of_blocks = false;             // the variables are block counters
+  std::optional<uint32_t> byte = {};  // of the only term's variable
 };
 
 // The index of the counter's accumulator: its position among the region counters.
