@@ -59,12 +59,14 @@ InstrumentedShaders::InstrumentedShaders(const Capabilities& capabilities,
     shaders_.push_back(std::move(shader));
   }
   for (const auto& shader : shaders_) {
-    using Counters = probe::StageCounters;
     const auto ids = shader->result.record_spec_ids.value_or(spirv::RecordSpecIds{});
     shader->counters.stride = probe::shard_stride(capacity_);
-    shader->entries = {{{ids.first_counter, offsetof(Counters, first_counter), sizeof(uint32_t)},
-                        {ids.stride, offsetof(Counters, stride), sizeof(uint32_t)}}};
-    shader->specialization = {2, shader->entries.data(), sizeof(Counters), &shader->counters};
+    shader->constants = {probe::counter_bytes(shader->counters.first_counter),
+                         probe::counter_bytes(shader->counters.stride)};
+    shader->entries = {{{ids.first_byte, 0, sizeof(uint32_t)},
+                        {ids.stride_bytes, sizeof(uint32_t), sizeof(uint32_t)}}};
+    shader->specialization = {2, shader->entries.data(), sizeof(shader->constants),
+                              shader->constants.data()};
   }
 }
 

@@ -57,6 +57,7 @@ class InstrumentedShaders {
     VkShaderStageFlagBits stage;
     spirv::BlockCountResult result;
     probe::StageCounters counters;
+    std::array<uint32_t, 2> constants{};
     std::array<VkSpecializationMapEntry, 2> entries;
     VkSpecializationInfo specialization;
   };

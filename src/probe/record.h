@@ -27,7 +27,7 @@
 // shards, the stride and the record's address are multiples of 128 bytes (16 counters), so that no
 // two shards share a cache line. With one shard, the record ends after its last counter; a tiny
 // draw takes 32 bytes. Neither the stride nor first_counter(s), the capacity of the stages before
-// s, depends on S. Both reach the shader as specialization constants.
+// s, depends on S. Both reach the shader as specialization constants, in bytes.
 #pragma once
 
 #include <cstddef>
@@ -75,6 +75,9 @@ struct StageCounters {
   uint32_t first_counter = 0;  // capacity of the earlier stages
   uint32_t stride = 0;         // between shards; unused with one shard
 };
+
+// The size of counters, in bytes.
+constexpr uint32_t counter_bytes(uint32_t counters) { return counters * kCounterBytes; }
 
 // The index of counter `counter` of shard `shard`, in 64-bit words from the start of the record.
 constexpr uint64_t counter_index(const StageCounters& stage, uint32_t shard, uint32_t counter) {

@@ -205,8 +205,8 @@ class Run {
 
   void place_counters(Part& part) const {
     if (!part.spec_ids) return;
-    part.specialize(part.spec_ids->first_counter, counters(part).first_counter);
-    part.specialize(part.spec_ids->stride, counters(part).stride);
+    part.specialize(part.spec_ids->first_byte, probe::counter_bytes(counters(part).first_counter));
+    part.specialize(part.spec_ids->stride_bytes, probe::counter_bytes(counters(part).stride));
   }
 
   bool uses_packed_draw_index() const { return way_ && way_->numbers == Numbers::Used; }

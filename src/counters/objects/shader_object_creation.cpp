@@ -291,8 +291,9 @@ class ShaderGroup {
     shader.ranges[static_cast<size_t>(variant)] = range;
     if (range->first == 0) return false;
     const spirv::RecordSpecIds& ids = *counted.code->record_spec_ids;
-    constants.add(ids.first_counter, range->first);
-    constants.add(ids.stride, probe::shard_stride(range->first + capacity));
+    constants.add(ids.first_byte, probe::counter_bytes(range->first));
+    constants.add(ids.stride_bytes,
+                  probe::counter_bytes(probe::shard_stride(range->first + capacity)));
     return true;
   }
 

@@ -218,8 +218,8 @@ void StageVariants::specialize(VkPipelineShaderStageCreateInfo& target,
                                const spirv::RecordSpecIds& ids,
                                const probe::StageCounters& counters) {
   Specialized& result = specializations_.emplace_back(target.pSpecializationInfo);
-  result.constants.add(ids.first_counter, counters.first_counter);
-  result.constants.add(ids.stride, counters.stride);
+  result.constants.add(ids.first_byte, probe::counter_bytes(counters.first_counter));
+  result.constants.add(ids.stride_bytes, probe::counter_bytes(counters.stride));
   result.info = result.constants.info();
   target.pSpecializationInfo = &result.info;
 }

@@ -50,6 +50,7 @@ bool adds_early_tests(const Module& module, const EntryPoint& entry,
 void prepare_module(PassContext& context, spv::MemoryModel memory_model) {
   Editor& editor = context.editor;
   editor.keep_only(context.entry);
+  if (context.options.driver.prefers_small_code) editor.remove_names();
   if (context.use_subgroups) {
     editor.raise_version(kVersion13);
     editor.add_capability(Capability::GroupNonUniform);
@@ -81,7 +82,24 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
   return make_private_counting(tools, counters);
 }
 
-// void never() { if (the record pointer has an impossible value) discard; }
+// if (the record pointer has an impossible value) discard;
+void discard_never(PassContext& context, const TaggedRecordPointers& pointers,
+                   InstructionBuilder& code) {
+  Editor& editor = context.editor;
+  const uint32_t address = pointers.load(code, TaggedRecordPointers::Kind::Record);
+  const uint32_t impossible =
+      code.emit(Op::OpIEqual, editor.type_bool(),
+                {pointers.low_word(code, address), editor.constant_u32(~0u)});
+  const uint32_t inside = code.new_id();
+  const uint32_t after = code.new_id();
+  code.selection_merge(after);
+  code.branch_if(impossible, inside, after);
+  code.label(inside);
+  code.emit(Op::OpKill);
+  code.label(after);
+}
+
+// void never() { discard_never }
 uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& pointers) {
   Editor& editor = context.editor;
   const uint32_t none = editor.type_void();
@@ -91,21 +109,15 @@ uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& p
   code.emit_as(function, Op::OpFunction, none,
                std::vector<uint32_t>{0, editor.type_function(none)});
   code.label(code.new_id());
-  const uint32_t address = pointers.load(code, TaggedRecordPointers::Kind::Record);
-  const uint32_t low = code.emit(Op::OpCompositeExtract, editor.type_int(32), {address, 0});
-  const uint32_t impossible =
-      code.emit(Op::OpIEqual, editor.type_bool(), {low, editor.constant_u32(~0u)});
-  const uint32_t inside = code.new_id();
-  const uint32_t after = code.new_id();
-  code.selection_merge(after);
-  code.branch_if(impossible, inside, after);
-  code.label(inside);
-  code.emit(Op::OpKill);
-  code.label(after);
+  discard_never(context, pointers, code);
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
   context.add_function(code);
   return function;
+}
+
+bool must_discard(const PassContext& context) {
+  return context.options.driver.drops_overdraw && context.stage.has_helpers;
 }
 
 // Inserts the code at the start of the entry point.
@@ -114,7 +126,7 @@ void insert_begin(PassContext& context, const TaggedRecordPointers& pointers,
   InstructionBuilder begin = context.editor.new_code();
   if (draw_index != nullptr) draw_index->begin(begin);
   if (blocks) blocks->begin(begin);
-  if (context.options.driver.drops_overdraw && context.stage.has_helpers) {
+  if (must_discard(context) && !context.flushes_in_place()) {
     begin.call(context.editor.type_void(), make_never_function(context, pointers));
   }
   if (regions) regions->begin(begin);
@@ -136,8 +148,7 @@ bool is_return(const Module& module, const Exit& exit) {
 }
 
 // A tessellation control shader may use barriers only in its entry point, so it cannot be wrapped.
-bool wants_single_exit(const PassContext& context) {
-  const BlockCountOptions& options = context.options;
+bool wants_single_exit(const BlockCountOptions& options) {
   return options.single_exit && options.counting == Counting::Private &&
          options.stage != spv::ExecutionModel::TessellationControl;
 }
@@ -162,22 +173,33 @@ void wrap_entry_point(PassContext& context, const Exit& some_return, Leave&& lea
   editor.move_entry_point(context.entry, function);
 }
 
+ExitPlaces find_exit_places(const Module& module, const SegmentGraph& graph,
+                            const BlockCountOptions& options) {
+  ExitPlaces places{graph.exits};
+  const auto returns = [&](const Exit& exit) { return is_return(module, exit); };
+  places.wraps = wants_single_exit(options) && std::ranges::count_if(places.exits, returns) > 1;
+  if (places.wraps) std::erase_if(places.exits, returns);
+  return places;
+}
+
 // Inserts the counters before the exit code, because edits at the same place keep their order.
-void insert_code(PassContext& context, std::span<const Counter> counters, CounterCode* blocks,
+void insert_code(PassContext& context, std::span<const Counter> counters,
+                 const TaggedRecordPointers& pointers, CounterCode* blocks,
                  RegionCounting* regions) {
   if (blocks) insert_counters(context, counters, *blocks);
   if (regions) insert_counters(context, regions->counters(), *regions);
   const auto leave = [&](InstructionBuilder& code, const Exit& exit) {
+    if (must_discard(context) && context.flushes_in_place()) {
+      discard_never(context, pointers, code);
+    }
     if (blocks) blocks->leave(code, exit);
     if (regions) regions->leave(code, exit);
   };
-  std::vector<Exit> exits = context.graph.exits;
-  const auto returns = [&](const Exit& exit) { return is_return(context.module(), exit); };
-  if (wants_single_exit(context) && std::ranges::count_if(exits, returns) > 1) {
-    wrap_entry_point(context, *std::ranges::find_if(exits, returns), leave);
-    std::erase_if(exits, returns);
+  if (context.places.wraps) {
+    const auto returns = [&](const Exit& exit) { return is_return(context.module(), exit); };
+    wrap_entry_point(context, *std::ranges::find_if(context.graph.exits, returns), leave);
   }
-  for (const Exit& exit : exits) {
+  for (const Exit& exit : context.places.exits) {
     InstructionBuilder code = context.editor.new_code();
     leave(code, exit);
     context.editor.insert_before(exit.instruction, code);
@@ -302,7 +324,8 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
                       use_subgroups,
                       options.count_blocks && options.int64 && options.int64_atomics,
                       uses_vulkan_memory_model(module),
-                      has_demotion(*graph)};
+                      has_demotion(*graph),
+                      find_exit_places(module, *graph, options)};
   prepare_module(context, *memory_model);
   Builtins builtins(context);
   HelperMask helper_mask(context, builtins);
@@ -327,7 +350,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   }
   insert_begin(context, *pointers, draw_index ? &*draw_index : nullptr, blocks.get(),
                regions ? &*regions : nullptr);
-  insert_code(context, placed.counters, blocks.get(), regions ? &*regions : nullptr);
+  insert_code(context, placed.counters, *pointers, blocks.get(), regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];
   if (record && options.tessellation && patches != CounterPlan::kZero) {
     TessellationCounting({context, builtins, helper_mask, *record}, patches).insert();

@@ -48,6 +48,37 @@ TEST(BlockCount, one_flush_stands_behind_all_returns_of_the_entry_point) {
   EXPECT_EQ(count_of(text, "OpFunctionCall %void %tally_flush"), 1u);
 }
 
+BlockCountOptions short_options() {
+  BlockCountOptions options = compute_options();
+  options.driver.prefers_small_code = options.driver.keeps_draws_apart = true;
+  options.int64 = options.int64_atomics = true;
+  return options;
+}
+
+// One flag: the bits of counter 0, which counts all invocations, are set from the start.
+TEST(BlockCount, short_code_stands_at_the_only_return_and_counts_in_local_variables) {
+  const std::string main =
+      "%main = OpFunction %void None %fn\n%start = OpLabel\n%x = OpUndef %bool\n"
+      "OpSelectionMerge %m None\nOpBranchConditional %x %y %m\n%y = OpLabel\nOpBranch %m\n"
+      "%m = OpLabel\nOpReturn\nOpFunctionEnd\n";
+  const std::string text = instrumented(header(kCompute) + kTypes + main, short_options());
+  EXPECT_EQ(count_of(text, "OpFunctionCall"), 0u);
+  EXPECT_EQ(count_of(text, "OpName"), 1u);  // tally.counters
+  EXPECT_EQ(count_of(text, "_ptr_Private"), 0u);
+  EXPECT_THAT(text, testing::ContainsRegex("OpLabel\n"
+                                           " *%[0-9]+ = OpVariable %_ptr_Function_uint Function "
+                                           "%uint_1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("OpBitwiseOr %uint %[0-9]+ %uint_256\n"));
+  EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 2u);
+}
+
+TEST(BlockCount, short_code_stands_behind_all_returns_of_the_entry_point) {
+  const std::string text = instrumented(header(kCompute) + kTypes + kEarlyReturn, short_options());
+  EXPECT_EQ(count_of(text, "OpFunctionCall"), 1u);  // of the application's entry point
+  EXPECT_THAT(text, testing::ContainsRegex("OpVariable %_ptr_Private_uint Private %uint_1\n"));
+  EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 2u);
+}
+
 TEST(BlockCount, the_flush_stands_before_every_return_where_that_is_asked_for) {
   BlockCountOptions options = compute_options();
   options.single_exit = false;

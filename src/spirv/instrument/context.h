@@ -15,6 +15,18 @@ constexpr uint32_t word(Enum value) {
   return static_cast<uint32_t>(value);
 }
 
+// Where the code that writes an invocation's counts is: before each of `exits`, and if `wraps` also
+// after the application's entry point, in place of its returns.
+struct ExitPlaces {
+  std::vector<Exit> exits;
+  bool wraps = false;
+
+  // Whether all invocations end at one place.
+  bool only_one() const {
+    return wraps ? exits.empty() : exits.size() == 1 && exits[0].kind == Exit::Kind::End;
+  }
+};
+
 struct PassContext {
   const AnalyzedModule& analyzed;
   Editor& editor;
@@ -26,6 +38,15 @@ struct PassContext {
   bool use_int64;            // ... and 64-bit atomics
   bool vulkan_memory_model;  // of the module
   bool demotes;              // an invocation may be demoted to a helper
+  ExitPlaces places;
+
+  // Whether the code that writes the counts stands where invocations end, not in a function.
+  bool flushes_in_place() const { return options.driver.prefers_small_code && places.only_one(); }
+  // ... and that is the return of the application's entry point.
+  bool flushes_in_entry_point() const {
+    return flushes_in_place() && !places.wraps &&
+           module().instruction(places.exits[0].instruction).opcode() == spv::Op::OpReturn;
+  }
 
   const Module& module() const { return editor.module(); }
   // Adds a function before those of the application. After them, an OpLine of the application could

@@ -21,9 +21,10 @@ struct DriverWorkarounds {
   // (llvmpipe before 25.0). Counting by region avoids branches (masked_region_flush.h).
   bool masks_branches = false;
   // The driver's compiler takes long for each instruction. The code that adds counts to memory is
-  // as short as possible (small_flush.h). The driver executes the stages before rasterization on
-  // one thread, so these need no shards, and helper invocations take part in no subgroup operation
-  // (llvmpipe).
+  // as short as possible (small_flush.h), and stands where invocations end, if that is one place.
+  // The module loses the application's names. The driver executes the stages before rasterization
+  // on one thread, so these need no shards, and helper invocations take part in no subgroup
+  // operation (llvmpipe).
   bool prefers_small_code = false;
   // The driver miscompiles or crashes on deeper nesting of conditionals (llvmpipe: 80); 0 means no
   // limit. Early returns count as nesting once they write counters. A shader near the limit is not

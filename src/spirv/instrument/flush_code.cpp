@@ -11,7 +11,9 @@ using spv::Op;
 using Kind = PrivateSlot::Kind;
 
 constexpr uint32_t kSumLimitLog2 = 25;
-constexpr uint32_t kNoDraw = 0x10000;  // more than any draw index
+// More than the distance of any draw's record.
+constexpr uint32_t kNoDraw = 0x10000;
+static_assert(probe::kMaxPackedDrawIndex * probe::kRecordAlignment < kNoDraw);
 // Counters processed at a time: more need more registers, fewer need more atomics.
 constexpr size_t kShared = 16;
 constexpr uint32_t kPacked = 4;     // flags summed at a time; a byte holds the sum of 128 lanes
@@ -51,8 +53,9 @@ uint32_t FlushCode::both(InstructionBuilder& code, uint32_t one, uint32_t other)
 }
 
 void FlushCode::emit(InstructionBuilder& code) {
-  code.label(code.new_id());
-  const RecordPointer record_pointer = tools_.record.load_record_pointer(code);
+  const RecordPointer record_pointer = tools_.context.flushes_in_entry_point()
+                                           ? tools_.record.load_in_entry_point(code)
+                                           : tools_.record.load_record_pointer(code);
   const uint32_t is_set = tools_.record.is_set(code, record_pointer);
   const uint32_t live = tools_.helper_mask.is_live(code);
   load_values(code, live);
@@ -62,7 +65,6 @@ void FlushCode::emit(InstructionBuilder& code) {
   } else {
     code.if_then(is_set, [&] { add_alone(code, record_pointer, live); });
   }
-  code.emit(Op::OpReturn);
 }
 
 void FlushCode::load_values(InstructionBuilder& code, uint32_t live) {
@@ -137,7 +139,7 @@ uint32_t FlushCode::is_first(InstructionBuilder& code) {
 uint32_t FlushCode::counts_alone(InstructionBuilder& code, const RecordPointer& record_pointer) {
   const uint32_t too_large = is_too_large(code);
   if (!tools_.record.may_be_mixed()) return too_large == 0 ? 0 : subgroup_.any(code, too_large);
-  uint32_t says = record_pointer.draw;
+  uint32_t says = record_pointer.draw_bytes;
   if (too_large != 0) {
     const uint32_t lane = tools_.builtins.lane(code);
     const uint32_t own = code.emit(Op::OpBitwiseOr, u32_, {lane, constant(kNoDraw)});

@@ -36,7 +36,7 @@ class FlushCode {
   FlushCode(CountingTools tools, std::span<const PrivateSlot> slots,
             std::span<const uint32_t> variables);
 
-  // The body of `void flush()`: from its first block to its return.
+  // At the end of a block. The code may end in another block.
   void emit(InstructionBuilder& code);
 
  private:

@@ -108,8 +108,10 @@ class InstanceIndex {
     InstructionBuilder code = editor_.new_code();
     code.emit_as(mask_, Op::OpFunction, u32_, std::vector{0u, editor_.type_function(u32_)});
     code.label(code.new_id());
-    const uint32_t packed = pointers_.has_packed_draw_indices(
-        code, pointers_.load(code, TaggedRecordPointers::Kind::Record));
+    const uint32_t tag =
+        pointers_.numbered_draws(code, pointers_.load(code, TaggedRecordPointers::Kind::Record));
+    const uint32_t packed =
+        code.emit(Op::OpINotEqual, editor_.type_bool(), {tag, editor_.constant_u32(0)});
     const uint32_t low_half = editor_.constant_u32((1u << probe::kPackedDrawIndexShift) - 1);
     const uint32_t mask =
         code.emit(Op::OpSelect, u32_, {packed, low_half, editor_.constant_u32(~0u)});

@@ -28,16 +28,19 @@ PackedDrawIndex::PackedDrawIndex(PassContext& context, Builtins& builtins,
 
 void PackedDrawIndex::begin(InstructionBuilder& code) {
   if (context_.entry.model != spv::ExecutionModel::Vertex || variable_ == 0) return;
-  code.store(variable_, read(code, pointers_.load(code, TaggedRecordPointers::Kind::Record)));
+  at_start_ = read(code, pointers_.load(code, TaggedRecordPointers::Kind::Record));
+  code.store(variable_, at_start_);
 }
 
 uint32_t PackedDrawIndex::read(InstructionBuilder& code, uint32_t record_pointer) {
   if (context_.entry.model == spv::ExecutionModel::Fragment) return code.load(u32_, variable_);
-  const uint32_t packed = pointers_.has_packed_draw_indices(code, record_pointer);
+  static_assert(probe::kRecordAlignment == 2 * probe::kNumberedDraws);
+  const uint32_t tag = pointers_.numbered_draws(code, record_pointer);
   const uint32_t index = builtins_.number(code, spv::BuiltIn::InstanceIndex, 1, 0);
   const uint32_t high = code.emit(Op::OpShiftRightLogical, u32_,
                                   {index, editor_.constant_u32(probe::kPackedDrawIndexShift)});
-  return code.emit(Op::OpSelect, u32_, {packed, high, editor_.constant_u32(0)});
+  const uint32_t half = code.emit(Op::OpIMul, u32_, {high, tag});
+  return code.emit(Op::OpIAdd, u32_, {half, half});
 }
 
 }  // namespace tally::spirv

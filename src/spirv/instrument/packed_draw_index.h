@@ -2,7 +2,8 @@
 // fragment stages find their record.
 //
 // The vertex stage reads it from the upper 16 bits of its instance index if a tag of the record
-// pointer says so; otherwise the index is 0. The fragment stage gets it from the vertex stage.
+// pointer says so; otherwise the index is 0. The code has it as the distance between the records of
+// draw index 0 and of the draw, in bytes. The fragment stage gets that from the vertex stage.
 #pragma once
 
 #include "spirv/instrument/builtins.h"
@@ -17,8 +18,12 @@ class PackedDrawIndex {
 
   // At the start of the entry point.
   void begin(InstructionBuilder& code);
-  // The index, from the tagged pointer to the record of draw index 0.
+  // The distance, from the tagged pointer to the record of draw index 0.
   uint32_t read(InstructionBuilder& code, uint32_t record_pointer);
+  // The same in the entry point.
+  uint32_t read_in_entry_point(InstructionBuilder& code, uint32_t record_pointer) {
+    return at_start_ != 0 ? at_start_ : read(code, record_pointer);
+  }
 
  private:
   PassContext& context_;
@@ -26,7 +31,8 @@ class PackedDrawIndex {
   Builtins& builtins_;
   const TaggedRecordPointers& pointers_;
   uint32_t u32_;
-  uint32_t variable_ = 0;  // the output or input that passes the index, or 0
+  uint32_t variable_ = 0;  // the output or input that passes the distance, or 0
+  uint32_t at_start_ = 0;  // the distance at the start of the entry point, or 0
 };
 
 }  // namespace tally::spirv

@@ -7,6 +7,7 @@
 // the
 //   compiler cannot know: NVIDIA's compiler turns a conditional addition of the constant 1 into
 //   three instructions (add, select, move), and of an unknown value into two.
+//   DriverWorkarounds::prefers_small_code does without.
 #include <algorithm>
 #include <optional>
 
@@ -30,17 +31,26 @@ class PrivateCounting : public CounterCode {
       : tools_(tools),
         u32_(editor().type_int(32)),
         zero_(editor().constant_u32(0)),
-        flush_(editor().new_id()),
+        flush_(tools.context.flushes_in_place() ? 0 : editor().new_id()),
         flushes_in_between_(static_cast<size_t>(
             std::ranges::count(tools.context.graph.exits, Exit::Kind::MayEnd, &Exit::kind))) {
+    const DriverWorkarounds& driver = tools.context.options.driver;
+    is_small_ = driver.prefers_small_code && !tools.record.may_be_mixed() &&
+                counters.size() <= kFewCounters;
+    is_local_ = tools.context.flushes_in_entry_point() && has_plain_start() &&
+                std::ranges::all_of(counters, [&](const Counter& c) { return is_in_entry(c); });
+    for (size_t i = 0; is_small_ && i < counters.size(); ++i) {
+      if (counts_always(counters[i])) initial_flags_ |= 1u << small_bit(i);
+    }
     for (const Counter& counter : counters) {
       counters_.push_back(counter);
       add_slot(counter);
     }
+    declare_locals();
   }
 
   void begin(InstructionBuilder& code) override {
-    if (one_ != 0) code.store(one_, tools_.record.opaque_one(code));
+    if (one_variable_ != 0) code.store(one_variable_, tools_.record.opaque_one(code));
   }
 
   void count(InstructionBuilder& code, uint32_t counter) override {
@@ -67,7 +77,11 @@ class PrivateCounting : public CounterCode {
   void leave(InstructionBuilder& code, const Exit& exit) override {
     if (outputs_) outputs_->leave(code, exit);
     if (slots_.empty()) return;
-    code.call(editor().type_void(), flush_);
+    if (tools_.context.flushes_in_place()) {
+      flush(code);
+    } else {
+      code.call(editor().type_void(), flush_);
+    }
     if (exit.kind != Exit::Kind::MayEnd) return;
     // The invocation may continue and flush again.
     if (variables_.size() * flushes_in_between_ <= kMaxStores) {
@@ -81,19 +95,7 @@ class PrivateCounting : public CounterCode {
   void finish() override {
     if (outputs_) outputs_->insert();
     if (slots_.empty()) return;
-    const uint32_t none = editor().type_void();
-    editor().name(flush_, "tally.flush");
-    InstructionBuilder code = editor().new_code();
-    code.emit_as(flush_, Op::OpFunction, none,
-                 std::vector<uint32_t>{0, editor().type_function(none)});
-    if (tools_.context.options.driver.prefers_small_code && !tools_.record.may_be_mixed() &&
-        slots_.size() <= kFewCounters) {
-      emit_small_flush(code, tools_, slots_, variables_);
-    } else {
-      FlushCode(tools_, slots_, variables_).emit(code);
-    }
-    code.emit(Op::OpFunctionEnd);
-    tools_.context.add_function(code);
+    if (flush_ != 0) make_flush_function();
     if (first_lane_ != 0) make_first_lane_function();
     if (clear_ != 0) make_clear_function();
   }
@@ -101,26 +103,78 @@ class PrivateCounting : public CounterCode {
  private:
   Editor& editor() const { return tools_.context.editor; }
 
+  void flush(InstructionBuilder& code) {
+    if (is_small_) {
+      emit_small_flush(code, tools_, slots_, variables_);
+    } else {
+      FlushCode(tools_, slots_, variables_).emit(code);
+    }
+  }
+
+  void make_flush_function() {
+    const uint32_t none = editor().type_void();
+    editor().name(flush_, "tally.flush");
+    InstructionBuilder code = editor().new_code();
+    code.emit_as(flush_, Op::OpFunction, none,
+                 std::vector<uint32_t>{0, editor().type_function(none)});
+    code.label(code.new_id());
+    flush(code);
+    code.emit(Op::OpReturn);
+    code.emit(Op::OpFunctionEnd);
+    tools_.context.add_function(code);
+  }
+
+  bool is_in_entry(const Counter& counter) const {
+    const SegmentGraph& graph = tools_.context.graph;
+    return counter.what != Counter::What::Outputs &&
+           graph.segments[counter.segment].function == graph.segments[graph.entry_segment].function;
+  }
+
+  const Function& entry_function() const {
+    const SegmentGraph& graph = tools_.context.graph;
+    return tools_.context.module().functions()[graph.segments[graph.entry_segment].function];
+  }
+
+  // Validators take debug instructions before the first label for instructions before the
+  // variables.
+  bool has_plain_start() const {
+    const Function& entry = entry_function();
+    return tools_.context.module().blocks_of(entry)[0].begin == entry.begin + 1;
+  }
+
+  // Once in each invocation, so it needs no variable.
+  bool counts_always(const Counter& counter) const {
+    return is_entered_always(counter) && counter.what != Counter::What::Subgroups &&
+           !may_flush_twice();
+  }
+
+  bool is_entered_always(const Counter& counter) const {
+    return counter.segment == tools_.context.graph.entry_segment &&
+           counter.what != Counter::What::Outputs && counter.what != Counter::What::Branch;
+  }
+
   void add_slot(const Counter& counter) {
     const SegmentGraph& graph = tools_.context.graph;
     const bool of_outputs = counter.what == Counter::What::Outputs;
     const bool of_subgroups = counter.what == Counter::What::Subgroups;
     const bool of_branch = counter.what == Counter::What::Branch;
-    const bool always = counter.segment == graph.entry_segment && !of_outputs && !of_branch;
     PrivateSlot slot;
-    if (always && !of_subgroups && !may_flush_twice()) {
+    if (counts_always(counter)) {
       slot.kind = PrivateSlot::Kind::EveryInvocation;
-    } else if (always && of_subgroups && ends_as_it_begins()) {
+    } else if (is_entered_always(counter) && of_subgroups && ends_as_it_begins()) {
       slot.kind = PrivateSlot::Kind::EverySubgroup;
     } else if (graph.segments[counter.segment].once && !of_outputs) {
       slot.kind = PrivateSlot::Kind::Flag;
-      slot.bit = flags_++ % kFlagsPerWord;
-      if (slot.bit == 0) flag_word_ = new_counter();
+      slot.bit = is_small_ ? small_bit(slots_.size()) : flags_ % kFlagsPerWord;
+      const bool needs_word = flags_ == 0 || (!is_small_ && slot.bit == 0);
+      if (needs_word) flag_word_ = new_counter(initial_flags_);
+      ++flags_;
       slot.variable = flag_word_;
     } else {
       slot.variable = new_counter();
-      if ((counter.what == Counter::What::Executions || of_branch) && !counter.trip && one_ == 0) {
-        one_ = new_private_variable();
+      if ((counter.what == Counter::What::Executions || of_branch) && !counter.trip &&
+          one_variable_ == 0 && !tools_.context.options.driver.prefers_small_code) {
+        one_variable_ = new_variable(0);
       }
     }
     if (counter.what == Counter::What::Outputs) {
@@ -142,15 +196,32 @@ class PrivateCounting : public CounterCode {
            !may_flush_twice();
   }
 
-  uint32_t new_private_variable() {
-    const uint32_t variable = editor().new_global_variable(
-        editor().type_pointer(StorageClass::Private, u32_), StorageClass::Private, zero_);
+  // lavapipe optimises a shader twice, private variables only the second time. What it finds then
+  // takes it longer than if the variable is that of a function.
+  uint32_t new_variable(uint32_t initial) {
+    if (is_local_) return locals_.emplace_back(Local{editor().new_id(), initial}).variable;
+    const uint32_t variable =
+        editor().new_global_variable(editor().type_pointer(StorageClass::Private, u32_),
+                                     StorageClass::Private, editor().constant_u32(initial));
     editor().add_to_interface(tools_.context.entry, variable);
     return variable;
   }
 
-  size_t new_counter() {
-    variables_.push_back(new_private_variable());
+  // At the start of the entry point, before code is inserted there.
+  void declare_locals() {
+    if (locals_.empty()) return;
+    const uint32_t type = editor().type_pointer(StorageClass::Function, u32_);
+    InstructionBuilder code = editor().new_code();
+    for (const Local& local : locals_) {
+      code.emit_as(local.variable, Op::OpVariable, type,
+                   std::vector<uint32_t>{word(StorageClass::Function),
+                                         editor().constant_u32(local.initial)});
+    }
+    editor().insert_after(entry_function().begin + 1, code);
+  }
+
+  size_t new_counter(uint32_t initial = 0) {
+    variables_.push_back(new_variable(initial));
     return variables_.size() - 1;
   }
 
@@ -165,7 +236,8 @@ class PrivateCounting : public CounterCode {
   uint32_t executions(InstructionBuilder& code, const Counter& counter) {
     if (counter.trip) return trips(code, *counter.trip);
     if (counter.what == Counter::What::Subgroups) return is_first(code);
-    const uint32_t one = code.load(u32_, one_);
+    const uint32_t one =
+        one_variable_ != 0 ? code.load(u32_, one_variable_) : editor().constant_u32(1);
     return counter.edge ? if_taken(code, *counter.edge, one) : one;
   }
 
@@ -242,14 +314,21 @@ class PrivateCounting : public CounterCode {
 
   CountingTools tools_;
   uint32_t u32_, zero_;
-  uint32_t flush_;
+  uint32_t flush_;         // the function, 0 if it is not needed
+  bool is_small_ = false;  // emit_small_flush, not FlushCode
+  bool is_local_ = false;  // whether the variables are those of the entry point
+  uint32_t initial_flags_ = 0;
   size_t flushes_in_between_;       // number of exits after which the invocation may continue
   uint32_t clear_ = 0;              // the function, 0 if it is not needed
   uint32_t first_lane_ = 0;         // the function, 0 if it is not needed
-  uint32_t one_ = 0;                // a variable, 0 if it is not needed
+  uint32_t one_variable_ = 0;       // 0 if it is not needed
   std::vector<PrivateSlot> slots_;  // by counter
   std::vector<Counter> counters_;
   std::vector<uint32_t> variables_;  // of slots
+  struct Local {
+    uint32_t variable, initial;
+  };
+  std::vector<Local> locals_;  // not yet declared
   std::optional<OutputCounting> outputs_;
   size_t first_output_ = 0;
   uint32_t flags_ = 0;

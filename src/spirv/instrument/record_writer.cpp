@@ -1,6 +1,6 @@
 #include "spirv/instrument/record_writer.h"
 
-#include <bit>
+#include <vector>
 
 #include "probe/record.h"
 
@@ -24,23 +24,39 @@ RecordWriter::RecordWriter(PassContext& context, Builtins& builtins,
       memory_(context),
       boolean_(editor_.type_bool()),
       u32_(editor_.type_int(32)),
-      uvec2_(editor_.type_vector(u32_, 2)) {
-  make_counters_type(counters);
-  first_counter_ = editor_.new_spec_constant_u32(0);
-  stride_ = editor_.new_spec_constant_u32(probe::shard_stride(counters));
-  make_add_function();
+      uvec2_(editor_.type_vector(u32_, 2)),
+      counters_(counters),
+      counter_type_(editor_.type_int(context.use_int64 ? 64 : 32)) {
+  first_byte_ = editor_.new_spec_constant_u32(0);
+  stride_bytes_ =
+      editor_.new_spec_constant_u32(probe::counter_bytes(probe::shard_stride(counters)));
 }
 
 // struct { counter c[counters]; } in physical memory; a counter is one 64-bit or two 32-bit words.
-void RecordWriter::make_counters_type(uint32_t counters) {
+uint32_t RecordWriter::counters_pointer_type() {
+  if (counters_pointer_type_ != 0) return counters_pointer_type_;
   const uint32_t words = context_.use_int64 ? 1 : 2;
-  counter_type_ = editor_.type_int(context_.use_int64 ? 64 : 32);
-  const uint32_t array = editor_.new_array(counter_type_, editor_.constant_u32(counters * words));
+  const uint32_t array = editor_.new_array(counter_type_, editor_.constant_u32(counters_ * words));
   editor_.decorate(array, Decoration::ArrayStride, {probe::kCounterBytes / words});
   const uint32_t block = editor_.new_struct({array});
-  editor_.decorate(block, Decoration::Block);
   editor_.decorate_member(block, 0, Decoration::Offset, {0});
-  counters_pointer_type_ = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
+  return counters_pointer_type_ = new_pointer_type(block);
+}
+
+// struct { counter c0, c1 ...; }: lavapipe lowers the index of an array to more instructions.
+uint32_t RecordWriter::members_pointer_type() {
+  if (members_pointer_type_ != 0) return members_pointer_type_;
+  const uint32_t block = editor_.new_struct(std::vector<uint32_t>(counters_, counter_type_));
+  for (uint32_t i = 0; i < counters_; ++i) {
+    editor_.decorate_member(block, i, Decoration::Offset, {i * probe::kCounterBytes});
+  }
+  return members_pointer_type_ = new_pointer_type(block);
+}
+
+uint32_t RecordWriter::new_pointer_type(uint32_t block) {
+  editor_.name(block, "tally.counters");
+  editor_.decorate(block, Decoration::Block);
+  return editor_.type_pointer(StorageClass::PhysicalStorageBuffer, block);
 }
 
 RecordPointer RecordWriter::load_record_pointer(InstructionBuilder& code) {
@@ -48,13 +64,17 @@ RecordPointer RecordWriter::load_record_pointer(InstructionBuilder& code) {
   return {tagged, draw_index_ != nullptr ? draw_index_->read(code, tagged) : 0};
 }
 
+RecordPointer RecordWriter::load_in_entry_point(InstructionBuilder& code) {
+  const uint32_t tagged = pointers_.load(code, TaggedRecordPointers::Kind::Record);
+  return {tagged, draw_index_ != nullptr ? draw_index_->read_in_entry_point(code, tagged) : 0};
+}
+
 // (log2 S + 23) / 16, since log2 S is at most 8.
 uint32_t RecordWriter::opaque_one(InstructionBuilder& code) {
   static_assert(probe::kMaxShardsLog2 + 23 < 32);
   const uint32_t word = pointers_.load(code, TaggedRecordPointers::Kind::Record);
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {word, 0});
-  const uint32_t shards_log2 =
-      code.emit(Op::OpBitwiseAnd, u32_, {low, editor_.constant_u32(probe::kShardsLog2Mask)});
+  const uint32_t shards_log2 = emit(code, Op::OpBitwiseAnd, pointers_.low_word(code, word),
+                                    editor_.constant_u32(probe::kShardsLog2Mask));
   const uint32_t sum = code.emit(Op::OpIAdd, u32_, {shards_log2, editor_.constant_u32(23)});
   return code.emit(Op::OpShiftRightLogical, u32_, {sum, editor_.constant_u32(4)});
 }
@@ -95,8 +115,8 @@ uint32_t RecordWriter::record_type() { return context_.use_int64 ? editor_.type_
 uint32_t RecordWriter::record_address(InstructionBuilder& code, uint32_t tagged) {
   constexpr uint64_t kAddressMask = ~(probe::kRecordAlignment - 1);
   if (context_.use_int64) {
-    const uint32_t word = code.emit(Op::OpBitcast, record_type(), {tagged});
-    return code.emit(Op::OpBitwiseAnd, record_type(), {word, editor_.constant_u64(kAddressMask)});
+    return code.emit(Op::OpBitwiseAnd, record_type(),
+                     {pointers_.as_u64(code, tagged), editor_.constant_u64(kAddressMask)});
   }
   const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {tagged, 0});
   const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {tagged, 1});
@@ -108,43 +128,21 @@ uint32_t RecordWriter::record_address(InstructionBuilder& code, uint32_t tagged)
 // The shard's number.
 uint32_t RecordWriter::shard_of(InstructionBuilder& code, const RecordPointer& record_pointer) {
   static_assert(probe::kRecordAlignment > (probe::kNumberedDraws | probe::kShardsLog2Mask));
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer.tagged, 0});
+  const uint32_t low = pointers_.low_word(code, record_pointer.tagged);
   const uint32_t mask = editor_.constant_u32(probe::kShardsLog2Mask);
   return shard(code, emit(code, Op::OpBitwiseAnd, low, mask));
 }
 
 ShardAddress RecordWriter::shard_address(InstructionBuilder& code,
                                          const RecordPointer& record_pointer) {
-  if (context_.options.driver.prefers_small_code) return short_address(code, record_pointer);
-  const auto constant = [&](uint32_t value) { return editor_.constant_u32(value); };
-  uint32_t counters = first_counter_.id;
+  uint32_t bytes = first_byte_.id;
   if (has_shards()) {
-    const uint32_t earlier = emit(code, Op::OpIMul, shard_of(code, record_pointer), stride_.id);
-    counters = emit(code, Op::OpIAdd, counters, earlier);
-  }
-  uint32_t bytes = emit(code, Op::OpIMul, counters, constant(probe::kCounterBytes));
-  if (record_pointer.draw != 0) {
-    const uint32_t records = constant(static_cast<uint32_t>(probe::kRecordAlignment));
-    bytes = emit(code, Op::OpIAdd, bytes, emit(code, Op::OpIMul, record_pointer.draw, records));
-  }
-  return {record_address(code, record_pointer.tagged), bytes};
-}
-
-// The same, so that the driver has little to simplify: products of constants first, and shifts.
-ShardAddress RecordWriter::short_address(InstructionBuilder& code,
-                                         const RecordPointer& record_pointer) {
-  const uint32_t size = editor_.constant_u32(probe::kCounterBytes);
-  uint32_t bytes = emit(code, Op::OpIMul, first_counter_.id, size);
-  if (has_shards()) {
-    const uint32_t stride = emit(code, Op::OpIMul, stride_.id, size);
-    const uint32_t earlier = emit(code, Op::OpIMul, shard_of(code, record_pointer), stride);
+    const uint32_t earlier =
+        emit(code, Op::OpIMul, shard_of(code, record_pointer), stride_bytes_.id);
     bytes = emit(code, Op::OpIAdd, earlier, bytes);
   }
-  if (record_pointer.draw != 0) {
-    const auto shift = static_cast<uint32_t>(std::countr_zero(probe::kRecordAlignment));
-    const uint32_t records =
-        emit(code, Op::OpShiftLeftLogical, record_pointer.draw, editor_.constant_u32(shift));
-    bytes = emit(code, Op::OpIAdd, records, bytes);
+  if (record_pointer.draw_bytes != 0) {
+    bytes = emit(code, Op::OpIAdd, record_pointer.draw_bytes, bytes);
   }
   return {record_address(code, record_pointer.tagged), bytes};
 }
@@ -158,6 +156,7 @@ ShardAddress RecordWriter::advance(InstructionBuilder& code, const ShardAddress&
 
 void RecordWriter::add(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                        uint32_t value) {
+  if (add_function_ == 0) make_add_function();
   code.call(editor_.type_void(), add_function_, {shard.record, shard.bytes, counter, value});
 }
 
@@ -200,13 +199,47 @@ void RecordWriter::make_add_function() {
 }
 
 uint32_t RecordWriter::counters_pointer(InstructionBuilder& code, const ShardAddress& address) {
+  return pointer_at(code, address, counters_pointer_type());
+}
+
+uint32_t RecordWriter::members_pointer(InstructionBuilder& code, const ShardAddress& address) {
+  return pointer_at(code, address,
+                    context_.use_int64 ? members_pointer_type() : counters_pointer_type());
+}
+
+void RecordWriter::add_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
+                                 uint32_t value) {
+  if (context_.use_int64) {
+    add_word_to_member(code, pointer, counter, code.emit(Op::OpUConvert, counter_type_, {value}));
+  } else {
+    emit_add_32(code, pointer, editor_.constant_u32(counter), value);
+  }
+}
+
+void RecordWriter::add_one_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter) {
+  if (context_.use_int64) {
+    add_word_to_member(code, pointer, counter, editor_.constant_u64(1));
+  } else {
+    emit_add_32(code, pointer, editor_.constant_u32(counter), editor_.constant_u32(1));
+  }
+}
+
+void RecordWriter::add_word_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
+                                      uint32_t word) {
+  const uint32_t type = editor_.type_pointer(StorageClass::PhysicalStorageBuffer, counter_type_);
+  memory_.add(code, counter_type_,
+              code.access_chain(type, pointer, {editor_.constant_u32(counter)}), word);
+}
+
+uint32_t RecordWriter::pointer_at(InstructionBuilder& code, const ShardAddress& address,
+                                  uint32_t type) {
   if (!context_.use_int64) {
     const uint32_t sum = memory_.advance(code, address.record, address.bytes);
-    return code.emit(Op::OpBitcast, counters_pointer_type_, {sum});
+    return code.emit(Op::OpBitcast, type, {sum});
   }
   const uint32_t bytes = code.emit(Op::OpUConvert, record_type(), {address.bytes});
   const uint32_t sum = code.emit(Op::OpIAdd, record_type(), {address.record, bytes});
-  return code.emit(Op::OpConvertUToPtr, counters_pointer_type_, {sum});
+  return code.emit(Op::OpConvertUToPtr, type, {sum});
 }
 
 uint32_t RecordWriter::word_pointer(InstructionBuilder& code, uint32_t pointer, uint32_t index) {

@@ -16,8 +16,8 @@ namespace tally::spirv {
 
 // Ids of values in the instrumented code.
 struct RecordPointer {
-  uint32_t tagged;  // to the record of draw index 0: two 32-bit words
-  uint32_t draw;    // the packed draw index, or 0 without packed draw indices
+  uint32_t tagged;      // to the record of draw index 0: TaggedRecordPointers::type
+  uint32_t draw_bytes;  // from there to the draw's record, or 0 without packed draw indices
 };
 // This stage's counters in the invocation's shard.
 struct ShardAddress {
@@ -32,13 +32,14 @@ class RecordWriter {
                PackedDrawIndex* draw_index, uint32_t counters);
 
   RecordPointer load_record_pointer(InstructionBuilder& code);
+  RecordPointer load_in_entry_point(InstructionBuilder& code);
   uint32_t is_set(InstructionBuilder& code, const RecordPointer& record_pointer) {
     return pointers_.is_set(code, record_pointer.tagged);
   }
   // The value 1, which the compiler cannot know to be 1.
   uint32_t opaque_one(InstructionBuilder& code);
   // Whether the lanes of a subgroup may belong to different draws with different records. They do
-  // if their draw indices differ.
+  // if their `draw_bytes` differ.
   bool may_be_mixed() const {
     return draw_index_ != nullptr && !context_.options.driver.keeps_draws_apart;
   }
@@ -51,18 +52,24 @@ class RecordWriter {
   void add_always(InstructionBuilder& code, const ShardAddress& shard, uint32_t counter,
                   uint32_t value);
 
-  // A pointer to the counters at an address, and an addition to one of them, even of 0. `counter`
-  // is the id of a constant.
-  uint32_t counters_pointer(InstructionBuilder& code, const ShardAddress& address);
-  void add_at(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
+  // A pointer to the few counters at an address, and an addition to one of them, even of 0.
+  uint32_t members_pointer(InstructionBuilder& code, const ShardAddress& address);
+  void add_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
+  void add_one_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter);
 
-  RecordSpecIds spec_ids() const { return {first_counter_.spec_id, stride_.spec_id}; }
+  RecordSpecIds spec_ids() const { return {first_byte_.spec_id, stride_bytes_.spec_id}; }
 
  private:
-  void make_counters_type(uint32_t counters);
+  uint32_t counters_pointer_type();
+  uint32_t members_pointer_type();
+  uint32_t new_pointer_type(uint32_t block);
   void make_add_function();
+  uint32_t counters_pointer(InstructionBuilder& code, const ShardAddress& address);
+  uint32_t pointer_at(InstructionBuilder& code, const ShardAddress& address, uint32_t type);
+  void add_at(InstructionBuilder& code, uint32_t pointer, uint32_t counter, uint32_t value);
+  void add_word_to_member(InstructionBuilder& code, uint32_t pointer, uint32_t counter,
+                          uint32_t word);
   uint32_t shard_of(InstructionBuilder& code, const RecordPointer& record_pointer);
-  ShardAddress short_address(InstructionBuilder& code, const RecordPointer& record_pointer);
   uint32_t record_type();
   uint32_t record_address(InstructionBuilder& code, uint32_t tagged);
   // A pointer to a word of the counters.
@@ -83,10 +90,11 @@ class RecordWriter {
   PackedDrawIndex* draw_index_;
   PhysicalMemory memory_;
   uint32_t boolean_, u32_, uvec2_;
-  uint32_t counter_type_ = 0;           // the type of the atomics
-  uint32_t counters_pointer_type_ = 0;  // to the counters of a shard
-  uint32_t add_function_ = 0;
-  Editor::SpecConstant first_counter_{}, stride_{};
+  uint32_t counters_;      // number of them
+  uint32_t counter_type_;  // the type of the atomics
+  // 0 until they are needed: types of pointers to the counters of a shard, and the function.
+  uint32_t counters_pointer_type_ = 0, members_pointer_type_ = 0, add_function_ = 0;
+  Editor::SpecConstant first_byte_{}, stride_bytes_{};
 };
 
 }  // namespace tally::spirv

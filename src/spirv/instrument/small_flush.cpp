@@ -1,7 +1,6 @@
 #include "spirv/instrument/small_flush.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace tally::spirv {
 namespace {
@@ -22,18 +21,23 @@ class SmallFlush {
         u32_(editor_.type_int(32)) {}
 
   void emit() {
-    code_.label(code_.new_id());
-    const RecordPointer record_pointer = tools_.record.load_record_pointer(code_);
-    code_.if_then(tools_.record.is_set(code_, record_pointer), [&] {
+    const RecordPointer record_pointer = tools_.context.flushes_in_entry_point()
+                                             ? tools_.record.load_in_entry_point(code_)
+                                             : tools_.record.load_record_pointer(code_);
+    is_set_ = tools_.record.is_set(code_, record_pointer);
+    const auto find_counters = [&] {
       counters_ =
-          tools_.record.counters_pointer(code_, tools_.record.shard_address(code_, record_pointer));
-      if (sums_up()) {
-        add_together();
-      } else {
+          tools_.record.members_pointer(code_, tools_.record.shard_address(code_, record_pointer));
+    };
+    if (sums_up()) {
+      find_counters();
+      add_together();
+    } else {
+      code_.if_then(is_set_, [&] {
+        find_counters();
         add_alone();
-      }
-    });
-    code_.emit(Op::OpReturn);
+      });
+    }
   }
 
  private:
@@ -44,33 +48,50 @@ class SmallFlush {
     return tools_.context.use_subgroups && std::ranges::any_of(slots_, is_certain);
   }
 
-  // The small counts are the bytes of a word, so that one sum adds all of them.
+  static bool is_small(const PrivateSlot& slot) {
+    return slot.kind == Kind::Flag || slot.kind == Kind::EveryInvocation;
+  }
+
   void add_together() {
-    std::vector<uint32_t> small;
-    uint32_t word = 0;
-    for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
-      const PrivateSlot& slot = slots_[counter];
-      if (slot.kind == Kind::Number) {
-        add(counter, load(slot));
-      } else if (slot.kind != Kind::EverySubgroup) {
-        const uint32_t own = slot.kind == Kind::Flag ? flag(slot) : constant(1);
-        const auto shift = static_cast<uint32_t>(8 * small.size());
-        const uint32_t byte = shift == 0 ? own : emit(Op::OpShiftLeftLogical, own, constant(shift));
-        word = word == 0 ? byte : emit(Op::OpBitwiseOr, word, byte);
-        small.push_back(counter);
-      }
-    }
-    const uint32_t sums = word == 0 ? 0 : subgroup_.sum(code_, word);
-    code_.if_then(subgroup_.elect(code_), [&] {
-      for (uint32_t i = 0; i < small.size(); ++i) {
-        const uint32_t rest = i == 0 ? sums : emit(Op::OpShiftRightLogical, sums, constant(8 * i));
-        const bool last = i + 1 == small.size();
-        add(small[i], last ? rest : emit(Op::OpBitwiseAnd, rest, constant(0xff)));
-      }
+    add_numbers();
+    const uint32_t sums = small_sums();
+    const uint32_t adds =
+        code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, subgroup_.elect(code_)});
+    code_.if_then(adds, [&] {
       for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
-        if (slots_[counter].kind == Kind::EverySubgroup) add(counter, constant(1));
+        if (slots_[counter].kind == Kind::EverySubgroup) add_one(counter);
+        if (is_small(slots_[counter])) add(counter, byte(sums, counter));
       }
     });
+  }
+
+  void add_numbers() {
+    const auto is_number = [](const PrivateSlot& slot) { return slot.kind == Kind::Number; };
+    if (std::ranges::none_of(slots_, is_number)) return;
+    code_.if_then(is_set_, [&] {
+      for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
+        if (is_number(slots_[counter])) add(counter, load(slots_[counter]));
+      }
+    });
+  }
+
+  // The sums of the small counts, each in a byte; 0 if there are none.
+  uint32_t small_sums() {
+    uint32_t word = 0;
+    for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
+      if (!is_small(slots_[counter])) continue;
+      last_small_ = counter;
+      if (slots_[counter].kind == Kind::Flag && word == 0) word = load(slots_[counter]);
+    }
+    if (std::ranges::none_of(slots_, is_small)) return 0;
+    // Without flags a single count is small.
+    return subgroup_.sum(code_, word != 0 ? word : constant(1u << small_bit(last_small_)));
+  }
+
+  uint32_t byte(uint32_t sums, uint32_t counter) {
+    const uint32_t bit = small_bit(counter);
+    const uint32_t rest = bit == 0 ? sums : emit(Op::OpShiftRightLogical, sums, constant(bit));
+    return counter == last_small_ ? rest : emit(Op::OpBitwiseAnd, rest, constant(0xff));
   }
 
   void add_alone() {
@@ -81,9 +102,9 @@ class SmallFlush {
       } else if (slot.kind == Kind::Flag) {
         const uint32_t is_set =
             code_.emit(Op::OpINotEqual, editor_.type_bool(), {masked(slot), constant(0)});
-        code_.if_then(is_set, [&] { add(counter, constant(1)); });
+        code_.if_then(is_set, [&] { add_one(counter); });
       } else {
-        add(counter, constant(1));
+        add_one(counter);
       }
     }
   }
@@ -93,22 +114,15 @@ class SmallFlush {
   }
 
   void add(uint32_t counter, uint32_t value) {
-    tools_.record.add_at(code_, counters_, constant(counter), value);
+    tools_.record.add_to_member(code_, counters_, counter, value);
   }
+
+  void add_one(uint32_t counter) { tools_.record.add_one_to_member(code_, counters_, counter); }
 
   uint32_t load(const PrivateSlot& slot) { return code_.load(u32_, variables_[slot.variable]); }
 
   uint32_t masked(const PrivateSlot& slot) {
     return code_.emit(Op::OpBitwiseAnd, u32_, {load(slot), constant(1u << slot.bit)});
-  }
-
-  // 0 or 1.
-  uint32_t flag(const PrivateSlot& slot) {
-    const uint32_t word = load(slot);
-    const uint32_t moved =
-        slot.bit == 0 ? word
-                      : code_.emit(Op::OpShiftRightLogical, u32_, {word, constant(slot.bit)});
-    return code_.emit(Op::OpBitwiseAnd, u32_, {moved, constant(1)});
   }
 
   uint32_t constant(uint32_t value) { return editor_.constant_u32(value); }
@@ -120,7 +134,9 @@ class SmallFlush {
   std::span<const uint32_t> variables_;
   SubgroupCode subgroup_;
   uint32_t u32_;
-  uint32_t counters_ = 0;  // a pointer
+  uint32_t is_set_ = 0;      // whether the draw counts
+  uint32_t counters_ = 0;    // a pointer
+  uint32_t last_small_ = 0;  // the last counter of counts of at most 1
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ class SubgroupCounting : public CounterCode {
   // 0 if they never are.
   uint32_t is_mixed(InstructionBuilder& code, const RecordPointer& record_pointer) {
     if (!tools_.record.may_be_mixed()) return 0;
-    const uint32_t same = subgroup_.all_equal(code, record_pointer.draw);
+    const uint32_t same = subgroup_.all_equal(code, record_pointer.draw_bytes);
     return code.emit(Op::OpLogicalNot, editor().type_bool(), {same});
   }
 

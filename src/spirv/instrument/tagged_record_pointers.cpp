@@ -23,11 +23,12 @@ TaggedRecordPointers::TaggedRecordPointers(PassContext& context)
     : editor_(context.editor),
       context_(context),
       u32_(editor_.type_int(32)),
-      uvec2_(editor_.type_vector(u32_, 2)),
-      two_(context.options.regions.has_value()) {}
+      two_(context.options.regions.has_value()),
+      wide_(context.options.driver.prefers_small_code && context.use_int64 && !two_),
+      type_(wide_ ? editor_.type_int(64) : editor_.type_vector(u32_, 2)) {}
 
 uint32_t TaggedRecordPointers::new_pointers_struct() const {
-  const uint32_t type = two_ ? editor_.new_struct({uvec2_, uvec2_}) : editor_.new_struct({uvec2_});
+  const uint32_t type = two_ ? editor_.new_struct({type_, type_}) : editor_.new_struct({type_});
   editor_.decorate_member(type, 0, Decoration::Offset, {0});
   if (two_) editor_.decorate_member(type, 1, Decoration::Offset, {8});
   return type;
@@ -35,7 +36,7 @@ uint32_t TaggedRecordPointers::new_pointers_struct() const {
 
 Status TaggedRecordPointers::make_push_constant() {
   const auto member =
-      add_push_constant(editor_, context_.entry, two_ ? new_pointers_struct() : uvec2_,
+      add_push_constant(editor_, context_.entry, two_ ? new_pointers_struct() : type_,
                         context_.options.address.push_constant_offset);
   if (!member) return member.error();
   variable_ = member->variable;
@@ -54,7 +55,7 @@ void TaggedRecordPointers::make_uniform_buffer() {
 }
 
 uint32_t TaggedRecordPointers::load(InstructionBuilder& code, Kind kind) const {
-  const uint32_t pointer_type = editor_.type_pointer(storage_, uvec2_);
+  const uint32_t pointer_type = editor_.type_pointer(storage_, type_);
   const uint32_t index = editor_.constant_u32(word(kind));
   uint32_t pointer = 0;
   if (storage_ == StorageClass::Uniform) {
@@ -64,13 +65,22 @@ uint32_t TaggedRecordPointers::load(InstructionBuilder& code, Kind kind) const {
   } else {
     pointer = code.access_chain(pointer_type, variable_, {editor_.constant_u32(member_)});
   }
-  return code.load(uvec2_, pointer);
+  return code.load(type_, pointer);
+}
+
+uint32_t TaggedRecordPointers::low_word(InstructionBuilder& code, uint32_t pointer) const {
+  return wide_ ? code.emit(Op::OpUConvert, u32_, {pointer})
+               : code.emit(Op::OpCompositeExtract, u32_, {pointer, 0});
+}
+
+uint32_t TaggedRecordPointers::as_u64(InstructionBuilder& code, uint32_t pointer) const {
+  return wide_ ? pointer : code.emit(Op::OpBitcast, editor_.type_int(64), {pointer});
 }
 
 uint32_t TaggedRecordPointers::is_set(InstructionBuilder& code, uint32_t record_pointer) const {
   if (context_.options.driver.prefers_small_code && context_.use_int64) {
-    const uint32_t word = code.emit(Op::OpBitcast, editor_.type_int(64), {record_pointer});
-    return code.emit(Op::OpINotEqual, editor_.type_bool(), {word, editor_.constant_u64(0)});
+    return code.emit(Op::OpINotEqual, editor_.type_bool(),
+                     {as_u64(code, record_pointer), editor_.constant_u64(0)});
   }
   const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
   const uint32_t high = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 1});
@@ -78,12 +88,10 @@ uint32_t TaggedRecordPointers::is_set(InstructionBuilder& code, uint32_t record_
   return code.emit(Op::OpINotEqual, editor_.type_bool(), {any, editor_.constant_u32(0)});
 }
 
-uint32_t TaggedRecordPointers::has_packed_draw_indices(InstructionBuilder& code,
-                                                       uint32_t record_pointer) const {
-  const uint32_t low = code.emit(Op::OpCompositeExtract, u32_, {record_pointer, 0});
-  const uint32_t bit =
-      code.emit(Op::OpBitwiseAnd, u32_, {low, editor_.constant_u32(probe::kNumberedDraws)});
-  return code.emit(Op::OpINotEqual, editor_.type_bool(), {bit, editor_.constant_u32(0)});
+uint32_t TaggedRecordPointers::numbered_draws(InstructionBuilder& code,
+                                              uint32_t record_pointer) const {
+  return code.emit(Op::OpBitwiseAnd, u32_,
+                   {low_word(code, record_pointer), editor_.constant_u32(probe::kNumberedDraws)});
 }
 
 }  // namespace tally::spirv

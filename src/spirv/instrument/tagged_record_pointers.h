@@ -15,11 +15,16 @@ class TaggedRecordPointers {
   // Has both pointers if the pass counts by region.
   static Result<TaggedRecordPointers> make(PassContext& context);
 
-  // A pointer as two 32-bit words, and whether it is set.
+  // A pointer of type(), its lower 32 bits, and whether it is set.
   uint32_t load(InstructionBuilder& code, Kind kind) const;
+  uint32_t low_word(InstructionBuilder& code, uint32_t pointer) const;
   uint32_t is_set(InstructionBuilder& code, uint32_t record_pointer) const;
-  // Whether the upper 16 bits of the instance index hold the packed draw index.
-  uint32_t has_packed_draw_indices(InstructionBuilder& code, uint32_t record_pointer) const;
+  // Not 0 if the upper 16 bits of the instance index hold the packed draw index: kNumberedDraws.
+  uint32_t numbered_draws(InstructionBuilder& code, uint32_t record_pointer) const;
+  // The pointer as a 64-bit word. The module has the capability Int64.
+  uint32_t as_u64(InstructionBuilder& code, uint32_t pointer) const;
+  // Two 32-bit words, or one 64-bit word where lavapipe would have to make one of two.
+  uint32_t type() const { return type_; }
 
  private:
   explicit TaggedRecordPointers(PassContext& context);
@@ -29,8 +34,10 @@ class TaggedRecordPointers {
 
   Editor& editor_;
   const PassContext& context_;
-  uint32_t u32_, uvec2_;
+  uint32_t u32_;
   bool two_;
+  bool wide_;
+  uint32_t type_;
   uint32_t variable_ = 0;
   uint32_t member_ = 0;
   spv::StorageClass storage_ = spv::StorageClass::PushConstant;

@@ -110,6 +110,13 @@ void Editor::keep_only(const EntryPoint& entry) {
   }
 }
 
+void Editor::remove_names() {
+  for (uint32_t i = 0; i < ends_[static_cast<size_t>(Section::Name)]; ++i) {
+    const spv::Op opcode = module_->instruction(i).opcode();
+    if (opcode == spv::Op::OpName || opcode == spv::Op::OpMemberName) remove(i);
+  }
+}
+
 // --- names and decorations
 
 void Editor::name(uint32_t id, std::string_view text) {

@@ -57,6 +57,8 @@ class Editor {
   void move_entry_point(const EntryPoint& entry, uint32_t function);
   // Removes all other entry points and their execution modes, but not their functions.
   void keep_only(const EntryPoint& entry);
+  // Removes the names that the module has, but not those that were added.
+  void remove_names();
 
   // --- names and decorations
   void name(uint32_t id, std::string_view text);

@@ -234,6 +234,19 @@ TEST(editor, instructions_are_removed_and_replaced) {
   expect_order(text, {"OpStore", "OpKill", "OpFunctionEnd", "OpReturn", "OpFunctionEnd"});
 }
 
+TEST(editor, names_of_the_module_are_removed) {
+  const Module module = parsed(test::assemble(kFragment, make_version(1, 3)));
+  Editor editor(module);
+  const uint32_t block = editor.new_struct({editor.type_int(32)});
+  editor.name(block, "before");
+  editor.remove_names();
+  editor.member_name(block, 0, "behind");
+  const std::string text = test::disassemble(written(editor));
+  EXPECT_THAT(text, HasSubstr("\"before\""));
+  EXPECT_THAT(text, HasSubstr("\"behind\""));
+  EXPECT_THAT(text, Not(HasSubstr("OpName %main")));
+}
+
 TEST(editor, single_words_are_replaced) {
   const Module module = parsed(test::assemble(kFragment, make_version(1, 3)));
   Editor editor(module);
