@@ -77,7 +77,7 @@ class CounterEnumerator {
     for (EGLint g = 0; g < constant_(EGL_NUM_COUNTER_GROUPS_BRCM); g++) {
       EGLint counters = 0, active = 0;
       if (!group_info_(g, longest, name.data(), &counters, &active)) break;
-      ProbedGroup& group = found.emplace_back(name.c_str(), active);
+      ProbedGroup& group = found.emplace_back(ProbedGroup{name.c_str(), active, {}});
       for (EGLint c = 0; c < counters; c++) {
         EGLuint64BRCM denominator = 1;
         if (!counter_info_(g, c, nullptr, nullptr, &denominator, longest, name.data(), longest,
