@@ -1,10 +1,15 @@
 // Draws as many frames as the last argument says with Dawn: particles that a compute shader moves,
 // and lit triangles over them; each frame is read back. It has to lie beside the npm package `webgpu`:
+// COUNT_BY_HAND=1: the shaders count their blocks exactly with atomic operations, except the vertex shader, which WebGPU
+// allows none. The program checks the counts of the compute shader.
 //   scripts/fetch-webgpu && cp bench/programs/dawn_frames.mjs .deps/webgpu && node .deps/webgpu/dawn_frames.mjs 100
 import {create, globals} from "webgpu";
 
 Object.assign(globalThis, globals);
 const frames = parseInt(process.argv.at(-1));
+const byHand = process.env.COUNT_BY_HAND === "1";
+const counts = byHand ? "@group(0) @binding(1) var<storage, read_write> counts: array<atomic<u32>, 5>;" : "";
+const count_in = (i) => byHand ? `atomicAdd(&counts[${i}], 1);` : "";
 const gpu = create(["backend=vulkan"]);
 const adapter = await gpu.requestAdapter();
 if (!adapter) throw new Error("no adapter");
@@ -14,16 +19,19 @@ const count = 16384, width = 640, height = 480;
 const particles = device.createBuffer({size: 16 * count, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.VERTEX});
 const moved = device.createComputePipeline({layout: "auto", compute: {module: device.createShaderModule({code: `
   @group(0) @binding(0) var<storage, read_write> particles: array<vec4f>;
+  ${counts}
   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
     var p = particles[id.x];
+    ${count_in(0)}
     if (all(p == vec4f(0))) {
+      ${count_in(1)}
       p = vec4f(fract(f32(id.x) * 0.618) * 2 - 1, fract(f32(id.x) * 0.414) * 2 - 1, 0, 0);
     }
     for (var i = 0; i < 8; i++) {
       let force = -normalize(p.xy) / (0.1 + dot(p.xy, p.xy));
       p = vec4f(p.xy + p.zw * 0.002, p.zw + force * 0.002);
     }
-    if (any(abs(p.xy) > vec2f(1))) { p = vec4f(p.xy, -p.zw); }
+    if (any(abs(p.xy) > vec2f(1))) { ${count_in(2)} p = vec4f(p.xy, -p.zw); }
     particles[id.x] = p;
   }`}), entryPoint: "main"}});
 const drawn = device.createRenderPipeline({
@@ -40,9 +48,11 @@ const drawn = device.createRenderPipeline({
   },
   fragment: {
     module: device.createShaderModule({code: `
+      ${counts}
       @fragment fn main(@location(0) place: vec2f, @location(1) speed: f32) -> @location(0) vec4f {
         let inside = 1 - dot(place, place);
-        if (inside < 0) { discard; }
+        ${count_in(3)}
+        if (inside < 0) { ${count_in(4)} discard; }
         return vec4f(0.2, 0.1 + 0.2 * speed, 0.3, 1) * inside;
       }`}),
     entryPoint: "main",
@@ -51,8 +61,12 @@ const drawn = device.createRenderPipeline({
   },
   primitive: {topology: "triangle-strip"},
 });
+const counted = byHand ? device.createBuffer({size: 20, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC}) : null;
+const ofCounts = byHand ? [{binding: 1, resource: {buffer: counted}}] : [];
 const group = device.createBindGroup({
-  layout: moved.getBindGroupLayout(0), entries: [{binding: 0, resource: {buffer: particles}}]});
+  layout: moved.getBindGroupLayout(0), entries: [{binding: 0, resource: {buffer: particles}}, ...ofCounts]});
+const countsOfDraws = byHand
+  ? device.createBindGroup({layout: drawn.getBindGroupLayout(0), entries: ofCounts}) : null;
 const target = device.createTexture({
   size: [width, height], format: "rgba8unorm", usage: GPUTextureUsage.RENDER_ATTACHMENT | GPUTextureUsage.COPY_SRC});
 const picture = device.createBuffer({size: 4 * width * height, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ});
@@ -68,6 +82,7 @@ for (let frame = 0; frame < frames; frame++) {
     {view: target.createView(), loadOp: "clear", storeOp: "store", clearValue: [0, 0, 0, 1]}]});
   pass.setPipeline(drawn);
   pass.setVertexBuffer(0, particles);
+  if (byHand) pass.setBindGroup(0, countsOfDraws);
   pass.draw(4, count);
   pass.end();
   encoder.copyTextureToBuffer({texture: target}, {buffer: picture, bytesPerRow: 4 * width}, [width, height]);
@@ -77,5 +92,14 @@ for (let frame = 0; frame < frames; frame++) {
   picture.unmap();
 }
 console.log(sum);
+if (byHand) {
+  const read = device.createBuffer({size: 20, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ});
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(counted, 0, read, 0, 20);
+  device.queue.submit([encoder.finish()]);
+  await read.mapAsync(GPUMapMode.READ);
+  const values = new Uint32Array(read.getMappedRange());
+  if (values[0] !== frames * count || values[1] !== count) throw new Error(`the counts by hand are wrong: ${values}`);
+}
 device.destroy();
 process.exit(0);

@@ -51,7 +51,8 @@ Device::Device(std::shared_ptr<Instance> instance, std::shared_ptr<StreamConnect
     : instance_(std::move(instance)),
       next_(next),
       families_(std::move(setup.families)),
-      context_(std::move(connection), handle, next, std::move(setup.regions)),
+      context_(std::move(connection), handle, next, std::move(setup.regions),
+               setup.dynamic_rendering),
       reporter_(context_.connection(), context_.shaders(), context_.regions(),
                 std::move(setup.description), std::move(setup.metrics)) {
   context_.follow_images(instance_->table(), setup.physical_device);

@@ -24,6 +24,7 @@ struct DeviceSetup {
   MetricLayout metrics;
   std::vector<VkQueueFamilyProperties> families;
   RegionSetup regions;
+  bool dynamic_rendering = false;  // the application enabled it
 
   void refuse_regions(std::string reason) {
     regions = {};

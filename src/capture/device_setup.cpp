@@ -106,11 +106,21 @@ bool hides_extensions(const Instance& instance, VkPhysicalDevice device) {
   return instance.settings().wants_anything() && offers_counters(instance.table(), device);
 }
 
+// Whether the application enabled dynamic rendering.
+bool renders_dynamically(const VkDeviceCreateInfo& info) {
+  const auto* core = vk::find_in_chain<VkPhysicalDeviceVulkan13Features>(
+      info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+  const auto* own = vk::find_in_chain<VkPhysicalDeviceDynamicRenderingFeatures>(
+      info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES);
+  return (core && core->dynamicRendering == VK_TRUE) || (own && own->dynamicRendering == VK_TRUE);
+}
+
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,
                            const VkDeviceCreateInfo& info, Id id) {
   const InstanceTable& table = instance.table();
   DeviceSetup setup;
   setup.physical_device = physical_device;
+  setup.dynamic_rendering = renders_dynamically(info);
   setup.description.id = id;
   describe(table, physical_device, setup.description);
   setup.description.not_captured = reason_against(table, physical_device, info);

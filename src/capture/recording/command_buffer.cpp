@@ -126,7 +126,7 @@ void CommandBuffer::activate() {
     return;
   }
   table_.CmdBeginShaderInstrumentationARM(counting_, object);
-  active_ = needs_barrier_ = true;
+  active_ = true;
 }
 
 void CommandBuffer::deactivate() {
@@ -137,7 +137,9 @@ void CommandBuffer::deactivate() {
 void CommandBuffer::before_bind(VkPipelineBindPoint bind_point, VkPipeline pipeline) {
   if (!recording_) return;
   const Pipeline* bound = bound_.bind(bind_point, pipeline);
-  if (bound && bound->instrumented() && context_.measures()) activate();
+  const bool has_begun = passes_.scope() == PassRecorder::Scope::Inline ||
+                         !context_.may_suspend() || recording_->commands() != 0;
+  if (has_begun && bound && bound->instrumented() && context_.measures()) activate();
 }
 
 std::optional<TimestampPair> CommandBuffer::before_action(
@@ -155,6 +157,7 @@ std::optional<TimestampPair> CommandBuffer::before_action(
   CommandRun command{.function = function, .label = label()};
   // A command uses one result index of the active object whether or not it is instrumented.
   const uint32_t result = active_ ? recording_->take_result() : CommandRun::kNone;
+  needs_barrier_ = needs_barrier_ || active_;
   if (wanted) command.result = result;
   passes_.place(command);
   std::optional<TimestampPair> pair;

@@ -1,8 +1,9 @@
 // The state of a command buffer during recording. It wraps the recorded commands with shader
 // instrumentation and timestamps where that is legal, and keeps their description in a Recording.
 //
-// Instrumentation begins immediately before the first action command that needs it, never earlier.
-// So a command buffer that begins between suspended render pass instances stays legal.
+// Instrumentation begins before the first action command that needs it, or before its pipeline is
+// bound, but there not where a command buffer may begin between suspended render pass instances:
+// before its first action outside of a pass.
 // Instrumentation ends before secondaries are executed, before a render pass is suspended, and at
 // the end of the command buffer.
 //
@@ -78,7 +79,7 @@ class CommandBuffer {
   // What is bound. Null while nothing is recorded.
   BoundPipelines* bound() { return recording_ ? &bound_ : nullptr; }
   // Call this before the command. A pipeline that is bound where nothing is counted needs a plain
-  // version, so the instrumentation begins here and not with the first action.
+  // version, so the instrumentation begins here if that is possible.
   void before_bind(VkPipelineBindPoint bind_point, VkPipeline pipeline);
 
   // Call these before and after an action command. The result of before_action is passed to

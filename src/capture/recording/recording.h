@@ -181,7 +181,7 @@ bool Recording::after_completion(uint32_t runs, size_t block_bytes, const Timest
   begin(std::as_const(read));
   bool complete = true;
   std::vector<uint64_t> words;
-  for (size_t i = 0; i < objects_.size(); ++i) {
+  for (size_t i = 0; i < objects_.size() && i * kResultsPerObject < results_; ++i) {
     if (!read_object(i, block_bytes, words)) {
       complete = false;
       continue;

@@ -14,7 +14,8 @@ bool captures_some_frames(const CaptureSettings& settings) {
 }  // namespace
 
 RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
-                                   const vk::NextDevice& next, RegionSetup regions)
+                                   const vk::NextDevice& next, RegionSetup regions,
+                                   bool dynamic_rendering)
     : connection_(std::move(connection)),
       handle_(handle),
       shaders_(*connection_),
@@ -24,6 +25,7 @@ RecordingContext::RecordingContext(std::shared_ptr<StreamConnection> connection,
       timestamps_(handle, table_),
       host_memory_(handle, table_, regions.memory),
       regions_(std::move(regions)),
+      dynamic_rendering_(dynamic_rendering),
       frames_(connection_->settings().frames, store::monotonic_ns()),
       set_loader_data_(next.set_device_loader_data),
       copies_(set_loader_data_ && captures_some_frames(connection_->settings())) {

@@ -27,7 +27,7 @@ namespace tally::capture {
 class RecordingContext {
  public:
   RecordingContext(std::shared_ptr<StreamConnection> connection, VkDevice handle,
-                   const vk::NextDevice& next, RegionSetup regions);
+                   const vk::NextDevice& next, RegionSetup regions, bool dynamic_rendering);
 
   // Tracks images if passes are captured by region.
   void follow_images(const InstanceTable& table, VkPhysicalDevice physical_device);
@@ -57,6 +57,8 @@ class RecordingContext {
   bool may_measure() const {
     return !stopped() && (connection_->receiving() || connection_->settings().live_counters);
   }
+  // Whether render passes may be suspended.
+  bool may_suspend() const { return dynamic_rendering_; }
   int64_t next_recording() { return next_recording_.fetch_add(1, std::memory_order_relaxed); }
 
   // Whether command buffers that may be submitted again get a counting copy: not all frames are
@@ -85,6 +87,7 @@ class RecordingContext {
   TimestampPools timestamps_;
   HostMemory host_memory_;
   const RegionCapture regions_;
+  const bool dynamic_rendering_;
   std::optional<Images> images_;
   Frames frames_;
   std::atomic<int64_t> next_recording_ = 1;

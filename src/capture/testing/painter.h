@@ -22,8 +22,11 @@ class Painter {
     if (passes == Passes::Objects) info.render_pass = target_.render_pass();
     pipeline_ = make_graphics_pipeline(context, info);
   }
-  void draw(VkCommandBuffer commands, uint32_t instances) const {
+  void bind(VkCommandBuffer commands) const {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline_);
+  }
+  void draw(VkCommandBuffer commands, uint32_t instances) const {
+    bind(commands);
     target_.set_viewport(commands);
     vkCmdDraw(commands, 3, instances, 0, 0);
   }

@@ -115,6 +115,7 @@ void suspended(Context& context) {
   vkCmdEndRendering(first);
   check(vkEndCommandBuffer(first));
   const VkCommandBuffer second = context.begin_commands();
+  painter.bind(second);
   begin(second, VK_RENDERING_RESUMING_BIT);
   painter.draw(second, 3);
   vkCmdEndRendering(second);

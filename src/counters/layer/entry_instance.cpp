@@ -40,7 +40,8 @@ VkResult create_instance(const VkInstanceCreateInfo& original,
   const Settings settings =
       Settings::load("tally_counters", vk::api_settings(original, kLayerName));
   configure_log(settings);
-  const Options options = parse_options(settings);
+  Options options = parse_options(settings);
+  if (allocator) options.compile_threads = 0;  // callbacks expect the thread that calls Vulkan
 
   const VkApplicationInfo application = raise_version(original.pApplicationInfo);
   VkInstanceCreateInfo info = original;

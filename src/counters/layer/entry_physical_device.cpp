@@ -347,7 +347,9 @@ VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& origin
   const auto create = reinterpret_cast<PFN_vkCreateDevice>(
       next.get_instance_proc_addr(instance.handle(), "vkCreateDevice"));
   if (!create) return VK_ERROR_INITIALIZATION_FAILED;
-  const DeviceCreation creation(original, gpu, instance.options());
+  Options options = instance.options();
+  if (allocator) options.compile_threads = 0;  // callbacks expect the thread that calls Vulkan
+  const DeviceCreation creation(original, gpu, options);
   const VkResult refusal = creation.refusal();
   if (const auto* extension = creation.uncounted_extension()) {
     report_uncounted(instance, *extension, refusal != VK_SUCCESS);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -23,9 +24,11 @@ std::atomic<pid_t> g_process = 0;  // a child after fork() has none of the threa
 void finish_before_exit() {
   constexpr auto kLimit = std::chrono::seconds(2);
   constexpr auto kStep = std::chrono::milliseconds(1);
+  // Called once for each thread that was started; the calls share one limit.
+  static const auto end = std::chrono::steady_clock::now() + kLimit;
   g_exiting.store(true);
   if (g_process.load() != ::getpid()) return;
-  for (auto waited = kStep; g_running.load() != 0 && waited < kLimit; waited += kStep) {
+  while (g_running.load() != 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kStep);
   }
 }
@@ -43,16 +46,17 @@ CompileThreads::~CompileThreads() {
 
 bool CompileThreads::run(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
-  if (unfinished_ == limit_ || g_exiting.load() || !has_thread()) return false;
-  waiting_.push_back(std::move(task));
-  ++unfinished_;
+  if (unfinished_.size() == limit_ || g_exiting.load() || !has_thread()) return false;
+  waiting_.push_back({next_, std::move(task)});
+  unfinished_.push_back(next_++);
   added_.notify_one();
   return true;
 }
 
 // Whether a thread is free. Starts one if necessary.
 bool CompileThreads::has_thread() {
-  if (threads_.size() > unfinished_) return true;
+  if (threads_.size() > unfinished_.size()) return true;
+  threads_.reserve(limit_);  // nothing may fail after a thread has started
   // For each thread: what the driver registers runs after what is registered later.
   g_process.store(::getpid());
   std::atexit([] { finish_before_exit(); });
@@ -66,7 +70,10 @@ bool CompileThreads::has_thread() {
 
 void CompileThreads::wait() {
   std::unique_lock lock(mutex_);
-  ended_.wait(lock, [this] { return unfinished_ == 0; });
+  const uint64_t end = next_;
+  ended_.wait(lock, [&] {
+    return std::ranges::none_of(unfinished_, [&](uint64_t one) { return one < end; });
+  });
 }
 
 void CompileThreads::work() {
@@ -74,15 +81,16 @@ void CompileThreads::work() {
   while (true) {
     added_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    std::function<void()> task = std::move(waiting_.front());
+    Task task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     ++g_running;
-    if (!g_exiting.load()) task();
-    task = nullptr;
+    if (!g_exiting.load()) task.body();
+    task.body = nullptr;
     --g_running;
     lock.lock();
-    if (--unfinished_ == 0) ended_.notify_all();
+    std::erase(unfinished_, task.number);
+    ended_.notify_all();
   }
 }
 

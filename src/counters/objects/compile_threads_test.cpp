@@ -71,6 +71,16 @@ TEST(CompileThreads, end_after_their_tasks) {
   EXPECT_TRUE(ran);
 }
 
+TEST(CompileThreads, are_not_waited_for_with_tasks_that_come_later) {
+  CompileThreads threads(2);
+  threads.run([] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); });
+  std::future<void> waited = std::async(std::launch::async, [&] { threads.wait(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const Blocker later(threads);
+  ASSERT_TRUE(later.accepted());
+  EXPECT_EQ(waited.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
 TEST(CompileThreads, release_what_a_task_holds_before_it_counts_as_ended) {
   const auto held = std::make_shared<int>(1);
   CompileThreads threads(1);
@@ -101,16 +111,20 @@ TEST(CompileThreadsDeathTest, exit_waits_for_a_running_task) {
 TEST(CompileThreadsDeathTest, exit_gives_up_on_a_task_that_does_not_end) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto leave = [] {
-    auto* threads = new CompileThreads(1);
-    std::promise<void> running;
-    threads->run([&] {
-      running.set_value();
-      std::this_thread::sleep_for(std::chrono::hours(1));
-    });
-    running.get_future().wait();
+    auto* threads = new CompileThreads(4);
+    for (int i = 0; i < 4; ++i) {
+      std::promise<void> running;
+      threads->run([&] {
+        running.set_value();
+        std::this_thread::sleep_for(std::chrono::hours(1));
+      });
+      running.get_future().wait();
+    }
     std::exit(7);
   };
+  const auto begin = std::chrono::steady_clock::now();
   EXPECT_EXIT(leave(), testing::ExitedWithCode(7), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(6));
 }
 
 }  // namespace

@@ -10,6 +10,14 @@ void finish_compiling(Device& device) {
   if (DeviceState* state = device.state()) state->objects.compile_threads.wait();
 }
 
+// Whether the layer's threads may use the cache that is created: not with allocation callbacks,
+// which expect the thread that calls Vulkan.
+bool may_share(ObjectState& objects, const VkAllocationCallbacks* allocator) {
+  if (!allocator) return objects.compile_threads.enabled();
+  objects.has_callbacks.store(true, std::memory_order_relaxed);
+  return false;
+}
+
 // The application synchronizes its own calls alone.
 VKAPI_ATTR VkResult VKAPI_CALL hook_create_cache(VkDevice handle,
                                                  const VkPipelineCacheCreateInfo* info,
@@ -17,8 +25,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_cache(VkDevice handle,
                                                  VkPipelineCache* cache) {
   Device& device = *find_device(handle);
   VkPipelineCacheCreateInfo changed = *info;
-  const DeviceState* state = device.state();
-  if (state && state->objects.compile_threads.enabled()) {
+  DeviceState* state = device.state();
+  if (state && may_share(state->objects, allocator)) {
     changed.flags &= ~VK_PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT;
   }
   return device.next().CreatePipelineCache(handle, &changed, allocator, cache);
@@ -27,7 +35,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_create_cache(VkDevice handle,
 VKAPI_ATTR void VKAPI_CALL hook_destroy_cache(VkDevice handle, VkPipelineCache cache,
                                               const VkAllocationCallbacks* allocator) {
   Device& device = *find_device(handle);
-  finish_compiling(device);
+  if (cache != VK_NULL_HANDLE) finish_compiling(device);
   device.next().DestroyPipelineCache(handle, cache, allocator);
 }
 

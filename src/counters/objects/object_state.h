@@ -69,6 +69,9 @@ struct ObjectState {
   // Set once there is a pipeline whose handle is that of a counting variant.
   std::atomic<bool> has_stand_ins = false;
 
+  // Set once a pipeline cache exists that was created with allocation callbacks.
+  std::atomic<bool> has_callbacks = false;
+
   // Set once a layout exists for which the layer must inspect updates of push constants.
   std::atomic<bool> inspects_constants = false;
 

@@ -377,7 +377,8 @@ VkResult create_counting(ObjectState& state, VkPipelineCache cache,
   std::shared_ptr<const Program>& program = pipeline->programs[static_cast<size_t>(variant)];
   Variant created = variant;
   VkResult result = VK_PIPELINE_COMPILE_REQUIRED;
-  const bool ahead = state.compile_threads.enabled() && builder.may_compile();
+  const bool ahead = state.compile_threads.enabled() && builder.may_compile() &&
+                     !state.has_callbacks.load(std::memory_order_relaxed);
   if (ahead) result = builder.find_compiled(cache, handle, program);
   if (ahead && result == VK_PIPELINE_COMPILE_REQUIRED &&
       state.compile_threads.run([=] { pipeline->make_ahead(variant, cache); })) {

@@ -63,6 +63,9 @@ inline void note_call() {
     g_before_first_call.load(std::memory_order_acquire)();
 }
 
+// Sets what is collected. The profile alone sets kAwaitCall.
+void set_collecting(uint32_t bits);
+
 inline uint32_t collecting() { return g_collecting.load(std::memory_order_relaxed); }
 
 }  // namespace tally::egl

@@ -62,9 +62,15 @@ class Recorder {
   }
 
   void gl_is_called() {
+    if (t_hot.context == nullptr) return;  // of another thread, then
     const std::lock_guard lock(mutex_);
-    if (!finished_ && !gl_) begin();
-    g_collecting.fetch_and(~uint32_t{kAwaitCall}, std::memory_order_relaxed);
+    try {
+      if (!finished_ && !gl_) begin();
+    } catch (...) {
+      stop_awaiting();
+      throw;
+    }
+    stop_awaiting();
   }
 
   void end_frame() {
@@ -96,6 +102,10 @@ class Recorder {
   }
 
  private:
+  static void stop_awaiting() {
+    g_collecting.fetch_and(~uint32_t{kAwaitCall}, std::memory_order_relaxed);
+  }
+
   void begin() {
     if (t_hot.context == nullptr) return;
     if (!gl_) {

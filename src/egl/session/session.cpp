@@ -98,7 +98,7 @@ void Session::collect(bool on) {
   frames().set_active(request.frames);
   groups_.vulkan().collect(request.vulkan);
   set_collect_plan(std::make_shared<const CollectPlan>(std::move(request.plan)));
-  g_collecting.store(request.collecting, std::memory_order_relaxed);
+  set_collecting(request.collecting);
 }
 
 void Session::take_readings() {

@@ -115,7 +115,9 @@ void RegionFlush::share_out(InstructionBuilder& code, uint32_t address,
                    value);
   }
   const uint32_t bit = binary(code, Op::OpBitwiseAnd,
-                              binary(code, Op::OpShiftRightLogical, wanted_, mine), constant(1));
+                              binary(code, Op::OpShiftRightLogical, wanted_,
+                                     binary(code, Op::OpBitwiseAnd, mine, constant(31))),
+                              constant(1));
   const uint32_t adds = both(code, compare(code, Op::OpINotEqual, bit, constant(0)),
                              compare(code, Op::OpINotEqual, value, constant(0)));
   code.if_then(both(code, live_, adds), [&] { place_.add_to_chosen(code, address, mine, value); });

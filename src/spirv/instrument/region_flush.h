@@ -2,11 +2,12 @@
 // their region.
 //
 // - Lanes whose subgroup began in several regions, which is rare, each add their own values.
-// - The accumulators of a region are one line of memory. Where there are enough lanes, lane i adds
-//   the sum of accumulator i, so all sums take one addition; otherwise the lowest lane adds each.
+// - The accumulators of a region are one line of memory. Lane i adds the sum of accumulator i, so
+//   all sums take one addition. Where there are fewer lanes, they take further turns.
 // - Counters of instruction classes are sums over the same few variables: the subgroup sums the
 //   variables, unless there are more of them than of such counters.
-// - A disabled counter costs a branch.
+// - Small numbers are bytes of one variable, so one sum serves all.
+// - A disabled counter costs a branch if it needs a sum of its own.
 #pragma once
 
 #include <functional>

@@ -8,6 +8,7 @@ namespace tally::fake {
 namespace {
 
 void action(Recorded& recorded, uint64_t times) {
+  recorded.used = true;
   if (!recorded.active) return;
   const uint32_t result = recorded.active->next_result++;
   if (recorded.stages != 0)
@@ -114,6 +115,10 @@ VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer b, const VkRenderin
   Recorded& recorded = state().recorded[b];
   recorded.secondary_contents =
       (info->flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT) != 0;
+  const bool resumes = (info->flags & VK_RENDERING_RESUMING_BIT) != 0;
+  if (resumes && !recorded.used && recorded.began_unused)
+    broken("begin between the render passes that two command buffers suspend and resume");
+  recorded.used = true;
   recorded.suspending = (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0;
   recorded.between_suspended = false;
 }

@@ -84,6 +84,8 @@ struct Recorded {
   bool secondary_contents = false;
   bool suspending = false;
   bool between_suspended = false;
+  bool used = false;          // has an action or a pass
+  bool began_unused = false;  // instrumentation began before
 };
 
 // Everything that there is, under one mutex: this is a test double.

@@ -54,6 +54,7 @@ VKAPI_ATTR void VKAPI_CALL CmdBeginShaderInstrumentation(VkCommandBuffer b,
   if (recorded.active) broken("begin while active");
   check_place(recorded, "begin");
   recorded.active = (Object*)handle;
+  recorded.began_unused = recorded.began_unused || !recorded.used;
   note_begin();
 }
 
