@@ -148,7 +148,7 @@ function(tally_vulkan_test name)
   endif()
   if(ARG_AHEAD)
     tally_run_on(${name}.ahead ${name} lavapipe ${options}
-      LABELS ahead ${labels} ENVIRONMENT TALLY_COMPILE_THREADS=3 ${TALLY_TEST_ENVIRONMENT})
+      LABELS ahead ${labels} ENVIRONMENT TALLY_COMPILE_AHEAD=always ${TALLY_TEST_ENVIRONMENT})
   endif()
 endfunction()
 

@@ -54,13 +54,6 @@ std::optional<RegionSize> parse_region_size(const Settings& settings) {
   return std::nullopt;
 }
 
-std::optional<uint32_t> parse_compile_threads(const Settings& settings) {
-  constexpr uint32_t kMost = 64;
-  if (const std::string text = settings.text("compile_threads", ""); text.empty() || text == "auto")
-    return std::nullopt;
-  return static_cast<uint32_t>(settings.number("compile_threads", 0, 0, kMost));
-}
-
 // A list of names with commas between; "all".
 Options::ForcedQueries parse_forced_queries(const Settings& settings) {
   Options::ForcedQueries forced;
@@ -113,7 +106,10 @@ Options parse_options(const Settings& settings) {
   options.packed_draw_indices = choose<PackedDrawIndices>(
       settings, "packed_draw_indices", options.packed_draw_indices,
       {{"auto", PackedDrawIndices::Auto}, {"never", PackedDrawIndices::Never}});
-  options.compile_threads = parse_compile_threads(settings);
+  options.compile_ahead = choose<CompileAhead>(settings, "compile_ahead", options.compile_ahead,
+                                               {{"auto", CompileAhead::Auto},
+                                                {"never", CompileAhead::Never},
+                                                {"always", CompileAhead::Always}});
   options.validate_spirv = settings.flag("validate_spirv", options.validate_spirv);
   options.emulate_queries = parse_forced_queries(settings);
   options.verify_counts = settings.flag("verify_counts", options.verify_counts);

@@ -17,6 +17,9 @@ enum class RecordMemory {
 enum class RecordAddress { Auto, PushConstant, Descriptor };
 enum class PackedDrawIndices { Auto, Never };  // Auto: where the shaders support it
 
+// Whether threads of the layer compile pipelines that count. Auto: not on a CPU device.
+enum class CompileAhead { Auto, Never, Always };
+
 // The size of a region in pixels (log2).
 struct RegionSize {
   uint32_t width_log2 = 0;
@@ -35,7 +38,7 @@ struct Options {
   bool static_costs = true;  // metrics that are executions times a static cost
   bool count_branches = false;
   PackedDrawIndices packed_draw_indices = PackedDrawIndices::Auto;
-  std::optional<uint32_t> compile_threads;  // none: depends on the device
+  CompileAhead compile_ahead = CompileAhead::Auto;
   bool validate_spirv = false;
   bool verify_counts = false;  // implies Placement::Every
   bool force_emulation = false;

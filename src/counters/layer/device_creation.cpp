@@ -174,9 +174,10 @@ void DeviceCreation::enable_needs() {
 // On a CPU device, machine code is mostly made for the first draw, and draws need the processors.
 uint32_t DeviceCreation::compile_threads() const {
   if (!feature_enabled_ || !gpu_.cache_control) return 0;
-  if (options_.compile_threads) return *options_.compile_threads;
-  if (gpu_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) return 0;
-  return std::min(8u, std::thread::hardware_concurrency() / 2);
+  const bool always = options_.compile_ahead == CompileAhead::Always;
+  const bool cpu = gpu_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  if (options_.compile_ahead == CompileAhead::Never || (cpu && !always)) return 0;
+  return std::clamp(std::thread::hardware_concurrency() / 2, always ? 2u : 0u, 8u);
 }
 
 std::vector<uint32_t> DeviceCreation::queue_families() const {

@@ -67,7 +67,10 @@ Status RegionCounting::plan() {
   const bool discards = std::ranges::any_of(context_.graph.exits, [&](const Exit& exit) {
     return is_discard(context_.module().instruction(exit.instruction).opcode());
   });
-  if (discards) add_byte_value(Number::DiscardedInvocations, kDiscarded);
+  if (discards) {
+    discarded_ = new_variable();
+    add_byte_value(Number::DiscardedInvocations, kDiscarded);
+  }
   std::ranges::move(class_values(placed.plan, *map, counter_variables_),
                     std::back_inserter(values_));
   return {};
@@ -212,9 +215,7 @@ void RegionCounting::count(InstructionBuilder& code, uint32_t counter) {
 
 void RegionCounting::leave(InstructionBuilder& code, const Exit& exit) {
   if (is_discard(context_.module().instruction(exit.instruction).opcode())) {
-    const uint32_t bytes = variables_[bytes_];
-    code.store(bytes, binary(code, Op::OpBitwiseOr, code.load(u32_, bytes),
-                             constant(1u << 8 * kDiscarded)));
+    code.store(variables_[discarded_], constant(1u << 8 * kDiscarded));
   }
   code.call(editor_.type_void(), flush_function_);
 }
@@ -298,7 +299,15 @@ void RegionCounting::flush_masked(InstructionBuilder& code, uint32_t block,
       .emit(code, block);
 }
 
+// One store at each discard: a module may have very many.
+void RegionCounting::note_discard(InstructionBuilder& code) {
+  const uint32_t bytes = code.load(u32_, variables_[bytes_]);
+  const uint32_t discarded = code.load(u32_, variables_[discarded_]);
+  code.store(variables_[bytes_], binary(code, Op::OpBitwiseOr, bytes, discarded));
+}
+
 void RegionCounting::flush(InstructionBuilder& code, uint32_t block) {
+  if (discarded_ != kNone) note_discard(code);
   if (masked_) {
     if (clock_ != kNone) stop_clock(code);
     return flush_masked(code, block, values_);

@@ -72,6 +72,7 @@ class RegionCounting {
                      std::initializer_list<catalogue::Number> some);
   uint32_t has_bits(InstructionBuilder& code, uint32_t value, uint32_t bits);
   void count_invocations(InstructionBuilder& code, uint32_t block);
+  void note_discard(InstructionBuilder& code);
   void flush_masked(InstructionBuilder& code, uint32_t block, std::span<const RegionValue> values);
   void flush(InstructionBuilder& code, uint32_t block);
 
@@ -95,7 +96,7 @@ class RegionCounting {
   uint32_t wanted_ = kNone;
   std::array<uint32_t, 2> address_{kNone, kNone};
   // Indices into variables_: what it has noted.
-  uint32_t bytes_ = kNone, clock_ = kNone;
+  uint32_t bytes_ = kNone, discarded_ = kNone, clock_ = kNone;
 };
 
 }  // namespace tally::spirv

@@ -24,17 +24,22 @@ BlockCountOptions options_of(const LargeModule& module) {
   return options;
 }
 
+void instrument(const LargeModule& module, const BlockCountOptions& options) {
+  const auto result = add_block_counts(module.words, options);
+  EXPECT_TRUE(result) << result.error().message;
+}
+
 // What the layer does with a module, in several ways.
 void work_on(const LargeModule& module) {
   EXPECT_TRUE(BlockMap::build(test::parsed(module.words), module.stage, "main"));
   BlockCountOptions options = options_of(module);
-  EXPECT_TRUE(add_block_counts(module.words, options));
+  instrument(module, options);
   if (module.stage != spv::ExecutionModel::Fragment) return;
   options.regions.emplace();
-  EXPECT_TRUE(add_block_counts(module.words, options));
+  instrument(module, options);
   options.regions.reset();
   options.driver.hangs_on_discards = true;
-  EXPECT_TRUE(add_block_counts(module.words, options));
+  instrument(module, options);
 }
 
 // Of this thread, so that what else the machine does makes no difference.
@@ -113,7 +118,7 @@ TEST(Scaling, the_bound_of_ids_costs_nothing) {
     double best = 1e9;
     for (int round = 0; round < 3; ++round) {
       const double begin = processor_seconds();
-      for (int i = 0; i < 100; ++i) EXPECT_TRUE(add_block_counts(module.words, options));
+      for (int i = 0; i < 100; ++i) instrument(module, options);
       best = std::min(best, processor_seconds() - begin);
     }
     return best;

@@ -12,7 +12,7 @@ using Pair = std::pair<uint32_t, uint64_t>;
 
 class CompiledAhead : public CountersTest {
  protected:
-  void SetUp() override { start({{"compile_threads", "3"}}); }
+  void SetUp() override { start({{"compile_ahead", "always"}}); }
 
   std::vector<Pair> measure(VkPipeline pipeline) {
     const Instrumentation instrumentation(context());
