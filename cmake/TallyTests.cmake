@@ -81,7 +81,7 @@ function(tally_test name)
     LABELS unit quick ${ARG_LABELS} ${ARG_SANITIZE} ENVIRONMENT ${TALLY_TEST_ENVIRONMENT} COST ${ARG_COST})
 endfunction()
 
-# tally_vulkan_test(<name> [QUICK] [VERIFIED] [AHEAD] SOURCES ... [DEPS ...] [DRIVERS ...] [LAYERS ...] [LABELS ...]
+# tally_vulkan_test(<name> [QUICK] [VERIFIED] [AHEAD] [UNVALIDATED] SOURCES ... [DEPS ...] [DRIVERS ...] [LAYERS ...] [LABELS ...]
 #                   [RULES <filter>] [SHARDS <number>] [COST <seconds>] [SANITIZE asan tsan])
 #
 # A GoogleTest program on the harness of tests/support. CTest runs it once on each driver (all by default) as
@@ -91,9 +91,10 @@ endfunction()
 # <name>.rules, and by night on every driver. SHARDS: each of the others in so many tests. COST: about how long it takes.
 # QUICK: <name>.lavapipe is of the quick tier. VERIFIED: once more on lavapipe as <name>.verified, with the layer's setting
 # verify_counts. AHEAD: once more on lavapipe as <name>.ahead, where threads of the layer compile pipelines.
+# UNVALIDATED: not above the validation layer.
 # Not there without the driver: the test is skipped, and fails where TALLY_REQUIRE_DRIVERS is set (scripts/test).
 function(tally_vulkan_test name)
-  cmake_parse_arguments(ARG "QUICK;VERIFIED;AHEAD" "RULES;SHARDS;COST" "SOURCES;DEPS;DRIVERS;LAYERS;LABELS;SANITIZE" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK;VERIFIED;AHEAD;UNVALIDATED" "RULES;SHARDS;COST" "SOURCES;DEPS;DRIVERS;LAYERS;LABELS;SANITIZE" ${ARGN})
   if(NOT TALLY_BUILD_TESTS)
     return()
   endif()
@@ -138,7 +139,7 @@ function(tally_vulkan_test name)
     tally_run_on(${name}.${driver} ${name} ${driver} ${options}
       LABELS ${driver} ${tier} ${labels} ENVIRONMENT ${TALLY_TEST_ENVIRONMENT})
   endforeach()
-  if("lavapipe" IN_LIST ARG_DRIVERS)
+  if("lavapipe" IN_LIST ARG_DRIVERS AND NOT ARG_UNVALIDATED)
     tally_run_on(${name}.validated ${name} lavapipe ${options}
       LABELS validated no-leak-check ${labels} ENVIRONMENT ${TALLY_VALIDATED_ENVIRONMENT})
   endif()
