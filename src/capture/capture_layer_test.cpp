@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <vulkan/vulkan_core.h>
 
 #include <cstdlib>
 #include <map>

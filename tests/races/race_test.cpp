@@ -29,7 +29,7 @@ constexpr auto kCompute = VK_PIPELINE_BIND_POINT_COMPUTE;
 
 std::chrono::seconds test_time() {
   const char* const text = std::getenv("TALLY_TEST_SECONDS");
-  return std::chrono::seconds(text ? std::atoi(text) : 3);
+  return std::chrono::seconds(text ? std::strtol(text, nullptr, 10) : 3);
 }
 
 ContextOptions both_layers() {
@@ -65,13 +65,13 @@ class Work {
 
 class Races : public testing::Test {
  protected:
-  Races() {
+  void SetUp() override {
     auto writer = store::Writer::create(folder_.file("a.tally"), {.tool_version = "test"});
     auto collector = store::Collector::start(std::move(*writer), folder_.path());
     collector_ = std::move(*collector);
     setenv("TALLY_CAPTURE_SOCKET", collector_->socket_path().c_str(), 1);
   }
-  ~Races() override { unsetenv("TALLY_CAPTURE_SOCKET"); }
+  void TearDown() override { unsetenv("TALLY_CAPTURE_SOCKET"); }
 
   // Calls `body` repeatedly on several threads; returns the number of calls.
   static uint64_t repeat(const std::function<void()>& body) {

@@ -165,7 +165,7 @@ std::optional<TimestampPair> CommandBuffer::before_action(
       passes_.scope() == PassRecorder::Scope::Outside)
     pair = passes_.begin_time(target());
   if (pair) command.timestamps = *pair;
-  recording_->add(std::move(command), {parameters.begin(), parameters.size()}, pipeline);
+  recording_->add(command, {parameters.begin(), parameters.size()}, pipeline);
   return pair;
 }
 

@@ -56,7 +56,7 @@ bool CommandRun::continues_with(const CommandRun& command) const {
          timestamps == kNone && command.timestamps == kNone && label == command.label;
 }
 
-void Recording::add(CommandRun&& command, std::span<const int64_t> values,
+void Recording::add(CommandRun command, std::span<const int64_t> values,
                     const std::shared_ptr<Pipeline>& pipeline) {
   if (commands() >= kMaxCommands) {
     ++commands_lost;

@@ -33,7 +33,6 @@ constexpr uint64_t primitives_of(uint32_t primitive_mode, uint64_t vertices,
     case mode::kTriangles:
       return vertices / 3;
     case mode::kTriangleStrip:
-      return beyond(2);
     case mode::kTriangleFan:
       return beyond(2);
     case mode::kQuads:
