@@ -190,25 +190,12 @@ uint32_t FlushCode::has_turn(InstructionBuilder& code, size_t sums) {
 
 void FlushCode::add_in_turns(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,
                              std::span<const uint32_t> sums) {
-  const uint32_t before = *code.last_label();
-  const uint32_t header = code.new_id();
-  const uint32_t body = code.new_id();
-  const uint32_t next = code.new_id();
-  const uint32_t after = code.new_id();
-  const uint32_t next_turn = code.new_id();
-  code.branch(header);
-  code.label(header);
-  const uint32_t turn = code.phi(u32_, {{rank_, before}, {next_turn, next}});
-  code.loop_merge(after, next);
-  code.branch(body);
-  code.label(body);
-  add_turn(code, shard, first, sums, turn);
-  code.branch(next);
-  code.label(next);
-  code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, lanes_});
   const uint32_t count = constant(static_cast<uint32_t>(sums.size()));
-  code.branch_if(code.emit(Op::OpULessThan, boolean_, {next_turn, count}), header, after);
-  code.label(after);
+  code.repeat(u32_, rank_, [&](uint32_t turn) {
+    add_turn(code, shard, first, sums, turn);
+    const uint32_t next = code.emit(Op::OpIAdd, u32_, {turn, lanes_});
+    return InstructionBuilder::Turn{next, code.emit(Op::OpULessThan, boolean_, {next, count})};
+  });
 }
 
 void FlushCode::add_turn(InstructionBuilder& code, const ShardAddress& shard, uint32_t first,

@@ -86,13 +86,13 @@ uint32_t MaskedRegionFlush::loaded(RegionWord index) const {
 
 // The regions of the subgroup's lanes, usually one.
 void MaskedRegionFlush::add_by_region(InstructionBuilder& code, const Place& place) {
-  repeat(code, boolean_, place.pending, [&](uint32_t pending) {
+  code.repeat(boolean_, place.pending, [&](uint32_t pending) {
     const uint32_t own = select(code, pending, place.region, constant(RegionPlace::kNowhere));
     const uint32_t region = subgroup_.minimum(code, own);
     const uint32_t mine = both(code, pending, compare(code, Op::OpIEqual, own, region));
     add_in_turn(code, place, region, mine);
     const uint32_t rest = both(code, pending, compare(code, Op::OpINotEqual, own, region));
-    return Turn{rest, subgroup_.any(code, rest)};
+    return InstructionBuilder::Turn{rest, subgroup_.any(code, rest)};
   });
 }
 
@@ -101,7 +101,7 @@ void MaskedRegionFlush::add_in_turn(InstructionBuilder& code, const Place& place
   const uint32_t address = place_.advance(code, place.address, region);
   const uint32_t adds = both(
       code, place.can_add, compare(code, Op::OpINotEqual, region, constant(RegionPlace::kNowhere)));
-  repeat(code, u32_, place.wanted, [&](uint32_t wanted) {
+  code.repeat(u32_, place.wanted, [&](uint32_t wanted) {
     const uint32_t rest =
         binary(code, Op::OpBitwiseAnd, wanted, binary(code, Op::OpISub, wanted, constant(1)));
     const uint32_t bit = binary(code, Op::OpBitwiseXor, wanted, rest);
@@ -111,7 +111,7 @@ void MaskedRegionFlush::add_in_turn(InstructionBuilder& code, const Place& place
           code.emit(Op::OpBitCount, u32_, {binary(code, Op::OpISub, bit, constant(1))});
       place_.add_to_chosen(code, address, accumulator, sum);
     });
-    return Turn{rest, compare(code, Op::OpINotEqual, rest, constant(0))};
+    return InstructionBuilder::Turn{rest, compare(code, Op::OpINotEqual, rest, constant(0))};
   });
 }
 
@@ -123,28 +123,6 @@ uint32_t MaskedRegionFlush::chosen(InstructionBuilder& code, uint32_t bit) {
     result = select(code, is_it, own_(code, value), result);
   }
   return result;
-}
-
-void MaskedRegionFlush::repeat(InstructionBuilder& code, uint32_t type, uint32_t start,
-                               const std::function<Turn(uint32_t)>& body) {
-  const uint32_t before = *code.last_label();
-  const uint32_t header = code.new_id();
-  const uint32_t inside = code.new_id();
-  const uint32_t next = code.new_id();
-  const uint32_t after = code.new_id();
-  const uint32_t next_state = code.new_id();
-  code.branch(header);
-  code.label(header);
-  const uint32_t state = code.phi(type, {{start, before}, {next_state, next}});
-  code.loop_merge(after, next);
-  code.branch(inside);
-  code.label(inside);
-  const Turn turn = body(state);
-  code.branch(next);
-  code.label(next);
-  code.emit_as(next_state, Op::OpCopyObject, type, std::vector<uint32_t>{turn.state});
-  code.branch_if(turn.condition, header, after);
-  code.label(after);
 }
 
 }  // namespace tally::spirv

@@ -44,11 +44,6 @@ class MaskedRegionFlush {
   void add_in_turn(InstructionBuilder& code, const Place& place, uint32_t region, uint32_t mine);
   uint32_t chosen(InstructionBuilder& code, uint32_t bit);
   // do { body(state); } while (condition), where the body returns the next state.
-  struct Turn {
-    uint32_t state, condition;
-  };
-  void repeat(InstructionBuilder& code, uint32_t type, uint32_t start,
-              const std::function<Turn(uint32_t)>& body);
 
   uint32_t constant(uint32_t value) const { return editor_.constant_u32(value); }
   uint32_t binary(InstructionBuilder& code, spv::Op op, uint32_t a, uint32_t b) const {

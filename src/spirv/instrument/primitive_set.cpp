@@ -64,35 +64,20 @@ void PrimitiveSet::insert(InstructionBuilder& code, const Place& place) {
   const uint32_t base = binary(code, Op::OpIMul, place.region, slots);
   const uint32_t table = code.emit(Op::OpBitcast, slots_type_, {place.tables});
   const uint32_t first = first_slot(code, id, place.draw);
-
-  const uint32_t header = code.new_id();
-  const uint32_t body = code.new_id();
-  const uint32_t next = code.new_id();
-  const uint32_t after = code.new_id();
-  const uint32_t next_turn = code.new_id();
-  const uint32_t before = code.new_id();
-  code.branch(before);
-  code.label(before);
-  code.branch(header);
-  code.label(header);
-  const uint32_t turn = code.phi(u32_, {{constant(0), before}, {next_turn, next}});
-  code.loop_merge(after, next);
-  code.branch(body);
-  code.label(body);
-  const uint32_t in_table =
-      binary(code, Op::OpBitwiseAnd, binary(code, Op::OpIAdd, first, turn), mask);
-  const uint32_t index = binary(code, Op::OpIAdd, base, in_table);
-  const uint32_t slot = code.access_chain(slot_pointer_, table, {constant(0), index});
-  const uint32_t found = try_slot(code, place, slot, key);
-  code.branch(next);
-  code.label(next);
-  code.emit_as(next_turn, Op::OpIAdd, u32_, std::vector<uint32_t>{turn, constant(1)});
-  const uint32_t done = code.emit(Op::OpLogicalOr, boolean_,
-                                  {compare(code, Op::OpIEqual, found, key),
-                                   compare(code, Op::OpIEqual, found, editor_.constant_u64(0))});
-  const uint32_t past = compare(code, Op::OpUGreaterThanEqual, next_turn, slots);
-  code.branch_if(code.emit(Op::OpLogicalOr, boolean_, {done, past}), after, header);
-  code.label(after);
+  code.repeat(u32_, constant(0), [&](uint32_t turn) {
+    const uint32_t in_table =
+        binary(code, Op::OpBitwiseAnd, binary(code, Op::OpIAdd, first, turn), mask);
+    const uint32_t index = binary(code, Op::OpIAdd, base, in_table);
+    const uint32_t slot = code.access_chain(slot_pointer_, table, {constant(0), index});
+    const uint32_t found = try_slot(code, place, slot, key);
+    const uint32_t other =
+        code.emit(Op::OpLogicalAnd, boolean_,
+                  {compare(code, Op::OpINotEqual, found, key),
+                   compare(code, Op::OpINotEqual, found, editor_.constant_u64(0))});
+    const uint32_t next = binary(code, Op::OpIAdd, turn, constant(1));
+    const uint32_t more = compare(code, Op::OpULessThan, next, slots);
+    return InstructionBuilder::Turn{next, code.emit(Op::OpLogicalAnd, boolean_, {other, more})};
+  });
 }
 
 // The old content of the slot; 0 if the key was inserted or exceeds the limit.

@@ -4,10 +4,9 @@
 // - The first segment of the entry point needs no variable: each invocation executes it once.
 // - A segment that is executed at most once needs one bit of a 32-bit variable.
 // - Every other counter is a 32-bit variable. The increment is in a further variable whose value
-// the
-//   compiler cannot know: NVIDIA's compiler turns a conditional addition of the constant 1 into
-//   three instructions (add, select, move), and of an unknown value into two.
-//   DriverWorkarounds::prefers_small_code does without.
+//   the compiler cannot know: NVIDIA's compiler turns a conditional addition of the constant 1 into
+//   three instructions (add, select, move), and of an unknown value into two. Where the driver
+//   prefers small code, the increment is a constant.
 #include <algorithm>
 #include <optional>
 

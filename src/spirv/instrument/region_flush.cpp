@@ -93,40 +93,26 @@ void RegionFlush::share_out(InstructionBuilder& code, uint32_t address,
                             std::span<const uint32_t> sums) {
   const uint32_t step =
       select(code, compare(code, Op::OpIEqual, lanes_, constant(0)), constant(1), lanes_);
-  const uint32_t before = code.new_id();
-  const uint32_t header = code.new_id();
-  const uint32_t body = code.new_id();
-  const uint32_t next = code.new_id();
-  const uint32_t after = code.new_id();
-  const uint32_t next_first = code.new_id();
-  code.branch(before);
-  code.label(before);
-  code.branch(header);
-  code.label(header);
-  const uint32_t first = code.phi(u32_, {{constant(0), before}, {next_first, next}});
-  code.loop_merge(after, next);
-  code.branch(body);
-  code.label(body);
-  const uint32_t mine = binary(code, Op::OpIAdd, first, rank_);
-  uint32_t value = constant(0);
-  for (size_t i = 0; i < values_.size(); ++i) {
-    const uint32_t all = sums[i] != 0 ? sums[i] : sum(code, values_[i]);
-    value = select(code, compare(code, Op::OpIEqual, mine, constant(values_[i].accumulator)), all,
-                   value);
-  }
-  const uint32_t bit = binary(code, Op::OpBitwiseAnd,
-                              binary(code, Op::OpShiftRightLogical, wanted_,
-                                     binary(code, Op::OpBitwiseAnd, mine, constant(31))),
-                              constant(1));
-  const uint32_t adds = both(code, compare(code, Op::OpINotEqual, bit, constant(0)),
-                             compare(code, Op::OpINotEqual, value, constant(0)));
-  code.if_then(both(code, live_, adds), [&] { place_.add_to_chosen(code, address, mine, value); });
-  code.branch(next);
-  code.label(next);
-  code.emit_as(next_first, Op::OpIAdd, u32_, std::vector<uint32_t>{first, step});
-  const uint32_t more = compare(code, Op::OpULessThan, next_first, constant(accumulators_));
-  code.branch_if(more, header, after);
-  code.label(after);
+  code.repeat(u32_, constant(0), [&](uint32_t first) {
+    const uint32_t mine = binary(code, Op::OpIAdd, first, rank_);
+    uint32_t value = constant(0);
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const uint32_t all = sums[i] != 0 ? sums[i] : sum(code, values_[i]);
+      value = select(code, compare(code, Op::OpIEqual, mine, constant(values_[i].accumulator)), all,
+                     value);
+    }
+    const uint32_t bit = binary(code, Op::OpBitwiseAnd,
+                                binary(code, Op::OpShiftRightLogical, wanted_,
+                                       binary(code, Op::OpBitwiseAnd, mine, constant(31))),
+                                constant(1));
+    const uint32_t adds = both(code, compare(code, Op::OpINotEqual, bit, constant(0)),
+                               compare(code, Op::OpINotEqual, value, constant(0)));
+    code.if_then(both(code, live_, adds),
+                 [&] { place_.add_to_chosen(code, address, mine, value); });
+    const uint32_t next = binary(code, Op::OpIAdd, first, step);
+    return InstructionBuilder::Turn{next,
+                                    compare(code, Op::OpULessThan, next, constant(accumulators_))};
+  });
 }
 
 void RegionFlush::rank_lanes(InstructionBuilder& code) {

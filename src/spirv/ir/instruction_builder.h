@@ -78,6 +78,34 @@ class InstructionBuilder {
     return after;
   }
 
+  // What a turn of a loop leaves: the value of the next turn, and whether there is one.
+  struct Turn {
+    uint32_t value, again;
+  };
+  // `do { value, again = body(value) } while (again)`: ends the current block, whose label is
+  // known, and begins a new one.
+  template <typename Body>
+  void repeat(uint32_t type, uint32_t start, Body&& body) {
+    const uint32_t before = *last_label_;
+    const uint32_t header = new_id();
+    const uint32_t inside = new_id();
+    const uint32_t next = new_id();
+    const uint32_t after = new_id();
+    branch(header);
+    label(header);
+    const uint32_t value = phi(type, {{start, before}, {0, next}});
+    const size_t later = words_.size() - 2;  // the phi's value of the turn before
+    loop_merge(after, next);
+    branch(inside);
+    label(inside);
+    const Turn turn = body(value);
+    words_[later] = turn.value;
+    branch(next);
+    label(next);
+    branch_if(turn.again, header, after);
+    label(after);
+  }
+
   void append(const InstructionBuilder& other);
   // Appends complete instructions, e.g. of the edited module.
   void append(std::span<const uint32_t> words) {
