@@ -100,12 +100,6 @@ std::string reason_against(const InstanceTable& table, VkPhysicalDevice device,
   return {};
 }
 
-}  // namespace
-
-bool hides_extensions(const Instance& instance, VkPhysicalDevice device) {
-  return instance.settings().wants_anything() && offers_counters(instance.table(), device);
-}
-
 // Whether the application enabled dynamic rendering.
 bool renders_dynamically(const VkDeviceCreateInfo& info) {
   const auto* core = vk::find_in_chain<VkPhysicalDeviceVulkan13Features>(
@@ -113,6 +107,12 @@ bool renders_dynamically(const VkDeviceCreateInfo& info) {
   const auto* own = vk::find_in_chain<VkPhysicalDeviceDynamicRenderingFeatures>(
       info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES);
   return (core && core->dynamicRendering == VK_TRUE) || (own && own->dynamicRendering == VK_TRUE);
+}
+
+}  // namespace
+
+bool hides_extensions(const Instance& instance, VkPhysicalDevice device) {
+  return instance.settings().wants_anything() && offers_counters(instance.table(), device);
 }
 
 DeviceSetup inspect_device(const Instance& instance, VkPhysicalDevice physical_device,

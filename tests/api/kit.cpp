@@ -72,6 +72,24 @@ Pipeline CountersTest::make_work(VkPipelineLayout layout, const void* next) {
                                {{VK_SHADER_STAGE_COMPUTE_BIT, work_shader()}, layout, {}, 0, next});
 }
 
+std::vector<std::pair<uint32_t, uint64_t>> CountersTest::measure(VkPipeline pipeline) {
+  const Instrumentation instrumentation(context());
+  context().run([&](VkCommandBuffer commands) {
+    instrumentation.begin(commands);
+    dispatch(commands, pipeline, 2);
+    instrumentation.end(commands);
+  });
+  return invocations(instrumentation);
+}
+
+PipelineCache CountersTest::make_cache(VkPipelineCacheCreateFlags flags) {
+  const VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, nullptr,
+                                       flags};
+  VkPipelineCache handle = VK_NULL_HANDLE;
+  check(vkCreatePipelineCache(context().device(), &info, nullptr, &handle));
+  return {context().device(), handle};
+}
+
 void CountersTest::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups,
                             uint32_t add) {
   vkCmdBindPipeline(commands, kCompute, pipeline);

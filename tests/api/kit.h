@@ -68,6 +68,11 @@ class CountersTest : public testing::Test {
   // Binds `pipeline`, pushes `add`, then dispatches `groups`.
   void dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t groups, uint32_t add = 1);
 
+  // The invocations of each stage of a dispatch of two groups, whose measure begins and ends with
+  // it.
+  std::vector<std::pair<uint32_t, uint64_t>> measure(VkPipeline pipeline);
+  PipelineCache make_cache(VkPipelineCacheCreateFlags flags = 0);
+
   // An instrumented pipeline of full_screen.vert and orange.frag, and draws of its triangle in a
   // pass.
   Pipeline make_orange(VkPipelineLayout layout);

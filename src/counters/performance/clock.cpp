@@ -1,8 +1,5 @@
 #include "counters/performance/clock.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,6 +8,8 @@
 #include <limits>
 #include <map>
 #include <tuple>
+
+#include "base/quiet_thread.h"
 
 namespace tally::counters {
 namespace {
@@ -187,13 +186,7 @@ VkResult CoarseTime::start(const MemoryContext& context) {
   memory_ = Chunk::create(context, Chunk::Use::HostResults, sizeof(uint32_t), result);
   if (!memory_) return result;
   write_time();
-  // Block signals: the application's handlers must not run on this thread. Faults stay unblocked.
-  sigset_t blocked, before;
-  sigfillset(&blocked);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&blocked, fault);
-  pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread("tally clock", [this] { run(); });
   return VK_SUCCESS;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/quiet_thread.h"
+
 namespace tally::counters {
 namespace {
 
@@ -91,7 +93,7 @@ void ExclusiveMode::leave(uint64_t hold) {
 void CapturingQueue::watch(std::shared_ptr<Submission> submission, uint64_t hold) {
   const std::lock_guard lock(mutex_);
   watched_.push_back({std::move(submission), hold});
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (!thread_.joinable()) thread_ = quiet_thread("tally regions", [this] { run(); });
   changed_.notify_all();
 }
 

@@ -36,21 +36,6 @@ class Pipelines : public CountersTest {
     for (const VkPipeline handle : handles) pipelines.emplace_back(context().device(), handle);
     return result;
   }
-  std::vector<Pair> measure(VkPipeline pipeline) {
-    const Instrumentation instrumentation(context());
-    context().run([&](VkCommandBuffer commands) {
-      instrumentation.begin(commands);
-      dispatch(commands, pipeline, 2);
-      instrumentation.end(commands);
-    });
-    return invocations(instrumentation);
-  }
-  PipelineCache make_cache() {
-    const VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
-    VkPipelineCache handle = VK_NULL_HANDLE;
-    check(vkCreatePipelineCache(context().device(), &info, nullptr, &handle));
-    return {context().device(), handle};
-  }
   bool told(const std::string& text) {
     const auto messages = context().messages();
     return std::any_of(messages.begin(), messages.end(), [&](const Message& message) {

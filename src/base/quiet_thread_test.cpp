@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace tally::store {
+namespace tally {
 namespace {
 
 bool blocks(const sigset_t& mask, int signal) { return sigismember(&mask, signal) == 1; }
@@ -77,4 +77,4 @@ TEST(QuietThread, a_program_that_guards_pages_sees_its_writes) {
 }
 
 }  // namespace
-}  // namespace tally::store
+}  // namespace tally
