@@ -41,8 +41,8 @@ VkResult create_instance(const VkInstanceCreateInfo& original,
       Settings::load("tally_counters", vk::api_settings(original, kLayerName));
   configure_log(settings);
   Options options = parse_options(settings);
-  if (allocator)
-    options.compile_ahead = CompileAhead::Never;  // callbacks expect the thread that calls Vulkan
+  // Allocation callbacks expect the thread that calls Vulkan.
+  if (allocator) options.compile_ahead = CompileAhead::Never;
 
   const VkApplicationInfo application = raise_version(original.pApplicationInfo);
   VkInstanceCreateInfo info = original;

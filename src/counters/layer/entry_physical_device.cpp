@@ -348,8 +348,8 @@ VkResult create_device(VkPhysicalDevice handle, const VkDeviceCreateInfo& origin
       next.get_instance_proc_addr(instance.handle(), "vkCreateDevice"));
   if (!create) return VK_ERROR_INITIALIZATION_FAILED;
   Options options = instance.options();
-  if (allocator)
-    options.compile_ahead = CompileAhead::Never;  // callbacks expect the thread that calls Vulkan
+  // Allocation callbacks expect the thread that calls Vulkan.
+  if (allocator) options.compile_ahead = CompileAhead::Never;
   const DeviceCreation creation(original, gpu, options);
   const VkResult refusal = creation.refusal();
   if (const auto* extension = creation.uncounted_extension()) {

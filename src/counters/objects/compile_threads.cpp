@@ -57,8 +57,10 @@ bool CompileThreads::run(std::function<void()> task) {
 bool CompileThreads::has_thread() {
   if (threads_.size() > unfinished_.size()) return true;
   threads_.reserve(limit_);  // nothing may fail after a thread has started
-  // For each thread: what the driver registers runs after what is registered later.
+  unfinished_.reserve(limit_);
   g_process.store(::getpid());
+  // Again for each thread: exit() calls first what was registered last, and the driver may have
+  // registered more since the thread before.
   std::atexit([] { finish_before_exit(); });
   try {
     threads_.push_back(quiet_thread("tally compile", [this] { work(); }));
