@@ -82,24 +82,26 @@ std::unique_ptr<CounterCode> make_counter_code(const CountingTools& tools,
   return make_private_counting(tools, counters);
 }
 
-// if (the record pointer has an impossible value) discard;
-void discard_never(PassContext& context, const TaggedRecordPointers& pointers,
-                   InstructionBuilder& code) {
+// Whether the record pointer has an impossible value.
+uint32_t never(PassContext& context, const TaggedRecordPointers& pointers,
+               InstructionBuilder& code) {
   Editor& editor = context.editor;
   const uint32_t address = pointers.load(code, TaggedRecordPointers::Kind::Record);
-  const uint32_t impossible =
-      code.emit(Op::OpIEqual, editor.type_bool(),
-                {pointers.low_word(code, address), editor.constant_u32(~0u)});
+  return code.emit(Op::OpIEqual, editor.type_bool(),
+                   {pointers.low_word(code, address), editor.constant_u32(~0u)});
+}
+
+void discard_if(InstructionBuilder& code, uint32_t condition) {
   const uint32_t inside = code.new_id();
   const uint32_t after = code.new_id();
   code.selection_merge(after);
-  code.branch_if(impossible, inside, after);
+  code.branch_if(condition, inside, after);
   code.label(inside);
   code.emit(Op::OpKill);
   code.label(after);
 }
 
-// void never() { discard_never }
+// void never() { if (never) discard; }
 uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& pointers) {
   Editor& editor = context.editor;
   const uint32_t none = editor.type_void();
@@ -109,24 +111,38 @@ uint32_t make_never_function(PassContext& context, const TaggedRecordPointers& p
   code.emit_as(function, Op::OpFunction, none,
                std::vector<uint32_t>{0, editor.type_function(none)});
   code.label(code.new_id());
-  discard_never(context, pointers, code);
+  discard_if(code, never(context, pointers, code));
   code.emit(Op::OpReturn);
   code.emit(Op::OpFunctionEnd);
   context.add_function(code);
   return function;
 }
 
+// A driver that drops overdraw has to see a discard in the module.
 bool must_discard(const PassContext& context) {
   return context.options.driver.drops_overdraw && context.stage.has_helpers;
+}
+
+// Discards the invocations that were demoted. As a driver may find that there are none, and drop
+// the discard, it sees one that it cannot drop.
+void discard_demoted(PassContext& context, const TaggedRecordPointers& pointers,
+                     const LateDemotions& demotions, InstructionBuilder& code) {
+  uint32_t condition = demotions.is_demoted(code);
+  if (must_discard(context)) {
+    condition = code.emit(Op::OpLogicalOr, context.editor.type_bool(),
+                          {condition, never(context, pointers, code)});
+  }
+  discard_if(code, condition);
 }
 
 // Inserts the code at the start of the entry point.
 void insert_begin(PassContext& context, const TaggedRecordPointers& pointers,
                   PackedDrawIndex* draw_index, CounterCode* blocks, RegionCounting* regions) {
+  const bool discards_at_end = context.flushes_in_place() || !context.places.late.empty();
   InstructionBuilder begin = context.editor.new_code();
   if (draw_index != nullptr) draw_index->begin(begin);
   if (blocks) blocks->begin(begin);
-  if (must_discard(context) && !context.flushes_in_place()) {
+  if (must_discard(context) && !discards_at_end) {
     begin.call(context.editor.type_void(), make_never_function(context, pointers));
   }
   if (regions) regions->begin(begin);
@@ -173,9 +189,15 @@ void wrap_entry_point(PassContext& context, const Exit& some_return, Leave&& lea
   editor.move_entry_point(context.entry, function);
 }
 
+bool is_demotion(const Exit& exit) { return exit.kind == Exit::Kind::Demote; }
+
 ExitPlaces find_exit_places(const Module& module, const SegmentGraph& graph,
-                            const BlockCountOptions& options) {
+                            const BlockCountOptions& options, bool demotes_late) {
   ExitPlaces places{graph.exits};
+  if (demotes_late) {
+    std::ranges::copy_if(places.exits, std::back_inserter(places.late), is_demotion);
+    std::erase_if(places.exits, is_demotion);
+  }
   const auto returns = [&](const Exit& exit) { return is_return(module, exit); };
   places.wraps = wants_single_exit(options) && std::ranges::count_if(places.exits, returns) > 1;
   if (places.wraps) std::erase_if(places.exits, returns);
@@ -184,16 +206,19 @@ ExitPlaces find_exit_places(const Module& module, const SegmentGraph& graph,
 
 // Inserts the counters before the exit code, because edits at the same place keep their order.
 void insert_code(PassContext& context, std::span<const Counter> counters,
-                 const TaggedRecordPointers& pointers, CounterCode* blocks,
-                 RegionCounting* regions) {
+                 const TaggedRecordPointers& pointers, const LateDemotions* late_demotions,
+                 CounterCode* blocks, RegionCounting* regions) {
   if (blocks) insert_counters(context, counters, *blocks);
   if (regions) insert_counters(context, regions->counters(), *regions);
   const auto leave = [&](InstructionBuilder& code, const Exit& exit) {
-    if (must_discard(context) && context.flushes_in_place()) {
-      discard_never(context, pointers, code);
+    if (must_discard(context) && context.flushes_in_place() && late_demotions == nullptr) {
+      discard_if(code, never(context, pointers, code));
     }
     if (blocks) blocks->leave(code, exit);
     if (regions) regions->leave(code, exit);
+    if (late_demotions != nullptr && is_return(context.module(), exit)) {
+      discard_demoted(context, pointers, *late_demotions, code);
+    }
   };
   if (context.places.wraps) {
     const auto returns = [&](const Exit& exit) { return is_return(context.module(), exit); };
@@ -204,13 +229,14 @@ void insert_code(PassContext& context, std::span<const Counter> counters,
     leave(code, exit);
     context.editor.insert_before(exit.instruction, code);
   }
+  for (const Exit& demotion : context.places.late) {
+    InstructionBuilder code = context.editor.new_code();
+    blocks->leave(code, demotion);
+    late_demotions->note(code);
+    context.editor.replace(demotion.instruction, code);
+  }
   if (blocks) blocks->finish();
   if (regions) regions->finish();
-}
-
-bool has_demotion(const SegmentGraph& graph) {
-  return std::ranges::any_of(graph.exits,
-                             [](const Exit& exit) { return exit.kind == Exit::Kind::Demote; });
 }
 
 Status check_packed_draw_indices(const BlockCountOptions& options) {
@@ -314,6 +340,7 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
     return unchanged(module, std::move(placed.plan), *graph);
   }
 
+  const bool demotes_late = LateDemotions::are_possible(analyzed, entry, *graph, options);
   Editor editor(module);
   PassContext context{analyzed,
                       editor,
@@ -324,8 +351,8 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
                       use_subgroups,
                       options.count_blocks && options.int64 && options.int64_atomics,
                       uses_vulkan_memory_model(module),
-                      has_demotion(*graph),
-                      find_exit_places(module, *graph, options)};
+                      !demotes_late && std::ranges::any_of(graph->exits, is_demotion),
+                      find_exit_places(module, *graph, options, demotes_late)};
   prepare_module(context, *memory_model);
   Builtins builtins(context);
   HelperMask helper_mask(context, builtins);
@@ -336,12 +363,15 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   if (options.packed_draw_indices && options.stage == ExecutionModel::Vertex) {
     if (Status status = hide_packed_draw_index(context, *pointers); !status) return status.error();
   }
+  std::optional<LateDemotions> late_demotions;
+  if (demotes_late) late_demotions.emplace(context);
+  const LateDemotions* late = late_demotions ? &*late_demotions : nullptr;
   std::optional<RecordWriter> record;
   std::unique_ptr<CounterCode> blocks;
   if (!placed.counters.empty()) {
     record.emplace(context, builtins, *pointers, draw_index ? &*draw_index : nullptr,
                    placed.plan.counter_count);
-    blocks = make_counter_code({context, builtins, helper_mask, *record}, placed.counters);
+    blocks = make_counter_code({context, builtins, helper_mask, *record, late}, placed.counters);
   }
   std::optional<RegionCounting> regions;
   if (options.regions) {
@@ -350,10 +380,11 @@ Result<BlockCountResult> instrument(const AnalyzedModule& analyzed, const EntryP
   }
   insert_begin(context, *pointers, draw_index ? &*draw_index : nullptr, blocks.get(),
                regions ? &*regions : nullptr);
-  insert_code(context, placed.counters, *pointers, blocks.get(), regions ? &*regions : nullptr);
+  insert_code(context, placed.counters, *pointers, late, blocks.get(),
+              regions ? &*regions : nullptr);
   const uint32_t patches = placed.plan.output_counters[0];
   if (record && options.tessellation && patches != CounterPlan::kZero) {
-    TessellationCounting({context, builtins, helper_mask, *record}, patches).insert();
+    TessellationCounting({context, builtins, helper_mask, *record, late}, patches).insert();
   }
   if (!builtins.status()) return builtins.status().error();
   auto words = editor.write();

@@ -20,6 +20,7 @@ constexpr uint32_t word(Enum value) {
 struct ExitPlaces {
   std::vector<Exit> exits;
   bool wraps = false;
+  std::vector<Exit> late;  // demotions that wait until then (late_demotions.h)
 
   // Whether all invocations end at one place.
   bool only_one() const {
@@ -37,7 +38,7 @@ struct PassContext {
   bool use_subgroups;        // the module may use subgroup operations
   bool use_int64;            // ... and 64-bit atomics
   bool vulkan_memory_model;  // of the module
-  bool demotes;              // an invocation may be demoted to a helper
+  bool demotes;              // an invocation may be demoted before it writes its counts
   ExitPlaces places;
 
   // Whether the code that writes the counts stands where invocations end, not in a function.

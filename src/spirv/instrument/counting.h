@@ -8,6 +8,7 @@
 
 #include "spirv/instrument/builtins.h"
 #include "spirv/instrument/context.h"
+#include "spirv/instrument/late_demotions.h"
 #include "spirv/instrument/plan/counter_placement.h"
 #include "spirv/instrument/record_writer.h"
 
@@ -19,6 +20,7 @@ struct CountingTools {
   Builtins& builtins;
   HelperMask& helper_mask;
   RecordWriter& record;
+  const LateDemotions* late_demotions;  // null if demotions stay where they are
 };
 
 class CounterCode {

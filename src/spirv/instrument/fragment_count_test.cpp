@@ -82,7 +82,7 @@ TEST(FragmentCount, what_is_counted_is_added_before_a_demotion_and_nothing_after
           "%main = OpFunction %void None %fn\n%start = OpLabel\n"
           "OpSelectionMerge %rest None\nOpBranchConditional %true %fades %rest\n"
           "%fades = OpLabel\nOpDemoteToHelperInvocation\nOpBranch %rest\n"
-          "%rest = OpLabel\nOpReturn\nOpFunctionEnd\n"),
+          "%rest = OpLabel\n%asks = OpIsHelperInvocationEXT %bool\nOpReturn\nOpFunctionEnd\n"),
       fragment_options());
   const std::string text = readable(result.words);
   EXPECT_THAT(text, testing::ContainsRegex("OpFunctionCall %void %tally_flush\n"

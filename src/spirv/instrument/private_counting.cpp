@@ -66,9 +66,11 @@ class PrivateCounting : public CounterCode {
     const uint32_t old = code.load(u32_, variable);
     uint32_t value = 0;
     if (slot.kind == PrivateSlot::Kind::Flag) {
-      value = code.emit(Op::OpBitwiseOr, u32_, {old, flag(code, counters_[counter], slot.bit)});
+      value = code.emit(Op::OpBitwiseOr, u32_,
+                        {old, counted(code, flag(code, counters_[counter], slot.bit))});
     } else {
-      value = code.emit(Op::OpIAdd, u32_, {old, executions(code, counters_[counter])});
+      value =
+          code.emit(Op::OpIAdd, u32_, {old, counted(code, executions(code, counters_[counter]))});
     }
     code.store(variable, value);
   }
@@ -76,6 +78,7 @@ class PrivateCounting : public CounterCode {
   void leave(InstructionBuilder& code, const Exit& exit) override {
     if (outputs_) outputs_->leave(code, exit);
     if (slots_.empty()) return;
+    if (exit.kind == Exit::Kind::Demote && tools_.late_demotions != nullptr) return;
     if (tools_.context.flushes_in_place()) {
       flush(code);
     } else {
@@ -222,6 +225,12 @@ class PrivateCounting : public CounterCode {
   size_t new_counter(uint32_t initial = 0) {
     variables_.push_back(new_variable(initial));
     return variables_.size() - 1;
+  }
+
+  // What an invocation adds: nothing once it was demoted.
+  uint32_t counted(InstructionBuilder& code, uint32_t value) {
+    return tools_.late_demotions == nullptr ? value
+                                            : tools_.late_demotions->unless_demoted(code, value);
   }
 
   // The bit, or 0 if the lane must not set it.

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "api/queries/scenes.h"
+#include "demote.frag.h"
 #include "discard.frag.h"
 #include "early_discard.frag.h"
 #include "full_screen.vert.h"
@@ -138,6 +139,11 @@ TEST_P(SamplesDropped, by_a_discard_do_not_count_unless_tests_are_early) {
     GTEST_SKIP() << "lavapipe 22.3 leaves out samples that are discarded behind early tests";
   }
   EXPECT_EQ(samples(early_discard_frag, with_depth(VK_COMPARE_OP_ALWAYS, true)), 4 * kPixels);
+}
+
+TEST_P(SamplesDropped, by_a_demotion_do_not_count) {
+  EXPECT_EQ(samples(demote_frag), 4 * kPixels / 2);
+  EXPECT_EQ(samples(demote_frag, with_depth(VK_COMPARE_OP_ALWAYS, true)), 4 * kPixels / 2);
 }
 
 TEST_P(SamplesDropped, by_the_pipelines_mask_do_not_count) {

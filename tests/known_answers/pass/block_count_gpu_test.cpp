@@ -11,6 +11,7 @@
 #include "discard_rest.frag.h"
 #include "divergent.comp.h"
 #include "early_returns.comp.h"
+#include "late_demote.frag.h"
 #include "many_early_returns.comp.h"
 #include "memory.frag.h"
 #include "mixed.comp.h"
@@ -357,6 +358,11 @@ TEST(BlockCountGpu, fragments_are_counted_that_end_together_behind_a_loop_that_k
 
 TEST(BlockCountGpu, demoted_fragments_count_until_they_are_helpers) {
   expect_fragments_agree(code_of(demote_frag));
+}
+
+// late_demotions.h
+TEST(BlockCountGpu, fragments_whose_demotion_waits_count_as_if_it_did_not) {
+  expect_fragments_agree(code_of(late_demote_frag));
 }
 
 // SPIR-V 1.6: discard is a demotion, and the HelperInvocation built-in changes with it.
