@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "spirv/instrument/driver_workarounds.h"
+
 namespace tally::bench {
 
 using test::check;
@@ -23,7 +25,8 @@ Capabilities::Capabilities(VkPhysicalDevice gpu) {
 
   int64 = features.features.shaderInt64;
   int64_atomics = int64 && atomics.shaderBufferInt64Atomics;
-  prefers_small_code = driver_properties.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+  prefers_small_code = driver_properties.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
+                       subgroup.subgroupSize <= spirv::kMaxLanesOfSmallCode;
   software = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   constexpr VkSubgroupFeatureFlags kNeeded =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |

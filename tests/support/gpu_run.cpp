@@ -364,7 +364,7 @@ DeviceAbilities abilities_of(const Context& context) {
   abilities.hangs_on_discards = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   if (driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) {
     abilities.max_nested_conditionals = 80;
-    abilities.prefers_small_code = true;
+    abilities.prefers_small_code = subgroup.subgroupSize <= spirv::kMaxLanesOfSmallCode;
   }
   if ((subgroup.supportedOperations & kSubgroupOperations) == kSubgroupOperations) {
     abilities.subgroup_stages = subgroup.supportedStages;

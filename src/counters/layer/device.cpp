@@ -84,7 +84,8 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.driver.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
   result.pass.driver.hangs_on_discards = gpu.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   result.pass.driver.keeps_draws_apart = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
-  result.pass.driver.prefers_small_code = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
+  result.pass.driver.prefers_small_code = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE &&
+                                          gpu.subgroup_size <= spirv::kMaxLanesOfSmallCode;
   result.pass.driver.masks_branches = !gpu.skips_branches();
   if (gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) result.pass.driver.max_nested_conditionals = 80;
   result.pass.regions = region_options(gpu);

@@ -79,6 +79,33 @@ TEST(BlockCount, short_code_stands_behind_all_returns_of_the_entry_point) {
   EXPECT_EQ(count_of(text, "OpAtomicIAdd %ulong"), 2u);
 }
 
+// What a shader with a workgroup of that execution mode becomes; `globals` may say otherwise.
+std::string short_code_of(const std::string& local_size, const std::string& decorations = "",
+                          const std::string& globals = "") {
+  return instrumented(header("OpEntryPoint GLCompute %main \"main\"\n"
+                             "OpExecutionMode %main LocalSize " +
+                             local_size + "\n") +
+                          decorations + kTypes + globals + kEarlyReturn,
+                      short_options());
+}
+
+TEST(BlockCount, lanes_share_the_additions_of_short_code_where_subgroups_are_full) {
+  EXPECT_EQ(count_of(short_code_of("16 3 1"), "OpAtomicIAdd %ulong"), 1u);
+  EXPECT_EQ(count_of(short_code_of("12 2 1"), "OpAtomicIAdd %ulong"), 2u);
+  const std::string size = "OpDecorate %size BuiltIn WorkgroupSize\n";
+  const std::string types = "%uint = OpTypeInt 32 0\n%uvec3 = OpTypeVector %uint 3\n";
+  EXPECT_EQ(count_of(short_code_of("1 1 1", size,
+                                   types + "%x = OpConstant %uint 24\n"
+                                           "%size = OpConstantComposite %uvec3 %x %x %x\n"),
+                     "OpAtomicIAdd %ulong"),
+            1u);
+  EXPECT_EQ(count_of(short_code_of("16 1 1", size,
+                                   types + "%x = OpSpecConstant %uint 16\n"
+                                           "%size = OpSpecConstantComposite %uvec3 %x %x %x\n"),
+                     "OpAtomicIAdd %ulong"),
+            2u);
+}
+
 TEST(BlockCount, the_flush_stands_before_every_return_where_that_is_asked_for) {
   BlockCountOptions options = compute_options();
   options.single_exit = false;

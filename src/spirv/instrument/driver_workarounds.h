@@ -5,6 +5,9 @@
 
 namespace tally::spirv {
 
+// Of a subgroup, where DriverWorkarounds::prefers_small_code.
+inline constexpr uint32_t kMaxLanesOfSmallCode = 8;
+
 struct DriverWorkarounds {
   // The driver drops pending fragments that an opaque triangle covers, although they write to
   // memory, unless their shader contains a discard (llvmpipe). The pass adds a discard in a branch
@@ -23,8 +26,9 @@ struct DriverWorkarounds {
   // The driver's compiler takes long for each instruction. The code that adds counts to memory is
   // as short as possible (small_flush.h), and stands where invocations end, if that is one place.
   // The module loses the application's names. The driver executes the stages before rasterization
-  // on one thread, so these need no shards, and helper invocations take part in no subgroup
-  // operation (llvmpipe).
+  // on one thread, so these need no shards; subgroups have at most 8 lanes, of which the first are
+  // invocations where the workgroup does not fill them; lanes that end at one place end together;
+  // and helper invocations take part in no subgroup operation (llvmpipe).
   bool prefers_small_code = false;
   // The driver miscompiles or crashes on deeper nesting of conditionals (llvmpipe: 80); 0 means no
   // limit. Early returns count as nesting once they write counters. A shader near the limit is not

@@ -1,12 +1,49 @@
 #include "spirv/instrument/small_flush.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tally::spirv {
 namespace {
 
 using spv::Op;
 using Kind = PrivateSlot::Kind;
+
+// The constant that is the workgroup's size, whatever the execution mode says.
+std::optional<uint32_t> workgroup_size(const Module& module) {
+  for (const uint32_t i : module.decorations()) {
+    const Instruction decoration = module.instruction(i);
+    if (decoration.opcode() == Op::OpDecorate && decoration.operand_count() > 2 &&
+        decoration.operand(1) == word(spv::Decoration::BuiltIn) &&
+        decoration.operand(2) == word(spv::BuiltIn::WorkgroupSize)) {
+      return decoration.operand(0);
+    }
+  }
+  return std::nullopt;
+}
+
+// The number of invocations in a row of the workgroup; 0 if it is not known.
+uint32_t workgroup_width(const Module& module, const EntryPoint& entry) {
+  if (module.decorates_in_groups()) return 0;
+  if (const auto constant = workgroup_size(module)) {
+    const auto size = module.definition(*constant);
+    if (!size || size->opcode() != Op::OpConstantComposite || size->operand_count() == 0) return 0;
+    return static_cast<uint32_t>(module.constant_value(size->operand(0)).value_or(0));
+  }
+  for (const uint32_t i : module.execution_modes(entry)) {
+    const Instruction mode = module.instruction(i);
+    if (static_cast<spv::ExecutionMode>(mode.operand(1)) == spv::ExecutionMode::LocalSize) {
+      return mode.operand_count() > 2 ? mode.operand(2) : 0;
+    }
+  }
+  return 0;
+}
+
+// Whether the rows of the workgroup fill subgroups.
+bool has_full_subgroups(const PassContext& context) {
+  const uint32_t width = workgroup_width(context.module(), context.entry);
+  return width != 0 && width % kMaxLanesOfSmallCode == 0;
+}
 
 class SmallFlush {
  public:
@@ -26,8 +63,8 @@ class SmallFlush {
                                              : tools_.record.load_record_pointer(code_);
     is_set_ = tools_.record.is_set(code_, record_pointer);
     const auto find_counters = [&] {
-      counters_ =
-          tools_.record.members_pointer(code_, tools_.record.shard_address(code_, record_pointer));
+      shard_ = tools_.record.shard_address(code_, record_pointer);
+      if (!lanes_share()) counters_ = tools_.record.members_pointer(code_, shard_);
     };
     if (sums_up()) {
       find_counters();
@@ -54,15 +91,48 @@ class SmallFlush {
 
   void add_together() {
     add_numbers();
+    if (lanes_share()) return add_shared();
     const uint32_t sums = small_sums();
-    const uint32_t adds =
-        code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, subgroup_.elect(code_)});
+    const uint32_t adds = code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, is_first()});
     code_.if_then(adds, [&] {
       for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
         if (slots_[counter].kind == Kind::EverySubgroup) add_one(counter);
         if (is_small(slots_[counter])) add(counter, byte(sums, counter));
       }
     });
+  }
+
+  // Lane i adds counter i.
+  void add_shared() {
+    const uint32_t sums = small_sums();
+    const uint32_t lane = tools_.builtins.lane(code_);
+    const uint32_t has_counter = code_.emit(Op::OpULessThan, editor_.type_bool(),
+                                            {lane, constant(static_cast<uint32_t>(slots_.size()))});
+    code_.if_then(code_.emit(Op::OpLogicalAnd, editor_.type_bool(), {is_set_, has_counter}), [&] {
+      const uint32_t bit = emit(Op::OpIMul, lane, constant(small_bit(1)));
+      const uint32_t count =
+          emit(Op::OpBitwiseAnd, emit(Op::OpShiftRightLogical, sums, bit), constant(0xff));
+      tools_.record.add_always(code_, shard_, lane, count);
+    });
+  }
+
+  // Whether each subgroup has a lane for each counter, and all counts are small.
+  bool lanes_share() const {
+    return sums_up() && keeps_all_lanes() && slots_.size() > 1 &&
+           std::ranges::all_of(slots_, is_small) && has_full_subgroups(tools_.context);
+  }
+
+  // Whether the lanes that end here are all that began, the lowest of them lane 0.
+  bool keeps_all_lanes() const {
+    const StageTraits& stage = tools_.context.stage;
+    return tools_.context.flushes_in_place() && !stage.has_helpers && !stage.repacks;
+  }
+
+  // Whether the lane is the lowest active one.
+  uint32_t is_first() {
+    if (!keeps_all_lanes()) return subgroup_.elect(code_);
+    return code_.emit(Op::OpIEqual, editor_.type_bool(),
+                      {tools_.builtins.lane(code_), constant(0)});
   }
 
   void add_numbers() {
@@ -134,6 +204,7 @@ class SmallFlush {
   std::span<const uint32_t> variables_;
   SubgroupCode subgroup_;
   uint32_t u32_;
+  ShardAddress shard_{};
   uint32_t is_set_ = 0;      // whether the draw counts
   uint32_t counters_ = 0;    // a pointer
   uint32_t last_small_ = 0;  // the last counter of counts of at most 1

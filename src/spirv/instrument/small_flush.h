@@ -3,11 +3,14 @@
 // (DriverWorkarounds::prefers_small_code).
 //
 // Counts of at most 1 are the bytes of a word from the start. One sum over the subgroup adds all of
-// them, and one lane adds the sums to memory. Each lane adds its own counts without subgroup
-// operations, and where no counter is certain to count, because most are then 0. Counts that may be
-// larger are added by each lane, since their sum may not fit into 32 bits. With many counters all
-// that takes longer on the device than what FlushCode does. Draws must not be mixed in a subgroup
-// (RecordWriter::may_be_mixed).
+// them, and one lane adds the sums to memory. llvmpipe turns every subgroup operation and every
+// access to memory into a loop over the lanes, so compute shaders use as few as they can: that lane
+// is lane 0, and where subgroups are full, each lane adds one of the sums, all in one access.
+//
+// Each lane adds its own counts without subgroup operations, and where no counter is certain to
+// count, because most are then 0. Counts that may be larger are added by each lane, since their sum
+// may not fit into 32 bits. With many counters all that takes longer on the device than what
+// FlushCode does. Draws must not be mixed in a subgroup (RecordWriter::may_be_mixed).
 #pragma once
 
 #include <span>
