@@ -5,14 +5,14 @@
 // their voluntary context switches and page faults.
 //
 //   frame_cost [--frames N] [--rounds N] [--some-frames | --all-frames | --start] [--egl-off]
-//              [--by-hand VARIABLE=VALUE] [PROGRAM ARGUMENT...]
+//              [--by-hand "VARIABLE=VALUE ..."]... [PROGRAM ARGUMENT...]
 //
 // "{}" in an argument stands for the number of frames. The row "outside captured frames" is a
 // capture on request, and nothing is requested. With --some-frames only the captures of some frames
 // are measured; with --all-frames only a capture of all frames. With --start the whole run of a
 // program that draws one frame is measured, bare and with a capture of it. --egl-off adds a capture
-// of all frames without the profile of EGL. --by-hand adds a bare run with an environment variable
-// that makes the program count by hand.
+// of all frames without the profile of EGL. Each --by-hand adds a bare run with environment
+// variables that make the program count by hand.
 //
 // The default program is vkcube, under Xvfb if there is no display. scripts/with-driver chooses the
 // driver.
@@ -23,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 
 #include "harness/child.h"
@@ -38,7 +39,7 @@ struct Options {
   uint32_t frames = 500;
   int rounds = 7;
   bool some_frames = false, all_frames = false, start = false, egl_off = false;
-  std::string by_hand;
+  std::vector<std::string> by_hand;
   std::vector<std::string> program = {"vkcube", "--c",      "{}", "--present_mode", "0", "--width",
                                       "300",    "--height", "300"};
 };
@@ -78,7 +79,12 @@ std::vector<Use> uses(const std::string& folder, const Options& options) {
   if (options.egl_off) {
     all.push_back({"tally run --egl off", captured_to(folder + "/no_egl.tally", {"--egl", "off"})});
   }
-  if (!options.by_hand.empty()) all.push_back({"by hand", {"env", options.by_hand}});
+  for (const std::string& variables : options.by_hand) {
+    std::istringstream words(variables);
+    std::vector<std::string> prefix = {"env"};
+    for (std::string word; words >> word;) prefix.push_back(word);
+    all.push_back({"by hand, " + variables, prefix});
+  }
   return all;
 }
 
@@ -148,7 +154,7 @@ int main(int argc, char** argv) try {
   CLI::Option* every = app.add_flag("--all-frames", options.all_frames)->excludes(some);
   app.add_flag("--start", options.start)->excludes(some)->excludes(every);
   app.add_flag("--egl-off", options.egl_off);
-  app.add_option("--by-hand", options.by_hand);
+  app.add_option("--by-hand", options.by_hand)->allow_extra_args(false);
   app.add_option("program", options.program);
   CLI11_PARSE(app, argc, argv);
   tally::bench::run(options);

@@ -30,13 +30,14 @@ KernelRun::KernelRun(test::Context& context, const Capabilities& capabilities, c
   }
 }
 
-KernelRun::KernelRun(test::Context& context, const Kernel& kernel)
+KernelRun::KernelRun(test::Context& context, const Kernel& kernel, const CountedByHand& by_hand)
     : context_(context),
       kernel_(kernel),
       timer_(context),
+      packed_(by_hand.packed),
       stride_(probe::record_bytes(1, probe::kMaxShardsLog2)) {
   records_ = DeviceBuffer(context, stride_ * kMaxRecords, Residence::Visible);
-  pipeline_ = kernel.make_pipeline(stages_of(kernel.counted_by_hand()), 0);
+  pipeline_ = kernel.make_pipeline(stages_of(by_hand.sources), 0);
 }
 
 void KernelRun::record(uint32_t units) {
@@ -74,20 +75,22 @@ std::vector<uint64_t> KernelRun::executions() {
   return shaders_->executions(records_.words());
 }
 
-std::array<uint64_t, 3> KernelRun::counted_by_hand() {
+std::array<uint64_t, 3> KernelRun::counts_by_hand() {
   std::ranges::fill(records_.words(), 0);
   record(1);
   measure();
   std::array<uint64_t, 3> sums{};
   const auto words = records_.words();
   for (size_t at = 0; at < words.size(); at += probe::kShardAlignment / sizeof words[0]) {
-    for (size_t i = 0; i < sums.size(); ++i) sums[i] += words[at] >> (21 * i) & 0x1fffff;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += packed_ ? words[at] >> (21 * i) & 0x1fffff : words[at + i];
+    }
   }
   return sums;
 }
 
 void KernelRun::require_counts(const std::vector<uint64_t>& executions) {
-  const std::array<uint64_t, 3> counts = counted_by_hand();
+  const std::array<uint64_t, 3> counts = counts_by_hand();
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] != executions.at(kernel_.blocks_counted_by_hand()[i])) {
       throw std::runtime_error("manual counting gives different counts");

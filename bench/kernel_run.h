@@ -16,7 +16,7 @@ class KernelRun {
   KernelRun(test::Context& context, const Capabilities& capabilities, const Kernel& kernel,
             const Technique* technique, VkPipelineCreateFlags flags = 0);
   // Counts manually.
-  KernelRun(test::Context& context, const Kernel& kernel);
+  KernelRun(test::Context& context, const Kernel& kernel, const CountedByHand& by_hand);
 
   // Records what measure() runs from now on. Every unit has its own record, as commands do.
   void record(uint32_t units);
@@ -34,12 +34,13 @@ class KernelRun {
 
  private:
   void push_record(uint32_t index);
-  std::array<uint64_t, 3> counted_by_hand();
+  std::array<uint64_t, 3> counts_by_hand();
 
   test::Context& context_;
   const Kernel& kernel_;
   GpuTimer timer_;
   std::optional<InstrumentedShaders> shaders_;
+  bool packed_ = false;  // CountedByHand
   DeviceBuffer records_;
   VkDeviceSize stride_ = 0;
   test::Pipeline pipeline_;

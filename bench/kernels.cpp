@@ -7,6 +7,7 @@
 #include "full_screen.vert.h"
 #include "hot_loop.comp.h"
 #include "memory_bound.comp.h"
+#include "memory_bound_as_layer.comp.h"
 #include "memory_bound_by_hand.comp.h"
 
 namespace tally::bench {
@@ -18,7 +19,7 @@ class ComputeKernel : public Kernel {
  public:
   ComputeKernel(test::Context& context, std::string name, std::span<const uint32_t> words,
                 std::vector<DeviceBuffer> buffers, PushWords push, uint32_t groups,
-                std::vector<ShaderSource> counted_by_hand = {})
+                std::vector<CountedByHand> counted_by_hand = {})
       : Kernel(std::move(name), {{VK_SHADER_STAGE_COMPUTE_BIT, words}}, std::move(counted_by_hand),
                {0, 2, 3}),
         context_(context),
@@ -120,9 +121,13 @@ std::unique_ptr<Kernel> make_memory_bound(test::Context& context,
     buffers.emplace_back(context, VkDeviceSize{count} * sizeof(float), Residence::Device);
     fill(context, buffers.back(), count, i);
   }
-  std::vector<ShaderSource> by_hand;
+  std::vector<CountedByHand> by_hand;
   if (capabilities.int64_atomics) {
-    by_hand.push_back({VK_SHADER_STAGE_COMPUTE_BIT, memory_bound_by_hand_comp});
+    by_hand = {{"by hand: three counts in one addition",
+                {{VK_SHADER_STAGE_COMPUTE_BIT, memory_bound_by_hand_comp}}},
+               {"by hand, as a layer must",
+                {{VK_SHADER_STAGE_COMPUTE_BIT, memory_bound_as_layer_comp}},
+                false}};
   }
   return std::make_unique<ComputeKernel>(
       context, "memory-bound", memory_bound_comp, std::move(buffers),

@@ -14,6 +14,13 @@ namespace tally::bench {
 // The kernels' own push constants come first; the record pointer follows.
 inline constexpr uint32_t kKernelPushBytes = 16;
 
+// A program with manual counting of three blocks, in each of 256 shards.
+struct CountedByHand {
+  const char* name;
+  std::vector<ShaderSource> sources;
+  bool packed = true;  // three counts of 21 bits in the first counter; otherwise a counter each
+};
+
 // One shader program and one unit of work for it, dispatched or drawn.
 class Kernel {
  public:
@@ -21,9 +28,8 @@ class Kernel {
 
   const std::string& name() const { return name_; }
   std::span<const ShaderSource> sources() const { return sources_; }
-  // The same kernel with manual counting: three 21-bit counts, for three blocks, in the first
-  // counter of each of 256 shards. Empty if the kernel has none.
-  std::span<const ShaderSource> counted_by_hand() const { return counted_by_hand_; }
+  // The same kernel with manual counting. Empty if the kernel has none.
+  std::span<const CountedByHand> counted_by_hand() const { return counted_by_hand_; }
   std::array<size_t, 3> blocks_counted_by_hand() const { return blocks_counted_by_hand_; }
   VkPipelineLayout layout() const { return layout_; }
 
@@ -36,7 +42,7 @@ class Kernel {
 
  protected:
   Kernel(std::string name, std::vector<ShaderSource> sources,
-         std::vector<ShaderSource> counted_by_hand = {},
+         std::vector<CountedByHand> counted_by_hand = {},
          std::array<size_t, 3> blocks_counted_by_hand = {})
       : name_(std::move(name)),
         sources_(std::move(sources)),
@@ -48,7 +54,7 @@ class Kernel {
  private:
   std::string name_;
   std::vector<ShaderSource> sources_;
-  std::vector<ShaderSource> counted_by_hand_;
+  std::vector<CountedByHand> counted_by_hand_;
   std::array<size_t, 3> blocks_counted_by_hand_;
 };
 

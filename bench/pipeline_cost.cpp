@@ -1,7 +1,8 @@
 // What making pipelines costs: many programs that differ in one constant, made without a cache, for
 // a cache and from it; their first use and a later one; memory and the whole run. Bare, with the
 // features of the counters layer enabled but unused, with pipelines that have the flag of
-// VK_ARM_shader_instrumentation, under `tally run`, and with shaders that count by hand.
+// VK_ARM_shader_instrumentation, under `tally run`, and with shaders that count by hand: with
+// knowledge that no layer has, and with only what a layer knows.
 //
 //   pipeline_cost [--pipelines N] [--rounds N] [--unused]
 //
@@ -26,18 +27,21 @@
 #include "harness/rounds.h"
 #include "harness/table.h"
 #include "program.frag.h"
+#include "program_as_layer.frag.h"
 #include "program_by_hand.frag.h"
 #include "support/instrumentation.h"
 #include "support/memory.h"
 #include "support/pipeline.h"
 #include "support/render_target.h"
 #include "tiny_draws.vert.h"
+#include "tiny_draws_as_layer.vert.h"
 #include "tiny_draws_by_hand.vert.h"
 
 namespace tally::bench {
 namespace {
 
-constexpr uint32_t kNumber = 0x7a11e000;  // of program.frag
+constexpr uint32_t kNumber = 0x7a11e000;      // of program.frag
+constexpr uint32_t kFirstInstanceShift = 16;  // of a draw's number, where shaders count as a layer
 
 struct Options {
   uint32_t pipelines = 1'000;
@@ -45,8 +49,11 @@ struct Options {
   bool enabled = false;
   bool flagged = false;
   bool by_hand = false;
+  bool as_layer = false;
   bool unused = false;
   std::string result;  // of the measured program
+
+  bool counts() const { return by_hand || as_layer; }
 };
 
 // What one process measures. Times are in nanoseconds and of all pipelines together.
@@ -104,17 +111,15 @@ class Programs {
       : options_(options),
         context_(context_options(options)),
         target_(context_, {.extent = {400, 400}}),
-        layout_(test::make_pipeline_layout(context_, {}, options.by_hand ? kPushBytes : 0)) {
-    if (!options.by_hand) return;
+        layout_(test::make_pipeline_layout(context_, {}, options.counts() ? sizeof(Push) : 0)) {
+    if (!options.counts()) return;
     records_ = test::Buffer(
         context_, options.pipelines * sizeof(Record),
         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
   }
 
   void make(VkPipelineCache cache) {
-    using Code = std::span<const uint32_t>;
-    const Code fragment = options_.by_hand ? Code(program_by_hand_frag) : Code(program_frag);
-    const Code vertex = options_.by_hand ? Code(tiny_draws_by_hand_vert) : Code(tiny_draws_vert);
+    const auto [vertex, fragment] = shaders();
     std::vector<uint32_t> code(fragment.begin(), fragment.end());
     const auto number = std::ranges::find(code, kNumber);
     if (number == code.end()) throw std::runtime_error("program.frag has no number");
@@ -129,23 +134,14 @@ class Programs {
     }
   }
 
-  void use() {
-    context_.run([&](VkCommandBuffer commands) {
-      target_.begin(commands);
-      for (uint32_t i = 0; i < options_.pipelines; ++i) {
-        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_[i]);
-        if (options_.by_hand) push_record(commands, i);
-        vkCmdDraw(commands, 3, 1, 0, 0);
-      }
-      target_.end(commands);
-    });
-  }
+  void use() { draw(records_.address()); }
 
   // Where shaders count by hand: a draw covers six pixels, whose loop ends before its first
-  // iteration.
+  // iteration. A layer's shaders count nothing without records.
   void check_counts(uint64_t uses) {
+    if (options_.as_layer) draw(0);
     const Record expected = {3 * uses, 6 * uses, 0, 0, 6 * uses};
-    if (!options_.by_hand ||
+    if (!options_.counts() ||
         std::ranges::count(records_.as<Record>(), expected) == std::ptrdiff_t{options_.pipelines}) {
       return;
     }
@@ -162,11 +158,35 @@ class Programs {
   }
 
  private:
-  static constexpr uint32_t kPushBytes = sizeof(VkDeviceAddress);
+  struct Push {
+    VkDeviceAddress records;
+    uint32_t stride;
+  };
+  using Code = std::span<const uint32_t>;
 
-  void push_record(VkCommandBuffer commands, uint32_t draw) const {
-    const VkDeviceAddress address = records_.address() + draw * sizeof(Record);
-    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, kPushBytes, &address);
+  // Of the vertex and the fragment stage.
+  std::pair<Code, Code> shaders() const {
+    if (options_.as_layer) return {tiny_draws_as_layer_vert, program_as_layer_frag};
+    if (options_.by_hand) return {tiny_draws_by_hand_vert, program_by_hand_frag};
+    return {tiny_draws_vert, program_frag};
+  }
+
+  void draw(VkDeviceAddress records) {
+    context_.run([&](VkCommandBuffer commands) {
+      target_.begin(commands);
+      if (options_.as_layer) push(commands, records);
+      for (uint32_t i = 0; i < options_.pipelines; ++i) {
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines_[i]);
+        if (options_.by_hand) push(commands, records + i * sizeof(Record));
+        vkCmdDraw(commands, 3, 1, 0, options_.as_layer ? i << kFirstInstanceShift : 0);
+      }
+      target_.end(commands);
+    });
+  }
+
+  void push(VkCommandBuffer commands, VkDeviceAddress records) const {
+    const Push push{records, sizeof(Record)};
+    vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_ALL, 0, sizeof push, &push);
   }
 
   const Options& options_;
@@ -249,6 +269,8 @@ std::vector<Candidate> uses(const Runs& runs) {
       {"tally run", [&] { return runs.run(runs.captured(), {}); }}};
   if (Capabilities(test::Context().gpu()).int64_atomics) {
     candidates.push_back({"by hand", [&] { return runs.run({}, {"--by-hand"}); }});
+    candidates.push_back(
+        {"by hand, as a layer must", [&] { return runs.run({}, {"--as-layer"}); }});
   }
   return candidates;
 }
@@ -297,7 +319,10 @@ int main(int argc, char** argv) {
   app.add_option("--result", options.result, "Be the measured program, and write here");
   app.add_flag("--enabled", options.enabled, "Enable the features of the layer");
   app.add_flag("--flagged", options.flagged, "Create pipelines with the flag");
-  app.add_flag("--by-hand", options.by_hand, "Use shaders that count by hand");
+  CLI::Option* by_hand =
+      app.add_flag("--by-hand", options.by_hand, "Use shaders that count by hand");
+  app.add_flag("--as-layer", options.as_layer, "The same with only what a layer knows")
+      ->excludes(by_hand);
   CLI11_PARSE(app, argc, argv);
   return tally::bench::run_program([&] {
     if (options.result.empty()) {

@@ -52,7 +52,7 @@ class RealKernel : public Kernel {
  public:
   RealKernel(test::Context& context, const RealInputs& inputs, std::string name,
              std::vector<ShaderSource> sources, Push push, Size size,
-             std::vector<ShaderSource> counted_by_hand = {},
+             std::vector<CountedByHand> counted_by_hand = {},
              std::array<size_t, 3> blocks_counted_by_hand = {})
       : Kernel(std::move(name), std::move(sources), std::move(counted_by_hand),
                blocks_counted_by_hand),
@@ -174,9 +174,10 @@ std::vector<std::unique_ptr<Kernel>> make_real_set(test::Context& context,
       {bits(0.5f), patches, bits(6.0f)}, {4, patches * patches});
   if (mesh_shaders) {
     const uint32_t rings = pick(8, 60);
-    std::vector<ShaderSource> by_hand;
+    std::vector<CountedByHand> by_hand;
     if (capabilities.int64_atomics) {
-      by_hand = {{kMesh, meshlets_by_hand_mesh}, {kFragment, tint_spread_by_hand_frag}};
+      by_hand = {
+          {"by hand", {{kMesh, meshlets_by_hand_mesh}, {kFragment, tint_spread_by_hand_frag}}}};
     }
     set.push_back(std::make_unique<RealKernel>(
         context, inputs, "meshlets",

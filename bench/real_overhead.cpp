@@ -93,7 +93,7 @@ class RealSet {
                                          {"counted", [&] { return counted.measure(); }}};
     std::optional<KernelRun> by_hand;
     if (!kernel.counted_by_hand().empty()) {
-      by_hand.emplace(context_, kernel);
+      by_hand.emplace(context_, kernel, kernel.counted_by_hand().front());
       by_hand->require_counts(counted.executions());
       by_hand->record(units);
       candidates.push_back({"by hand", [&] { return by_hand->measure(); }});

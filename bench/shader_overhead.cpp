@@ -37,10 +37,10 @@ void require_equal_counts(std::vector<std::unique_ptr<KernelRun>>& variants) {
 }
 
 // Rows: plain, the techniques, manual counting.
-const char* row_name(size_t row) {
+const char* row_name(const Kernel& kernel, size_t row) {
   if (row == 0) return "plain";
-  return row <= techniques().size() ? techniques()[row - 1].name
-                                    : "by hand: three counts in one addition";
+  if (row <= techniques().size()) return techniques()[row - 1].name;
+  return kernel.counted_by_hand()[row - techniques().size() - 1].name;
 }
 
 struct Options {
@@ -59,8 +59,8 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
     variants.push_back(std::make_unique<KernelRun>(context, capabilities, kernel, &technique));
   }
   require_equal_counts(variants);
-  if (!kernel.counted_by_hand().empty()) {
-    variants.push_back(std::make_unique<KernelRun>(context, kernel));
+  for (const CountedByHand& by_hand : kernel.counted_by_hand()) {
+    variants.push_back(std::make_unique<KernelRun>(context, kernel, by_hand));
     variants.back()->require_counts(variants[1]->executions());
   }
 
@@ -69,7 +69,7 @@ void measure_kernel(test::Context& context, const Capabilities& capabilities, co
   for (size_t i = 0; i < variants.size(); ++i) {
     variants[i]->record(units);
     candidates.push_back(
-        {row_name(i), [variant = variants[i].get()] { return variant->measure(); }});
+        {row_name(kernel, i), [variant = variants[i].get()] { return variant->measure(); }});
   }
   const std::vector<Measured> measured = measure_in_turn(candidates, options.rounds);
 
