@@ -71,6 +71,8 @@ class ActionRecorder {
                          DrawInstances* draw);
   bool point_at(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record,
                 DrawInstances* draw);
+  bool push_pointer(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record);
+  void note_move(Bound& bound);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
   void choose_sample_counter(SampleCounter counter);
   void keep_descriptors(VkPipelineBindPoint point, Bound& bound);

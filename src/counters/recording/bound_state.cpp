@@ -51,7 +51,9 @@ Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   if (!blocks && !regions) return Variant::Plain;
   const Pipeline* known = resolve(bound);
   if (!known) return Variant::Plain;
-  const bool counted = known->instrumented || status_.has(Status::kQueryShaders);
+  const bool queries = status_.has(Status::kQueryShaders);
+  if (queries && !regions) return known->choose_for_queries();
+  const bool counted = known->instrumented || queries;
   return known->choose(make_variant(blocks && counted, regions));
 }
 

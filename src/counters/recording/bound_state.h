@@ -36,10 +36,10 @@ class BoundState {
     const Program* program = nullptr;  // null: no run
     uint64_t bytes = 0;                // of each record
   };
-  // Consecutive draws with a packed draw index that share the record of active queries.
+  // Consecutive draws that share the record of active queries.
   struct QueryRun {
     uint32_t interval = 0;        // QueryRecorder::interval(); 0: no run
-    uint64_t pushed_pointer = 0;  // what the index is the distance from
+    uint64_t pushed_pointer = 0;  // the record's, or what the index is the distance from
     uint32_t packed_index = 0;
   };
   struct Bound {
@@ -50,6 +50,7 @@ class BoundState {
     uint32_t actions = 0;                // recorded since it was bound
     DrawRun run;                         // the last of them, with packed draw indices
     QueryRun query_run;
+    uint32_t moves = 0;  // of the pushed pointer to another record, with Variant::Unnumbered
     std::optional<DrawFacts> facts;  // with the dynamic state
     // Of the execution set that the next commands come from.
     std::shared_ptr<const Program> set_program;
