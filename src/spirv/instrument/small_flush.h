@@ -2,12 +2,12 @@
 // instructions: for shaders with few counters on drivers whose compiler takes long
 // (DriverWorkarounds::prefers_small_code).
 //
-// Counts of at most 1 are the bytes of a word from the start. One sum over the subgroup adds all of
-// them, and one lane adds the sums to memory. Each lane adds its own counts without subgroup
-// operations, and where no counter is certain to count, because most are then 0. Counts that may be
-// larger are added by each lane, since their sum may not fit into 32 bits. With many counters all
-// that takes longer on the device than what FlushCode does. Draws must not be mixed in a subgroup
-// (RecordWriter::may_be_mixed).
+// Counts of at most 1 are the bytes of a word from the start, which a fragment's samples join at
+// the end. One sum over the subgroup adds all of them, and one lane adds the sums to memory. Each
+// lane adds its own counts without subgroup operations, and where no counter is certain to count,
+// because most are then 0. Counts that may be larger are added by each lane, since their sum may
+// not fit into 32 bits. With many counters all that takes longer on the device than what FlushCode
+// does. Draws must not be mixed in a subgroup (RecordWriter::may_be_mixed).
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace tally::spirv {
 
-// At most four: their sums are the bytes of a word.
+// At most four: their sums are the bytes of a word. llvmpipe has at most 16 lanes and 4 samples.
 inline constexpr size_t kFewCounters = 4;
 
 // The bit of counts of at most 1 in a word whose bytes the sums become. An invocation's word begins
