@@ -75,7 +75,7 @@ class BoundState {
   }
   Bound& graphics() { return *at(VK_PIPELINE_BIND_POINT_GRAPHICS); }
   // Null for a pipeline that the layer has no variants of.
-  Pipeline* resolve(Bound& bound);
+  Pipeline* resolve(Bound& bound) { return bound.pipeline ? bound.pipeline.get() : look_up(bound); }
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
   // A null pointer stands for null handles.
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
@@ -137,7 +137,10 @@ class BoundState {
     return dynamic_facts_;
   }
   // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
-  const DrawFacts& draw_facts();
+  const DrawFacts& draw_facts() {
+    Bound& bound = graphics();
+    return bound.facts ? *bound.facts : state_facts(bound);
+  }
   // Who counts the samples of the next draw.
   SampleCounter sample_counter();
   void bind_indices(const IndexRange& indices) { indices_ = indices; }
@@ -145,6 +148,8 @@ class BoundState {
   const IndexRange& indices() const { return indices_; }
 
  private:
+  Pipeline* look_up(Bound& bound);
+  const DrawFacts& state_facts(Bound& bound);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   VkPipeline plain_handle(Bound& bound);
   void forget_shaders(bool compute);
