@@ -69,6 +69,9 @@ uint32_t packed_draw_index_locations(const DeviceCreation& creation) {
 InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   const PhysicalDevice& gpu = creation.gpu();
   const Options& options = creation.options();
+  const EmulatedQueries& queries = creation.emulated_queries();
+  const bool instrumentation = creation.instrumentation_enabled();
+  const bool performance = queries.performance || queries.performance_intel;
   InstrumenterOptions result;
   result.pass.placement = options.placement;
   result.pass.counting = options.counting;
@@ -76,9 +79,9 @@ InstrumenterOptions make_instrumenter_options(const DeviceCreation& creation) {
   result.pass.int64_atomics = gpu.int64_atomics;
   result.subgroup_stages = gpu.subgroup_stages;
   result.pass.max_shards_log2 = options.max_shards_log2;
-  result.pass.count_subgroups = options.count_subgroups;
-  result.pass.count_branches = options.count_branches;
-  result.pass.count_outputs = creation.emulated_queries().counts_shaders();
+  result.pass.count_subgroups = options.count_subgroups && (instrumentation || performance);
+  result.pass.count_branches = options.count_branches && instrumentation;
+  result.pass.count_outputs = queries.counts_shaders();
   result.packed_draw_index_locations = packed_draw_index_locations(creation);
   result.pass.max_tessellation_level = gpu.properties.limits.maxTessellationGenerationLevel;
   result.pass.driver.drops_overdraw = gpu.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;

@@ -58,6 +58,11 @@ struct Pipeline {
   VkPipeline& variant(Variant which) { return variants[static_cast<size_t>(which)]; }
   VkPipeline variant(Variant which) const { return variants[static_cast<size_t>(which)]; }
   Variant choose(Variant wanted) const { return choose_variant(*this, wanted); }
+  // The variant that counts for queries alone.
+  Variant choose_for_queries() const {
+    const bool numbered = instrumented || many_records.load(std::memory_order_relaxed);
+    return choose(numbered ? Variant::Blocks : Variant::Unnumbered);
+  }
   // Makes the variant on a thread of the layer. Does nothing where another thread makes it. After a
   // failure the recording that wants it tries again, and reports the reason.
   void make_ahead(Variant which, VkPipelineCache cache);
@@ -69,6 +74,8 @@ struct Pipeline {
   void destroy_variants();
 
   bool instrumented = false;  // has the flag of VK_ARM_shader_instrumentation
+  // Whether a recording had a record for every few draws. A packed draw index then pays.
+  std::atomic<bool> many_records = false;
   VkDevice device;
   const DeviceTable& next;
   VkPipeline handle = VK_NULL_HANDLE;  // the application's; null for shader objects

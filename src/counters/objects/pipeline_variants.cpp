@@ -30,6 +30,13 @@ void set_stages(VkComputePipelineCreateInfo& info,
   info.stage = stages.front();
 }
 
+// Whether the draws of a pipeline may have packed draw indices.
+template <typename Info>
+bool may_pack_indices(ObjectState& state, const Info& info, const Pipeline& pipeline) {
+  return state.instrumenter.options().packed_draw_index_locations != 0 && pipeline.layout &&
+         pipeline.layout->path() == AddressPath::PushConstant && may_number_draws(info);
+}
+
 // Replaces the libraries of a pipeline by their variants and adds the programs of those.
 class LibraryVariants {
  public:
@@ -156,9 +163,8 @@ class VariantBuilder {
     const bool in_sets = may_be_in_sets();
     const bool two_slots = state_.layout_rules.address_slots == kPipelineSlots;
     const PipelineLayout& layout = *pipeline_.layout;
-    const bool number_draws = state_.instrumenter.options().packed_draw_index_locations != 0 &&
-                              variant_ == Variant::Blocks &&
-                              layout.path() == AddressPath::PushConstant && may_number_draws(info_);
+    const bool number_draws =
+        variant_ == Variant::Blocks && may_pack_indices(state_, info_, pipeline_);
     StageVariants::Request request{variant_,
                                    layout.addressing(two_slots),
                                    may_cover_by_alpha(info_),
@@ -228,6 +234,7 @@ VkResult create_variant(ObjectState& state, VkPipelineCache cache,
   if (builder.range()) pipeline.ranges.push_back(builder.range());
   builder.report_refusals();
   if (result == VK_SUCCESS || result == VK_PIPELINE_COMPILE_REQUIRED) return result;
+  if (variant == Variant::Unnumbered) return VK_SUCCESS;  // Variant::Blocks is tried next
   state.device.messages.notice(
       kUninstrumentedNotice, VK_OBJECT_TYPE_PIPELINE, vk::handle_bits(pipeline.handle),
       fmt::format("a pipeline runs uninstrumented: the driver rejected its instrumented variant "
@@ -254,6 +261,7 @@ class KeptSource : public VariantMaker {
 
   void make(Pipeline& pipeline, Variant variant) override {
     const bool plain = variant == Variant::Plain;
+    if (variant == Variant::Unnumbered && !has_unnumbered(pipeline)) return;
     if (!plain && (!choice_.has(variant) || !can_count(state_, source_.info, pipeline))) return;
     create_variant(state_, VK_NULL_HANDLE, source_, variant, true, pipeline);
   }
@@ -266,6 +274,11 @@ class KeptSource : public VariantMaker {
   }
 
  private:
+  // Execution sets have no copy for this variant.
+  bool has_unnumbered(const Pipeline& pipeline) const {
+    return (pipeline_flags(source_.info) & kIndirectBindable) == 0 &&
+           may_pack_indices(state_, source_.info, pipeline);
+  }
   bool keep_info(VkComputePipelineCreateInfo& info) { return tally::counters::keep(memory_, info); }
   bool keep_info(VkGraphicsPipelineCreateInfo& info) {
     if (!uses_render_pass(info)) info.renderPass = VK_NULL_HANDLE;

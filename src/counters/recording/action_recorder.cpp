@@ -15,6 +15,12 @@ constexpr uint64_t kFirstIndirectWork = 4096;
 // A subgroup of vertex invocations adds once, with little contention.
 constexpr uint64_t kVerticesOfWork = 64;
 
+// The pushed pointer moves to another record: from which number of moves on, and up to how many
+// draws for each, a pipeline gets packed draw indices. A push takes lavapipe as long as the indices
+// of some 250 draws, NVIDIA's driver as those of two.
+constexpr uint32_t kManyMoves = 16;
+constexpr uint32_t kFewDraws = 64;
+
 constexpr auto kRayTracing = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
 
 uint64_t packed_pointer(VkDeviceAddress record, uint32_t shards_log2) {
@@ -27,9 +33,9 @@ uint32_t ActionRecorder::prepare_draw(uint64_t vertices, uint32_t instances,
                                       uint32_t first_instance) noexcept {
   DrawInstances draw{first_instance, instances};
   Bound& bound = state_.bound.graphics();
-  if (!repeat_draw(bound, vertices, draw) && !repeat_for_queries(bound, draw)) {
-    prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
-  }
+  const bool repeats =
+      (bound.run.program && repeat_draw(bound, vertices, draw)) || repeat_for_queries(bound, draw);
+  if (!repeats) prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
   return first_instance | draw.packed_index << probe::kPackedDrawIndexShift;
 }
 
@@ -121,12 +127,10 @@ void ActionRecorder::instrument(VkPipelineBindPoint point, Bound& bound, uint64_
 }
 
 // Consecutive draws usually need no push: their records are contiguous, and the packed draw index
-// tells the distance from the record whose pointer was pushed last.
+// tells the distance from the record whose pointer was pushed last. Call if there is a run.
 bool ActionRecorder::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw) {
   const BoundState::DrawRun& run = bound.run;
-  if (!run.program || (state_.status.flags & ~Status::kDirtyPointer) != Status::kInstrumented) {
-    return false;
-  }
+  if ((state_.status.flags & ~Status::kDirtyPointer) != Status::kInstrumented) return false;
   InstrumentationRecorder& recorder = state_.instrumentation;
   const InstrumentationRecord& next = recorder.next();
   if (next.program != run.program || !recorder.next_fits(run.bytes) || !leaves_upper_half(draw) ||
@@ -208,30 +212,42 @@ void ActionRecorder::count_for_queries(VkPipelineBindPoint point, Bound& bound, 
 // records of consecutive queries are close to each other: usually nothing needs to be pushed.
 bool ActionRecorder::point_at(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record,
                               DrawInstances* draw) {
-  if (draw && may_pack_query_index(*bound.program(), *draw)) {
-    if (!write_packed(bound, packed_pointer(record.address, record.shards_log2), *draw)) {
-      return false;
-    }
-    if (!state_.queries->times_apart() && !state_.queries->lacks_samples()) {
-      bound.query_run = {state_.queries->interval(), state_.bound.pushed_pointer(),
-                         draw->packed_index};
-    }
-    return true;
+  const bool packed = draw && may_pack_query_index(*bound.program(), *draw);
+  const bool written =
+      packed ? write_packed(bound, packed_pointer(record.address, record.shards_log2), *draw)
+             : push_pointer(point, bound, record);
+  if (!written) return false;
+  const QueryRecorder& queries = *state_.queries;
+  const uint64_t pushed = state_.bound.pushed_pointer();
+  if (draw && pushed != 0 && !queries.times_apart() && !queries.lacks_samples()) {
+    bound.query_run = {queries.interval(), pushed, draw->packed_index};
   }
+  return true;
+}
+
+bool ActionRecorder::push_pointer(VkPipelineBindPoint point, Bound& bound,
+                                  const SharedRecord& record) {
   const uint64_t pointer = probe::record_pointer(record.address, record.shards_log2);
+  const uint64_t pushed = state_.bound.pushed_pointer();
   const bool graphics = point == VK_PIPELINE_BIND_POINT_GRAPHICS;
-  if (graphics && pointer == state_.bound.pushed_pointer() &&
-      !state_.status.has(Status::kRegions)) {
-    return true;
-  }
+  if (graphics && pointer == pushed && !state_.status.has(Status::kRegions)) return true;
   if (!pointers_.write(point, bound,
                        slot_pointers(*bound.program(), record.address, record.shards_log2))) {
     return false;
   }
   if (graphics && bound.pipeline->layout->path() == AddressPath::PushConstant) {
     state_.bound.set_pushed_pointer(bound, pointer);
+    if (pushed != 0) note_move(bound);
   }
   return true;
+}
+
+// The next draw binds the variant with packed draw indices where that pays.
+void ActionRecorder::note_move(Bound& bound) {
+  if (bound.variant != Variant::Unnumbered || ++bound.moves < kManyMoves) return;
+  if (bound.actions / bound.moves > kFewDraws) return;
+  bound.pipeline->many_records.store(true, std::memory_order_relaxed);
+  state_.status.set(Status::kDirtyPipelines);
 }
 
 // Without memory the command is executed, but not counted.

@@ -25,7 +25,10 @@ class ActionRecorder {
   // Records the action: once, or with the counting and the plain pipeline for different passes.
   template <typename Action>
   void record(VkPipelineBindPoint point, const Action& action) {
-    if (!state_.status.has(RecordingStatus::kQueryShaders) || !runs_twice(point)) return action();
+    if (!state_.status.has(RecordingStatus::kQueryShaders) || !state_.queries->times_apart() ||
+        !runs_twice(point)) {
+      return action();
+    }
     Bound& bound = *state_.bound.at(point);
     if (!begin_variant(true)) return action();
     action();
@@ -71,6 +74,8 @@ class ActionRecorder {
                          DrawInstances* draw);
   bool point_at(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record,
                 DrawInstances* draw);
+  bool push_pointer(VkPipelineBindPoint point, Bound& bound, const SharedRecord& record);
+  void note_move(Bound& bound);
   void run_uncounted(VkPipelineBindPoint point, Bound& bound);
   void choose_sample_counter(SampleCounter counter);
   void keep_descriptors(VkPipelineBindPoint point, Bound& bound);

@@ -20,8 +20,8 @@ void BoundState::reset() {
   indices_ = {};
 }
 
-Pipeline* BoundState::resolve(Bound& bound) {
-  if (!bound.pipeline && !bound.empty()) {
+Pipeline* BoundState::look_up(Bound& bound) {
+  if (!bound.empty()) {
     bound.pipeline = bound.shaders ? find_shader_set(bound) : objects_.pipelines.find(bound.handle);
   }
   return bound.pipeline.get();
@@ -51,7 +51,9 @@ Variant BoundState::wanted_variant(VkPipelineBindPoint point, Bound& bound) {
   if (!blocks && !regions) return Variant::Plain;
   const Pipeline* known = resolve(bound);
   if (!known) return Variant::Plain;
-  const bool counted = known->instrumented || status_.has(Status::kQueryShaders);
+  const bool queries = status_.has(Status::kQueryShaders);
+  if (queries && !regions) return known->choose_for_queries();
+  const bool counted = known->instrumented || queries;
   return known->choose(make_variant(blocks && counted, regions));
 }
 
@@ -301,12 +303,9 @@ SampleCounter BoundState::sample_counter() {
                                          counted);
 }
 
-const DrawFacts& BoundState::draw_facts() {
-  Bound& bound = graphics();
-  if (!bound.facts) {
-    const Pipeline* pipeline = resolve(bound);
-    bound.facts = pipeline ? dynamic_facts_.applied_to(pipeline->facts.facts) : DrawFacts{};
-  }
+const DrawFacts& BoundState::state_facts(Bound& bound) {
+  const Pipeline* pipeline = resolve(bound);
+  bound.facts = pipeline ? dynamic_facts_.applied_to(pipeline->facts.facts) : DrawFacts{};
   return *bound.facts;
 }
 

@@ -36,10 +36,10 @@ class BoundState {
     const Program* program = nullptr;  // null: no run
     uint64_t bytes = 0;                // of each record
   };
-  // Consecutive draws with a packed draw index that share the record of active queries.
+  // Consecutive draws that share the record of active queries.
   struct QueryRun {
     uint32_t interval = 0;        // QueryRecorder::interval(); 0: no run
-    uint64_t pushed_pointer = 0;  // what the index is the distance from
+    uint64_t pushed_pointer = 0;  // the record's, or what the index is the distance from
     uint32_t packed_index = 0;
   };
   struct Bound {
@@ -50,6 +50,7 @@ class BoundState {
     uint32_t actions = 0;                // recorded since it was bound
     DrawRun run;                         // the last of them, with packed draw indices
     QueryRun query_run;
+    uint32_t moves = 0;  // of the pushed pointer to another record, with Variant::Unnumbered
     std::optional<DrawFacts> facts;  // with the dynamic state
     // Of the execution set that the next commands come from.
     std::shared_ptr<const Program> set_program;
@@ -74,7 +75,7 @@ class BoundState {
   }
   Bound& graphics() { return *at(VK_PIPELINE_BIND_POINT_GRAPHICS); }
   // Null for a pipeline that the layer has no variants of.
-  Pipeline* resolve(Bound& bound);
+  Pipeline* resolve(Bound& bound) { return bound.pipeline ? bound.pipeline.get() : look_up(bound); }
   void bind_pipeline(VkPipelineBindPoint point, VkPipeline pipeline);
   // A null pointer stands for null handles.
   void bind_shaders(uint32_t count, const VkShaderStageFlagBits* stages,
@@ -136,7 +137,10 @@ class BoundState {
     return dynamic_facts_;
   }
   // Of the bound graphics pipeline and the dynamic state. Defaults where no pipeline is known.
-  const DrawFacts& draw_facts();
+  const DrawFacts& draw_facts() {
+    Bound& bound = graphics();
+    return bound.facts ? *bound.facts : state_facts(bound);
+  }
   // Who counts the samples of the next draw.
   SampleCounter sample_counter();
   void bind_indices(const IndexRange& indices) { indices_ = indices; }
@@ -144,6 +148,8 @@ class BoundState {
   const IndexRange& indices() const { return indices_; }
 
  private:
+  Pipeline* look_up(Bound& bound);
+  const DrawFacts& state_facts(Bound& bound);
   Variant wanted_variant(VkPipelineBindPoint point, Bound& bound);
   VkPipeline plain_handle(Bound& bound);
   void forget_shaders(bool compute);

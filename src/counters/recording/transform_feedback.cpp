@@ -35,8 +35,9 @@ void TransformFeedback::begin(const Counters& counters) {
 void TransformFeedback::count(const Counters& counters) {
   const Pipeline* pipeline = state_.bound.resolve(state_.bound.graphics());
   probe::QueryFeedback description;
-  if (pipeline && pipeline->has(Variant::Blocks)) {
-    description = describe_feedback(*pipeline->programs[static_cast<size_t>(Variant::Blocks)],
+  const Variant variant = pipeline ? pipeline->choose_for_queries() : Variant::Plain;
+  if (counts_blocks(variant)) {
+    description = describe_feedback(*pipeline->programs[static_cast<size_t>(variant)],
                                     state_.bound.draw_facts(), sizes_);
   }
   FeedbackStart start;

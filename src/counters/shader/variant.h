@@ -6,16 +6,13 @@
 
 namespace tally::counters {
 
-// The values are bit masks.
-enum class Variant : uint8_t { Plain = 0, Blocks = 1, Regions = 2, Both = 3 };
-inline constexpr size_t kVariants = 4;
+// Bit masks: Unnumbered counts blocks as well, by shaders that do not read the packed draw index.
+// Only pipelines whose Blocks may read it have that variant.
+enum class Variant : uint8_t { Plain = 0, Blocks = 1, Regions = 2, Both = 3, Unnumbered = 5 };
+inline constexpr size_t kVariants = 6;
 
-constexpr bool counts_blocks(Variant variant) {
-  return variant == Variant::Blocks || variant == Variant::Both;
-}
-constexpr bool counts_regions(Variant variant) {
-  return variant == Variant::Regions || variant == Variant::Both;
-}
+constexpr bool counts_blocks(Variant variant) { return (static_cast<uint8_t>(variant) & 1) != 0; }
+constexpr bool counts_regions(Variant variant) { return (static_cast<uint8_t>(variant) & 2) != 0; }
 constexpr Variant make_variant(bool blocks, bool regions) {
   return static_cast<Variant>((blocks ? 1 : 0) | (regions ? 2 : 0));
 }

@@ -26,8 +26,9 @@ struct PrivateSlot {
     Number,           // a variable
   };
   Kind kind = Kind::Number;
-  size_t variable = 0;  // index into the variables
-  uint32_t bit = 0;     // of a flag
+  size_t variable = 0;      // index into the variables
+  uint32_t bit = 0;         // of a flag
+  bool of_samples = false;  // a number of a fragment's samples
 };
 
 class FlushCode {

@@ -174,6 +174,7 @@ class PrivateCounting : public CounterCode {
       slot.variable = flag_word_;
     } else {
       slot.variable = new_counter();
+      slot.of_samples = of_outputs && tools_.context.stage.has_helpers;
       if ((counter.what == Counter::What::Executions || of_branch) && !counter.trip &&
           one_variable_ == 0 && !tools_.context.options.driver.prefers_small_code) {
         one_variable_ = new_variable(0);

@@ -86,7 +86,7 @@ class SmallFlush {
   }
 
   static bool is_small(const PrivateSlot& slot) {
-    return slot.kind == Kind::Flag || slot.kind == Kind::EveryInvocation;
+    return slot.kind == Kind::Flag || slot.kind == Kind::EveryInvocation || slot.of_samples;
   }
 
   void add_together() {
@@ -136,7 +136,9 @@ class SmallFlush {
   }
 
   void add_numbers() {
-    const auto is_number = [](const PrivateSlot& slot) { return slot.kind == Kind::Number; };
+    const auto is_number = [](const PrivateSlot& slot) {
+      return slot.kind == Kind::Number && !slot.of_samples;
+    };
     if (std::ranges::none_of(slots_, is_number)) return;
     code_.if_then(is_set_, [&] {
       for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
@@ -147,15 +149,23 @@ class SmallFlush {
 
   // The sums of the small counts, each in a byte; 0 if there are none.
   uint32_t small_sums() {
-    uint32_t word = 0;
-    for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
-      if (!is_small(slots_[counter])) continue;
-      last_small_ = counter;
-      if (slots_[counter].kind == Kind::Flag && word == 0) word = load(slots_[counter]);
-    }
     if (std::ranges::none_of(slots_, is_small)) return 0;
-    // Without flags a single count is small.
-    return subgroup_.sum(code_, word != 0 ? word : constant(1u << small_bit(last_small_)));
+    uint32_t flags = 0;
+    uint32_t every_invocation = 0;
+    for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
+      const PrivateSlot& slot = slots_[counter];
+      if (is_small(slot)) last_small_ = counter;
+      if (slot.kind == Kind::Flag && flags == 0) flags = load(slot);
+      if (slot.kind == Kind::EveryInvocation) every_invocation |= 1u << small_bit(counter);
+    }
+    // The word of the flags begins with those bits.
+    uint32_t word = flags != 0 ? flags : constant(every_invocation);
+    for (uint32_t counter = 0; counter < slots_.size(); ++counter) {
+      if (!slots_[counter].of_samples) continue;
+      const uint32_t bit = constant(small_bit(counter));
+      word = emit(Op::OpBitwiseOr, word, emit(Op::OpShiftLeftLogical, load(slots_[counter]), bit));
+    }
+    return subgroup_.sum(code_, word);
   }
 
   uint32_t byte(uint32_t sums, uint32_t counter) {

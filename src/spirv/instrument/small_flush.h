@@ -2,10 +2,11 @@
 // instructions: for shaders with few counters on drivers whose compiler takes long
 // (DriverWorkarounds::prefers_small_code).
 //
-// Counts of at most 1 are the bytes of a word from the start. One sum over the subgroup adds all of
-// them, and one lane adds the sums to memory. llvmpipe turns every subgroup operation and every
-// access to memory into a loop over the lanes, so compute shaders use as few as they can: that lane
-// is lane 0, and where subgroups are full, each lane adds one of the sums, all in one access.
+// Counts of at most 1 are the bytes of a word from the start, which a fragment's samples join at
+// the end. One sum over the subgroup adds all of them, and one lane adds the sums to memory.
+// llvmpipe turns every subgroup operation and every access to memory into a loop over the lanes, so
+// compute shaders use as few as they can: that lane is lane 0, and where subgroups are full, each
+// lane adds one of the sums, all in one access.
 //
 // Each lane adds its own counts without subgroup operations, and where no counter is certain to
 // count, because most are then 0. Counts that may be larger are added by each lane, since their sum
@@ -19,7 +20,7 @@
 
 namespace tally::spirv {
 
-// At most four: their sums are the bytes of a word.
+// At most four: their sums are the bytes of a word. llvmpipe has at most 16 lanes and 4 samples.
 inline constexpr size_t kFewCounters = 4;
 
 // The bit of counts of at most 1 in a word whose bytes the sums become. An invocation's word begins

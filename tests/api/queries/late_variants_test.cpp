@@ -80,6 +80,41 @@ TEST_F(LateVariants, are_made_once_when_a_query_wants_them) {
   EXPECT_EQ(created(), 2u);
 }
 
+TEST_F(LateVariants, include_one_with_packed_draw_indices_once_many_draws_have_a_query_each) {
+  constexpr uint32_t kMany = 100;
+  const Pipeline pipeline = make_orange();
+  const Queries queries(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, kMany,
+                        VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  const auto draw_in_queries = [&](uint32_t count) {
+    const RenderTarget target(context());
+    context().run([&](VkCommandBuffer commands) {
+      queries.reset(commands);
+      target.begin(commands);
+      for (uint32_t i = 0; i < count; ++i) {
+        queries.begin(commands, i);
+        draw(commands, pipeline, 3);
+        queries.end(commands, i);
+      }
+      target.end(commands);
+    });
+    for (uint32_t i = 0; i < count; ++i) EXPECT_EQ(queries.read(i).at(0), kPixels) << i;
+  };
+  const auto draw_in_one = [&] {
+    EXPECT_EQ(drawn([&](VkCommandBuffer commands) {
+                for (uint32_t i = 0; i < kMany; ++i) draw(commands, pipeline, 3);
+              }).at(kFragmentInvocations),
+              kPixels * kMany);
+  };
+  draw_in_one();
+  draw_in_queries(3);
+  EXPECT_EQ(created(), 2u);
+  draw_in_queries(kMany);
+  EXPECT_EQ(created(), 3u);
+  draw_in_queries(kMany);
+  draw_in_one();
+  EXPECT_EQ(created(), 3u);
+}
+
 TEST_F(LateVariants, a_pipeline_with_the_flag_is_created_once_and_plain_when_it_runs_uncounted) {
   const Pipeline pipeline = make_orange(&kInstrument);
   EXPECT_EQ(instrumented_fragments(pipeline), kPixels);
@@ -170,6 +205,24 @@ TEST_F(LateVariants, a_variant_that_cannot_be_made_is_said_once_and_the_plain_pi
   EXPECT_EQ(fragments_of(pipeline), 0u);
   EXPECT_EQ(notices("the driver rejected its instrumented variant"), 1u);
   draw_uncounted(pipeline);
+  EXPECT_EQ(created(), 1u);
+}
+
+TEST_F(LateVariants, a_layout_without_room_is_said_once_and_the_plain_pipeline_runs) {
+  const VkPhysicalDeviceLimits& limits = context().properties().limits;
+  const VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  VkDescriptorSetLayout handle = VK_NULL_HANDLE;
+  check(vkCreateDescriptorSetLayout(context().device(), &info, nullptr, &handle));
+  const SetLayout empty(context().device(), handle);
+  const std::vector<VkDescriptorSetLayout> sets(limits.maxBoundDescriptorSets, handle);
+  const PipelineLayout full = make_pipeline_layout(context(), sets, limits.maxPushConstantsSize);
+  GraphicsPipelineInfo orange;
+  orange.stages = {{kVertex, full_screen_vert}, {kFragment, orange_frag}};
+  orange.layout = full;
+  const Pipeline pipeline = make_graphics_pipeline(context(), orange);
+  EXPECT_EQ(fragments_of(pipeline), 0u);
+  EXPECT_EQ(fragments_of(pipeline), 0u);
+  EXPECT_EQ(notices("its pipeline layout leaves no room"), 1u);
   EXPECT_EQ(created(), 1u);
 }
 

@@ -137,6 +137,101 @@ TEST_F(QueryPerDraw, counts_equal_draws_and_those_between_them) {
   EXPECT_EQ(samples.read(1)[0], 14u);
 }
 
+// The pipeline gets packed draw indices while the command buffer is recorded, and has them from the
+// start in the second one.
+TEST_F(QueryPerDraw, counts_between_queries_that_contain_many_draws) {
+  constexpr uint32_t kOwn = 100;
+  constexpr uint32_t kMany = 300;
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, kOwn + 2);
+  for (int recording = 0; recording < 2; ++recording) {
+    run_in_pass(samples, [&](VkCommandBuffer commands) {
+      const auto count_many = [&](uint32_t query) {
+        samples.begin(commands, query, VK_QUERY_CONTROL_PRECISE_BIT);
+        for (uint32_t i = 0; i < kMany; ++i) draw_pixels(commands, i, 1);
+        samples.end(commands, query);
+      };
+      count_many(kOwn);
+      for (uint32_t i = 0; i < kOwn; ++i) {
+        samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+        draw_pixels(commands, i, 1 + i % 3);
+        samples.end(commands, i);
+      }
+      count_many(kOwn + 1);
+    });
+    for (uint32_t i = 0; i < kOwn; ++i) ASSERT_EQ(samples.read(i)[0], 1 + i % 3) << i;
+    EXPECT_EQ(samples.read(kOwn)[0], kMany);
+    EXPECT_EQ(samples.read(kOwn + 1)[0], kMany);
+  }
+}
+
+// Only one of the two pipelines has packed draw indices from the second query on.
+TEST_F(QueryPerDraw, counts_draws_of_pipelines_with_and_without_packed_indices) {
+  constexpr uint32_t kOwn = 100;
+  const Pipeline other = make_graphics({{kVertex, pixel_vert}, {kFragment, plain_frag}});
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, kOwn + 2);
+  run_in_pass(samples, [&](VkCommandBuffer commands) {
+    const auto count_both = [&](uint32_t query) {
+      samples.begin(commands, query, VK_QUERY_CONTROL_PRECISE_BIT);
+      for (uint32_t i = 0; i < 5; ++i) {
+        vkCmdBindPipeline(commands, kGraphics, other);
+        draw_pixels(commands, 1000, 3);
+        draw_pixels(commands, 1100, 4);
+        vkCmdBindPipeline(commands, kGraphics, pipeline_);
+        draw_pixels(commands, 1200, 1);
+        draw_pixels(commands, 1300, 2);
+      }
+      samples.end(commands, query);
+    };
+    count_both(kOwn);
+    for (uint32_t i = 0; i < kOwn; ++i) {
+      samples.begin(commands, i, VK_QUERY_CONTROL_PRECISE_BIT);
+      draw_pixels(commands, i, 1 + i % 3);
+      samples.end(commands, i);
+    }
+    count_both(kOwn + 1);
+  });
+  for (uint32_t i = 0; i < kOwn; ++i) ASSERT_EQ(samples.read(i)[0], 1 + i % 3) << i;
+  EXPECT_EQ(samples.read(kOwn)[0], 50u);
+  EXPECT_EQ(samples.read(kOwn + 1)[0], 50u);
+}
+
+// Each secondary draws in queries of its own, and all of it in the primary's.
+TEST_F(QueryPerDraw, counts_in_secondary_command_buffers_and_for_the_primarys_query) {
+  constexpr uint32_t kOwn = 50;
+  constexpr uint32_t kSecondaries = 3;
+  const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION);
+  const Queries statistics(context(), VK_QUERY_TYPE_PIPELINE_STATISTICS, kSecondaries * kOwn,
+                           VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT);
+  std::vector<VkCommandBuffer> secondaries;
+  for (uint32_t of = 0; of < kSecondaries; ++of) {
+    const VkCommandBuffer secondary = begin_secondary(
+        *target_, 0, {.occlusionQueryEnable = VK_TRUE, .queryFlags = VK_QUERY_CONTROL_PRECISE_BIT});
+    target_->set_viewport(secondary);
+    vkCmdBindPipeline(secondary, kGraphics, pipeline_);
+    for (uint32_t i = 0; i < kOwn; ++i) {
+      statistics.begin(secondary, of * kOwn + i);
+      draw_pixels(secondary, i, 1 + of);
+      statistics.end(secondary, of * kOwn + i);
+      draw_pixels(secondary, 1000 + i, 1);
+    }
+    ASSERT_EQ(vkEndCommandBuffer(secondary), VK_SUCCESS);
+    secondaries.push_back(secondary);
+  }
+  context().run([&](VkCommandBuffer commands) {
+    samples.reset(commands);
+    statistics.reset(commands);
+    target_->begin(commands, {}, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
+    samples.begin(commands, 0, VK_QUERY_CONTROL_PRECISE_BIT);
+    vkCmdExecuteCommands(commands, kSecondaries, secondaries.data());
+    samples.end(commands);
+    target_->end(commands);
+  });
+  for (uint32_t i = 0; i < kSecondaries * kOwn; ++i) {
+    ASSERT_EQ(statistics.read(i)[0], 1 + i / kOwn) << i;
+  }
+  EXPECT_EQ(samples.read()[0], (1 + 2 + 3 + kSecondaries) * kOwn);
+}
+
 TEST_F(QueryPerDraw, counts_again_in_each_submission) {
   constexpr uint32_t kOwn = 10;
   const Queries samples(context(), VK_QUERY_TYPE_OCCLUSION, kOwn);
