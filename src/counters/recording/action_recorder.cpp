@@ -33,9 +33,9 @@ uint32_t ActionRecorder::prepare_draw(uint64_t vertices, uint32_t instances,
                                       uint32_t first_instance) noexcept {
   DrawInstances draw{first_instance, instances};
   Bound& bound = state_.bound.graphics();
-  const bool repeats =
-      (bound.run.program && repeat_draw(bound, vertices, draw)) || repeat_for_queries(bound, draw);
-  if (!repeats) prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
+  if (!bound.run.program || !repeat_draw(bound, vertices, draw)) {
+    prepare(VK_PIPELINE_BIND_POINT_GRAPHICS, vertices, &draw);
+  }
   return first_instance | draw.packed_index << probe::kPackedDrawIndexShift;
 }
 
@@ -140,21 +140,6 @@ bool ActionRecorder::repeat_draw(Bound& bound, uint64_t vertices, DrawInstances&
     draw.packed_index = 0;
     return false;
   }
-  ++bound.actions;
-  return true;
-}
-
-// Draws of one pipeline usually differ in nothing that active queries need.
-bool ActionRecorder::repeat_for_queries(Bound& bound, DrawInstances& draw) const {
-  constexpr uint32_t kIrrelevant =
-      Status::kDirtyPointer | Status::kQueryCommands | Status::kQuerySamples;
-  const BoundState::QueryRun& run = bound.query_run;
-  if ((state_.status.flags & ~kIrrelevant) != Status::kQueryShaders ||
-      run.interval != state_.queries->interval() ||
-      run.pushed_pointer != state_.bound.pushed_pointer() || !leaves_upper_half(draw)) {
-    return false;
-  }
-  draw.packed_index = run.packed_index;
   ++bound.actions;
   return true;
 }

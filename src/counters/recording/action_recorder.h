@@ -19,8 +19,25 @@ class ActionRecorder {
 
   // Call before every action command while a flag of the status is set.
   void prepare(VkPipelineBindPoint point, uint64_t work) noexcept { prepare(point, work, nullptr); }
-  // The same before a direct draw. Returns the firstInstance to record: the upper half may hold a
-  // packed draw index.
+  // Draws of one pipeline usually differ in nothing that active queries need: then a direct draw
+  // needs no other call. Changes the firstInstance to record as prepare_draw does.
+  bool repeat_for_queries(uint32_t instances, uint32_t& first_instance) {
+    constexpr uint32_t kIrrelevant =
+        Status::kDirtyPointer | Status::kQueryCommands | Status::kQuerySamples;
+    if ((state_.status.flags & ~kIrrelevant) != Status::kQueryShaders) return false;
+    Bound& bound = state_.bound.graphics();
+    const BoundState::QueryRun& run = bound.query_run;
+    if (run.interval != state_.queries->interval() ||
+        run.pushed_pointer != state_.bound.pushed_pointer() ||
+        !leaves_upper_half({first_instance, instances})) {
+      return false;
+    }
+    first_instance |= run.packed_index << probe::kPackedDrawIndexShift;
+    ++bound.actions;
+    return true;
+  }
+  // As prepare() before a direct draw. Returns the firstInstance to record: the upper half may hold
+  // a packed draw index.
   uint32_t prepare_draw(uint64_t vertices, uint32_t instances, uint32_t first_instance) noexcept;
   // Records the action: once, or with the counting and the plain pipeline for different passes.
   template <typename Action>
@@ -65,7 +82,6 @@ class ActionRecorder {
   void prepare(VkPipelineBindPoint point, uint64_t work, DrawInstances* draw) noexcept;
   void instrument(VkPipelineBindPoint point, Bound& bound, uint64_t work, DrawInstances* draw);
   bool repeat_draw(Bound& bound, uint64_t vertices, DrawInstances& draw);
-  bool repeat_for_queries(Bound& bound, DrawInstances& draw) const;
   bool may_pack_index(const Program& program, const DrawInstances& draw) const;
   bool may_pack_query_index(const Program& program, const DrawInstances& draw) const;
   bool pack_index(uint64_t pointer, DrawInstances& draw) const;

@@ -29,12 +29,20 @@ struct Vertices {
   static void count(CommandCounts& counts, uint32_t vertices, uint32_t instances, Others...) {
     counts.draw(vertices, instances);
   }
+  static bool repeat(ActionRecorder& actions, uint32_t, uint32_t instances, uint32_t,
+                     uint32_t& first_instance) {
+    return actions.repeat_for_queries(instances, first_instance);
+  }
   static void prepare(ActionRecorder& actions, uint32_t vertices, uint32_t instances, uint32_t,
                       uint32_t& first_instance) {
     first_instance = actions.prepare_draw(of(vertices, instances), instances, first_instance);
   }
 };
 struct Indices : Vertices {
+  static bool repeat(ActionRecorder& actions, uint32_t indices, uint32_t instances, uint32_t first,
+                     int32_t, uint32_t& first_instance) {
+    return Vertices::repeat(actions, indices, instances, first, first_instance);
+  }
   static void prepare(ActionRecorder& actions, uint32_t indices, uint32_t instances, uint32_t first,
                       int32_t, uint32_t& first_instance) {
     Vertices::prepare(actions, indices, instances, first, first_instance);
@@ -189,8 +197,15 @@ struct Action<kNext, kPoint, Work, void(VKAPI_PTR*)(VkCommandBuffer, Arguments..
       (next_for(commands, state).*kNext)(commands, arguments...);
       return;
     }
-    if (state->drops_actions()) return;
     ActionRecorder& actions = state->actions();
+    if constexpr (requires { Work::repeat(actions, arguments...); }) {
+      if (Work::repeat(actions, arguments...)) {
+        if (state->counts().wanted()) Work::count(state->counts(), arguments...);
+        (state->next().*kNext)(commands, arguments...);
+        return;
+      }
+    }
+    if (state->drops_actions()) return;
     if constexpr (requires { Work::prepare(actions, arguments...); }) {
       Work::prepare(actions, arguments...);
     } else {
