@@ -63,11 +63,4 @@ uint32_t primitive_vertices(const DrawFacts& facts) {
   }
 }
 
-uint64_t primitives_of(const DrawFacts& facts, uint64_t vertices) {
-  // Divisions by constants are fast.
-  if (facts.topology == VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST) return vertices / 3;
-  const PrimitiveStep step = primitive_step(facts);
-  return vertices < step.first ? 0 : (vertices - step.first) / step.step + 1;
-}
-
 }  // namespace tally::counters

@@ -34,4 +34,20 @@ class CommandCounts {
   CommandState& state_;
 };
 
+inline void CommandCounts::draw(uint64_t vertices, uint64_t instances) {
+  QueryRecorder& queries = *state_.queries;
+  queries.count(CommandMetric::Draws);
+  if (!state_.bound.resolve(state_.bound.graphics())) return;
+  const DrawFacts& facts = state_.bound.draw_facts();
+  const uint64_t primitives = primitives_of(facts, vertices) * instances;
+  queries.count(CommandMetric::Vertices, vertices * instances);
+  queries.count(CommandMetric::Primitives, primitives);
+  if ((facts.stages & VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT) != 0) {
+    queries.count(CommandMetric::Patches, primitives);
+  }
+  if (!keeps_primitives(facts)) return;
+  queries.count(CommandMetric::LastPrimitives, primitives);
+  if (!facts.rasterizer_discard) queries.count(CommandMetric::ClippedPrimitives, primitives);
+}
+
 }  // namespace tally::counters
